@@ -1,0 +1,252 @@
+package adk
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the stable name of a failure. A Code is itself an error, so that
+// errors.Is(err, adk.E_TURN_ABORTED) asks for the kind of a failure without
+// knowing its message (ERR-1). Codes never change their meaning.
+type Code string
+
+// The codes. Each comment says when the code occurs and who can mend it;
+// codeTable holds the same codes with their flags, and a test holds the two
+// together (ERR-4).
+const (
+	// E_INVALID_TURN_RUNNER_CONFIG occurs when NewRunner is given a Config with
+	// missing or invalid fields; the message names every one. The author of the
+	// config mends it.
+	E_INVALID_TURN_RUNNER_CONFIG Code = "E_INVALID_TURN_RUNNER_CONFIG"
+	// E_INVALID_TURN_CONTEXT occurs when Run is given an invalid RawTurn. The
+	// caller of Run mends it.
+	E_INVALID_TURN_CONTEXT Code = "E_INVALID_TURN_CONTEXT"
+	// E_INVALID_LLM_DISPATCH_INPUT occurs when a dispatch called by user code is
+	// given an invalid input: no executor, a nil middleware, neither or both of
+	// a source and a raw context. The caller mends it.
+	E_INVALID_LLM_DISPATCH_INPUT Code = "E_INVALID_LLM_DISPATCH_INPUT"
+	// E_INVALID_LLM_EXECUTION_CONTEXT occurs when the raw context of a dispatch
+	// called alone is invalid. The caller mends it.
+	E_INVALID_LLM_EXECUTION_CONTEXT Code = "E_INVALID_LLM_EXECUTION_CONTEXT"
+	// E_LLM_EXECUTION_ALREADY_SIGNALLED occurs when a dispatch that was acked or
+	// nacked is acked or nacked again; the first signal stands. The author of
+	// the middleware or executor mends it by asking IsSignalled first.
+	E_LLM_EXECUTION_ALREADY_SIGNALLED Code = "E_LLM_EXECUTION_ALREADY_SIGNALLED"
+	// E_CONTEXT_ENDED occurs when a handle is used after the seam call it was
+	// handed to has returned. The author of that seam mends it, usually with
+	// Fork in the place of a plain goroutine.
+	E_CONTEXT_ENDED Code = "E_CONTEXT_ENDED"
+	// E_INVALID_STASH_PATH occurs when a stash path has an empty segment, leads
+	// below a leaf or into a slice, or a map given to the stash has a dotted key.
+	E_INVALID_STASH_PATH Code = "E_INVALID_STASH_PATH"
+
+	// E_INVALID_INITIAL_MESSAGE_VALUE occurs when NewMessage is given invalid fields.
+	E_INVALID_INITIAL_MESSAGE_VALUE Code = "E_INVALID_INITIAL_MESSAGE_VALUE"
+	// E_INVALID_INITIAL_MEMORY_VALUE occurs when NewMemory is given invalid fields.
+	E_INVALID_INITIAL_MEMORY_VALUE Code = "E_INVALID_INITIAL_MEMORY_VALUE"
+	// E_INVALID_INITIAL_RETRIEVABLE_VALUE occurs when NewRetrievable is given invalid fields.
+	E_INVALID_INITIAL_RETRIEVABLE_VALUE Code = "E_INVALID_INITIAL_RETRIEVABLE_VALUE"
+	// E_INVALID_INITIAL_THOUGHT_VALUE occurs when NewThought is given invalid fields.
+	E_INVALID_INITIAL_THOUGHT_VALUE Code = "E_INVALID_INITIAL_THOUGHT_VALUE"
+	// E_INVALID_INITIAL_TOOL_CALL_VALUE occurs when NewToolCall is given invalid fields.
+	E_INVALID_INITIAL_TOOL_CALL_VALUE Code = "E_INVALID_INITIAL_TOOL_CALL_VALUE"
+	// E_INVALID_INITIAL_IDENTITY_VALUE occurs when an identity has no identifier or no representation.
+	E_INVALID_INITIAL_IDENTITY_VALUE Code = "E_INVALID_INITIAL_IDENTITY_VALUE"
+	// E_INVALID_INITIAL_MEDIA_VALUE occurs when NewMedia is given invalid fields.
+	E_INVALID_INITIAL_MEDIA_VALUE Code = "E_INVALID_INITIAL_MEDIA_VALUE"
+	// E_INVALID_INITIAL_TOOL_VALUE occurs when NewTool is given invalid fields.
+	E_INVALID_INITIAL_TOOL_VALUE Code = "E_INVALID_INITIAL_TOOL_VALUE"
+	// E_INVALID_INITIAL_TURN_GATE_VALUE occurs when WaitFor is given a malformed gate.
+	E_INVALID_INITIAL_TURN_GATE_VALUE Code = "E_INVALID_INITIAL_TURN_GATE_VALUE"
+
+	// E_INVALID_TURN_GATE_RESOLUTION occurs when a gate is resolved with a value
+	// that its schema refuses; the gate stays open. The resolver mends it.
+	E_INVALID_TURN_GATE_RESOLUTION Code = "E_INVALID_TURN_GATE_RESOLUTION"
+	// E_TOOL_ALREADY_REGISTERED occurs when a registry is given a second tool of
+	// one name without being asked to overwrite, or two registries that clash
+	// are merged.
+	E_TOOL_ALREADY_REGISTERED Code = "E_TOOL_ALREADY_REGISTERED"
+	// E_NOT_A_MEDIA_READER occurs when a media is given no reader that can be opened.
+	E_NOT_A_MEDIA_READER Code = "E_NOT_A_MEDIA_READER"
+
+	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
+	// error carries the middleware's name and the cause.
+	E_INPUT_PIPELINE_ERROR Code = "E_INPUT_PIPELINE_ERROR"
+	// E_OUTPUT_PIPELINE_ERROR occurs when a turn output middleware fails.
+	E_OUTPUT_PIPELINE_ERROR Code = "E_OUTPUT_PIPELINE_ERROR"
+	// E_DISPATCH_PIPELINE_ERROR occurs when a dispatch input or dispatch output
+	// middleware fails.
+	E_DISPATCH_PIPELINE_ERROR Code = "E_DISPATCH_PIPELINE_ERROR"
+	// E_PIPELINE_SHORT_CIRCUITED occurs when a middleware returns without error,
+	// signal or abort and has not called next.
+	E_PIPELINE_SHORT_CIRCUITED Code = "E_PIPELINE_SHORT_CIRCUITED"
+	// E_LLM_EXECUTION_EXECUTOR_ERROR occurs when the executor fails.
+	E_LLM_EXECUTION_EXECUTOR_ERROR Code = "E_LLM_EXECUTION_EXECUTOR_ERROR"
+	// E_LLM_EXECUTION_NACKED wraps an error that user code nacked with, on the
+	// error event, and stands for a nack without error.
+	E_LLM_EXECUTION_NACKED Code = "E_LLM_EXECUTION_NACKED"
+	// E_LLM_EXECUTION_STREAM_SEALED occurs when something is reported on an id
+	// that was reported complete.
+	E_LLM_EXECUTION_STREAM_SEALED Code = "E_LLM_EXECUTION_STREAM_SEALED"
+	// E_PERSISTENCE_FLUSH_ERROR occurs when, with write-behind persistence, a
+	// storage obligation fails at the flush.
+	E_PERSISTENCE_FLUSH_ERROR Code = "E_PERSISTENCE_FLUSH_ERROR"
+	// E_TURN_ABORTED is the abort error: a stage that returns it aborts the turn
+	// (ABT-3). Make one with Aborted.
+	E_TURN_ABORTED Code = "E_TURN_ABORTED"
+	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED occurs when a dispatch called alone
+	// waits for a gate and was given no gate support.
+	E_LLM_EXECUTION_GATE_NOT_SUPPORTED Code = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED"
+	// E_TURN_GATE_ABORTED occurs when a gate is aborted, its turn is, or the
+	// waiting call's own context ends.
+	E_TURN_GATE_ABORTED Code = "E_TURN_GATE_ABORTED"
+	// E_TURN_GATE_TIMEOUT occurs when a gate's timeout passes before it settles.
+	E_TURN_GATE_TIMEOUT Code = "E_TURN_GATE_TIMEOUT"
+	// E_INVALID_TOOL_ARGS occurs when a tool's arguments do not fit its schema;
+	// the message names every offending path, never a value.
+	E_INVALID_TOOL_ARGS Code = "E_INVALID_TOOL_ARGS"
+	// E_TOOL_DOWNSTREAM_ERROR occurs when a tool's handler fails.
+	E_TOOL_DOWNSTREAM_ERROR Code = "E_TOOL_DOWNSTREAM_ERROR"
+)
+
+// codeTable is the one list of codes. The flag is information: true marks a
+// programming error; it steers nothing (ERR-2).
+var codeTable = map[Code]struct{ fatal bool }{
+	E_INVALID_TURN_RUNNER_CONFIG:        {fatal: true},
+	E_INVALID_TURN_CONTEXT:              {fatal: true},
+	E_INVALID_LLM_DISPATCH_INPUT:        {fatal: true},
+	E_INVALID_LLM_EXECUTION_CONTEXT:     {fatal: true},
+	E_LLM_EXECUTION_ALREADY_SIGNALLED:   {fatal: true},
+	E_CONTEXT_ENDED:                     {fatal: true},
+	E_INVALID_STASH_PATH:                {fatal: true},
+	E_INVALID_INITIAL_MESSAGE_VALUE:     {fatal: true},
+	E_INVALID_INITIAL_MEMORY_VALUE:      {fatal: true},
+	E_INVALID_INITIAL_RETRIEVABLE_VALUE: {fatal: true},
+	E_INVALID_INITIAL_THOUGHT_VALUE:     {fatal: true},
+	E_INVALID_INITIAL_TOOL_CALL_VALUE:   {fatal: true},
+	E_INVALID_INITIAL_IDENTITY_VALUE:    {fatal: true},
+	E_INVALID_INITIAL_MEDIA_VALUE:       {fatal: true},
+	E_INVALID_INITIAL_TOOL_VALUE:        {fatal: true},
+	E_INVALID_INITIAL_TURN_GATE_VALUE:   {fatal: true},
+	E_INVALID_TURN_GATE_RESOLUTION:      {fatal: true},
+	E_TOOL_ALREADY_REGISTERED:           {fatal: true},
+	E_NOT_A_MEDIA_READER:                {fatal: true},
+	E_INPUT_PIPELINE_ERROR:              {},
+	E_OUTPUT_PIPELINE_ERROR:             {},
+	E_DISPATCH_PIPELINE_ERROR:           {},
+	E_PIPELINE_SHORT_CIRCUITED:          {},
+	E_LLM_EXECUTION_EXECUTOR_ERROR:      {},
+	E_LLM_EXECUTION_NACKED:              {},
+	E_LLM_EXECUTION_STREAM_SEALED:       {},
+	E_PERSISTENCE_FLUSH_ERROR:           {},
+	E_TURN_ABORTED:                      {},
+	E_LLM_EXECUTION_GATE_NOT_SUPPORTED:  {},
+	E_TURN_GATE_ABORTED:                 {},
+	E_TURN_GATE_TIMEOUT:                 {},
+	E_INVALID_TOOL_ARGS:                 {},
+	E_TOOL_DOWNSTREAM_ERROR:             {},
+}
+
+// Error makes a Code usable as the target of errors.Is.
+func (c Code) Error() string { return string(c) }
+
+// Fatal tells whether the code marks a programming error (ERR-2).
+func (c Code) Fatal() bool { return codeTable[c].fatal }
+
+// Known tells whether c is one of the package's codes.
+func (c Code) Known() bool { _, ok := codeTable[c]; return ok }
+
+// Error is the one error type of the package (ERR-1): a code, what was wrong,
+// and what caused it. Events carry it, constructors and operations return it.
+type Error struct {
+	// Code is the stable kind of the failure.
+	Code Code
+	// Message says what was wrong, where, and what would be right. It never
+	// holds a payload (ERR-3).
+	Message string
+	// Stage is the label of the stage that failed (PIP-5): turn-input,
+	// turn-output, dispatch-input, dispatch-output; empty elsewhere.
+	Stage string
+	// Name is the name of the middleware that failed; empty elsewhere.
+	Name string
+	// Cause is what led to the failure, or nil.
+	Cause error
+}
+
+// Error is the code, the message and the cause's text, in this order.
+func (e *Error) Error() string {
+	text := string(e.Code)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is makes errors.Is match an Error against its own Code.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && code == e.Code
+}
+
+// Fatal tells whether the failure marks a programming error (ERR-2).
+func (e *Error) Fatal() bool { return e.Code.Fatal() }
+
+// PanicError is the cause of a failure that began as a panic of user code.
+type PanicError struct {
+	// Value is what was given to panic.
+	Value any
+	// Stack is where it happened. It is never part of the text, so that
+	// nothing observable depends on it.
+	Stack []byte
+}
+
+// Error is "panic: " and the panic's text.
+func (e *PanicError) Error() string { return "panic: " + PanicText(e.Value) }
+
+// Unwrap gives the panic's value where that is an error.
+func (e *PanicError) Unwrap() error { err, _ := e.Value.(error); return err }
+
+// PanicText is the text of a panic's value as a trace keeps it: the text of an
+// error, a string or a Stringer, and otherwise what fmt prints for it. A value
+// whose own methods panic gives a text that says so.
+func PanicText(value any) string { return fmt.Sprint(value) }
+
+// Aborted makes an abort error (E_TURN_ABORTED): a stage that returns it
+// aborts its turn (ABT-3). The reason may be nil.
+func Aborted(reason error) error {
+	return &Error{Code: E_TURN_ABORTED, Message: "the turn was aborted", Cause: reason}
+}
+
+// isAbort tells whether err is the package's own abort error (ABT-2). An error
+// that joins several is one only if all of them are: a failure joined with an
+// abort stays a failure.
+func isAbort(err error) bool {
+	for err != nil {
+		switch e := err.(type) {
+		case *PanicError:
+			return false
+		case *Error:
+			if e.Code == E_TURN_ABORTED {
+				return true
+			}
+			err = e.Cause
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			for _, one := range all {
+				if !isAbort(one) {
+					return false
+				}
+			}
+			return len(all) > 0
+		default:
+			err = errors.Unwrap(err)
+		}
+	}
+	return false
+}
