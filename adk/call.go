@@ -1,0 +1,234 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// call is one seam call: user code that the engine has entered and not yet
+// left. The handles that the user code gets are part of it, so that an
+// operation knows whose it is (DET-5), and a seam call costs one allocation.
+type call struct {
+	run      *run
+	dispatch *dispatch // nil outside a dispatch
+	visible  *visible  // what the handles of this call see
+	parent   *call
+	id       int
+	strand   int
+	seam     Seam
+
+	ended   bool // guarded by run.mu: the handles are no longer good
+	forked  bool // guarded by run.mu: there are strands to wait for
+	joining bool // guarded by run.mu: no further strand can begin
+	forks   sync.WaitGroup
+
+	tc      TurnContext
+	dc      DispatchContext
+	helpers Helpers
+}
+
+// errEnded is what an operation on a handle answers after its seam call.
+func (c *call) errEnded(kind Kind) error {
+	return &Error{Code: E_CONTEXT_ENDED, Message: fmt.Sprintf(
+		"%s on a handle of %s, which has returned: a handle ends with the seam call it was handed to; use Fork for work in parallel", kind, c.seam)}
+}
+
+// enter admits an operation: it lets the observer decide when, takes the lock
+// and refuses a handle that has ended. On nil error the caller holds run.mu.
+func (c *call) enter(kind Kind) error {
+	c.run.begin(c, kind)
+	c.run.mu.Lock()
+	if c.ended {
+		defer c.run.mu.Unlock()
+		return c.late(kind)
+	}
+	return nil
+}
+
+// late tells of an operation on an ended handle. run.mu is held.
+func (c *call) late(kind Kind) error {
+	err := c.errEnded(kind)
+	c.run.containLocked(c, "late "+kind.String(), err.Error())
+	return err
+}
+
+// opened is what a call line carries beside the seam.
+type opened struct {
+	args   any
+	record Record
+	key    string
+}
+
+// open begins a seam call below parent: numbers it and tells it.
+func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
+	c := &call{run: r, parent: parent, seam: seam, strand: strand}
+	if parent != nil {
+		c.dispatch, c.visible = parent.dispatch, parent.visible
+	}
+	c.tc.call, c.dc.call, c.helpers.call = c, c, c
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	r.calls++
+	c.id = r.calls
+	if x := r.crossingFor(parent, strand, at); x != nil {
+		x.ID, x.Seam, x.Args, x.Record, x.Key = c.id, seam, with.args, with.record, with.key
+		r.tell(x)
+	}
+	return c
+}
+
+// crossingFor prepares a call's line, which belongs to the caller; the first
+// call of a run has none.
+func (r *run) crossingFor(parent *call, strand int, at time.Time) *Crossing {
+	if parent == nil {
+		parent = &call{}
+	}
+	x := r.crossing(parent, KindCall, Whole, at)
+	if x != nil {
+		x.Strand = strand
+	}
+	return x
+}
+
+// result is what a seam call came back with.
+type result struct {
+	outcome Outcome
+	err     error // nil when ok; a *PanicError after a panic
+	records []Record
+	tool    ToolResult
+}
+
+// panicked tells whether the call ended in a panic.
+func (res result) panicked() bool { return res.outcome == OutcomePanic }
+
+// invoke calls the user code of c and tells its return, whatever the way it
+// ends: an error, a panic, which becomes an error here, or runtime.Goexit,
+// which goes on when the return has been told (PIP-11). What the user code gave
+// beside its error, body puts into the result.
+func (c *call) invoke(body func(res *result) error) (res result) {
+	returned := false
+	defer func() {
+		if !returned {
+			if value := recover(); value != nil {
+				res = result{outcome: OutcomePanic, err: &PanicError{Value: value, Stack: debug.Stack()}}
+			} else {
+				res = result{outcome: OutcomeGoexit, err: errGoexit}
+			}
+		}
+		c.close(res)
+	}()
+	if res.err = body(&res); res.err != nil {
+		res.outcome = OutcomeError
+	} else {
+		res.outcome = OutcomeOK
+	}
+	returned = true
+	return res
+}
+
+// errGoexit stands for runtime.Goexit where an error is asked for.
+var errGoexit = errors.New("user code ended its goroutine with runtime.Goexit")
+
+// close waits for the strands of the call, ends its handles and tells the
+// return. A goroutine that ends itself aborts the run, so that nothing waits
+// for it for ever.
+func (c *call) close(res result) {
+	r := c.run
+	if res.outcome == OutcomeGoexit {
+		r.abort(cancelGoexit, errGoexit)
+	}
+	c.join()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	c.ended = true
+	parent := c.parent
+	if parent == nil {
+		parent = &call{}
+	}
+	if x := r.crossing(parent, KindReturn, Whole, at); x != nil {
+		x.Strand = c.strand
+		x.ID, x.Outcome, x.Err, x.Records, x.Result = c.id, res.outcome, res.err, res.records, res.tool
+		r.tell(x)
+	}
+}
+
+// join waits for the strands that were forked in this call.
+func (c *call) join() {
+	c.run.mu.Lock()
+	c.joining = true
+	forked := c.forked
+	c.run.mu.Unlock()
+	if !forked {
+		return
+	}
+	c.run.park(c.strand)
+	c.forks.Wait()
+	c.run.resume(c.strand)
+}
+
+// Strand is parallel work that Fork began (DET-7).
+type Strand struct {
+	parent *call
+	done   chan struct{}
+	err    error
+}
+
+// Wait blocks until the strand has finished and gives its error; a panic of
+// the strand is a *PanicError. The engine waits for every strand before the
+// seam call returns, whether or not Wait is called; an error that nobody waits
+// for is seen in the trace only.
+func (s *Strand) Wait() error {
+	select {
+	case <-s.done:
+	default:
+		s.parent.run.park(s.parent.strand)
+		<-s.done
+		s.parent.run.resume(s.parent.strand)
+	}
+	return s.err
+}
+
+// fork runs body as a strand of c: the only place where the engine starts a
+// goroutine.
+func (c *call) fork(ctx context.Context, name string, body func(ctx context.Context, strand *call) error) (*Strand, error) {
+	if name == "" {
+		return nil, errors.New("adk: Fork: the strand has no name: every seam has one")
+	}
+	if err := c.enter(KindFork); err != nil {
+		return nil, err
+	}
+	r := c.run
+	if c.joining {
+		defer r.mu.Unlock()
+		return nil, c.late(KindFork)
+	}
+	at := r.now()
+	r.strands++
+	number := r.strands
+	c.forked = true
+	c.forks.Add(1)
+	if x := r.crossing(c, KindFork, Whole, at); x != nil {
+		x.Name, x.ID = name, number
+		r.tell(x)
+	}
+	r.mu.Unlock()
+	s := &Strand{parent: c, done: make(chan struct{})}
+	go c.runStrand(ctx, s, Seam{Label: LabelStrand, Name: name}, number, body)
+	return s, nil
+}
+
+// runStrand is the goroutine of a strand.
+func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, body func(context.Context, *call) error) {
+	defer c.forks.Done()
+	defer close(s.done)
+	s.err = errGoexit // stands if the goroutine ends itself
+	c.run.begin(&call{id: c.id, strand: number}, KindCall)
+	strand := c.run.open(c, seam, number, opened{})
+	s.err = strand.invoke(func(*result) error { return body(ctx, strand) }).err
+}

@@ -1,0 +1,50 @@
+package adk
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Clock is where the engine, and user code through its contexts, take time
+// from (DET-1). Now is called while the engine holds a lock: it must not call
+// back into the engine.
+type Clock interface {
+	// Now is the present.
+	Now() time.Time
+	// AfterFunc calls fire once when d has passed, from any goroutine, unless
+	// stop is called first. fire does not block. stop tells whether it came in
+	// time.
+	AfterFunc(d time.Duration, fire func()) (stop func() bool)
+}
+
+// IDSource makes the ids of turns and dispatches, and those that user code
+// asks its context for (DET-1). It must be safe for concurrent use.
+type IDSource interface {
+	NewID() string
+}
+
+// SystemClock is the machine's clock, the default of a Config.
+func SystemClock() Clock { return systemClock{} }
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) AfterFunc(d time.Duration, fire func()) func() bool {
+	return time.AfterFunc(d, fire).Stop
+}
+
+// UUIDs makes a UUID version 6 for each id, the default of a Config (RUN-7).
+func UUIDs() IDSource { return uuidSource{} }
+
+type uuidSource struct{}
+
+// NewID falls back to a random UUID where the machine gives no node and no
+// clock sequence, so that a turn never fails for want of a name.
+func (uuidSource) NewID() string {
+	if id, err := uuid.NewV6(); err == nil {
+		return id.String()
+	}
+	return uuid.NewString()
+}

@@ -1,0 +1,382 @@
+package adk
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Crossing is one thing that passed between the engine and user code, or came
+// from outside: a seam call or its return, an operation, an event, a fact.
+// Observers are told crossings in the one order in which they happened
+// (DET-4, DET-6); a trace is their written form.
+//
+// It is a union by Kind: the table behind Kind.Fields says which fields a kind
+// uses, at which phase, and what they mean there. All others are zero.
+type Crossing struct {
+	// Seq numbers the crossings of a run from 1.
+	Seq int
+	// At is the one reading of the config's clock made for this crossing
+	// (DET-1). An event that an operation causes has the operation's time.
+	At time.Time
+	// Kind says what crossed.
+	Kind Kind
+	// Phase is Begin or Done for the two lines of a spanning operation, and
+	// Whole for everything else.
+	Phase Phase
+	// Call is the seam call to which the crossing belongs: whose handle was
+	// used, in which an event arose; for a call, the caller. 0 is no call.
+	Call int
+	// Strand is the strand in which it happened: 0 is the caller of Run.
+	Strand int
+	// Op pairs the Begin and the Done of a spanning operation; else 0.
+	Op int
+
+	ID         int             // a call's number, a strand's, an on-ack handler's
+	Seam       Seam            // where a call goes
+	Name       string          // an id or a name that people gave
+	Key        string          // a record's key, or a second name
+	Text       string          // a prompt, a delta, a message
+	Texts      []string        // standing instructions, names of pruned tools
+	Collection CollectionName  // the set or storage that an operation is about
+	Record     Record          // the record that an operation is about
+	Records    []Record        // what a fetch gave, the tools of a run
+	Value      any             // plain data
+	Args       any             // a tool's arguments: an object, or JSON text of one
+	Result     ToolResult      // what a tool gave
+	Outcome    Outcome         // how a call ended
+	Status     string          // how a dispatch or a gate ended
+	Err        error           // what an operation or a call answered
+	Cause      error           // a reason that user code gave
+	Flag       bool            // complete, replaced, found, overwrite
+	IsError    bool            // a tool failed
+	N          int             // an iteration, a number of iterations
+	Duration   time.Duration   // of a sleep, of a gate's timeout
+	Schema     json.RawMessage // of a gate's value
+	Digest     Digest          // of a sight
+	// Payload is the whole event as listeners hear it, for events and emits:
+	// a TurnStart, a MessageEvent and so on. A trace holds only what of it no
+	// earlier line gives.
+	Payload any
+}
+
+// Phase tells the two lines of a spanning operation apart.
+type Phase uint8
+
+// The phases.
+const (
+	Whole Phase = iota // one line: nothing can lie between begin and done
+	Begin              // the operation has begun; what it causes follows
+	Done               // the operation has had its effect
+)
+
+// String is the phase's name, as traces write it.
+func (p Phase) String() string { return [...]string{"whole", "begin", "done"}[p] }
+
+// Outcome is how a seam call ended.
+type Outcome string
+
+// The outcomes of a call.
+const (
+	OutcomeOK     Outcome = "ok"
+	OutcomeError  Outcome = "error"
+	OutcomePanic  Outcome = "panic"
+	OutcomeGoexit Outcome = "goexit"
+)
+
+// CollectionName names a set of a context and the storage behind it.
+type CollectionName string
+
+// The collections.
+const (
+	Messages     CollectionName = "messages"
+	Memories     CollectionName = "memories"
+	Retrievables CollectionName = "retrievables"
+	Thoughts     CollectionName = "thoughts"
+	ToolCalls    CollectionName = "toolCalls"
+	Instructions CollectionName = "instructions"
+	Tools        CollectionName = "tools"
+)
+
+// Kind says what crossed.
+type Kind uint8
+
+// The closed list of kinds. What each carries stands in kindTable.
+const (
+	KindCall Kind = iota + 1
+	KindReturn
+
+	KindNext
+	KindAdd
+	KindRemove
+	KindStash
+	KindFetch
+	KindRefresh
+	KindStore
+	KindMutate
+	KindDelete
+	KindExecute
+	KindRegister
+	KindUnregister
+	KindPrune
+	KindAck
+	KindNack
+	KindOnAck
+	KindOffAck
+	KindAbort
+	KindReportMessage
+	KindReportThought
+	KindReportToolCall
+	KindReportLog
+	KindEmitMessage
+	KindEmitThought
+	KindEmitToolCall
+	KindWaitFor
+	KindFork
+	KindNow
+	KindNewID
+	KindSleep
+	KindOpenMedia
+
+	KindMessageEvent
+	KindThoughtEvent
+	KindToolCallEvent
+	KindTurnStart
+	KindTurnEnd
+	KindDispatchStart
+	KindDispatchEnd
+	KindIterationStart
+	KindIterationEnd
+	KindTurnGateOpen
+	KindTurnGateClosed
+	KindToolExecutionStart
+	KindToolExecutionEnd
+	KindLogEvent
+	KindErrorEvent
+
+	KindCancel
+	KindSettle
+	KindTimer
+	KindSight
+	KindContained
+
+	kindEnd
+)
+
+// Class groups the kinds as the house does.
+type Class uint8
+
+// The classes of kinds.
+const (
+	ClassCall      Class = iota + 1 // a seam is entered or left
+	ClassOperation                  // user code asked something of the engine
+	ClassEvent                      // the engine told its listeners
+	ClassFact                       // something happened that nobody called
+)
+
+// Field names a field of Crossing that some kinds use.
+type Field uint8
+
+// The fields, by their name in Crossing.
+const (
+	FieldID Field = iota + 1
+	FieldSeam
+	FieldName
+	FieldKey
+	FieldText
+	FieldTexts
+	FieldCollection
+	FieldRecord
+	FieldRecords
+	FieldValue
+	FieldArgs
+	FieldResult
+	FieldOutcome
+	FieldStatus
+	FieldErr
+	FieldCause
+	FieldFlag
+	FieldIsError
+	FieldN
+	FieldDuration
+	FieldSchema
+	FieldDigest
+	FieldPayload
+)
+
+// FieldUse is one field as a kind uses it.
+type FieldUse struct {
+	// Field is the field of Crossing.
+	Field Field
+	// Label is what the field means for this kind; traces write it under this
+	// name and divergences speak of it so.
+	Label string
+	// Phase is the line of a spanning operation that carries the field; Whole
+	// for kinds of one line.
+	Phase Phase
+	// Input says who decided the value: user code or the outside (true), or
+	// the engine (false).
+	Input bool
+}
+
+// kindRow is what the table holds for a kind.
+type kindRow struct {
+	name     string
+	class    Class
+	spanning bool
+	fields   []FieldUse
+}
+
+func in(f Field, label string) FieldUse      { return FieldUse{f, label, Whole, true} }
+func out(f Field, label string) FieldUse     { return FieldUse{f, label, Whole, false} }
+func inBegin(f Field, label string) FieldUse { return FieldUse{f, label, Begin, true} }
+func outDone(f Field, label string) FieldUse { return FieldUse{f, label, Done, false} }
+
+var (
+	fetchFields  = []FieldUse{inBegin(FieldCollection, "of"), outDone(FieldErr, "err")}
+	recordFields = []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldRecord, "record"), outDone(FieldErr, "err")}
+	streamFields = []FieldUse{in(FieldName, "id"), in(FieldText, "delta"), in(FieldFlag, "complete"), out(FieldErr, "err")}
+	emitFields   = []FieldUse{inBegin(FieldPayload, "payload"), outDone(FieldErr, "err")}
+)
+
+// kindTable is the one table of kinds: name, class, whether other crossings can
+// lie between begin and done, and the fields. A test holds it against
+// the kinds and the fields.
+var kindTable = [kindEnd]kindRow{
+	// A seam call begins: its number, where it goes, and what is handed in. The
+	// run's prompt, instructions, stash and tools; a tool's validated
+	// arguments; an obligation's record or key.
+	KindCall: {"call", ClassCall, false, []FieldUse{
+		out(FieldID, "id"), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
+		in(FieldValue, "stash"), in(FieldRecords, "tools"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
+	// A seam call has returned, with all its strands: how, and with what.
+	KindReturn: {"return", ClassCall, false, []FieldUse{
+		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")}},
+
+	KindNext:   {"next", ClassOperation, true, nil},
+	KindAdd:    {"add", ClassOperation, false, []FieldUse{in(FieldCollection, "of"), in(FieldRecord, "record"), out(FieldFlag, "replaced"), out(FieldErr, "err")}},
+	KindRemove: {"remove", ClassOperation, false, []FieldUse{in(FieldCollection, "of"), in(FieldKey, "key"), out(FieldFlag, "found"), out(FieldErr, "err")}},
+	KindStash:  {"stash", ClassOperation, false, []FieldUse{in(FieldName, "path"), in(FieldValue, "value"), out(FieldErr, "err")}},
+
+	KindFetch:   {"fetch", ClassOperation, true, fetchFields},
+	KindRefresh: {"refresh", ClassOperation, true, fetchFields},
+	KindStore:   {"store", ClassOperation, true, recordFields},
+	KindMutate:  {"mutate", ClassOperation, true, recordFields},
+	KindDelete:  {"delete", ClassOperation, true, []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldKey, "key"), outDone(FieldErr, "err")}},
+
+	KindExecute:    {"execute", ClassOperation, true, []FieldUse{inBegin(FieldName, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")}},
+	KindRegister:   {"register", ClassOperation, false, []FieldUse{in(FieldRecord, "tool"), in(FieldFlag, "overwrite"), out(FieldErr, "err")}},
+	KindUnregister: {"unregister", ClassOperation, false, []FieldUse{in(FieldName, "tool"), out(FieldFlag, "found"), out(FieldErr, "err")}},
+	KindPrune:      {"prune", ClassOperation, false, []FieldUse{out(FieldTexts, "pruned"), out(FieldErr, "err")}},
+
+	KindAck:    {"ack", ClassOperation, true, []FieldUse{outDone(FieldErr, "err")}},
+	KindNack:   {"nack", ClassOperation, false, []FieldUse{in(FieldCause, "cause"), out(FieldErr, "err")}},
+	KindOnAck:  {"on-ack", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "handler"), out(FieldErr, "err")}},
+	KindOffAck: {"off-ack", ClassOperation, false, []FieldUse{in(FieldID, "handler"), out(FieldFlag, "found")}},
+	KindAbort:  {"abort", ClassOperation, false, []FieldUse{in(FieldCause, "reason"), out(FieldErr, "err")}},
+
+	KindReportMessage: {"report-message", ClassOperation, false, streamFields},
+	KindReportThought: {"report-thought", ClassOperation, false, streamFields},
+	KindReportToolCall: {"report-tool-call", ClassOperation, false, []FieldUse{
+		in(FieldName, "id"), in(FieldKey, "tool"), in(FieldArgs, "args"), in(FieldResult, "results"),
+		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")}},
+	KindReportLog: {"report-log", ClassOperation, false, []FieldUse{
+		in(FieldKey, "level"), in(FieldName, "kind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")}},
+	KindEmitMessage:  {"emit-message", ClassOperation, true, emitFields},
+	KindEmitThought:  {"emit-thought", ClassOperation, true, emitFields},
+	KindEmitToolCall: {"emit-tool-call", ClassOperation, true, emitFields},
+
+	KindWaitFor: {"wait-for", ClassOperation, true, []FieldUse{
+		inBegin(FieldName, "gate"), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
+		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")}},
+	KindFork:      {"fork", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "id"), out(FieldErr, "err")}},
+	KindNow:       {"now", ClassOperation, false, nil},
+	KindNewID:     {"new-id", ClassOperation, false, []FieldUse{in(FieldName, "id")}},
+	KindSleep:     {"sleep", ClassOperation, true, []FieldUse{inBegin(FieldDuration, "for"), outDone(FieldErr, "err")}},
+	KindOpenMedia: {"open-media", ClassOperation, true, []FieldUse{inBegin(FieldRecord, "media"), {FieldValue, "bytes", Done, true}, {FieldErr, "err", Done, true}}},
+
+	// Events: what no earlier line gives. The rest of a payload follows from
+	// the operation, the call and the times of its start.
+	KindMessageEvent:       {"message", ClassEvent, false, nil},
+	KindThoughtEvent:       {"thought", ClassEvent, false, nil},
+	KindToolCallEvent:      {"toolCall", ClassEvent, false, []FieldUse{out(FieldKey, "checksum")}},
+	KindTurnStart:          {"turnStart", ClassEvent, false, []FieldUse{in(FieldName, "turn")}},
+	KindTurnEnd:            {"turnEnd", ClassEvent, false, nil},
+	KindDispatchStart:      {"dispatchStart", ClassEvent, false, []FieldUse{in(FieldName, "dispatch")}},
+	KindDispatchEnd:        {"dispatchEnd", ClassEvent, false, []FieldUse{out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")}},
+	KindIterationStart:     {"iterationStart", ClassEvent, false, []FieldUse{out(FieldN, "iteration")}},
+	KindIterationEnd:       {"iterationEnd", ClassEvent, false, []FieldUse{out(FieldN, "iteration")}},
+	KindTurnGateOpen:       {"turnGateOpen", ClassEvent, false, []FieldUse{out(FieldName, "gate")}},
+	KindTurnGateClosed:     {"turnGateClosed", ClassEvent, false, []FieldUse{out(FieldName, "gate"), out(FieldStatus, "result")}},
+	KindToolExecutionStart: {"toolExecutionStart", ClassEvent, false, []FieldUse{out(FieldKey, "callId")}},
+	KindToolExecutionEnd:   {"toolExecutionEnd", ClassEvent, false, []FieldUse{out(FieldIsError, "isError")}},
+	KindLogEvent:           {"log", ClassEvent, false, nil},
+	KindErrorEvent:         {"error", ClassEvent, false, []FieldUse{out(FieldErr, "err")}},
+
+	// The run's context is done; told before the first crossing that finds it so.
+	KindCancel: {"cancel", ClassFact, false, []FieldUse{in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")}},
+	// Somebody settled a gate, or offered a value that its schema refused
+	// (result refused): by whom and with what.
+	KindSettle: {"settle", ClassFact, false, []FieldUse{in(FieldName, "gate"), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")}},
+	// A timer fired: the sleep or the wait of that operation is over.
+	KindTimer: {"timer", ClassFact, false, []FieldUse{out(FieldN, "op")}},
+	// One digest of all that is visible at this point (DET-8).
+	KindSight: {"sight", ClassFact, false, []FieldUse{out(FieldDigest, "digest")}},
+	// A failure that was kept from the turn: a panic of a listener or an on-ack
+	// handler, a late call, a second next.
+	KindContained: {"contained", ClassFact, false, []FieldUse{out(FieldName, "what"), in(FieldText, "text")}},
+}
+
+// String is the kind's name, as traces write it.
+func (k Kind) String() string {
+	if k == 0 || k >= kindEnd {
+		return "unknown"
+	}
+	return kindTable[k].name
+}
+
+// Class tells which group the kind belongs to.
+func (k Kind) Class() Class { return kindTable[k].class }
+
+// Spanning tells whether the kind is an operation told in two lines, Begin and
+// Done, because other crossings can lie between them.
+func (k Kind) Spanning() bool { return kindTable[k].spanning }
+
+// Fields lists the fields that the kind uses at a phase, in the order in which
+// they are written. The slice must not be changed.
+func (k Kind) Fields(p Phase) []FieldUse {
+	return fieldsByPhase[k][p]
+}
+
+// Kinds lists all kinds, in the order of the table.
+func Kinds() []Kind {
+	all := make([]Kind, 0, kindEnd-1)
+	for k := Kind(1); k < kindEnd; k++ {
+		all = append(all, k)
+	}
+	return all
+}
+
+// KindByName finds a kind by the name that String gives, or 0.
+func KindByName(name string) Kind { return kindsByName[name] }
+
+var (
+	fieldsByPhase = splitFields()
+	kindsByName   = indexKinds()
+)
+
+func splitFields() (table [kindEnd][3][]FieldUse) {
+	for k := Kind(1); k < kindEnd; k++ {
+		for _, use := range kindTable[k].fields {
+			table[k][use.Phase] = append(table[k][use.Phase], use)
+		}
+	}
+	return table
+}
+
+func indexKinds() map[string]Kind {
+	names := make(map[string]Kind, kindEnd)
+	for k := Kind(1); k < kindEnd; k++ {
+		names[kindTable[k].name] = k
+	}
+	return names
+}

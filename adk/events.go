@@ -1,0 +1,181 @@
+package adk
+
+import "time"
+
+// Origin says where an event comes from (EVT-5): every payload carries it.
+type Origin struct {
+	// TurnID is the turn's id, empty in a dispatch called alone.
+	TurnID string
+	// DispatchID is the dispatch's id, empty outside a dispatch.
+	DispatchID string
+	// Iteration is the 0-based iteration within the dispatch.
+	Iteration int
+}
+
+// Span is when something began and ended, by the runner's clock (EVT-6).
+type Span struct {
+	StartedAt time.Time
+	EndedAt   time.Time
+}
+
+// Duration is never negative.
+func (s Span) Duration() time.Duration { return s.EndedAt.Sub(s.StartedAt) }
+
+// StreamUpdate is what a message or a thought event says about its stream
+// (HLP-1).
+type StreamUpdate struct {
+	Origin
+	// ID is the stream's id.
+	ID string
+	// CreatedAt is when the stream began, UpdatedAt when this delta came.
+	CreatedAt, UpdatedAt time.Time
+	// Delta is the text that this event adds, Full the whole text so far. Full
+	// shares its memory with the stream; keeping it costs no copy.
+	Delta, Full string
+	// Complete is true on the last event of the stream; CompletedAt is zero
+	// before it.
+	Complete    bool
+	CompletedAt time.Time
+}
+
+// MessageEvent is a delta of a message.
+type MessageEvent StreamUpdate
+
+// ThoughtEvent is a delta of a thought.
+type ThoughtEvent StreamUpdate
+
+// ToolCallEvent is what is known of a tool call after a report (HLP-3).
+type ToolCallEvent struct {
+	Origin
+	ID string
+	// Tool and Args are empty and nil until they are reported, and Checksum is
+	// empty until both are. Args must not be changed.
+	Tool                 string
+	Args                 map[string]any
+	Checksum             string
+	Results              ToolResult
+	IsError              bool
+	CreatedAt, UpdatedAt time.Time
+	Complete             bool
+	CompletedAt          time.Time
+}
+
+// TurnStart is the first event of a turn (RUN-6).
+type TurnStart struct {
+	TurnID    string
+	StartedAt time.Time
+}
+
+// TurnEnd is the last event of a turn (RUN-6).
+type TurnEnd struct {
+	TurnID string
+	Span
+}
+
+// DispatchStart says that the dispatch loop begins.
+type DispatchStart struct {
+	TurnID, DispatchID string
+	StartedAt          time.Time
+}
+
+// The states in which a dispatch ends (SIG-5).
+const (
+	StatusAck     = "ack"
+	StatusNack    = "nack"
+	StatusAborted = "aborted"
+)
+
+// DispatchEnd says how the dispatch loop ended.
+type DispatchEnd struct {
+	TurnID, DispatchID string
+	Span
+	// Status is StatusAck, StatusNack or StatusAborted.
+	Status string
+	// Error is what the dispatch was nacked with (DSP-6), or what a stage
+	// returned after an abort (ABT-13); nil otherwise.
+	Error error
+	// Iterations is how many iterations were started (DSP-5).
+	Iterations int
+}
+
+// IterationStart says that an iteration begins.
+type IterationStart struct {
+	Origin
+	StartedAt time.Time
+}
+
+// IterationEnd says that an iteration finished (DSP-3).
+type IterationEnd struct {
+	Origin
+	Span
+}
+
+// TurnGateOpen says that somebody waits for a gate (GAT-4). The gate is live: a
+// listener may settle it.
+type TurnGateOpen struct {
+	Origin
+	Gate     *TurnGate
+	OpenedAt time.Time
+}
+
+// TurnGateClosed says how a gate settled (GAT-4).
+type TurnGateClosed struct {
+	Origin
+	GateID string
+	// Result is GateResolved, GateRejected, GateAborted or GateTimeout.
+	Result string
+	// By is the name that the settler gave, or empty.
+	By        string
+	SettledAt time.Time
+}
+
+// ToolExecutionStart says that a tool's handler is about to run (TOL-3).
+type ToolExecutionStart struct {
+	Origin
+	ToolName string
+	// CallID is the checksum of the tool and its raw arguments (TOL-4).
+	CallID string
+	// Args are the validated arguments. They must not be changed.
+	Args      map[string]any
+	StartedAt time.Time
+}
+
+// ToolExecutionEnd says that a tool's handler has run (TOL-3).
+type ToolExecutionEnd struct {
+	Origin
+	ToolName string
+	CallID   string
+	IsError  bool
+	Span
+}
+
+// Level is how loud a log event is.
+type Level string
+
+// The levels (HLP-6).
+const (
+	LevelTrace Level = "trace"
+	LevelDebug Level = "debug"
+	LevelInfo  Level = "info"
+	LevelWarn  Level = "warn"
+	LevelError Level = "error"
+)
+
+// LogEvent is a line that the executor logged (HLP-6).
+type LogEvent struct {
+	Origin
+	EmittedAt time.Time
+	Level     Level
+	Kind      string
+	Message   string
+	// Payload is plain data, or nil.
+	Payload any
+}
+
+// ErrorEvent is a failure of the turn: once per failure and never for an abort
+// (EVT-8).
+type ErrorEvent struct {
+	TurnID, DispatchID string
+	At                 time.Time
+	Error              *Error
+}

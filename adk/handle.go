@@ -1,0 +1,213 @@
+package adk
+
+import (
+	"context"
+	"time"
+)
+
+// Handle is what a turn context and a dispatch context have in common. A
+// handle belongs to the seam call that it was handed to, and ends with it: an
+// operation on it afterwards is E_CONTEXT_ENDED, and told to the probe as
+// contained (DET-5). Handles are safe for concurrent use (RUN-11).
+type Handle struct{ call *call }
+
+// TurnContext is a turn as one middleware of a turn pipeline, or a strand of
+// it, sees it.
+type TurnContext struct{ Handle }
+
+// DispatchContext is a dispatch as one dispatch middleware, the executor, a
+// tool handler, an on-ack handler, or a strand of these, sees it. Its sets and
+// its stash are the dispatch's own copies (DSP-9).
+type DispatchContext struct{ Handle }
+
+// lock takes the run's lock and gives what releases it.
+func (c *call) lock() (unlock func()) {
+	c.run.mu.Lock()
+	return c.run.mu.Unlock
+}
+
+// TurnID is the id of the turn, empty in a dispatch called alone.
+func (h Handle) TurnID() string { return h.call.run.turnID }
+
+// SystemPrompt is the system prompt.
+func (h Handle) SystemPrompt() *Tokenizable { return h.call.visible.prompt }
+
+// Instructions are the standing instructions, keyed by their text. Their Fetch
+// is what the field calls refresh.
+func (h Handle) Instructions() Records[*Tokenizable] {
+	return Records[*Tokenizable]{h.call, &instructionSpec}
+}
+
+// Messages are the messages of the conversation.
+func (h Handle) Messages() Records[*Message] { return Records[*Message]{h.call, &messageSpec} }
+
+// Memories are the memories in play.
+func (h Handle) Memories() Records[*Memory] { return Records[*Memory]{h.call, &memorySpec} }
+
+// Retrievables are the retrieved pieces of text in play.
+func (h Handle) Retrievables() Records[*Retrievable] {
+	return Records[*Retrievable]{h.call, &retrievableSpec}
+}
+
+// Thoughts are the model's thoughts.
+func (h Handle) Thoughts() Records[*Thought] { return Records[*Thought]{h.call, &thoughtSpec} }
+
+// ToolCalls are the tool calls and their results.
+func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.call, &toolCallSpec} }
+
+// Tools is the registry of tools.
+func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
+
+// Stash is the stash.
+func (h Handle) Stash() Stash { return Stash{h.call} }
+
+// Aborted tells whether the turn is aborted.
+func (h Handle) Aborted() bool { return h.call.run.aborted() }
+
+// Abort aborts the turn, or the dispatch where that was called alone (ABT-12).
+// The reason is readable as context.Cause of every context of the run; the
+// first abort's reason stays (ABT-5). A nil reason is E_TURN_ABORTED.
+func (h Handle) Abort(reason error) error {
+	c := h.call
+	if err := c.enter(KindAbort); err != nil {
+		return err
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	if x := c.run.crossing(c, KindAbort, Whole, at); x != nil {
+		x.Cause = reason
+		c.run.tell(x)
+	}
+	if reason == nil {
+		reason = Aborted(nil)
+	}
+	c.run.abortLocked(cancelAbort, reason)
+	return nil
+}
+
+// Now is the present by the config's clock, so that a replay gives the same
+// time back (DET-1). On a handle that has ended it is the zero time.
+func (h Handle) Now() time.Time {
+	c := h.call
+	if c.enter(KindNow) != nil {
+		return time.Time{}
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	if x := c.run.crossing(c, KindNow, Whole, at); x != nil {
+		c.run.tell(x)
+	}
+	return at
+}
+
+// NewID is a new id from the config's id source, so that a replay gives the
+// same one back (DET-1). On a handle that has ended it is empty.
+func (h Handle) NewID() string {
+	c := h.call
+	if c.enter(KindNewID) != nil {
+		return ""
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	id := c.run.config.IDs.NewID()
+	if x := c.run.crossing(c, KindNewID, Whole, at); x != nil {
+		x.Name = id
+		c.run.tell(x)
+	}
+	return id
+}
+
+// Sleep waits until d has passed by the config's clock. When ctx ends or the
+// turn is aborted first it returns the cause of that. d of zero or less only
+// yields.
+func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
+	c := h.call
+	if err := c.enter(KindSleep); err != nil {
+		return err
+	}
+	r := c.run
+	at, op := r.now(), r.nextOp()
+	if x := r.crossing(c, KindSleep, Begin, at); x != nil {
+		x.Duration, x.Op = d, op
+		r.tell(x)
+	}
+	r.mu.Unlock()
+
+	fired, err := c.await(ctx, d)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if fired {
+		c.tellTimer(op)
+	}
+	if x := r.crossing(c, KindSleep, Done, r.now()); x != nil {
+		x.Op, x.Err = op, err
+		r.tell(x)
+	}
+	return err
+}
+
+// await parks the strand until d has passed, ctx ends or the run is aborted.
+func (c *call) await(ctx context.Context, d time.Duration) (fired bool, err error) {
+	passed := make(chan struct{})
+	stop := c.run.config.Clock.AfterFunc(d, func() { close(passed) })
+	defer stop()
+	c.run.park(c.strand)
+	defer c.run.resume(c.strand)
+	select {
+	case <-passed:
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-c.run.ctx.Done():
+		return false, context.Cause(c.run.ctx)
+	}
+}
+
+// tellTimer tells that the timer of a waiting operation fired. run.mu is held.
+func (c *call) tellTimer(op int) {
+	if x := c.run.crossing(c, KindTimer, Whole, c.run.now()); x != nil {
+		x.N = op
+		c.run.tell(x)
+	}
+}
+
+// Fork runs fn in parallel, as a strand with a handle of its own. The engine
+// waits for it before the seam call returns; its panic becomes its error
+// (DET-7). The name is the strand's, required, and need not be unique.
+func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, tc *TurnContext) error) (*Strand, error) {
+	return tc.call.fork(ctx, name, func(ctx context.Context, strand *call) error { return fn(ctx, &strand.tc) })
+}
+
+// Fork runs fn in parallel, as a strand with a handle of its own. The engine
+// waits for it before the seam call returns; its panic becomes its error
+// (DET-7). The name is the strand's, required, and need not be unique.
+func (dc *DispatchContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, dc *DispatchContext) error) (*Strand, error) {
+	return dc.call.fork(ctx, name, func(ctx context.Context, strand *call) error { return fn(ctx, &strand.dc) })
+}
+
+// DispatchID is the id of the dispatch.
+func (dc *DispatchContext) DispatchID() string { return dc.call.dispatch.id }
+
+// Iteration is the 0-based iteration, constant while it lasts (DSP-5).
+func (dc *DispatchContext) Iteration() int {
+	return int(dc.call.dispatch.iteration.Load())
+}
+
+// scope is what a storage obligation is told (RUN-13).
+func (c *call) scope() Scope {
+	s := Scope{TurnID: c.run.turnID, Stash: Stash{c}}
+	if c.dispatch != nil {
+		s.DispatchID = c.dispatch.id
+	}
+	return s
+}
+
+// origin is where an event of this call comes from (EVT-5).
+func (c *call) origin() Origin {
+	o := Origin{TurnID: c.run.turnID}
+	if c.dispatch != nil {
+		o.DispatchID, o.Iteration = c.dispatch.id, int(c.dispatch.iteration.Load())
+	}
+	return o
+}

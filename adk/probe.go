@@ -1,0 +1,103 @@
+package adk
+
+// Probe makes one observer for every run of a runner (DET-4). A Probe must be
+// safe for concurrent use; runs may begin at the same time.
+type Probe interface {
+	// Observe is called when a run begins, before its first crossing. It may
+	// return nil to leave the run unobserved.
+	Observe(RunInfo) Observer
+}
+
+// RunInfo says what is about to run: the names that people gave to the seams.
+type RunInfo struct {
+	// Alone is true for a dispatch that is called without a turn.
+	Alone bool
+	// Executor is the executor's name.
+	Executor string
+	// The names of the middlewares of each pipeline, in order.
+	TurnInput, TurnOutput, DispatchInput, DispatchOutput []string
+	// WriteBehind tells that persistence is put off until the flush (DEL-6).
+	WriteBehind bool
+}
+
+// Observer is told everything that crosses in one run (DET-4 to DET-8). An
+// observer that panics is dropped; the run goes on without it.
+type Observer interface {
+	// Begin is called before each operation and at the start of each strand, on
+	// the goroutine that asks, outside every lock of the engine. It may block:
+	// this is where a scheduler decides who goes on (DET-6).
+	Begin(Step)
+	// Park is called before a strand blocks inside the engine: in a sleep, at a
+	// gate, or waiting for its own strands. It must not block.
+	Park(strand int)
+	// Resume is called when a parked strand was woken, before it goes on. It
+	// may block.
+	Resume(strand int)
+	// Tell is told a crossing, inside the step that made its effect. It must
+	// neither block nor call back into the engine, and must not keep the
+	// Crossing, which is used again, nor the maps and slices in it, which are
+	// user code's. Records, errors and texts may be kept.
+	Tell(*Crossing)
+}
+
+// Step is an operation, or the start of a strand, that is about to happen.
+type Step struct {
+	// Kind is the operation, or KindCall for the start of a strand.
+	Kind Kind
+	// Call and Strand say who asks.
+	Call, Strand int
+}
+
+// MultiProbe is a probe that passes everything on to each of probes, in their
+// order. Put a scheduler first: what is behind it is then told one strand at a
+// time. Nil probes are left out.
+func MultiProbe(probes ...Probe) Probe {
+	var kept multiProbe
+	for _, p := range probes {
+		if p != nil {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+type multiProbe []Probe
+
+func (m multiProbe) Observe(info RunInfo) Observer {
+	var kept multiObserver
+	for _, p := range m {
+		if o := p.Observe(info); o != nil {
+			kept = append(kept, o)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
+
+type multiObserver []Observer
+
+func (m multiObserver) Begin(s Step) {
+	for _, o := range m {
+		o.Begin(s)
+	}
+}
+
+func (m multiObserver) Park(strand int) {
+	for _, o := range m {
+		o.Park(strand)
+	}
+}
+
+func (m multiObserver) Resume(strand int) {
+	for _, o := range m {
+		o.Resume(strand)
+	}
+}
+
+func (m multiObserver) Tell(c *Crossing) {
+	for _, o := range m {
+		o.Tell(c)
+	}
+}

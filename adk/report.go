@@ -1,0 +1,243 @@
+package adk
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Helpers is what the executor streams and logs with (HLP). Reporting emits;
+// it touches no set and no storage (HLP-4).
+type Helpers struct{ call *call }
+
+// streams are the message or the thought streams of a dispatch, by id.
+type streams map[string]*stream
+
+// stream is a text that grows by deltas. full is never copied: a string of
+// what is there stays valid while more is appended behind it (HLP-5).
+type stream struct {
+	createdAt time.Time
+	full      strings.Builder
+	sealed    bool
+
+	// One goroutine emits at a time, so that listeners hear the deltas in
+	// their order (EVT-2); updates that come meanwhile wait here.
+	emitting bool
+	waiting  []pendingUpdate
+}
+
+type pendingUpdate struct {
+	call   *call
+	update StreamUpdate
+}
+
+// ReportMessage appends delta to the message of that id and emits a message
+// event; complete seals the message (HLP-1). The update says what was emitted:
+// once complete, all that a record of the message needs. A sealed id is
+// E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
+func (h *Helpers) ReportMessage(id, delta string, complete bool) (MessageEvent, error) {
+	d := h.call.dispatch
+	update, err := h.report(KindReportMessage, &d.messages, id, delta, complete, func(c *call, u StreamUpdate) {
+		c.emitMessage(MessageEvent(u))
+	})
+	return MessageEvent(update), err
+}
+
+// ReportThought is ReportMessage for thoughts, whose ids are a space of their
+// own (HLP-1).
+func (h *Helpers) ReportThought(id, delta string, complete bool) (ThoughtEvent, error) {
+	d := h.call.dispatch
+	update, err := h.report(KindReportThought, &d.thoughts, id, delta, complete, func(c *call, u StreamUpdate) {
+		c.emitThought(ThoughtEvent(u))
+	})
+	return ThoughtEvent(update), err
+}
+
+func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, emit func(*call, StreamUpdate)) (StreamUpdate, error) {
+	c := h.call
+	if err := c.enter(kind); err != nil {
+		return StreamUpdate{}, err
+	}
+	r := c.run
+	at := r.now()
+	s, err := all.open(id, at)
+	var update StreamUpdate
+	if err == nil {
+		update = s.append(c.origin(), id, delta, complete, at)
+	}
+	if x := r.crossing(c, kind, Whole, at); x != nil {
+		x.Name, x.Text, x.Flag, x.Err = id, delta, complete, err
+		r.tell(x)
+	}
+	if err != nil {
+		r.mu.Unlock()
+		return update, err
+	}
+	if s.emitting {
+		s.waiting = append(s.waiting, pendingUpdate{c, update})
+		r.mu.Unlock()
+		return update, nil
+	}
+	s.emitting = true
+	r.mu.Unlock()
+	s.emit(r, pendingUpdate{c, update}, emit)
+	return update, nil
+}
+
+// open finds or begins the stream of an id.
+func (all *streams) open(id string, at time.Time) (*stream, error) {
+	if id == "" {
+		return nil, fmt.Errorf("adk: report without an id: give the stream one")
+	}
+	s := (*all)[id]
+	if s == nil {
+		if *all == nil {
+			*all = streams{}
+		}
+		s = &stream{createdAt: at}
+		(*all)[id] = s
+	}
+	if s.sealed {
+		return nil, errSealed(id)
+	}
+	return s, nil
+}
+
+func errSealed(id string) error {
+	return &Error{Code: E_LLM_EXECUTION_STREAM_SEALED, Message: fmt.Sprintf("%q was reported complete: a new stream needs a new id", id)}
+}
+
+func (s *stream) append(from Origin, id, delta string, complete bool, at time.Time) StreamUpdate {
+	s.full.WriteString(delta)
+	s.sealed = complete
+	u := StreamUpdate{Origin: from, ID: id, CreatedAt: s.createdAt, UpdatedAt: at, Delta: delta, Full: s.full.String(), Complete: complete}
+	if complete {
+		u.CompletedAt = at
+	}
+	return u
+}
+
+// emit lets the listeners hear an update, and those that came while it did.
+func (s *stream) emit(r *run, next pendingUpdate, emit func(*call, StreamUpdate)) {
+	clean := false
+	defer func() {
+		if !clean { // a listener ended the goroutine
+			r.mu.Lock()
+			s.emitting = false
+			r.mu.Unlock()
+		}
+	}()
+	for {
+		emit(next.call, next.update)
+		r.mu.Lock()
+		if len(s.waiting) == 0 {
+			s.emitting, clean = false, true
+			r.mu.Unlock()
+			return
+		}
+		next = s.waiting[0]
+		s.waiting = s.waiting[1:]
+		r.mu.Unlock()
+	}
+}
+
+// ToolCallReport is what is new about a tool call; zero fields leave what is
+// known as it is (HLP-3).
+type ToolCallReport struct {
+	Tool string
+	// Args is an object, or JSON text of one.
+	Args    any
+	Results ToolResult
+	// IsError marks the call as failed; it is never taken back.
+	IsError bool
+	// Complete seals the call.
+	Complete bool
+}
+
+// toolCallStream is what was reported of one tool call.
+type toolCallStream struct{ event ToolCallEvent }
+
+// ReportToolCall merges the report into what the id has and emits a toolCall
+// event. Once tool and arguments are known the event has their checksum
+// (HLP-3). A sealed id is E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
+func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEvent, error) {
+	c := h.call
+	if err := c.enter(KindReportToolCall); err != nil {
+		return ToolCallEvent{}, err
+	}
+	r := c.run
+	at := r.now()
+	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
+	if x := r.crossing(c, KindReportToolCall, Whole, at); x != nil {
+		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, report.Args, report.Results, report.IsError, report.Complete, err
+		r.tell(x)
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return ToolCallEvent{}, err
+	}
+	c.emitToolCall(event)
+	return event, nil
+}
+
+// mergeToolCall makes the next state of a reported tool call. run.mu is held.
+func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, at time.Time) (ToolCallEvent, error) {
+	if id == "" {
+		return ToolCallEvent{}, fmt.Errorf("adk: report without an id: give the tool call one")
+	}
+	s := d.reported[id]
+	if s == nil {
+		s = &toolCallStream{event: ToolCallEvent{ID: id, CreatedAt: at}}
+	}
+	if s.event.Complete {
+		return ToolCallEvent{}, errSealed(id)
+	}
+	e := s.event
+	e.Origin, e.UpdatedAt = from, at
+	if report.Tool != "" {
+		e.Tool = report.Tool
+	}
+	if report.Args != nil {
+		args, err := toolArguments(report.Args)
+		if err != nil {
+			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
+		}
+		e.Args = args
+	}
+	if (report.Tool != "" || report.Args != nil) && e.Tool != "" && e.Args != nil {
+		var err error
+		if e.Checksum, err = toolChecksum(e.Tool, e.Args); err != nil {
+			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
+		}
+	}
+	if report.Results != nil {
+		e.Results = report.Results
+	}
+	e.IsError = e.IsError || report.IsError
+	if report.Complete {
+		e.Complete, e.CompletedAt = true, at
+	}
+	s.event = e
+	if d.reported == nil {
+		d.reported = map[string]*toolCallStream{}
+	}
+	d.reported[id] = s
+	return e, nil
+}
+
+// Log emits a log event (HLP-6). payload is plain data, or nil. After the
+// handle has ended nothing is emitted.
+func (h *Helpers) Log(level Level, kind, message string, payload any) {
+	c := h.call
+	if c.enter(KindReportLog) != nil {
+		return // told as contained: a log line has nobody to answer to
+	}
+	at := c.run.now()
+	event := LogEvent{Origin: c.origin(), EmittedAt: at, Level: level, Kind: kind, Message: message, Payload: payload}
+	if x := c.run.crossing(c, KindReportLog, Whole, at); x != nil {
+		x.Key, x.Name, x.Text, x.Value = string(level), kind, message, payload
+		c.run.tell(x)
+	}
+	c.run.mu.Unlock()
+	c.emitLog(event)
+}

@@ -1,0 +1,213 @@
+package adk
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// run is what one run of a turn, or of a dispatch called alone, shares among
+// all its contexts: the lock, the telling of crossings, the clock, the
+// listeners, the cancelling. Everything below it that can change is guarded by
+// mu; user code is never called while mu is held, but for the clock and the
+// observer's Tell.
+type run struct {
+	config *Config
+	shared *buses // the runner's listeners
+	own    buses  // those of this run alone (RUN-4)
+	turnID string // empty in a dispatch called alone
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	observer Observer // nil when unobserved, and after a panic of its own
+	scratch  Crossing // the one Crossing that observers are told with
+	last     time.Time
+	seq      int
+	calls    int
+	ops      int
+	strands  int
+	over     bool // the run has returned: nothing is told any more
+
+	cancelTold bool
+	cancelBy   string // who cancelled; empty while nobody inside has
+	gates      gateList
+}
+
+// The sources of a cancel, as the fact of it says.
+const (
+	cancelOutside = "outside" // the context given to Run
+	cancelAbort   = "abort"   // the abort operation
+	cancelStage   = "stage"   // a stage returned an abort error (ABT-3)
+	cancelGoexit  = "goexit"  // user code ended its goroutine (PIP-11)
+)
+
+// newRun prepares a run. The observer is asked for here, so that it sees the
+// first crossing.
+func newRun(ctx context.Context, config *Config, shared *buses, info RunInfo) *run {
+	r := &run{config: config, shared: shared}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if config.Probe != nil {
+		r.observer = askProbe(config.Probe, info)
+	}
+	return r
+}
+
+// askProbe asks for an observer; a probe that panics observes nothing (DET-4).
+func askProbe(p Probe, info RunInfo) (o Observer) {
+	defer func() {
+		if recover() != nil {
+			o = nil
+		}
+	}()
+	return p.Observe(info)
+}
+
+// now reads the clock, the one time for a crossing (DET-1). Time never goes
+// back within a run, so that no duration is negative (EVT-6). mu is held.
+func (r *run) now() time.Time {
+	if at := r.config.Clock.Now().Round(0).UTC(); at.After(r.last) || r.last.IsZero() {
+		r.last = at
+	}
+	return r.last
+}
+
+// crossing prepares the crossing to be told, stamped with the call, its strand
+// and the time; nil when nobody observes. The caller fills it in and calls
+// tell. mu is held from here to tell.
+func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
+	if r.observer == nil || r.over {
+		return nil
+	}
+	r.latchCancel(at)
+	if r.observer == nil {
+		return nil
+	}
+	r.scratch = Crossing{At: at, Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}
+	return &r.scratch
+}
+
+// tell numbers the crossing and tells the observer. mu is held.
+func (r *run) tell(x *Crossing) {
+	r.seq++
+	x.Seq = r.seq
+	defer r.dropIfPanicked()
+	r.observer.Tell(x)
+}
+
+// dropIfPanicked ends the observation when the observer panicked (DET-4).
+func (r *run) dropIfPanicked() {
+	if recover() != nil {
+		r.observer = nil
+	}
+}
+
+// latchCancel tells that the run's context is done, once, before the first
+// crossing that finds it so. mu is held.
+func (r *run) latchCancel(at time.Time) {
+	if r.cancelTold || r.ctx.Err() == nil {
+		return
+	}
+	r.cancelTold = true
+	if r.observer == nil || r.over {
+		return
+	}
+	by := r.cancelBy
+	if by == "" {
+		by = cancelOutside
+	}
+	r.scratch = Crossing{At: at, Kind: KindCancel, Call: 1, Key: by, Cause: context.Cause(r.ctx), Err: r.ctx.Err()}
+	r.tell(&r.scratch)
+}
+
+// aborted tells whether the run is aborted, and latches that: what the engine
+// decides by it has been told.
+func (r *run) aborted() bool {
+	if r.ctx.Err() == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.cancelTold {
+		r.latchCancel(r.now())
+	}
+	return true
+}
+
+// abort cancels the run's context, once: the first reason stays (ABT-5).
+func (r *run) abort(by string, reason error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abortLocked(by, reason)
+}
+
+func (r *run) abortLocked(by string, reason error) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	r.cancelBy = by
+	r.cancel(reason)
+}
+
+// begin lets the observer hold the operation back (DET-6). It takes no lock.
+func (r *run) begin(c *call, kind Kind) {
+	if o := r.watcher(); o != nil {
+		defer r.forgetObserver()
+		o.Begin(Step{Kind: kind, Call: c.id, Strand: c.strand})
+	}
+}
+
+// park and resume bracket every wait inside the engine, for schedulers.
+func (r *run) park(strand int) {
+	if o := r.watcher(); o != nil {
+		defer r.forgetObserver()
+		o.Park(strand)
+	}
+}
+
+func (r *run) resume(strand int) {
+	if o := r.watcher(); o != nil {
+		defer r.forgetObserver()
+		o.Resume(strand)
+	}
+}
+
+// watcher is the observer, read under the lock.
+func (r *run) watcher() Observer {
+	if r.config.Probe == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.observer
+}
+
+// forgetObserver is dropIfPanicked for calls made outside the lock.
+func (r *run) forgetObserver() {
+	if recover() != nil {
+		r.mu.Lock()
+		r.observer = nil
+		r.mu.Unlock()
+	}
+}
+
+// contain tells the observer of a failure that is kept from the run.
+func (r *run) contain(c *call, what, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.containLocked(c, what, text)
+}
+
+func (r *run) containLocked(c *call, what, text string) {
+	if x := r.crossing(c, KindContained, Whole, r.now()); x != nil {
+		x.Name, x.Text = what, text
+		r.tell(x)
+	}
+}
+
+// nextOp numbers a spanning operation. mu is held.
+func (r *run) nextOp() int {
+	r.ops++
+	return r.ops
+}

@@ -1,0 +1,184 @@
+package adk
+
+import (
+	"errors"
+	"slices"
+)
+
+// signal is how a dispatch was ended by user code (SIG). Guarded by run.mu.
+type signal struct {
+	acked         bool
+	nackErr       error
+	nackedInAbort bool // nacked when the run was already aborted
+	handlers      []*ackHandler
+	lastHandler   int
+}
+
+// ackHandler is one registration of OnAck.
+type ackHandler struct {
+	id   int
+	name string
+	call func(*DispatchContext)
+}
+
+func (s *signal) given() bool { return s.acked || s.nackErr != nil }
+
+func (d *dispatch) signalled() bool {
+	d.run.mu.Lock()
+	defer d.run.mu.Unlock()
+	return d.signal.given()
+}
+
+// errSignalled is what a second signal answers (SIG-1).
+func (s *signal) errSignalled() error {
+	first := "acked"
+	if !s.acked {
+		first = "nacked"
+	}
+	return &Error{Code: E_LLM_EXECUTION_ALREADY_SIGNALLED,
+		Message: "the dispatch was " + first + " already and the first signal stands: ask IsSignalled first"}
+}
+
+// Ack ends the dispatch well: the on-ack handlers run, and when the stage
+// returns the loop is left and the changes are flushed. A dispatch that was
+// signalled before is E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
+func (dc *DispatchContext) Ack() error {
+	c := dc.call
+	if err := c.enter(KindAck); err != nil {
+		return err
+	}
+	r, d := c.run, c.dispatch
+	var err error
+	var handlers []*ackHandler
+	if d.signal.given() {
+		err = d.signal.errSignalled()
+	} else {
+		d.signal.acked = true
+		handlers = slices.Clone(d.signal.handlers)
+	}
+	at, op := r.now(), r.nextOp()
+	if x := r.crossing(c, KindAck, Begin, at); x != nil {
+		x.Op = op
+		r.tell(x)
+	}
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if x := r.crossing(c, KindAck, Done, r.now()); x != nil {
+			x.Op, x.Err = op, err
+			r.tell(x)
+		}
+	}()
+	for _, h := range handlers {
+		c.runAckHandler(h)
+	}
+	return err
+}
+
+// runAckHandler calls one handler with a handle of its own; its panic disturbs
+// nobody (SIG-3).
+func (c *call) runAckHandler(h *ackHandler) {
+	c.run.mu.Lock()
+	registered := slices.Contains(c.dispatch.signal.handlers, h)
+	c.run.mu.Unlock()
+	if !registered { // an earlier handler took it away
+		return
+	}
+	handling := c.run.open(c, Seam{Label: LabelOnAck, Name: h.name}, c.strand, opened{})
+	res := handling.invoke(func(*result) error { h.call(&handling.dc); return nil })
+	if res.panicked() {
+		c.run.contain(c, "on-ack handler "+h.name, res.err.Error())
+	}
+}
+
+// Nack ends the dispatch as failed with err, or with E_LLM_EXECUTION_NACKED if
+// err is nil (DSP-6). A dispatch that was signalled before is
+// E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
+func (dc *DispatchContext) Nack(cause error) error {
+	c := dc.call
+	if err := c.enter(KindNack); err != nil {
+		return err
+	}
+	r, d := c.run, c.dispatch
+	defer r.mu.Unlock()
+	at := r.now()
+	x := r.crossing(c, KindNack, Whole, at) // latches an abort that came before
+	var err error
+	if d.signal.given() {
+		err = d.signal.errSignalled()
+	} else {
+		d.signal.nackErr, d.signal.nackedInAbort = cause, r.ctx.Err() != nil
+		if cause == nil {
+			d.signal.nackErr = &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked without an error"}
+		}
+	}
+	if x != nil {
+		x.Cause, x.Err = cause, err
+		r.tell(x)
+	}
+	return err
+}
+
+// IsSignalled tells whether the dispatch was acked or nacked (SIG-2).
+func (dc *DispatchContext) IsSignalled() bool { return dc.call.dispatch.signalled() }
+
+// IsAcked tells whether the dispatch was acked (SIG-2).
+func (dc *DispatchContext) IsAcked() bool {
+	defer dc.call.lock()()
+	return dc.call.dispatch.signal.acked
+}
+
+// NackError is what the dispatch was nacked with, or nil (SIG-2).
+func (dc *DispatchContext) NackError() error {
+	defer dc.call.lock()()
+	return dc.call.dispatch.signal.nackErr
+}
+
+// OnAck registers a handler that runs inside the first Ack, after those
+// registered before it, and never on a nack (SIG-3). The name is required. off
+// takes the handler away again, also after the seam call that registered it.
+func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (off func(), err error) {
+	if name == "" || handler == nil {
+		return nil, errors.New("adk: OnAck needs a name and a handler")
+	}
+	c := dc.call
+	if err := c.enter(KindOnAck); err != nil {
+		return nil, err
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	s := &c.dispatch.signal
+	s.lastHandler++
+	h := &ackHandler{s.lastHandler, name, handler}
+	s.handlers = append(s.handlers, h)
+	if x := c.run.crossing(c, KindOnAck, Whole, at); x != nil {
+		x.Name, x.ID = name, h.id
+		c.run.tell(x)
+	}
+	return func() { c.offAck(h) }, nil
+}
+
+// offAck removes a handler. It works on behalf of the call that registered it,
+// also after that has returned: the registration outlives it, and so must this.
+func (c *call) offAck(h *ackHandler) {
+	c.run.begin(c, KindOffAck)
+	defer c.lock()()
+	at := c.run.now()
+	s := &c.dispatch.signal
+	i := slices.Index(s.handlers, h)
+	if i >= 0 {
+		s.handlers = slices.Delete(s.handlers, i, i+1)
+	}
+	if x := c.run.crossing(c, KindOffAck, Whole, at); x != nil {
+		x.ID, x.Flag = h.id, i >= 0
+		c.run.tell(x)
+	}
+}
+
+// ToolCallCount is how many tool calls with this checksum were stored in this
+// dispatch, with those it began with (SIG-4).
+func (dc *DispatchContext) ToolCallCount(checksum string) int {
+	defer dc.call.lock()()
+	return dc.call.dispatch.counts[checksum]
+}

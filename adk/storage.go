@@ -1,0 +1,42 @@
+package adk
+
+import "context"
+
+// Scope tells a storage obligation on whose behalf it is called (RUN-13).
+type Scope struct {
+	// TurnID is empty in a dispatch called alone, DispatchID outside a dispatch.
+	TurnID, DispatchID string
+	// Stash is the caller's stash, to read from.
+	Stash StashReader
+}
+
+// Collection is the four storage obligations for one kind of record (RUN-2).
+// For standing instructions Fetch is what the field calls refresh, and the key
+// is the text. Doing nothing is legal; leaving an obligation out is not.
+// Implementations must be safe for concurrent use.
+type Collection[T Record] interface {
+	// Fetch gives the stored records, in the order in which a set shall hold them.
+	Fetch(ctx context.Context, scope Scope) ([]T, error)
+	// Store keeps a record.
+	Store(ctx context.Context, scope Scope, record T) error
+	// Mutate replaces the record with the same key, or keeps a new one.
+	Mutate(ctx context.Context, scope Scope, record T) error
+	// Delete removes the record with the key. An unknown key is no error.
+	Delete(ctx context.Context, scope Scope, key string) error
+}
+
+// ToolSource is the storage obligation for tools (RUN-2).
+type ToolSource interface {
+	Fetch(ctx context.Context, scope Scope) ([]*Tool, error)
+}
+
+// Storage is the 25 storage obligations of a runner. Every field is required.
+type Storage struct {
+	Messages     Collection[*Message]
+	Memories     Collection[*Memory]
+	Retrievables Collection[*Retrievable]
+	Thoughts     Collection[*Thought]
+	ToolCalls    Collection[*ToolCall]
+	Instructions Collection[*Tokenizable]
+	Tools        ToolSource
+}

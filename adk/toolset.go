@@ -1,0 +1,179 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+)
+
+// ToolSet is a context's registry of tools, through a handle (TOL-6). The
+// registry is the turn's or the dispatch's own: nothing reaches the baseline
+// (TOL-9), and what a dispatch registers does not reach its turn (DSP-13).
+type ToolSet struct{ call *call }
+
+func (t ToolSet) registry() *Registry { return t.call.visible.tools }
+
+// All are the tools in the order of their registration, in a fresh slice.
+func (t ToolSet) All() []*Tool { return t.registry().All() }
+
+// Get is the tool of that name.
+func (t ToolSet) Get(name string) (*Tool, bool) { return t.registry().Get(name) }
+
+// Has tells whether there is a tool of that name.
+func (t ToolSet) Has(name string) bool { return t.registry().Has(name) }
+
+// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED.
+func (t ToolSet) Register(tool *Tool) error { return t.register(tool, false) }
+
+// Replace adds a tool, in the place of one with its name if there is one.
+func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
+
+func (t ToolSet) register(tool *Tool, overwrite bool) error {
+	if tool == nil {
+		return fmt.Errorf("adk: register of a nil tool: give it a tool")
+	}
+	c := t.call
+	if err := c.enter(KindRegister); err != nil {
+		return err
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	var err error
+	if overwrite {
+		t.registry().Replace(tool)
+	} else {
+		err = t.registry().Register(tool)
+	}
+	if x := c.run.crossing(c, KindRegister, Whole, at); x != nil {
+		x.Record, x.Flag, x.Err = tool, overwrite, err
+		c.run.tell(x)
+	}
+	return err
+}
+
+// Unregister removes the tool of that name; found tells whether there was one.
+func (t ToolSet) Unregister(name string) (found bool, err error) {
+	c := t.call
+	if err := c.enter(KindUnregister); err != nil {
+		return false, err
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	found = t.registry().Unregister(name)
+	if x := c.run.crossing(c, KindUnregister, Whole, at); x != nil {
+		x.Name, x.Flag = name, found
+		c.run.tell(x)
+	}
+	return found, nil
+}
+
+// PruneEphemeral removes the ephemeral tools and gives their names, in order.
+func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
+	c := t.call
+	if err := c.enter(KindPrune); err != nil {
+		return nil, err
+	}
+	defer c.run.mu.Unlock()
+	at := c.run.now()
+	pruned = t.registry().PruneEphemeral()
+	if x := c.run.crossing(c, KindPrune, Whole, at); x != nil {
+		x.Texts = pruned
+		c.run.tell(x)
+	}
+	return pruned, nil
+}
+
+// Bind prunes the ephemeral tools when the dispatch is acked, and only then
+// (TOL-8). It returns what undoes the binding.
+func (t ToolSet) Bind() (unbind func(), err error) {
+	if t.call.dispatch == nil {
+		return nil, fmt.Errorf("adk: Bind on the tools of a turn context: only a dispatch can be acked")
+	}
+	return t.call.dc.OnAck("prune-ephemeral", func(dc *DispatchContext) {
+		_, _ = dc.Tools().PruneEphemeral() // cannot fail: the handle is the handler's own
+	})
+}
+
+// Fetch asks the storage for tools. It registers none.
+func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
+	var fetched []*Tool
+	tools := Records[*Tool]{t.call, &recordSpec[*Tool]{name: Tools, fetch: KindFetch}}
+	err := tools.span(KindFetch, nil, "", func(at *call) error {
+		var err error
+		fetched, err = callFetch(ctx, at, Tools, at.run.config.Storage.Tools.Fetch)
+		return err
+	}, nil)
+	return fetched, err
+}
+
+// Execute runs a tool: it computes the call id from the arguments as they are
+// given (TOL-4), validates them, and runs the handler between the two tool
+// execution events (TOL-3). args is an object or JSON text of one. Bad
+// arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
+// E_TOOL_DOWNSTREAM_ERROR.
+func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {
+	if tool == nil {
+		return nil, fmt.Errorf("adk: execute of a nil tool: give it a tool")
+	}
+	c := dc.call
+	if err := c.enter(KindExecute); err != nil {
+		return nil, err
+	}
+	r := c.run
+	at, op := r.now(), r.nextOp()
+	if x := r.crossing(c, KindExecute, Begin, at); x != nil {
+		x.Op, x.Name, x.Args = op, tool.Name(), args
+		r.tell(x)
+	}
+	r.mu.Unlock()
+
+	given, err := c.executeTool(ctx, tool, args)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.crossing(c, KindExecute, Done, r.now()); x != nil {
+		x.Op, x.Err = op, err
+		r.tell(x)
+	}
+	return given, err
+}
+
+func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult, error) {
+	object, err := toolArguments(raw)
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("arguments of %s: %s", tool.Name(), err)}
+	}
+	callID, err := toolChecksum(tool.Name(), object)
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("arguments of %s: %s", tool.Name(), err)}
+	}
+	validated, err := tool.Validate(object)
+	if err != nil {
+		return nil, err
+	}
+	started := c.emitToolExecutionStart(tool, callID, validated)
+	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
+	finished := false
+	var res result
+	// A handler that ends its goroutine leaves no execution open (PIP-11).
+	defer func() {
+		if !finished {
+			c.emitToolExecutionEnd(tool, callID, started, true)
+		}
+	}()
+	res = handling.invoke(func(res *result) error {
+		given, err := tool.handler(ctx, &handling.dc, validated)
+		if err == nil && emptyResult(given) {
+			err = fmt.Errorf("the handler gave no result: give text, bytes or media (TOL-5)")
+		}
+		if err == nil {
+			res.tool = given
+		}
+		return err
+	})
+	finished = true
+	c.emitToolExecutionEnd(tool, callID, started, res.err != nil)
+	if res.err != nil {
+		return nil, &Error{Code: E_TOOL_DOWNSTREAM_ERROR, Message: "tool " + tool.Name() + " failed", Cause: res.err}
+	}
+	return res.tool, nil
+}

@@ -1,0 +1,241 @@
+package adk
+
+import (
+	"context"
+	"time"
+)
+
+// RawTurn is what a caller hands to Run (RUN-4).
+type RawTurn struct {
+	// SystemPrompt is required.
+	SystemPrompt string
+	// Instructions are the standing instructions, in order, each text once.
+	Instructions []string
+	// Stash is the nested tree with which the turn's stash begins; optional. A
+	// dotted key at any level is an error (STA-7).
+	Stash map[string]any
+	// Functional and Observability hear this run alone; optional.
+	Functional    Functional
+	Observability Observability
+}
+
+// faults lists everything that is wrong with a raw turn.
+func (raw RawTurn) faults() faultList {
+	var f faultList
+	if raw.SystemPrompt == "" {
+		f.add("SystemPrompt is empty: a turn needs one")
+	}
+	f.instructions(raw.Instructions)
+	if err := checkTree(raw.Stash, ""); err != nil {
+		f.add("Stash: %s", err)
+	}
+	return f
+}
+
+func (f *faultList) instructions(texts []string) {
+	seen := map[string]int{}
+	for i, text := range texts {
+		if text == "" {
+			f.add("Instructions[%d] is empty", i)
+			continue
+		}
+		if first, dup := seen[text]; dup {
+			f.add("Instructions[%d] is the text of Instructions[%d] again: each text once", i, first)
+			continue
+		}
+		seen[text] = i
+	}
+}
+
+// Runner runs turns. It holds no state between them and may run several at
+// once (RUN-8).
+type Runner struct {
+	config         Config
+	info           RunInfo
+	listeners      buses
+	turnInput      []step
+	turnOutput     []step
+	dispatchInput  []step
+	dispatchOutput []step
+}
+
+// NewRunner validates a config and makes its runner. The error is
+// E_INVALID_TURN_RUNNER_CONFIG and names every fault (RUN-1).
+func NewRunner(config Config) (*Runner, error) {
+	if err := faultList(config.faults()).err(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	turnName := func(m TurnMiddleware) string { return m.Name }
+	dispatchName := func(m DispatchMiddleware) string { return m.Name }
+	return &Runner{
+		config: config,
+		info: RunInfo{
+			Executor:       config.Executor.Name,
+			TurnInput:      names(config.TurnInput, turnName),
+			TurnOutput:     names(config.TurnOutput, turnName),
+			DispatchInput:  names(config.DispatchInput, dispatchName),
+			DispatchOutput: names(config.DispatchOutput, dispatchName),
+			WriteBehind:    config.WriteBehind,
+		},
+		turnInput:      turnSteps(config.TurnInput),
+		turnOutput:     turnSteps(config.TurnOutput),
+		dispatchInput:  dispatchSteps(config.DispatchInput),
+		dispatchOutput: dispatchSteps(config.DispatchOutput),
+	}, nil
+}
+
+// On registers listeners on the functional bus, for every turn of the runner
+// (EVT-5). off removes them.
+func (r *Runner) On(l Functional) (off func()) { return r.listeners.functional.add(l, false) }
+
+// Once is On for the next event of each kind only.
+func (r *Runner) Once(l Functional) (off func()) { return r.listeners.functional.add(l, true) }
+
+// Observe registers listeners on the observability bus, for every turn of the
+// runner (EVT-5). off removes them.
+func (r *Runner) Observe(l Observability) (off func()) {
+	return r.listeners.observability.add(l, false)
+}
+
+// ObserveOnce is Observe for the next event of each kind only.
+func (r *Runner) ObserveOnce(l Observability) (off func()) {
+	return r.listeners.observability.add(l, true)
+}
+
+// Run runs one turn: turn input pipeline, dispatch, turn output pipeline
+// (RUN-9). An invalid raw turn is E_INVALID_TURN_CONTEXT and nothing has
+// happened; in every other case the error is nil, and what went wrong is on the
+// observability bus (RUN-5).
+func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
+	f := raw.faults()
+	if ctx == nil {
+		f.add("the context is nil: context.Background() was meant")
+	}
+	if err := f.err(E_INVALID_TURN_CONTEXT); err != nil {
+		return err
+	}
+	t := &turn{runner: r, raw: raw, run: newRun(ctx, &r.config, &r.listeners, r.info)}
+	t.own.functional.add(raw.Functional, false)
+	t.own.observability.add(raw.Observability, false)
+	defer t.cancel(nil)
+	t.start()
+	return nil
+}
+
+// turn is one run of a turn.
+type turn struct {
+	*run
+	runner    *Runner
+	raw       RawTurn
+	visible   *visible
+	call      *call // the run itself
+	startedAt time.Time
+}
+
+// start opens the turn, runs its stages and closes it, whatever happens
+// between (RUN-6).
+func (t *turn) start() {
+	t.visible = t.fresh()
+	t.call = t.openRun()
+	// The run's own call ends last, also when user code ends the goroutine.
+	t.call.invoke(func(*result) error {
+		defer t.end()
+		t.emitTurnStart()
+		t.stages()
+		return nil
+	})
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+}
+
+// fresh is what a turn begins with (RUN-7).
+func (t *turn) fresh() *visible {
+	v := &visible{prompt: NewTokenizable(t.raw.SystemPrompt), stash: newStash(t.raw.Stash)}
+	for _, text := range t.raw.Instructions {
+		v.instructions.Add(text, NewTokenizable(text))
+	}
+	v.tools, _ = NewRegistry(t.config.Tools...) // the config has unique names
+	return v
+}
+
+// openRun tells the first crossing: what the caller handed in.
+func (t *turn) openRun() *call {
+	c := &call{run: t.run, visible: t.visible, id: 1, seam: Seam{Label: LabelRun}}
+	c.tc.call, c.dc.call, c.helpers.call = c, c, c
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = 1
+	at := t.now()
+	if x := t.crossing(&call{}, KindCall, Whole, at); x != nil {
+		x.ID, x.Seam, x.Text, x.Texts = 1, c.seam, t.raw.SystemPrompt, t.raw.Instructions
+		if len(t.raw.Stash) > 0 {
+			x.Value = t.raw.Stash
+		}
+		for _, tool := range t.config.Tools {
+			x.Records = append(x.Records, tool)
+		}
+		t.tell(x)
+	}
+	return c
+}
+
+// stages are the three major stages of a turn, each only if the one before it
+// lets it (RUN-9, RUN-10).
+func (t *turn) stages() {
+	if !t.pipeline(LabelTurnInput, E_INPUT_PIPELINE_ERROR, t.runner.turnInput) {
+		return
+	}
+	if t.dispatch() != StatusAck || t.aborted() {
+		return
+	}
+	t.sight(t.call)
+	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
+}
+
+// pipeline walks a turn pipeline and reports its failure. It tells whether the
+// turn goes on.
+func (t *turn) pipeline(label string, code Code, steps []step) bool {
+	p := pass{run: t.run, label: label, code: code, steps: steps}
+	failure := p.walk(t.ctx, t.call)
+	if failure != nil {
+		t.emitError(t.call, failure)
+	}
+	return failure == nil && !t.aborted()
+}
+
+// dispatch is the turn's own dispatch (DSP-1).
+func (t *turn) dispatch() (status string) {
+	d := &dispatch{
+		run:      t.run,
+		parent:   t.visible,
+		visible:  t.visible.copyOf(),
+		executor: t.config.Executor,
+		input:    t.runner.dispatchInput,
+		output:   t.runner.dispatchOutput,
+	}
+	d.serve(t.ctx, t.call, Seam{Label: LabelDispatch})
+	return d.status
+}
+
+// end tells the last sight and the last event of the turn.
+func (t *turn) end() {
+	t.sight(t.call)
+	t.emitTurnEnd()
+}
+
+// sight tells the digest of what a call's handles see (DET-8).
+func (r *run) sight(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	if r.observer == nil {
+		return
+	}
+	digest := c.visible.digest()
+	if x := r.crossing(c, KindSight, Whole, at); x != nil {
+		x.Digest = digest
+		r.tell(x)
+	}
+}

@@ -1,0 +1,108 @@
+package adk
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// visible is all that can be seen through a turn or a dispatch context: what a
+// sight is the digest of (DET-8). It is guarded by the run's lock.
+type visible struct {
+	prompt       *Tokenizable
+	instructions ordered.Set[string, *Tokenizable]
+	messages     ordered.Set[string, *Message]
+	memories     ordered.Set[string, *Memory]
+	retrievables ordered.Set[string, *Retrievable]
+	thoughts     ordered.Set[string, *Thought]
+	toolCalls    ordered.Set[string, *ToolCall]
+	tools        *Registry
+	stash        stash
+}
+
+// copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
+// STA-6).
+func (v *visible) copyOf() *visible {
+	return &visible{
+		prompt:       v.prompt,
+		instructions: *v.instructions.Clone(),
+		messages:     *v.messages.Clone(),
+		memories:     *v.memories.Clone(),
+		retrievables: *v.retrievables.Clone(),
+		thoughts:     *v.thoughts.Clone(),
+		toolCalls:    *v.toolCalls.Clone(),
+		tools:        v.tools.clone(),
+		stash:        v.stash.copyOf(),
+	}
+}
+
+// digest is the sight's digest.
+func (v *visible) digest() Digest {
+	s := Sight{
+		Prompt:       v.prompt.Digest(),
+		Instructions: digests(&v.instructions),
+		Messages:     digests(&v.messages),
+		Memories:     digests(&v.memories),
+		Retrievables: digests(&v.retrievables),
+		Thoughts:     digests(&v.thoughts),
+		ToolCalls:    digests(&v.toolCalls),
+		Stash:        v.stash.digest(),
+	}
+	for _, t := range v.tools.All() {
+		s.Tools = append(s.Tools, t.Digest())
+	}
+	return s.Digest()
+}
+
+func digests[T Record](set *ordered.Set[string, T]) []Digest {
+	if set.Len() == 0 {
+		return nil
+	}
+	all := make([]Digest, 0, set.Len())
+	for record := range set.Values() {
+		all = append(all, record.Digest())
+	}
+	return all
+}
+
+// Sight is the digests of all that is visible at one point of a run, in order
+// (DET-8). Whoever folds the crossings before it arrives at the same one.
+type Sight struct {
+	Prompt       Digest
+	Instructions []Digest
+	Messages     []Digest
+	Memories     []Digest
+	Retrievables []Digest
+	Thoughts     []Digest
+	ToolCalls    []Digest
+	Tools        []Digest
+	// Stash is StashDigest of the nested tree.
+	Stash Digest
+}
+
+// Digest is the one digest that an observer is told.
+func (s Sight) Digest() Digest {
+	buffer := make([]byte, 0, 16*(len(s.Messages)+len(s.ToolCalls)+len(s.Tools)+16))
+	buffer = append(buffer, s.Prompt[:]...)
+	for _, list := range [][]Digest{s.Instructions, s.Messages, s.Memories, s.Retrievables, s.Thoughts, s.ToolCalls, s.Tools} {
+		// The length keeps a record from moving unseen between two lists.
+		buffer = binary.BigEndian.AppendUint32(buffer, uint32(len(list)))
+		for _, d := range list {
+			buffer = append(buffer, d[:]...)
+		}
+	}
+	buffer = append(buffer, s.Stash[:]...)
+	sum := sha256.Sum256(buffer)
+	return Digest(sum[:16])
+}
+
+// StashDigest is the digest of a stash's nested tree. An empty tree has the
+// zero Digest.
+func StashDigest(tree map[string]any) Digest {
+	if len(tree) == 0 {
+		return Digest{}
+	}
+	return DigestOf(plain.AppendJSON(nil, tree))
+}
