@@ -26,6 +26,11 @@ func (c *call) lock() (unlock func()) {
 	return c.run.mu.Unlock
 }
 
+// Where is the seam call and the strand that this handle belongs to, by the
+// numbers that crossings give them. It is for probes that bring what they are
+// told together with what their own seams do.
+func (h Handle) Where() (call, strand int) { return h.call.id, h.call.strand }
+
 // TurnID is the id of the turn, empty in a dispatch called alone.
 func (h Handle) TurnID() string { return h.call.run.turnID }
 
@@ -152,7 +157,7 @@ func (c *call) await(ctx context.Context, d time.Duration) (fired bool, err erro
 	passed := make(chan struct{})
 	stop := c.run.config.Clock.AfterFunc(d, func() { close(passed) })
 	defer stop()
-	c.run.park(c.strand)
+	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || c.run.ctx.Err() != nil })
 	defer c.run.resume(c.strand)
 	select {
 	case <-passed:
@@ -196,7 +201,7 @@ func (dc *DispatchContext) Iteration() int {
 
 // scope is what a storage obligation is told (RUN-13).
 func (c *call) scope() Scope {
-	s := Scope{TurnID: c.run.turnID, Stash: Stash{c}}
+	s := Scope{TurnID: c.run.turnID, Stash: Stash{c}, Call: c.id, Strand: c.strand}
 	if c.dispatch != nil {
 		s.DispatchID = c.dispatch.id
 	}

@@ -1,6 +1,9 @@
 package adk
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 type base struct{ id string }
 
@@ -47,3 +50,10 @@ func (*Registry) All() []*Tool                  { return nil }
 func (*Registry) PruneEphemeral() []string      { return nil }
 func (r *Registry) clone() *Registry            { return r }
 func emptyResult(r ToolResult) bool             { return r == nil }
+
+type schema struct{}
+type fault struct{}
+
+func (fault) String() string                             { return "" }
+func compileSchema(raw json.RawMessage) (*schema, error) { return nil, nil }
+func (*schema) check(v any) (any, []fault)               { return v, nil }
