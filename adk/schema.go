@@ -2,6 +2,7 @@ package adk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,8 +79,12 @@ func compileSchema(raw json.RawMessage) (_ *schema, err error) {
 			err = fmt.Errorf("not a valid JSON Schema: %s", PanicText(r))
 		}
 	}()
-	if _, err := decodeJSON(raw); err != nil {
+	tree, err := decodeJSON(raw)
+	if err != nil {
 		return nil, err
+	}
+	if tree == nil {
+		return nil, errors.New("not a JSON Schema: null") // which the decoding below would take for {}
 	}
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(raw, &parsed); err != nil {

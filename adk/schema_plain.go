@@ -84,17 +84,34 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// plainNumber is the number as a finite float64, as encoding/json has it, or as
-// an int64 where only that is exact; nil if it is neither.
+// plainNumber is the number as encoding/json has it, a finite float64, but an
+// int64 or a uint64 where it is an integer beyond those a float64 holds exactly;
+// nil if there is no such number.
 func plainNumber(number json.Number) any {
-	f, err := number.Float64()
-	if i, notInt := number.Int64(); notInt == nil && int64(f) != i {
+	const exact = 1 << 53
+	if i, err := number.Int64(); err == nil && (i > exact || i < -exact) {
 		return i
 	}
+	if u, err := strconv.ParseUint(number.String(), 10, 64); err == nil && u > exact {
+		return u
+	}
+	f, err := number.Float64()
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil
 	}
 	return f
+}
+
+// plainJSON is the JSON of a value: map keys sorted, no white space, and <, >
+// and & as they are.
+func plainJSON(value any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // decodeJSON reads one JSON value, keeping each number as it is written.

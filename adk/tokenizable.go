@@ -1,10 +1,6 @@
 package adk
 
-import (
-	"bytes"
-	"encoding/json"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text
 // field of a record is one; as a Record it is a standing instruction, keyed by
@@ -89,13 +85,7 @@ func (t *Tokenizable) Digest() Digest {
 // are. Like every marshaler's output, it is escaped again by json.Marshal and
 // kept by a json.Encoder whose SetEscapeHTML is off.
 func (t *Tokenizable) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t.text); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return plainJSON(t.text)
 }
 
 // PlainTag names the type in a trace's plain data.

@@ -127,7 +127,7 @@ func NewTool(init ToolInit) (*Tool, error) {
 
 // newTool describes a checked spec once, for every use to come.
 func newTool(spec *toolSpec, handler ToolHandler) (*Tool, error) {
-	data, err := canonicalJSON(toolJSONOf(spec.init))
+	data, err := plainJSON(toolJSONOf(spec.init))
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
 	}
@@ -304,10 +304,14 @@ func parseTool(data []byte) (Record, error) {
 	if err := dec.Decode(&read); err != nil {
 		return nil, fmt.Errorf("not a tool: %w", err)
 	}
+	var meta map[string]any
+	if read.Meta != nil {
+		meta = plainNumbers(read.Meta).(map[string]any)
+	}
 	t, err := NewTool(ToolInit{
 		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema,
 		Handler: describedOnly(read.Name), Ephemeral: read.Ephemeral, Trusted: read.Trusted,
-		OnCollision: read.OnCollision, Effect: read.Effect, Meta: read.Meta,
+		OnCollision: read.OnCollision, Effect: read.Effect, Meta: meta,
 	})
 	if err != nil {
 		return nil, err // not t: a nil *Tool would make a Record that is not nil

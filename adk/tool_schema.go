@@ -7,7 +7,7 @@ import (
 )
 
 // compileToolSchema compiles a tool's schema after closing it, and gives the
-// closed schema as canonical JSON too.
+// closed schema as JSON with sorted keys too.
 func compileToolSchema(raw json.RawMessage) (*schema, json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil, errors.New("want a JSON Schema")
@@ -21,7 +21,7 @@ func compileToolSchema(raw json.RawMessage) (*schema, json.RawMessage, error) {
 		return nil, nil, errors.New(`want a schema with "type": "object"`)
 	}
 	closeSchema(root)
-	effective, err := canonicalJSON(root)
+	effective, err := plainJSON(root)
 	if err != nil {
 		return nil, nil, err
 	}
