@@ -70,8 +70,9 @@ var schemaDrafts = []string{
 // compileSchema reads a JSON Schema (draft 2020-12, or draft-07 where $schema
 // says so). It refuses what cannot be checked without trouble: a schema that is
 // not self-contained (a $ref that does not begin with #, a nested $id, a
-// $dynamicRef), one that leads back to itself without a step into the value,
-// one deeper than maxJSONDepth, and one whose defaults break it.
+// $dynamicRef), one that leads back to itself without a step into the value or
+// applies more than maxInPlace schemas to one value, one deeper than
+// maxJSONDepth, and one whose defaults break it.
 func compileSchema(raw json.RawMessage) (_ *schema, err error) {
 	// The library panics on some malformed schemas.
 	defer func() {
@@ -94,7 +95,7 @@ func compileSchema(raw json.RawMessage) (_ *schema, err error) {
 		return nil, fmt.Errorf("$schema %q is neither draft 2020-12 nor draft-07", clipText(parsed.Schema))
 	}
 	s := &schema{draft7: strings.Contains(parsed.Schema, "draft-07")}
-	if s.root, err = linkSchema(&parsed, s.draft7); err != nil {
+	if s.root, err = linkSchema(&parsed); err != nil {
 		return nil, err
 	}
 	s.resolved, err = parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})

@@ -2,6 +2,7 @@ package adk
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -114,12 +115,24 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		"self": `{"$ref":"#"}`, "cycle": `{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
 		"remote": `{"$ref":"https://example.com/x"}`, "dangling": `{"$ref":"#/$defs/none"}`, "dynamic": `{"$dynamicRef":"#a","$dynamicAnchor":"a"}`,
 		"nested id": `{"properties":{"a":{"$id":"https://example.com/a"}}}`, "draft": `{"$schema":"http://json-schema.org/draft-04/schema#"}`,
-		"default": `{"properties":{"a":{"type":"integer","default":"x"}}}`,
-		"deep":    strings.Repeat(`{"not":`, 200) + `true` + strings.Repeat(`}`, 200),
+		"doubling": doublingSchema(40),
+		"default":  `{"properties":{"a":{"type":"integer","default":"x"}}}`,
+		"deep":     strings.Repeat(`{"not":`, 200) + `true` + strings.Repeat(`}`, 200),
 	} {
 		_, err := compileSchema(json.RawMessage(raw))
 		assert.Error(t, err, name)
 	}
+}
+
+// doublingSchema is n definitions, each of which applies the next one twice.
+func doublingSchema(n int) string {
+	defs := map[string]any{fmt.Sprint(n): true}
+	for i := range n {
+		next := map[string]any{"$ref": fmt.Sprintf("#/$defs/%d", i+1)}
+		defs[fmt.Sprint(i)] = map[string]any{"allOf": []any{next, next}}
+	}
+	raw, _ := json.Marshal(map[string]any{"$ref": "#/$defs/0", "$defs": defs})
+	return string(raw)
 }
 
 // schemaDraw draws schemas from the keywords that the walk follows.

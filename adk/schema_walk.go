@@ -113,7 +113,7 @@ func subschemas(s *jsonschema.Schema) []subschema {
 }
 
 // linkSchema makes the nodes of a tree of schemas and resolves their references.
-func linkSchema(root *jsonschema.Schema, draft7 bool) (*schemaNode, error) {
+func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	index := map[*jsonschema.Schema]*schemaNode{}
 	targets := map[string]*schemaNode{}
 	var grow func(s *jsonschema.Schema, pointer string) error
@@ -148,9 +148,13 @@ func linkSchema(root *jsonschema.Schema, draft7 bool) (*schemaNode, error) {
 	if err := resolveSchemaRefs(index, targets); err != nil {
 		return nil, err
 	}
+	counts := map[*schemaNode]int{}
 	for _, pointer := range slices.Sorted(maps.Keys(targets)) {
-		if leadsBack(targets[pointer], draft7, map[*schemaNode]int{}) {
+		switch n := countInPlace(targets[pointer], counts); {
+		case n == 0:
 			return nil, fmt.Errorf("#%s leads back to itself without a step into the value", clipText(pointer))
+		case n > maxInPlace:
+			return nil, fmt.Errorf("#%s applies more than %d schemas to one value", clipText(pointer), maxInPlace)
 		}
 	}
 	return index[root], nil
@@ -172,23 +176,38 @@ func resolveSchemaRefs(index map[*jsonschema.Schema]*schemaNode, targets map[str
 	return nil
 }
 
-// leadsBack tells whether a schema applies itself again to the same value,
-// which would never end. State 1 marks the nodes on the way, 2 the finished.
-func leadsBack(node *schemaNode, draft7 bool, state map[*schemaNode]int) bool {
-	if state[node] != 0 {
-		return state[node] == 1
+// maxInPlace bounds how many schemas may apply to one value through $ref, allOf
+// and their like: a few references, each used twice by the next, would otherwise
+// take for ever.
+const maxInPlace = 10_000
+
+// countInPlace counts the schemas that node applies to one value, itself
+// included. It gives 0 where node leads back to itself, which would never end,
+// and no more than maxInPlace+1. A count of 0 in counts marks a node on the way.
+func countInPlace(node *schemaNode, counts map[*schemaNode]int) int {
+	if n, seen := counts[node]; seen {
+		return n
 	}
-	state[node] = 1
-	defer func() { state[node] = 2 }()
-	if node.ref != nil && leadsBack(node.ref, draft7, state) {
-		return true
+	counts[node] = 0
+	var parts []*schemaNode
+	if node.ref != nil {
+		parts = append(parts, node.ref)
 	}
 	for _, sub := range subschemas(node.Schema) {
-		if sub.inPlace && leadsBack(node.sub(sub.schema), draft7, state) {
-			return true
+		if sub.inPlace {
+			parts = append(parts, node.sub(sub.schema))
 		}
 	}
-	return false
+	total := 1
+	for _, part := range parts {
+		n := countInPlace(part, counts)
+		if n == 0 {
+			return 0
+		}
+		total = min(total+n, maxInPlace+1)
+	}
+	counts[node] = total
+	return total
 }
 
 func newSchemaNode(s *jsonschema.Schema, index map[*jsonschema.Schema]*schemaNode) (*schemaNode, error) {
