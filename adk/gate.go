@@ -41,9 +41,10 @@ type TurnGate struct {
 	schema *schema
 	call   *call // who waits
 
-	settled chan struct{} // closed when the gate settles
-	closed  chan struct{} // closed when turnGateClosed was emitted
-	after   *TurnGate     // the gate that one abort closes before this one (GAT-4)
+	expired <-chan struct{} // closed when the timeout has passed; nil without one
+	settled chan struct{}   // closed when the gate settles
+	closed  chan struct{}   // closed when turnGateClosed was emitted
+	after   *TurnGate       // the gate that one abort closes before this one (GAT-4)
 
 	// Guarded by run.mu, and final once settled is closed.
 	result, by string
@@ -173,6 +174,10 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	r.gates = append(r.gates, g)
 	at, op := r.now(), r.nextOp()
+	stop := func() bool { return true }
+	if gate.Timeout > 0 {
+		g.expired, stop = r.timer(gate.Timeout)
+	}
 	if x := r.crossing(c, KindWaitFor, Begin, at); x != nil {
 		x.Op, x.Name, x.Text, x.Value, x.Schema, x.Duration = op, gate.ID, gate.Reason, gate.Payload, gate.Schema, gate.Timeout
 		r.tell(x)
@@ -187,6 +192,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}()
 	g.emitOpen(at)
 	g.wait(ctx, op)
+	stop()
 	g.emitClosed()
 	finished = true
 
@@ -225,17 +231,12 @@ func (gate Gate) compile() (*schema, error) {
 // has passed or the wait was cut short.
 func (g *TurnGate) wait(ctx context.Context, op int) {
 	c, r := g.call, g.call.run
-	expired := make(chan struct{})
-	if g.raw.Timeout > 0 {
-		stop := r.config.Clock.AfterFunc(g.raw.Timeout, func() { close(expired) })
-		defer stop()
-	}
 	c.park(func() bool {
-		return isClosed(g.settled) || isClosed(expired) || ctx.Err() != nil || r.ctx.Err() != nil
+		return isClosed(g.settled) || isClosed(g.expired) || ctx.Err() != nil || r.ctx.Err() != nil
 	})
 	select {
 	case <-g.settled:
-	case <-expired:
+	case <-g.expired:
 	case <-ctx.Done():
 	case <-r.ctx.Done():
 	}

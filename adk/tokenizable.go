@@ -1,0 +1,95 @@
+package adk
+
+import "sync/atomic"
+
+// Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text
+// field of a record is one; as a Record it is a standing instruction, keyed by
+// its text, and as a ToolResult it is a tool's answer in text.
+//
+// It is immutable, made by NewTokenizable or Text, used by pointer and safe for
+// concurrent use. What is computed from it is computed when first asked for, so
+// that a text nobody counts costs one small allocation.
+type Tokenizable struct {
+	text   string
+	counts atomic.Pointer[tokenCount]
+	digest atomic.Pointer[Digest]
+}
+
+// tokenCount is one cached count. A list serves: there are no more countings
+// than countedAs has names.
+type tokenCount struct {
+	encoding Encoding
+	tokens   int
+	next     *tokenCount
+}
+
+// NewTokenizable makes a Tokenizable of any text, the empty one included (PRM-1).
+func NewTokenizable(text string) *Tokenizable { return &Tokenizable{text: text} }
+
+// Text is NewTokenizable under the name that reads well where a tool's handler
+// returns its result (TOL-5).
+func Text(text string) *Tokenizable { return NewTokenizable(text) }
+
+// String is the text itself.
+func (t *Tokenizable) String() string { return t.text }
+
+// EstimateTokens is what the function EstimateTokens gives for the text,
+// counted once for each encoding (PRM-1).
+func (t *Tokenizable) EstimateTokens(encoding Encoding) int {
+	name := countedAs(encoding)
+	for c := t.counts.Load(); c != nil; c = c.next {
+		if c.encoding == name {
+			return c.tokens
+		}
+	}
+	tokens := EstimateTokens(t.text, name)
+	t.remember(name, tokens)
+	return tokens
+}
+
+// remember adds a count to the cache. Of two goroutines that count the same,
+// the second finds the first's entry and leaves it, so the list stays short.
+func (t *Tokenizable) remember(name Encoding, tokens int) {
+	for {
+		head := t.counts.Load()
+		for c := head; c != nil; c = c.next {
+			if c.encoding == name {
+				return
+			}
+		}
+		if t.counts.CompareAndSwap(head, &tokenCount{encoding: name, tokens: tokens, next: head}) {
+			return
+		}
+	}
+}
+
+// RecordKind is RecordInstruction: of all records, only a standing instruction
+// is text alone.
+func (t *Tokenizable) RecordKind() RecordKind { return RecordInstruction }
+
+// Key is the text (RUN-12).
+func (t *Tokenizable) Key() string { return t.text }
+
+// Digest is the digest of the text as JSON, computed once (DET-8).
+func (t *Tokenizable) Digest() Digest {
+	if d := t.digest.Load(); d != nil {
+		return *d
+	}
+	data, _ := t.MarshalJSON() // a string always encodes
+	d := DigestOf(data)
+	t.digest.Store(&d)
+	return d
+}
+
+// MarshalJSON is the text as a JSON string in which <, > and & stand as they
+// are. Like every marshaler's output, it is escaped again by json.Marshal and
+// kept by a json.Encoder whose SetEscapeHTML is off.
+func (t *Tokenizable) MarshalJSON() ([]byte, error) {
+	return plainJSON(t.text)
+}
+
+// PlainTag names the type in a trace's plain data.
+func (t *Tokenizable) PlainTag() string { return string(RecordInstruction) }
+
+func (t *Tokenizable) isRecord()     {}
+func (t *Tokenizable) isToolResult() {}

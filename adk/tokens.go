@@ -1,0 +1,182 @@
+package adk
+
+// EstimateTokens tells how many tokens text is worth in an encoding (PRM-1):
+//
+//   - exactly, for gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base and
+//     o200k_base, where the literal of a special token is ordinary text and a
+//     byte that is not UTF-8 counts as U+FFFD;
+//   - ceil(chars/3.5) for claude and ceil(chars/4) for every other name, chars
+//     being UTF-16 code units.
+//
+// It never fails: should the ranks of an exact encoding be unreadable, the
+// count is the ceil(chars/4) of an unknown one. The exact count takes time in
+// n log n for the longest unbroken run of n bytes, whatever the text is, and
+// needs no network. Safe for concurrent use.
+func EstimateTokens(text string, encoding Encoding) int {
+	if text == "" {
+		return 0
+	}
+	name := countedAs(encoding)
+	if load, ok := exactEncodings[name]; ok {
+		if pairs := load(); pairs != nil {
+			return pairs.count(text)
+		}
+	}
+	chars := utf16Units(text)
+	if name == EncodingClaude {
+		return ceilDiv(chars*2, 7)
+	}
+	return ceilDiv(chars, 4)
+}
+
+func ceilDiv(n, by int) int { return (n + by - 1) / by }
+
+// utf16Units is the length of text in UTF-16 code units.
+func utf16Units(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// count splits the text and sums up what its pieces are worth.
+//
+// No split pattern can take more than linear time on a run: each of them is an
+// alternation of at most two adjacent loops, and where the second gives way the
+// match ends at the run's end or one character before it.
+func (p *bytePairs) count(text string) int {
+	runes := []rune(text)
+	total := 0
+	var merge bytePairMerge
+	var piece []byte
+	m, err := p.split.FindRunesMatch(runes)
+	for err == nil && m != nil {
+		piece = append(piece[:0], string(runes[m.Index:m.Index+m.Length])...)
+		if _, whole := p.ranks[string(piece)]; whole {
+			total++
+		} else {
+			total += merge.count(piece, p.ranks)
+		}
+		m, err = p.split.FindNextMatch(m)
+	}
+	return total
+}
+
+// bytePairMerge counts the tokens of one piece: beginning with single bytes, it
+// merges the pair of neighbours that ranks lowest, the leftmost of equals, until
+// no pair has a rank. The pairs wait in a heap and the parts form a linked list,
+// so that a piece of n bytes takes n log n steps, where looking for the lowest
+// pair afresh each time takes n². Its slices are kept for the next piece.
+type bytePairMerge struct {
+	heap []mergePair
+	// next and prev link the parts, each known by the offset of its first byte;
+	// next of the last part is the piece's length. A part that was merged into
+	// the one before it has next 0.
+	next, prev []int32
+}
+
+// mergePair is two neighbouring parts, from start to end, that may be merged.
+type mergePair struct {
+	rank       int
+	start, end int32
+}
+
+func (a mergePair) before(b mergePair) bool {
+	return a.rank < b.rank || a.rank == b.rank && a.start < b.start
+}
+
+func (m *bytePairMerge) count(piece []byte, ranks map[string]int) int {
+	m.begin(len(piece))
+	for i := range len(piece) - 1 {
+		m.offer(piece, ranks, int32(i))
+	}
+	parts := len(piece)
+	for len(m.heap) > 0 {
+		pair := m.pop()
+		middle := m.next[pair.start]
+		// A pair is stale when one of its parts has been merged since.
+		if middle == 0 || int(middle) >= len(piece) || m.next[middle] != pair.end {
+			continue
+		}
+		m.join(pair.start, middle)
+		parts--
+		m.offer(piece, ranks, pair.start)
+		if pair.start > 0 {
+			m.offer(piece, ranks, m.prev[pair.start])
+		}
+	}
+	return parts
+}
+
+// begin makes each byte a part of its own.
+func (m *bytePairMerge) begin(n int) {
+	m.heap, m.next, m.prev = m.heap[:0], m.next[:0], m.prev[:0]
+	for i := range int32(n) {
+		m.next = append(m.next, i+1)
+		m.prev = append(m.prev, i-1)
+	}
+}
+
+// join merges the part at middle into the part before it.
+func (m *bytePairMerge) join(start, middle int32) {
+	end := m.next[middle]
+	m.next[start], m.next[middle] = end, 0
+	if int(end) < len(m.prev) {
+		m.prev[end] = start
+	}
+}
+
+// offer puts the pair that begins at start into the heap if it has a rank.
+func (m *bytePairMerge) offer(piece []byte, ranks map[string]int, start int32) {
+	middle := m.next[start]
+	if int(middle) >= len(piece) {
+		return
+	}
+	end := m.next[middle]
+	if rank, ok := ranks[string(piece[start:end])]; ok {
+		m.push(mergePair{rank: rank, start: start, end: end})
+	}
+}
+
+func (m *bytePairMerge) push(pair mergePair) {
+	m.heap = append(m.heap, pair)
+	at := len(m.heap) - 1
+	for at > 0 {
+		above := (at - 1) / 2
+		if !pair.before(m.heap[above]) {
+			break
+		}
+		m.heap[at] = m.heap[above]
+		at = above
+	}
+	m.heap[at] = pair
+}
+
+func (m *bytePairMerge) pop() mergePair {
+	top, last := m.heap[0], m.heap[len(m.heap)-1]
+	m.heap = m.heap[:len(m.heap)-1]
+	if len(m.heap) == 0 {
+		return top
+	}
+	at := 0
+	for {
+		below := 2*at + 1
+		if below >= len(m.heap) {
+			break
+		}
+		if right := below + 1; right < len(m.heap) && m.heap[right].before(m.heap[below]) {
+			below = right
+		}
+		if !m.heap[below].before(last) {
+			break
+		}
+		m.heap[at] = m.heap[below]
+		at = below
+	}
+	m.heap[at] = last
+	return top
+}
