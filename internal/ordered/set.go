@@ -1,0 +1,138 @@
+// Package ordered holds a keyed set that remembers in which order its members
+// came. It is a leaf without opinion: the engine's sets of records, registries
+// and subscriptions rest on it (contract RUN-12, DET-3).
+package ordered
+
+import (
+	"iter"
+	"slices"
+	"sync/atomic"
+)
+
+// scanLimit is the size up to which looking at every entry beats a map.
+const scanLimit = 8
+
+// Set holds values by key, in the order in which their keys were first added.
+// The zero Set is empty and ready to use.
+//
+// A Set is not safe for concurrent use: whoever changes it must be alone with
+// it. Reads may run beside reads. It must not be copied; Clone does that.
+type Set[K comparable, V any] struct {
+	entries []entry[K, V]
+	// index maps a key to its place in entries. It exists only above scanLimit,
+	// and only once somebody has looked a key up, so that Clone stays one copy.
+	// It is atomic because a read may be the one to build it.
+	index atomic.Pointer[map[K]int]
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+// Add puts value under key. A key that is there keeps its place and gets the
+// new value, and replaced is true; any other key comes last.
+func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
+	if at := s.find(key); at >= 0 {
+		s.entries[at].value = value
+		return true
+	}
+	s.entries = append(s.entries, entry[K, V]{key, value})
+	if index := s.index.Load(); index != nil {
+		(*index)[key] = len(s.entries) - 1
+	}
+	return false
+}
+
+// Remove takes key out and gives the value that was there, and whether it was.
+// The others keep their order.
+func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
+	at := s.find(key)
+	if at < 0 {
+		return value, false
+	}
+	value = s.entries[at].value
+	s.entries = slices.Delete(s.entries, at, at+1)
+	s.moveUp(key, at)
+	return value, true
+}
+
+// moveUp repairs the index after the entry of key was taken out at a place.
+func (s *Set[K, V]) moveUp(key K, at int) {
+	index := s.index.Load()
+	if index == nil {
+		return
+	}
+	if len(s.entries) <= scanLimit {
+		s.index.Store(nil)
+		return
+	}
+	delete(*index, key)
+	for i := at; i < len(s.entries); i++ {
+		(*index)[s.entries[i].key] = i
+	}
+}
+
+// Get gives the value under key, and whether there is one.
+func (s *Set[K, V]) Get(key K) (value V, found bool) {
+	if at := s.find(key); at >= 0 {
+		return s.entries[at].value, true
+	}
+	return value, false
+}
+
+// Has tells whether key is there.
+func (s *Set[K, V]) Has(key K) bool { return s.find(key) >= 0 }
+
+// Len is the number of members.
+func (s *Set[K, V]) Len() int { return len(s.entries) }
+
+// All gives the values in order, in a slice that is the caller's.
+func (s *Set[K, V]) All() []V {
+	all := make([]V, len(s.entries))
+	for i := range s.entries {
+		all[i] = s.entries[i].value
+	}
+	return all
+}
+
+// Values walks the values in order. The set must not change meanwhile.
+func (s *Set[K, V]) Values() iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for i := range s.entries {
+			if !yield(s.entries[i].value) {
+				return
+			}
+		}
+	}
+}
+
+// Clone gives an independent set of the same members in the same order. The
+// values themselves are shared.
+func (s *Set[K, V]) Clone() *Set[K, V] {
+	return &Set[K, V]{entries: slices.Clone(s.entries)}
+}
+
+// find gives the place of key, or -1.
+func (s *Set[K, V]) find(key K) int {
+	if len(s.entries) <= scanLimit {
+		return slices.IndexFunc(s.entries, func(e entry[K, V]) bool { return e.key == key })
+	}
+	index := s.index.Load()
+	if index == nil {
+		index = s.buildIndex()
+	}
+	if at, found := (*index)[key]; found {
+		return at
+	}
+	return -1
+}
+
+func (s *Set[K, V]) buildIndex() *map[K]int {
+	index := make(map[K]int, len(s.entries)+1)
+	for i := range s.entries {
+		index[s.entries[i].key] = i
+	}
+	s.index.Store(&index)
+	return &index
+}

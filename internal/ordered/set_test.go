@@ -1,0 +1,124 @@
+package ordered
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// twin is the dumb set that Set must not be told apart from.
+type twin struct {
+	keys   []int
+	values []string
+}
+
+func (w *twin) add(key int, value string) bool {
+	if at := slices.Index(w.keys, key); at >= 0 {
+		w.values[at] = value
+		return true
+	}
+	w.keys, w.values = append(w.keys, key), append(w.values, value)
+	return false
+}
+
+func (w *twin) remove(key int) (string, bool) {
+	at := slices.Index(w.keys, key)
+	if at < 0 {
+		return "", false
+	}
+	value := w.values[at]
+	w.keys = slices.Delete(w.keys, at, at+1)
+	w.values = slices.Delete(w.values, at, at+1)
+	return value, true
+}
+
+func (w *twin) get(key int) (string, bool) {
+	at := slices.Index(w.keys, key)
+	if at < 0 {
+		return "", false
+	}
+	return w.values[at], true
+}
+
+// RUN-12: insertion order, replaced in place, keyed.
+func TestSetIsItsTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, dumb := new(Set[int, string]), new(twin)
+		key, value := rapid.IntRange(0, 30), rapid.StringN(0, 3, -1)
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				k, v := key.Draw(t, "key"), value.Draw(t, "value")
+				require.Equal(t, dumb.add(k, v), set.Add(k, v))
+			},
+			"remove": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				want, had := dumb.remove(k)
+				got, removed := set.Remove(k)
+				require.Equal(t, want, got)
+				require.Equal(t, had, removed)
+			},
+			"get": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				want, had := dumb.get(k)
+				got, found := set.Get(k)
+				require.Equal(t, want, got)
+				require.Equal(t, had, found)
+				require.Equal(t, had, set.Has(k))
+			},
+			"clone, and forget the original": func(t *rapid.T) {
+				old := set
+				set = old.Clone()
+				old.Add(99, "only in the original")
+				old.Remove(key.Draw(t, "key"))
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, len(dumb.keys), set.Len())
+				require.Equal(t, append([]string{}, dumb.values...), set.All())
+				require.True(t, slices.Equal(dumb.values, slices.Collect(set.Values())))
+			},
+		})
+	})
+}
+
+func TestSetValuesStopsWhenAsked(t *testing.T) {
+	var set Set[int, int]
+	for i := range 20 {
+		set.Add(i, i*i)
+	}
+	for value := range set.Values() {
+		if value == 4 {
+			return
+		}
+		require.Less(t, value, 4)
+	}
+}
+
+func TestSetAllIsTheCallersSlice(t *testing.T) {
+	var set Set[string, int]
+	set.Add("a", 1)
+	set.All()[0] = 2
+	value, _ := set.Get("a")
+	assert.Equal(t, 1, value)
+}
+
+// Two readers may be the first to need the index of one set.
+func TestSetReadsRunBesideReads(t *testing.T) {
+	var set Set[int, int]
+	for i := range 100 {
+		set.Add(i, i)
+	}
+	clone := set.Clone()
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for i := range 100 {
+				assert.True(t, clone.Has(i))
+			}
+		})
+	}
+	readers.Wait()
+}
