@@ -1,0 +1,307 @@
+// Package canonical writes JSON data exactly as ECMAScript's JSON.stringify
+// would, with the keys of every object sorted: equal data are equal bytes, in
+// this program and in any other that follows RFC 8785. The id of a tool call is
+// the checksum of such a text (contract TOL-4).
+package canonical
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds nesting. Nothing a model or a person writes comes near it,
+// and a value that contains itself would otherwise never end.
+const maxDepth = 1000
+
+// Marshal gives the canonical text of v. See Append.
+func Marshal(v any) ([]byte, error) { return Append(nil, v) }
+
+// Append appends the canonical text of v to dst. It takes nil, booleans,
+// strings, every kind of integer and float, []any and map[string]any without
+// reflection, and with it other slices, arrays, maps with string keys,
+// pointers, and whatever encoding/json knows how to write.
+//
+// Numbers go through float64, as in ECMAScript, where NaN and the infinities
+// are null. A nil slice is an empty array and a nil map an empty object.
+// Invalid UTF-8 becomes U+FFFD, byte by byte. The error names the path of a
+// value that JSON cannot hold, and of one nested too deep, as every value
+// containing itself is.
+func Append(dst []byte, v any) ([]byte, error) {
+	dst, err := appendValue(dst, v, 0)
+	if err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// Checksum is the lowercase hexadecimal SHA-256 of the canonical text of
+// {"args": args, "tool": tool} (contract TOL-4).
+func Checksum(tool string, args map[string]any) (string, error) {
+	text, err := appendValue([]byte(`{"args":`), args, 0)
+	if err != nil {
+		return "", err
+	}
+	text = append(text, `,"tool":`...)
+	text = AppendString(text, tool)
+	sum := sha256.Sum256(append(text, '}'))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// ParseObject reads a JSON text that is one object and nothing else, and gives
+// it as Normalize would.
+func ParseObject(text []byte) (map[string]any, error) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("is %s, not an object", kindOf(v))
+	}
+	pure, err := normalizeObject(object, 0)
+	if err != nil {
+		return nil, err
+	}
+	return pure, nil
+}
+
+// kindOf names what JSON calls a decoded value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a string"
+	default:
+		return "an array"
+	}
+}
+
+func appendValue(dst []byte, v any, depth int) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case string:
+		return AppendString(dst, v), nil
+	case []any:
+		return appendArray(dst, v, depth)
+	case map[string]any:
+		return appendObject(dst, v, depth)
+	}
+	if number, ok := asNumber(v); ok {
+		return AppendNumber(dst, number), nil
+	}
+	return appendOther(dst, v, depth)
+}
+
+// asNumber gives the float64 of any predeclared number type. Integers beyond
+// 2^53 lose what ECMAScript would lose too.
+func asNumber(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case int32:
+		return float64(v), true
+	case int16:
+		return float64(v), true
+	case int8:
+		return float64(v), true
+	case uint:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case uint32:
+		return float64(v), true
+	case uint16:
+		return float64(v), true
+	case uint8:
+		return float64(v), true
+	case uintptr:
+		return float64(v), true
+	case float32:
+		return float64(v), true
+	default:
+		return 0, false
+	}
+}
+
+func appendArray(dst []byte, list []any, depth int) ([]byte, error) {
+	if depth >= maxDepth {
+		return nil, errTooDeep
+	}
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendValue(dst, v, depth+1); err != nil {
+			return nil, atIndex(i, err)
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+func appendObject(dst []byte, object map[string]any, depth int) ([]byte, error) {
+	if depth >= maxDepth {
+		return nil, errTooDeep
+	}
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, compareUTF16)
+	dst = append(dst, '{')
+	for i, key := range keys {
+		if i > 0 {
+			if compareUTF16(keys[i-1], key) == 0 {
+				return nil, errSameKey
+			}
+			dst = append(dst, ',')
+		}
+		dst = append(AppendString(dst, key), ':')
+		var err error
+		if dst, err = appendValue(dst, object[key], depth+1); err != nil {
+			return nil, atKey(key, err)
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendNumber appends f as ECMAScript's Number::toString writes it, and null
+// for NaN and the infinities, as JSON.stringify does.
+func AppendNumber(dst []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(dst, "null"...)
+	}
+	if f == 0 { // -0 too
+		return append(dst, '0')
+	}
+	if size := math.Abs(f); size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	// Go writes at least two digits of exponent: 1e-07.
+	if n := len(dst); dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') {
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+// AppendString appends s in quotes, escaped as JSON.stringify does: nothing
+// but the quote, the backslash and the control characters.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' || c == '"' || c == '\\' {
+				dst = appendEscape(append(dst, s[start:i]...), c)
+				start = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(append(dst, s[start:i]...), "\uFFFD"...)
+			start = i + 1
+		}
+		i += size
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\t':
+		return append(dst, `\t`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\r':
+		return append(dst, `\r`...)
+	}
+	const digits = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
+}
+
+// compareUTF16 orders two strings as ECMAScript does, by UTF-16 code units.
+// Invalid bytes count as the U+FFFD that they are written as.
+func compareUTF16(a, b string) int {
+	for a != "" && b != "" {
+		r, n := utf8.DecodeRuneInString(a)
+		s, m := utf8.DecodeRuneInString(b)
+		if r != s {
+			return int(unitOrder(r)) - int(unitOrder(s))
+		}
+		a, b = a[n:], b[m:]
+	}
+	return len(a) - len(b)
+}
+
+// unitOrder maps runes to numbers that are ordered as their UTF-16 forms are:
+// what needs a surrogate pair (D800 and up) comes before E000 to FFFF.
+func unitOrder(r rune) rune {
+	if r >= 0xE000 && r <= 0xFFFF {
+		return r + utf8.MaxRune
+	}
+	return r
+}
+
+var (
+	errTooDeep = fmt.Errorf("is nested more than %d deep, or contains itself", maxDepth)
+	errSameKey = errors.New("has two keys that are the same text once invalid UTF-8 is replaced")
+)
+
+// pathError says where in a value an error arose. The path grows at the front
+// while the error returns, so that writing costs nothing where all is well.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string {
+	path := strings.TrimPrefix(e.path, ".")
+	if len(path) > 120 {
+		// The path of a value that contains itself is as long as it is useless.
+		path = strings.ToValidUTF8(path[:120], "") + "…"
+	}
+	return path + ": " + e.err.Error()
+}
+func (e *pathError) Unwrap() error { return e.err }
+
+func atKey(key string, err error) error { return at("."+key, err) }
+
+func atIndex(i int, err error) error { return at("["+strconv.Itoa(i)+"]", err) }
+
+func at(step string, err error) error {
+	if inner, ok := err.(*pathError); ok {
+		return &pathError{step + inner.path, inner.err}
+	}
+	return &pathError{step, err}
+}
