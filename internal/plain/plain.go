@@ -1,0 +1,237 @@
+// Package plain writes and reads plain data: what lives in stashes and in the
+// payloads of gates, thoughts and log lines. Plain data survives a trace with
+// its exact Go types (design: "plain data that keeps its number kind").
+//
+// Plain are nil, booleans, strings, every kind of integer and float, bytes,
+// raw JSON, times, durations, []any, map[string]any, slices and maps of these
+// with string keys whose types have no name of their own, and values with a
+// mark (Marked). Everything else is opaque: only its type is written.
+//
+// Five kinds of values look as JSON looks: null, true, "text", 5 (an int), 5.0
+// (a float64); so do []any and map[string]any. Any other value is an object of
+// one key that begins with a dollar: {"$uint8":"5"}, {"$[]string":["a"]},
+// {"$time":"2024-01-02T03:04:05Z"}, {"$nil":"[]any"}, {"$opaque":"*os.File"}.
+// A map[string]any that could be taken for one of these is {"$map":{…}}.
+package plain
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"unsafe"
+)
+
+// maxDepth bounds how deep plain data is nested. What is deeper is written as
+// opaque and refused when read.
+const maxDepth = 500
+
+// Marked is a value that writes and reads itself: it is kept as {"$tag": JSON},
+// and Parse asks its resolver for the value again. The JSON must be one line,
+// the same for equal values. A tag must not be one of this package's own words
+// (a type, nil, string, map, opaque).
+type Marked interface {
+	// PlainTag is the mark, without the dollar.
+	PlainTag() string
+	// MarshalJSON is the value itself.
+	MarshalJSON() ([]byte, error)
+}
+
+// Opaque stands for a value that was not plain when it was written. It is all
+// that a trace knows of it, and is written as the value itself was.
+type Opaque struct {
+	// Type is the Go type of the value, as %T prints it.
+	Type string
+}
+
+// Equal tells whether a and b are written alike: equal plain data of the same
+// types, or opaque values of one type.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		if b == nil {
+			return true
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return a == b
+		}
+	case int:
+		if b, ok := b.(int); ok {
+			return a == b
+		}
+	case bool:
+		if b, ok := b.(bool); ok {
+			return a == b
+		}
+	case float64:
+		if b, ok := b.(float64); ok {
+			return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+		}
+	}
+	return bytes.Equal(AppendJSON(nil, a), AppendJSON(nil, b))
+}
+
+// IsPlain tells whether all of v would survive being written and read.
+func IsPlain(v any) bool {
+	switch v.(type) {
+	case nil, string, int, bool, float64:
+		return true
+	}
+	return len(OpaquePaths(v)) == 0
+}
+
+// OpaquePaths names every place in v that is not plain, as a.b[2], in the order
+// they are written. The empty path is v itself.
+func OpaquePaths(v any) []string {
+	e := encoder{asked: true}
+	e.value(v)
+	return e.opaques
+}
+
+// Copy gives v with every map and slice in it copied, of whatever type, and
+// everything else shared (contract STA-3). A map or slice that contains itself
+// is copied into one that does.
+func Copy(v any) any {
+	var c copier
+	return c.value(v)
+}
+
+// copier remembers the maps and slices it is inside of, to copy what contains
+// itself.
+type copier struct{ open []copying }
+
+type copying struct {
+	at   ref
+	copy any
+}
+
+// ref is where the data of a map or slice lies, and how much of it.
+type ref struct {
+	at  unsafe.Pointer
+	len int
+}
+
+func refOf(v reflect.Value) ref { return ref{v.UnsafePointer(), v.Len()} }
+
+func (c *copier) value(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string, int, float64:
+		return v
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		return c.object(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		return c.list(v)
+	case []byte:
+		return bytes.Clone(v)
+	}
+	value := reflect.ValueOf(v)
+	switch value.Kind() {
+	case reflect.Map, reflect.Slice:
+		return c.typed(value).Interface()
+	}
+	return v
+}
+
+func (c *copier) find(at ref) (any, bool) {
+	for _, open := range c.open {
+		if open.at == at {
+			return open.copy, true
+		}
+	}
+	return nil, false
+}
+
+func (c *copier) enter(at ref, copy any) { c.open = append(c.open, copying{at, copy}) }
+
+func (c *copier) leave() { c.open = c.open[:len(c.open)-1] }
+
+func (c *copier) object(object map[string]any) any {
+	at := refOf(reflect.ValueOf(object))
+	if copied, found := c.find(at); found {
+		return copied
+	}
+	copied := make(map[string]any, len(object))
+	c.enter(at, copied)
+	for key, v := range object {
+		copied[key] = c.value(v)
+	}
+	c.leave()
+	return copied
+}
+
+func (c *copier) list(list []any) any {
+	at := ref{unsafe.Pointer(unsafe.SliceData(list)), len(list)}
+	if copied, found := c.find(at); found {
+		return copied
+	}
+	copied := make([]any, len(list))
+	c.enter(at, copied)
+	for i, v := range list {
+		copied[i] = c.value(v)
+	}
+	c.leave()
+	return copied
+}
+
+// typed copies a map or slice of any other type.
+func (c *copier) typed(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	if found, ok := c.find(refOf(v)); ok && reflect.TypeOf(found) == v.Type() {
+		return reflect.ValueOf(found)
+	}
+	if v.Kind() == reflect.Map {
+		return c.typedMap(v)
+	}
+	copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+	reflect.Copy(copied, v)
+	if !holdsMore(v.Type().Elem()) {
+		return copied
+	}
+	c.enter(refOf(v), copied.Interface())
+	for i := range v.Len() {
+		copied.Index(i).Set(c.member(v.Index(i)))
+	}
+	c.leave()
+	return copied
+}
+
+func (c *copier) typedMap(v reflect.Value) reflect.Value {
+	copied := reflect.MakeMapWithSize(v.Type(), v.Len())
+	c.enter(refOf(v), copied.Interface())
+	for entries := v.MapRange(); entries.Next(); {
+		copied.SetMapIndex(entries.Key(), c.member(entries.Value()))
+	}
+	c.leave()
+	return copied
+}
+
+// member copies an element of a typed map or slice, which keeps its type.
+func (c *copier) member(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice:
+		return c.typed(v)
+	case reflect.Interface:
+		if !v.IsNil() {
+			return reflect.ValueOf(c.value(v.Interface()))
+		}
+	}
+	return v
+}
+
+// holdsMore tells whether values of a type may lead to maps or slices that are
+// to be copied too.
+func holdsMore(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Interface:
+		return true
+	}
+	return false
+}
