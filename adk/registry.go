@@ -183,3 +183,12 @@ func errToolTaken(names ...string) error {
 		Message: strings.Join(quoted, ", ") + " is registered already; rename it, use Replace, or set a collision policy",
 	}
 }
+
+// clone is an independent registry of the same tools.
+func (r *Registry) clone() *Registry {
+	copied := &Registry{}
+	for _, tool := range r.All() {
+		copied.put(tool)
+	}
+	return copied
+}

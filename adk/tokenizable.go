@@ -85,11 +85,7 @@ func (t *Tokenizable) Digest() Digest {
 // are. Like every marshaler's output, it is escaped again by json.Marshal and
 // kept by a json.Encoder whose SetEscapeHTML is off.
 func (t *Tokenizable) MarshalJSON() ([]byte, error) {
-	return plainJSON(t.text)
+	return canonical.AppendString(nil, t.text), nil
 }
 
-// PlainTag names the type in a trace's plain data.
-func (t *Tokenizable) PlainTag() string { return string(RecordInstruction) }
-
-func (t *Tokenizable) isRecord()     {}
-func (t *Tokenizable) isToolResult() {}
+func (t *Tokenizable) isRecord() {}

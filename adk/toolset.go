@@ -39,7 +39,7 @@ func (t ToolSet) register(tool *Tool, overwrite bool) error {
 	at := c.run.now()
 	var err error
 	if overwrite {
-		t.registry().Replace(tool)
+		err = t.registry().Replace(tool)
 	} else {
 		err = t.registry().Register(tool)
 	}
