@@ -1,6 +1,10 @@
 package adk
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
 
 // Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text
 // field of a record is one; as a Record it is a standing instruction, keyed by
