@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -35,7 +36,7 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 			if done {
 				p.missing(x)
 			} else {
-				p.unexpected(x, id)
+				p.impossible(x)
 			}
 		}
 	}
@@ -392,4 +393,31 @@ func (p *player) misuse(h *handle, x *adk.Crossing) bool {
 		again.Record = anyTool
 	}
 	return p.operate(&again)
+}
+
+// Records for operations that never reach a set: what a late operation is given
+// does not matter, as long as it is something.
+var (
+	anyMessage = mustMessage()
+	anyTool    = mustTool()
+)
+
+func mustMessage() *adk.Message {
+	at := time.Unix(0, 0)
+	m, err := adk.NewMessage(adk.MessageInit{ID: "late", Role: adk.RoleUser, Content: "late", CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func mustTool() *adk.Tool {
+	t, err := adk.NewTool(adk.ToolInit{Name: "late", Description: "late", InputSchema: []byte(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("late"), nil
+		}})
+	if err != nil {
+		panic(err)
+	}
+	return t
 }

@@ -32,24 +32,26 @@ type player struct {
 	source source
 	cancel func(cause, err error) // ends the context of the new run
 
-	mu      sync.Mutex
-	moved   *sync.Cond // the head moved, or a strand's state changed, or all stopped
-	ahead   []*adk.Crossing
-	readErr error // what ended the reading, io.EOF included
-	matched int
-	stopped bool
-	found   *Divergence
-	recent  []string
+	mu       sync.Mutex
+	moved    *sync.Cond // the head moved, or a strand's state changed, or all stopped
+	ahead    []*adk.Crossing
+	readErr  error // what ended the reading, io.EOF included
+	matched  int
+	stopped  bool
+	found    *Divergence
+	recent   [3]*adk.Crossing // the recorded crossings that agreed last
+	comparer comparer
+	began    time.Time // the time of the first crossing
+	outdated bool      // the recording is of an older contract
 
 	handles map[int]*handle
 	strands map[int]*strand
-	timers  map[int]func() // by the operation that waits
+	timers  map[int]*timer // by the operation that waits
+	untold  *timer         // started by an operation that is told next
 	gates   map[string]*adk.TurnGate
 	offAck  map[int]func()
 	tools   map[*adk.Tool]*adk.Tool
 	seams   map[int]adk.Seam
-	sights  int
-	lastOp  int
 	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
@@ -71,18 +73,19 @@ type handle struct {
 	next adk.Next
 }
 
-func newPlayer(src source) *player {
+func newPlayer(src source, known *sentinels) *player {
 	p := &player{
-		source:  src,
-		handles: map[int]*handle{},
-		strands: map[int]*strand{0: {}},
-		timers:  map[int]func(){},
-		gates:   map[string]*adk.TurnGate{},
-		offAck:  map[int]func(){},
-		tools:   map[*adk.Tool]*adk.Tool{},
-		seams:   map[int]adk.Seam{},
-		cancels: map[int]func(error){},
-		gateOps: map[string]int{},
+		source:   src,
+		comparer: comparer{known},
+		handles:  map[int]*handle{},
+		strands:  map[int]*strand{0: {}},
+		timers:   map[int]*timer{},
+		gates:    map[string]*adk.TurnGate{},
+		offAck:   map[int]func(){},
+		tools:    map[*adk.Tool]*adk.Tool{},
+		seams:    map[int]adk.Seam{},
+		cancels:  map[int]func(error){},
+		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
 	return p
@@ -144,9 +147,9 @@ func (p *player) outside() {
 			p.cancel(x.Cause, x.Err)
 		}
 	case x.Kind == adk.KindTimer:
-		if fire := p.timers[x.N]; fire != nil {
+		if t := p.timers[x.N]; t != nil {
 			delete(p.timers, x.N)
-			fire()
+			t.expire()
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
 		p.endWait(x.Op, x.Err)
@@ -304,17 +307,17 @@ func (p *player) Tell(got *adk.Crossing) {
 		}
 		return
 	}
-	if fields := Compare(want, got); len(fields) > 0 {
+	if fields := p.comparer.compare(want, got); len(fields) > 0 {
 		p.differs(want, got, fields)
 		return
 	}
-	p.note(got)
+	p.note(want)
 	p.advance()
 }
 
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
-	p.lastOp = x.Op
+	p.recent[p.matched%len(p.recent)] = x
 	switch {
 	case x.Kind == adk.KindCall:
 		p.seams[x.ID] = x.Seam
@@ -325,8 +328,9 @@ func (p *player) note(x *adk.Crossing) {
 		p.strand(x.ID) // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
 		p.gateOps[x.Name] = x.Op
-	case x.Kind == adk.KindSight:
-		p.sights++
+		p.startTimer(x)
+	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
+		p.startTimer(x)
 	}
 }
 
@@ -343,26 +347,46 @@ func (p *player) Now() time.Time {
 	return time.Time{}
 }
 
-// AfterFunc keeps the timer until the cursor reaches its line. The operation
-// that waits is the one that was told last.
+// AfterFunc keeps the timer until the cursor reaches its line. The engine starts
+// a timer in the same step in which it tells the operation that waits for it,
+// so the timer belongs to the crossing that is told next.
 func (p *player) AfterFunc(_ time.Duration, fire func()) func() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	op := p.waitingOp()
-	p.timers[op] = fire
-	if x := p.peek(0); x != nil && x.Kind == adk.KindTimer && x.N == op {
-		delete(p.timers, op)
-		fire()
-	}
+	t := &timer{fire: fire}
+	p.untold = t
 	if p.stopped {
-		fire()
+		t.expire()
 	}
 	return func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		_, waiting := p.timers[op]
-		delete(p.timers, op)
-		return waiting
+		waited := !t.spent
+		t.spent = true
+		return waited
+	}
+}
+
+// timer is what the new run waits for on the clock.
+type timer struct {
+	fire  func()
+	spent bool
+}
+
+// expire fires the timer once. fire only wakes, it does not call back.
+func (t *timer) expire() {
+	if !t.spent {
+		t.spent = true
+		t.fire()
+	}
+}
+
+// startTimer binds the timer that was started last to the operation that waits
+// for it. mu is held.
+func (p *player) startTimer(x *adk.Crossing) {
+	if p.untold != nil {
+		p.timers[x.Op] = p.untold
+		p.untold = nil
 	}
 }
 
@@ -389,9 +413,8 @@ func (p *player) stop() {
 		return
 	}
 	p.stopped = true
-	for op, fire := range p.timers {
-		delete(p.timers, op)
-		fire()
+	for _, t := range p.timers {
+		t.expire()
 	}
 	p.cancel(errStopped, context.Canceled)
 	p.moved.Broadcast()
