@@ -1,0 +1,6 @@
+// Command adkreplay verifies, shows and makes traces of agent turns.
+package main
+
+import "os"
+
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
