@@ -1,12 +1,19 @@
 package adk
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
 
-type base struct{ id string }
+type base struct {
+	id   string
+	data []byte
+}
 
 func (b base) Key() string                  { return b.id }
-func (b base) Digest() Digest               { return DigestOf([]byte(b.id)) }
-func (b base) MarshalJSON() ([]byte, error) { return nil, nil }
+func (b base) Digest() Digest               { return DigestOf(b.data) }
+func (b base) MarshalJSON() ([]byte, error) { return b.data, nil }
 func (b base) isRecord()                    {}
 
 type Message struct{ base }
@@ -23,6 +30,47 @@ func (*ToolCall) RecordKind() RecordKind    { return RecordToolCall }
 func (*ToolCall) Checksum() string          { return "" }
 
 type ToolResult interface{ isToolResult() }
+type Media struct{ base }
+type MediaList []*Media
+type Bytes []byte
+
+func (*Media) RecordKind() RecordKind { return RecordMedia }
+func (*Media) isToolResult()          {}
+func (MediaList) isToolResult()       {}
+func (Bytes) isToolResult()           {}
+
+func (*Message) PlainTag() string { return "message" }
+
+func ParseRecord(kind RecordKind, data []byte) (Record, error) {
+	b := base{data: append([]byte(nil), data...)}
+	if kind == RecordInstruction {
+		var text string
+		err := json.Unmarshal(data, &text)
+		return NewTokenizable(text), err
+	}
+	var id struct{ ID, Name string }
+	if err := json.Unmarshal(data, &id); err != nil {
+		return nil, err
+	}
+	b.id = id.ID + id.Name
+	switch kind {
+	case RecordMessage:
+		return &Message{b}, nil
+	case RecordMemory:
+		return &Memory{b}, nil
+	case RecordThought:
+		return &Thought{b}, nil
+	case RecordToolCall:
+		return &ToolCall{b}, nil
+	case RecordRetrievable:
+		return &Retrievable{b}, nil
+	case RecordTool:
+		return &Tool{base: b}, nil
+	case RecordMedia:
+		return &Media{b}, nil
+	}
+	return nil, fmt.Errorf("no record kind %q", kind)
+}
 type Tool struct {
 	base
 	handler ToolHandler
