@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -21,10 +20,9 @@ type call struct {
 	strand   int
 	seam     Seam
 
-	ended   bool // guarded by run.mu: the handles are no longer good
-	forked  bool // guarded by run.mu: there are strands to wait for
-	joining bool // guarded by run.mu: no further strand can begin
-	forks   sync.WaitGroup
+	ended   bool      // guarded by run.mu: the handles are no longer good
+	joining bool      // guarded by run.mu: no further strand can begin
+	strands []*Strand // guarded by run.mu: what join waits for
 
 	tc      TurnContext
 	dc      DispatchContext
@@ -162,15 +160,24 @@ func (c *call) close(res result) {
 func (c *call) join() {
 	c.run.mu.Lock()
 	c.joining = true
-	forked := c.forked
+	strands := c.strands
 	c.run.mu.Unlock()
-	if !forked {
+	for _, s := range strands {
+		c.waitFor(s.done)
+	}
+}
+
+// waitFor parks until done is closed.
+func (c *call) waitFor(done <-chan struct{}) {
+	if isClosed(done) {
 		return
 	}
-	c.run.park(c.strand)
-	c.forks.Wait()
+	c.park(func() bool { return isClosed(done) })
+	<-done
 	c.run.resume(c.strand)
 }
+
+func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 
 // Strand is parallel work that Fork began (DET-7).
 type Strand struct {
@@ -184,13 +191,7 @@ type Strand struct {
 // seam call returns, whether or not Wait is called; an error that nobody waits
 // for is seen in the trace only.
 func (s *Strand) Wait() error {
-	select {
-	case <-s.done:
-	default:
-		s.parent.run.park(s.parent.strand)
-		<-s.done
-		s.parent.run.resume(s.parent.strand)
-	}
+	s.parent.waitFor(s.done)
 	return s.err
 }
 
@@ -211,21 +212,20 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 	at := r.now()
 	r.strands++
 	number := r.strands
-	c.forked = true
-	c.forks.Add(1)
+	s := &Strand{parent: c, done: make(chan struct{})}
+	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number
 		r.tell(x)
 	}
 	r.mu.Unlock()
-	s := &Strand{parent: c, done: make(chan struct{})}
 	go c.runStrand(ctx, s, Seam{Label: LabelStrand, Name: name}, number, body)
 	return s, nil
 }
 
 // runStrand is the goroutine of a strand.
 func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, body func(context.Context, *call) error) {
-	defer c.forks.Done()
+	defer c.run.park(number, nil)
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself
 	c.run.begin(&call{id: c.id, strand: number}, KindCall)

@@ -7,7 +7,7 @@ import (
 )
 
 // Clock is where the engine, and user code through its contexts, take time
-// from (DET-1). Now is called while the engine holds a lock: it must not call
+// from (DET-1). It is called while the engine holds a lock: it must not call
 // back into the engine.
 type Clock interface {
 	// Now is the present.

@@ -263,7 +263,7 @@ var kindTable = [kindEnd]kindRow{
 	KindMutate:  {"mutate", ClassOperation, true, recordFields},
 	KindDelete:  {"delete", ClassOperation, true, []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldKey, "key"), outDone(FieldErr, "err")}},
 
-	KindExecute:    {"execute", ClassOperation, true, []FieldUse{inBegin(FieldName, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")}},
+	KindExecute:    {"execute", ClassOperation, true, []FieldUse{inBegin(FieldRecord, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")}},
 	KindRegister:   {"register", ClassOperation, false, []FieldUse{in(FieldRecord, "tool"), in(FieldFlag, "overwrite"), out(FieldErr, "err")}},
 	KindUnregister: {"unregister", ClassOperation, false, []FieldUse{in(FieldName, "tool"), out(FieldFlag, "found"), out(FieldErr, "err")}},
 	KindPrune:      {"prune", ClassOperation, false, []FieldUse{out(FieldTexts, "pruned"), out(FieldErr, "err")}},

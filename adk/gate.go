@@ -1,7 +1,297 @@
 package adk
 
-// TurnGate is a point at which a turn waits for somebody outside (GAT). Only
-// the runner makes gates.
-type TurnGate struct{}
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
-type gateList struct{}
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// Gate is what a turn waits for: the raw form that WaitFor is given.
+type Gate struct {
+	// ID and Reason are required; no two gates open at once have one ID.
+	ID, Reason string
+	// Payload is plain data for whoever settles the gate; optional.
+	Payload any
+	// Schema is the JSON Schema of the value that resolves it; optional.
+	Schema json.RawMessage
+	// Timeout runs on the config's clock; zero waits for ever.
+	Timeout time.Duration
+}
+
+// The results with which a gate closes (GAT-4).
+const (
+	GateResolved = "resolved"
+	GateRejected = "rejected"
+	GateAborted  = "aborted"
+	GateTimeout  = "timeout"
+	// gateRefused is the result of an offer that the schema refused: told as a
+	// fact, and the gate stays open (GAT-3).
+	gateRefused = "refused"
+)
+
+// TurnGate is an open gate, for whoever settles it. Only the engine makes
+// gates (GAT-6). It is safe for concurrent use, and settles once (GAT-2).
+type TurnGate struct {
+	raw    Gate
+	schema *schema
+	call   *call // who waits
+
+	expired <-chan struct{} // closed when the timeout has passed; nil without one
+	settled chan struct{}   // closed when the gate settles
+	closed  chan struct{}   // closed when turnGateClosed was emitted
+	after   *TurnGate       // the gate that one abort closes before this one (GAT-4)
+
+	// Guarded by run.mu, and final once settled is closed.
+	result, by string
+	value      any
+	err        error
+}
+
+// gateList is the open gates of a run, in the order they were opened.
+type gateList []*TurnGate
+
+// ID is the gate's id.
+func (g *TurnGate) ID() string { return g.raw.ID }
+
+// TurnID is the id of the turn that waits.
+func (g *TurnGate) TurnID() string { return g.call.run.turnID }
+
+// Reason says what the turn waits for.
+func (g *TurnGate) Reason() string { return g.raw.Reason }
+
+// Payload is what the waiter gave for the settler.
+func (g *TurnGate) Payload() any { return g.raw.Payload }
+
+// IsSettled tells whether the gate has settled.
+func (g *TurnGate) IsSettled() bool { return isClosed(g.settled) }
+
+// Resolve gives the waiter a value. by names the settler and may be empty. A
+// value that the gate's schema refuses is E_INVALID_TURN_GATE_RESOLUTION and
+// leaves the gate open (GAT-3); settled is false, too, when another settlement
+// came first (GAT-2).
+func (g *TurnGate) Resolve(by string, value any) (settled bool, err error) {
+	if g.schema != nil {
+		if value, err = g.check(value); err != nil {
+			g.refuse(by, value, err)
+			return false, err
+		}
+	}
+	return g.settle(GateResolved, by, value, nil), nil
+}
+
+// Reject makes WaitFor return err.
+func (g *TurnGate) Reject(by string, err error) (settled bool) {
+	if err == nil {
+		err = fmt.Errorf("gate %q was rejected", g.raw.ID)
+	}
+	return g.settle(GateRejected, by, nil, err)
+}
+
+// Abort makes WaitFor return E_TURN_GATE_ABORTED; the turn is not aborted by
+// it.
+func (g *TurnGate) Abort(by string) (settled bool) {
+	return g.settle(GateAborted, by, nil, g.errAborted(nil))
+}
+
+func (g *TurnGate) errAborted(cause error) error {
+	return &Error{Code: E_TURN_GATE_ABORTED, Message: fmt.Sprintf("gate %q was aborted", g.raw.ID), Cause: cause}
+}
+
+// check validates a value by the gate's schema and applies its defaults.
+func (g *TurnGate) check(value any) (any, error) {
+	data, err := canonical.Normalize(value)
+	if err != nil {
+		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Message: fmt.Sprintf("gate %q: the value is no JSON data: %s", g.raw.ID, err)}
+	}
+	checked, faults := g.schema.check(data)
+	if len(faults) > 0 {
+		texts := make([]string, len(faults))
+		for i, f := range faults {
+			texts[i] = f.String()
+		}
+		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Message: fmt.Sprintf("gate %q stays open: %s", g.raw.ID, strings.Join(texts, "; "))}
+	}
+	return checked, nil
+}
+
+// refuse tells that an offer was refused.
+func (g *TurnGate) refuse(by string, value any, err error) {
+	defer g.call.lock()()
+	if !g.IsSettled() {
+		g.tell(gateRefused, by, value, err)
+	}
+}
+
+func (g *TurnGate) settle(result, by string, value any, err error) bool {
+	defer g.call.lock()()
+	return g.settleLocked(result, by, value, err)
+}
+
+func (g *TurnGate) settleLocked(result, by string, value any, err error) bool {
+	if g.IsSettled() {
+		return false
+	}
+	g.result, g.by, g.value, g.err = result, by, value, err
+	r := g.call.run
+	r.gates = slices.DeleteFunc(r.gates, func(open *TurnGate) bool { return open == g })
+	g.tell(result, by, value, err)
+	close(g.settled)
+	return true
+}
+
+// tell is the fact of a settlement or of a refused offer. run.mu is held.
+func (g *TurnGate) tell(result, by string, value any, err error) {
+	r := g.call.run
+	if x := r.crossing(g.call, KindSettle, Whole, r.now()); x != nil {
+		x.Name, x.Key, x.Status, x.Value, x.Err = g.raw.ID, by, result, value, err
+		r.tell(x)
+	}
+}
+
+// WaitFor opens a gate and waits until somebody settles it: the value it was
+// resolved with, or the rejection's error, E_TURN_GATE_ABORTED or
+// E_TURN_GATE_TIMEOUT (GAT-1). A malformed gate is
+// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5).
+func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
+	c := h.call
+	compiled, err := gate.compile()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.enter(KindWaitFor); err != nil {
+		return nil, err
+	}
+	r := c.run
+	g := &TurnGate{raw: gate, schema: compiled, call: c, settled: make(chan struct{}), closed: make(chan struct{})}
+	if slices.ContainsFunc(r.gates, func(open *TurnGate) bool { return open.raw.ID == gate.ID }) {
+		defer r.mu.Unlock()
+		return nil, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", gate.ID)}
+	}
+	r.gates = append(r.gates, g)
+	at, op := r.now(), r.nextOp()
+	stop := func() bool { return true }
+	if gate.Timeout > 0 {
+		g.expired, stop = r.timer(gate.Timeout)
+	}
+	if x := r.crossing(c, KindWaitFor, Begin, at); x != nil {
+		x.Op, x.Name, x.Text, x.Value, x.Schema, x.Duration = op, gate.ID, gate.Reason, gate.Payload, gate.Schema, gate.Timeout
+		r.tell(x)
+	}
+	r.mu.Unlock()
+
+	finished := false
+	defer func() {
+		if !finished { // a listener ended the goroutine
+			g.settle(GateAborted, "", nil, g.errAborted(errGoexit))
+		}
+	}()
+	g.emitOpen(at)
+	g.wait(ctx, op)
+	stop()
+	g.emitClosed()
+	finished = true
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.crossing(c, KindWaitFor, Done, r.now()); x != nil {
+		x.Op, x.Err = op, g.err
+		r.tell(x)
+	}
+	return g.value, g.err
+}
+
+// compile validates the raw gate (GAT-5).
+func (gate Gate) compile() (*schema, error) {
+	var f faultList
+	if gate.ID == "" {
+		f.add("ID is empty: a gate is settled by its ID")
+	}
+	if gate.Reason == "" {
+		f.add("Reason is empty: say what is waited for")
+	}
+	if gate.Timeout < 0 {
+		f.add("Timeout is negative: zero waits for ever")
+	}
+	var compiled *schema
+	if len(gate.Schema) > 0 {
+		var err error
+		if compiled, err = compileSchema(gate.Schema); err != nil {
+			f.add("Schema: %s", err)
+		}
+	}
+	return compiled, f.err(E_INVALID_INITIAL_TURN_GATE_VALUE)
+}
+
+// wait blocks until the gate has settled, and settles it itself when its time
+// has passed or the wait was cut short.
+func (g *TurnGate) wait(ctx context.Context, op int) {
+	c, r := g.call, g.call.run
+	c.park(func() bool {
+		return isClosed(g.settled) || isClosed(g.expired) || ctx.Err() != nil || r.ctx.Err() != nil
+	})
+	select {
+	case <-g.settled:
+	case <-g.expired:
+	case <-ctx.Done():
+	case <-r.ctx.Done():
+	}
+	r.resume(c.strand)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case g.IsSettled():
+	case r.ctx.Err() != nil:
+		r.abortGates()
+	case ctx.Err() != nil:
+		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(ctx)))
+	default:
+		c.tellTimer(op)
+		g.settleLocked(GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
+			Message: fmt.Sprintf("gate %q was not settled within %s", g.raw.ID, g.raw.Timeout)})
+	}
+}
+
+// abortGates settles every open gate, in the order they were opened, and chains
+// them so that they close in that order too (GAT-4). run.mu is held.
+func (r *run) abortGates() {
+	var before *TurnGate
+	for _, g := range slices.Clone(r.gates) {
+		g.after = before
+		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
+		before = g
+	}
+}
+
+func (g *TurnGate) emitOpen(at time.Time) {
+	c := g.call
+	e := TurnGateOpen{Origin: c.origin(), Gate: g, OpenedAt: at}
+	c.event(KindTurnGateOpen, at, func() any { return e }, func(x *Crossing) { x.Name = g.raw.ID })
+	publishObservability(c, KindTurnGateOpen, e, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
+}
+
+func (g *TurnGate) emitClosed() {
+	c := g.call
+	defer close(g.closed)
+	if before := g.after; before != nil && !isClosed(before.closed) {
+		c.park(func() bool { return isClosed(before.closed) })
+		<-before.closed
+		c.run.resume(c.strand)
+	}
+	e := TurnGateClosed{Origin: c.origin(), GateID: g.raw.ID, Result: g.result, By: g.by, SettledAt: c.clock()}
+	c.event(KindTurnGateClosed, e.SettledAt, func() any { return e }, func(x *Crossing) { x.Name, x.Status = e.GateID, e.Result })
+	publishObservability(c, KindTurnGateClosed, e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -26,6 +26,11 @@ func (c *call) lock() (unlock func()) {
 	return c.run.mu.Unlock
 }
 
+// Where is the seam call and the strand that this handle belongs to, by the
+// numbers that crossings give them. It is for probes that bring what they are
+// told together with what their own seams do.
+func (h Handle) Where() (call, strand int) { return h.call.id, h.call.strand }
+
 // TurnID is the id of the turn, empty in a dispatch called alone.
 func (h Handle) TurnID() string { return h.call.run.turnID }
 
@@ -127,13 +132,15 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	r := c.run
 	at, op := r.now(), r.nextOp()
+	passed, stop := r.timer(d)
 	if x := r.crossing(c, KindSleep, Begin, at); x != nil {
 		x.Duration, x.Op = d, op
 		r.tell(x)
 	}
 	r.mu.Unlock()
 
-	fired, err := c.await(ctx, d)
+	fired, err := c.await(ctx, passed)
+	stop()
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,21 +154,31 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// await parks the strand until d has passed, ctx ends or the run is aborted.
-func (c *call) await(ctx context.Context, d time.Duration) (fired bool, err error) {
-	passed := make(chan struct{})
-	stop := c.run.config.Clock.AfterFunc(d, func() { close(passed) })
-	defer stop()
-	c.run.park(c.strand)
+// timer starts a timer. run.mu is held, up to the telling of the operation that
+// waits for it, so that an observer that is also the clock knows whose it is.
+func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) {
+	fired := make(chan struct{})
+	return fired, r.config.Clock.AfterFunc(d, func() { close(fired) })
+}
+
+// await parks the strand until the timer has fired, ctx ends or the run is
+// aborted. An end that is there already counts before the timer.
+func (c *call) await(ctx context.Context, passed <-chan struct{}) (fired bool, err error) {
+	own := c.run.ctx
+	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || own.Err() != nil })
 	defer c.run.resume(c.strand)
 	select {
 	case <-passed:
-		return true, nil
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	case <-c.run.ctx.Done():
-		return false, context.Cause(c.run.ctx)
+	case <-own.Done():
 	}
+	switch {
+	case own.Err() != nil:
+		return false, context.Cause(own)
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	}
+	return true, nil
 }
 
 // tellTimer tells that the timer of a waiting operation fired. run.mu is held.
@@ -196,7 +213,7 @@ func (dc *DispatchContext) Iteration() int {
 
 // scope is what a storage obligation is told (RUN-13).
 func (c *call) scope() Scope {
-	s := Scope{TurnID: c.run.turnID, Stash: Stash{c}}
+	s := Scope{TurnID: c.run.turnID, Stash: Stash{c}, Call: c.id, Strand: c.strand}
 	if c.dispatch != nil {
 		s.DispatchID = c.dispatch.id
 	}

@@ -169,14 +169,7 @@ func (n *downstream) settle() {
 	n.closed = true
 	used := n.used
 	r.mu.Unlock()
-	if !used {
-		return
-	}
-	select {
-	case <-n.done:
-	default:
-		r.park(n.call.strand)
-		<-n.done
-		r.resume(n.call.strand)
+	if used {
+		n.call.waitFor(n.done)
 	}
 }

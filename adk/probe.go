@@ -28,10 +28,13 @@ type Observer interface {
 	// this is where a scheduler decides who goes on (DET-6).
 	Begin(Step)
 	// Park is called before a strand blocks inside the engine: in a sleep, at a
-	// gate, or waiting for its own strands. It must not block.
-	Park(strand int)
+	// gate, or waiting for strands. ready tells, at any time and from any
+	// goroutine, whether what it waits for has come. It is nil when the strand
+	// has ended. Park must not block.
+	Park(strand int, ready func() bool)
 	// Resume is called when a parked strand was woken, before it goes on. It
-	// may block.
+	// may block. What made it wake was true when ready said so: nothing in the
+	// engine depends on how soon a goroutine wakes.
 	Resume(strand int)
 	// Tell is told a crossing, inside the step that made its effect. It must
 	// neither block nor call back into the engine, and must not keep the
@@ -84,9 +87,9 @@ func (m multiObserver) Begin(s Step) {
 	}
 }
 
-func (m multiObserver) Park(strand int) {
+func (m multiObserver) Park(strand int, ready func() bool) {
 	for _, o := range m {
-		o.Park(strand)
+		o.Park(strand, ready)
 	}
 }
 

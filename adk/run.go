@@ -158,11 +158,12 @@ func (r *run) begin(c *call, kind Kind) {
 	}
 }
 
-// park and resume bracket every wait inside the engine, for schedulers.
-func (r *run) park(strand int) {
+// park and resume bracket every wait inside the engine, for schedulers. A nil
+// ready says that the strand has ended.
+func (r *run) park(strand int, ready func() bool) {
 	if o := r.watcher(); o != nil {
 		defer r.forgetObserver()
-		o.Park(strand)
+		o.Park(strand, ready)
 	}
 }
 

@@ -8,6 +8,9 @@ type Scope struct {
 	TurnID, DispatchID string
 	// Stash is the caller's stash, to read from.
 	Stash StashReader
+	// Call and Strand are the numbers that crossings give to this seam call and
+	// its strand; see Handle.Where.
+	Call, Strand int
 }
 
 // Collection is the four storage obligations for one kind of record (RUN-2).

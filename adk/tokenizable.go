@@ -1,9 +1,9 @@
 package adk
 
 import (
-	"bytes"
-	"encoding/json"
 	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text
@@ -89,17 +89,7 @@ func (t *Tokenizable) Digest() Digest {
 // are. Like every marshaler's output, it is escaped again by json.Marshal and
 // kept by a json.Encoder whose SetEscapeHTML is off.
 func (t *Tokenizable) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t.text); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return canonical.AppendString(nil, t.text), nil
 }
 
-// PlainTag names the type in a trace's plain data.
-func (t *Tokenizable) PlainTag() string { return string(RecordInstruction) }
-
-func (t *Tokenizable) isRecord()     {}
-func (t *Tokenizable) isToolResult() {}
+func (t *Tokenizable) isRecord() {}

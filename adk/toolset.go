@@ -39,7 +39,7 @@ func (t ToolSet) register(tool *Tool, overwrite bool) error {
 	at := c.run.now()
 	var err error
 	if overwrite {
-		t.registry().Replace(tool)
+		err = t.registry().Replace(tool)
 	} else {
 		err = t.registry().Register(tool)
 	}
@@ -121,7 +121,7 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 	r := c.run
 	at, op := r.now(), r.nextOp()
 	if x := r.crossing(c, KindExecute, Begin, at); x != nil {
-		x.Op, x.Name, x.Args = op, tool.Name(), args
+		x.Op, x.Record, x.Args = op, tool, args
 		r.tell(x)
 	}
 	r.mu.Unlock()

@@ -138,16 +138,20 @@ type turn struct {
 func (t *turn) start() {
 	t.visible = t.fresh()
 	t.call = t.openRun()
-	// The run's own call ends last, also when user code ends the goroutine.
+	defer t.close()
 	t.call.invoke(func(*result) error {
 		defer t.end()
 		t.emitTurnStart()
 		t.stages()
 		return nil
 	})
+}
+
+// close ends the telling: what user code does from here on is nobody's turn.
+func (t *turn) close() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.over = true
-	t.mu.Unlock()
 }
 
 // fresh is what a turn begins with (RUN-7).

@@ -25,17 +25,14 @@ type visible struct {
 // copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
 // STA-6).
 func (v *visible) copyOf() *visible {
-	return &visible{
-		prompt:       v.prompt,
-		instructions: *v.instructions.Clone(),
-		messages:     *v.messages.Clone(),
-		memories:     *v.memories.Clone(),
-		retrievables: *v.retrievables.Clone(),
-		thoughts:     *v.thoughts.Clone(),
-		toolCalls:    *v.toolCalls.Clone(),
-		tools:        v.tools.clone(),
-		stash:        v.stash.copyOf(),
-	}
+	c := &visible{prompt: v.prompt, tools: v.tools.clone(), stash: v.stash.copyOf()}
+	c.instructions.CopyFrom(&v.instructions)
+	c.messages.CopyFrom(&v.messages)
+	c.memories.CopyFrom(&v.memories)
+	c.retrievables.CopyFrom(&v.retrievables)
+	c.thoughts.CopyFrom(&v.thoughts)
+	c.toolCalls.CopyFrom(&v.toolCalls)
+	return c
 }
 
 // digest is the sight's digest.

@@ -110,7 +110,16 @@ func (s *Set[K, V]) Values() iter.Seq[V] {
 // Clone gives an independent set of the same members in the same order. The
 // values themselves are shared.
 func (s *Set[K, V]) Clone() *Set[K, V] {
-	return &Set[K, V]{entries: slices.Clone(s.entries)}
+	clone := &Set[K, V]{}
+	clone.CopyFrom(s)
+	return clone
+}
+
+// CopyFrom makes s an independent set of the members of other, in the same
+// order.
+func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
+	s.entries = slices.Clone(other.entries)
+	s.index.Store(nil)
 }
 
 // find gives the place of key, or -1.

@@ -1,0 +1,40 @@
+# Every target can be run by a person; CI runs the same ones.
+GO ?= go
+FUZZTIME ?= 20s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## print this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## compile everything, and the command to bin/adkreplay
+	$(GO) build ./...
+	$(GO) build -o bin/adkreplay ./cmd/adkreplay
+
+.PHONY: test
+test: ## run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all tests under the race detector, shuffled
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: bench
+bench: ## run all benchmarks once each
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
+		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go 2>/dev/null | sed 's/func //'); do \
+			echo "$$dir $$target"; \
+			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .) || exit 1; \
+		done; \
+	done
+
+.PHONY: golden
+golden: ## make the fixtures and the golden files again; read the diff before you commit it
+	$(GO) generate ./fixtures
+	$(GO) test ./replay/... ./scenarios/... -update

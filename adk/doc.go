@@ -1,0 +1,77 @@
+// Package adk runs one turn of an agent: it loads context, asks a decision
+// maker, runs the tools that it wants, asks again, until it is done; and it
+// tells everything that passes between engine and user code, so that the turn
+// can be recorded and run again.
+//
+// # The words
+//
+// A turn is one call of [Runner.Run]: somebody said something, and the agent
+// answers. Inside it, the dispatch is the loop around the decision maker, the
+// [Executor]; one round of the loop is an iteration. A middleware wraps what
+// comes after it in one of four pipelines ([TurnMiddleware],
+// [DispatchMiddleware]). User code speaks to the engine through a
+// [TurnContext] or a [DispatchContext]; both hold sets of records ([Records]),
+// tools ([ToolSet]) and a [Stash]. A dispatch ends when somebody acks it, nacks
+// it, or the turn is aborted. A gate ([Gate]) is a point at which a turn waits
+// for somebody outside. A [Tool] is what the model can ask for.
+//
+// A seam is a place where engine and user code meet, a crossing what passes
+// there, a strand parallel work inside one seam call, a sight the digest of all
+// that is visible at one point ([Crossing], [Seam], [Strand], [Sight]).
+//
+// # One turn
+//
+//  1. [Runner.Run] validates the raw turn and opens the run: newRun asks the
+//     probe for an observer, turn.openRun tells the first crossing.
+//  2. turn.start announces turnStart. Whatever happens from here on,
+//     turn.end tells the last sight and turnEnd.
+//  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
+//     middleware, and through its next those after it; pass.judge says how it
+//     ended. A failure is reported when all post-steps have run, and ends the
+//     turn.
+//  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
+//     loop: dispatch.loop runs iterations until dispatch.stopped.
+//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the sight,
+//     the executor (dispatch.execute), the dispatch output pipeline,
+//     dispatch.flush, iterationEnd. Between any two of them a signal, a failure
+//     or an abort leaves the loop.
+//  6. The executor streams with [Helpers], runs tools with
+//     [DispatchContext.Execute] (call.executeTool), and keeps records with
+//     [Records.Store], which calls the storage at once and queues the change
+//     for the turn (Records.write). [DispatchContext.Ack] runs the on-ack
+//     handlers and ends the dispatch.
+//  7. dispatch.leave flushes the queue to the turn on an ack and drops it
+//     otherwise; dispatch.judge gives the status, and dispatchEnd is told.
+//  8. After an ack, the turn output pipeline runs like the input pipeline.
+//
+// Every seam call passes through call.invoke, which makes a panic an error,
+// lets runtime.Goexit pass, waits for the strands and ends the handles. Every
+// crossing passes through run.tell, in the step that makes its effect.
+//
+// # What runs concurrently
+//
+// The goroutine that called Run runs everything, but for strands: call.fork
+// holds the only go statement of the package. All state of a run is guarded by
+// one lock, run.mu; user code is never called while it is held, but for the
+// clock and the observer's Tell.
+//
+// # Determinism
+//
+// Time and ids come from the config ([Clock], [IDSource]). With the same
+// config, raw turn, clock, ids and answers of user code, and strands run one at
+// a time, a turn makes the same crossings in the same order, everywhere.
+// Goroutines that user code starts itself are legal, and outside this promise.
+//
+// # Failure
+//
+// There is one error type, [Error], with a stable [Code]. A turn that could not
+// begin answers with an error; one that began answers nil, and what went wrong
+// is an [ErrorEvent] on the observability bus: once per failure and never for
+// an abort.
+//
+// # What to read next
+//
+// The examples show a turn. The table of kinds in crossing.go says what
+// crosses. Package fakes has scripted executors and recording storage for
+// tests, package replay records turns and runs them again.
+package adk

@@ -1,0 +1,114 @@
+package adk
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// Identity is who speaks, seen from two sides (PRM-2): the identifier is what
+// the application finds the participant by, the representation what a model
+// reads. The zero Identity stands for the usual one of a record.
+type Identity struct {
+	identifier     any // string or int64
+	representation *Tokenizable
+}
+
+// NewIdentity makes an identity of an identifier, which is a non-empty string
+// or an integer of any kind, and a non-empty representation. Anything else is
+// E_INVALID_INITIAL_IDENTITY_VALUE.
+func NewIdentity(identifier any, representation string) (Identity, error) {
+	var c fieldCheck
+	key, err := identifierOf(identifier)
+	if err != nil {
+		c.fault("identifier", "%v", err)
+	} else if name, ok := key.(string); ok {
+		c.required("identifier", name, "a text or an integer")
+	}
+	c.required("representation", representation, "the name that a model reads")
+	if err := c.err(E_INVALID_INITIAL_IDENTITY_VALUE); err != nil {
+		return Identity{}, err
+	}
+	return Identity{identifier: key, representation: NewTokenizable(representation)}, nil
+}
+
+// IdentityOf makes an identity of one name for both sides. An empty name gives
+// the zero Identity.
+func IdentityOf(name string) Identity {
+	if name == "" {
+		return Identity{}
+	}
+	return Identity{identifier: name, representation: NewTokenizable(name)}
+}
+
+// identifierOf gives a string or an integer of any kind as string or int64.
+func identifierOf(identifier any) (any, error) {
+	switch v := reflect.ValueOf(identifier); {
+	case identifier == nil:
+		return nil, fmt.Errorf("is missing, want a text or an integer")
+	case v.Kind() == reflect.String:
+		return v.String(), nil
+	case v.CanInt():
+		return v.Int(), nil
+	case v.CanUint() && v.Uint() <= math.MaxInt64:
+		return int64(v.Uint()), nil
+	case v.CanUint():
+		return nil, fmt.Errorf("is beyond int64, want a smaller integer or its text")
+	default:
+		return nil, fmt.Errorf("is of the type %T, want a text or an integer", identifier)
+	}
+}
+
+// IsZero tells whether this is the zero Identity.
+func (i Identity) IsZero() bool { return i.representation == nil }
+
+// Identifier is what the application finds the participant by: a string or an
+// int64, nil for the zero Identity.
+func (i Identity) Identifier() any { return i.identifier }
+
+// Representation is what a model reads, nil for the zero Identity.
+func (i Identity) Representation() *Tokenizable { return i.representation }
+
+// MarshalJSON is {"identifier": …, "representation": …}, and null for the zero
+// Identity.
+func (i Identity) MarshalJSON() ([]byte, error) { return i.appendJSON(nil), nil }
+
+func (i Identity) appendJSON(dst []byte) []byte {
+	if i.IsZero() {
+		return append(dst, "null"...)
+	}
+	j := openRecord(dst)
+	j.field("identifier")
+	switch identifier := i.identifier.(type) {
+	case string:
+		j.out = canonical.AppendString(j.out, identifier)
+	case int64:
+		j.out = strconv.AppendInt(j.out, identifier, 10)
+	}
+	j.text("representation", i.representation.String())
+	return j.close()
+}
+
+func (i Identity) equal(other Identity) bool {
+	if i.IsZero() || other.IsZero() {
+		return i.IsZero() == other.IsZero()
+	}
+	return i.identifier == other.identifier && i.representation.String() == other.representation.String()
+}
+
+// identity checks a given identity and gives it, or the usual one for the zero
+// Identity.
+func (c *fieldCheck) identity(given, usual Identity) Identity {
+	if given.IsZero() {
+		return usual
+	}
+	// IdentityOf takes any text, so this is where it is looked at.
+	if name, ok := given.identifier.(string); ok {
+		c.optional("identity.identifier", name)
+	}
+	c.optional("identity.representation", given.representation.String())
+	return given
+}

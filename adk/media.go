@@ -1,0 +1,318 @@
+package adk
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// MediaKind is what a media is to a model.
+type MediaKind string
+
+// The kinds of media.
+const (
+	MediaImage    MediaKind = "image"
+	MediaAudio    MediaKind = "audio"
+	MediaVideo    MediaKind = "video"
+	MediaDocument MediaKind = "document"
+)
+
+// ModalityHazard is what a model may find in the bytes by decoding them, which
+// is another question than where they came from.
+type ModalityHazard string
+
+// The hazards.
+const (
+	// HazardInert is for bytes that no model decodes.
+	HazardInert ModalityHazard = "inert"
+	// HazardExtractableInstructions is for media that bear text, seen or hidden.
+	HazardExtractableInstructions ModalityHazard = "extractable-instructions"
+	// HazardOpaquePerceptual is for images, sound and video, where what a model
+	// perceives is text nowhere before.
+	HazardOpaquePerceptual ModalityHazard = "opaque-perceptual"
+)
+
+// MediaStashEntry is what somebody found out about a media, such as a caption,
+// with a trust tier of its own.
+type MediaStashEntry struct {
+	// Value is the finding: plain data.
+	Value any
+	// TrustTier is where the finding came from; required. Text taken from
+	// hostile bytes is no better than they are.
+	TrustTier TrustTier
+	// DerivedFrom is the id of the media it was derived from; optional.
+	DerivedFrom string
+}
+
+// MediaInit is what a media is made from.
+type MediaInit struct {
+	// ID is the caller's id of the media; required.
+	ID string
+	// Kind is what the media is to a model; required.
+	Kind MediaKind
+	// MIMEType is the type of the bytes, such as image/png; required.
+	MIMEType string
+	// Filename is the name to show; required.
+	Filename string
+	// Reader reaches the bytes; required.
+	Reader MediaReader
+	// TrustTier is where the bytes came from; required, without default.
+	TrustTier TrustTier
+	// ModalityHazard is what a model may find in them; required, without default.
+	ModalityHazard ModalityHazard
+	// Source is where the media was found, such as a URL; optional.
+	Source string
+	// Stash is what is known of the media, by keys that are not empty.
+	Stash map[string]MediaStashEntry
+}
+
+// Media is a handle to an image, a sound, a video or a document (PRM-8). The
+// bytes are read only when asked for. A media is immutable, its stash included:
+// who finds something out makes another media with Init and NewMedia, which
+// shares the reader.
+type Media struct {
+	id             string
+	kind           MediaKind
+	mimeType       string
+	filename       string
+	reader         MediaReader
+	trustTier      TrustTier
+	modalityHazard ModalityHazard
+	source         string
+	stash          map[string]MediaStashEntry
+	digest         digestOnce
+}
+
+// NewMedia makes a media. E_INVALID_INITIAL_MEDIA_VALUE names every field that
+// is wrong; where one of them is the reader, its cause is E_NOT_A_MEDIA_READER.
+func NewMedia(init MediaInit) (*Media, error) {
+	var c fieldCheck
+	c.required("id", init.ID, "the id that the caller gives the media")
+	oneOf(&c, "kind", init.Kind, MediaImage, MediaAudio, MediaVideo, MediaDocument)
+	c.mimeType("mimeType", init.MIMEType)
+	c.required("filename", init.Filename, "the name to show")
+	readerless := nilMediaReader(init.Reader)
+	if readerless {
+		c.fault("reader", "is missing, want one that can be opened")
+	}
+	c.trustTier("trustTier", init.TrustTier)
+	oneOf(&c, "modalityHazard", init.ModalityHazard, HazardInert, HazardExtractableInstructions, HazardOpaquePerceptual)
+	c.optional("source", init.Source)
+	c.mediaStash("stash", init.Stash)
+	if err, bad := c.err(E_INVALID_INITIAL_MEDIA_VALUE).(*Error); bad {
+		if readerless {
+			err.Cause = E_NOT_A_MEDIA_READER
+		}
+		return nil, err
+	}
+	return &Media{
+		id: init.ID, kind: init.Kind, mimeType: init.MIMEType, filename: init.Filename, reader: init.Reader,
+		trustTier: init.TrustTier, modalityHazard: init.ModalityHazard, source: init.Source, stash: copyMediaStash(init.Stash),
+	}, nil
+}
+
+func (c *fieldCheck) mimeType(field, text string) {
+	c.required(field, text, "a MIME type such as image/png")
+	if text == "" {
+		return
+	}
+	if name, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(name, "/") {
+		c.fault(field, "is %.64q, want a MIME type such as image/png", text)
+	}
+}
+
+func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) {
+	for _, key := range slices.Sorted(maps.Keys(stash)) {
+		at, entry := fmt.Sprintf("%s[%.64q]", field, key), stash[key]
+		c.required(at, key, "a key that is not empty")
+		c.plain(at+".value", entry.Value)
+		c.trustTier(at+".trustTier", entry.TrustTier)
+		c.optional(at+".derivedFrom", entry.DerivedFrom)
+	}
+}
+
+func copyMediaStash(stash map[string]MediaStashEntry) map[string]MediaStashEntry {
+	copied := make(map[string]MediaStashEntry, len(stash))
+	for key, entry := range stash {
+		entry.Value = plain.Copy(entry.Value)
+		copied[key] = entry
+	}
+	return copied
+}
+
+// NewUserAttachment makes a media that a user handed in: third-party-private.
+// Like the other three, it sets both labels, which must be empty in init: the
+// hazard is extractable-instructions for a document and opaque-perceptual for
+// everything else. Use NewMedia for any other pair.
+func NewUserAttachment(init MediaInit) (*Media, error) {
+	return newLabelledMedia(init, TrustThirdPartyPrivate)
+}
+
+// NewToolGenerated makes a media that a tool of ours made: first-party.
+func NewToolGenerated(init MediaInit) (*Media, error) {
+	return newLabelledMedia(init, TrustFirstParty)
+}
+
+// NewRetrievedPublic makes a media found in the open: third-party-public.
+func NewRetrievedPublic(init MediaInit) (*Media, error) {
+	return newLabelledMedia(init, TrustThirdPartyPublic)
+}
+
+// NewRetrievedPrivate makes a media from a source under contract:
+// third-party-private.
+func NewRetrievedPrivate(init MediaInit) (*Media, error) {
+	return newLabelledMedia(init, TrustThirdPartyPrivate)
+}
+
+func newLabelledMedia(init MediaInit, tier TrustTier) (*Media, error) {
+	var c fieldCheck
+	if init.TrustTier != "" {
+		c.fault("trustTier", "is given, want it empty: this constructor sets it to %s", tier)
+	}
+	if init.ModalityHazard != "" {
+		c.fault("modalityHazard", "is given, want it empty: this constructor sets it by the kind")
+	}
+	if err := c.err(E_INVALID_INITIAL_MEDIA_VALUE); err != nil {
+		return nil, err
+	}
+	init.TrustTier, init.ModalityHazard = tier, HazardOpaquePerceptual
+	if init.Kind == MediaDocument {
+		init.ModalityHazard = HazardExtractableInstructions
+	}
+	return NewMedia(init)
+}
+
+// ID is the caller's id of the media.
+func (m *Media) ID() string { return m.id }
+
+// Kind is what the media is to a model.
+func (m *Media) Kind() MediaKind { return m.kind }
+
+// MIMEType is the type of the bytes.
+func (m *Media) MIMEType() string { return m.mimeType }
+
+// Filename is the name to show.
+func (m *Media) Filename() string { return m.filename }
+
+// TrustTier is where the bytes came from.
+func (m *Media) TrustTier() TrustTier { return m.trustTier }
+
+// ModalityHazard is what a model may find in the bytes.
+func (m *Media) ModalityHazard() ModalityHazard { return m.modalityHazard }
+
+// Source is where the media was found; empty if nobody said.
+func (m *Media) Source() string { return m.source }
+
+// Stash is a copy of what is known of the media; never nil.
+func (m *Media) Stash() map[string]MediaStashEntry { return copyMediaStash(m.stash) }
+
+// Stashed is a copy of what is known of the media under key, and whether
+// anything is.
+func (m *Media) Stashed(key string) (entry MediaStashEntry, found bool) {
+	entry, found = m.stash[key]
+	entry.Value = plain.Copy(entry.Value)
+	return entry, found
+}
+
+// Init is what a media like this one is made from, with the same reader; change
+// what should differ and give it to NewMedia.
+func (m *Media) Init() MediaInit {
+	return MediaInit{
+		ID: m.id, Kind: m.kind, MIMEType: m.mimeType, Filename: m.filename, Reader: m.reader,
+		TrustTier: m.trustTier, ModalityHazard: m.modalityHazard, Source: m.source, Stash: m.Stash(),
+	}
+}
+
+// Open starts reading the bytes, from the first on at every call. The caller
+// closes what it gives. A media read from JSON has no bytes to give
+// (E_NOT_A_MEDIA_READER).
+func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
+	stream, err := m.reader.Open(ctx)
+	if err == nil && stream == nil {
+		err = &Error{Code: E_NOT_A_MEDIA_READER, Message: "the reader of the media opened nothing, want a stream or an error"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return stream, nil
+}
+
+// Bytes reads all the bytes anew.
+func (m *Media) Bytes(ctx context.Context) ([]byte, error) {
+	stream, err := m.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(stream)
+	if err := errors.Join(err, stream.Close()); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Base64 reads all the bytes anew, in standard base64 with padding.
+func (m *Media) Base64(ctx context.Context) (string, error) {
+	data, err := m.Bytes(ctx)
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(data), nil
+}
+
+// RecordKind is RecordMedia.
+func (m *Media) RecordKind() RecordKind { return RecordMedia }
+
+// PlainTag marks a media inside plain data.
+func (m *Media) PlainTag() string { return string(RecordMedia) }
+
+// Key is the id.
+func (m *Media) Key() string { return m.id }
+
+// Digest is the digest of the media's JSON, and so not of its bytes, computed
+// once.
+func (m *Media) Digest() Digest { return m.digest.of(m) }
+
+// MarshalJSON is what is known of the media, without its bytes; the reader is
+// not touched.
+func (m *Media) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+
+func (m *Media) appendJSON(dst []byte) []byte {
+	j := openRecord(dst)
+	j.text("id", m.id)
+	j.text("kind", string(m.kind))
+	j.text("mimeType", m.mimeType)
+	j.text("filename", m.filename)
+	j.text("trustTier", string(m.trustTier))
+	j.text("modalityHazard", string(m.modalityHazard))
+	j.someText("source", m.source)
+	if len(m.stash) > 0 {
+		j.field("stash")
+		j.out = m.appendStash(j.out)
+	}
+	return j.close()
+}
+
+func (m *Media) appendStash(dst []byte) []byte {
+	j := openRecord(dst)
+	for _, key := range slices.Sorted(maps.Keys(m.stash)) {
+		entry := m.stash[key]
+		j.field(key)
+		one := openRecord(j.out)
+		one.field("value")
+		one.out = plain.AppendJSON(one.out, entry.Value)
+		one.text("trustTier", string(entry.TrustTier))
+		one.someText("derivedFrom", entry.DerivedFrom)
+		j.out = one.close()
+	}
+	return j.close()
+}
+
+func (m *Media) isRecord() {}

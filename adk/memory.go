@@ -1,0 +1,105 @@
+package adk
+
+import "time"
+
+// MemoryInit is what a memory is made from.
+type MemoryInit struct {
+	// ID is the caller's id of the memory; required.
+	ID string
+	// Content is the text; required.
+	Content string
+	// Confidence is how likely the memory is to matter now, within [0,1];
+	// required, without default: new(0.7).
+	Confidence *float64
+	// Importance is how much it weighs if it does, within [0,1]; required,
+	// without default.
+	Importance *float64
+	// CreatedAt is when the memory came to be; required.
+	CreatedAt time.Time
+	// UpdatedAt is when it last changed; required, not before CreatedAt.
+	UpdatedAt time.Time
+}
+
+// Memory is a lasting fact from earlier conversations (PRM-4). It is immutable.
+type Memory struct {
+	id         string
+	content    *Tokenizable
+	confidence float64
+	importance float64
+	createdAt  time.Time
+	updatedAt  time.Time
+	digest     digestOnce
+}
+
+// NewMemory makes a memory. E_INVALID_INITIAL_MEMORY_VALUE names every field
+// that is wrong.
+func NewMemory(init MemoryInit) (*Memory, error) {
+	var c fieldCheck
+	c.required("id", init.ID, "the id that the caller gives the memory")
+	c.required("content", init.Content, "the text of the memory")
+	m := &Memory{
+		id: init.ID, content: NewTokenizable(init.Content),
+		confidence: c.requiredScore("confidence", init.Confidence),
+		importance: c.requiredScore("importance", init.Importance),
+	}
+	m.createdAt, m.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	if err := c.err(E_INVALID_INITIAL_MEMORY_VALUE); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// ID is the caller's id of the memory.
+func (m *Memory) ID() string { return m.id }
+
+// Content is the text.
+func (m *Memory) Content() *Tokenizable { return m.content }
+
+// Confidence is how likely the memory is to matter now, within [0,1].
+func (m *Memory) Confidence() float64 { return m.confidence }
+
+// Importance is how much it weighs if it does, within [0,1].
+func (m *Memory) Importance() float64 { return m.importance }
+
+// CreatedAt is when the memory came to be, in UTC.
+func (m *Memory) CreatedAt() time.Time { return m.createdAt }
+
+// UpdatedAt is when it last changed, in UTC.
+func (m *Memory) UpdatedAt() time.Time { return m.updatedAt }
+
+// Init is what a memory like this one is made from; change what should differ
+// and give it to NewMemory.
+func (m *Memory) Init() MemoryInit {
+	return MemoryInit{
+		ID: m.id, Content: m.content.String(), Confidence: new(m.confidence), Importance: new(m.importance),
+		CreatedAt: m.createdAt, UpdatedAt: m.updatedAt,
+	}
+}
+
+// RecordKind is RecordMemory.
+func (m *Memory) RecordKind() RecordKind { return RecordMemory }
+
+// PlainTag marks a memory inside plain data.
+func (m *Memory) PlainTag() string { return string(RecordMemory) }
+
+// Key is the id.
+func (m *Memory) Key() string { return m.id }
+
+// Digest is the digest of the memory's JSON, computed once.
+func (m *Memory) Digest() Digest { return m.digest.of(m) }
+
+// MarshalJSON is the memory as ParseRecord reads it back.
+func (m *Memory) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+
+func (m *Memory) appendJSON(dst []byte) []byte {
+	j := openRecord(dst)
+	j.text("id", m.id)
+	j.text("content", m.content.String())
+	j.number("confidence", m.confidence)
+	j.number("importance", m.importance)
+	j.moment("createdAt", m.createdAt)
+	j.moment("updatedAt", m.updatedAt)
+	return j.close()
+}
+
+func (m *Memory) isRecord() {}

@@ -1,0 +1,150 @@
+package adk
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Role is who a message is by. There is no role for the system or for tools:
+// what they say has records of its own.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// MessageInit is what a message is made from.
+type MessageInit struct {
+	// ID is the caller's id of the message; required.
+	ID string
+	// Role is RoleUser or RoleAssistant; required.
+	Role Role
+	// Content is the text. It may be empty where there are attachments.
+	Content string
+	// Attachments are the media that go with it. They may be none where there
+	// is content.
+	Attachments []*Media
+	// Identity is who speaks; the zero Identity means the role.
+	Identity Identity
+	// CreatedAt is when the message came to be; required.
+	CreatedAt time.Time
+	// UpdatedAt is when it last changed; required, not before CreatedAt.
+	UpdatedAt time.Time
+}
+
+// Message is one unit of dialogue (PRM-3). It is immutable.
+type Message struct {
+	id          string
+	role        Role
+	content     *Tokenizable
+	attachments []*Media
+	identity    Identity
+	createdAt   time.Time
+	updatedAt   time.Time
+	digest      digestOnce
+}
+
+// NewMessage makes a message. E_INVALID_INITIAL_MESSAGE_VALUE names every field
+// that is wrong.
+func NewMessage(init MessageInit) (*Message, error) {
+	var c fieldCheck
+	c.required("id", init.ID, "the id that the caller gives the message")
+	oneOf(&c, "role", init.Role, RoleUser, RoleAssistant)
+	c.optional("content", init.Content)
+	if init.Content == "" && len(init.Attachments) == 0 {
+		c.fault("content", "is missing and so are attachments, want one of them or both")
+	}
+	c.medias("attachments", init.Attachments)
+	m := &Message{
+		id: init.ID, role: init.Role, attachments: slices.Clone(init.Attachments),
+		identity: c.identity(init.Identity, IdentityOf(string(init.Role))),
+	}
+	m.createdAt, m.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	if err := c.err(E_INVALID_INITIAL_MESSAGE_VALUE); err != nil {
+		return nil, err
+	}
+	if init.Content != "" {
+		m.content = NewTokenizable(init.Content)
+	}
+	return m, nil
+}
+
+// medias checks that no media of a list is nil.
+func (c *fieldCheck) medias(field string, list []*Media) {
+	for i, media := range list {
+		if media == nil {
+			c.fault(field+"["+strconv.Itoa(i)+"]", "is nil, want a media")
+		}
+	}
+}
+
+// ID is the caller's id of the message.
+func (m *Message) ID() string { return m.id }
+
+// Role is who the message is by.
+func (m *Message) Role() Role { return m.role }
+
+// Content is the text, nil where there are only attachments.
+func (m *Message) Content() *Tokenizable { return m.content }
+
+// Attachments are the media that go with it, in a slice that is the caller's.
+func (m *Message) Attachments() []*Media { return slices.Clone(m.attachments) }
+
+// Identity is who speaks.
+func (m *Message) Identity() Identity { return m.identity }
+
+// CreatedAt is when the message came to be, in UTC.
+func (m *Message) CreatedAt() time.Time { return m.createdAt }
+
+// UpdatedAt is when it last changed, in UTC.
+func (m *Message) UpdatedAt() time.Time { return m.updatedAt }
+
+// Init is what a message like this one is made from; change what should differ
+// and give it to NewMessage.
+func (m *Message) Init() MessageInit {
+	return MessageInit{
+		ID: m.id, Role: m.role, Content: textOf(m.content), Attachments: m.Attachments(),
+		Identity: m.identity, CreatedAt: m.createdAt, UpdatedAt: m.updatedAt,
+	}
+}
+
+func textOf(t *Tokenizable) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
+}
+
+// RecordKind is RecordMessage.
+func (m *Message) RecordKind() RecordKind { return RecordMessage }
+
+// PlainTag marks a message inside plain data.
+func (m *Message) PlainTag() string { return string(RecordMessage) }
+
+// Key is the id.
+func (m *Message) Key() string { return m.id }
+
+// Digest is the digest of the message's JSON, computed once.
+func (m *Message) Digest() Digest { return m.digest.of(m) }
+
+// MarshalJSON is the message as ParseRecord reads it back.
+func (m *Message) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+
+func (m *Message) appendJSON(dst []byte) []byte {
+	j := openRecord(dst)
+	j.text("id", m.id)
+	j.text("role", string(m.role))
+	if m.content != nil {
+		j.text("content", m.content.String())
+	}
+	j.medias("attachments", m.attachments)
+	j.identity("identity", m.identity, IdentityOf(string(m.role)))
+	j.moment("createdAt", m.createdAt)
+	j.moment("updatedAt", m.updatedAt)
+	return j.close()
+}
+
+func (m *Message) isRecord() {}

@@ -1,0 +1,194 @@
+package adk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Registry holds tools by name, in the order they were registered (TOL-6). The
+// zero Registry is empty and ready to use; a Registry must not be copied. Safe
+// for concurrent use.
+type Registry struct {
+	mu     sync.RWMutex
+	byName map[string]*Tool
+	order  []string
+}
+
+// NewRegistry makes a registry of the tools, in their order. Two of one name
+// are E_TOOL_ALREADY_REGISTERED, a nil tool is E_INVALID_INITIAL_TOOL_VALUE.
+func NewRegistry(tools ...*Tool) (*Registry, error) {
+	r := &Registry{}
+	for _, tool := range tools {
+		if err := r.Register(tool); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Register adds a tool at the end. A name that is taken is
+// E_TOOL_ALREADY_REGISTERED, whatever the tool's own policy says: that policy
+// is for merging (TOL-6, TOL-7).
+func (r *Registry) Register(tool *Tool) error {
+	if tool == nil {
+		return errNilTool()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.byName[tool.Name()]; taken {
+		return errToolTaken(tool.Name())
+	}
+	r.put(tool)
+	return nil
+}
+
+// Replace registers a tool over one of its name, which keeps its place in the
+// order; with no such tool it adds it at the end (TOL-6). Only a nil tool fails.
+func (r *Registry) Replace(tool *Tool) error {
+	if tool == nil {
+		return errNilTool()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(tool)
+	return nil
+}
+
+// put sets a tool by name; the caller holds the lock.
+func (r *Registry) put(tool *Tool) {
+	if r.byName == nil {
+		r.byName = map[string]*Tool{}
+	}
+	if _, known := r.byName[tool.Name()]; !known {
+		r.order = append(r.order, tool.Name())
+	}
+	r.byName[tool.Name()] = tool
+}
+
+// Unregister removes the tool of that name and tells whether there was one.
+func (r *Registry) Unregister(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.byName[name]; !known {
+		return false
+	}
+	delete(r.byName, name)
+	r.order = slices.DeleteFunc(r.order, func(one string) bool { return one == name })
+	return true
+}
+
+// Get gives the tool of that name and whether there is one.
+func (r *Registry) Get(name string) (*Tool, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	tool, ok := r.byName[name]
+	return tool, ok
+}
+
+// Has tells whether there is a tool of that name.
+func (r *Registry) Has(name string) bool { _, ok := r.Get(name); return ok }
+
+// Len is the number of tools.
+func (r *Registry) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.order)
+}
+
+// All gives the tools in registration order, as a slice of the caller's own.
+func (r *Registry) All() []*Tool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	tools := make([]*Tool, len(r.order))
+	for i, name := range r.order {
+		tools[i] = r.byName[name]
+	}
+	return tools
+}
+
+// PruneEphemeral removes the ephemeral tools in one step and gives their names
+// in registration order (TOL-6).
+func (r *Registry) PruneEphemeral() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var pruned, kept []string
+	for _, name := range r.order {
+		if r.byName[name].Ephemeral() {
+			pruned = append(pruned, name)
+			delete(r.byName, name)
+		} else {
+			kept = append(kept, name)
+		}
+	}
+	r.order = kept
+	return pruned
+}
+
+// MergeRegistries makes a new registry of the tools of all, left to right, and
+// changes none of them; a nil registry is an empty one (TOL-7). Where a name
+// comes a second time, the incoming tool's own policy decides; where that is
+// CollisionThrow, onClash does, and where that is neither CollisionReplace nor
+// CollisionKeep, the merge fails with E_TOOL_ALREADY_REGISTERED naming every
+// name that clashed so. A tool that replaces takes the other's place in the
+// order.
+func MergeRegistries(onClash Collision, registries ...*Registry) (*Registry, error) {
+	merged := &Registry{}
+	var clashes []string
+	for _, registry := range registries {
+		if registry == nil {
+			continue
+		}
+		for _, tool := range registry.All() {
+			if !merged.admit(tool, onClash) {
+				clashes = append(clashes, tool.Name())
+			}
+		}
+	}
+	if len(clashes) > 0 {
+		slices.Sort(clashes)
+		return nil, errToolTaken(slices.Compact(clashes)...)
+	}
+	return merged, nil
+}
+
+// admit takes an incoming tool into a merge and tells whether the policies
+// allowed a decision.
+func (r *Registry) admit(tool *Tool, onClash Collision) bool {
+	policy := tool.OnCollision()
+	if policy == CollisionThrow {
+		policy = onClash
+	}
+	switch {
+	case !r.Has(tool.Name()) || policy == CollisionReplace:
+		r.put(tool)
+	case policy != CollisionKeep:
+		return false
+	}
+	return true
+}
+
+func errNilTool() error {
+	return &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "a registry takes no nil tool"}
+}
+
+func errToolTaken(names ...string) error {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", clipText(name))
+	}
+	return &Error{
+		Code:    E_TOOL_ALREADY_REGISTERED,
+		Message: strings.Join(quoted, ", ") + " is registered already; rename it, use Replace, or set a collision policy",
+	}
+}
+
+// clone is an independent registry of the same tools.
+func (r *Registry) clone() *Registry {
+	copied := &Registry{}
+	for _, tool := range r.All() {
+		copied.put(tool)
+	}
+	return copied
+}

@@ -1,0 +1,172 @@
+package adk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// maxJSONDepth bounds how deep a schema or a value may nest. It is far above
+// what a model or a person writes and far below what a stack bears.
+const maxJSONDepth = 128
+
+// plainCopy copies a value deeply into maps and slices as JSON knows them; its
+// leaves keep their Go type. What JSON has no form for, and what nests too deep,
+// is a fault.
+func plainCopy(value any, path string, depth int, faults *[]fault) any {
+	if depth > maxJSONDepth {
+		*faults = append(*faults, fault{path: path, keyword: "depth", want: "at most " + strconv.Itoa(maxJSONDepth)})
+		return nil
+	}
+	v := reflect.ValueOf(value)
+	switch {
+	case !v.IsValid():
+		return nil
+	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		object := make(map[string]any, v.Len())
+		for key, held := range v.Seq2() {
+			name := key.String()
+			object[name] = plainCopy(held.Interface(), joinPointer(path, name), depth+1, faults)
+		}
+		return object
+	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plainCopy(v.Index(i).Interface(), joinPointer(path, strconv.Itoa(i)), depth+1, faults)
+		}
+		return list
+	case isPlainLeaf(v):
+		return value
+	}
+	*faults = append(*faults, fault{path: path, keyword: "json", want: "a JSON value"})
+	return nil
+}
+
+// isPlainLeaf tells whether JSON has a form for a value that is no container.
+func isPlainLeaf(v reflect.Value) bool {
+	switch {
+	case v.CanInt() || v.CanUint() || v.Kind() == reflect.Bool:
+		return true
+	case v.CanFloat():
+		return !math.IsNaN(v.Float()) && !math.IsInf(v.Float(), 0)
+	case v.Kind() == reflect.String:
+		number, ok := v.Interface().(json.Number)
+		return !ok || plainNumber(number) != nil
+	}
+	return false
+}
+
+// plainNumbers gives a plain value with each json.Number as a Go number, which
+// is what the library takes for a number.
+func plainNumbers(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		return plainNumber(value)
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for name, held := range value {
+			object[name] = plainNumbers(held)
+		}
+		return object
+	case []any:
+		list := make([]any, len(value))
+		for i, held := range value {
+			list[i] = plainNumbers(held)
+		}
+		return list
+	}
+	return value
+}
+
+// plainNumber is the number as encoding/json has it, a finite float64, but an
+// int64 or a uint64 where it is an integer beyond those a float64 holds exactly;
+// nil if there is no such number.
+func plainNumber(number json.Number) any {
+	const exact = 1 << 53
+	if i, err := number.Int64(); err == nil && (i > exact || i < -exact) {
+		return i
+	}
+	if u, err := strconv.ParseUint(number.String(), 10, 64); err == nil && u > exact {
+		return u
+	}
+	f, err := number.Float64()
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil
+	}
+	return f
+}
+
+// plainJSON is the JSON of a value: map keys sorted, no white space, and <, >
+// and & as they are.
+func plainJSON(value any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// decodeJSON reads one JSON value, keeping each number as it is written.
+func decodeJSON(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("not JSON: more follows after the value")
+	}
+	if jsonDepth(value) > maxJSONDepth {
+		return nil, fmt.Errorf("nested deeper than %d", maxJSONDepth)
+	}
+	return value, nil
+}
+
+// jsonDepth is how many containers lie around the innermost value.
+func jsonDepth(value any) int {
+	deepest := -1
+	switch value := value.(type) {
+	case map[string]any:
+		for _, held := range value {
+			deepest = max(deepest, jsonDepth(held))
+		}
+	case []any:
+		for _, held := range value {
+			deepest = max(deepest, jsonDepth(held))
+		}
+	}
+	return deepest + 1
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// joinPointer adds a key of a value to a JSON pointer. Keys come from a model:
+// what is not printable is replaced and what is long is clipped, so that a
+// message stays a line that can be read.
+func joinPointer(path, key string) string {
+	return path + "/" + pointerEscape.Replace(clipText(key))
+}
+
+// clipText is text as a message may quote it.
+func clipText(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+	const most = 80
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+package adk
+
+import (
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// ThoughtInit is what a thought is made from.
+type ThoughtInit struct {
+	// ID is the caller's id of the thought; required.
+	ID string
+	// Content is the reasoning as text; required.
+	Content string
+	// Identity is who thinks; the zero Identity means "assistant".
+	Identity Identity
+	// Payload is what a provider wants back word for word: plain data; nil
+	// means none.
+	Payload any
+	// ReplayCompatibility names the form of the payload, for whoever is to send
+	// it back; required with a payload.
+	ReplayCompatibility string
+	// CreatedAt is when the thought came to be; required.
+	CreatedAt time.Time
+	// UpdatedAt is when it last changed; required, not before CreatedAt.
+	UpdatedAt time.Time
+}
+
+// Thought is reasoning, kept apart from dialogue (PRM-6). It is immutable.
+type Thought struct {
+	id                  string
+	content             *Tokenizable
+	identity            Identity
+	payload             any
+	replayCompatibility string
+	createdAt           time.Time
+	updatedAt           time.Time
+	digest              digestOnce
+}
+
+// NewThought makes a thought. E_INVALID_INITIAL_THOUGHT_VALUE names every field
+// that is wrong.
+func NewThought(init ThoughtInit) (*Thought, error) {
+	var c fieldCheck
+	c.required("id", init.ID, "the id that the caller gives the thought")
+	c.required("content", init.Content, "the text of the thought")
+	t := &Thought{
+		id: init.ID, content: NewTokenizable(init.Content),
+		identity: c.identity(init.Identity, usualThinker()),
+		payload:  plain.Copy(init.Payload), replayCompatibility: init.ReplayCompatibility,
+	}
+	c.plain("payload", init.Payload)
+	c.optional("replayCompatibility", init.ReplayCompatibility)
+	if init.Payload != nil && init.ReplayCompatibility == "" {
+		c.fault("replayCompatibility", "is missing, want the name of the payload's form")
+	}
+	t.createdAt, t.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	if err := c.err(E_INVALID_INITIAL_THOUGHT_VALUE); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// usualThinker is the identity of a thought that says nothing else.
+func usualThinker() Identity { return IdentityOf(string(RoleAssistant)) }
+
+// plain checks that a value is plain data, and names the places where not.
+func (c *fieldCheck) plain(field string, v any) {
+	paths := plain.OpaquePaths(v)
+	if len(paths) == 0 {
+		return
+	}
+	if paths[0] == "" {
+		c.fault(field, "is of the type %T, want plain data", v)
+		return
+	}
+	const most = 5
+	more := ""
+	if len(paths) > most {
+		paths, more = paths[:most], " and others"
+	}
+	c.fault(field, "is not plain data at %s%s, want plain data", strings.Join(paths, ", "), more)
+}
+
+// ID is the caller's id of the thought.
+func (t *Thought) ID() string { return t.id }
+
+// Content is the reasoning as text.
+func (t *Thought) Content() *Tokenizable { return t.content }
+
+// Identity is who thinks.
+func (t *Thought) Identity() Identity { return t.identity }
+
+// Payload is a copy of what a provider wants back, nil where there is none.
+func (t *Thought) Payload() any { return plain.Copy(t.payload) }
+
+// ReplayCompatibility names the form of the payload; it may be given without
+// one, and is empty if nobody said.
+func (t *Thought) ReplayCompatibility() string { return t.replayCompatibility }
+
+// CreatedAt is when the thought came to be, in UTC.
+func (t *Thought) CreatedAt() time.Time { return t.createdAt }
+
+// UpdatedAt is when it last changed, in UTC.
+func (t *Thought) UpdatedAt() time.Time { return t.updatedAt }
+
+// Init is what a thought like this one is made from; change what should differ
+// and give it to NewThought.
+func (t *Thought) Init() ThoughtInit {
+	return ThoughtInit{
+		ID: t.id, Content: t.content.String(), Identity: t.identity, Payload: t.Payload(),
+		ReplayCompatibility: t.replayCompatibility, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt,
+	}
+}
+
+// RecordKind is RecordThought.
+func (t *Thought) RecordKind() RecordKind { return RecordThought }
+
+// PlainTag marks a thought inside plain data.
+func (t *Thought) PlainTag() string { return string(RecordThought) }
+
+// Key is the id.
+func (t *Thought) Key() string { return t.id }
+
+// Digest is the digest of the thought's JSON, computed once.
+func (t *Thought) Digest() Digest { return t.digest.of(t) }
+
+// MarshalJSON is the thought as ParseRecord reads it back.
+func (t *Thought) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
+
+func (t *Thought) appendJSON(dst []byte) []byte {
+	j := openRecord(dst)
+	j.text("id", t.id)
+	j.text("content", t.content.String())
+	j.identity("identity", t.identity, usualThinker())
+	if t.payload != nil {
+		j.field("payload")
+		j.out = plain.AppendJSON(j.out, t.payload)
+	}
+	j.someText("replayCompatibility", t.replayCompatibility)
+	j.moment("createdAt", t.createdAt)
+	j.moment("updatedAt", t.updatedAt)
+	return j.close()
+}
+
+func (t *Thought) isRecord() {}

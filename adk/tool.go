@@ -1,0 +1,327 @@
+package adk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// ToolHandler does a tool's work. It is given the validated arguments with
+// their defaults, as a map of its own, and gives a result or an error; the
+// error reaches the caller as E_TOOL_DOWNSTREAM_ERROR (TOL-3).
+type ToolHandler func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error)
+
+// Collision says what happens when a tool meets another of its name while
+// registries are merged (TOL-7).
+type Collision string
+
+// The collisions. CollisionThrow, the zero value, leaves the decision to the
+// merge, and as the merge's own option it is a failure.
+const (
+	CollisionThrow   Collision = ""
+	CollisionReplace Collision = "replace"
+	CollisionKeep    Collision = "keep"
+)
+
+// Effect says whether running a tool changes anything outside the turn, so that
+// a replay can refuse to run a writing one unasked.
+type Effect string
+
+// The effects. EffectUnknown, the zero value, is to be taken for writing.
+const (
+	EffectUnknown Effect = ""
+	EffectReads   Effect = "reads"
+	EffectWrites  Effect = "writes"
+)
+
+// ToolInit is what a tool is made of (TOL-1).
+type ToolInit struct {
+	// Name is what the model calls the tool by. Required.
+	Name string
+	// Description is what the model reads to choose it. Required.
+	Description string
+	// InputSchema is a self-contained JSON Schema of type object. Required by
+	// NewTool. An object that lists properties refuses other keys unless it says
+	// otherwise; Tool.Describe tells how.
+	InputSchema json.RawMessage
+	// Handler does the work. Required by NewTool.
+	Handler ToolHandler
+	// Meta is for the user's own code; the engine reads nothing from it. It must
+	// have a form in JSON.
+	Meta map[string]any
+	// Ephemeral tools are pruned when a bound dispatch acks (TOL-8).
+	Ephemeral bool
+	// Trusted says that the tool's results are the first party's own words.
+	Trusted bool
+	// OnCollision is the tool's policy when registries are merged (TOL-7).
+	OnCollision Collision
+	// Effect says whether running the tool writes.
+	Effect Effect
+}
+
+// Tool is something a model can ask for: a name, a description, a schema for
+// its arguments, and a handler that only the engine can reach (TOL-1, TOL-3).
+// It is immutable and safe for concurrent use; as a Record it is the tool as
+// described, without the handler.
+type Tool struct {
+	spec    *toolSpec
+	handler ToolHandler
+}
+
+// toolSpec is all of a tool but its handler, shared by its copies.
+type toolSpec struct {
+	init   ToolInit
+	schema *schema
+	json   []byte
+	digest Digest
+}
+
+// ToolDescription is a tool as a model is told of it.
+type ToolDescription struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// NewTool makes a tool, or fails with E_INVALID_INITIAL_TOOL_VALUE naming every
+// field that is missing or invalid (TOL-1). It keeps nothing of init that the
+// caller could change later.
+func NewTool(init ToolInit) (*Tool, error) {
+	var wrong []string
+	if init.Name == "" {
+		wrong = append(wrong, "Name: want a text")
+	}
+	if init.Description == "" {
+		wrong = append(wrong, "Description: want a text")
+	}
+	compiled, effective, err := compileToolSchema(init.InputSchema)
+	if err != nil {
+		wrong = append(wrong, "InputSchema: "+err.Error())
+	}
+	if init.Handler == nil {
+		wrong = append(wrong, "Handler: want a function")
+	}
+	meta, err := copyMeta(init.Meta)
+	if err != nil {
+		wrong = append(wrong, "Meta: "+err.Error())
+	}
+	if !slices.Contains([]Collision{CollisionThrow, CollisionReplace, CollisionKeep}, init.OnCollision) {
+		wrong = append(wrong, `OnCollision: want "", "replace" or "keep"`)
+	}
+	if !slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect) {
+		wrong = append(wrong, `Effect: want "", "reads" or "writes"`)
+	}
+	if len(wrong) > 0 {
+		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: strings.Join(wrong, "; ")}
+	}
+	handler := init.Handler
+	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
+	return newTool(&toolSpec{init: init, schema: compiled}, handler)
+}
+
+// newTool describes a checked spec once, for every use to come.
+func newTool(spec *toolSpec, handler ToolHandler) (*Tool, error) {
+	data, err := plainJSON(toolJSONOf(spec.init))
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
+	}
+	spec.json, spec.digest = data, DigestOf(data)
+	return &Tool{spec: spec, handler: handler}, nil
+}
+
+// NewTypedTool makes a tool whose handler gets its validated arguments as an In,
+// a struct with JSON tags (TOL-1, TOL-2). Without an InputSchema the schema is
+// derived from In: fields without omitempty or omitzero are required, and a
+// jsonschema tag describes a field. init.Handler must be nil; it fails as
+// NewTool does.
+func NewTypedTool[In any](
+	init ToolInit, fn func(ctx context.Context, dc *DispatchContext, in In) (ToolResult, error),
+) (*Tool, error) {
+	if init.Handler != nil {
+		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "Handler: want none beside a typed function"}
+	}
+	if len(init.InputSchema) == 0 {
+		derived, err := schemaOfType[In]()
+		if err != nil {
+			return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "InputSchema cannot be derived", Cause: err}
+		}
+		init.InputSchema = derived
+	}
+	if fn != nil {
+		init.Handler = func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error) {
+			var in In
+			if err := decodeArgs(args, &in); err != nil {
+				return nil, err
+			}
+			return fn(ctx, dc, in)
+		}
+	}
+	return NewTool(init)
+}
+
+func schemaOfType[In any]() (json.RawMessage, error) {
+	derived, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(derived)
+}
+
+// decodeArgs puts arguments into a struct by way of JSON.
+func decodeArgs(args map[string]any, into any) error {
+	data, err := json.Marshal(args)
+	if err != nil {
+		return fmt.Errorf("the arguments have no JSON form: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("the arguments fit the schema but not %T: %w", into, err)
+	}
+	return nil
+}
+
+// copyMeta copies meta deeply, leaves shared, and checks that JSON has a form
+// for it.
+func copyMeta(meta map[string]any) (map[string]any, error) {
+	if meta == nil {
+		return nil, nil
+	}
+	var faults []fault
+	copied := plainCopy(meta, "", 0, &faults)
+	if len(faults) > 0 {
+		return nil, errors.New(faultsText(sortFaults(faults)))
+	}
+	return copied.(map[string]any), nil
+}
+
+// Name is what the tool is called by.
+func (t *Tool) Name() string { return t.spec.init.Name }
+
+// Description is what a model reads of it.
+func (t *Tool) Description() string { return t.spec.init.Description }
+
+// InputSchema is a copy of the effective schema, as Describe shows it (TOL-2).
+func (t *Tool) InputSchema() json.RawMessage { return bytes.Clone(t.spec.init.InputSchema) }
+
+// Meta is a deep copy of the tool's metadata; nil if it has none.
+func (t *Tool) Meta() map[string]any {
+	meta, _ := copyMeta(t.spec.init.Meta) // checked when the tool was made
+	return meta
+}
+
+// Ephemeral tells whether the tool is pruned on ack (TOL-8).
+func (t *Tool) Ephemeral() bool { return t.spec.init.Ephemeral }
+
+// Trusted tells whether the tool's results are the first party's own words.
+func (t *Tool) Trusted() bool { return t.spec.init.Trusted }
+
+// OnCollision is the tool's policy when registries are merged (TOL-7).
+func (t *Tool) OnCollision() Collision { return t.spec.init.OnCollision }
+
+// Effect tells whether running the tool writes.
+func (t *Tool) Effect() Effect { return t.spec.init.Effect }
+
+// WithHandler gives the same tool with another handler, as fakes and replays
+// need it; the description, and so the digest, stay. A nil handler gives a tool
+// that fails when it is run.
+func (t *Tool) WithHandler(h ToolHandler) *Tool {
+	if h == nil {
+		h = describedOnly(t.Name())
+	}
+	return &Tool{spec: t.spec, handler: h}
+}
+
+// Describe gives the tool as a model is told of it. The schema is the very one
+// that validates (TOL-2): keys sorted, and closed where NewTool has closed it:
+// an object that lists properties and says nothing of other keys shows
+// additionalProperties false, or unevaluatedProperties false where allOf, $ref
+// and their like describe the same object. Objects inside $defs, allOf and
+// their like stay as written, since what they describe is combined with more.
+func (t *Tool) Describe() ToolDescription {
+	return ToolDescription{Name: t.Name(), Description: t.Description(), InputSchema: t.InputSchema()}
+}
+
+// Validate gives a copy of the arguments with the schema's defaults filled in,
+// or E_INVALID_TOOL_ARGS naming every offending path, sorted, with the keyword
+// that failed and never the value (TOL-2). Nothing is converted: "1" is no
+// number. Nil arguments are an empty object.
+func (t *Tool) Validate(args map[string]any) (map[string]any, error) {
+	checked, faults := t.spec.schema.check(args)
+	if len(faults) > 0 {
+		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: faultsText(faults)}
+	}
+	return checked.(map[string]any), nil
+}
+
+// RecordKind is RecordTool.
+func (t *Tool) RecordKind() RecordKind { return RecordTool }
+
+// Key is the tool's name.
+func (t *Tool) Key() string { return t.Name() }
+
+// Digest is the digest of the tool as described (DET-8).
+func (t *Tool) Digest() Digest { return t.spec.digest }
+
+// MarshalJSON is the tool as described, without its handler; what has its zero
+// value is left out.
+func (t *Tool) MarshalJSON() ([]byte, error) { return bytes.Clone(t.spec.json), nil }
+
+// PlainTag names the type in a trace's plain data.
+func (t *Tool) PlainTag() string { return string(RecordTool) }
+
+func (t *Tool) isRecord() {}
+
+// toolJSON is the JSON of a tool; its fields are in the order they are written.
+type toolJSON struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Ephemeral   bool            `json:"ephemeral,omitempty"`
+	Trusted     bool            `json:"trusted,omitempty"`
+	OnCollision Collision       `json:"onCollision,omitempty"`
+	Effect      Effect          `json:"effect,omitempty"`
+	Meta        map[string]any  `json:"meta,omitempty"`
+}
+
+func toolJSONOf(init ToolInit) toolJSON {
+	return toolJSON{
+		Name: init.Name, Description: init.Description, InputSchema: init.InputSchema,
+		Ephemeral: init.Ephemeral, Trusted: init.Trusted,
+		OnCollision: init.OnCollision, Effect: init.Effect, Meta: init.Meta,
+	}
+}
+
+// parseTool reads back what MarshalJSON wrote, as a tool that cannot be run.
+func parseTool(data []byte) (Record, error) {
+	var read toolJSON
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&read); err != nil {
+		return nil, fmt.Errorf("not a tool: %w", err)
+	}
+	var meta map[string]any
+	if read.Meta != nil {
+		meta = plainNumbers(read.Meta).(map[string]any)
+	}
+	t, err := NewTool(ToolInit{
+		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema,
+		Handler: describedOnly(read.Name), Ephemeral: read.Ephemeral, Trusted: read.Trusted,
+		OnCollision: read.OnCollision, Effect: read.Effect, Meta: meta,
+	})
+	if err != nil {
+		return nil, err // not t: a nil *Tool would make a Record that is not nil
+	}
+	return t, nil
+}
+
+// describedOnly is the handler of a tool that is known by its description.
+func describedOnly(name string) ToolHandler {
+	return func(context.Context, *DispatchContext, map[string]any) (ToolResult, error) {
+		return nil, fmt.Errorf("tool %q was read from a description and has no handler", clipText(name))
+	}
+}

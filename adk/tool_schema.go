@@ -1,0 +1,78 @@
+package adk
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// compileToolSchema compiles a tool's schema after closing it, and gives the
+// closed schema as JSON with sorted keys too.
+func compileToolSchema(raw json.RawMessage) (*schema, json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil, errors.New("want a JSON Schema")
+	}
+	tree, err := decodeJSON(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, ok := tree.(map[string]any)
+	if !ok || root["type"] != "object" {
+		return nil, nil, errors.New(`want a schema with "type": "object"`)
+	}
+	closeSchema(root)
+	effective, err := plainJSON(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	compiled, err := compileSchema(effective)
+	return compiled, effective, err
+}
+
+// Keywords that closeSchema goes by.
+var (
+	// saysOfOtherKeys decide about keys that properties does not list.
+	saysOfOtherKeys = []string{"additionalProperties", "patternProperties", "unevaluatedProperties"}
+	// describeInPlace may describe more properties of the same object.
+	describeInPlace = []string{
+		"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies",
+	}
+)
+
+// closeSchema makes every object that lists its properties, and says nothing of
+// other keys, refuse those: a key that a model made up must not vanish in
+// silence. It follows what describes a part of a value (properties, items) and
+// leaves alone what is combined with other schemas ($defs, allOf, anyOf, …):
+// two closed halves of an allOf would refuse each other's keys. Closing twice
+// changes nothing.
+func closeSchema(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, one := range node {
+			closeSchema(one)
+		}
+	case map[string]any:
+		closeObjectSchema(node)
+		for _, keyword := range []string{"items", "prefixItems", "additionalProperties", "additionalItems"} {
+			closeSchema(node[keyword])
+		}
+		for _, keyword := range []string{"properties", "patternProperties"} {
+			if named, ok := node[keyword].(map[string]any); ok {
+				for _, one := range named {
+					closeSchema(one)
+				}
+			}
+		}
+	}
+}
+
+func closeObjectSchema(node map[string]any) {
+	has := func(keyword string) bool { _, ok := node[keyword]; return ok }
+	switch {
+	case !has("properties") || slices.ContainsFunc(saysOfOtherKeys, has):
+	case slices.ContainsFunc(describeInPlace, has):
+		node["unevaluatedProperties"] = false
+	default:
+		node["additionalProperties"] = false
+	}
+}

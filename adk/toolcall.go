@@ -1,0 +1,220 @@
+package adk
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// ToolCallInit is what a tool call is made from. There is no checksum: the
+// constructor computes it.
+type ToolCallInit struct {
+	// ID is the id under which the model asked for the call; required.
+	ID string
+	// Tool is the name of the tool; required.
+	Tool string
+	// Args are the arguments: a map[string]any, or the JSON text of an object
+	// as string, []byte or json.RawMessage; required, an empty object for none.
+	Args any
+	// Results is what the call gave: *Tokenizable, *Media or a MediaList that
+	// is not empty; required.
+	Results ToolResult
+	// Inline tells whether the results go into the prompt as they are; nil
+	// means true.
+	Inline *bool
+	// IsError tells that the results say what failed.
+	IsError bool
+	// FromArtifactTool tells that the tool works on an artifact of another call.
+	FromArtifactTool bool
+	// CreatedAt is when the call came to be; required.
+	CreatedAt time.Time
+	// UpdatedAt is when it last changed; required, not before CreatedAt.
+	UpdatedAt time.Time
+	// CompletedAt is when it was done; required, because a record is only made
+	// of a call that is.
+	CompletedAt time.Time
+}
+
+// ToolCall is one call of a tool that is done (PRM-7). It is immutable.
+type ToolCall struct {
+	id               string
+	tool             string
+	args             map[string]any // pure JSON data, as canonical.Normalize gives it
+	checksum         string
+	results          ToolResult
+	inline           bool
+	isError          bool
+	fromArtifactTool bool
+	createdAt        time.Time
+	updatedAt        time.Time
+	completedAt      time.Time
+	digest           digestOnce
+}
+
+// NewToolCall makes a tool call and computes its checksum (TOL-4).
+// E_INVALID_INITIAL_TOOL_CALL_VALUE names every field that is wrong.
+func NewToolCall(init ToolCallInit) (*ToolCall, error) {
+	var c fieldCheck
+	c.required("id", init.ID, "the id under which the model asked for the call")
+	c.required("tool", init.Tool, "the name of the tool")
+	t := &ToolCall{
+		id: init.ID, tool: init.Tool, args: c.args("args", init.Args), results: c.results("results", init.Results),
+		inline: init.Inline == nil || *init.Inline, isError: init.IsError, fromArtifactTool: init.FromArtifactTool,
+	}
+	t.createdAt, t.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	t.completedAt = c.moment("completedAt", init.CompletedAt)
+	if err := c.err(E_INVALID_INITIAL_TOOL_CALL_VALUE); err != nil {
+		return nil, err
+	}
+	checksum, err := canonical.Checksum(t.tool, t.args)
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "args: want data that JSON can hold", Cause: err}
+	}
+	t.checksum = checksum
+	return t, nil
+}
+
+// args checks arguments and gives them as pure JSON data of their own.
+func (c *fieldCheck) args(field string, args any) map[string]any {
+	switch args := args.(type) {
+	case nil:
+		c.fault(field, "is missing, want an object or its JSON text, {} for no arguments")
+	case map[string]any:
+		pure, err := canonical.Normalize(args)
+		if err == nil {
+			return pure.(map[string]any)
+		}
+		c.fault(field, "cannot be written as JSON (%v), want an object of JSON data", err)
+	case string:
+		return c.argsText(field, []byte(args))
+	case []byte:
+		return c.argsText(field, args)
+	case json.RawMessage:
+		return c.argsText(field, args)
+	default:
+		c.fault(field, "is of the type %T, want map[string]any or JSON text", args)
+	}
+	return nil
+}
+
+func (c *fieldCheck) argsText(field string, text []byte) map[string]any {
+	args, err := canonical.ParseObject(text)
+	if err != nil {
+		c.fault(field, "is no JSON text of an object (%v), want one, {} for no arguments", err)
+	}
+	return args
+}
+
+// ID is the id under which the model asked for the call.
+func (t *ToolCall) ID() string { return t.id }
+
+// Tool is the name of the tool.
+func (t *ToolCall) Tool() string { return t.tool }
+
+// Args is a deep copy of the arguments, as JSON data: nil, bool, string,
+// float64, []any and map[string]any.
+func (t *ToolCall) Args() map[string]any { return plain.Copy(t.args).(map[string]any) }
+
+// Checksum is the lowercase hexadecimal SHA-256 of the canonical JSON of tool
+// and arguments (TOL-4): equal calls have equal checksums.
+func (t *ToolCall) Checksum() string { return t.checksum }
+
+// Results is what the call gave: *Tokenizable, *Media or MediaList, the list
+// being the caller's.
+func (t *ToolCall) Results() ToolResult {
+	if list, ok := t.results.(MediaList); ok {
+		return slices.Clone(list)
+	}
+	return t.results
+}
+
+// Inline tells whether the results go into the prompt as they are.
+func (t *ToolCall) Inline() bool { return t.inline }
+
+// IsError tells that the results say what failed.
+func (t *ToolCall) IsError() bool { return t.isError }
+
+// FromArtifactTool tells that the tool works on an artifact of another call.
+func (t *ToolCall) FromArtifactTool() bool { return t.fromArtifactTool }
+
+// CreatedAt is when the call came to be, in UTC.
+func (t *ToolCall) CreatedAt() time.Time { return t.createdAt }
+
+// UpdatedAt is when it last changed, in UTC.
+func (t *ToolCall) UpdatedAt() time.Time { return t.updatedAt }
+
+// CompletedAt is when it was done, in UTC.
+func (t *ToolCall) CompletedAt() time.Time { return t.completedAt }
+
+// Init is what a tool call like this one is made from; change what should
+// differ and give it to NewToolCall.
+func (t *ToolCall) Init() ToolCallInit {
+	return ToolCallInit{
+		ID: t.id, Tool: t.tool, Args: t.Args(), Results: t.Results(), Inline: new(t.inline), IsError: t.isError,
+		FromArtifactTool: t.fromArtifactTool, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt, CompletedAt: t.completedAt,
+	}
+}
+
+// RecordKind is RecordToolCall.
+func (t *ToolCall) RecordKind() RecordKind { return RecordToolCall }
+
+// PlainTag marks a tool call inside plain data.
+func (t *ToolCall) PlainTag() string { return string(RecordToolCall) }
+
+// Key is the id.
+func (t *ToolCall) Key() string { return t.id }
+
+// Digest is the digest of the tool call's JSON, computed once.
+func (t *ToolCall) Digest() Digest { return t.digest.of(t) }
+
+// MarshalJSON is the tool call as ParseRecord reads it back. The checksum is
+// left out: it follows from tool and arguments.
+func (t *ToolCall) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
+
+func (t *ToolCall) appendJSON(dst []byte) []byte {
+	j := openRecord(dst)
+	j.text("id", t.id)
+	j.text("tool", t.tool)
+	j.field("args")
+	args, err := canonical.Append(j.out, t.args)
+	if err != nil {
+		// The constructor wrote these very arguments to compute the checksum.
+		panic("adk: a tool call's arguments can no longer be written: " + err.Error())
+	}
+	j.out = args
+	j.field("results")
+	j.out = appendResults(j.out, t.results)
+	j.flag("inline", t.inline)
+	if t.isError {
+		j.flag("isError", true)
+	}
+	if t.fromArtifactTool {
+		j.flag("fromArtifactTool", true)
+	}
+	j.moment("createdAt", t.createdAt)
+	j.moment("updatedAt", t.updatedAt)
+	j.moment("completedAt", t.completedAt)
+	return j.close()
+}
+
+// appendResults writes an object whose one field says what the results are.
+func appendResults(dst []byte, r ToolResult) []byte {
+	j := openRecord(dst)
+	switch r := r.(type) {
+	case *Tokenizable:
+		j.text("text", r.String())
+	case *Media:
+		j.field("media")
+		j.out = r.appendJSON(j.out)
+	case MediaList:
+		j.medias("mediaList", r)
+	default:
+		panic("adk: a tool call cannot hold this result")
+	}
+	return j.close()
+}
+
+func (t *ToolCall) isRecord() {}

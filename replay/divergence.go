@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Cause says what kind of difference a divergence is. The list is closed and
+// stable.
+type Cause string
+
+// The causes.
+const (
+	ChangedInput  Cause = "changed input"  // what user code or the outside brought in is another
+	ChangedOutput Cause = "changed output" // what the engine made of it is another
+	ChangedSight  Cause = "changed sight"  // something that is visible to user code is another
+	Missing       Cause = "missing"        // a recorded crossing did not happen
+	Extra         Cause = "extra"          // a crossing happened that was not recorded
+	Order         Cause = "order"          // a recorded crossing happened, at another place
+	ChangedError  Cause = "error"          // a call or an operation ended in another way
+	Timing        Cause = "timing"         // the same, at another time
+	Version       Cause = "version"        // the contract has changed since the recording
+)
+
+// Divergence is the first place where a replayed run and its recording part.
+type Divergence struct {
+	Cause Cause `json:"cause"`
+	// Crossing is the number of the recorded crossing, from 1; its line in the
+	// file is the next. Behind the recording's end it is one more than its last.
+	Crossing int `json:"crossing"`
+	// Seam is the path of the seam call that the recorded crossing belongs to,
+	// and Strand its strand.
+	Seam   string `json:"seam"`
+	Strand int    `json:"strand,omitempty"`
+	// At is the virtual time since the turn began.
+	At time.Duration `json:"at"`
+	// Expected is the recorded crossing and Got the one in its place, in a line
+	// each as transcripts have them; empty where there is none.
+	Expected string `json:"expected,omitempty"`
+	Got      string `json:"got,omitempty"`
+	// Fields are the fields that differ, where both are of one kind.
+	Fields []FieldDiff `json:"fields,omitempty"`
+	// Before are the last crossings that agreed, at most three.
+	Before []string `json:"before,omitempty"`
+}
+
+// String is the divergence in a few lines for a person.
+func (d *Divergence) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Cause, d.Crossing, d.Seam)
+	if d.Strand != 0 {
+		fmt.Fprintf(&b, ", strand %d", d.Strand)
+	}
+	fmt.Fprintf(&b, ", %s into the turn\n", d.At)
+	for _, line := range d.Before {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	if d.Expected != "" {
+		fmt.Fprintf(&b, "  - %s\n", d.Expected)
+	}
+	if d.Got != "" {
+		fmt.Fprintf(&b, "  + %s\n", d.Got)
+	}
+	for _, f := range d.Fields {
+		fmt.Fprintf(&b, "    %s: expected %s, got %s\n", f.Field, orNothing(f.Want), orNothing(f.Got))
+	}
+	return b.String()
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// causeOf classifies the difference between two crossings in one place.
+func causeOf(x *adk.Crossing, fields []FieldDiff) Cause {
+	if x.Kind == adk.KindSight {
+		return ChangedSight
+	}
+	first := fields[0]
+	for _, f := range fields {
+		switch f.Field {
+		case "err", "outcome":
+			return ChangedError
+		case "at":
+		default:
+			first = f
+		}
+	}
+	switch {
+	case first.Field == "at":
+		return Timing
+	case first.Input:
+		return ChangedInput
+	}
+	return ChangedOutput
+}
+
+// The player's findings. mu is held in all of them; the first one stays.
+
+func (p *player) differs(want, got *adk.Crossing, fields []FieldDiff) {
+	cause := causeOf(want, fields)
+	if fields[0].Field == "kind" {
+		cause = p.misplaced(got)
+		fields = nil
+	}
+	p.report(&Divergence{Cause: cause, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
+}
+
+// misplacedReach is how far ahead a crossing is looked for that came too early.
+const misplacedReach = 16
+
+// misplaced tells what a crossing of another kind means: where it is recorded
+// further on, those before it are missing; where it is not, it is extra.
+func (p *player) misplaced(got *adk.Crossing) Cause {
+	for i := 1; i <= misplacedReach; i++ {
+		x := p.peek(i)
+		if x == nil {
+			break
+		}
+		fields := p.comparer.compare(x, got)
+		if len(fields) > 0 && fields[0].Field == "at" {
+			fields = fields[1:]
+		}
+		if len(fields) == 0 {
+			return Missing
+		}
+	}
+	return Extra
+}
+
+// missing reports a recorded crossing that nobody makes.
+func (p *player) missing(want *adk.Crossing) {
+	p.report(&Divergence{Cause: Missing, Expected: p.describe(want)}, want)
+}
+
+// extra reports a crossing behind the recording's end.
+func (p *player) extra(got *adk.Crossing) {
+	p.report(&Divergence{Cause: Extra, Got: p.describe(got)}, got)
+}
+
+// impossible reports a recorded crossing that user code cannot have made where
+// it stands.
+func (p *player) impossible(want *adk.Crossing) {
+	p.report(&Divergence{Cause: Missing, Expected: p.describe(want)}, want)
+}
+
+func (p *player) report(d *Divergence, at *adk.Crossing) {
+	if p.stopped {
+		return
+	}
+	d.Crossing = p.matched + 1
+	d.Strand = at.Strand
+	d.Seam = p.seamOf(at)
+	if !p.began.IsZero() {
+		d.At = at.At.Sub(p.began)
+	}
+	for i := range p.recent {
+		if x := p.recent[(p.matched+i)%len(p.recent)]; x != nil {
+			d.Before = append(d.Before, p.describe(x))
+		}
+	}
+	if p.outdated {
+		d.Cause = Version
+	}
+	p.found = d
+	p.stop()
+}
+
+// seamOf is the path of the seam call that a crossing belongs to.
+func (p *player) seamOf(x *adk.Crossing) string {
+	switch {
+	case x.Kind == adk.KindCall:
+		return x.Seam.String()
+	case x.Kind == adk.KindReturn:
+		return p.seams[x.ID].String()
+	}
+	return p.seams[x.Call].String()
+}
+
+func (p *player) describe(x *adk.Crossing) string { return kindText(x) }

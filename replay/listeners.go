@@ -1,0 +1,50 @@
+package replay
+
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// loudListeners is how many listeners of one event can be seen to panic.
+const loudListeners = 4
+
+// hearLoudly gives the new run listeners that panic where recorded ones did: a
+// contained panic is a crossing like any other, and has to be made again.
+func (p *player) hearLoudly(r *adk.Runner) {
+	for range loudListeners {
+		r.On(adk.Functional{
+			Message:  panicky[adk.MessageEvent](p, adk.KindMessageEvent),
+			Thought:  panicky[adk.ThoughtEvent](p, adk.KindThoughtEvent),
+			ToolCall: panicky[adk.ToolCallEvent](p, adk.KindToolCallEvent),
+		})
+		r.Observe(adk.Observability{
+			TurnStart:          panicky[adk.TurnStart](p, adk.KindTurnStart),
+			TurnEnd:            panicky[adk.TurnEnd](p, adk.KindTurnEnd),
+			DispatchStart:      panicky[adk.DispatchStart](p, adk.KindDispatchStart),
+			DispatchEnd:        panicky[adk.DispatchEnd](p, adk.KindDispatchEnd),
+			IterationStart:     panicky[adk.IterationStart](p, adk.KindIterationStart),
+			IterationEnd:       panicky[adk.IterationEnd](p, adk.KindIterationEnd),
+			TurnGateOpen:       panicky[adk.TurnGateOpen](p, adk.KindTurnGateOpen),
+			TurnGateClosed:     panicky[adk.TurnGateClosed](p, adk.KindTurnGateClosed),
+			ToolExecutionStart: panicky[adk.ToolExecutionStart](p, adk.KindToolExecutionStart),
+			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p, adk.KindToolExecutionEnd),
+			Log:                panicky[adk.LogEvent](p, adk.KindLogEvent),
+			Error:              panicky[adk.ErrorEvent](p, adk.KindErrorEvent),
+		})
+	}
+}
+
+// panicky is a listener that panics when the cursor stands at the containment
+// of such a panic.
+func panicky[E any](p *player, kind adk.Kind) func(E) {
+	return func(E) {
+		p.mu.Lock()
+		x := p.peek(0)
+		p.mu.Unlock()
+		if x != nil && x.Kind == adk.KindContained && strings.HasPrefix(x.Name, "listener of ") &&
+			strings.TrimPrefix(x.Name, "listener of ") == kind.String() {
+			panic(x.Text)
+		}
+	}
+}

@@ -1,0 +1,438 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// source gives the recorded crossings one after the other, and io.EOF behind
+// the last.
+type source interface {
+	next() (*adk.Crossing, error)
+}
+
+// player runs a recorded turn again. It is the probe, the clock, the id source
+// and every scripted seam of the new run, and walks along the recording with
+// one cursor: whatever the engine tells must be the next recorded crossing.
+//
+// A strand moves only when the next recorded crossing is its own, so the new
+// run interleaves its strands as the recorded one did. All waiting is done in
+// await, Resume and Begin; everything else follows from the head moving on.
+//
+// Locks: the engine calls Tell and the clock under its own lock, so the engine
+// is never called while mu is held.
+type player struct {
+	source source
+	cancel func(cause, err error) // ends the context of the new run
+
+	mu       sync.Mutex
+	moved    *sync.Cond // the head moved, or a strand's state changed, or all stopped
+	ahead    []*adk.Crossing
+	readErr  error // what ended the reading, io.EOF included
+	matched  int
+	stopped  bool
+	found    *Divergence
+	recent   [3]*adk.Crossing // the recorded crossings that agreed last
+	comparer comparer
+	began    time.Time // the time of the first crossing
+	outdated bool      // the recording is of an older contract
+
+	handles map[int]*handle
+	strands map[int]*strand
+	timers  map[int]*timer // by the operation that waits
+	untold  *timer         // started by an operation that is told next
+	gates   map[string]*adk.TurnGate
+	offAck  map[int]func()
+	tools   map[*adk.Tool]*adk.Tool
+	seams   map[int]adk.Seam
+	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
+	gateOps map[string]int
+	aborted bool
+	oddIDs  int
+}
+
+// strand is what the player knows of a strand of the new run.
+type strand struct {
+	waiting int         // goroutines in await, Begin or Resume
+	parked  func() bool // the ready of a strand that waits inside the engine
+}
+
+// handle is what a scripted seam was handed, by the number of its call.
+type handle struct {
+	ctx  context.Context
+	tc   *adk.TurnContext
+	dc   *adk.DispatchContext
+	h    *adk.Helpers
+	next adk.Next
+}
+
+func newPlayer(src source, known *sentinels) *player {
+	p := &player{
+		source:   src,
+		comparer: comparer{known},
+		handles:  map[int]*handle{},
+		strands:  map[int]*strand{0: {}},
+		timers:   map[int]*timer{},
+		gates:    map[string]*adk.TurnGate{},
+		offAck:   map[int]func(){},
+		tools:    map[*adk.Tool]*adk.Tool{},
+		seams:    map[int]adk.Seam{},
+		cancels:  map[int]func(error){},
+		gateOps:  map[string]int{},
+	}
+	p.moved = sync.NewCond(&p.mu)
+	return p
+}
+
+// The cursor.
+
+// peek is the i-th crossing ahead, nil if there is none. mu is held.
+func (p *player) peek(i int) *adk.Crossing {
+	for len(p.ahead) <= i && p.readErr == nil {
+		x, err := p.source.next()
+		if err != nil {
+			p.readErr = err
+			if !errors.Is(err, io.EOF) {
+				p.stop()
+			}
+			break
+		}
+		p.ahead = append(p.ahead, x)
+	}
+	if i < len(p.ahead) {
+		return p.ahead[i]
+	}
+	return nil
+}
+
+// head is the next recorded crossing that user code or the engine makes. A
+// cancel is neither: it is told by whoever crosses next. mu is held.
+func (p *player) head() *adk.Crossing {
+	for i := 0; ; i++ {
+		x := p.peek(i)
+		if x == nil || x.Kind != adk.KindCancel {
+			return x
+		}
+	}
+}
+
+// advance moves the cursor behind the first crossing and does what the new
+// first one asks of the outside. mu is held.
+func (p *player) advance() {
+	p.ahead = p.ahead[1:]
+	p.matched++
+	p.outside()
+	p.moved.Broadcast()
+}
+
+// outside makes what comes from outside as soon as the cursor stands at it: a
+// cancel, a timer, the end of a context that a scripted wait was given. None of
+// these calls the engine back. mu is held.
+func (p *player) outside() {
+	x := p.peek(0)
+	if x == nil {
+		return
+	}
+	switch {
+	case x.Kind == adk.KindCancel:
+		p.aborted = true
+		if x.Key == "outside" {
+			p.cancel(x.Cause, x.Err)
+		}
+	case x.Kind == adk.KindTimer:
+		if t := p.timers[x.N]; t != nil {
+			delete(p.timers, x.N)
+			t.expire()
+		}
+	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
+		p.endWait(x.Op, x.Err)
+	case x.Kind == adk.KindSettle && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
+		p.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
+	}
+}
+
+func (p *player) endWait(op int, cause error) {
+	if end := p.cancels[op]; end != nil {
+		end(cause)
+	}
+}
+
+// settles tells whether the head is a settlement that somebody outside made.
+func (p *player) settles(x *adk.Crossing) bool {
+	if x == nil || x.Kind != adk.KindSettle || p.gates[x.Name] == nil {
+		return false
+	}
+	switch x.Status {
+	case adk.GateResolved, adk.GateRejected, "refused":
+		return true
+	case adk.GateAborted:
+		return !p.aborted && errors.Unwrap(x.Err) == nil
+	}
+	return false
+}
+
+// act settles a gate when the cursor stands at its settlement. It calls the
+// engine, so mu is released meanwhile; it is called wherever a goroutine is
+// about to wait. mu is held.
+func (p *player) act() {
+	for !p.stopped {
+		x := p.peek(0)
+		if !p.settles(x) {
+			return
+		}
+		gate := p.gates[x.Name]
+		before := p.matched
+		p.mu.Unlock()
+		switch x.Status {
+		case adk.GateResolved, "refused":
+			_, _ = gate.Resolve(x.Key, x.Value)
+		case adk.GateRejected:
+			gate.Reject(x.Key, x.Err)
+		case adk.GateAborted:
+			gate.Abort(x.Key)
+		}
+		p.mu.Lock()
+		if p.matched == before && !p.stopped {
+			p.missing(x)
+		}
+	}
+}
+
+// Waiting.
+
+// strand gives the state of a strand. mu is held.
+func (p *player) strand(n int) *strand {
+	s := p.strands[n]
+	if s == nil {
+		s = &strand{}
+		p.strands[n] = s
+	}
+	return s
+}
+
+// await blocks until the next recorded crossing belongs to the strand, and
+// gives it; nil when the replay has stopped or the recording has ended. mu is
+// held.
+func (p *player) await(n int) *adk.Crossing {
+	s := p.strand(n)
+	for {
+		p.act()
+		x := p.head()
+		if p.stopped || x == nil {
+			return nil
+		}
+		if x.Strand == n && !p.settles(x) {
+			return x
+		}
+		s.waiting++
+		if p.stuck() {
+			p.missing(x)
+		} else {
+			p.moved.Wait()
+		}
+		s.waiting--
+	}
+}
+
+// stuck tells whether no strand can go on by itself. mu is held.
+func (p *player) stuck() bool {
+	for _, s := range p.strands {
+		if s.waiting == 0 && (s.parked == nil || s.parked()) {
+			return false
+		}
+	}
+	return true
+}
+
+// check stops the replay if nobody can go on. mu is held.
+func (p *player) check() {
+	if x := p.head(); x != nil && !p.stopped && p.stuck() {
+		p.missing(x)
+	}
+}
+
+// The probe.
+
+// Observe makes the player the observer of the new run.
+func (p *player) Observe(adk.RunInfo) adk.Observer { return p }
+
+// Begin holds a strand back until the recording says that it is its turn.
+func (p *player) Begin(s adk.Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.await(s.Strand)
+}
+
+// Park notes that a strand waits inside the engine, or has ended.
+func (p *player) Park(n int, ready func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ready == nil {
+		delete(p.strands, n)
+	} else {
+		p.strand(n).parked = ready
+	}
+	p.act()
+	p.check()
+	p.moved.Broadcast()
+}
+
+// Resume holds a woken strand back until the recording says that it is its
+// turn.
+func (p *player) Resume(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.strand(n).parked = nil
+	p.await(n)
+}
+
+// Tell compares what crossed with what was recorded.
+func (p *player) Tell(got *adk.Crossing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	want := p.peek(0)
+	if want == nil {
+		if p.readErr == io.EOF {
+			p.extra(got)
+		}
+		return
+	}
+	if fields := p.comparer.compare(want, got); len(fields) > 0 {
+		p.differs(want, got, fields)
+		return
+	}
+	p.note(want)
+	p.advance()
+}
+
+// note keeps what later steps need of a crossing that agreed. mu is held.
+func (p *player) note(x *adk.Crossing) {
+	p.recent[p.matched%len(p.recent)] = x
+	switch {
+	case x.Kind == adk.KindCall:
+		p.seams[x.ID] = x.Seam
+	case x.Kind == adk.KindReturn:
+		delete(p.seams, x.ID)
+		delete(p.handles, x.ID)
+	case x.Kind == adk.KindFork:
+		p.strand(x.ID) // it will come: nobody is stuck before it has
+	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
+		p.gateOps[x.Name] = x.Op
+		p.startTimer(x)
+	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
+		p.startTimer(x)
+	}
+}
+
+// The clock and the ids.
+
+// Now is the time of the next recorded crossing: an engine that reads the clock
+// once more than the recorded one gets the same answer.
+func (p *player) Now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if x := p.peek(0); x != nil {
+		return x.At
+	}
+	return time.Time{}
+}
+
+// AfterFunc keeps the timer until the cursor reaches its line. The engine starts
+// a timer in the same step in which it tells the operation that waits for it,
+// so the timer belongs to the crossing that is told next.
+func (p *player) AfterFunc(_ time.Duration, fire func()) func() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := &timer{fire: fire}
+	p.untold = t
+	if p.stopped {
+		t.expire()
+	}
+	return func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		waited := !t.spent
+		t.spent = true
+		return waited
+	}
+}
+
+// timer is what the new run waits for on the clock.
+type timer struct {
+	fire  func()
+	spent bool
+}
+
+// expire fires the timer once. fire only wakes, it does not call back.
+func (t *timer) expire() {
+	if !t.spent {
+		t.spent = true
+		t.fire()
+	}
+}
+
+// startTimer binds the timer that was started last to the operation that waits
+// for it. mu is held.
+func (p *player) startTimer(x *adk.Crossing) {
+	if p.untold != nil {
+		p.timers[x.Op] = p.untold
+		p.untold = nil
+	}
+}
+
+// NewID is the id that the next recorded crossing brought.
+func (p *player) NewID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if x := p.head(); x != nil {
+		switch x.Kind {
+		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
+			return x.Name
+		}
+	}
+	p.oddIDs++
+	return fmt.Sprintf("unrecorded-%d", p.oddIDs)
+}
+
+// Stopping.
+
+// stop ends the comparison and lets everybody run out: scripted seams return,
+// waits end. mu is held.
+func (p *player) stop() {
+	if p.stopped {
+		return
+	}
+	p.stopped = true
+	for _, t := range p.timers {
+		t.expire()
+	}
+	p.cancel(errStopped, context.Canceled)
+	p.moved.Broadcast()
+}
+
+var errStopped = errors.New("replay: stopped at the first divergence")
+
+// leave ends a scripted call as the recording says.
+func leave(x *adk.Crossing) error {
+	switch x.Outcome {
+	case adk.OutcomePanic:
+		var p *adk.PanicError
+		if errors.As(x.Err, &p) {
+			panic(p.Value)
+		}
+		panic(x.Err)
+	case adk.OutcomeGoexit:
+		runtime.Goexit()
+	}
+	return x.Err
+}
