@@ -280,7 +280,7 @@ var kindTable = [kindEnd]kindRow{
 		in(FieldName, "id"), in(FieldKey, "tool"), in(FieldArgs, "args"), in(FieldResult, "results"),
 		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")}},
 	KindReportLog: {"report-log", ClassOperation, false, []FieldUse{
-		in(FieldKey, "level"), in(FieldName, "kind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")}},
+		in(FieldKey, "level"), in(FieldName, "logKind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")}},
 	KindEmitMessage:  {"emit-message", ClassOperation, true, emitFields},
 	KindEmitThought:  {"emit-thought", ClassOperation, true, emitFields},
 	KindEmitToolCall: {"emit-tool-call", ClassOperation, true, emitFields},
@@ -318,7 +318,7 @@ var kindTable = [kindEnd]kindRow{
 	// (result refused): by whom and with what.
 	KindSettle: {"settle", ClassFact, false, []FieldUse{in(FieldName, "gate"), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")}},
 	// A timer fired: the sleep or the wait of that operation is over.
-	KindTimer: {"timer", ClassFact, false, []FieldUse{out(FieldN, "op")}},
+	KindTimer: {"timer", ClassFact, false, []FieldUse{out(FieldN, "wakes")}},
 	// One digest of all that is visible at this point (DET-8).
 	KindSight: {"sight", ClassFact, false, []FieldUse{out(FieldDigest, "digest")}},
 	// A failure that was kept from the turn: a panic of a listener or an on-ack

@@ -1,0 +1,112 @@
+package adk
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The fields of a Crossing that every kind has; all others are reached through
+// the table of kinds.
+var commonFields = []string{"Seq", "At", "Kind", "Phase", "Call", "Strand", "Op"}
+
+// The names under which a trace writes the fields that every kind has.
+var commonLabels = []string{"kind", "phase", "at", "in", "strand", "op", "end", "sha256"}
+
+// fieldNames says which field of Crossing a Field is.
+var fieldNames = map[Field]string{
+	FieldID: "ID", FieldSeam: "Seam", FieldName: "Name", FieldKey: "Key", FieldText: "Text", FieldTexts: "Texts",
+	FieldCollection: "Collection", FieldRecord: "Record", FieldRecords: "Records", FieldValue: "Value",
+	FieldArgs: "Args", FieldResult: "Result", FieldOutcome: "Outcome", FieldStatus: "Status", FieldErr: "Err",
+	FieldCause: "Cause", FieldFlag: "Flag", FieldIsError: "IsError", FieldN: "N", FieldDuration: "Duration",
+	FieldSchema: "Schema", FieldDigest: "Digest", FieldPayload: "Payload",
+}
+
+// DET-4
+func TestEveryKindHasARowOfItsOwn(t *testing.T) {
+	names := map[string]Kind{}
+	for _, k := range Kinds() {
+		row := kindTable[k]
+		require.NotEmpty(t, row.name, "kind %d has no row", k)
+		assert.Regexp(t, regexp.MustCompile(`^[a-z][a-zA-Z-]*$`), row.name)
+		assert.NotContains(t, names, row.name, "two kinds of one name")
+		assert.True(t, row.class >= ClassCall && row.class <= ClassFact, "%s has no class", k)
+		names[row.name] = k
+		assert.Equal(t, k, KindByName(k.String()))
+	}
+	assert.Equal(t, "unknown", Kind(0).String())
+	assert.Equal(t, "unknown", kindEnd.String())
+	assert.Zero(t, KindByName("unknown"))
+}
+
+// DET-4
+func TestEveryFieldOfACrossingIsReachedThroughTheTable(t *testing.T) {
+	reached := map[string]bool{}
+	for _, k := range Kinds() {
+		for _, use := range kindTable[k].fields {
+			require.Contains(t, fieldNames, use.Field, "%s uses a field that nobody named", k)
+			reached[fieldNames[use.Field]] = true
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Crossing]()) {
+		if !slices.Contains(commonFields, f.Name) {
+			assert.True(t, reached[f.Name], "no kind uses %s: a trace would lose it", f.Name)
+		}
+	}
+}
+
+// DET-4
+func TestNoLineOfAKindSaysTwoThingsUnderOneLabel(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, p := range []Phase{Whole, Begin, Done} {
+			labels, fields := slices.Clone(commonLabels), []Field{}
+			for _, use := range k.Fields(p) {
+				assert.Regexp(t, regexp.MustCompile(`^[a-z][a-zA-Z]*$`), use.Label, "%s", k)
+				assert.NotContains(t, labels, use.Label, "%s %s", k, p)
+				assert.NotContains(t, fields, use.Field, "%s %s", k, p)
+				labels, fields = append(labels, use.Label), append(fields, use.Field)
+			}
+		}
+	}
+}
+
+// DET-6
+func TestOnlySpanningKindsHavePhases(t *testing.T) {
+	for _, k := range Kinds() {
+		whole, parts := len(k.Fields(Whole)), len(k.Fields(Begin))+len(k.Fields(Done))
+		if k.Spanning() {
+			assert.Zero(t, whole, "%s is told in two lines", k)
+			assert.Equal(t, ClassOperation, k.Class(), "%s", k)
+		} else {
+			assert.Zero(t, parts, "%s is told in one line", k)
+		}
+		assert.Len(t, kindTable[k].fields, whole+parts, "%s", k)
+	}
+}
+
+// DET-4
+func TestEventsCarryOnlyWhatNoEarlierLineGives(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, use := range kindTable[k].fields {
+			if k.Class() == ClassEvent {
+				assert.NotEqual(t, FieldPayload, use.Field, "%s would be written whole", k)
+			}
+		}
+	}
+}
+
+func TestSeamPathsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, s := range []Seam{
+		{Label: LabelRun}, {Label: LabelDispatch}, {Label: LabelDispatch, Name: "inner"}, {Label: LabelTurnInput, Name: "a/b"},
+		{Label: LabelDispatchInput, Name: "cap", Iteration: 2}, {Label: LabelExecutor, Name: "x#1"},
+		{Label: LabelStorage, Name: "messages.store"}, {Label: LabelStrand, Name: "left"},
+	} {
+		read, err := ParseSeam(s.String())
+		require.NoError(t, err)
+		assert.Equal(t, s, read)
+	}
+}

@@ -1,0 +1,512 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// encoder writes lines into its buffer, one after the other. It remembers what
+// lines refer to: the time of the last one and the records there have been.
+type encoder struct {
+	out       []byte
+	last      time.Time
+	records   map[recordID]int
+	sentinels *sentinels
+	extra     []Member // of this line, not yet written
+	foreign   bool     // the line has members of somebody else's making
+
+	// Of the error being written: how many nodes there are, the ones that led
+	// here, and whether it has no end.
+	nodes   int
+	path    []error
+	endless bool
+}
+
+// recordID tells records apart: two that are equal are one in a trace.
+type recordID struct {
+	kind   adk.RecordKind
+	digest adk.Digest
+}
+
+func newEncoder(s *sentinels) *encoder {
+	return &encoder{records: map[recordID]int{}, sentinels: s}
+}
+
+// begin starts a line.
+func (e *encoder) begin(extra []Member) {
+	e.out, e.extra, e.foreign = append(e.out[:0], '{'), extra, len(extra) > 0
+}
+
+// end completes the line. One that has members of somebody else's making is
+// looked through: they must not break it.
+func (e *encoder) end() error {
+	for _, m := range e.extra {
+		e.rest(m)
+	}
+	e.out = append(e.out, '}', '\n')
+	if line := e.out[:len(e.out)-1]; bytes.IndexByte(line, '\n') >= 0 {
+		return errors.New("a value's JSON has a line break in it")
+	} else if e.foreign {
+		return checkLine(line)
+	}
+	return nil
+}
+
+func checkLine(line []byte) error {
+	if !utf8.Valid(line) {
+		return errNotUTF8
+	}
+	if _, err := scanMembers(nil, line); err != nil {
+		return fmt.Errorf("a line with unknown members: %w", err)
+	}
+	return nil
+}
+
+// key begins a member that this package knows.
+func (e *encoder) key(name string) {
+	for len(e.extra) > 0 && e.extra[0].Before == name {
+		e.rest(e.extra[0])
+		e.extra = e.extra[1:]
+	}
+	e.rawKey(name)
+}
+
+func (e *encoder) rest(m Member) {
+	e.comma()
+	e.out = append(canonical.AppendString(e.out, m.Name), ':')
+	e.out = append(e.out, m.Value...)
+}
+
+// rawKey begins a member; its name needs no escapes.
+func (e *encoder) rawKey(name string) {
+	e.comma()
+	e.out = append(e.out, '"')
+	e.out = append(e.out, name...)
+	e.out = append(e.out, '"', ':')
+}
+
+// comma separates what follows from what is there already.
+func (e *encoder) comma() {
+	if last := e.out[len(e.out)-1]; last != '{' && last != '[' {
+		e.out = append(e.out, ',')
+	}
+}
+
+// header writes the first line.
+func (e *encoder) header(h Header) error {
+	if h.Version != Version {
+		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, Version)
+	}
+	start, err := appendTime(nil, h.Start)
+	if err != nil {
+		return err
+	}
+	e.begin(h.Extra)
+	e.string(memberFormat, formatName)
+	e.int(memberVersion, h.Version)
+	e.int(memberContract, h.Contract)
+	e.raw(memberStart, start)
+	e.raw(memberSeams, seamsObject(h))
+	e.bool(memberAlone, h.Info.Alone)
+	e.bool(memberBehind, h.Info.WriteBehind)
+	return e.end()
+}
+
+// seamsObject is the value of a header's seams.
+func seamsObject(h Header) []byte {
+	var e encoder
+	e.begin(h.seamsExtra)
+	e.key(adk.LabelExecutor)
+	e.text(h.Info.Executor)
+	for _, p := range pipelines(&h.Info) {
+		e.key(p.label)
+		e.out = append(e.out, '[')
+		for _, name := range *p.names {
+			e.comma()
+			e.text(name)
+		}
+		e.out = append(e.out, ']')
+	}
+	for _, m := range e.extra {
+		e.rest(m)
+	}
+	return append(e.out, '}')
+}
+
+// pipeline is where a RunInfo holds the names of a pipeline's middlewares.
+type pipeline struct {
+	label string
+	names *[]string
+}
+
+func pipelines(info *adk.RunInfo) [4]pipeline {
+	return [4]pipeline{
+		{adk.LabelTurnInput, &info.TurnInput},
+		{adk.LabelTurnOutput, &info.TurnOutput},
+		{adk.LabelDispatchInput, &info.DispatchInput},
+		{adk.LabelDispatchOutput, &info.DispatchOutput},
+	}
+}
+
+// footer writes the last line, over n crossings and the digest of all before.
+func (e *encoder) footer(n int, sum []byte, extra []Member) error {
+	e.begin(extra)
+	e.key(memberEnd)
+	e.out = strconv.AppendInt(e.out, int64(n), 10)
+	e.key(memberSHA256)
+	e.out = append(e.out, '"')
+	e.out = hex.AppendEncode(e.out, sum)
+	e.out = append(e.out, '"')
+	return e.end()
+}
+
+// crossing writes a crossing's line.
+func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
+	if err := checkCrossing(c); err != nil {
+		return err
+	}
+	since := c.At.Sub(e.last)
+	if !e.last.Add(since).Equal(c.At) {
+		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.last)
+	}
+	e.begin(extra)
+	e.key(memberKind)
+	e.out = append(append(append(e.out, '"'), c.Kind.String()...), '"')
+	if c.Phase != adk.Whole {
+		e.string(memberPhase, c.Phase.String())
+	}
+	e.int(memberAt, int(since))
+	e.int(memberIn, c.Call)
+	e.int(memberStrand, c.Strand)
+	e.int(memberOp, c.Op)
+	for _, use := range c.Kind.Fields(c.Phase) {
+		if err := e.field(use, c); err != nil {
+			return fmt.Errorf("%s: %w", use.Label, err)
+		}
+	}
+	e.last = c.At
+	return e.end()
+}
+
+// checkCrossing refuses what no reader would take.
+func checkCrossing(c *adk.Crossing) error {
+	if adk.KindByName(c.Kind.String()) != c.Kind || c.Kind == 0 {
+		return fmt.Errorf("there is no kind %d", c.Kind)
+	}
+	if c.Phase > adk.Done || c.Kind.Spanning() == (c.Phase == adk.Whole) {
+		return fmt.Errorf("%s has no phase %d", c.Kind, c.Phase)
+	}
+	if c.Kind == adk.KindReturn && !knownOutcome(c.Outcome) {
+		return fmt.Errorf("there is no outcome %q", c.Outcome)
+	}
+	return nil
+}
+
+func knownOutcome(o adk.Outcome) bool {
+	switch o {
+	case adk.OutcomeOK, adk.OutcomeError, adk.OutcomePanic, adk.OutcomeGoexit:
+		return true
+	}
+	return false
+}
+
+// field writes the field of a crossing that use names, unless it is zero.
+func (e *encoder) field(use adk.FieldUse, c *adk.Crossing) error {
+	label := use.Label
+	switch use.Field {
+	case adk.FieldID:
+		e.int(label, c.ID)
+	case adk.FieldSeam:
+		return e.seam(label, c.Seam)
+	case adk.FieldName:
+		e.string(label, c.Name)
+	case adk.FieldKey:
+		e.string(label, c.Key)
+	case adk.FieldText:
+		e.string(label, c.Text)
+	case adk.FieldTexts:
+		e.texts(label, c.Texts)
+	case adk.FieldCollection:
+		e.string(label, string(c.Collection))
+	case adk.FieldRecord:
+		return e.recordField(label, c.Record)
+	case adk.FieldRecords:
+		return e.recordsField(label, c.Records)
+	case adk.FieldValue:
+		e.value(label, c.Value)
+	case adk.FieldArgs:
+		e.argsField(label, c.Args)
+	case adk.FieldResult:
+		return e.resultField(label, c.Result)
+	case adk.FieldOutcome:
+		if c.Outcome != adk.OutcomeOK {
+			e.string(label, string(c.Outcome))
+		}
+	case adk.FieldStatus:
+		e.string(label, c.Status)
+	case adk.FieldErr:
+		e.errorField(label, c.Err)
+	case adk.FieldCause:
+		e.errorField(label, c.Cause)
+	case adk.FieldFlag:
+		e.bool(label, c.Flag)
+	case adk.FieldIsError:
+		e.bool(label, c.IsError)
+	case adk.FieldN:
+		e.int(label, c.N)
+	case adk.FieldDuration:
+		if c.Duration != 0 {
+			e.string(label, c.Duration.String())
+		}
+	case adk.FieldSchema:
+		e.schema(label, c.Schema)
+	case adk.FieldDigest:
+		if c.Digest != (adk.Digest{}) {
+			e.string(label, c.Digest.String())
+		}
+	case adk.FieldPayload:
+		return e.payloadField(label, c.Payload)
+	default:
+		panic(fmt.Sprintf("replay: a kind uses the unknown field %d", use.Field))
+	}
+	return nil
+}
+
+func (e *encoder) int(name string, n int) {
+	if n != 0 {
+		e.key(name)
+		e.out = strconv.AppendInt(e.out, int64(n), 10)
+	}
+}
+
+func (e *encoder) bool(name string, is bool) {
+	if is {
+		e.key(name)
+		e.out = append(e.out, "true"...)
+	}
+}
+
+func (e *encoder) string(name, text string) {
+	if text != "" {
+		e.key(name)
+		e.text(text)
+	}
+}
+
+func (e *encoder) raw(name string, value []byte) {
+	e.key(name)
+	e.out = append(e.out, value...)
+}
+
+// text writes a string so that every byte of it comes back.
+func (e *encoder) text(s string) {
+	if utf8.ValidString(s) {
+		e.out = canonical.AppendString(e.out, s)
+		return
+	}
+	e.out = append(e.out, `{"$string":"`...)
+	e.out = base64.StdEncoding.AppendEncode(e.out, []byte(s))
+	e.out = append(e.out, `"}`...)
+}
+
+func (e *encoder) texts(label string, list []string) {
+	if list == nil {
+		return
+	}
+	e.key(label)
+	e.out = append(e.out, '[')
+	for _, text := range list {
+		e.comma()
+		e.text(text)
+	}
+	e.out = append(e.out, ']')
+}
+
+func (e *encoder) seam(label string, seam adk.Seam) error {
+	if seam == (adk.Seam{}) {
+		return nil
+	}
+	path := seam.String()
+	if read, err := adk.ParseSeam(path); err != nil {
+		return err
+	} else if read != seam {
+		return fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	}
+	e.string(label, path)
+	return nil
+}
+
+func (e *encoder) value(label string, v any) {
+	if v != nil {
+		e.key(label)
+		e.out = plain.AppendJSON(e.out, v)
+	}
+}
+
+func (e *encoder) recordField(label string, r adk.Record) error {
+	if isNil(r) {
+		return nil
+	}
+	e.key(label)
+	return e.record(r)
+}
+
+func (e *encoder) recordsField(label string, list []adk.Record) error {
+	if list == nil {
+		return nil
+	}
+	e.key(label)
+	e.out = append(e.out, '[')
+	for i, r := range list {
+		e.comma()
+		if err := e.record(r); err != nil {
+			return fmt.Errorf("record %d: %w", i, err)
+		}
+	}
+	e.out = append(e.out, ']')
+	return nil
+}
+
+// record writes a record: whole if it is new, by its number otherwise.
+func (e *encoder) record(r adk.Record) error {
+	if isNil(r) {
+		return errors.New("a record is nil")
+	}
+	id := recordID{r.RecordKind(), r.Digest()}
+	e.out = append(e.out, `{"#":`...)
+	if n, known := e.records[id]; known {
+		e.out = append(strconv.AppendInt(e.out, int64(n), 10), '}')
+		return nil
+	}
+	text, err := r.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	e.records[id] = len(e.records) + 1
+	e.out = strconv.AppendInt(e.out, int64(len(e.records)), 10)
+	e.rawKey(string(id.kind))
+	e.out = append(append(e.out, text...), '}')
+	return nil
+}
+
+// isNil tells whether v is nil or a nil pointer in an interface.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	value := reflect.ValueOf(v)
+	return value.Kind() == reflect.Pointer && value.IsNil()
+}
+
+func (e *encoder) argsField(label string, args any) {
+	if args != nil {
+		e.key(label)
+		e.args(args)
+	}
+}
+
+// args writes a tool's arguments in the shape in which user code gave them: an
+// object or JSON text.
+func (e *encoder) args(args any) {
+	switch args := args.(type) {
+	case string:
+		e.out = canonical.AppendString(e.out, args)
+		return
+	case []byte:
+		e.out = canonical.AppendString(e.out, string(args))
+		return
+	case json.RawMessage:
+		e.out = canonical.AppendString(e.out, string(args))
+		return
+	}
+	// On failure Append gives nothing, so what is there must be kept aside.
+	if out, err := canonical.Append(e.out, args); err == nil && out[len(e.out)] == '{' {
+		e.out = out
+		return
+	}
+	e.out = append(plain.AppendJSON(append(e.out, '['), args), ']')
+}
+
+func (e *encoder) resultField(label string, result adk.ToolResult) error {
+	if isNil(result) {
+		return nil
+	}
+	e.key(label)
+	return e.result(result)
+}
+
+func (e *encoder) result(result adk.ToolResult) error {
+	var err error
+	e.out = append(e.out, '{')
+	switch result := result.(type) {
+	case *adk.Tokenizable:
+		e.rawKey(resultText)
+		e.text(result.String())
+	case adk.Bytes:
+		e.rawKey(resultBytes)
+		e.out = append(e.out, '"')
+		e.out = append(base64.StdEncoding.AppendEncode(e.out, result), '"')
+	case *adk.Media:
+		e.rawKey(resultMedia)
+		err = e.record(result)
+	case adk.MediaList:
+		e.rawKey(resultMediaList)
+		e.out = append(e.out, '[')
+		for _, media := range result {
+			e.comma()
+			err = errors.Join(err, e.record(media))
+		}
+		e.out = append(e.out, ']')
+	default:
+		panic(fmt.Sprintf("replay: unknown tool result %T", result))
+	}
+	e.out = append(e.out, '}')
+	return err
+}
+
+// The names under which results of tools are written.
+const (
+	resultText      = "text"
+	resultBytes     = "bytes"
+	resultMedia     = "media"
+	resultMediaList = "mediaList"
+)
+
+// schemaMark is the one key of an object that stands for a text which is no
+// JSON, or which could be taken for such an object.
+const schemaMark = "$json"
+
+func (e *encoder) schema(label string, schema json.RawMessage) {
+	if len(schema) == 0 {
+		return
+	}
+	e.key(label)
+	var line bytes.Buffer
+	if checkJSON(schema) == nil && json.Compact(&line, schema) == nil && !bytes.HasPrefix(line.Bytes(), []byte(`{"`+schemaMark)) {
+		e.out = append(e.out, line.Bytes()...)
+		return
+	}
+	e.out = append(e.out, `{"`+schemaMark+`":`...)
+	e.text(string(schema))
+	e.out = append(e.out, '}')
+}
+
+// appendTime writes a time in UTC.
+func appendTime(dst []byte, at time.Time) ([]byte, error) {
+	if year := at.UTC().Year(); year < 0 || year > 9999 {
+		return dst, fmt.Errorf("the year %d cannot be written as RFC 3339", year)
+	}
+	return append(at.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+}

@@ -1,0 +1,182 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+)
+
+// Reader reads a trace, line by line. It is not safe for concurrent use.
+type Reader struct {
+	in     *bufio.Reader
+	file   string
+	most   int
+	number int    // of the line that was read last
+	long   []byte // a line that is longer than in's buffer
+	dec    *decoder
+	sum    hash.Hash
+	header Header
+	line   Line
+	footer []Member
+	err    error // that Next gives from now on
+}
+
+// NewReader reads the header of a trace. What is wrong with it is a
+// *FormatError; an error of r itself is given as the cause of a plain one.
+func NewReader(r io.Reader) (*Reader, error) { return Options{}.NewReader(r) }
+
+// NewReader is the function NewReader with options.
+func (o Options) NewReader(r io.Reader) (*Reader, error) {
+	known, err := newSentinels(o.Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	most := o.MaxLine
+	if most <= 0 {
+		most = DefaultMaxLine
+	}
+	reader := &Reader{in: bufio.NewReaderSize(r, 64<<10), file: o.File, most: most, dec: newDecoder(known), sum: sha256.New()}
+	if err := reader.readHeader(); err != nil {
+		return nil, err
+	}
+	return reader, nil
+}
+
+// Header is the first line of the trace. It must not be changed.
+func (r *Reader) Header() Header { return r.header }
+
+// Next reads a crossing. The Line is used again by the call that follows; what
+// it refers to may be kept. Behind a valid footer the error is io.EOF. A file
+// that ends before its footer gives all its lines, and then a *FormatError of
+// ClassTruncated. Once there was an error, it stays.
+func (r *Reader) Next() (*Line, error) {
+	if r.err == nil {
+		r.err = r.readLine()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &r.line, nil
+}
+
+func (r *Reader) readHeader() error {
+	line, err := r.next()
+	if err != nil {
+		return err
+	}
+	r.sum.Write(line)
+	if err := r.dec.scan(trim(line)); err != nil {
+		return r.malformed(err)
+	}
+	if err := r.dec.header(&r.header); errors.Is(err, errVersion) {
+		reason := strings.TrimPrefix(err.Error(), errVersion.Error()+": ")
+		return r.fail(ClassVersion, reason, nil)
+	} else if err != nil {
+		return r.malformed(err)
+	}
+	return nil
+}
+
+func (r *Reader) readLine() error {
+	line, err := r.next()
+	if err != nil {
+		return err
+	}
+	if err := r.dec.scan(trim(line)); err != nil {
+		return r.malformed(err)
+	}
+	if r.dec.isFooter() {
+		return r.readFooter()
+	}
+	r.sum.Write(line)
+	if err := r.dec.crossing(&r.line); err != nil {
+		return r.malformed(err)
+	}
+	return nil
+}
+
+// readFooter holds the footer against what was read. It gives io.EOF if all is
+// well.
+func (r *Reader) readFooter() error {
+	count, sum, extra, err := r.dec.footer()
+	switch {
+	case err != nil:
+		return r.malformed(err)
+	case count != r.dec.seq:
+		return r.fail(ClassCount, fmt.Sprintf("the footer counts %d crossings: there are %d", count, r.dec.seq), nil)
+	case !bytes.Equal(sum, r.sum.Sum(nil)):
+		return r.fail(ClassDigest, fmt.Sprintf(
+			"the lines above have the SHA-256 %x, not the footer's: something changed the file, or its ends of lines, after it was written", r.sum.Sum(nil)), nil)
+	}
+	if _, err := r.in.ReadByte(); err == nil {
+		r.number++
+		return r.fail(ClassMalformed, "there is more after the footer, which ends a trace", nil)
+	} else if err != io.EOF {
+		return r.failedRead(err)
+	}
+	r.footer = extra
+	return io.EOF
+}
+
+// next reads a line with its end. The bytes are good until the next call.
+func (r *Reader) next() ([]byte, error) {
+	r.number++
+	line, err := r.in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		line, err = r.longLine(line)
+	}
+	switch {
+	case err == nil:
+		return line, r.checkLength(line)
+	case err != io.EOF:
+		return nil, r.failedRead(err)
+	case len(line) > 0:
+		return nil, r.fail(ClassTruncated, "the line has no end: the file was cut short within it", nil)
+	default:
+		return nil, r.fail(ClassTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
+	}
+}
+
+// longLine gathers a line that is longer than the buffer.
+func (r *Reader) longLine(line []byte) (_ []byte, err error) {
+	r.long = append(r.long[:0], line...)
+	err = bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		if err := r.checkLength(r.long); err != nil {
+			return nil, err
+		}
+		line, err = r.in.ReadSlice('\n')
+		r.long = append(r.long, line...)
+	}
+	return r.long, err
+}
+
+func (r *Reader) checkLength(line []byte) error {
+	if len(line) > r.most {
+		return r.fail(ClassTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.most), nil)
+	}
+	return nil
+}
+
+// trim takes the end of the line away.
+func trim(line []byte) []byte { return line[:len(line)-1] }
+
+// failedRead keeps the FormatErrors that come up while reading, and says of an
+// error of the underlying reader where it was.
+func (r *Reader) failedRead(err error) error {
+	if format := (*FormatError)(nil); errors.As(err, &format) {
+		return err
+	}
+	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)
+}
+
+func (r *Reader) malformed(err error) error { return r.fail(ClassMalformed, err.Error(), err) }
+
+func (r *Reader) fail(class Class, reason string, err error) error {
+	return &FormatError{File: r.file, Line: r.number, Class: class, Reason: reason, Err: err}
+}

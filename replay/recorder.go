@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Recorder is a probe that writes a trace of what it observes (contract DET-4).
+// It never disturbs a turn: where writing fails or panics, the trace ends there
+// without a footer, and Err says why. It is safe for concurrent use.
+//
+// Each line is written while the turn waits for it. Where the underlying writer
+// can be slow, put a buffer between that cannot.
+type Recorder struct {
+	options Options
+	open    func(adk.RunInfo) (io.WriteCloser, error)
+
+	mu   sync.Mutex
+	errs []error
+}
+
+// Record makes a Recorder that writes the trace of one run to w. A second run
+// is not observed, and Err says so.
+func Record(w io.Writer) *Recorder { return Options{}.Record(w) }
+
+// RecordEach makes a Recorder that writes a trace of every run to a writer of
+// its own. open is called as the run begins; the writer is closed when the run
+// has ended, or when writing failed. open may be called from many goroutines.
+func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error)) *Recorder {
+	return Options{}.RecordEach(open)
+}
+
+// Record is the function Record with options.
+func (o Options) Record(w io.Writer) *Recorder {
+	var once sync.Once
+	return o.RecordEach(func(adk.RunInfo) (out io.WriteCloser, err error) {
+		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
+		once.Do(func() { out, err = unclosed{w}, nil })
+		return out, err
+	})
+}
+
+// RecordEach is the function RecordEach with options.
+func (o Options) RecordEach(open func(adk.RunInfo) (io.WriteCloser, error)) *Recorder {
+	return &Recorder{options: o, open: open}
+}
+
+// unclosed leaves the closing of a writer to whoever opened it.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// Observe opens the writer of a run that begins. A run whose writer does not
+// open is not observed.
+func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
+	out, err := r.opened(info)
+	if err != nil {
+		r.failed(fmt.Errorf("replay: a run is not recorded: %w", err))
+		return nil
+	}
+	return &recording{recorder: r, out: out, trace: r.options.NewWriter(out, Header{Info: info})}
+}
+
+func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
+	defer containPanic(&err)
+	out, err = r.open(info)
+	if err == nil && out == nil {
+		err = errors.New("there is no writer")
+	}
+	return out, err
+}
+
+// containPanic makes a panic an error.
+func containPanic(err *error) {
+	if value := recover(); value != nil {
+		*err = &adk.PanicError{Value: value}
+	}
+}
+
+// Err says why traces have no footer or were not begun, of all runs so far; nil
+// if there are none such. Ask when the runs have ended.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.errs...)
+}
+
+func (r *Recorder) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// recording observes one run. The engine tells it crossings one at a time.
+type recording struct {
+	recorder *Recorder
+	out      io.WriteCloser
+	trace    *Writer
+	over     bool
+}
+
+// Begin does nothing: a recorder holds nobody back.
+func (*recording) Begin(adk.Step) {}
+
+// Park does nothing.
+func (*recording) Park(int) {}
+
+// Resume does nothing.
+func (*recording) Resume(int) {}
+
+// runCall is the number of the call that is the run itself.
+const runCall = 1
+
+// Tell writes the crossing. The return of the run is its last.
+func (r *recording) Tell(c *adk.Crossing) {
+	if r.over {
+		return
+	}
+	r.over = c.Kind == adk.KindReturn && c.ID == runCall
+	if err := r.write(c); err != nil {
+		r.over = true
+		r.recorder.failed(err)
+	}
+	if r.over {
+		r.close()
+	}
+}
+
+func (r *recording) write(c *adk.Crossing) (err error) {
+	defer containPanic(&err)
+	if err := r.trace.Write(c); err != nil || !r.over {
+		return err
+	}
+	return r.trace.Close()
+}
+
+func (r *recording) close() {
+	if err := r.closeOut(); err != nil {
+		r.recorder.failed(fmt.Errorf("replay: closing a trace: %w", err))
+	}
+}
+
+func (r *recording) closeOut() (err error) {
+	defer containPanic(&err)
+	return r.out.Close()
+}

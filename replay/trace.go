@@ -1,0 +1,60 @@
+package replay
+
+import (
+	"io"
+)
+
+// Trace is a whole trace in memory.
+type Trace struct {
+	Header
+	// Lines are the crossings, in their order.
+	Lines []Line
+	// Sealed tells that the trace is whole: its footer was read, and one will be
+	// written. Setting it seals a trace that was made or cut by hand.
+	Sealed bool
+	// FooterExtra are the members of the footer that this package does not know.
+	FooterExtra []Member
+
+	options Options // with which it was read
+}
+
+// ReadTrace reads a whole trace. Where that fails behind the header, it gives
+// what stands before the failure as well as the error: the prefix of a trace
+// that was cut short is good.
+func ReadTrace(r io.Reader) (*Trace, error) { return Options{}.ReadTrace(r) }
+
+// ReadTrace is the function ReadTrace with options.
+func (o Options) ReadTrace(r io.Reader) (*Trace, error) {
+	reader, err := o.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{Header: reader.Header(), options: o}
+	for {
+		line, err := reader.Next()
+		if err == io.EOF {
+			t.Sealed, t.FooterExtra = true, reader.footer
+			return t, nil
+		}
+		if err != nil {
+			return t, err
+		}
+		t.Lines = append(t.Lines, *line)
+	}
+}
+
+// WriteTo writes the trace, with a footer of its own if it is sealed: what was
+// changed since it was read is counted and digested anew. A trace that was
+// written by this package and read is written with the same bytes.
+func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	out := t.options.NewWriter(w, t.Header)
+	for i := range t.Lines {
+		if err := out.WriteLine(&t.Lines[i]); err != nil {
+			return out.size, err
+		}
+	}
+	if out.begin(); out.err != nil || !t.Sealed {
+		return out.size, out.err
+	}
+	return out.size, out.close(t.FooterExtra)
+}
