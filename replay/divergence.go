@@ -8,26 +8,26 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Cause says what kind of difference a divergence is. The list is closed and
+// DivergenceClass says what kind of difference a divergence is. The list is closed and
 // stable.
-type Cause string
+type DivergenceClass string
 
-// The causes.
+// The classes of divergences.
 const (
-	ChangedInput  Cause = "changed input"  // what user code or the outside brought in is another
-	ChangedOutput Cause = "changed output" // what the engine made of it is another
-	ChangedSight  Cause = "changed sight"  // something that is visible to user code is another
-	Missing       Cause = "missing"        // a recorded crossing did not happen
-	Extra         Cause = "extra"          // a crossing happened that was not recorded
-	Order         Cause = "order"          // a recorded crossing happened, at another place
-	ChangedError  Cause = "error"          // a call or an operation ended in another way
-	Timing        Cause = "timing"         // the same, at another time
-	Version       Cause = "version"        // the contract has changed since the recording
+	ChangedInput  DivergenceClass = "changed input"  // what user code or the outside brought in is another
+	ChangedOutput DivergenceClass = "changed output" // what the engine made of it is another
+	ChangedSight  DivergenceClass = "changed sight"  // something that is visible to user code is another
+	Missing       DivergenceClass = "missing"        // a recorded crossing did not happen
+	Extra         DivergenceClass = "extra"          // a crossing happened that was not recorded
+	Order         DivergenceClass = "order"          // a recorded crossing happened, at another place
+	ChangedError  DivergenceClass = "error"          // a call or an operation ended in another way
+	Timing        DivergenceClass = "timing"         // the same, at another time
+	NewContract   DivergenceClass = "version"        // the contract has changed since the recording
 )
 
 // Divergence is the first place where a replayed run and its recording part.
 type Divergence struct {
-	Cause Cause `json:"cause"`
+	Class DivergenceClass `json:"class"`
 	// Crossing is the number of the recorded crossing, from 1; its line in the
 	// file is the next. Behind the recording's end it is one more than its last.
 	Crossing int `json:"crossing"`
@@ -50,7 +50,7 @@ type Divergence struct {
 // String is the divergence in a few lines for a person.
 func (d *Divergence) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Cause, d.Crossing, d.Seam)
+	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Class, d.Crossing, d.Seam)
 	if d.Strand != 0 {
 		fmt.Fprintf(&b, ", strand %d", d.Strand)
 	}
@@ -77,8 +77,8 @@ func orNothing(text string) string {
 	return text
 }
 
-// causeOf classifies the difference between two crossings in one place.
-func causeOf(x *adk.Crossing, fields []FieldDiff) Cause {
+// classOf classifies the difference between two crossings in one place.
+func classOf(x *adk.Crossing, fields []FieldDiff) DivergenceClass {
 	if x.Kind == adk.KindSight {
 		return ChangedSight
 	}
@@ -104,12 +104,12 @@ func causeOf(x *adk.Crossing, fields []FieldDiff) Cause {
 // The player's findings. mu is held in all of them; the first one stays.
 
 func (p *player) differs(want, got *adk.Crossing, fields []FieldDiff) {
-	cause := causeOf(want, fields)
+	class := classOf(want, fields)
 	if fields[0].Field == "kind" {
-		cause = p.misplaced(got)
+		class = p.misplaced(got)
 		fields = nil
 	}
-	p.report(&Divergence{Cause: cause, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
+	p.report(&Divergence{Class: class, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
 }
 
 // misplacedReach is how far ahead a crossing is looked for that came too early.
@@ -117,7 +117,7 @@ const misplacedReach = 16
 
 // misplaced tells what a crossing of another kind means: where it is recorded
 // further on, those before it are missing; where it is not, it is extra.
-func (p *player) misplaced(got *adk.Crossing) Cause {
+func (p *player) misplaced(got *adk.Crossing) DivergenceClass {
 	for i := 1; i <= misplacedReach; i++ {
 		x := p.peek(i)
 		if x == nil {
@@ -136,18 +136,18 @@ func (p *player) misplaced(got *adk.Crossing) Cause {
 
 // missing reports a recorded crossing that nobody makes.
 func (p *player) missing(want *adk.Crossing) {
-	p.report(&Divergence{Cause: Missing, Expected: p.describe(want)}, want)
+	p.report(&Divergence{Class: Missing, Expected: p.describe(want)}, want)
 }
 
 // extra reports a crossing behind the recording's end.
 func (p *player) extra(got *adk.Crossing) {
-	p.report(&Divergence{Cause: Extra, Got: p.describe(got)}, got)
+	p.report(&Divergence{Class: Extra, Got: p.describe(got)}, got)
 }
 
 // impossible reports a recorded crossing that user code cannot have made where
 // it stands.
 func (p *player) impossible(want *adk.Crossing) {
-	p.report(&Divergence{Cause: Missing, Expected: p.describe(want)}, want)
+	p.report(&Divergence{Class: Missing, Expected: p.describe(want)}, want)
 }
 
 func (p *player) report(d *Divergence, at *adk.Crossing) {
@@ -166,7 +166,7 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 		}
 	}
 	if p.outdated {
-		d.Cause = Version
+		d.Class = NewContract
 	}
 	p.found = d
 	p.stop()

@@ -107,7 +107,7 @@ type recording struct {
 func (*recording) Begin(adk.Step) {}
 
 // Park does nothing.
-func (*recording) Park(int) {}
+func (*recording) Park(int, func() bool) {}
 
 // Resume does nothing.
 func (*recording) Resume(int) {}

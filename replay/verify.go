@@ -9,10 +9,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// ContractRevision is the revision of the engine's contract that this package
-// replays. A trace carries the one it was recorded under.
-const ContractRevision = 1
-
 // Live says which seams of a replay are the user's own code. The zero Live has
 // none: every seam does what the trace says, and no user code runs.
 type Live struct {
@@ -48,12 +44,21 @@ type Report struct {
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report. Any other error says that nothing was replayed.
-func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options) (*Report, error) {
-	r, err := NewReader(trace, options...)
+func Verify(ctx context.Context, trace io.Reader, live Live) (*Report, error) {
+	return Options{}.Verify(ctx, trace, live)
+}
+
+// Verify is the function Verify with options.
+func (o Options) Verify(ctx context.Context, trace io.Reader, live Live) (*Report, error) {
+	r, err := o.NewReader(trace)
 	if err != nil {
 		return nil, err
 	}
-	return play(ctx, r.Header(), readerSource{r}, r.options, live)
+	known, err := newSentinels(o.Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	return play(ctx, r.Header(), readerSource{r}, known, live)
 }
 
 // readerSource gives the crossings of a Reader.
@@ -68,16 +73,12 @@ func (s readerSource) next() (*adk.Crossing, error) {
 }
 
 // play replays what src gives.
-func play(ctx context.Context, header Header, src source, options Options, live Live) (*Report, error) {
+func play(ctx context.Context, header Header, src source, known *sentinels, live Live) (*Report, error) {
 	if header.Info.Alone {
 		return nil, errors.New("replay: the trace is of a dispatch called alone, which cannot be replayed yet")
 	}
-	known, err := newSentinels(options.Sentinels)
-	if err != nil {
-		return nil, err
-	}
 	p := newPlayer(src, known)
-	p.outdated = header.Contract < ContractRevision
+	p.outdated = header.Contract < Contract
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
 	defer context.AfterFunc(ctx, func() { p.interrupt(context.Cause(ctx)) })()
