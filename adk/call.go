@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 )
 
 // call is one seam call: user code that the engine has entered and not yet
@@ -38,13 +37,33 @@ func (c *call) errEnded(kind Kind) error {
 // enter admits an operation: it lets the observer decide when, takes the lock
 // and refuses a handle that has ended. On nil error the caller holds run.mu.
 func (c *call) enter(kind Kind) error {
-	c.run.begin(c, kind)
+	phase := Whole
+	if kind.Spanning() {
+		phase = Begin
+	}
+	c.run.before(c, kind, phase)
 	c.run.mu.Lock()
 	if c.ended {
 		defer c.run.mu.Unlock()
 		return c.late(kind)
 	}
 	return nil
+}
+
+// done tells that a spanning operation has had its effect, which it makes in
+// the same step.
+func (c *call) done(kind Kind, op int, err error, effect func()) {
+	r := c.run
+	r.before(c, kind, Done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if effect != nil {
+		effect()
+	}
+	if x := r.crossing(c, kind, Done, r.now()); x != nil {
+		x.Op, x.Err = op, err
+		r.tell(x)
+	}
 }
 
 // late tells of an operation on an ended handle. run.mu is held.
@@ -68,29 +87,28 @@ func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
 		c.dispatch, c.visible = parent.dispatch, parent.visible
 	}
 	c.tc.call, c.dc.call, c.helpers.call = c, c, c
+	caller := callerOf(parent, strand)
+	r.before(&caller, KindCall, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
 	r.calls++
 	c.id = r.calls
-	if x := r.crossingFor(parent, strand, at); x != nil {
+	if x := r.crossing(&caller, KindCall, Whole, at); x != nil {
 		x.ID, x.Seam, x.Args, x.Record, x.Key = c.id, seam, with.args, with.record, with.key
 		r.tell(x)
 	}
 	return c
 }
 
-// crossingFor prepares a call's line, which belongs to the caller; the first
-// call of a run has none.
-func (r *run) crossingFor(parent *call, strand int, at time.Time) *Crossing {
-	if parent == nil {
-		parent = &call{}
+// callerOf is what the lines of a call and of its return are stamped with: the
+// calling call, and the called strand. The first call of a run has no caller.
+func callerOf(parent *call, strand int) call {
+	caller := call{strand: strand}
+	if parent != nil {
+		caller.id = parent.id
 	}
-	x := r.crossing(parent, KindCall, Whole, at)
-	if x != nil {
-		x.Strand = strand
-	}
-	return x
+	return caller
 }
 
 // result is what a seam call came back with.
@@ -141,16 +159,13 @@ func (c *call) close(res result) {
 		r.abort(cancelGoexit, errGoexit)
 	}
 	c.join()
+	caller := callerOf(c.parent, c.strand)
+	r.before(&caller, KindReturn, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
 	c.ended = true
-	parent := c.parent
-	if parent == nil {
-		parent = &call{}
-	}
-	if x := r.crossing(parent, KindReturn, Whole, at); x != nil {
-		x.Strand = c.strand
+	if x := r.crossing(&caller, KindReturn, Whole, at); x != nil {
 		x.ID, x.Outcome, x.Err, x.Records, x.Result = c.id, res.outcome, res.err, res.records, res.tool
 		r.tell(x)
 	}
@@ -228,7 +243,6 @@ func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, 
 	defer c.run.park(number, nil)
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself
-	c.run.begin(&call{id: c.id, strand: number}, KindCall)
 	strand := c.run.open(c, seam, number, opened{})
 	s.err = strand.invoke(func(*result) error { return body(ctx, strand) }).err
 }

@@ -3,151 +3,198 @@ package adk
 import "time"
 
 // This file tells the fifteen events: each first to the observer, then to the
-// listeners (EVT-2). An event that an operation caused has the operation's
-// time; the others read the clock.
+// listeners (EVT-2).
 
-// event tells the observer of an event. fill puts what the event's line carries
-// into the crossing.
-func (c *call) event(kind Kind, at time.Time, payload func() any, fill func(*Crossing)) {
-	c.run.mu.Lock()
-	defer c.run.mu.Unlock()
-	x := c.run.crossing(c, kind, Whole, at)
-	if x == nil {
-		return
+// event tells the observer of an event with a time of its own. complete puts
+// the time into the event, and the event into its crossing, which is nil where
+// nobody observes.
+func (c *call) event(kind Kind, complete func(at time.Time, x *Crossing)) {
+	r := c.run
+	r.before(c, kind, Whole)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	x := r.crossing(c, kind, Whole, at)
+	complete(at, x)
+	if x != nil {
+		r.tell(x)
 	}
-	x.Payload = payload()
-	if fill != nil {
-		fill(x)
-	}
-	c.run.tell(x)
 }
 
-// clock reads the time for an event.
-func (c *call) clock() time.Time {
-	defer c.lock()()
-	return c.run.now()
+// follow tells the observer of an event that an operation caused: it has the
+// operation's time, and its line the time of the line before it.
+func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
+	r := c.run
+	r.before(c, kind, Whole)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.crossing(c, kind, Whole, r.last); x != nil {
+		x.Payload = event
+		if fill != nil {
+			fill(x)
+		}
+		r.tell(x)
+	}
 }
 
 func (c *call) emitMessage(e MessageEvent) {
-	if c.run.watcher() != nil {
-		c.event(KindMessageEvent, e.UpdatedAt, func() any { return e }, nil)
+	if c.run.observed() {
+		c.follow(KindMessageEvent, e, nil)
 	}
 	publishFunctional(c, KindMessageEvent, e, func(l *Functional) func(MessageEvent) { return l.Message })
 }
 
 func (c *call) emitThought(e ThoughtEvent) {
-	if c.run.watcher() != nil {
-		c.event(KindThoughtEvent, e.UpdatedAt, func() any { return e }, nil)
+	if c.run.observed() {
+		c.follow(KindThoughtEvent, e, nil)
 	}
 	publishFunctional(c, KindThoughtEvent, e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
 }
 
 func (c *call) emitToolCall(e ToolCallEvent) {
-	c.event(KindToolCallEvent, e.UpdatedAt, func() any { return e }, func(x *Crossing) { x.Key = e.Checksum })
+	if c.run.observed() {
+		c.follow(KindToolCallEvent, e, func(x *Crossing) { x.Key = e.Checksum })
+	}
 	publishFunctional(c, KindToolCallEvent, e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
 }
 
 func (c *call) emitLog(e LogEvent) {
-	c.event(KindLogEvent, e.EmittedAt, func() any { return e }, nil)
+	if c.run.observed() {
+		c.follow(KindLogEvent, e, nil)
+	}
 	publishObservability(c, KindLogEvent, e, func(l *Observability) func(LogEvent) { return l.Log })
 }
 
 func (t *turn) emitTurnStart() {
-	c := t.call
 	t.turnID = t.config.IDs.NewID()
-	t.startedAt = c.clock()
-	e := TurnStart{TurnID: t.turnID, StartedAt: t.startedAt}
-	c.event(KindTurnStart, e.StartedAt, func() any { return e }, func(x *Crossing) { x.Name = e.TurnID })
-	publishObservability(c, KindTurnStart, e, func(l *Observability) func(TurnStart) { return l.TurnStart })
+	e := TurnStart{TurnID: t.turnID}
+	t.call.event(KindTurnStart, func(at time.Time, x *Crossing) {
+		e.StartedAt, t.startedAt = at, at
+		if x != nil {
+			x.Payload = e
+			x.Name = e.TurnID
+		}
+	})
+	publishObservability(t.call, KindTurnStart, e, func(l *Observability) func(TurnStart) { return l.TurnStart })
 }
 
 func (t *turn) emitTurnEnd() {
-	c := t.call
-	e := TurnEnd{TurnID: t.turnID, Span: Span{t.startedAt, c.clock()}}
-	c.event(KindTurnEnd, e.EndedAt, func() any { return e }, nil)
-	publishObservability(c, KindTurnEnd, e, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
+	e := TurnEnd{TurnID: t.turnID, Span: Span{StartedAt: t.startedAt}}
+	t.call.event(KindTurnEnd, func(at time.Time, x *Crossing) {
+		e.EndedAt = at
+		if x != nil {
+			x.Payload = e
+		}
+	})
+	publishObservability(t.call, KindTurnEnd, e, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
 }
 
 func (d *dispatch) emitDispatchStart() {
-	c := d.call
 	d.id = d.run.config.IDs.NewID()
-	d.startedAt = c.clock()
-	e := DispatchStart{TurnID: d.run.turnID, DispatchID: d.id, StartedAt: d.startedAt}
-	c.event(KindDispatchStart, e.StartedAt, func() any { return e }, func(x *Crossing) { x.Name = e.DispatchID })
-	publishObservability(c, KindDispatchStart, e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
+	e := DispatchStart{TurnID: d.run.turnID, DispatchID: d.id}
+	d.call.event(KindDispatchStart, func(at time.Time, x *Crossing) {
+		e.StartedAt, d.startedAt = at, at
+		if x != nil {
+			x.Payload = e
+			x.Name = e.DispatchID
+		}
+	})
+	publishObservability(d.call, KindDispatchStart, e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
 }
 
 func (d *dispatch) emitDispatchEnd() {
-	c := d.call
-	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Span: Span{d.startedAt, c.clock()},
+	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Span: Span{StartedAt: d.startedAt},
 		Status: d.status, Error: d.err, Iterations: d.started}
-	c.event(KindDispatchEnd, e.EndedAt, func() any { return e }, func(x *Crossing) {
-		x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations
+	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
+		e.EndedAt = at
+		if x != nil {
+			x.Payload = e
+			x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations
+		}
 	})
-	publishObservability(c, KindDispatchEnd, e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
+	publishObservability(d.call, KindDispatchEnd, e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
 func (d *dispatch) emitIterationStart() time.Time {
-	c := d.call
-	e := IterationStart{Origin: c.origin(), StartedAt: c.clock()}
-	c.event(KindIterationStart, e.StartedAt, func() any { return e }, func(x *Crossing) { x.N = e.Iteration })
-	publishObservability(c, KindIterationStart, e, func(l *Observability) func(IterationStart) { return l.IterationStart })
+	e := IterationStart{Origin: d.call.origin()}
+	d.call.event(KindIterationStart, func(at time.Time, x *Crossing) {
+		e.StartedAt = at
+		if x != nil {
+			x.Payload = e
+			x.N = e.Iteration
+		}
+	})
+	publishObservability(d.call, KindIterationStart, e, func(l *Observability) func(IterationStart) { return l.IterationStart })
 	return e.StartedAt
 }
 
 func (d *dispatch) emitIterationEnd(startedAt time.Time) {
-	c := d.call
-	e := IterationEnd{Origin: c.origin(), Span: Span{startedAt, c.clock()}}
-	c.event(KindIterationEnd, e.EndedAt, func() any { return e }, func(x *Crossing) { x.N = e.Iteration })
-	publishObservability(c, KindIterationEnd, e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
+	e := IterationEnd{Origin: d.call.origin(), Span: Span{StartedAt: startedAt}}
+	d.call.event(KindIterationEnd, func(at time.Time, x *Crossing) {
+		e.EndedAt = at
+		if x != nil {
+			x.Payload = e
+			x.N = e.Iteration
+		}
+	})
+	publishObservability(d.call, KindIterationEnd, e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
 func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any) time.Time {
-	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args, StartedAt: c.clock()}
-	c.event(KindToolExecutionStart, e.StartedAt, func() any { return e }, func(x *Crossing) { x.Key = callID })
+	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args}
+	c.event(KindToolExecutionStart, func(at time.Time, x *Crossing) {
+		e.StartedAt = at
+		if x != nil {
+			x.Payload = e
+			x.Key = callID
+		}
+	})
 	publishObservability(c, KindToolExecutionStart, e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
 	return e.StartedAt
 }
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {
-	e := ToolExecutionEnd{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, IsError: failed, Span: Span{startedAt, c.clock()}}
-	c.event(KindToolExecutionEnd, e.EndedAt, func() any { return e }, func(x *Crossing) { x.IsError = failed })
+	e := ToolExecutionEnd{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, IsError: failed, Span: Span{StartedAt: startedAt}}
+	c.event(KindToolExecutionEnd, func(at time.Time, x *Crossing) {
+		e.EndedAt = at
+		if x != nil {
+			x.Payload = e
+			x.IsError = failed
+		}
+	})
 	publishObservability(c, KindToolExecutionEnd, e, func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
 }
 
 func (r *run) emitError(c *call, failure *Error) {
-	e := ErrorEvent{TurnID: r.turnID, DispatchID: c.origin().DispatchID, At: c.clock(), Error: failure}
-	c.event(KindErrorEvent, e.At, func() any { return e }, func(x *Crossing) { x.Err = failure })
+	e := ErrorEvent{TurnID: r.turnID, DispatchID: c.origin().DispatchID, Error: failure}
+	c.event(KindErrorEvent, func(at time.Time, x *Crossing) {
+		e.At = at
+		if x != nil {
+			x.Payload = e
+			x.Err = failure
+		}
+	})
 	publishObservability(c, KindErrorEvent, e, func(l *Observability) func(ErrorEvent) { return l.Error })
 }
 
 // EmitMessage emits a message event as it is given (EVT-10): keeping the
 // additive rule of deltas is then the caller's own duty.
 func (h Handle) EmitMessage(e MessageEvent) error {
-	return h.call.emitGiven(KindEmitMessage, e, func() {
-		h.call.publishGiven(KindMessageEvent, e)
-		publishFunctional(h.call, KindMessageEvent, e, func(l *Functional) func(MessageEvent) { return l.Message })
-	})
+	return h.call.emitGiven(KindEmitMessage, e, func(c *call) { c.emitMessage(e) })
 }
 
 // EmitThought emits a thought event as it is given (EVT-10).
 func (h Handle) EmitThought(e ThoughtEvent) error {
-	return h.call.emitGiven(KindEmitThought, e, func() {
-		h.call.publishGiven(KindThoughtEvent, e)
-		publishFunctional(h.call, KindThoughtEvent, e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
-	})
+	return h.call.emitGiven(KindEmitThought, e, func(c *call) { c.emitThought(e) })
 }
 
 // EmitToolCall emits a toolCall event as it is given (EVT-10).
 func (h Handle) EmitToolCall(e ToolCallEvent) error {
-	return h.call.emitGiven(KindEmitToolCall, e, func() {
-		h.call.publishGiven(KindToolCallEvent, e)
-		publishFunctional(h.call, KindToolCallEvent, e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
-	})
+	return h.call.emitGiven(KindEmitToolCall, e, func(c *call) { c.emitToolCall(e) })
 }
 
 // emitGiven tells an emit operation around the event that it causes.
-func (c *call) emitGiven(kind Kind, payload any, event func()) error {
+func (c *call) emitGiven(kind Kind, payload any, emit func(*call)) error {
 	if err := c.enter(kind); err != nil {
 		return err
 	}
@@ -158,22 +205,7 @@ func (c *call) emitGiven(kind Kind, payload any, event func()) error {
 		r.tell(x)
 	}
 	r.mu.Unlock()
-	event()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if x := r.crossing(c, kind, Done, r.now()); x != nil {
-		x.Op = op
-		r.tell(x)
-	}
+	emit(c)
+	c.done(kind, op, nil, nil)
 	return nil
-}
-
-// publishGiven tells the observer of an event whose payload is user code's.
-func (c *call) publishGiven(kind Kind, payload any) {
-	at := c.clock()
-	c.event(kind, at, func() any { return payload }, func(x *Crossing) {
-		if e, ok := payload.(ToolCallEvent); ok {
-			x.Key = e.Checksum
-		}
-	})
 }

@@ -195,13 +195,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	stop()
 	g.emitClosed()
 	finished = true
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if x := r.crossing(c, KindWaitFor, Done, r.now()); x != nil {
-		x.Op, x.Err = op, g.err
-		r.tell(x)
-	}
+	c.done(KindWaitFor, op, g.err, nil)
 	return g.value, g.err
 }
 
@@ -241,6 +235,9 @@ func (g *TurnGate) wait(ctx context.Context, op int) {
 	case <-r.ctx.Done():
 	}
 	r.resume(c.strand)
+	if !g.IsSettled() && r.ctx.Err() == nil && ctx.Err() == nil {
+		c.tellTimer(op)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -250,7 +247,6 @@ func (g *TurnGate) wait(ctx context.Context, op int) {
 	case ctx.Err() != nil:
 		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(ctx)))
 	default:
-		c.tellTimer(op)
 		g.settleLocked(GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
 			Message: fmt.Sprintf("gate %q was not settled within %s", g.raw.ID, g.raw.Timeout)})
 	}
@@ -270,7 +266,7 @@ func (r *run) abortGates() {
 func (g *TurnGate) emitOpen(at time.Time) {
 	c := g.call
 	e := TurnGateOpen{Origin: c.origin(), Gate: g, OpenedAt: at}
-	c.event(KindTurnGateOpen, at, func() any { return e }, func(x *Crossing) { x.Name = g.raw.ID })
+	c.follow(KindTurnGateOpen, e, func(x *Crossing) { x.Name = g.raw.ID })
 	publishObservability(c, KindTurnGateOpen, e, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
 }
 
@@ -282,8 +278,14 @@ func (g *TurnGate) emitClosed() {
 		<-before.closed
 		c.run.resume(c.strand)
 	}
-	e := TurnGateClosed{Origin: c.origin(), GateID: g.raw.ID, Result: g.result, By: g.by, SettledAt: c.clock()}
-	c.event(KindTurnGateClosed, e.SettledAt, func() any { return e }, func(x *Crossing) { x.Name, x.Status = e.GateID, e.Result })
+	e := TurnGateClosed{Origin: c.origin(), GateID: g.raw.ID, Result: g.result, By: g.by}
+	c.event(KindTurnGateClosed, func(at time.Time, x *Crossing) {
+		e.SettledAt = at
+		if x != nil {
+			x.Payload = e
+			x.Name, x.Status = e.GateID, e.Result
+		}
+	})
 	publishObservability(c, KindTurnGateClosed, e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
 }
 

@@ -142,15 +142,10 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	fired, err := c.await(ctx, passed)
 	stop()
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if fired {
 		c.tellTimer(op)
 	}
-	if x := r.crossing(c, KindSleep, Done, r.now()); x != nil {
-		x.Op, x.Err = op, err
-		r.tell(x)
-	}
+	c.done(KindSleep, op, err, nil)
 	return err
 }
 
@@ -181,8 +176,9 @@ func (c *call) await(ctx context.Context, passed <-chan struct{}) (fired bool, e
 	return true, nil
 }
 
-// tellTimer tells that the timer of a waiting operation fired. run.mu is held.
+// tellTimer tells that the timer of a waiting operation fired.
 func (c *call) tellTimer(op int) {
+	defer c.lock()()
 	if x := c.run.crossing(c, KindTimer, Whole, c.run.now()); x != nil {
 		x.N = op
 		c.run.tell(x)
@@ -202,6 +198,10 @@ func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx contex
 func (dc *DispatchContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, dc *DispatchContext) error) (*Strand, error) {
 	return dc.call.fork(ctx, name, func(ctx context.Context, strand *call) error { return fn(ctx, &strand.dc) })
 }
+
+// Helpers are what the executor reports and logs with, through this handle: a
+// strand reports through its own, so that its reports are told as its own.
+func (dc *DispatchContext) Helpers() *Helpers { return &dc.call.helpers }
 
 // DispatchID is the id of the dispatch.
 func (dc *DispatchContext) DispatchID() string { return dc.call.dispatch.id }

@@ -133,6 +133,7 @@ func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event E) 
 	}
 	defer func() {
 		if r := recover(); r != nil {
+			c.run.before(c, KindContained, Whole)
 			c.run.contain(c, fmt.Sprintf("listener of %s", kind), PanicText(r))
 		}
 	}()

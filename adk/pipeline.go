@@ -124,7 +124,7 @@ type downstream struct {
 // whatever goroutine; others are told as contained misuse (PIP-10).
 func (n *downstream) next(ctx context.Context) {
 	c, r := n.call, n.call.run
-	r.begin(c, KindNext)
+	r.before(c, KindNext, Begin)
 	r.mu.Lock()
 	if n.used || n.closed {
 		defer r.mu.Unlock()
@@ -151,14 +151,7 @@ func (n *downstream) next(ctx context.Context) {
 
 // finish tells that everything downstream is over.
 func (n *downstream) finish(op int) {
-	r := n.call.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if x := r.crossing(n.call, KindNext, Done, r.now()); x != nil {
-		x.Op = op
-		r.tell(x)
-	}
-	close(n.done)
+	n.call.done(KindNext, op, nil, func() { close(n.done) })
 }
 
 // settle runs when the middleware's own body is over: next cannot be called

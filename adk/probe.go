@@ -23,9 +23,10 @@ type RunInfo struct {
 // Observer is told everything that crosses in one run (DET-4 to DET-8). An
 // observer that panics is dropped; the run goes on without it.
 type Observer interface {
-	// Begin is called before each operation and at the start of each strand, on
-	// the goroutine that asks, outside every lock of the engine. It may block:
-	// this is where a scheduler decides who goes on (DET-6).
+	// Begin is called before each step that will be told, above all when an
+	// operation begins, on the goroutine that takes it, outside every lock of
+	// the engine. It may block: this is where a scheduler decides who goes on
+	// (DET-6). Facts (a cancel, a settlement, a timer, misuse) come without it.
 	Begin(Step)
 	// Park is called before a strand blocks inside the engine: in a sleep, at a
 	// gate, or waiting for strands. ready tells, at any time and from any
@@ -43,11 +44,11 @@ type Observer interface {
 	Tell(*Crossing)
 }
 
-// Step is an operation, or the start of a strand, that is about to happen.
+// Step is something that is about to happen and to be told.
 type Step struct {
-	// Kind is the operation, or KindCall for the start of a strand.
-	Kind Kind
-	// Call and Strand say who asks.
+	Kind  Kind
+	Phase Phase
+	// Call and Strand are those of the crossing to come.
 	Call, Strand int
 }
 

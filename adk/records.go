@@ -216,16 +216,10 @@ func (r Records[T]) span(kind Kind, rec Record, key string, body func(at *call) 
 	run.mu.Unlock()
 
 	err := body(c)
-
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	if err == nil && effect != nil {
-		effect()
+	if err != nil {
+		effect = nil
 	}
-	if x := run.crossing(c, kind, Done, run.now()); x != nil {
-		x.Op, x.Err = op, err
-		run.tell(x)
-	}
+	c.done(kind, op, err, effect)
 	return err
 }
 

@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,15 +21,17 @@ type run struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu       sync.Mutex
-	observer Observer // nil when unobserved, and after a panic of its own
-	scratch  Crossing // the one Crossing that observers are told with
-	last     time.Time
-	seq      int
-	calls    int
-	ops      int
-	strands  int
-	over     bool // the run has returned: nothing is told any more
+	observer Observer    // nil when unobserved
+	dropped  atomic.Bool // the observer panicked: nothing is told any more
+
+	mu      sync.Mutex
+	scratch Crossing // the one Crossing that observers are told with
+	last    time.Time
+	seq     int
+	calls   int
+	ops     int
+	strands int
+	over    bool // the run has returned: nothing is told any more
 
 	cancelTold bool
 	cancelBy   string // who cancelled; empty while nobody inside has
@@ -77,11 +80,11 @@ func (r *run) now() time.Time {
 // and the time; nil when nobody observes. The caller fills it in and calls
 // tell. mu is held from here to tell.
 func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
-	if r.observer == nil || r.over {
+	if !r.observed() || r.over {
 		return nil
 	}
 	r.latchCancel(at)
-	if r.observer == nil {
+	if !r.observed() {
 		return nil
 	}
 	r.scratch = Crossing{At: at, Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}
@@ -96,10 +99,13 @@ func (r *run) tell(x *Crossing) {
 	r.observer.Tell(x)
 }
 
+// observed tells whether anybody is told anything.
+func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() }
+
 // dropIfPanicked ends the observation when the observer panicked (DET-4).
 func (r *run) dropIfPanicked() {
 	if recover() != nil {
-		r.observer = nil
+		r.dropped.Store(true)
 	}
 }
 
@@ -110,7 +116,7 @@ func (r *run) latchCancel(at time.Time) {
 		return
 	}
 	r.cancelTold = true
-	if r.observer == nil || r.over {
+	if !r.observed() || r.over {
 		return
 	}
 	by := r.cancelBy
@@ -150,46 +156,27 @@ func (r *run) abortLocked(by string, reason error) {
 	r.cancel(reason)
 }
 
-// begin lets the observer hold the operation back (DET-6). It takes no lock.
-func (r *run) begin(c *call, kind Kind) {
-	if o := r.watcher(); o != nil {
-		defer r.forgetObserver()
-		o.Begin(Step{Kind: kind, Call: c.id, Strand: c.strand})
+// before lets the observer hold a step back (DET-6). It takes no lock.
+func (r *run) before(c *call, kind Kind, phase Phase) {
+	if r.observed() {
+		defer r.dropIfPanicked()
+		r.observer.Begin(Step{Kind: kind, Phase: phase, Call: c.id, Strand: c.strand})
 	}
 }
 
 // park and resume bracket every wait inside the engine, for schedulers. A nil
 // ready says that the strand has ended.
 func (r *run) park(strand int, ready func() bool) {
-	if o := r.watcher(); o != nil {
-		defer r.forgetObserver()
-		o.Park(strand, ready)
+	if r.observed() {
+		defer r.dropIfPanicked()
+		r.observer.Park(strand, ready)
 	}
 }
 
 func (r *run) resume(strand int) {
-	if o := r.watcher(); o != nil {
-		defer r.forgetObserver()
-		o.Resume(strand)
-	}
-}
-
-// watcher is the observer, read under the lock.
-func (r *run) watcher() Observer {
-	if r.config.Probe == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.observer
-}
-
-// forgetObserver is dropIfPanicked for calls made outside the lock.
-func (r *run) forgetObserver() {
-	if recover() != nil {
-		r.mu.Lock()
-		r.observer = nil
-		r.mu.Unlock()
+	if r.observed() {
+		defer r.dropIfPanicked()
+		r.observer.Resume(strand)
 	}
 }
 

@@ -62,14 +62,7 @@ func (dc *DispatchContext) Ack() error {
 		r.tell(x)
 	}
 	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if x := r.crossing(c, KindAck, Done, r.now()); x != nil {
-			x.Op, x.Err = op, err
-			r.tell(x)
-		}
-	}()
+	defer c.done(KindAck, op, err, nil)
 	for _, h := range handlers {
 		c.runAckHandler(h)
 	}
@@ -162,7 +155,7 @@ func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (o
 // offAck removes a handler. It works on behalf of the call that registered it,
 // also after that has returned: the registration outlives it, and so must this.
 func (c *call) offAck(h *ackHandler) {
-	c.run.begin(c, KindOffAck)
+	c.run.before(c, KindOffAck, Whole)
 	defer c.lock()()
 	at := c.run.now()
 	s := &c.dispatch.signal

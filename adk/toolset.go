@@ -128,12 +128,7 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 
 	given, err := c.executeTool(ctx, tool, args)
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if x := r.crossing(c, KindExecute, Done, r.now()); x != nil {
-		x.Op, x.Err = op, err
-		r.tell(x)
-	}
+	c.done(KindExecute, op, err, nil)
 	return given, err
 }
 

@@ -168,6 +168,7 @@ func (t *turn) fresh() *visible {
 func (t *turn) openRun() *call {
 	c := &call{run: t.run, visible: t.visible, id: 1, seam: Seam{Label: LabelRun}}
 	c.tc.call, c.dc.call, c.helpers.call = c, c, c
+	t.before(&call{}, KindCall, Whole)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calls = 1
@@ -231,10 +232,11 @@ func (t *turn) end() {
 
 // sight tells the digest of what a call's handles see (DET-8).
 func (r *run) sight(c *call) {
+	r.before(c, KindSight, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	if r.observer == nil {
+	if !r.observed() {
 		return
 	}
 	digest := c.visible.digest()

@@ -1,10 +1,6 @@
 package replay
 
-import (
-	"strings"
-
-	"github.com/adkreplay/adkreplay/adk"
-)
+import "github.com/adkreplay/adkreplay/adk"
 
 // loudListeners is how many listeners of one event can be seen to panic.
 const loudListeners = 4
@@ -35,16 +31,36 @@ func (p *player) hearLoudly(r *adk.Runner) {
 	}
 }
 
-// panicky is a listener that panics when the cursor stands at the containment
-// of such a panic.
+// expectPanics notes which listeners of an event panicked in the recording: the
+// containments that come next in its strand. mu is held.
+func (p *player) expectPanics(event *adk.Crossing) {
+	name := "listener of " + event.Kind.String()
+	for i := 1; i <= misplacedReach; i++ {
+		x := p.peek(i)
+		if x == nil {
+			return
+		}
+		if x.Strand != event.Strand {
+			continue
+		}
+		if x.Kind != adk.KindContained || x.Name != name {
+			return
+		}
+		p.panics[event.Kind] = append(p.panics[event.Kind], x.Text)
+	}
+}
+
+// panicky is a listener that panics where one panicked in the recording.
 func panicky[E any](p *player, kind adk.Kind) func(E) {
 	return func(E) {
 		p.mu.Lock()
-		x := p.peek(0)
+		texts := p.panics[kind]
+		if len(texts) > 0 {
+			p.panics[kind] = texts[1:]
+		}
 		p.mu.Unlock()
-		if x != nil && x.Kind == adk.KindContained && strings.HasPrefix(x.Name, "listener of ") &&
-			strings.TrimPrefix(x.Name, "listener of ") == kind.String() {
-			panic(x.Text)
+		if len(texts) > 0 {
+			panic(texts[0])
 		}
 	}
 }

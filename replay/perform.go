@@ -21,7 +21,7 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	defer p.mu.Unlock()
 	p.handles[id] = h
 	for {
-		x := p.await(strand)
+		x := p.awaitScripted(strand)
 		switch {
 		case x == nil:
 			return nil
@@ -61,7 +61,7 @@ func (p *player) turnMiddleware(name string) adk.TurnMiddleware {
 func (p *player) dispatchMiddleware(name string) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		id, strand := dc.Where()
-		return p.script(&handle{ctx: ctx, dc: dc, next: next}, id, strand)
+		return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers(), next: next}, id, strand)
 	}}
 }
 
@@ -86,7 +86,7 @@ func (p *player) tool(recorded *adk.Tool) *adk.Tool {
 
 func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 	id, strand := dc.Where()
-	x := p.perform(&handle{ctx: ctx, dc: dc}, id, strand)
+	x := p.perform(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 	if x == nil {
 		return nil, errStopped
 	}
@@ -315,7 +315,7 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 	case adk.KindFork:
 		_, _ = dc.Fork(ctx, x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
 			id, strand := dc.Where()
-			return p.script(&handle{ctx: ctx, dc: dc}, id, strand)
+			return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 		})
 	case adk.KindAck:
 		_ = dc.Ack()
@@ -324,7 +324,7 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 	case adk.KindOnAck:
 		off, err := dc.OnAck(x.Name, func(dc *adk.DispatchContext) {
 			id, strand := dc.Where()
-			_ = p.script(&handle{ctx: ctx, dc: dc}, id, strand) // a handler gives no error
+			_ = p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand) // a handler gives no error
 		})
 		if err == nil {
 			p.mu.Lock()

@@ -51,11 +51,14 @@ type player struct {
 	gates   map[string]*adk.TurnGate
 	offAck  map[int]func()
 	tools   map[*adk.Tool]*adk.Tool
+	panics  map[adk.Kind][]string // of listeners, still to be made
 	seams   map[int]adk.Seam
 	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
+	idle    int // goroutines in awaitScripted
+	claimed int // the crossing that one of them has taken on for another strand
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -85,6 +88,7 @@ func newPlayer(src source, known *sentinels) *player {
 		tools:    map[*adk.Tool]*adk.Tool{},
 		seams:    map[int]adk.Seam{},
 		cancels:  map[int]func(error){},
+		panics:   map[adk.Kind][]string{},
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
@@ -221,6 +225,23 @@ func (p *player) strand(n int) *strand {
 // gives it; nil when the replay has stopped or the recording has ended. mu is
 // held.
 func (p *player) await(n int) *adk.Crossing {
+	return p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n })
+}
+
+// awaitScripted is await for a goroutine that can perform operations: it also
+// takes on one of a strand that is parked, which was made through that strand's
+// handle by another goroutine.
+func (p *player) awaitScripted(n int) *adk.Crossing {
+	p.idle++
+	x := p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
+	p.idle--
+	if x != nil && x.Strand != n {
+		p.claimed = p.matched + 1
+	}
+	return x
+}
+
+func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	s := p.strand(n)
 	for {
 		p.act()
@@ -228,11 +249,11 @@ func (p *player) await(n int) *adk.Crossing {
 		if p.stopped || x == nil {
 			return nil
 		}
-		if x.Strand == n && !p.settles(x) {
+		if mine(x) && !p.settles(p.peek(0)) {
 			return x
 		}
 		s.waiting++
-		if p.stuck() {
+		if p.stuck(x) {
 			p.missing(x)
 		} else {
 			p.moved.Wait()
@@ -241,10 +262,24 @@ func (p *player) await(n int) *adk.Crossing {
 	}
 }
 
-// stuck tells whether no strand can go on by itself. mu is held.
-func (p *player) stuck() bool {
-	for _, s := range p.strands {
-		if s.waiting == 0 && (s.parked == nil || s.parked()) {
+// orphaned tells whether x is an operation of a strand that is parked and will
+// not make it itself. mu is held.
+func (p *player) orphaned(x *adk.Crossing) bool {
+	s := p.strands[x.Strand]
+	return s != nil && s.waiting == 0 && s.parked != nil && !s.parked() &&
+		x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
+}
+
+// stuck tells whether nobody will make the head x: no strand is on its way, the
+// one that x belongs to is not waiting for it, and nobody can take it on. mu is
+// held.
+func (p *player) stuck(x *adk.Crossing) bool {
+	if p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+		return false
+	}
+	for n, s := range p.strands {
+		onItsWay := s.waiting == 0 && (s.parked == nil || s.parked())
+		if onItsWay || s.waiting > 0 && n == x.Strand {
 			return false
 		}
 	}
@@ -253,7 +288,7 @@ func (p *player) stuck() bool {
 
 // check stops the replay if nobody can go on. mu is held.
 func (p *player) check() {
-	if x := p.head(); x != nil && !p.stopped && p.stuck() {
+	if x := p.head(); x != nil && !p.stopped && p.stuck(x) {
 		p.missing(x)
 	}
 }
@@ -324,6 +359,8 @@ func (p *player) note(x *adk.Crossing) {
 	case x.Kind == adk.KindReturn:
 		delete(p.seams, x.ID)
 		delete(p.handles, x.ID)
+	case x.Kind.Class() == adk.ClassEvent:
+		p.expectPanics(x)
 	case x.Kind == adk.KindFork:
 		p.strand(x.ID) // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
