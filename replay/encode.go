@@ -106,8 +106,8 @@ func (e *encoder) comma() {
 
 // header writes the first line.
 func (e *encoder) header(h Header) error {
-	if h.Version != Version {
-		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, Version)
+	if h.Version != FormatVersion {
+		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, FormatVersion)
 	}
 	start, err := appendTime(nil, h.Start)
 	if err != nil {
@@ -401,13 +401,18 @@ func (e *encoder) record(r adk.Record) error {
 	return nil
 }
 
-// isNil tells whether v is nil or a nil pointer in an interface.
+// isNil tells whether v is nil, or a nil pointer or slice in an interface. To
+// the engine these are nothing, unlike bytes and lists that are merely empty.
 func isNil(v any) bool {
 	if v == nil {
 		return true
 	}
 	value := reflect.ValueOf(v)
-	return value.Kind() == reflect.Pointer && value.IsNil()
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return value.IsNil()
+	}
+	return false
 }
 
 func (e *encoder) argsField(label string, args any) {
