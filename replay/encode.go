@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -437,11 +438,29 @@ func (e *encoder) args(args any) {
 		return
 	}
 	// On failure Append gives nothing, so what is there must be kept aside.
-	if out, err := canonical.Append(e.out, args); err == nil && out[len(e.out)] == '{' {
+	if out, err := canonical.Append(e.out, args); err == nil && out[len(e.out)] == '{' && !holdsOpaque(args) {
 		e.out = out
 		return
 	}
 	e.out = append(plain.AppendJSON(append(e.out, '['), args), ']')
+}
+
+// holdsOpaque tells whether arguments that were read hold what could not be
+// written: which must not be written as the data it is kept in.
+func holdsOpaque(v any) bool {
+	switch v := v.(type) {
+	case plain.Opaque:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, holdsOpaque)
+	case map[string]any:
+		for _, one := range v {
+			if holdsOpaque(one) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (e *encoder) resultField(label string, result adk.ToolResult) error {
