@@ -95,7 +95,7 @@ func (d *decoder) header(h *Header) (err error) {
 			return fmt.Errorf("the header has no %s", name)
 		}
 	}
-	h.Version = Version
+	h.Version = FormatVersion
 	h.Extra, err = d.each(h.read)
 	d.last = h.Start
 	return err
@@ -106,11 +106,11 @@ var errVersion = errors.New("the version is another")
 
 func (d *decoder) version() error {
 	if format := d.member(memberFormat); string(format) != strconv.Quote(formatName) {
-		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, Version)
+		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
 	}
-	if version := d.member(memberVersion); string(version) != strconv.Itoa(Version) {
+	if version := d.member(memberVersion); string(version) != strconv.Itoa(FormatVersion) {
 		return fmt.Errorf("%w: the format's version is %s: this program reads %d; a newer adkreplay may read it",
-			errVersion, clip(string(version)), Version)
+			errVersion, clip(string(version)), FormatVersion)
 	}
 	return nil
 }
@@ -176,9 +176,8 @@ func (d *decoder) footer() (count int, sum []byte, extra []Member, err error) {
 	return count, sum, extra, err
 }
 
-// crossing reads a crossing's line into l.
+// crossing reads a crossing's line into l, which is zero.
 func (d *decoder) crossing(l *Line) error {
-	*l = Line{}
 	if err := d.kindAndPhase(&l.Crossing); err != nil {
 		return err
 	}

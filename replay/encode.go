@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -106,8 +107,8 @@ func (e *encoder) comma() {
 
 // header writes the first line.
 func (e *encoder) header(h Header) error {
-	if h.Version != Version {
-		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, Version)
+	if h.Version != FormatVersion {
+		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, FormatVersion)
 	}
 	start, err := appendTime(nil, h.Start)
 	if err != nil {
@@ -401,13 +402,18 @@ func (e *encoder) record(r adk.Record) error {
 	return nil
 }
 
-// isNil tells whether v is nil or a nil pointer in an interface.
+// isNil tells whether v is nil, or a nil pointer or slice in an interface. To
+// the engine these are nothing, unlike bytes and lists that are merely empty.
 func isNil(v any) bool {
 	if v == nil {
 		return true
 	}
 	value := reflect.ValueOf(v)
-	return value.Kind() == reflect.Pointer && value.IsNil()
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return value.IsNil()
+	}
+	return false
 }
 
 func (e *encoder) argsField(label string, args any) {
@@ -432,11 +438,29 @@ func (e *encoder) args(args any) {
 		return
 	}
 	// On failure Append gives nothing, so what is there must be kept aside.
-	if out, err := canonical.Append(e.out, args); err == nil && out[len(e.out)] == '{' {
+	if out, err := canonical.Append(e.out, args); err == nil && out[len(e.out)] == '{' && !holdsOpaque(args) {
 		e.out = out
 		return
 	}
 	e.out = append(plain.AppendJSON(append(e.out, '['), args), ']')
+}
+
+// holdsOpaque tells whether arguments that were read hold what could not be
+// written: which must not be written as the data it is kept in.
+func holdsOpaque(v any) bool {
+	switch v := v.(type) {
+	case plain.Opaque:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, holdsOpaque)
+	case map[string]any:
+		for _, one := range v {
+			if holdsOpaque(one) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (e *encoder) resultField(label string, result adk.ToolResult) error {

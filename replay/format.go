@@ -79,13 +79,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-const (
-	// Version is the format's version that this package writes, and the only
-	// one that it reads.
-	Version = 1
-	// Contract is the revision of the engine's contract that this module keeps.
-	Contract = 1
-)
+// FormatVersion is the version of the format that this package writes, and the
+// only one that it reads.
+const FormatVersion = 1
 
 // The bounds of reading. They are far beyond what any turn writes; they are
 // there so that a hostile file costs no more than its size.
@@ -102,10 +98,10 @@ const (
 type Header struct {
 	// Info holds the names of the seams and what kind of run it is.
 	Info adk.RunInfo
-	// Version is the format's version. Zero is Version when written.
+	// Version is the format's version. Zero is FormatVersion when written.
 	Version int
 	// Contract is the revision of the engine's contract that the run kept. Zero
-	// is Contract when written.
+	// is ContractRevision when written.
 	Contract int
 	// Start is the time of the first crossing. Zero is that of the first
 	// crossing when written.
@@ -135,8 +131,8 @@ type Member struct {
 	Before string
 }
 
-// Options are what reading and writing traces can be told. The zero Options are
-// those of the package's functions.
+// Options are what reading and writing traces can be told. Functions take them
+// at most once; none are the zero Options.
 type Options struct {
 	// Sentinels are the error values that user code compares with, by a name
 	// such as "shop.ErrSoldOut": what errors.Is finds in a run, it then finds in
@@ -148,6 +144,14 @@ type Options struct {
 	MaxLine int
 	// File is the name that a FormatError says. It is not opened.
 	File string
+}
+
+// optional is the Options that a function was given, if any.
+func optional(options []Options) Options {
+	if len(options) == 0 {
+		return Options{}
+	}
+	return options[0]
 }
 
 // The names of members that are not fields of a kind.

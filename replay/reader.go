@@ -13,34 +13,30 @@ import (
 
 // Reader reads a trace, line by line. It is not safe for concurrent use.
 type Reader struct {
-	in     *bufio.Reader
-	file   string
-	most   int
-	number int    // of the line that was read last
-	long   []byte // a line that is longer than in's buffer
-	dec    *decoder
-	sum    hash.Hash
-	header Header
-	line   Line
-	footer []Member
-	err    error // that Next gives from now on
+	in      *bufio.Reader
+	options Options
+	number  int    // of the line that was read last
+	long    []byte // a line that is longer than in's buffer
+	dec     *decoder
+	sum     hash.Hash
+	header  Header
+	lines   []Line // to be given out, made many at a time
+	footer  []Member
+	err     error // that Next gives from now on
 }
 
 // NewReader reads the header of a trace. What is wrong with it is a
 // *FormatError; an error of r itself is given as the cause of a plain one.
-func NewReader(r io.Reader) (*Reader, error) { return Options{}.NewReader(r) }
-
-// NewReader is the function NewReader with options.
-func (o Options) NewReader(r io.Reader) (*Reader, error) {
+func NewReader(r io.Reader, options ...Options) (*Reader, error) {
+	o := optional(options)
 	known, err := newSentinels(o.Sentinels)
 	if err != nil {
 		return nil, err
 	}
-	most := o.MaxLine
-	if most <= 0 {
-		most = DefaultMaxLine
+	if o.MaxLine <= 0 {
+		o.MaxLine = DefaultMaxLine
 	}
-	reader := &Reader{in: bufio.NewReaderSize(r, 64<<10), file: o.File, most: most, dec: newDecoder(known), sum: sha256.New()}
+	reader := &Reader{in: bufio.NewReaderSize(r, 64<<10), options: o, dec: newDecoder(known), sum: sha256.New()}
 	if err := reader.readHeader(); err != nil {
 		return nil, err
 	}
@@ -50,19 +46,27 @@ func (o Options) NewReader(r io.Reader) (*Reader, error) {
 // Header is the first line of the trace. It must not be changed.
 func (r *Reader) Header() Header { return r.header }
 
-// Next reads a crossing. The Line is used again by the call that follows; what
-// it refers to may be kept. Behind a valid footer the error is io.EOF. A file
-// that ends before its footer gives all its lines, and then a *FormatError of
-// ClassTruncated. Once there was an error, it stays.
+// Next reads a crossing, in a Line of the caller's own. Behind a valid footer
+// the error is io.EOF. A file that ends before its footer gives all its lines,
+// and then a *FormatError of ClassTruncated. Once there was an error, it stays.
 func (r *Reader) Next() (*Line, error) {
-	if r.err == nil {
-		r.err = r.readLine()
-	}
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &r.line, nil
+	if len(r.lines) == 0 {
+		r.lines = make([]Line, linesAtOnce)
+	}
+	line := &r.lines[0]
+	if r.err = r.readLine(line); r.err != nil {
+		return nil, r.err
+	}
+	r.lines = r.lines[1:]
+	return line, nil
 }
+
+// linesAtOnce is how many lines are made at a time: making each alone is what
+// most of the time would go to.
+const linesAtOnce = 32
 
 func (r *Reader) readHeader() error {
 	line, err := r.next()
@@ -82,7 +86,7 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-func (r *Reader) readLine() error {
+func (r *Reader) readLine(l *Line) error {
 	line, err := r.next()
 	if err != nil {
 		return err
@@ -94,7 +98,7 @@ func (r *Reader) readLine() error {
 		return r.readFooter()
 	}
 	r.sum.Write(line)
-	if err := r.dec.crossing(&r.line); err != nil {
+	if err := r.dec.crossing(l); err != nil {
 		return r.malformed(err)
 	}
 	return nil
@@ -157,8 +161,8 @@ func (r *Reader) longLine(line []byte) (_ []byte, err error) {
 }
 
 func (r *Reader) checkLength(line []byte) error {
-	if len(line) > r.most {
-		return r.fail(ClassTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.most), nil)
+	if len(line) > r.options.MaxLine {
+		return r.fail(ClassTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.options.MaxLine), nil)
 	}
 	return nil
 }
@@ -178,5 +182,5 @@ func (r *Reader) failedRead(err error) error {
 func (r *Reader) malformed(err error) error { return r.fail(ClassMalformed, err.Error(), err) }
 
 func (r *Reader) fail(class Class, reason string, err error) error {
-	return &FormatError{File: r.file, Line: r.number, Class: class, Reason: reason, Err: err}
+	return &FormatError{File: r.options.File, Line: r.number, Class: class, Reason: reason, Err: err}
 }

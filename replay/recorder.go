@@ -25,28 +25,21 @@ type Recorder struct {
 
 // Record makes a Recorder that writes the trace of one run to w. A second run
 // is not observed, and Err says so.
-func Record(w io.Writer) *Recorder { return Options{}.Record(w) }
+func Record(w io.Writer, options ...Options) *Recorder {
+	var once sync.Once
+	open := func(adk.RunInfo) (out io.WriteCloser, err error) {
+		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
+		once.Do(func() { out, err = unclosed{w}, nil })
+		return out, err
+	}
+	return RecordEach(open, options...)
+}
 
 // RecordEach makes a Recorder that writes a trace of every run to a writer of
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
-func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error)) *Recorder {
-	return Options{}.RecordEach(open)
-}
-
-// Record is the function Record with options.
-func (o Options) Record(w io.Writer) *Recorder {
-	var once sync.Once
-	return o.RecordEach(func(adk.RunInfo) (out io.WriteCloser, err error) {
-		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
-		once.Do(func() { out, err = unclosed{w}, nil })
-		return out, err
-	})
-}
-
-// RecordEach is the function RecordEach with options.
-func (o Options) RecordEach(open func(adk.RunInfo) (io.WriteCloser, error)) *Recorder {
-	return &Recorder{options: o, open: open}
+func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Options) *Recorder {
+	return &Recorder{options: optional(options), open: open}
 }
 
 // unclosed leaves the closing of a writer to whoever opened it.
@@ -62,7 +55,7 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 		r.failed(fmt.Errorf("replay: a run is not recorded: %w", err))
 		return nil
 	}
-	return &recording{recorder: r, out: out, trace: r.options.NewWriter(out, Header{Info: info})}
+	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options)}
 }
 
 func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {

@@ -21,15 +21,12 @@ type Trace struct {
 // ReadTrace reads a whole trace. Where that fails behind the header, it gives
 // what stands before the failure as well as the error: the prefix of a trace
 // that was cut short is good.
-func ReadTrace(r io.Reader) (*Trace, error) { return Options{}.ReadTrace(r) }
-
-// ReadTrace is the function ReadTrace with options.
-func (o Options) ReadTrace(r io.Reader) (*Trace, error) {
-	reader, err := o.NewReader(r)
+func ReadTrace(r io.Reader, options ...Options) (*Trace, error) {
+	reader, err := NewReader(r, options...)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Header: reader.Header(), options: o}
+	t := &Trace{Header: reader.Header(), options: reader.options}
 	for {
 		line, err := reader.Next()
 		if err == io.EOF {
@@ -47,7 +44,7 @@ func (o Options) ReadTrace(r io.Reader) (*Trace, error) {
 // changed since it was read is counted and digested anew. A trace that was
 // written by this package and read is written with the same bytes.
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
-	out := t.options.NewWriter(w, t.Header)
+	out := NewWriter(w, t.Header, t.options)
 	for i := range t.Lines {
 		if err := out.WriteLine(&t.Lines[i]); err != nil {
 			return out.size, err

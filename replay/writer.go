@@ -26,11 +26,8 @@ type Writer struct {
 
 // NewWriter makes a Writer. Its header is written with the first crossing,
 // whose time is the start of a header that has none.
-func NewWriter(w io.Writer, h Header) *Writer { return Options{}.NewWriter(w, h) }
-
-// NewWriter is the function NewWriter with options.
-func (o Options) NewWriter(w io.Writer, h Header) *Writer {
-	known, err := newSentinels(o.Sentinels)
+func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
+	known, err := newSentinels(optional(options).Sentinels)
 	return &Writer{w: w, header: h, enc: newEncoder(known), sum: sha256.New(), err: err}
 }
 
@@ -65,10 +62,10 @@ func (w *Writer) begin() {
 	}
 	w.begun = true
 	if w.header.Version == 0 {
-		w.header.Version = Version
+		w.header.Version = FormatVersion
 	}
 	if w.header.Contract == 0 {
-		w.header.Contract = Contract
+		w.header.Contract = ContractRevision
 	}
 	w.enc.last = w.header.Start
 	w.line(w.enc.header(w.header), 0)

@@ -1,0 +1,262 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// nothing is a storage that keeps nothing.
+type nothing[T adk.Record] struct{}
+
+func (nothing[T]) Fetch(context.Context, adk.Scope) ([]T, error)           { return nil, nil }
+func (nothing[T]) Store(context.Context, adk.Scope, T) error               { return nil }
+func (nothing[T]) Mutate(context.Context, adk.Scope, T) error              { return nil }
+func (nothing[T]) Delete(context.Context, adk.Scope, string) error         { return nil }
+func (nothingTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return nil, nil }
+
+type nothingTools struct{}
+
+var noStorage = adk.Storage{
+	Messages: nothing[*adk.Message]{}, Memories: nothing[*adk.Memory]{}, Retrievables: nothing[*adk.Retrievable]{},
+	Thoughts: nothing[*adk.Thought]{}, ToolCalls: nothing[*adk.ToolCall]{}, Instructions: nothing[*adk.Tokenizable]{}, Tools: nothingTools{},
+}
+
+// crossings keeps what it is told, as an observer must: by value.
+type crossings struct {
+	mu  sync.Mutex
+	all []adk.Crossing
+}
+
+func (c *crossings) Observe(adk.RunInfo) adk.Observer { return c }
+func (*crossings) Begin(adk.Step)                     {}
+func (*crossings) Park(int, func() bool)              {}
+func (*crossings) Resume(int)                         {}
+func (c *crossings) Tell(x *adk.Crossing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, *x)
+}
+
+// busyTurn is a runner whose turn uses much of what a turn can.
+func busyTurn(t testing.TB, probe adk.Probe) *adk.Runner {
+	tool, err := adk.NewTool(adk.ToolInit{
+		Name: "search", Description: "finds", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("found"), nil
+		},
+	})
+	require.NoError(t, err)
+	runner, err := adk.NewRunner(adk.Config{
+		Executor: adk.Executor{Name: "model", Run: runBusily},
+		Storage:  noStorage,
+		Tools:    []*adk.Tool{tool},
+		TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			next(ctx)
+			return nil
+		}}},
+		TurnOutput: []adk.TurnMiddleware{{Name: "fails", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			panic(io.ErrUnexpectedEOF)
+		}}},
+		Probe: probe,
+	})
+	require.NoError(t, err)
+	return runner
+}
+
+func runBusily(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	for _, delta := range []string{"half \xe2\x82", "\xac", ""} {
+		if _, err := h.ReportMessage("m1", delta, delta == ""); err != nil {
+			return err
+		}
+	}
+	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	message, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleAssistant, Content: "half €", CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		return err
+	}
+	if err := dc.Messages().Store(ctx, message); err != nil {
+		return err
+	}
+	strand, err := dc.Fork(ctx, "left", func(ctx context.Context, dc *adk.DispatchContext) error { return errors.New("lost") })
+	if err != nil {
+		return err
+	}
+	_ = strand.Wait()
+	return dc.Ack()
+}
+
+var rawTurn = adk.RawTurn{SystemPrompt: "be brief", Instructions: []string{"no jokes"}, Stash: map[string]any{"n": 1, "f": 1.5}}
+
+// DET-4
+func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
+	var out bytes.Buffer
+	recorder, told := replay.Record(&out), &crossings{}
+	require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
+	require.NoError(t, recorder.Err())
+
+	trace, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+	require.NoError(t, err)
+	assert.True(t, trace.Sealed)
+	assert.Equal(t, adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate"}, TurnOutput: []string{"fails"}, DispatchInput: []string{}, DispatchOutput: []string{}}, trace.Info)
+	require.Len(t, trace.Lines, len(told.all))
+	for i, want := range told.all {
+		got := trace.Lines[i]
+		assert.Equal(t, want.Kind, got.Kind)
+		assert.Equal(t, want.Phase, got.Phase)
+		assert.True(t, want.At.Equal(got.At))
+		assert.Equal(t, [4]int{want.Seq, want.Call, want.Strand, want.Op}, [4]int{got.Seq, got.Call, got.Strand, got.Op})
+		assert.Equal(t, want.Text, got.Text)
+		assert.Equal(t, want.Digest, got.Digest)
+		assert.Equal(t, want.Value, got.Value)
+		if want.Err != nil {
+			assert.EqualError(t, got.Err, want.Err.Error())
+		}
+		if want.Record != nil {
+			assert.Equal(t, want.Record.Digest(), got.Record.Digest())
+		}
+	}
+	var again bytes.Buffer
+	_, err = trace.WriteTo(&again)
+	require.NoError(t, err)
+	assert.Equal(t, out.String(), again.String())
+}
+
+// PIP-11
+func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
+	var out bytes.Buffer
+	recorder := replay.Record(&out)
+	runner, err := adk.NewRunner(adk.Config{
+		Executor: adk.Executor{Name: "model", Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+			runtime.Goexit()
+			return nil
+		}},
+		Storage: noStorage, Probe: recorder,
+	})
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = runner.Run(context.Background(), rawTurn)
+	}()
+	<-done
+	require.NoError(t, recorder.Err())
+	trace, err := replay.ReadTrace(&out)
+	require.NoError(t, err)
+	outcomes := map[string]adk.Outcome{}
+	for _, line := range trace.Lines {
+		if line.Kind == adk.KindReturn {
+			outcomes[string(line.Outcome)] = line.Outcome
+		}
+	}
+	assert.Contains(t, outcomes, "goexit")
+}
+
+// brokenWriter fails, or panics, at its n-th write, and again when closed.
+type brokenWriter struct {
+	n      int
+	panics bool
+	closed int
+	kept   bytes.Buffer
+}
+
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	if w.n--; w.n > 0 {
+		return w.kept.Write(p)
+	}
+	if w.panics {
+		panic("disk on fire")
+	}
+	return 0, errors.New("disk full")
+}
+
+func (w *brokenWriter) Close() error { w.closed++; panic("stuck") }
+
+// DET-4
+func TestARecorderThatFailsDisturbsNoTurn(t *testing.T) {
+	for n := 1; n < 12; n++ {
+		for _, panics := range []bool{true, false} {
+			out := &brokenWriter{n: n, panics: panics}
+			recorder, told := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }), &crossings{}
+			require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
+			assert.Equal(t, adk.KindReturn, told.all[len(told.all)-1].Kind, "the run was told to its end")
+			assert.ErrorContains(t, recorder.Err(), "disk")
+			assert.ErrorContains(t, recorder.Err(), "stuck")
+			assert.Equal(t, 1, out.closed)
+			_, err := replay.ReadTrace(&out.kept)
+			var format *replay.FormatError
+			require.ErrorAs(t, err, &format)
+			assert.Equal(t, replay.ClassTruncated, format.Class)
+		}
+	}
+}
+
+func TestARecorderOfOneRunRefusesASecond(t *testing.T) {
+	var out bytes.Buffer
+	recorder := replay.Record(&out)
+	runner := busyTurn(t, recorder)
+	require.NoError(t, runner.Run(context.Background(), rawTurn))
+	whole := out.String()
+	require.NoError(t, recorder.Err())
+	require.NoError(t, runner.Run(context.Background(), rawTurn))
+	assert.ErrorContains(t, recorder.Err(), "a run already")
+	assert.Equal(t, whole, out.String())
+	assert.Nil(t, recorder.Observe(adk.RunInfo{}))
+}
+
+func TestAWriterThatDoesNotOpenLeavesTheRunUnobserved(t *testing.T) {
+	for want, open := range map[string]func(adk.RunInfo) (io.WriteCloser, error){
+		"no space":     func(adk.RunInfo) (io.WriteCloser, error) { return nil, errors.New("no space") },
+		"panic: no go": func(adk.RunInfo) (io.WriteCloser, error) { panic("no go") },
+		"no writer":    func(adk.RunInfo) (io.WriteCloser, error) { return nil, nil },
+	} {
+		recorder := replay.RecordEach(open)
+		require.NoError(t, busyTurn(t, recorder).Run(context.Background(), rawTurn))
+		assert.ErrorContains(t, recorder.Err(), want)
+	}
+}
+
+// file is a writer of a run of its own.
+type file struct {
+	bytes.Buffer
+	closed bool
+}
+
+func (f *file) Close() error { f.closed = true; return nil }
+
+func TestConcurrentRunsHaveATraceEach(t *testing.T) {
+	var mu sync.Mutex
+	var files []*file
+	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		files = append(files, &file{})
+		return files[len(files)-1], nil
+	})
+	runner := busyTurn(t, recorder)
+	var runs sync.WaitGroup
+	for range 20 {
+		runs.Go(func() { assert.NoError(t, runner.Run(context.Background(), rawTurn)) })
+	}
+	runs.Wait()
+	require.NoError(t, recorder.Err())
+	require.Len(t, files, 20)
+	for _, f := range files {
+		assert.True(t, f.closed)
+		trace, err := replay.ReadTrace(&f.Buffer)
+		require.NoError(t, err)
+		assert.Equal(t, adk.LabelRun, trace.Lines[0].Seam.Label)
+	}
+}
