@@ -3,7 +3,6 @@ package adk
 import (
 	"sync"
 
-	"github.com/dlclark/regexp2"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 )
 
@@ -27,21 +26,10 @@ const (
 	EncodingClaude Encoding = "claude"
 )
 
-// The patterns by which the encodings split a text before they merge bytes.
-// They are part of an encoding's definition, as its ranks are. None of them can
-// match the empty string, and every text is covered by its matches.
-const (
-	splitGPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-	splitCL100k = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	splitO200k  = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
-		`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
-		`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-)
-
 // bytePairs is one exact encoding: how it splits a text and how it ranks the
 // merges inside a piece. It is read-only once loaded.
 type bytePairs struct {
-	split *regexp2.Regexp
+	split splitter
 	ranks map[string]int
 }
 
@@ -57,16 +45,12 @@ var exactEncodings = map[Encoding]func() *bytePairs{
 // loadBytePairs reads the ranks from the files that the loader embeds; no
 // network and no process-wide setting is touched. It gives nil if they cannot
 // be read.
-func loadBytePairs(file, split string) *bytePairs {
+func loadBytePairs(file string, split splitter) *bytePairs {
 	ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(file)
 	if err != nil {
 		return nil
 	}
-	pattern, err := regexp2.Compile(split, regexp2.None)
-	if err != nil {
-		return nil
-	}
-	return &bytePairs{split: pattern, ranks: ranks}
+	return &bytePairs{split: split, ranks: ranks}
 }
 
 // countedAs is the one name under which equal countings are done and cached:

@@ -1,5 +1,10 @@
 package adk
 
+import (
+	"slices"
+	"unicode/utf8"
+)
+
 // EstimateTokens tells how many tokens text is worth in an encoding (PRM-1):
 //
 //   - exactly, for gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base and
@@ -44,24 +49,21 @@ func utf16Units(text string) int {
 }
 
 // count splits the text and sums up what its pieces are worth.
-//
-// No split pattern can take more than linear time on a run: each of them is an
-// alternation of at most two adjacent loops, and where the second gives way the
-// match ends at the run's end or one character before it.
 func (p *bytePairs) count(text string) int {
-	runes := []rune(text)
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // U+FFFD for each byte that is not UTF-8
+	}
 	total := 0
 	var merge bytePairMerge
-	var piece []byte
-	m, err := p.split.FindRunesMatch(runes)
-	for err == nil && m != nil {
-		piece = append(piece[:0], string(runes[m.Index:m.Index+m.Length])...)
-		if _, whole := p.ranks[string(piece)]; whole {
+	for at := 0; at < len(text); {
+		end := p.split(text, at)
+		piece := text[at:end]
+		if _, whole := p.ranks[piece]; whole {
 			total++
 		} else {
 			total += merge.count(piece, p.ranks)
 		}
-		m, err = p.split.FindNextMatch(m)
+		at = end
 	}
 	return total
 }
@@ -89,7 +91,7 @@ func (a mergePair) before(b mergePair) bool {
 	return a.rank < b.rank || a.rank == b.rank && a.start < b.start
 }
 
-func (m *bytePairMerge) count(piece []byte, ranks map[string]int) int {
+func (m *bytePairMerge) count(piece string, ranks map[string]int) int {
 	m.begin(len(piece))
 	for i := range len(piece) - 1 {
 		m.offer(piece, ranks, int32(i))
@@ -114,7 +116,7 @@ func (m *bytePairMerge) count(piece []byte, ranks map[string]int) int {
 
 // begin makes each byte a part of its own.
 func (m *bytePairMerge) begin(n int) {
-	m.heap, m.next, m.prev = m.heap[:0], m.next[:0], m.prev[:0]
+	m.heap, m.next, m.prev = m.heap[:0], slices.Grow(m.next[:0], n), slices.Grow(m.prev[:0], n)
 	for i := range int32(n) {
 		m.next = append(m.next, i+1)
 		m.prev = append(m.prev, i-1)
@@ -131,13 +133,13 @@ func (m *bytePairMerge) join(start, middle int32) {
 }
 
 // offer puts the pair that begins at start into the heap if it has a rank.
-func (m *bytePairMerge) offer(piece []byte, ranks map[string]int, start int32) {
+func (m *bytePairMerge) offer(piece string, ranks map[string]int, start int32) {
 	middle := m.next[start]
 	if int(middle) >= len(piece) {
 		return
 	}
 	end := m.next[middle]
-	if rank, ok := ranks[string(piece[start:end])]; ok {
+	if rank, ok := ranks[piece[start:end]]; ok {
 		m.push(mergePair{rank: rank, start: start, end: end})
 	}
 }

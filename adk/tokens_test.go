@@ -20,18 +20,18 @@ var exactNames = []Encoding{
 // tiktokenOf is the reference implementation of an exact encoding. It is asked
 // in the tests only: its merge takes quadratic time.
 var tiktokenOf = map[Encoding]func() *tiktoken.CoreBPE{
-	EncodingR50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("r50k_base", splitGPT2) }),
-	EncodingP50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("p50k_base", splitGPT2) }),
-	EncodingCL100kBase: sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("cl100k_base", splitCL100k) }),
-	EncodingO200kBase:  sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("o200k_base", splitO200k) }),
+	EncodingR50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("r50k_base", patternGPT2) }),
+	EncodingP50kBase:   sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("p50k_base", patternGPT2) }),
+	EncodingCL100kBase: sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("cl100k_base", patternCL100k) }),
+	EncodingO200kBase:  sync.OnceValue(func() *tiktoken.CoreBPE { return newTiktoken("o200k_base", patternO200k) }),
 }
 
-func newTiktoken(file, split string) *tiktoken.CoreBPE {
+func newTiktoken(file, pattern string) *tiktoken.CoreBPE {
 	ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(file + ".tiktoken")
 	if err != nil {
 		panic(err)
 	}
-	core, err := tiktoken.NewCoreBPE(ranks, map[string]int{tiktoken.ENDOFTEXT: -1}, split)
+	core, err := tiktoken.NewCoreBPE(ranks, map[string]int{tiktoken.ENDOFTEXT: -1}, pattern)
 	if err != nil {
 		panic(err)
 	}
@@ -116,6 +116,7 @@ var tokenText = rapid.Custom(func(t *rapid.T) string {
 			"aaaaaaaa", "ABC", "Hello", "hELLO", "ǅ", "世界", "e\u0301", "٣٤", "12345", "½", "😀", "<|endoftext|>",
 			"\xff", "\xe4\xb8", "\x00", "=====", "        ", "antidisestablishmentarianism", "İſ",
 		}),
+		rapid.SampledFrom(splitAlphabet),
 		rapid.String(),
 	)
 	return strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), "")
