@@ -31,7 +31,7 @@ func splitGPT2(text string, at int) int {
 	class, _ := classAt(text, start)
 	for _, set := range [...]runeClass{letters, number, symbols} {
 		if class&set != 0 {
-			return run(text, start, set)
+			return runOf(text, start, set)
 		}
 	}
 	return splitBlanks(text, at)
@@ -49,7 +49,7 @@ func splitCL100k(text string, at int) int {
 	if class, size := classAt(text, at); class&leads != 0 {
 		start += size
 	}
-	if end := run(text, start, letters); end > start {
+	if end := runOf(text, start, letters); end > start {
 		return end
 	}
 	return splitWordless(text, at, "\r\n")
@@ -75,7 +75,7 @@ func splitO200k(text string, at int) int {
 	}
 	if end == start {
 		// What U*W+ does not match, no W follows: U+W* ends where its U+ does.
-		end = run(text, start, inU)
+		end = runOf(text, start, inU)
 	}
 	if end > start {
 		return contraction(text, end, anyCase)
@@ -99,7 +99,7 @@ func lowerWord(text string, at int) int {
 			lastW = end
 		}
 	}
-	if word := run(text, end, inW); word > end {
+	if word := runOf(text, end, inW); word > end {
 		return word
 	}
 	return lastW
@@ -114,14 +114,14 @@ func splitWordless(text string, at int, tail string) int {
 		return end
 	}
 	start := afterSpace(text, at)
-	if end := run(text, start, symbols); end > start {
+	if end := runOf(text, start, symbols); end > start {
 		for end < len(text) && strings.IndexByte(tail, text[end]) >= 0 {
 			end++
 		}
 		return end
 	}
 	// \s* takes all blanks and gives back up to the last line break among them.
-	end := run(text, at, blanks)
+	end := runOf(text, at, blanks)
 	if lastBreak := strings.LastIndexAny(text[at:end], "\r\n"); lastBreak >= 0 {
 		return at + lastBreak + 1
 	}
@@ -144,7 +144,7 @@ func upToThreeNumbers(text string, at int) int {
 // elsewhere all but the last, for that one goes with what follows. A single
 // blank is a piece by itself.
 func splitBlanks(text string, at int) int {
-	end := run(text, at, blanks)
+	end := runOf(text, at, blanks)
 	if end == len(text) {
 		return end
 	}
@@ -193,8 +193,8 @@ func contraction(text string, at int, fold byte) int {
 	return at
 }
 
-// run is the end of the longest run of runes of a set, which may be empty.
-func run(text string, at int, set runeClass) int {
+// runOf is the end of the longest run of runes of a set, which may be empty.
+func runOf(text string, at int, set runeClass) int {
 	for {
 		class, size := classAt(text, at)
 		if class&set == 0 {

@@ -44,17 +44,12 @@ type Report struct {
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report. Any other error says that nothing was replayed.
-func Verify(ctx context.Context, trace io.Reader, live Live) (*Report, error) {
-	return Options{}.Verify(ctx, trace, live)
-}
-
-// Verify is the function Verify with options.
-func (o Options) Verify(ctx context.Context, trace io.Reader, live Live) (*Report, error) {
-	r, err := o.NewReader(trace)
+func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options) (*Report, error) {
+	r, err := NewReader(trace, options...)
 	if err != nil {
 		return nil, err
 	}
-	known, err := newSentinels(o.Sentinels)
+	known, err := newSentinels(optional(options).Sentinels)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +73,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 		return nil, errors.New("replay: the trace is of a dispatch called alone, which cannot be replayed yet")
 	}
 	p := newPlayer(src, known)
-	p.outdated = header.Contract < Contract
+	p.outdated = header.Contract < ContractRevision
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
 	defer context.AfterFunc(ctx, func() { p.interrupt(context.Cause(ctx)) })()
