@@ -235,9 +235,6 @@ func (g *TurnGate) wait(ctx context.Context, op int) {
 	case <-r.ctx.Done():
 	}
 	r.resume(c.strand)
-	if !g.IsSettled() && r.ctx.Err() == nil && ctx.Err() == nil {
-		c.tellTimer(op)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -247,6 +244,7 @@ func (g *TurnGate) wait(ctx context.Context, op int) {
 	case ctx.Err() != nil:
 		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(ctx)))
 	default:
+		c.tellTimer(op)
 		g.settleLocked(GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
 			Message: fmt.Sprintf("gate %q was not settled within %s", g.raw.ID, g.raw.Timeout)})
 	}

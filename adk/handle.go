@@ -139,12 +139,8 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	r.mu.Unlock()
 
-	fired, err := c.await(ctx, passed)
+	err := c.await(ctx, passed, op)
 	stop()
-
-	if fired {
-		c.tellTimer(op)
-	}
 	c.done(KindSleep, op, err, nil)
 	return err
 }
@@ -157,28 +153,30 @@ func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) 
 }
 
 // await parks the strand until the timer has fired, ctx ends or the run is
-// aborted. An end that is there already counts before the timer.
-func (c *call) await(ctx context.Context, passed <-chan struct{}) (fired bool, err error) {
+// aborted. What ended it is decided when the strand goes on, not when its
+// goroutine woke: an abort that was told by then comes first.
+func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error {
 	own := c.run.ctx
 	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || own.Err() != nil })
-	defer c.run.resume(c.strand)
 	select {
 	case <-passed:
 	case <-ctx.Done():
 	case <-own.Done():
 	}
+	c.run.resume(c.strand)
+	defer c.lock()()
 	switch {
 	case own.Err() != nil:
-		return false, context.Cause(own)
+		return context.Cause(own)
 	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return true, nil
+	c.tellTimer(op)
+	return nil
 }
 
-// tellTimer tells that the timer of a waiting operation fired.
+// tellTimer tells that the timer of a waiting operation fired. run.mu is held.
 func (c *call) tellTimer(op int) {
-	defer c.lock()()
 	if x := c.run.crossing(c, KindTimer, Whole, c.run.now()); x != nil {
 		x.N = op
 		c.run.tell(x)

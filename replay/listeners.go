@@ -31,11 +31,17 @@ func (p *player) hearLoudly(r *adk.Runner) {
 	}
 }
 
+// panicReach is how far ahead the containment of a listener's panic is looked
+// for: other strands may have moved meanwhile.
+const panicReach = 256
+
 // expectPanics notes which listeners of an event panicked in the recording: the
-// containments that come next in its strand. mu is held.
+// containments that come next in its strand. Until they have been made, no
+// other strand moves: nothing tells a listener which strand it is called in.
+// mu is held.
 func (p *player) expectPanics(event *adk.Crossing) {
 	name := "listener of " + event.Kind.String()
-	for i := 1; i <= misplacedReach; i++ {
+	for i := 1; i <= panicReach; i++ {
 		x := p.peek(i)
 		if x == nil {
 			return
@@ -47,7 +53,14 @@ func (p *player) expectPanics(event *adk.Crossing) {
 			return
 		}
 		p.panics[event.Kind] = append(p.panics[event.Kind], x.Text)
+		p.held = &event.Strand
 	}
+}
+
+// release lets the other strands move again. mu is held.
+func (p *player) release() {
+	p.held = nil
+	p.moved.Broadcast()
 }
 
 // panicky is a listener that panics where one panicked in the recording.
@@ -57,6 +70,9 @@ func panicky[E any](p *player, kind adk.Kind) func(E) {
 		texts := p.panics[kind]
 		if len(texts) > 0 {
 			p.panics[kind] = texts[1:]
+		}
+		if len(texts) == 1 {
+			p.release()
 		}
 		p.mu.Unlock()
 		if len(texts) > 0 {

@@ -57,8 +57,9 @@ type player struct {
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
-	idle    int // goroutines in awaitScripted
-	claimed int // the crossing that one of them has taken on for another strand
+	idle    int  // goroutines in awaitScripted
+	held    *int // the only strand that may move, while its listeners shall panic
+	claimed int  // the crossing that one of them has taken on for another strand
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -243,13 +244,16 @@ func (p *player) awaitScripted(n int) *adk.Crossing {
 
 func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	s := p.strand(n)
+	if p.held != nil && *p.held == n {
+		p.release() // it has gone on: nobody panicked after all
+	}
 	for {
 		p.act()
 		x := p.head()
 		if p.stopped || x == nil {
 			return nil
 		}
-		if mine(x) && !p.settles(p.peek(0)) {
+		if mine(x) && p.held == nil && !p.settles(p.peek(0)) {
 			return x
 		}
 		s.waiting++
@@ -274,7 +278,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 // one that x belongs to is not waiting for it, and nobody can take it on. mu is
 // held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+	if p.held != nil || p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
 		return false
 	}
 	for n, s := range p.strands {
