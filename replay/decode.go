@@ -583,11 +583,11 @@ func durationOfJSON(raw []byte) (time.Duration, error) {
 }
 
 func seamOfJSON(raw []byte) (adk.Seam, error) {
-	text, err := bytesOfString(raw)
+	path, err := textOfJSON(raw)
 	if err != nil {
 		return adk.Seam{}, err
 	}
-	return adk.ParseSeam(string(text))
+	return adk.ParseSeam(path)
 }
 
 func outcomeOfJSON(raw []byte) (adk.Outcome, error) {

@@ -206,7 +206,7 @@ func drawSeam(t *rapid.T) adk.Seam {
 		s.Iteration = rapid.IntRange(0, 99).Draw(t, "iteration")
 		fallthrough
 	default:
-		s.Name = rapid.SampledFrom([]string{"a", "a/b", "x#1", "\"quoted\"", "messages.store", "naïve"}).Draw(t, "seam name")
+		s.Name = rapid.SampledFrom([]string{"a", "a/b", "x#1", "\"quoted\"", "messages.store", "naïve", "\xff"}).Draw(t, "seam name")
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,28 +35,27 @@ func (e *encoder) payloadField(label string, payload any) error {
 		return nil
 	}
 	e.key(label)
-	start := len(e.out)
-	var err error
 	switch event := payload.(type) {
 	case adk.MessageEvent:
-		err = e.streamEvent(adk.StreamUpdate(event))
+		e.streamEvent(event, adk.StreamUpdate(event))
 	case adk.ThoughtEvent:
-		err = e.streamEvent(adk.StreamUpdate(event))
+		e.streamEvent(event, adk.StreamUpdate(event))
 	case adk.ToolCallEvent:
-		if writable(event.CreatedAt, event.UpdatedAt, event.CompletedAt) {
-			return e.toolCallEvent(event)
-		}
-		err = errUnwritable
+		return e.toolCallEvent(event)
 	default:
-		err = errUnwritable
-	}
-	if err != nil {
-		e.out = plain.AppendJSON(e.out[:start], plain.Opaque{Type: fmt.Sprintf("%T", payload)})
+		e.opaque(payload)
 	}
 	return nil
 }
 
-var errUnwritable = fmt.Errorf("the payload cannot be written")
+// opaque writes that something was there which cannot be written.
+func (e *encoder) opaque(v any) {
+	opaque, ok := v.(plain.Opaque)
+	if !ok {
+		opaque.Type = fmt.Sprintf("%T", v)
+	}
+	e.out = plain.AppendJSON(e.out, opaque)
+}
 
 // writable tells whether RFC 3339 can hold the times.
 func writable(times ...time.Time) bool {
@@ -67,9 +67,10 @@ func writable(times ...time.Time) bool {
 	return true
 }
 
-func (e *encoder) streamEvent(u adk.StreamUpdate) error {
+func (e *encoder) streamEvent(event any, u adk.StreamUpdate) {
 	if !writable(u.CreatedAt, u.UpdatedAt, u.CompletedAt) {
-		return errUnwritable
+		e.opaque(event)
+		return
 	}
 	e.out = append(e.out, '{')
 	e.origin(u.Origin)
@@ -81,10 +82,13 @@ func (e *encoder) streamEvent(u adk.StreamUpdate) error {
 	e.bool(eventComplete, u.Complete)
 	e.time(eventCompletedAt, u.CompletedAt)
 	e.out = append(e.out, '}')
-	return nil
 }
 
 func (e *encoder) toolCallEvent(t adk.ToolCallEvent) error {
+	if !writable(t.CreatedAt, t.UpdatedAt, t.CompletedAt) {
+		e.opaque(t)
+		return nil
+	}
 	e.out = append(e.out, '{')
 	e.origin(t.Origin)
 	e.string(eventID, t.ID)
@@ -146,7 +150,7 @@ func eventMembers(members []member, read func(name string, raw []byte) (known bo
 	for _, m := range members {
 		known, err := read(string(m.name), m.value)
 		if !known {
-			err = fmt.Errorf("is no member of the event")
+			err = errors.New("is no member of the event")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", clip(string(m.name)), err)
