@@ -1,0 +1,134 @@
+package fakes
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Epoch is when a clock begins: midnight UTC of 1 January 2025.
+var Epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Forever is a duration that never passes on a Clock: a sleep of Forever ends
+// by cancellation alone.
+const Forever = time.Duration(math.MaxInt64)
+
+// Clock is an adk.Clock whose time is virtual: it moves when Advance, or the
+// scheduler that it belongs to, moves it, and never by itself. It is safe for
+// concurrent use.
+type Clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []*timer // by due time, and in the order they were started
+}
+
+type timer struct {
+	due  time.Time
+	fire func()
+}
+
+// NewClock makes a clock that stands at Epoch.
+func NewClock() *Clock { return NewClockAt(Epoch) }
+
+// NewClockAt makes a clock that stands at start.
+func NewClockAt(start time.Time) *Clock { return &Clock{now: start.Round(0).UTC()} }
+
+// Now is the present, the same until time is moved.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// AfterFunc calls fire when time has been moved past d, on the goroutine that
+// moves it. With a d of zero or less it calls fire at once; with Forever, never.
+func (c *Clock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
+	if d <= 0 {
+		fire()
+		return func() bool { return false }
+	}
+	if d == Forever {
+		var stopped atomic.Bool
+		return func() bool { return !stopped.Swap(true) }
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{due: c.now.Add(d), fire: fire}
+	at, _ := slices.BinarySearchFunc(c.timers, t.due, func(t *timer, due time.Time) int {
+		if t.due.After(due) {
+			return 1
+		}
+		return -1 // equals stay in the order they were started
+	})
+	c.timers = slices.Insert(c.timers, at, t)
+	return func() bool { return c.stop(t) }
+}
+
+// Pending is how many timers have neither fired nor been stopped.
+func (c *Clock) Pending() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers)
+}
+
+// Advance moves time by d and fires the timers that come due on the way, in
+// their order, each at its own time. Timers that these start count too.
+func (c *Clock) Advance(d time.Duration) {
+	target := c.Now().Add(max(d, 0))
+	for {
+		t := c.take(target)
+		if t == nil {
+			return
+		}
+		t.fire()
+	}
+}
+
+// toNextTimer moves time to the next timer and fires all that are due then. It
+// tells whether there was one.
+func (c *Clock) toNextTimer() bool {
+	c.mu.Lock()
+	if len(c.timers) == 0 {
+		c.mu.Unlock()
+		return false
+	}
+	next := c.timers[0].due
+	c.mu.Unlock()
+	for t := c.take(next); t != nil; t = c.take(next) {
+		t.fire()
+	}
+	return true
+}
+
+// take removes the first timer that is due at target and moves time to it. When
+// there is none it moves time to target. Timers fire outside the lock: what they
+// call may use the clock.
+func (c *Clock) take(target time.Time) *timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.timers) == 0 || c.timers[0].due.After(target) {
+		if target.After(c.now) {
+			c.now = target
+		}
+		return nil
+	}
+	t := c.timers[0]
+	c.timers = c.timers[1:]
+	if t.due.After(c.now) {
+		c.now = t.due
+	}
+	return t
+}
+
+func (c *Clock) stop(t *timer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.timers, t)
+	if at < 0 {
+		return false
+	}
+	c.timers = slices.Delete(c.timers, at, at+1)
+	return true
+}

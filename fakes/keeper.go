@@ -1,0 +1,131 @@
+package fakes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// KeeperName is the name under which a Keeper settles gates.
+const KeeperName = "keeper"
+
+// Answer is how a Keeper settles a gate: what Approve, Deny, Withdraw or Ignore
+// makes.
+type Answer struct {
+	verb  string
+	value any
+	err   error
+}
+
+// Approve resolves the gate with a value.
+func Approve(value any) Answer { return Answer{verb: "approve", value: value} }
+
+// Deny rejects the gate with an error, or with the engine's own if err is nil.
+func Deny(err error) Answer { return Answer{verb: "deny", err: err} }
+
+// Withdraw aborts the gate, and not the turn.
+func Withdraw() Answer { return Answer{verb: "withdraw"} }
+
+// Ignore leaves the gate open, for its timeout, an abort or somebody else.
+func Ignore() Answer { return Answer{verb: "ignore"} }
+
+// Keeper answers gates by their reason, as they open:
+//
+//	keeper := fakes.NewKeeper(map[string]fakes.Answer{
+//		"delete files?": fakes.Deny(errTooRisky),
+//	})
+//	runner.Observe(keeper.Observability())
+//
+// So that no test hangs, a gate whose reason it does not know is rejected, and
+// so is one whose schema refuses the value; the error says so. It is safe for
+// concurrent use.
+type Keeper struct {
+	answers map[string]Answer
+
+	mu   sync.Mutex
+	seen []KeptGate
+}
+
+// KeptGate is one gate that a Keeper saw.
+type KeptGate struct {
+	TurnID, GateID, Reason string
+	// Payload is what the waiter gave for the settler.
+	Payload any
+	// Result and By say how the gate closed, and are empty while it is open.
+	Result, By string
+	// Err is why the keeper could not answer as told, or nil.
+	Err error
+}
+
+// NewKeeper makes a keeper that answers by these reasons.
+func NewKeeper(answers map[string]Answer) *Keeper { return &Keeper{answers: maps.Clone(answers)} }
+
+// Observability is the keeper as a listener.
+func (k *Keeper) Observability() adk.Observability {
+	return adk.Observability{TurnGateOpen: k.open, TurnGateClosed: k.closed}
+}
+
+// Seen are all gates so far, in the order in which they opened.
+func (k *Keeper) Seen() []KeptGate {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.seen)
+}
+
+func (k *Keeper) open(e adk.TurnGateOpen) {
+	g := e.Gate
+	k.mu.Lock()
+	at := len(k.seen)
+	k.seen = append(k.seen, KeptGate{TurnID: g.TurnID(), GateID: g.ID(), Reason: g.Reason(), Payload: g.Payload()})
+	k.mu.Unlock()
+
+	if err := k.settle(g); err != nil {
+		k.mu.Lock()
+		k.seen[at].Err = err
+		k.mu.Unlock()
+		g.Reject(KeeperName, err)
+	}
+}
+
+// settle answers a gate, and gives the error of one that it cannot answer.
+func (k *Keeper) settle(g *adk.TurnGate) error {
+	answer, known := k.answers[g.Reason()]
+	if !known {
+		return fmt.Errorf("fakes: the keeper has no answer to %q: it has answers to %s", g.Reason(), k.reasons())
+	}
+	switch answer.verb {
+	case "approve":
+		_, err := g.Resolve(KeeperName, answer.value)
+		return err
+	case "deny":
+		g.Reject(KeeperName, answer.err)
+	case "withdraw":
+		g.Abort(KeeperName)
+	case "ignore":
+	default:
+		return fmt.Errorf("fakes: the keeper's answer to %q is empty: use Approve, Deny, Withdraw or Ignore", g.Reason())
+	}
+	return nil
+}
+
+func (k *Keeper) reasons() string {
+	if len(k.answers) == 0 {
+		return "nothing"
+	}
+	return `"` + strings.Join(slices.Sorted(maps.Keys(k.answers)), `", "`) + `"`
+}
+
+func (k *Keeper) closed(e adk.TurnGateClosed) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.seen {
+		if s := &k.seen[i]; s.TurnID == e.TurnID && s.GateID == e.GateID && s.Result == "" {
+			s.Result, s.By = e.Result, e.By
+			return
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package fakes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Conversation is what a Provider serves: interactions in order, recorded with
+// a real provider of Chat Completions or scripted by a test.
+type Conversation struct {
+	// Source says where a recording comes from.
+	Source       string        `json:"source"`
+	Interactions []Interaction `json:"interactions"`
+}
+
+// Interaction is one request and what answers it.
+type Interaction struct {
+	// Request is what was sent when it was recorded. A Provider does not look at
+	// it; a test may compare it with what it was sent.
+	Request  ProviderRequest `json:"request"`
+	Response Reply           `json:"response"`
+}
+
+// ProviderRequest is a request as a Conversation or a Provider keeps it.
+type ProviderRequest struct {
+	Method string `json:"method"`
+	// URL is a whole URL in a recording, and a path where a Provider was asked.
+	URL  string `json:"url"`
+	Body string `json:"body"`
+}
+
+// Reply is what a Provider answers: the body goes out byte for byte, a
+// text/event-stream event by event.
+type Reply struct {
+	// Status 0 means 200.
+	Status      int    `json:"status"`
+	ContentType string `json:"contentType"`
+	Body        string `json:"body"`
+}
+
+// ReadConversation reads a recorded conversation, a JSON object like
+//
+//	{"source": "…", "interactions": [
+//	  {"request": {"method": "POST", "url": "…", "body": "…"},
+//	   "response": {"status": 200, "contentType": "text/event-stream", "body": "…"}}]}
+func ReadConversation(r io.Reader) (Conversation, error) {
+	var c Conversation
+	if err := json.NewDecoder(r).Decode(&c); err != nil {
+		return Conversation{}, fmt.Errorf("fakes: not a recorded conversation: %w", err)
+	}
+	if len(c.Interactions) == 0 {
+		return Conversation{}, fmt.Errorf("fakes: the recorded conversation has no interactions")
+	}
+	return c, nil
+}
+
+// Converse is a scripted conversation of replies.
+func Converse(replies ...Reply) Conversation {
+	var c Conversation
+	for _, reply := range replies {
+		c.Interactions = append(c.Interactions, Interaction{Response: reply})
+	}
+	return c
+}
+
+// Provider is an HTTP server in the place of a model's provider. It answers
+// each request with the next interaction of its conversation, whatever is
+// asked, and remembers what was. It must be closed.
+type Provider struct {
+	server *httptest.Server
+
+	mu       sync.Mutex
+	replies  []Interaction
+	requests []ProviderRequest
+}
+
+// NewProvider starts a server of the conversation.
+func NewProvider(c Conversation) *Provider {
+	p := &Provider{replies: slices.Clone(c.Interactions)}
+	p.server = httptest.NewServer(http.HandlerFunc(p.serve))
+	return p
+}
+
+// URL is where the server is, without a slash at the end: a client's base URL.
+func (p *Provider) URL() string { return p.server.URL }
+
+// Close stops the server when the requests under way are answered.
+func (p *Provider) Close() { p.server.Close() }
+
+// Requests are all requests so far, in order, those beyond the conversation too.
+func (p *Provider) Requests() []ProviderRequest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "fakes: the request's body cannot be read: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	reply, err := p.next(ProviderRequest{Method: r.Method, URL: r.URL.String(), Body: string(body)})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	reply.writeTo(w)
+}
+
+// next remembers a request and takes its reply.
+func (p *Provider) next(request ProviderRequest) (Reply, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests = append(p.requests, request)
+	if n := len(p.requests); n > len(p.replies) {
+		return Reply{}, fmt.Errorf("fakes: the conversation has %d interactions and this is request %d: %s %s",
+			len(p.replies), n, request.Method, request.URL)
+	}
+	return p.replies[len(p.requests)-1].Response, nil
+}
+
+// writeTo writes the reply. A client that went away is nobody's failure here:
+// what it did read is for its own side to judge.
+func (r Reply) writeTo(w http.ResponseWriter) {
+	if r.ContentType != "" {
+		w.Header().Set("Content-Type", r.ContentType)
+	}
+	if r.Status != 0 {
+		w.WriteHeader(r.Status)
+	}
+	if !strings.HasPrefix(r.ContentType, "text/event-stream") {
+		_, _ = io.WriteString(w, r.Body)
+		return
+	}
+	flush := http.NewResponseController(w)
+	for _, event := range splitEvents(r.Body) {
+		if _, err := io.WriteString(w, event); err != nil {
+			return
+		}
+		_ = flush.Flush()
+	}
+}
+
+// splitEvents cuts an event stream behind the blank lines that end its events,
+// and keeps every byte.
+func splitEvents(body string) []string {
+	var events []string
+	start := 0
+	blank := true // nothing of the event yet
+	for at := 0; at < len(body); {
+		end := at + strings.IndexByte(body[at:], '\n') + 1
+		if end == at {
+			end = len(body) // the last line has no end
+		}
+		if strings.TrimRight(body[at:end], "\r\n") != "" {
+			blank = false
+		} else if !blank {
+			events = append(events, body[start:end])
+			start, blank = end, true
+		}
+		at = end
+	}
+	if start < len(body) {
+		events = append(events, body[start:])
+	}
+	return events
+}
+
+// StreamReply is a reply that streams a message in chunks, as Chat Completions
+// does, and stops.
+func StreamReply(chunks ...string) Reply {
+	deltas := []delta{{Role: "assistant"}}
+	for _, chunk := range chunks {
+		deltas = append(deltas, delta{Content: chunk})
+	}
+	return streamOf("stop", deltas)
+}
+
+// StreamToolCall is a reply that streams one call of a function, its arguments
+// in fragments that need not be JSON by themselves, and stops for the call.
+func StreamToolCall(id, name string, argumentFragments ...string) Reply {
+	deltas := []delta{{Role: "assistant", ToolCalls: []deltaCall{{ID: id, Type: "function", Function: deltaFunction{Name: name}}}}}
+	for _, fragment := range argumentFragments {
+		deltas = append(deltas, delta{ToolCalls: []deltaCall{{Function: deltaFunction{Arguments: fragment}}}})
+	}
+	return streamOf("tool_calls", deltas)
+}
+
+// The parts of a chat.completion.chunk that StreamReply and StreamToolCall write.
+type (
+	chunk struct {
+		ID      string        `json:"id"`
+		Object  string        `json:"object"`
+		Created int64         `json:"created"`
+		Model   string        `json:"model"`
+		Choices []chunkChoice `json:"choices"`
+	}
+	chunkChoice struct {
+		Index        int     `json:"index"`
+		Delta        delta   `json:"delta"`
+		FinishReason *string `json:"finish_reason"`
+	}
+	delta struct {
+		Role      string      `json:"role,omitempty"`
+		Content   string      `json:"content,omitempty"`
+		ToolCalls []deltaCall `json:"tool_calls,omitempty"`
+	}
+	deltaCall struct {
+		Index    int           `json:"index"`
+		ID       string        `json:"id,omitempty"`
+		Type     string        `json:"type,omitempty"`
+		Function deltaFunction `json:"function"`
+	}
+	deltaFunction struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	}
+)
+
+// streamOf is an event stream of deltas that ends for a reason.
+func streamOf(finish string, deltas []delta) Reply {
+	var body bytes.Buffer
+	for _, d := range deltas {
+		appendChunk(&body, chunkChoice{Delta: d})
+	}
+	appendChunk(&body, chunkChoice{FinishReason: &finish})
+	body.WriteString("data: [DONE]\n\n")
+	return Reply{Status: http.StatusOK, ContentType: "text/event-stream", Body: body.String()}
+}
+
+func appendChunk(body *bytes.Buffer, choice chunkChoice) {
+	data, err := json.Marshal(chunk{ID: "chatcmpl-fake", Object: "chat.completion.chunk", Created: Epoch.Unix(),
+		Model: "fake", Choices: []chunkChoice{choice}})
+	if err != nil {
+		panic(err) // structs of text and numbers always encode
+	}
+	fmt.Fprintf(body, "data: %s\n\n", data)
+}

@@ -1,0 +1,147 @@
+package fakes_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// ask posts a body to a provider and gives what it answers.
+func ask(t *testing.T, p *fakes.Provider, body string) (status int, contentType, answer string) {
+	t.Helper()
+	response, err := http.Post(p.URL()+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header.Get("Content-Type"), string(data)
+}
+
+func TestProviderServesInOrder(t *testing.T) {
+	p := fakes.NewProvider(fakes.Converse(
+		fakes.Reply{ContentType: "application/json", Body: `{"one":1}`},
+		fakes.Reply{Status: 429, ContentType: "application/json", Body: `{"error":"slow down"}`},
+	))
+	defer p.Close()
+	if status, kind, body := ask(t, p, "a"); status != 200 || kind != "application/json" || body != `{"one":1}` {
+		t.Errorf("got %d %s %s", status, kind, body)
+	}
+	if status, _, body := ask(t, p, "b"); status != 429 || body != `{"error":"slow down"}` {
+		t.Errorf("got %d %s", status, body)
+	}
+	if status, _, body := ask(t, p, "c"); status != 500 || !strings.Contains(body, "has 2 interactions and this is request 3") {
+		t.Errorf("got %d %s, want a 500 that says why", status, body)
+	}
+	requests := p.Requests()
+	if len(requests) != 3 || requests[1] != (fakes.ProviderRequest{Method: "POST", URL: "/v1/chat/completions", Body: "b"}) {
+		t.Errorf("remembers %+v", requests)
+	}
+}
+
+// What is streamed can be put together again, fragment by fragment.
+func TestProviderStreams(t *testing.T) {
+	p := fakes.NewProvider(fakes.Converse(
+		fakes.StreamReply("It ", "rains."),
+		fakes.StreamToolCall("call_1", "weather", `{"ci`, `ty":"Oslo"}`),
+	))
+	defer p.Close()
+	_, kind, body := ask(t, p, "")
+	if text, _, finish := collect(t, body); kind != "text/event-stream" || text != "It rains." || finish != "stop" {
+		t.Errorf("%s: got %q, %s", kind, text, finish)
+	}
+	_, _, body = ask(t, p, "")
+	if _, call, finish := collect(t, body); call != `call_1 weather {"city":"Oslo"}` || finish != "tool_calls" {
+		t.Errorf("got %s, %s", call, finish)
+	}
+}
+
+// collect puts a stream together.
+func collect(t *testing.T, body string) (text, call, finish string) {
+	t.Helper()
+	lines := bufio.NewScanner(strings.NewReader(body))
+	done := false
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if done = data == "[DONE]"; done || !ok {
+			continue
+		}
+		var c struct {
+			Choices []struct {
+				Delta struct {
+					Content   string
+					ToolCalls []struct {
+						ID       string
+						Function struct{ Name, Arguments string }
+					} `json:"tool_calls"`
+				}
+				FinishReason string `json:"finish_reason"`
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, choice := range c.Choices {
+			text += choice.Delta.Content
+			finish += choice.FinishReason
+			for _, d := range choice.Delta.ToolCalls {
+				if d.ID != "" {
+					call += d.ID + " " + d.Function.Name + " "
+				}
+				call += d.Function.Arguments
+			}
+		}
+	}
+	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Error("the stream does not end with [DONE]")
+	}
+	return text, call, finish
+}
+
+// Recorded conversations are served byte for byte.
+func TestProviderServesRecordings(t *testing.T) {
+	files, _ := filepath.Glob("../../shared/cassettes/*.json")
+	if len(files) == 0 {
+		t.Skip("no recorded conversations at ../../shared/cassettes")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			recorded, err := fakes.ReadConversation(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := fakes.NewProvider(recorded)
+			defer p.Close()
+			for i, x := range recorded.Interactions {
+				status, kind, body := ask(t, p, x.Request.Body)
+				if status != x.Response.Status || kind != x.Response.ContentType || body != x.Response.Body {
+					t.Errorf("interaction %d: got %d %s and %d bytes, want %d %s and %d bytes", i,
+						status, kind, len(body), x.Response.Status, x.Response.ContentType, len(x.Response.Body))
+				}
+			}
+		})
+	}
+}
+
+func TestReadConversationRefuses(t *testing.T) {
+	for _, text := range []string{"", "[]", `{"source":"x"}`} {
+		if _, err := fakes.ReadConversation(strings.NewReader(text)); err == nil {
+			t.Errorf("%q is read as a conversation", text)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package fakes
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Scheduler is an adk.Probe that runs the strands of a run one at a time, in
+// the order of its Order, and moves the time of its Clock when no strand can go
+// on (DET-2, DET-6). It decides by what the engine has announced and never by
+// which goroutine comes first, so a run is the same on every machine.
+//
+// The turn passes at the begin of every operation, and wherever a strand waits
+// inside the engine: in Sleep, WaitFor and Strand.Wait. A strand that waits for
+// another by other means, such as a channel, keeps the turn, and both hang.
+// Plain goroutines have no turn: they are let through, and promise no order.
+//
+// When no strand can go on, time moves to the next timer. When there is no
+// timer either, the run waits for the outside: a gate that a test settles, a
+// cancel. Runs of one scheduler share its time, which moves when any of them
+// waits: give each run its own scheduler, or run one at a time.
+//
+// An order that panics ends the scheduling: the observer is dropped, as every
+// one that panics (DET-4), and the strands run freely.
+type Scheduler struct {
+	order Order
+	clock *Clock
+}
+
+// NewScheduler makes a scheduler with a clock of its own. The order nil is
+// RunInOrder.
+func NewScheduler(order Order) *Scheduler { return NewSchedulerOn(NewClock(), order) }
+
+// NewSchedulerOn makes a scheduler that moves the given clock.
+func NewSchedulerOn(clock *Clock, order Order) *Scheduler {
+	if order == nil {
+		order = RunInOrder()
+	}
+	return &Scheduler{order: order, clock: clock}
+}
+
+// Clock is the time that the scheduler moves. It belongs into the Config whose
+// Probe the scheduler is.
+func (s *Scheduler) Clock() *Clock { return s.clock }
+
+// Observe begins a run with strand 0, the caller of Run, having the turn.
+func (s *Scheduler) Observe(adk.RunInfo) adk.Observer {
+	t := &turns{clock: s.clock, order: s.order()}
+	t.strand(0)
+	return t
+}
+
+// nobody has the turn while time is moved, and while all wait for the outside.
+const nobody = -1
+
+// turns is the scheduling of one run. Invariants, while mu is not held:
+//
+//  1. At most one strand has the turn, and only its goroutine passes hooks.
+//  2. If nobody has the turn, then time is being moved, or no strand can go on
+//     and no timer is pending.
+//  3. mu is never held while timers fire: what they call may tell crossings.
+type turns struct {
+	clock *Clock
+	order func(Choice) int
+
+	// forked is false until there is a second strand, so that a run without
+	// strands pays one load for each operation.
+	forked atomic.Bool
+
+	mu        sync.Mutex
+	turn      int       // who has the turn
+	strands   []*strand // by number
+	strangers []stranger
+	moving    bool // time is being moved
+	free      bool // scheduling has ended
+	list      []int
+}
+
+// strand is what the scheduler knows of one strand.
+type strand struct {
+	number   int
+	starting bool        // forked, and not yet at its first hook
+	waiting  bool        // wants the turn: starting, or held at a hook
+	granted  bool        // has the turn, and has not passed its hook with it
+	ready    func() bool // parked, until this is true; nil if not parked
+	passed   *sync.Cond
+}
+
+// stranger is a goroutine that waits in the engine by the handle of a strand
+// that is not its own: a strand that uses another one's handle, or a plain
+// goroutine.
+type stranger struct {
+	handle int         // the strand whose handle it is
+	self   int         // the strand whose turn it gave away; nobody if there was none
+	ready  func() bool // what it waits for
+}
+
+func (st *strand) runnable() bool {
+	return st.waiting || (st.ready != nil && st.ready())
+}
+
+// strand finds a strand, or takes it up.
+func (t *turns) strand(number int) *strand {
+	for len(t.strands) <= number {
+		t.strands = append(t.strands, &strand{number: len(t.strands), passed: sync.NewCond(&t.mu)})
+	}
+	return t.strands[number]
+}
+
+// Begin passes the turn on. A strand at its first hook waits for the turn that
+// its fork asked for; one that does not have the turn now is used by a
+// goroutine not its own, which holding back could make wait for itself.
+func (t *turns) Begin(step adk.Step) {
+	if !t.forked.Load() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	me := t.strand(step.Strand)
+	switch {
+	case me.starting:
+		me.starting = false
+		if t.turn == nobody && !t.moving {
+			t.choose(nobody)
+		}
+	case t.turn != me.number || me.granted:
+		return
+	default:
+		me.waiting = true
+		t.choose(me.number)
+	}
+	t.hold(me)
+}
+
+// Park gives the turn away, for good where ready is nil.
+func (t *turns) Park(number int, ready func() bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turn == number {
+		t.strand(number).ready = ready
+		t.choose(number)
+		return
+	}
+	if ready == nil {
+		return
+	}
+	t.strangers = append(t.strangers, stranger{number, t.turn, ready})
+	if t.turn != nobody {
+		t.strands[t.turn].ready = ready
+	}
+	if !t.moving {
+		t.choose(t.turn)
+	}
+}
+
+// Resume waits for the turn, and takes it if nobody has it: then what the
+// strand waited for came from the outside.
+func (t *turns) Resume(number int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	me := t.strand(number)
+	if t.turn != number {
+		if s, ok := t.takeStranger(number); ok && s.self == nobody {
+			return
+		} else if ok {
+			me = t.strands[s.self]
+		}
+	}
+	if t.turn == nobody && !t.moving {
+		me.waiting = true
+		t.choose(nobody)
+	}
+	t.hold(me)
+}
+
+// Tell takes up a strand when it is forked: it can be given the turn before its
+// goroutine has begun.
+func (t *turns) Tell(x *adk.Crossing) {
+	if x.Kind != adk.KindFork || x.Err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := t.strand(x.ID)
+	st.starting, st.waiting = true, true
+	t.forked.Store(true)
+}
+
+// hold blocks until the strand has been given the turn, and passes with it.
+func (t *turns) hold(me *strand) {
+	for t.turn != me.number && !t.free {
+		me.passed.Wait()
+	}
+	me.waiting, me.granted, me.ready = false, false, nil
+}
+
+// choose gives the turn, which current has or nobody, to a strand that can go
+// on, moving time as long as there is none. It may end with nobody having it.
+func (t *turns) choose(current int) {
+	defer t.endIfPanicked()
+	t.turn = nobody
+	for timers := true; !t.free; timers = t.moveTime() {
+		if list := t.runnable(); len(list) > 0 {
+			t.grant(t.pick(current, list))
+			return
+		}
+		if !timers || t.strangerReady() {
+			return
+		}
+	}
+}
+
+// runnable are the strands that can go on, sorted.
+func (t *turns) runnable() []int {
+	t.list = t.list[:0]
+	for _, st := range t.strands {
+		if st.runnable() {
+			t.list = append(t.list, st.number)
+		}
+	}
+	return t.list
+}
+
+func (t *turns) pick(current int, list []int) int {
+	if len(list) == 1 {
+		return list[0]
+	}
+	at := t.order(Choice{Current: current, Runnable: list}) % len(list)
+	if at < 0 {
+		at += len(list)
+	}
+	return list[at]
+}
+
+func (t *turns) grant(number int) {
+	st := t.strands[number]
+	t.turn, st.granted = number, true
+	st.waiting, st.ready = false, nil
+	st.passed.Broadcast()
+}
+
+// moveTime moves time to the next timer and tells whether there was one.
+// Strands that come to a hook meanwhile wait for what is chosen afterwards.
+func (t *turns) moveTime() bool {
+	t.moving = true
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		t.moving = false
+	}()
+	return t.clock.toNextTimer()
+}
+
+// endIfPanicked lets everybody go when an order or a timer panics: the engine
+// asks this observer no more.
+func (t *turns) endIfPanicked() {
+	value := recover()
+	if value == nil {
+		return
+	}
+	t.free = true
+	for _, st := range t.strands {
+		st.passed.Broadcast()
+	}
+	panic(value)
+}
+
+// strangerReady tells whether a goroutine without a turn can go on: then time
+// stands, since nobody knows what it will do.
+func (t *turns) strangerReady() bool {
+	return slices.ContainsFunc(t.strangers, func(s stranger) bool { return s.self == nobody && s.ready() })
+}
+
+// takeStranger finds the stranger that resumes by a strand's handle.
+func (t *turns) takeStranger(handle int) (stranger, bool) {
+	at := slices.IndexFunc(t.strangers, func(s stranger) bool { return s.handle == handle && s.ready() })
+	if at < 0 {
+		return stranger{}, false
+	}
+	found := t.strangers[at]
+	t.strangers = slices.Delete(t.strangers, at, at+1)
+	return found, true
+}

@@ -1,0 +1,352 @@
+package fakes_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// strands is a step that forks a strand for each name and waits for all.
+func strands(body func(ctx context.Context, dc *adk.DispatchContext, name string) error, names ...string) fakes.Step {
+	return fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all []*adk.Strand
+		for _, name := range names {
+			s, err := dc.Fork(ctx, name, func(ctx context.Context, dc *adk.DispatchContext) error { return body(ctx, dc, name) })
+			if err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+		var faults []error
+		for _, s := range all {
+			faults = append(faults, s.Wait())
+		}
+		return errors.Join(faults...)
+	})
+}
+
+// busy is a config whose strands do a little of everything.
+func busy() adk.Config {
+	storage := fakes.NewStorage()
+	tool := fakes.NewTool("look", "looks", "found")
+	tool.Repeat = true
+	script := fakes.Script{
+		{fakes.Say("Looking."), fakes.Parallel(fakes.Call("look", `{"at":1}`), fakes.Call("look", `{"at":2}`), fakes.Call("look", `{"at":3}`))},
+		{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
+			dc.NewID()
+			if err := dc.Sleep(ctx, time.Duration(len(name))*time.Minute); err != nil {
+				return err
+			}
+			if err := dc.Stash().Set("woke."+name, dc.Now().String()); err != nil {
+				return err
+			}
+			nested, err := dc.Fork(ctx, "below "+name, func(ctx context.Context, dc *adk.DispatchContext) error {
+				_, err := dc.Memories().Fetch(ctx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return nested.Wait()
+		}, "aaa", "b", "cc", "d"), fakes.Ack()},
+	}
+	return adk.Config{Executor: script.Executor("model"), Storage: storage.Storage(), Tools: []*adk.Tool{tool.Tool()}}
+}
+
+// DET-2: a turn whose strands run one at a time makes the same crossings in the
+// same order, on any number of processors.
+func TestSchedulerIsDeterministic(t *testing.T) {
+	for name, order := range map[string]fakes.Order{
+		"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin(), "seeded": fakes.Seeded(7),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first string
+			for _, procs := range []int{1, 2, 8} {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+				for i := range 40 {
+					c := busy()
+					c.Probe = fakes.NewScheduler(order)
+					seen := &transcript{}
+					if h := play(t, t.Context(), fakes.Deterministic(c, seen)); h.status != adk.StatusAck {
+						t.Fatalf("%s: %v", h.status, h.err)
+					}
+					if first == "" {
+						first = seen.String()
+					}
+					if got := seen.String(); got != first {
+						t.Fatalf("run %d on %d processors differs:\n%s\n\nfrom\n%s", i, procs, got, first)
+					}
+				}
+			}
+		})
+	}
+}
+
+// everyOrder calls run once for each order there is, depth first, and tells how
+// many there were.
+func everyOrder(t *testing.T, limit int, run func(order fakes.Order)) (runs int) {
+	t.Helper()
+	var path, width []int // the choices of this run, and how many there were
+	for {
+		step := 0
+		run(fakes.Pick(func(c fakes.Choice) int {
+			if step == len(path) {
+				path, width = append(path, 0), append(width, 0)
+			}
+			width[step] = len(c.Runnable)
+			step++
+			return path[step-1]
+		}))
+		path, width = path[:step], width[:step]
+		runs++
+		for len(path) > 0 && path[len(path)-1]+1 == width[len(width)-1] {
+			path, width = path[:len(path)-1], width[:len(width)-1]
+		}
+		if len(path) == 0 {
+			return runs
+		}
+		path[len(path)-1]++
+		if runs == limit {
+			t.Fatalf("more than %d orders", limit)
+		}
+	}
+}
+
+// DET-6: the begin of an operation is where a scheduler decides, so an explorer
+// reaches every order.
+func TestSchedulerReachesEveryPermutation(t *testing.T) {
+	reached := map[string]bool{}
+	runs := everyOrder(t, 5000, func(order fakes.Order) {
+		storage := fakes.NewStorage()
+		c := config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
+			return dc.Messages().Store(ctx, message(t, name, name))
+		}, "a", "b", "c"), fakes.Ack()}}, storage)
+		c.Probe = fakes.NewScheduler(order)
+		if h := play(t, t.Context(), fakes.Deterministic(c)); h.status != adk.StatusAck {
+			t.Fatalf("%s: %v", h.status, h.err)
+		}
+		reached[keys(storage.Messages())] = true
+	})
+	if len(reached) != 6 {
+		t.Errorf("%d runs reached %v, want all 6 permutations", runs, reached)
+	}
+}
+
+// DET-1: strands wake in the order of virtual time, and none of it is real.
+func TestSchedulerMovesTime(t *testing.T) {
+	storage := fakes.NewStorage()
+	waits := map[string]time.Duration{"a": 3 * time.Hour, "b": time.Hour, "c": 2 * time.Hour}
+	var woke []string
+	c := config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
+		if err := dc.Sleep(ctx, waits[name]); err != nil {
+			return err
+		}
+		woke = append(woke, name+" "+dc.Now().Sub(fakes.Epoch).String())
+		return nil
+	}, "a", "b", "c"), fakes.Wait(time.Hour), fakes.Ack()}}, storage)
+	c = fakes.Deterministic(c)
+	play(t, t.Context(), c)
+	if want := []string{"b 1h0m0s", "c 2h0m0s", "a 3h0m0s"}; !slices.Equal(woke, want) {
+		t.Errorf("woke %q, want %q", woke, want)
+	}
+	if got := c.Clock.Now().Sub(fakes.Epoch); got != 4*time.Hour {
+		t.Errorf("the turn took %v, want 4h", got)
+	}
+}
+
+// GAT-8: a gate's timeout runs on the runner's clock.
+func TestSchedulerTimesGatesOut(t *testing.T) {
+	c := fakes.Deterministic(config(fakes.Script{{fakes.WaitFor(adk.Gate{ID: "g", Reason: "go on?", Timeout: 24 * time.Hour})}}, fakes.NewStorage()))
+	h := play(t, t.Context(), c)
+	if !errors.Is(h.err, adk.E_TURN_GATE_TIMEOUT) {
+		t.Errorf("got %v, want a timeout", h.err)
+	}
+	if got := c.Clock.Now().Sub(fakes.Epoch); got != 24*time.Hour {
+		t.Errorf("the turn took %v, want 24h", got)
+	}
+}
+
+// A timer may settle a gate: what fires tells crossings of its own.
+func TestSchedulerTimerSettlesGate(t *testing.T) {
+	clock := fakes.NewClock()
+	c := config(fakes.Script{{fakes.WaitFor(adk.Gate{ID: "g", Reason: "go on?"}), fakes.Ack()}}, fakes.NewStorage())
+	c.Probe = fakes.NewSchedulerOn(clock, nil)
+	runner, err := adk.NewRunner(fakes.Deterministic(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status string
+	runner.Observe(adk.Observability{
+		TurnGateOpen: func(e adk.TurnGateOpen) {
+			clock.AfterFunc(time.Hour, func() { _, _ = e.Gate.Resolve("timer", true) })
+		},
+		DispatchEnd: func(e adk.DispatchEnd) { status = e.Status },
+	})
+	if err := runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "x"}); err != nil || status != adk.StatusAck {
+		t.Errorf("%s: %v", status, err)
+	}
+}
+
+// When nobody can go on and no timer is pending, a run waits for the outside:
+// here for gates that another goroutine settles, and for a cancel.
+func TestSchedulerWaitsForTheOutside(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gates := make(chan *adk.TurnGate, 2)
+	c := config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: name, Reason: "go on?"})
+		return err
+	}, "a", "b"), fakes.WaitDone()}}, fakes.NewStorage())
+	runner, err := adk.NewRunner(fakes.Deterministic(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var end adk.DispatchEnd
+	runner.Observe(adk.Observability{
+		TurnGateOpen: func(e adk.TurnGateOpen) { gates <- e.Gate },
+		TurnGateClosed: func(e adk.TurnGateClosed) {
+			if e.GateID == "b" {
+				cancel(errors.New("enough"))
+			}
+		},
+		DispatchEnd: func(e adk.DispatchEnd) { end = e },
+	})
+	go func() {
+		for g := range gates {
+			_, _ = g.Resolve("outside", nil)
+			if g.ID() == "b" {
+				return
+			}
+		}
+	}()
+	if err := runner.Run(ctx, adk.RawTurn{SystemPrompt: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if end.Status != adk.StatusAborted || end.Error == nil || end.Error.Error() != "enough" {
+		t.Errorf("ended %s with %v, want aborted with the cause of the cancel", end.Status, end.Error)
+	}
+}
+
+// A strand that aborts the turn wakes one that waits for it.
+func TestSchedulerStrandAborts(t *testing.T) {
+	reason := errors.New("no more")
+	c := fakes.Deterministic(config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, name string) error {
+		if name == "waits" {
+			return dc.Sleep(ctx, fakes.Forever)
+		}
+		return dc.Abort(reason)
+	}, "waits", "aborts")}}, fakes.NewStorage()))
+	if h := play(t, t.Context(), c); h.status != adk.StatusAborted || !errors.Is(h.err, reason) {
+		t.Errorf("%s: %v", h.status, h.err)
+	}
+}
+
+// RUN-11: what uses the helpers of another strand, or a plain goroutine, is let
+// through; nothing hangs.
+func TestSchedulerLetsStrangersThrough(t *testing.T) {
+	for name, order := range map[string]fakes.Order{"in order": nil, "round robin": fakes.RoundRobin()} {
+		t.Run(name, func(t *testing.T) {
+			c := config(fakes.Script{{
+				fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+					s, err := dc.Fork(ctx, "talks", func(ctx context.Context, _ *adk.DispatchContext) error {
+						h.Log(adk.LevelInfo, "test", "from a strand", nil)
+						if err := dc.Sleep(ctx, time.Minute); err != nil { // not its own handle
+							return err
+						}
+						_, err := h.ReportMessage("m", "hello", true)
+						return err
+					})
+					if err != nil {
+						return err
+					}
+					h.Log(adk.LevelInfo, "test", "from the executor", nil)
+					return s.Wait()
+				}),
+				fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+					done := make(chan error)
+					go func() { done <- dc.Stash().Set("plain", 1) }()
+					return <-done
+				}),
+				fakes.Ack(),
+			}}, fakes.NewStorage())
+			c.TurnInput = []adk.TurnMiddleware{{Name: "elsewhere", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+				done := make(chan struct{})
+				go func() { defer close(done); next(ctx) }()
+				<-done
+				return nil
+			}}}
+			c.Probe = fakes.NewScheduler(order)
+			if h := play(t, t.Context(), fakes.Deterministic(c)); h.status != adk.StatusAck {
+				t.Errorf("%s: %v", h.status, h.err)
+			}
+		})
+	}
+}
+
+// DET-4: an order that panics is dropped and disturbs nobody.
+func TestSchedulerOrderPanics(t *testing.T) {
+	c := busy()
+	c.Probe = fakes.NewScheduler(fakes.Pick(func(fakes.Choice) int { panic("no idea") }))
+	c = fakes.Deterministic(c)
+	clock := c.Clock.(*fakes.Clock)
+	stop := make(chan struct{})
+	go func() { // time that nobody moves any more
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				clock.Advance(time.Minute)
+				runtime.Gosched()
+			}
+		}
+	}()
+	defer close(stop)
+	if h := play(t, t.Context(), c); h.status != adk.StatusAck {
+		t.Errorf("%s: %v", h.status, h.err)
+	}
+}
+
+// Choices are between sorted strands, and any number is an answer.
+func TestPickTakesAnyNumber(t *testing.T) {
+	for _, answer := range []int{-1, 1000, 3} {
+		c := busy()
+		c.Probe = fakes.NewScheduler(fakes.Pick(func(c fakes.Choice) int {
+			if len(c.Runnable) < 2 || !slices.IsSorted(c.Runnable) {
+				t.Errorf("choice between %v", c.Runnable)
+			}
+			return answer
+		}))
+		if h := play(t, t.Context(), fakes.Deterministic(c)); h.status != adk.StatusAck {
+			t.Errorf("%s: %v", h.status, h.err)
+		}
+	}
+}
+
+func TestDeterministicKeepsWhatServes(t *testing.T) {
+	clock, seen := fakes.NewClockAt(fakes.Epoch.AddDate(1, 0, 0)), &transcript{}
+	c := fakes.Deterministic(adk.Config{Clock: clock, IDs: fakes.NewIDs("x"), Probe: seen,
+		Executor: fakes.Script{{fakes.Ack()}}.Executor("model"), Storage: fakes.NoOpStorage()})
+	play(t, t.Context(), c)
+	if c.Clock != clock || !strings.Contains(seen.String(), "turnStart") || !strings.Contains(seen.String(), "x-1") {
+		t.Errorf("clock, ids or probe were lost:\n%s", seen)
+	}
+	other := fakes.Deterministic(adk.Config{Clock: adk.SystemClock()})
+	if _, ok := other.Clock.(*fakes.Clock); !ok {
+		t.Errorf("the clock is a %T, want one that stands", other.Clock)
+	}
+}
+
+// A run of one strand pays one load for each operation.
+func BenchmarkSchedulerOneStrand(b *testing.B) {
+	o := fakes.NewScheduler(nil).Observe(adk.RunInfo{})
+	for b.Loop() {
+		o.Begin(adk.Step{Kind: adk.KindNow})
+	}
+}

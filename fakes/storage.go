@@ -1,0 +1,279 @@
+package fakes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Op is one of the four things that a collection of a storage does.
+type Op string
+
+// The operations. OpFetch of the standing instructions is what the field calls
+// refresh; the tools have no other operation.
+const (
+	OpFetch  Op = "fetch"
+	OpStore  Op = "store"
+	OpMutate Op = "mutate"
+	OpDelete Op = "delete"
+)
+
+// StorageCall is one call of a storage obligation, as Storage remembers it.
+type StorageCall struct {
+	Collection adk.CollectionName
+	Op         Op
+	// Key is the record's key, empty for a fetch.
+	Key string
+	// Record is what was stored or mutated, else nil.
+	Record adk.Record
+	// TurnID and DispatchID are the scope's.
+	TurnID, DispatchID string
+	// Err is what the call answered; an *adk.PanicError if it panicked.
+	Err error
+}
+
+// Fault makes calls of a Storage fail.
+type Fault struct {
+	// Collection and Op say which calls; empty means any.
+	Collection adk.CollectionName
+	Op         Op
+	// Occurrence is the one call to fail of those that fit, counted from 1 and
+	// from when the fault was given; 0 fails all of them.
+	Occurrence int
+	// Err is what the call answers; nil means an error that names the call.
+	Err error
+	// Panic, if not nil, is what the call panics with instead.
+	Panic any
+	// AfterWrite lets the call write first: the storage has the record, and the
+	// caller is told that it failed.
+	AfterWrite bool
+}
+
+// Storage is the 25 storage obligations in memory: each collection in the order
+// in which its keys came, with a log of all calls, and faults on demand. It is
+// safe for concurrent use, and the order of its log is that of the calls.
+type Storage struct {
+	mu           sync.Mutex
+	messages     shelf[*adk.Message]
+	memories     shelf[*adk.Memory]
+	retrievables shelf[*adk.Retrievable]
+	thoughts     shelf[*adk.Thought]
+	toolCalls    shelf[*adk.ToolCall]
+	instructions shelf[*adk.Tokenizable]
+	tools        shelf[*adk.Tool]
+	calls        []StorageCall
+	faults       []*countedFault
+}
+
+type countedFault struct {
+	Fault
+	seen int
+}
+
+// NewStorage makes a storage that holds the given records, each in the
+// collection of its type. A media, which no collection holds, is a panic.
+func NewStorage(seed ...adk.Record) *Storage {
+	s := &Storage{}
+	for _, record := range seed {
+		switch r := record.(type) {
+		case *adk.Message:
+			s.messages.put(r)
+		case *adk.Memory:
+			s.memories.put(r)
+		case *adk.Retrievable:
+			s.retrievables.put(r)
+		case *adk.Thought:
+			s.thoughts.put(r)
+		case *adk.ToolCall:
+			s.toolCalls.put(r)
+		case *adk.Tokenizable:
+			s.instructions.put(r)
+		case *adk.Tool:
+			s.tools.put(r)
+		default:
+			panic(fmt.Sprintf("fakes: NewStorage: no collection holds a %T", record))
+		}
+	}
+	return s
+}
+
+// Storage is the storage as a config takes it.
+func (s *Storage) Storage() adk.Storage {
+	return adk.Storage{
+		Messages:     collection[*adk.Message]{s, adk.Messages, &s.messages},
+		Memories:     collection[*adk.Memory]{s, adk.Memories, &s.memories},
+		Retrievables: collection[*adk.Retrievable]{s, adk.Retrievables, &s.retrievables},
+		Thoughts:     collection[*adk.Thought]{s, adk.Thoughts, &s.thoughts},
+		ToolCalls:    collection[*adk.ToolCall]{s, adk.ToolCalls, &s.toolCalls},
+		Instructions: collection[*adk.Tokenizable]{s, adk.Instructions, &s.instructions},
+		Tools:        collection[*adk.Tool]{s, adk.Tools, &s.tools},
+	}
+}
+
+// Fail makes calls fail from now on. Of several faults that fit one call the
+// first given decides, and all that fit count it.
+func (s *Storage) Fail(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range faults {
+		s.faults = append(s.faults, &countedFault{Fault: f})
+	}
+}
+
+// Calls are all calls so far, in order.
+func (s *Storage) Calls() []StorageCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Messages are the messages it holds, in order.
+func (s *Storage) Messages() []*adk.Message { return contents(s, &s.messages) }
+
+// Memories are the memories it holds, in order.
+func (s *Storage) Memories() []*adk.Memory { return contents(s, &s.memories) }
+
+// Retrievables are the retrievables it holds, in order.
+func (s *Storage) Retrievables() []*adk.Retrievable { return contents(s, &s.retrievables) }
+
+// Thoughts are the thoughts it holds, in order.
+func (s *Storage) Thoughts() []*adk.Thought { return contents(s, &s.thoughts) }
+
+// ToolCalls are the tool calls it holds, in order.
+func (s *Storage) ToolCalls() []*adk.ToolCall { return contents(s, &s.toolCalls) }
+
+// Instructions are the standing instructions it holds, in order.
+func (s *Storage) Instructions() []*adk.Tokenizable { return contents(s, &s.instructions) }
+
+// Tools are the tools it holds, in order.
+func (s *Storage) Tools() []*adk.Tool { return contents(s, &s.tools) }
+
+func contents[T adk.Record](s *Storage, shelf *shelf[T]) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(shelf.records)
+}
+
+// do is every obligation: it looks for a fault, acts, and writes the log.
+func (s *Storage) do(scope adk.Scope, call StorageCall, act func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.TurnID, call.DispatchID = scope.TurnID, scope.DispatchID
+	f := s.faultOf(call)
+	if f == nil || f.AfterWrite {
+		act()
+	}
+	if f != nil {
+		call.Err = f.answer(call)
+	}
+	s.calls = append(s.calls, call)
+	if f != nil && f.Panic != nil {
+		panic(f.Panic)
+	}
+	return call.Err
+}
+
+// faultOf finds the fault of a call, and counts the call for all that fit.
+func (s *Storage) faultOf(call StorageCall) (found *Fault) {
+	for _, f := range s.faults {
+		if (f.Collection != "" && f.Collection != call.Collection) || (f.Op != "" && f.Op != call.Op) {
+			continue
+		}
+		f.seen++
+		if found == nil && (f.Occurrence == 0 || f.Occurrence == f.seen) {
+			found = &f.Fault
+		}
+	}
+	return found
+}
+
+func (f *Fault) answer(call StorageCall) error {
+	switch {
+	case f.Panic != nil:
+		return &adk.PanicError{Value: f.Panic}
+	case f.Err != nil:
+		return f.Err
+	}
+	return fmt.Errorf("fakes: %s.%s was made to fail", call.Collection, call.Op)
+}
+
+// shelf is a collection's records in the order in which their keys came.
+type shelf[T adk.Record] struct{ records []T }
+
+func (s *shelf[T]) index(key string) int {
+	return slices.IndexFunc(s.records, func(r T) bool { return r.Key() == key })
+}
+
+func (s *shelf[T]) put(record T) {
+	if i := s.index(record.Key()); i >= 0 {
+		s.records[i] = record
+		return
+	}
+	s.records = append(s.records, record)
+}
+
+func (s *shelf[T]) remove(key string) {
+	if i := s.index(key); i >= 0 {
+		s.records = slices.Delete(s.records, i, i+1)
+	}
+}
+
+// collection is the four obligations of one kind of record.
+type collection[T adk.Record] struct {
+	storage *Storage
+	name    adk.CollectionName
+	shelf   *shelf[T]
+}
+
+// Fetch gives the records in order.
+func (c collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, err error) {
+	err = c.storage.do(scope, StorageCall{Collection: c.name, Op: OpFetch}, func() { fetched = slices.Clone(c.shelf.records) })
+	if err != nil {
+		return nil, err
+	}
+	return fetched, nil
+}
+
+// Store keeps a record, in the place of one with its key.
+func (c collection[T]) Store(_ context.Context, scope adk.Scope, record T) error {
+	return c.keep(scope, OpStore, record)
+}
+
+// Mutate puts a record in the place of the one with its key, or keeps a new one.
+func (c collection[T]) Mutate(_ context.Context, scope adk.Scope, record T) error {
+	return c.keep(scope, OpMutate, record)
+}
+
+func (c collection[T]) keep(scope adk.Scope, op Op, record T) error {
+	call := StorageCall{Collection: c.name, Op: op, Key: record.Key(), Record: record}
+	return c.storage.do(scope, call, func() { c.shelf.put(record) })
+}
+
+// Delete removes the record with the key.
+func (c collection[T]) Delete(_ context.Context, scope adk.Scope, key string) error {
+	return c.storage.do(scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
+}
+
+// NoOpStorage is a storage that keeps nothing and gives nothing, for those who
+// say so out loud (RUN-2).
+func NoOpStorage() adk.Storage {
+	return adk.Storage{
+		Messages:     noOp[*adk.Message]{},
+		Memories:     noOp[*adk.Memory]{},
+		Retrievables: noOp[*adk.Retrievable]{},
+		Thoughts:     noOp[*adk.Thought]{},
+		ToolCalls:    noOp[*adk.ToolCall]{},
+		Instructions: noOp[*adk.Tokenizable]{},
+		Tools:        noOp[*adk.Tool]{},
+	}
+}
+
+type noOp[T adk.Record] struct{}
+
+func (noOp[T]) Fetch(context.Context, adk.Scope) ([]T, error)   { return nil, nil }
+func (noOp[T]) Store(context.Context, adk.Scope, T) error       { return nil }
+func (noOp[T]) Mutate(context.Context, adk.Scope, T) error      { return nil }
+func (noOp[T]) Delete(context.Context, adk.Scope, string) error { return nil }
