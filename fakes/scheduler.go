@@ -110,9 +110,11 @@ func (t *turns) strand(number int) *strand {
 	return t.strands[number]
 }
 
-// Begin passes the turn on. A strand at its first hook waits for the turn that
-// its fork asked for; one that does not have the turn now is used by a
-// goroutine not its own, which holding back could make wait for itself.
+// Begin passes the turn on where an operation begins: between that and the next
+// one nothing happens that another strand could see. A strand at its first hook
+// waits for the turn that its fork asked for; one that does not have the turn
+// now is used by a goroutine not its own, which holding back could make wait for
+// itself.
 func (t *turns) Begin(step adk.Step) {
 	if !t.forked.Load() {
 		return
@@ -120,7 +122,10 @@ func (t *turns) Begin(step adk.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	me := t.strand(step.Strand)
+	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done
 	switch {
+	case !me.starting && !operation:
+		return
 	case me.starting:
 		me.starting = false
 		if t.turn == nobody && !t.moving {
