@@ -1,0 +1,61 @@
+package fakes_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+var raw = adk.RawTurn{SystemPrompt: "Be brief."}
+
+func TestExecutorSuitePasses(t *testing.T) {
+	if err := fakes.TestExecutor(busy, raw); err != nil {
+		t.Error(err)
+	}
+}
+
+// The suite finds what is wrong and names the rule.
+func TestExecutorSuiteFinds(t *testing.T) {
+	runs := 0
+	do := func(f func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) fakes.Script {
+		return fakes.Script{{fakes.Do(f), fakes.Ack()}}
+	}
+	for name, c := range map[string]struct {
+		executor adk.Executor
+		says     string
+	}{
+		"fails": {fakes.Script{{fakes.Fail(errors.New("no key"))}}.Executor("model"), "SIG-5: want an ack, got nack"},
+		"never signals": {adk.Executor{Name: "model", Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }},
+			"DSP-4: nothing bounds a dispatch"},
+		"does not seal": {do(func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers) error {
+			_, err := h.ReportMessage("m1", "I was saying", false)
+			return err
+		}).Executor("model"), "HLP-1: message m1 was never reported complete"},
+		"differs": {do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			runs++
+			return dc.Stash().Set("run", runs)
+		}).Executor("model"), "DET-2: two runs make the same crossings"},
+		"panics when cancelled": {do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if dc.Aborted() {
+				panic("not expected")
+			}
+			return nil
+		}).Executor("model"), "ABT-13: a cancelled executor does not panic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := fakes.TestExecutor(func() adk.Config {
+				return adk.Config{Executor: c.executor, Storage: fakes.NewStorage().Storage()}
+			}, raw)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v\nwant it to say %s", err, c.says)
+			}
+		})
+	}
+	if err := fakes.TestExecutor(func() adk.Config { return adk.Config{} }, raw); !errors.Is(err, adk.E_INVALID_TURN_RUNNER_CONFIG) {
+		t.Errorf("got %v, want the config's faults", err)
+	}
+}
