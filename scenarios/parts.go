@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"context"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// The parts that the scenarios are put together from.
+
+// must is for records that are written down here and cannot be wrong.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// earlier is when everything was stored that a turn finds.
+var earlier = fakes.Epoch.Add(-time.Hour)
+
+// asked is a message of the user that the storage holds.
+func asked(id, text string) *adk.Message {
+	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: earlier, UpdatedAt: earlier}))
+}
+
+// answered is an earlier message of the assistant.
+func answered(id, text string) *adk.Message {
+	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: text, CreatedAt: earlier, UpdatedAt: earlier}))
+}
+
+// remembered is a memory that the storage holds, or that a turn writes.
+func remembered(id, text string) *adk.Memory {
+	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: earlier, UpdatedAt: earlier}))
+}
+
+// prompt is the system prompt of most scenarios.
+const prompt = "You are a helpful assistant."
+
+// agent is the config that most scenarios begin with: a script in the place of
+// the model, storage with one question, and a middleware that loads it.
+func agent(script fakes.Script, question string, tools ...*adk.Tool) adk.Config {
+	return adk.Config{
+		Executor:  script.Executor("model"),
+		Storage:   fakes.NewStorage(asked("q1", question)).Storage(),
+		TurnInput: []adk.TurnMiddleware{hydrate},
+		Tools:     tools,
+	}
+}
+
+// hydrate loads the conversation: nothing else fills a turn's sets.
+var hydrate = adk.TurnMiddleware{Name: "hydrate", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	messages, err := tc.Messages().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if _, err := tc.Messages().Add(m); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}}
+
+// weather is a tool with a schema and canned answers.
+func weather(answers ...any) *adk.Tool {
+	tool := fakes.NewTool("weather", "Tells the weather in a city.", answers...)
+	tool.Init.InputSchema = []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+	return tool.Tool()
+}
+
+// cleanUp is a middleware whose post-step runs however things end downstream.
+// It marks the stash, so that the trace shows it ran.
+func cleanUpTurn(name string) adk.TurnMiddleware {
+	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		next(ctx)
+		return tc.Stash().Set("cleaned", true)
+	}}
+}
+
+func cleanUpDispatch(name string) adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		next(ctx)
+		return dc.Stash().Set("cleaned", true)
+	}}
+}
+
+// turnStep and dispatchStep are middlewares that do one thing and do not call
+// next.
+func turnStep(name string, do func(tc *adk.TurnContext) error) adk.TurnMiddleware {
+	return adk.TurnMiddleware{Name: name, Run: func(_ context.Context, tc *adk.TurnContext, _ adk.Next) error { return do(tc) }}
+}
+
+func dispatchStep(name string, do func(dc *adk.DispatchContext) error) adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: name, Run: func(_ context.Context, dc *adk.DispatchContext, _ adk.Next) error { return do(dc) }}
+}
+
+// answer is a script that says one thing and is done.
+func answer(text string) fakes.Script { return fakes.Script{{fakes.Say(text), fakes.Ack()}} }

@@ -1,0 +1,94 @@
+// Package scenarios holds the named turns that explain the engine. Each is a
+// small value that says what user code does and what must come of it; its
+// transcript is the explanation, and its trace is a fixture.
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// Scenario is a named turn.
+type Scenario struct {
+	// Name is what the scenario is called by, in lower case with dashes.
+	Name string
+	// About says in one line what the turn shows.
+	About string
+	// Build makes what one run needs, fresh: storage, tools and whatever else
+	// remembers. Clock, ids and scheduling are given to it by Run.
+	Build func(outside Outside) (adk.Config, adk.RawTurn)
+	// Must is how the turn has to end.
+	Must Ending
+}
+
+// Outside is what can happen to a turn that nobody in it does.
+type Outside struct {
+	// Cancel ends the context that was given to Run.
+	Cancel context.CancelCauseFunc
+}
+
+// Ending is what can be seen of a turn when it is over.
+type Ending struct {
+	// Dispatch is the status of the dispatch, empty if there was none.
+	Dispatch string
+	// Iterations is how many of them were started.
+	Iterations int
+	// Errors are the codes of the error events, in order.
+	Errors []adk.Code
+	// Said is the text of the completed messages, in order.
+	Said []string
+}
+
+// Run runs the scenario once, under a clock, ids and a scheduler that make
+// every run the same, and observed by probes. The error says what did not
+// happen that must.
+func (s Scenario) Run(ctx context.Context, probes ...adk.Probe) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	config, turn := s.Build(Outside{Cancel: cancel})
+	runner, err := adk.NewRunner(fakes.Deterministic(config, probes...))
+	if err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	var seen Ending
+	runner.On(adk.Functional{Message: func(e adk.MessageEvent) {
+		if e.Complete {
+			seen.Said = append(seen.Said, e.Full)
+		}
+	}})
+	runner.Observe(adk.Observability{
+		DispatchEnd: func(e adk.DispatchEnd) { seen.Dispatch, seen.Iterations = e.Status, e.Iterations },
+		Error:       func(e adk.ErrorEvent) { seen.Errors = append(seen.Errors, e.Error.Code) },
+	})
+	if err := runner.Run(ctx, turn); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	if !seen.equal(s.Must) {
+		return fmt.Errorf("scenario %s: the turn ended as %+v and must end as %+v", s.Name, seen, s.Must)
+	}
+	return nil
+}
+
+func (e Ending) equal(other Ending) bool {
+	return e.Dispatch == other.Dispatch && e.Iterations == other.Iterations &&
+		slices.Equal(e.Errors, other.Errors) && slices.Equal(e.Said, other.Said)
+}
+
+// All are the scenarios, the simple ones first.
+func All() []Scenario {
+	return slices.Concat(conversations, toolUses, storages, signals, shortCircuits, failures, aborts, gates)
+}
+
+// Named finds a scenario by its name.
+func Named(name string) (Scenario, bool) {
+	all := All()
+	at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
+	if at < 0 {
+		return Scenario{}, false
+	}
+	return all[at], true
+}

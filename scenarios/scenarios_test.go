@@ -1,0 +1,21 @@
+package scenarios_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// Every scenario ends as it says, run after run.
+func TestScenariosEndAsTheyMust(t *testing.T) {
+	for _, s := range scenarios.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			for range 3 {
+				assert.NoError(t, s.Run(context.Background()))
+			}
+		})
+	}
+}
