@@ -216,29 +216,35 @@ func (n *namer) returned(x *adk.Crossing) string {
 
 // call is the beginning of a seam call.
 func (n *namer) call(x *adk.Crossing) string {
-	parts := []string{seamWords(x.Seam)}
+	words := seamWords(x.Seam)
 	if x.Call == 0 {
-		parts = append(parts, quoted(x.Text))
-	}
-	if len(x.Texts) > 0 {
-		parts = append(parts, "instructions: "+list(x.Texts, func(text string) string { return n.record(adk.NewTokenizable(text)) }))
-	}
-	if x.Value != nil {
-		parts = append(parts, "stash: "+plainData(x.Value))
-	}
-	if len(x.Records) > 0 {
-		parts = append(parts, "tools: "+list(x.Records, n.record))
+		words += n.handedIn(x)
 	}
 	if x.Args != nil {
-		parts = append(parts, arguments(x.Args))
+		words += " " + arguments(x.Args)
 	}
 	if x.Record != nil {
-		parts = append(parts, n.record(x.Record))
+		words += " " + n.record(x.Record)
 	}
 	if x.Key != "" {
-		parts = append(parts, n.key(collectionOf(x.Seam), x.Key))
+		words += " " + n.key(collectionOf(x.Seam), x.Key)
 	}
-	return strings.Join(parts, " ")
+	return words
+}
+
+// handedIn is what a run begins with.
+func (n *namer) handedIn(x *adk.Crossing) string {
+	words := " " + quoted(x.Text)
+	if len(x.Texts) > 0 {
+		words += "  instructions: " + list(x.Texts, func(text string) string { return n.record(adk.NewTokenizable(text)) })
+	}
+	if x.Value != nil {
+		words += "  stash: " + plainData(x.Value)
+	}
+	if len(x.Records) > 0 {
+		words += "  tools: " + list(x.Records, n.record)
+	}
+	return words
 }
 
 // seamWords is the path of a seam.
@@ -428,13 +434,19 @@ func (n *namer) heard(x *adk.Crossing) string {
 	case adk.KindTurnStart:
 		return n.name(spaceTurn, x.Name)
 	case adk.KindTurnEnd:
-		return n.name(spaceTurn, n.fold.turnID) + " after " + lasting(x.At.Sub(n.fold.startedAt))
+		words := n.name(spaceTurn, n.fold.turnID)
+		if lasted := x.At.Sub(n.fold.startedAt); lasted > 0 {
+			words += " after " + lasting(lasted)
+		}
+		return words
 	case adk.KindDispatchStart:
 		return n.name(spaceDispatch, x.Name)
 	case adk.KindDispatchEnd:
 		return n.dispatchEnd(x)
-	case adk.KindIterationStart, adk.KindIterationEnd:
+	case adk.KindIterationStart:
 		return strconv.Itoa(x.N)
+	case adk.KindIterationEnd:
+		return strconv.Itoa(x.N) + n.flush(x)
 	case adk.KindTurnGateOpen:
 		return n.name(spaceGate, x.Name)
 	case adk.KindTurnGateClosed:
@@ -468,14 +480,34 @@ func (n *namer) dispatchEnd(x *adk.Crossing) string {
 		words = n.name(spaceDispatch, c.dispatch.id)
 	}
 	words += fmt.Sprintf(" %s after %d iteration%s", plainName(x.Status), x.N, plural)
-	if x.Err == nil {
-		return words
+	if x.Err != nil {
+		told := errorWith(x.Err)
+		if told == n.lastError { // what nacks a dispatch has just been told at length
+			told = "the same error"
+		}
+		words += " with " + told
 	}
-	told := errorWith(x.Err)
-	if told == n.lastError { // what nacks a dispatch has just been told at length
-		return words + " with the same error"
+	return words + n.flush(x)
+}
+
+// flush is what becomes of the changes that wait when an iteration or a dispatch
+// ends (DEL-2, DEL-3, DEL-5).
+func (n *namer) flush(x *adk.Crossing) string {
+	c := n.fold.calls[x.Call]
+	if c == nil || c.dispatch == nil || len(c.dispatch.queue) == 0 {
+		return ""
 	}
-	return words + " with " + told
+	d, words := c.dispatch, ", 1 change"
+	if len(d.queue) > 1 {
+		words = fmt.Sprintf(", %d changes", len(d.queue))
+	}
+	switch {
+	case !d.flushes(x, n.fold.cancelled):
+		return words + " discarded"
+	case d.source == nil:
+		return words + " made"
+	}
+	return words + " made in the turn"
 }
 
 // streamed is a delta as listeners hear it, with the whole text once it is
@@ -503,9 +535,9 @@ func checksum(sum string) string {
 func (n *namer) fact(x *adk.Crossing) string {
 	switch x.Kind {
 	case adk.KindCancel:
-		words := "! the run is cancelled"
-		if x.Key != "" {
-			words += " by " + plainName(x.Key)
+		words := "! the run is cancelled " + cancels[x.Key]
+		if _, known := cancels[x.Key]; !known {
+			words += "by " + plainName(x.Key)
 		}
 		if x.Cause != nil {
 			words += ": " + bare(errorWords(x.Cause))
@@ -522,6 +554,14 @@ func (n *namer) fact(x *adk.Crossing) string {
 		return n.sight(x)
 	}
 	return "!! contained: " + bare(x.Name) + ": " + bare(x.Text)
+}
+
+// cancels are what cancels runs, in words.
+var cancels = map[string]string{
+	"outside": "from outside",
+	"abort":   "by the abort",
+	"stage":   "by a stage's abort error",
+	"goexit":  "by the end of the goroutine",
 }
 
 // settlements are how gates settle, in words.
@@ -604,20 +644,21 @@ func (n *namer) alias(record adk.Record) string {
 }
 
 // list is all of a list, one after the other.
-func list[T any](all []T, word func(T) string) string {
-	words := make([]string, len(all))
-	for i, one := range all {
-		words[i] = word(one)
-	}
-	return strings.Join(words, ", ")
-}
+func list[T any](all []T, word func(T) string) string { return strings.Join(each(all, word), ", ") }
 
 // short is a list of names, of which a long one keeps its head and its end.
 func short[T any](all []T, word func(T) string) string {
 	const most = 12
 	if len(all) <= most {
-		return strings.ReplaceAll(list(all, word), ", ", " ")
+		return strings.Join(each(all, word), " ")
 	}
-	head := strings.ReplaceAll(list(all[:most-2], word), ", ", " ")
-	return head + " … " + word(all[len(all)-1])
+	return strings.Join(each(all[:most-2], word), " ") + " … " + word(all[len(all)-1])
+}
+
+func each[T any](all []T, word func(T) string) []string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = word(one)
+	}
+	return words
 }

@@ -364,11 +364,20 @@ func (d *foldDispatch) event(x *adk.Crossing, cancelled bool) {
 	case adk.KindIterationStart:
 		d.iteration, d.iteratingAt = d.started, x.At
 		d.started++
-	case adk.KindIterationEnd:
-		d.flush(d.flushing || !d.nacked && !cancelled)
-	case adk.KindDispatchEnd:
-		d.flush(x.Status == adk.StatusAck)
+	case adk.KindIterationEnd, adk.KindDispatchEnd:
+		d.flush(d.flushes(x, cancelled))
 	}
+}
+
+// flushes tells whether what is queued was flushed before the end of an
+// iteration or of the dispatch, and not discarded (DEL-2, DEL-3). Once a
+// write-behind flush has begun, only its own failure stops it, and then no
+// iteration ends.
+func (d *foldDispatch) flushes(end *adk.Crossing, cancelled bool) bool {
+	if end.Kind == adk.KindDispatchEnd {
+		return end.Status == adk.StatusAck
+	}
+	return d.flushing || !d.nacked && !cancelled
 }
 
 // flush applies what is queued to the turn, in order, or discards it.

@@ -334,6 +334,7 @@ func lateTurn(t *sampleKit) {
 	})}
 	t.config.DispatchInput = []adk.DispatchMiddleware{{Name: "forgets", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		off = must(dc.OnAck("forgotten", func(*adk.DispatchContext) {}))
+		next(ctx)
 		return nil
 	}}}
 	t.config.TurnOutput = []adk.TurnMiddleware{turnStep("uses", func(_ context.Context, _ *adk.TurnContext) error {
@@ -341,5 +342,4 @@ func lateTurn(t *sampleKit) {
 		off()
 		return nil
 	})}
-	t.raw.Observability.Error = func(adk.ErrorEvent) { off() }
 }

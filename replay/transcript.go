@@ -34,9 +34,11 @@ type Transcript struct {
 	last  time.Time // the time that was said last
 	// held is the line that waits: what comes next may be its end, or what it
 	// caused.
-	held   *heldLine
-	depths map[int]*depth // by call
-	open   []int          // the calls that are open, in the order they began
+	held *heldLine
+	// present is the margin of a line that would go on where the last one ended.
+	present string
+	depths  map[int]*depth // by call
+	open    []int          // the calls that are open, in the order they began
 }
 
 // heldLine is a line that is not written yet.
@@ -106,6 +108,9 @@ func (t *Transcript) Close() error {
 // continues that.
 func (t *Transcript) add(x *adk.Crossing) {
 	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: effects[x.Kind]}
+	if x.Kind == adk.KindCancel || t.ended(x.Call) {
+		line.margin = t.present // wherever it belongs, this is where it happened
+	}
 	if t.continues(x) {
 		t.held.text += t.continuation(x) + t.stamp(x)
 		t.held.causes = 0
@@ -207,6 +212,7 @@ func (t *Transcript) close(x *adk.Crossing) {
 			h.said = answer
 		}
 		h.text += t.stamp(x)
+		t.present = t.margin(x.Call)
 		return
 	}
 	margin := t.margin(x.Call)
@@ -221,6 +227,7 @@ func (t *Transcript) close(x *adk.Crossing) {
 		// Others may go on between: where a strand ends is worth a line.
 		t.hold(&heldLine{margin: margin, text: "ends" + t.stamp(x), call: x.Call})
 	}
+	t.present = t.margin(x.Call)
 }
 
 // ends tells whether a crossing ends what the held line began.
@@ -249,6 +256,12 @@ func (t *Transcript) end(x *adk.Crossing, above *depth) {
 	if above.open > 0 {
 		above.open--
 	}
+}
+
+// ended tells whether a call has returned: something late belongs to it still.
+func (t *Transcript) ended(call int) bool {
+	c := t.namer.fold.calls[call]
+	return c != nil && c.ended
 }
 
 func (t *Transcript) isStrand(call int) bool {
@@ -291,6 +304,10 @@ func (t *Transcript) stamp(x *adk.Crossing) string {
 func (t *Transcript) hold(line *heldLine) {
 	t.flush()
 	t.held = line
+	t.present = line.margin
+	if line.opens != (opening{}) {
+		t.present += indent
+	}
 }
 
 func (t *Transcript) flush() {
