@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// This file puts single values into words that are safe to print: every string
+// in a trace is hostile. Control characters, line breaks, escapes of terminals,
+// what turns the direction of writing, and invalid UTF-8 come out as Go's
+// escapes, and what is long is cut in the middle.
+
+// The bounds of what is shown of one text, in bytes: longer ones keep their head
+// and their tail.
+const (
+	longestText = 160
+	longestName = 60
+	keptTail    = 40
+)
+
+// quoted is a text in quotes.
+func quoted(text string) string {
+	head, tail, cut := halves(text, longestText)
+	if !cut {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%s…%s (%d bytes)", strconv.Quote(head), strconv.Quote(tail), len(text))
+}
+
+// bare is a text without quotes: a message of an error, a JSON text.
+func bare(text string) string {
+	head, tail, cut := halves(text, 2*longestText)
+	if !cut {
+		return escapedOnly(text)
+	}
+	return fmt.Sprintf("%s … %s (%d bytes)", escapedOnly(head), escapedOnly(tail), len(text))
+}
+
+// escapedOnly escapes what is not printable, and leaves quotes as they are.
+func escapedOnly(text string) string {
+	inner := strconv.Quote(text)
+	return strings.ReplaceAll(inner[1:len(inner)-1], `\"`, `"`)
+}
+
+// bareJSON is bare for a JSON text, in which a backslash is an escape already.
+func bareJSON(text string) string {
+	return strings.ReplaceAll(bare(text), `\\`, `\`)
+}
+
+// halves cuts a long text at the borders of runes.
+func halves(text string, longest int) (head, tail string, cut bool) {
+	if len(text) <= longest {
+		return text, "", false
+	}
+	to, from := longest-keptTail, len(text)-keptTail
+	for to > longest-keptTail-utf8.UTFMax && !utf8.RuneStart(text[to]) {
+		to--
+	}
+	for from < len(text)-keptTail+utf8.UTFMax && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[:to], text[from:], true
+}
+
+// plainName is a name that people gave: as it is where it is short and made of
+// letters, digits and a few marks, in quotes otherwise.
+func plainName(name string) string {
+	if name == "" || len(name) > longestName {
+		return quoted(name)
+	}
+	for _, r := range name {
+		if r >= utf8.RuneSelf || !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./#:@", r)) {
+			return quoted(name)
+		}
+	}
+	return name
+}
+
+// plainData is a value as JSON that keeps the kinds of numbers.
+func plainData(v any) string { return bareJSON(string(plain.AppendJSON(nil, v))) }
+
+// arguments are a tool's arguments as canonical JSON, where they are JSON.
+func arguments(args any) string {
+	object, err := argsObject(args)
+	if err != nil {
+		if text, ok := args.(string); ok {
+			return quoted(text)
+		}
+		return plainData(args)
+	}
+	text, err := canonical.Marshal(object)
+	if err != nil {
+		return plainData(args)
+	}
+	return bareJSON(string(text))
+}
+
+// schemaWords are a schema as it was given, on one line.
+func schemaWords(schema json.RawMessage) string {
+	if tidy, err := canonical.Marshal(schema); err == nil {
+		schema = tidy
+	}
+	return bareJSON(string(schema))
+}
+
+// errorWith is an error: its text, which for one of the package's begins with
+// the code.
+func errorWith(err error) string {
+	text := bare(errorWords(err))
+	if _, ours := err.(*adk.Error); ours {
+		return "error " + text
+	}
+	if _, panics := err.(*adk.PanicError); panics {
+		return text // begins with the word panic
+	}
+	return "error: " + text
+}
+
+// lasting is a duration that a person can read: what is longer than a
+// millisecond is rounded to one.
+func lasting(d time.Duration) string {
+	if d >= time.Millisecond {
+		d = d.Round(time.Millisecond)
+	}
+	return d.String()
+}
+
+// shortly is a value of a payload, for the message of an error.
+func shortly(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return quoted(v)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	case error:
+		return quoted(errorWords(v))
+	case *adk.Tokenizable:
+		return quoted(v.String())
+	case bool, int, adk.Level:
+		return fmt.Sprint(v)
+	}
+	return plainData(v)
+}

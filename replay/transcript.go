@@ -1,0 +1,321 @@
+package replay
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Transcript writes a run as indented text for people to read, crossing by
+// crossing, while it goes on:
+//
+//   - What lies within a seam call or an operation is indented below it. Where
+//     nothing does, and all went well, its end is not written; an arrow leads
+//     from a call or an operation to what it came back with.
+//   - An event that the listeners heard begins with *, and stands behind the
+//     operation that caused it where it follows at once. What nobody called
+//     begins with !, and a failure that was kept from the turn with !!.
+//   - Records, streams, gates, turns and dispatches have the names m1, call1,
+//     gate1 in the order in which they appear. A record is shown in full when it
+//     first appears and when it has changed.
+//   - Lines of a strand begin with its name, where there is more than the main
+//     one.
+//   - The time stands at the end of a line if it has moved, by a millisecond or
+//     more, since it was last said.
+//
+// Nothing of a text can reach the terminal that prints it.
+type Transcript struct {
+	out   *bufio.Writer
+	namer *namer
+	last  time.Time // the time that was said last
+	// held is the line that waits: what comes next may be its end, or what it
+	// caused.
+	held *heldLine
+	// present is the margin of a line that would go on where the last one ended.
+	present string
+	depths  map[int]*depth // by call
+	open    []int          // the calls that are open, in the order they began
+}
+
+// heldLine is a line that is not written yet.
+type heldLine struct {
+	margin string
+	text   string
+	said   string // the answer at its end, so that it is not said twice
+	opens  opening
+	call   int // the call it belongs to
+	causes adk.Kind
+}
+
+// opening is what a line begins: a seam call or a spanning operation, by its
+// number; zero is nothing, or what has been ended on the same line.
+type opening struct{ call, op int }
+
+// depth is how far the lines of a call are indented: those of its operations
+// that are open count too.
+type depth struct {
+	base   int
+	open   int
+	gutter string // names the strand
+	// outside is how far the gutter of a strand is indented.
+	outside int
+}
+
+// NewTranscript writes a transcript to w. It is written line by line; Close
+// writes the last one.
+func NewTranscript(w io.Writer) *Transcript {
+	n := newNamer(NewFold())
+	n.shown = map[thing]adk.Digest{}
+	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}}
+}
+
+// Write adds the next crossing. It keeps nothing of it that its owner may
+// change. The error is that of the writer.
+func (t *Transcript) Write(x *adk.Crossing) error {
+	t.namer.note(x)
+	if isClosing(x) {
+		t.close(x)
+	} else {
+		t.add(x)
+	}
+	if err := t.namer.fold.Apply(x); err != nil {
+		t.hold(&heldLine{margin: t.margin(x.Call), text: "!! no engine tells this: " + bare(err.Error())})
+	}
+	return t.out.Flush()
+}
+
+// Close writes what is held back, and what is still open when the crossings end
+// too early. It does not close the writer.
+func (t *Transcript) Close() error {
+	t.flush()
+	if len(t.open) > 0 {
+		var names []string
+		for _, id := range t.open {
+			if c := t.namer.fold.calls[id]; c != nil {
+				names = append(names, seamWords(c.seam))
+			}
+		}
+		fmt.Fprintf(t.out, "!! ends here, within %s\n", short(names, func(name string) string { return name }))
+	}
+	return t.out.Flush()
+}
+
+// add writes what is no end: on a line of its own, or on the held one where it
+// continues that.
+func (t *Transcript) add(x *adk.Crossing) {
+	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: effects[x.Kind]}
+	if x.Kind == adk.KindCancel || t.ended(x.Call) {
+		line.margin = t.present // wherever it belongs, this is where it happened
+	}
+	if t.continues(x) {
+		t.held.text += t.continuation(x) + t.stamp(x)
+		t.held.causes = 0
+		if x.Kind == adk.KindCall { // the end of both may still come
+			t.begin(x)
+			t.depths[x.ID].base-- // it stands on its operation's line
+			t.held.opens.call = x.ID
+		}
+		return
+	}
+	line.text = t.namer.head(x)
+	if answer := t.namer.answer(x); answer != "" {
+		line.text += " → " + answer
+		line.said = answer
+	}
+	switch {
+	case x.Kind == adk.KindCall:
+		t.begin(x)
+		line.margin = t.margin(x.ID)
+		line.margin = line.margin[:len(line.margin)-len(indent)]
+		line.opens.call = x.ID
+	case isOpening(x):
+		t.depth(x.Call).open++
+		line.opens.op = x.Op
+	}
+	line.text += t.stamp(x)
+	t.hold(line)
+}
+
+// effects are the events that operations cause at once.
+var effects = map[adk.Kind]adk.Kind{
+	adk.KindReportMessage:  adk.KindMessageEvent,
+	adk.KindReportThought:  adk.KindThoughtEvent,
+	adk.KindReportToolCall: adk.KindToolCallEvent,
+	adk.KindReportLog:      adk.KindLogEvent,
+	adk.KindEmitMessage:    adk.KindMessageEvent,
+	adk.KindEmitThought:    adk.KindThoughtEvent,
+	adk.KindEmitToolCall:   adk.KindToolCallEvent,
+}
+
+// continues tells whether a crossing is written behind the held line: the event
+// that an operation causes, and the obligation that one calls.
+func (t *Transcript) continues(x *adk.Crossing) bool {
+	h := t.held
+	if h == nil || h.call != x.Call {
+		return false
+	}
+	if x.Kind == adk.KindCall {
+		return x.Seam.Label == adk.LabelStorage && h.opens.op != 0 && h.opens.call == 0
+	}
+	return h.causes != 0 && h.causes == x.Kind
+}
+
+// continuation is a crossing as it stands behind the operation that caused it.
+func (t *Transcript) continuation(x *adk.Crossing) string {
+	if x.Kind == adk.KindCall {
+		return " → " + seamWords(x.Seam)
+	}
+	words := "  * " + x.Kind.String()
+	switch e := t.namer.fold.Payload(x).(type) {
+	case adk.MessageEvent:
+		words += whole(adk.StreamUpdate(e))
+	case adk.ThoughtEvent:
+		words += whole(adk.StreamUpdate(e))
+	case adk.ToolCallEvent:
+		words += checksum(x.Key)
+	}
+	return words
+}
+
+// whole is the text of a stream that has become complete.
+func whole(u adk.StreamUpdate) string {
+	if !u.Complete || u.Full == u.Delta {
+		return ""
+	}
+	return " " + quoted(u.Full)
+}
+
+// begin makes room for what lies within a call.
+func (t *Transcript) begin(x *adk.Crossing) {
+	above := t.depth(x.Call)
+	within := &depth{base: above.base + 1 + above.open, gutter: above.gutter, outside: above.outside}
+	if x.Seam.Label == adk.LabelStrand {
+		within.gutter, within.outside = strandName(x.Strand)+"│ ", within.base
+	}
+	t.depths[x.ID] = within
+	t.open = append(t.open, x.ID)
+}
+
+// close writes an end: behind the held line where that began it, on a line of
+// its own where there is something to say, and not at all otherwise.
+func (t *Transcript) close(x *adk.Crossing) {
+	answer := t.namer.answer(x)
+	d := t.depth(x.Call)
+	if h := t.held; h != nil && h.ends(x) {
+		t.end(x, d)
+		if answer != "" && answer != h.said {
+			h.text += " → " + answer
+			h.said = answer
+		}
+		h.text += t.stamp(x)
+		t.present = t.margin(x.Call)
+		return
+	}
+	margin := t.margin(x.Call)
+	if x.Kind == adk.KindReturn {
+		margin = t.margin(x.ID)
+	}
+	t.end(x, d)
+	switch {
+	case answer != "":
+		t.hold(&heldLine{margin: margin, text: "→ " + answer + t.stamp(x), call: x.Call})
+	case x.Kind == adk.KindReturn && t.isStrand(x.ID):
+		// Others may go on between: where a strand ends is worth a line.
+		t.hold(&heldLine{margin: margin, text: "ends" + t.stamp(x), call: x.Call})
+	}
+	t.present = t.margin(x.Call)
+}
+
+// ends tells whether a crossing ends what the held line began.
+func (h *heldLine) ends(x *adk.Crossing) bool {
+	switch {
+	case x.Kind == adk.KindReturn:
+		if h.opens.call != x.ID {
+			return false
+		}
+		h.opens.call = 0
+	case h.opens.call != 0 || h.opens.op == 0 || h.opens.op != x.Op:
+		return false
+	default:
+		h.opens.op = 0
+	}
+	h.causes = 0
+	return true
+}
+
+// end forgets what is open no longer.
+func (t *Transcript) end(x *adk.Crossing, above *depth) {
+	if x.Kind == adk.KindReturn {
+		t.open = without(t.open, x.ID)
+		return
+	}
+	if above.open > 0 {
+		above.open--
+	}
+}
+
+// ended tells whether a call has returned: something late belongs to it still.
+func (t *Transcript) ended(call int) bool {
+	c := t.namer.fold.calls[call]
+	return c != nil && c.ended
+}
+
+func (t *Transcript) isStrand(call int) bool {
+	c := t.namer.fold.calls[call]
+	return c != nil && c.seam.Label == adk.LabelStrand
+}
+
+const indent = "  "
+
+// depth is that of a call, and the outermost for a call that has not begun.
+func (t *Transcript) depth(call int) *depth {
+	if d := t.depths[call]; d != nil {
+		return d
+	}
+	return t.depths[0]
+}
+
+// margin is what stands before the lines of a call.
+func (t *Transcript) margin(call int) string {
+	d := t.depth(call)
+	all := d.base + 1 + d.open
+	return strings.Repeat(indent, d.outside) + d.gutter + strings.Repeat(indent, all-d.outside)
+}
+
+// stamp is how much time has passed since it was last said, if that is enough
+// to say.
+func (t *Transcript) stamp(x *adk.Crossing) string {
+	if t.last.IsZero() {
+		t.last = x.At
+	}
+	passed := x.At.Sub(t.last)
+	if passed < time.Millisecond {
+		return ""
+	}
+	t.last = x.At
+	return "  +" + lasting(passed)
+}
+
+// hold writes the line that was held, and holds the next one.
+func (t *Transcript) hold(line *heldLine) {
+	t.flush()
+	t.held = line
+	t.present = line.margin
+	if line.opens != (opening{}) {
+		t.present += indent
+	}
+}
+
+func (t *Transcript) flush() {
+	if t.held == nil {
+		return
+	}
+	t.out.WriteString(t.held.margin)
+	t.out.WriteString(t.held.text)
+	t.out.WriteByte('\n')
+	t.held = nil
+}
