@@ -183,4 +183,5 @@ func (p *player) seamOf(x *adk.Crossing) string {
 	return p.seams[x.Call].String()
 }
 
-func (p *player) describe(x *adk.Crossing) string { return kindText(x) }
+// describe is a crossing in a line, as transcripts have it.
+func (p *player) describe(x *adk.Crossing) string { return p.namer.line(x) }

@@ -41,6 +41,7 @@ type player struct {
 	found    *Divergence
 	recent   [3]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
+	namer    *namer
 	began    time.Time // the time of the first crossing
 	outdated bool      // the recording is of an older contract
 
@@ -81,6 +82,7 @@ func newPlayer(src source, known *sentinels) *player {
 	p := &player{
 		source:   src,
 		comparer: comparer{known},
+		namer:    newNamer(NewFold()),
 		handles:  map[int]*handle{},
 		strands:  map[int]*strand{0: {}},
 		timers:   map[int]*timer{},
@@ -346,7 +348,11 @@ func (p *player) Tell(got *adk.Crossing) {
 		}
 		return
 	}
-	if fields := p.comparer.compare(want, got); len(fields) > 0 {
+	fields := p.comparer.compare(want, got)
+	if len(fields) == 0 {
+		fields = p.payload(got)
+	}
+	if len(fields) > 0 {
 		p.differs(want, got, fields)
 		return
 	}
@@ -354,9 +360,22 @@ func (p *player) Tell(got *adk.Crossing) {
 	p.advance()
 }
 
+// payload checks what of an event no line holds: all of it follows from the
+// crossings before. mu is held.
+func (p *player) payload(got *adk.Crossing) []FieldDiff {
+	if got.Kind.Class() != adk.ClassEvent {
+		return nil
+	}
+	if err := p.namer.fold.CheckPayload(got); err != nil {
+		return []FieldDiff{{Field: "payload", Got: err.Error()}}
+	}
+	return nil
+}
+
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.recent[p.matched%len(p.recent)] = x
+	_ = p.namer.pass(x) // what no engine tells, Tell has refused
 	switch {
 	case x.Kind == adk.KindCall:
 		p.seams[x.ID] = x.Seam

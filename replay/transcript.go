@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -318,4 +319,27 @@ func (t *Transcript) flush() {
 	t.out.WriteString(t.held.text)
 	t.out.WriteByte('\n')
 	t.held = nil
+}
+
+// WriteTranscript reads a trace and writes its transcript to w while it reads. Of
+// a trace that cannot be read to its end it writes what there is; the error is
+// then a *FormatError.
+func WriteTranscript(w io.Writer, trace io.Reader, options ...Options) error {
+	r, err := NewReader(trace, options...)
+	if err != nil {
+		return err
+	}
+	t := NewTranscript(w)
+	for {
+		line, err := r.Next()
+		if err == io.EOF {
+			return t.Close()
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+		if err := t.Write(&line.Crossing); err != nil {
+			return err
+		}
+	}
 }
