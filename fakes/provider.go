@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -74,25 +74,33 @@ func Converse(replies ...Reply) Conversation {
 // each request with the next interaction of its conversation, whatever is
 // asked, and remembers what was. It must be closed.
 type Provider struct {
-	server *httptest.Server
+	server *http.Server
+	url    string
 
 	mu       sync.Mutex
 	replies  []Interaction
 	requests []ProviderRequest
 }
 
-// NewProvider starts a server of the conversation.
+// NewProvider starts a server of the conversation on a free port of this
+// machine. Where there is none it panics, since no test could go on. (It is not
+// made of httptest, which adds a flag to every program that imports it.)
 func NewProvider(c Conversation) *Provider {
-	p := &Provider{replies: slices.Clone(c.Interactions)}
-	p.server = httptest.NewServer(http.HandlerFunc(p.serve))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic("fakes: NewProvider: " + err.Error())
+	}
+	p := &Provider{url: "http://" + listener.Addr().String(), replies: slices.Clone(c.Interactions)}
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve)}
+	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	return p
 }
 
 // URL is where the server is, without a slash at the end: a client's base URL.
-func (p *Provider) URL() string { return p.server.URL }
+func (p *Provider) URL() string { return p.url }
 
-// Close stops the server when the requests under way are answered.
-func (p *Provider) Close() { p.server.Close() }
+// Close stops the server. A reply that is under way is cut short.
+func (p *Provider) Close() { _ = p.server.Close() }
 
 // Requests are all requests so far, in order, those beyond the conversation too.
 func (p *Provider) Requests() []ProviderRequest {

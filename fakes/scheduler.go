@@ -16,7 +16,9 @@ import (
 // The turn passes at the begin of every operation, and wherever a strand waits
 // inside the engine: in Sleep, WaitFor and Strand.Wait. A strand that waits for
 // another by other means, such as a channel, keeps the turn, and both hang.
-// Plain goroutines have no turn: they are let through, and promise no order.
+// Plain goroutines have no turn: they are let through, and promise no order. A
+// strand waits by its own handle, and for the strands that it forked: where two
+// wait by one handle, which of them wakes first is chance.
 //
 // When no strand can go on, time moves to the next timer. When there is no
 // timer either, the run waits for the outside: a gate that a test settles, a
@@ -122,6 +124,7 @@ func (t *turns) Begin(step adk.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	me := t.strand(step.Strand)
+	t.endBorrowing(me)
 	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done
 	switch {
 	case !me.starting && !operation:
@@ -131,9 +134,9 @@ func (t *turns) Begin(step adk.Step) {
 		if t.turn == nobody && !t.moving {
 			t.choose(nobody)
 		}
-	case t.turn != me.number || me.granted:
+	case t.turn != me.number:
 		return
-	default:
+	case !me.granted:
 		me.waiting = true
 		t.choose(me.number)
 	}
@@ -144,20 +147,29 @@ func (t *turns) Begin(step adk.Step) {
 func (t *turns) Park(number int, ready func() bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.turn == number {
-		t.strand(number).ready = ready
+	me := t.strand(number)
+	switch {
+	case t.turn == number:
+		t.endBorrowing(me)
+		me.ready = ready
 		t.choose(number)
-		return
+	case ready == nil: // ended, with no turn to give away
+		t.endBorrowing(me)
+		me.ready = nil
+	default:
+		t.parkStranger(stranger{handle: number, self: t.turn, ready: ready})
 	}
-	if ready == nil {
-		return
-	}
-	t.strangers = append(t.strangers, stranger{number, t.turn, ready})
-	if t.turn != nobody {
-		t.strands[t.turn].ready = ready
+}
+
+// parkStranger gives away the turn of the strand that is running, which waits
+// by another one's handle. Where nobody runs it is a plain goroutine that waits.
+func (t *turns) parkStranger(s stranger) {
+	t.strangers = append(t.strangers, s)
+	if s.self != nobody {
+		t.strands[s.self].ready = s.ready
 	}
 	if !t.moving {
-		t.choose(t.turn)
+		t.choose(s.self)
 	}
 }
 
@@ -277,6 +289,19 @@ func (t *turns) endIfPanicked() {
 // stands, since nobody knows what it will do.
 func (t *turns) strangerReady() bool {
 	return slices.ContainsFunc(t.strangers, func(s stranger) bool { return s.self == nobody && s.ready() })
+}
+
+// endBorrowing forgets that a strand waits by the handle of another: it is here
+// by its own.
+func (t *turns) endBorrowing(me *strand) {
+	if len(t.strangers) == 0 {
+		return
+	}
+	n := len(t.strangers)
+	t.strangers = slices.DeleteFunc(t.strangers, func(s stranger) bool { return s.self == me.number })
+	if len(t.strangers) < n {
+		me.ready = nil
+	}
 }
 
 // takeStranger finds the stranger that resumes by a strand's handle.

@@ -289,6 +289,39 @@ func TestSchedulerLetsStrangersThrough(t *testing.T) {
 	}
 }
 
+// Strands that wait for one another by the handle of their parent wake in any
+// order, and none is forgotten.
+func TestSchedulerSiblingsWait(t *testing.T) {
+	for seed := range uint64(200) {
+		c := config(fakes.Script{{fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			before := func(context.Context) error { return nil }
+			var last *adk.Strand
+			for _, name := range []string{"a", "b", "c", "d"} {
+				wait := before
+				s, err := dc.Fork(ctx, name, func(ctx context.Context, own *adk.DispatchContext) error {
+					if err := own.Sleep(ctx, time.Second); err != nil {
+						return err
+					}
+					if err := wait(ctx); err != nil {
+						return err
+					}
+					return own.Stash().Set(name, true)
+				})
+				if err != nil {
+					return err
+				}
+				before = func(context.Context) error { return s.Wait() }
+				last = s
+			}
+			return last.Wait()
+		}), fakes.Ack()}}, fakes.NewStorage())
+		c.Probe = fakes.NewScheduler(fakes.Seeded(seed))
+		if h := play(t, t.Context(), fakes.Deterministic(c)); h.status != adk.StatusAck {
+			t.Fatalf("%s: %v", h.status, h.err)
+		}
+	}
+}
+
 // DET-4: an order that panics is dropped and disturbs nobody.
 func TestSchedulerOrderPanics(t *testing.T) {
 	c := busy()

@@ -19,8 +19,8 @@ type Tool struct {
 	// changed before Tool is called.
 	Init adk.ToolInit
 	// Answers are given in order, each one of: string, []byte, adk.ToolResult,
-	// error, a func(args map[string]any) (adk.ToolResult, error), or what
-	// Panics makes.
+	// error, a handler (adk.ToolHandler, as such or as a function literal), or
+	// what Panics makes.
 	Answers []any
 	// Repeat begins again at the first answer when all are given. Without it a
 	// further call fails and says so.
@@ -74,7 +74,7 @@ func (t *Tool) Calls() []map[string]any {
 	return calls
 }
 
-func (t *Tool) handle(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+func (t *Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 	answer, err := t.next(args)
 	if err != nil {
 		return nil, err
@@ -90,10 +90,12 @@ func (t *Tool) handle(_ context.Context, _ *adk.DispatchContext, args map[string
 		return nil, a
 	case panics:
 		panic(a.value)
-	case func(map[string]any) (adk.ToolResult, error):
-		return a(args)
+	case adk.ToolHandler:
+		return a(ctx, dc, args)
+	case func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error):
+		return a(ctx, dc, args)
 	}
-	return nil, fmt.Errorf("fakes: tool %q has an answer of type %T: want a string, []byte, adk.ToolResult, error, Panics or a function",
+	return nil, fmt.Errorf("fakes: tool %q has an answer of type %T: want a string, []byte, adk.ToolResult, error, handler or Panics",
 		t.Init.Name, answer)
 }
 

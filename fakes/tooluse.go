@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -52,7 +53,7 @@ func (u ToolUse) play(p player) error {
 	if err != nil || u.notStored {
 		return err
 	}
-	return c.store(p.ctx, p.dc, stamp{done.CreatedAt, done.CompletedAt})
+	return c.store(p.ctx, p.dc, done.CreatedAt, done.CompletedAt)
 }
 
 // Parallel runs calls at the same time, each in a strand named by its call's
@@ -138,7 +139,7 @@ func (c *toolCall) run(ctx context.Context, dc *adk.DispatchContext) error {
 	if err := c.execute(ctx, dc); err != nil || c.notStored {
 		return err
 	}
-	return c.store(ctx, dc, stamp{c.begun.CreatedAt, dc.Now()})
+	return c.store(ctx, dc, c.begun.CreatedAt, dc.Now())
 }
 
 // execute runs the tool and keeps what the model is given.
@@ -160,9 +161,9 @@ func (c *toolCall) complete(h *adk.Helpers) (adk.ToolCallEvent, error) {
 	return h.ReportToolCall(c.id, adk.ToolCallReport{Results: c.result, IsError: c.isError, Complete: true})
 }
 
-func (c *toolCall) store(ctx context.Context, dc *adk.DispatchContext, when stamp) error {
+func (c *toolCall) store(ctx context.Context, dc *adk.DispatchContext, created, completed time.Time) error {
 	record, err := adk.NewToolCall(adk.ToolCallInit{ID: c.id, Tool: c.tool, Args: c.begun.Args, Results: c.result,
-		IsError: c.isError, CreatedAt: when.created, UpdatedAt: when.updated, CompletedAt: when.updated})
+		IsError: c.isError, CreatedAt: created, UpdatedAt: completed, CompletedAt: completed})
 	if err != nil {
 		return err
 	}

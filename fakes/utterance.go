@@ -1,10 +1,6 @@
 package fakes
 
-import (
-	"time"
-
-	"github.com/adkreplay/adkreplay/adk"
-)
+import "github.com/adkreplay/adkreplay/adk"
 
 // Utterance is the step of a model that says or thinks something: it reports
 // the text, seals it, and stores the record.
@@ -89,6 +85,3 @@ func orElse(id, usual string) string {
 	}
 	return id
 }
-
-// stamp is when something was created, and when it was last touched.
-type stamp struct{ created, updated time.Time }
