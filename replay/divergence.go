@@ -8,26 +8,26 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// DivergenceClass says what kind of difference a divergence is. The list is closed and
+// Class says what kind of difference a divergence is. The list is closed and
 // stable.
-type DivergenceClass string
+type Class string
 
 // The classes of divergences.
 const (
-	ChangedInput  DivergenceClass = "changed input"  // what user code or the outside brought in is another
-	ChangedOutput DivergenceClass = "changed output" // what the engine made of it is another
-	ChangedSight  DivergenceClass = "changed sight"  // something that is visible to user code is another
-	Missing       DivergenceClass = "missing"        // a recorded crossing did not happen
-	Extra         DivergenceClass = "extra"          // a crossing happened that was not recorded
-	Order         DivergenceClass = "order"          // a recorded crossing happened, at another place
-	ChangedError  DivergenceClass = "error"          // a call or an operation ended in another way
-	Timing        DivergenceClass = "timing"         // the same, at another time
-	NewContract   DivergenceClass = "version"        // the contract has changed since the recording
+	ChangedInput  Class = "changed input"  // what user code or the outside brought in is another
+	ChangedOutput Class = "changed output" // what the engine made of it is another
+	ChangedSight  Class = "changed sight"  // something that is visible to user code is another
+	Missing       Class = "missing"        // a recorded crossing did not happen
+	Extra         Class = "extra"          // a crossing happened that was not recorded
+	Order         Class = "order"          // a recorded crossing happened, at another place
+	ChangedError  Class = "error"          // a call or an operation ended in another way
+	Timing        Class = "timing"         // the same, at another time
+	NewContract   Class = "version"        // the contract has changed since the recording
 )
 
 // Divergence is the first place where a replayed run and its recording part.
 type Divergence struct {
-	Class DivergenceClass `json:"class"`
+	Class Class `json:"class"`
 	// Crossing is the number of the recorded crossing, from 1; its line in the
 	// file is the next. Behind the recording's end it is one more than its last.
 	Crossing int `json:"crossing"`
@@ -78,7 +78,7 @@ func orNothing(text string) string {
 }
 
 // classOf classifies the difference between two crossings in one place.
-func classOf(x *adk.Crossing, fields []FieldDiff) DivergenceClass {
+func classOf(x *adk.Crossing, fields []FieldDiff) Class {
 	if x.Kind == adk.KindSight {
 		return ChangedSight
 	}
@@ -117,7 +117,7 @@ const misplacedReach = 16
 
 // misplaced tells what a crossing of another kind means: where it is recorded
 // further on, those before it are missing; where it is not, it is extra.
-func (p *player) misplaced(got *adk.Crossing) DivergenceClass {
+func (p *player) misplaced(got *adk.Crossing) Class {
 	for i := 1; i <= misplacedReach; i++ {
 		x := p.peek(i)
 		if x == nil {

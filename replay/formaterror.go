@@ -5,24 +5,24 @@ import (
 	"strconv"
 )
 
-// Class says in which way a file is not a trace that can be read.
-type Class string
+// Fault says in which way a file is not a trace that can be read.
+type Fault string
 
-// The classes of format errors.
+// The faults of files.
 const (
-	// ClassMalformed is a line that does not say what a line must.
-	ClassMalformed Class = "malformed"
-	// ClassTruncated is a file that ends before its footer. What was read of it
+	// FaultMalformed is a line that does not say what a line must.
+	FaultMalformed Fault = "malformed"
+	// FaultTruncated is a file that ends before its footer. What was read of it
 	// is good.
-	ClassTruncated Class = "truncated"
-	// ClassVersion is a file of another version of the format, or no trace.
-	ClassVersion Class = "version"
-	// ClassDigest is a file that was changed after it was written.
-	ClassDigest Class = "digest"
-	// ClassCount is a footer that counts other crossings than there are.
-	ClassCount Class = "count"
-	// ClassTooLong is a line longer than Options.MaxLine.
-	ClassTooLong Class = "too long"
+	FaultTruncated Fault = "truncated"
+	// FaultVersion is a file of another version of the format, or no trace.
+	FaultVersion Fault = "version"
+	// FaultDigest is a file that was changed after it was written.
+	FaultDigest Fault = "digest"
+	// FaultCount is a footer that counts other crossings than there are.
+	FaultCount Fault = "count"
+	// FaultTooLong is a line longer than Options.MaxLine.
+	FaultTooLong Fault = "too long"
 )
 
 // FormatError says why a file cannot be read as a trace: where, what, and what
@@ -32,21 +32,21 @@ type FormatError struct {
 	File string
 	// Line is the number of the line, from 1.
 	Line int
-	// Class is the kind of the failure.
-	Class Class
+	// Fault is the kind of the failure.
+	Fault Fault
 	// Reason says what is wrong.
 	Reason string
 	// Err is the cause, or nil. Reason contains its text.
 	Err error
 }
 
-// Error is the place, the class and the reason.
+// Error is the place, the fault and the reason.
 func (e *FormatError) Error() string {
 	place := "line " + strconv.Itoa(e.Line)
 	if e.File != "" {
 		place = e.File + ":" + strconv.Itoa(e.Line)
 	}
-	return fmt.Sprintf("replay: %s: %s trace: %s", place, e.Class, e.Reason)
+	return fmt.Sprintf("replay: %s: %s trace: %s", place, e.Fault, e.Reason)
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.

@@ -48,7 +48,7 @@ func (r *Reader) Header() Header { return r.header }
 
 // Next reads a crossing, in a Line of the caller's own. Behind a valid footer
 // the error is io.EOF. A file that ends before its footer gives all its lines,
-// and then a *FormatError of ClassTruncated. Once there was an error, it stays.
+// and then a *FormatError of FaultTruncated. Once there was an error, it stays.
 func (r *Reader) Next() (*Line, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -79,7 +79,7 @@ func (r *Reader) readHeader() error {
 	}
 	if err := r.dec.header(&r.header); errors.Is(err, errVersion) {
 		reason := strings.TrimPrefix(err.Error(), errVersion.Error()+": ")
-		return r.fail(ClassVersion, reason, nil)
+		return r.fail(FaultVersion, reason, nil)
 	} else if err != nil {
 		return r.malformed(err)
 	}
@@ -112,14 +112,14 @@ func (r *Reader) readFooter() error {
 	case err != nil:
 		return r.malformed(err)
 	case count != r.dec.seq:
-		return r.fail(ClassCount, fmt.Sprintf("the footer counts %d crossings: there are %d", count, r.dec.seq), nil)
+		return r.fail(FaultCount, fmt.Sprintf("the footer counts %d crossings: there are %d", count, r.dec.seq), nil)
 	case !bytes.Equal(sum, r.sum.Sum(nil)):
-		return r.fail(ClassDigest, fmt.Sprintf(
+		return r.fail(FaultDigest, fmt.Sprintf(
 			"the lines above have the SHA-256 %x, not the footer's: something changed the file, or its ends of lines, after it was written", r.sum.Sum(nil)), nil)
 	}
 	if _, err := r.in.ReadByte(); err == nil {
 		r.number++
-		return r.fail(ClassMalformed, "there is more after the footer, which ends a trace", nil)
+		return r.fail(FaultMalformed, "there is more after the footer, which ends a trace", nil)
 	} else if err != io.EOF {
 		return r.failedRead(err)
 	}
@@ -140,9 +140,9 @@ func (r *Reader) next() ([]byte, error) {
 	case err != io.EOF:
 		return nil, r.failedRead(err)
 	case len(line) > 0:
-		return nil, r.fail(ClassTruncated, "the line has no end: the file was cut short within it", nil)
+		return nil, r.fail(FaultTruncated, "the line has no end: the file was cut short within it", nil)
 	default:
-		return nil, r.fail(ClassTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
+		return nil, r.fail(FaultTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
 	}
 }
 
@@ -162,7 +162,7 @@ func (r *Reader) longLine(line []byte) (_ []byte, err error) {
 
 func (r *Reader) checkLength(line []byte) error {
 	if len(line) > r.options.MaxLine {
-		return r.fail(ClassTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.options.MaxLine), nil)
+		return r.fail(FaultTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.options.MaxLine), nil)
 	}
 	return nil
 }
@@ -179,8 +179,8 @@ func (r *Reader) failedRead(err error) error {
 	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)
 }
 
-func (r *Reader) malformed(err error) error { return r.fail(ClassMalformed, err.Error(), err) }
+func (r *Reader) malformed(err error) error { return r.fail(FaultMalformed, err.Error(), err) }
 
-func (r *Reader) fail(class Class, reason string, err error) error {
-	return &FormatError{File: r.options.File, Line: r.number, Class: class, Reason: reason, Err: err}
+func (r *Reader) fail(fault Fault, reason string, err error) error {
+	return &FormatError{File: r.options.File, Line: r.number, Fault: fault, Reason: reason, Err: err}
 }

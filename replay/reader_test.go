@@ -30,7 +30,7 @@ func readError(t *testing.T, data []byte) *FormatError {
 	_, err := ReadTrace(bytes.NewReader(data), Options{File: "t.jsonl"})
 	var format *FormatError
 	require.ErrorAs(t, err, &format, "%s", data)
-	assert.Contains(t, err.Error(), fmt.Sprintf("t.jsonl:%d: %s trace: ", format.Line, format.Class))
+	assert.Contains(t, err.Error(), fmt.Sprintf("t.jsonl:%d: %s trace: ", format.Line, format.Fault))
 	return format
 }
 
@@ -90,7 +90,7 @@ func TestEveryMalformedLineIsAnErrorThatNamesIt(t *testing.T) {
 		{`{"kind":"report-message","complete":"yes"}`, "want true or false"},
 	} {
 		format := readError(t, seal([]string{headerLine, `{"kind":"now"}`, c.line}, ""))
-		assert.Equal(t, ClassMalformed, format.Class, c.line)
+		assert.Equal(t, FaultMalformed, format.Fault, c.line)
 		assert.Equal(t, 3, format.Line, c.line)
 		assert.Contains(t, format.Reason, c.reason, c.line)
 	}
@@ -99,22 +99,22 @@ func TestEveryMalformedLineIsAnErrorThatNamesIt(t *testing.T) {
 func TestAHeaderThatIsNoHeaderIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		header string
-		class  Class
+		fault  Fault
 		reason string
 	}{
-		{`{}`, ClassVersion, "this is no trace"},
-		{`{"adkreplay":"envelope","version":1}`, ClassVersion, "this is no trace"},
-		{`{"adkreplay":"trace"}`, ClassVersion, "the format's version is"},
-		{`{"adkreplay":"trace","version":"1"}`, ClassVersion, "the format's version is"},
-		{`{"adkreplay":"trace","version":2,"anything":[]}`, ClassVersion, "the format's version is 2: this program reads 1"},
-		{`{"adkreplay":"trace","version":1}`, ClassMalformed, "the header has no contract"},
-		{`what is this`, ClassMalformed, "want an object"},
-		{strings.Replace(headerLine, `"contract":1`, `"contract":0`, 1), ClassMalformed, "want a number from 1"},
-		{strings.Replace(headerLine, `2025-`, `x`, 1), ClassMalformed, "want a time as in RFC 3339"},
-		{strings.Replace(headerLine, `"turn-input":[]`, `"turn-input":[1]`, 1), ClassMalformed, "seams: turn-input: [0]: want a string"},
+		{`{}`, FaultVersion, "this is no trace"},
+		{`{"adkreplay":"envelope","version":1}`, FaultVersion, "this is no trace"},
+		{`{"adkreplay":"trace"}`, FaultVersion, "the format's version is"},
+		{`{"adkreplay":"trace","version":"1"}`, FaultVersion, "the format's version is"},
+		{`{"adkreplay":"trace","version":2,"anything":[]}`, FaultVersion, "the format's version is 2: this program reads 1"},
+		{`{"adkreplay":"trace","version":1}`, FaultMalformed, "the header has no contract"},
+		{`what is this`, FaultMalformed, "want an object"},
+		{strings.Replace(headerLine, `"contract":1`, `"contract":0`, 1), FaultMalformed, "want a number from 1"},
+		{strings.Replace(headerLine, `2025-`, `x`, 1), FaultMalformed, "want a time as in RFC 3339"},
+		{strings.Replace(headerLine, `"turn-input":[]`, `"turn-input":[1]`, 1), FaultMalformed, "seams: turn-input: [0]: want a string"},
 	} {
 		format := readError(t, seal([]string{c.header}, ""))
-		assert.Equal(t, c.class, format.Class, c.header)
+		assert.Equal(t, c.fault, format.Fault, c.header)
 		assert.Equal(t, 1, format.Line, c.header)
 		assert.Contains(t, format.Reason, c.reason, c.header)
 	}
@@ -124,22 +124,22 @@ func TestAFooterMustBeRight(t *testing.T) {
 	good := string(seal([]string{headerLine, `{"kind":"now"}`}, ""))
 	for _, c := range []struct {
 		data   string
-		class  Class
+		fault  Fault
 		line   int
 		reason string
 	}{
-		{strings.Replace(good, `"end":1`, `"end":2`, 1), ClassCount, 3, "counts 2 crossings: there are 1"},
-		{strings.Replace(good, `"kind":"now"`, `"kind": "now"`, 1), ClassDigest, 3, "something changed the file"},
-		{strings.ReplaceAll(good, "\n", "\r\n"), ClassDigest, 3, "ends of lines"},
-		{strings.Replace(good, `"end":1`, `"end":"1"`, 1), ClassMalformed, 3, "end: want a whole number"},
-		{strings.Replace(good, `"sha256":"`, `"sha256":"x`, 1), ClassMalformed, 3, "hexadecimal"},
-		{headerLine + "\n{\"end\":0}\n", ClassMalformed, 2, "the footer has no sha256"},
-		{good + "\n", ClassMalformed, 4, "more after the footer"},
-		{good + good, ClassMalformed, 4, "more after the footer"},
-		{good[:len(good)-1], ClassTruncated, 3, "cut short within it"},
+		{strings.Replace(good, `"end":1`, `"end":2`, 1), FaultCount, 3, "counts 2 crossings: there are 1"},
+		{strings.Replace(good, `"kind":"now"`, `"kind": "now"`, 1), FaultDigest, 3, "something changed the file"},
+		{strings.ReplaceAll(good, "\n", "\r\n"), FaultDigest, 3, "ends of lines"},
+		{strings.Replace(good, `"end":1`, `"end":"1"`, 1), FaultMalformed, 3, "end: want a whole number"},
+		{strings.Replace(good, `"sha256":"`, `"sha256":"x`, 1), FaultMalformed, 3, "hexadecimal"},
+		{headerLine + "\n{\"end\":0}\n", FaultMalformed, 2, "the footer has no sha256"},
+		{good + "\n", FaultMalformed, 4, "more after the footer"},
+		{good + good, FaultMalformed, 4, "more after the footer"},
+		{good[:len(good)-1], FaultTruncated, 3, "cut short within it"},
 	} {
 		format := readError(t, []byte(c.data))
-		assert.Equal(t, c.class, format.Class, c.data)
+		assert.Equal(t, c.fault, format.Fault, c.data)
 		assert.Equal(t, c.line, format.Line, c.data)
 		assert.Contains(t, format.Reason, c.reason, c.data)
 	}
@@ -158,7 +158,7 @@ func TestEveryPrefixGivesItsWholeLines(t *testing.T) {
 		trace, err := ReadTrace(bytes.NewReader(data[:n]))
 		var format *FormatError
 		require.ErrorAs(t, err, &format)
-		assert.Equal(t, ClassTruncated, format.Class, "%d bytes", n)
+		assert.Equal(t, FaultTruncated, format.Fault, "%d bytes", n)
 		if n < first {
 			assert.Nil(t, trace)
 			continue
@@ -183,7 +183,7 @@ func TestLinesAreBounded(t *testing.T) {
 	_, err = ReadTrace(bytes.NewReader(data), Options{MaxLine: 100 << 10})
 	var format *FormatError
 	require.ErrorAs(t, err, &format)
-	assert.Equal(t, ClassTooLong, format.Class)
+	assert.Equal(t, FaultTooLong, format.Fault)
 	assert.Equal(t, 2, format.Line)
 }
 

@@ -198,7 +198,7 @@ func TestARecorderThatFailsDisturbsNoTurn(t *testing.T) {
 			_, err := replay.ReadTrace(&out.kept)
 			var format *replay.FormatError
 			require.ErrorAs(t, err, &format)
-			assert.Equal(t, replay.ClassTruncated, format.Class)
+			assert.Equal(t, replay.FaultTruncated, format.Fault)
 		}
 	}
 }
