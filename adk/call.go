@@ -24,6 +24,8 @@ type call struct {
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
 
+	below *downstream // what a middleware's next leads to; nil elsewhere
+
 	tc      TurnContext
 	dc      DispatchContext
 	helpers Helpers
@@ -132,15 +134,19 @@ func (c *call) invoke(body func(res *result) error) (res result) {
 // errGoexit stands for runtime.Goexit where an error is asked for.
 var errGoexit = errors.New("user code ended its goroutine with runtime.Goexit")
 
-// close waits for the strands of the call, ends its handles and tells the
-// return. A goroutine that ends itself aborts the run, so that nothing waits
-// for it for ever.
+// close waits for the strands of the call and for what its next began, ends its
+// handles and tells the return. A goroutine that ends itself aborts the run
+// first, so that nothing waits for it for ever. Strands come before next, as
+// they are part of the call and may be the ones to go on.
 func (c *call) close(res result) {
 	r := c.run
 	if res.outcome == OutcomeGoexit {
 		r.abort(cancelGoexit, errGoexit)
 	}
 	c.join()
+	if c.below != nil {
+		c.below.settle()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
