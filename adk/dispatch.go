@@ -195,13 +195,14 @@ func (d *dispatch) flush(ctx context.Context) {
 	}
 }
 
-// end judges how the dispatch ended and tells it (SIG-5, DSP-7).
+// end judges how the dispatch ended and tells it (SIG-5, DSP-7). The end is told
+// also when a listener of the error ends the goroutine (PIP-11).
 func (d *dispatch) end() {
 	d.status, d.err = d.judge()
+	defer d.emitDispatchEnd()
 	if failure := d.reportable(); failure != nil {
 		d.run.emitError(d.call, failure)
 	}
-	d.emitDispatchEnd()
 }
 
 // judge gives the status and the error of the dispatch. A failure, and a nack
