@@ -102,11 +102,10 @@ func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	publishObservability(c, KindIterationEnd, e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
-func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any) time.Time {
-	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args, StartedAt: c.clock()}
+func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any, at time.Time) {
+	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args, StartedAt: at}
 	c.event(KindToolExecutionStart, e.StartedAt, func() any { return e }, func(x *Crossing) { x.Key = callID })
 	publishObservability(c, KindToolExecutionStart, e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
-	return e.StartedAt
 }
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {
