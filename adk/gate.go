@@ -184,17 +184,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	r.mu.Unlock()
 
-	finished := false
-	defer func() {
-		if !finished { // a listener ended the goroutine
-			g.settle(GateAborted, "", nil, g.errAborted(errGoexit))
-		}
-	}()
-	g.emitOpen(at)
-	g.wait(ctx, op)
-	stop()
-	g.emitClosed()
-	finished = true
+	g.stay(ctx, op, at, stop)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,6 +215,23 @@ func (gate Gate) compile() (*schema, error) {
 		}
 	}
 	return compiled, f.err(E_INVALID_INITIAL_TURN_GATE_VALUE)
+}
+
+// stay is the life of an open gate, from the event of its opening to that of its
+// closing, which comes also when a listener of the first ends the goroutine:
+// gates that one abort closes wait for one another.
+func (g *TurnGate) stay(ctx context.Context, op int, openedAt time.Time, stop func() bool) {
+	settled := false
+	defer func() {
+		if !settled {
+			g.settle(GateAborted, "", nil, g.errAborted(errGoexit))
+		}
+		stop()
+		g.emitClosed()
+	}()
+	g.emitOpen(openedAt)
+	g.wait(ctx, op)
+	settled = true
 }
 
 // wait blocks until the gate has settled, and settles it itself when its time
