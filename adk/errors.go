@@ -232,8 +232,11 @@ func isAbort(err error) bool {
 		case *PanicError:
 			return false
 		case *Error:
-			if e.Code == E_TURN_ABORTED {
+			switch e.Code {
+			case E_TURN_ABORTED:
 				return true
+			case E_TURN_GATE_ABORTED: // its cause ended the gate, not the turn (GAT-1)
+				return false
 			}
 			err = e.Cause
 		case interface{ Unwrap() []error }:
