@@ -104,7 +104,8 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 func (d *dispatch) pipeline(ctx context.Context, label string, steps []step) {
 	p := pass{run: d.run, label: label, code: E_DISPATCH_PIPELINE_ERROR, steps: steps,
 		iteration: int(d.iteration.Load()), signalled: d.signalled}
-	d.fail(p.walk(ctx, d.call), p.inAbort)
+	failure := p.walk(ctx, d.call)
+	d.fail(failure, p.inAbort)
 	d.tolerated = append(d.tolerated, p.tolerated...)
 }
 
