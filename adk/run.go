@@ -77,11 +77,8 @@ func (r *run) now() time.Time {
 // and the time; nil when nobody observes. The caller fills it in and calls
 // tell. mu is held from here to tell.
 func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
+	r.latchCancel(at) // also unobserved: it must cost no reading of the clock of its own
 	if r.observer == nil || r.over {
-		return nil
-	}
-	r.latchCancel(at)
-	if r.observer == nil {
 		return nil
 	}
 	r.scratch = Crossing{At: at, Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}
@@ -174,13 +171,16 @@ func (r *run) resume(strand int) {
 	}
 }
 
-// watcher is the observer, read under the lock.
+// watcher is the observer while the run lasts, read under the lock.
 func (r *run) watcher() Observer {
 	if r.config.Probe == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
 	return r.observer
 }
 
