@@ -170,6 +170,7 @@ func (c *call) join() {
 	c.run.mu.Unlock()
 	for _, s := range strands {
 		c.waitFor(s.done)
+		<-s.gone // at once: Park does not block
 	}
 }
 
@@ -189,6 +190,7 @@ func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 type Strand struct {
 	parent *call
 	done   chan struct{}
+	gone   chan struct{} // closed when the observer was told that it has ended
 	err    error
 }
 
@@ -218,7 +220,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 	at := r.now()
 	r.strands++
 	number := r.strands
-	s := &Strand{parent: c, done: make(chan struct{})}
+	s := &Strand{parent: c, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number
@@ -231,6 +233,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 
 // runStrand is the goroutine of a strand.
 func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, body func(context.Context, *call) error) {
+	defer close(s.gone)
 	defer c.run.park(number, nil)
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself
