@@ -3,6 +3,8 @@ package adk
 import (
 	"context"
 	"fmt"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // ToolSet is a context's registry of tools, through a handle (TOL-6). The
@@ -162,7 +164,8 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	c.emitToolExecutionStart(tool, callID, validated, started)
 	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
 	res := handling.invoke(func(res *result) error {
-		given, err := tool.handler(ctx, &handling.dc, validated)
+		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
+		given, err := tool.handler(ctx, &handling.dc, own)
 		if err == nil && emptyResult(given) {
 			err = fmt.Errorf("the handler gave no result: give text, bytes or media (TOL-5)")
 		}
