@@ -177,11 +177,7 @@ func (d *dispatch) flush(ctx context.Context) {
 	d.queue = nil
 	d.run.mu.Unlock()
 	for _, change := range queue {
-		if change.persist == nil {
-			continue
-		}
-		if err := change.persist(ctx, d.call); err != nil {
-			d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, false)
+		if change.persist != nil && !d.persist(ctx, change) {
 			return
 		}
 	}
@@ -194,6 +190,26 @@ func (d *dispatch) flush(ctx context.Context) {
 	for _, change := range queue {
 		change.apply(d.parent)
 	}
+}
+
+// persist calls an obligation that was put off and tells whether the flush goes
+// on. An abort that came meanwhile ends it: nothing new is started (ABT-7), and
+// an error is part of the abort, but for a panic (ABT-13).
+func (d *dispatch) persist(ctx context.Context, change delta) bool {
+	if d.run.aborted() {
+		return false
+	}
+	err := change.persist(ctx, d.call)
+	if err == nil {
+		return true
+	}
+	aborted := d.run.aborted()
+	if _, panicked := err.(*PanicError); aborted && !panicked {
+		d.tolerated = append(d.tolerated, err)
+		return false
+	}
+	d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, aborted)
+	return false
 }
 
 // end judges how the dispatch ended and tells it (SIG-5, DSP-7). The end is told
