@@ -23,6 +23,8 @@ type call struct {
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
 
+	below *downstream // what a middleware's next leads to; nil elsewhere
+
 	tc      TurnContext
 	dc      DispatchContext
 	helpers Helpers
@@ -150,15 +152,19 @@ func (c *call) invoke(body func(res *result) error) (res result) {
 // errGoexit stands for runtime.Goexit where an error is asked for.
 var errGoexit = errors.New("user code ended its goroutine with runtime.Goexit")
 
-// close waits for the strands of the call, ends its handles and tells the
-// return. A goroutine that ends itself aborts the run, so that nothing waits
-// for it for ever.
+// close waits for the strands of the call and for what its next began, ends its
+// handles and tells the return. A goroutine that ends itself aborts the run
+// first, so that nothing waits for it for ever. Strands come before next, as
+// they are part of the call and may be the ones to go on.
 func (c *call) close(res result) {
 	r := c.run
 	if res.outcome == OutcomeGoexit {
 		r.abort(cancelGoexit, errGoexit)
 	}
 	c.join()
+	if c.below != nil {
+		c.below.settle()
+	}
 	caller := callerOf(c.parent, c.strand)
 	r.before(&caller, KindReturn, Whole)
 	r.mu.Lock()
@@ -179,6 +185,7 @@ func (c *call) join() {
 	c.run.mu.Unlock()
 	for _, s := range strands {
 		c.waitFor(s.done)
+		<-s.gone // at once: Park does not block
 	}
 }
 
@@ -198,6 +205,7 @@ func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 type Strand struct {
 	parent *call
 	done   chan struct{}
+	gone   chan struct{} // closed when the observer was told that it has ended
 	err    error
 }
 
@@ -229,7 +237,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 	at := r.now()
 	r.strands++
 	number := r.strands
-	s := &Strand{parent: c, done: make(chan struct{})}
+	s := &Strand{parent: c, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number
@@ -242,6 +250,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 
 // runStrand is the goroutine of a strand.
 func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, body func(context.Context, *call) error) {
+	defer close(s.gone)
 	defer c.run.park(number, nil)
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself

@@ -104,7 +104,8 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 func (d *dispatch) pipeline(ctx context.Context, label string, steps []step) {
 	p := pass{run: d.run, label: label, code: E_DISPATCH_PIPELINE_ERROR, steps: steps,
 		iteration: int(d.iteration.Load()), signalled: d.signalled}
-	d.fail(p.walk(ctx, d.call), p.inAbort)
+	failure := p.walk(ctx, d.call)
+	d.fail(failure, p.inAbort)
 	d.tolerated = append(d.tolerated, p.tolerated...)
 }
 
@@ -176,11 +177,7 @@ func (d *dispatch) flush(ctx context.Context) {
 	d.queue = nil
 	d.run.mu.Unlock()
 	for _, change := range queue {
-		if change.persist == nil {
-			continue
-		}
-		if err := change.persist(ctx, d.call); err != nil {
-			d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, false)
+		if change.persist != nil && !d.persist(ctx, change) {
 			return
 		}
 	}
@@ -195,13 +192,34 @@ func (d *dispatch) flush(ctx context.Context) {
 	}
 }
 
-// end judges how the dispatch ended and tells it (SIG-5, DSP-7).
+// persist calls an obligation that was put off and tells whether the flush goes
+// on. An abort that came meanwhile ends it: nothing new is started (ABT-7), and
+// an error is part of the abort, but for a panic (ABT-13).
+func (d *dispatch) persist(ctx context.Context, change delta) bool {
+	if d.run.aborted() {
+		return false
+	}
+	err := change.persist(ctx, d.call)
+	if err == nil {
+		return true
+	}
+	aborted := d.run.aborted()
+	if _, panicked := err.(*PanicError); aborted && !panicked {
+		d.tolerated = append(d.tolerated, err)
+		return false
+	}
+	d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, aborted)
+	return false
+}
+
+// end judges how the dispatch ended and tells it (SIG-5, DSP-7). The end is told
+// also when a listener of the error ends the goroutine (PIP-11).
 func (d *dispatch) end() {
 	d.status, d.err = d.judge()
+	defer d.emitDispatchEnd()
 	if failure := d.reportable(); failure != nil {
 		d.run.emitError(d.call, failure)
 	}
-	d.emitDispatchEnd()
 }
 
 // judge gives the status and the error of the dispatch. A failure, and a nack

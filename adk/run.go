@@ -23,6 +23,7 @@ type run struct {
 
 	observer Observer    // nil when unobserved
 	dropped  atomic.Bool // the observer panicked: nothing is told any more
+	over     atomic.Bool // the run has returned: nothing is told any more
 
 	mu      sync.Mutex
 	scratch Crossing // the one Crossing that observers are told with
@@ -31,7 +32,6 @@ type run struct {
 	calls   int
 	ops     int
 	strands int
-	over    bool // the run has returned: nothing is told any more
 
 	cancelTold bool
 	cancelBy   string // who cancelled; empty while nobody inside has
@@ -80,10 +80,7 @@ func (r *run) now() time.Time {
 // and the time; nil when nobody observes. The caller fills it in and calls
 // tell. mu is held from here to tell.
 func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
-	if !r.observed() || r.over {
-		return nil
-	}
-	r.latchCancel(at)
+	r.latchCancel(at) // also unobserved: a probe changes nothing
 	if !r.observed() {
 		return nil
 	}
@@ -100,7 +97,9 @@ func (r *run) tell(x *Crossing) {
 }
 
 // observed tells whether anybody is told anything.
-func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() }
+func (r *run) observed() bool {
+	return r.observer != nil && !r.dropped.Load() && !r.over.Load()
+}
 
 // dropIfPanicked ends the observation when the observer panicked (DET-4).
 func (r *run) dropIfPanicked() {
@@ -116,7 +115,7 @@ func (r *run) latchCancel(at time.Time) {
 		return
 	}
 	r.cancelTold = true
-	if !r.observed() || r.over {
+	if !r.observed() {
 		return
 	}
 	by := r.cancelBy
