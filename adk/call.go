@@ -84,6 +84,16 @@ type opened struct {
 
 // open begins a seam call below parent: numbers it and tells it.
 func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
+	return r.openIf(func() bool { return true }, parent, seam, strand, with)
+}
+
+// openUnlessAborted is open for what an aborted run does not enter any more; it
+// gives nil then. Looking and telling is one step.
+func (r *run) openUnlessAborted(parent *call, seam Seam) *call {
+	return r.openIf(func() bool { return !r.cancelTold }, parent, seam, parent.strand, opened{})
+}
+
+func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, with opened) *call {
 	c := &call{run: r, parent: parent, seam: seam, strand: strand}
 	if parent != nil {
 		c.dispatch, c.visible = parent.dispatch, parent.visible
@@ -94,9 +104,13 @@ func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
+	r.latchCancel(at)
+	if !admitted() {
+		return nil
+	}
 	r.calls++
 	c.id = r.calls
-	if x := r.crossing(&caller, KindCall, Whole, at); x != nil {
+	if x := r.line(&caller, KindCall, Whole, at); x != nil {
 		x.ID, x.Seam, x.Args, x.Record, x.Key = c.id, seam, with.args, with.record, with.key
 		r.tell(x)
 	}

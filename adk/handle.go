@@ -67,7 +67,7 @@ func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
 func (h Handle) Stash() Stash { return Stash{h.call} }
 
 // Aborted tells whether the turn is aborted.
-func (h Handle) Aborted() bool { return h.call.run.aborted() }
+func (h Handle) Aborted() bool { return h.call.run.ctx.Err() != nil }
 
 // Abort aborts the turn, or the dispatch where that was called alone (ABT-12).
 // The reason is readable as context.Cause of every context of the run; the

@@ -59,11 +59,14 @@ func (p *pass) walk(ctx context.Context, owner *call) *Error {
 // enter runs the i-th middleware and, through its next, those after it. Once
 // the run is aborted no further body is entered (PIP-9).
 func (p *pass) enter(ctx context.Context, parent *call, i int) {
-	if i == len(p.steps) || p.run.aborted() {
+	if i == len(p.steps) {
 		return
 	}
 	m := p.steps[i]
-	c := p.run.open(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration}, parent.strand, opened{})
+	c := p.run.openUnlessAborted(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration})
+	if c == nil {
+		return
+	}
 	n := &downstream{pass: p, call: c, ctx: ctx, index: i + 1, done: make(chan struct{})}
 	c.below = n
 	res := c.invoke(func(*result) error { return m.run(ctx, c, n.next) })

@@ -190,10 +190,9 @@ func (t *turn) stages() {
 	if !t.pipeline(LabelTurnInput, E_INPUT_PIPELINE_ERROR, t.runner.turnInput) {
 		return
 	}
-	if t.dispatch() != StatusAck || t.aborted() {
+	if t.dispatch() != StatusAck || !t.sightUnlessAborted(t.call) {
 		return
 	}
-	t.sight(t.call)
 	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
 }
 
@@ -230,16 +229,27 @@ func (t *turn) end() {
 
 // sight tells the digest of what a call's handles see (DET-8).
 func (r *run) sight(c *call) {
+	r.sightIf(func() bool { return true }, c)
+}
+
+// sightUnlessAborted is sight for a stage that an aborted run does not enter any
+// more; it tells whether the stage is entered.
+func (r *run) sightUnlessAborted(c *call) bool {
+	return r.sightIf(func() bool { return !r.cancelTold }, c)
+}
+
+func (r *run) sightIf(admitted func() bool, c *call) bool {
 	r.before(c, KindSight, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	if !r.observed() {
-		return
+	r.latchCancel(at)
+	if !admitted() {
+		return false
 	}
-	digest := c.visible.digest()
-	if x := r.crossing(c, KindSight, Whole, at); x != nil {
-		x.Digest = digest
+	if x := r.line(c, KindSight, Whole, at); x != nil {
+		x.Digest = c.visible.digest()
 		r.tell(x)
 	}
+	return true
 }
