@@ -398,6 +398,23 @@ func TestAbortAfterTheFlush(t *testing.T) {
 	lines := runTurnIn(t, ctx, config, raw)
 	assert.Contains(t, lines, "! dispatchEnd ack 1")
 	assert.Empty(t, with(lines, "> turn-output"))
+	assert.Len(t, with(lines, "= sight"), 2, "turn output has not started (DET-8)")
+}
+
+// ABT-8, DEL-2: what an acked output pipeline had flushed stays acked when the
+// abort comes before dispatchEnd.
+func TestAbortBetweenFlushAndEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	config := executing(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil })
+	config.DispatchOutput = []adk.DispatchMiddleware{{Name: "acks", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		next(ctx)
+		return errors.Join(dc.Messages().Store(ctx, message("m")), dc.Ack())
+	}}}
+	raw := hello
+	raw.Observability.IterationEnd = func(adk.IterationEnd) { cancel() }
+	lines := runTurnIn(t, ctx, config, raw)
+	assert.Equal(t, []string{"! dispatchEnd ack 1"}, with(lines, "! dispatchEnd"))
 }
 
 // ABT-9: an abort in one turn touches no other.
