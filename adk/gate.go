@@ -124,8 +124,8 @@ func (g *TurnGate) check(value any) (any, error) {
 // refuse tells that an offer was refused.
 func (g *TurnGate) refuse(by string, value any, err error) {
 	defer g.call.lock()()
-	if !g.IsSettled() {
-		g.tell(gateRefused, by, value, err)
+	if at := g.lapse(); !g.IsSettled() {
+		g.tell(at, gateRefused, by, value, err)
 	}
 }
 
@@ -134,26 +134,25 @@ func (g *TurnGate) refuse(by string, value any, err error) {
 // goroutine wakes.
 func (g *TurnGate) settle(result, by string, value any, err error) bool {
 	defer g.call.lock()()
-	g.lapse()
-	return g.settleLocked(result, by, value, err)
+	return g.settleLocked(g.lapse(), result, by, value, err)
 }
 
-func (g *TurnGate) settleLocked(result, by string, value any, err error) bool {
+func (g *TurnGate) settleLocked(at time.Time, result, by string, value any, err error) bool {
 	if g.IsSettled() {
 		return false
 	}
 	g.result, g.by, g.value, g.err = result, by, value, err
 	r := g.call.run
 	r.gates = slices.DeleteFunc(r.gates, func(open *TurnGate) bool { return open == g })
-	g.tell(result, by, value, err)
+	g.tell(at, result, by, value, err)
 	close(g.settled)
 	return true
 }
 
 // tell is the fact of a settlement or of a refused offer. run.mu is held.
-func (g *TurnGate) tell(result, by string, value any, err error) {
+func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 	r := g.call.run
-	if x := r.crossing(g.call, KindSettle, Whole, r.now()); x != nil {
+	if x := r.line(g.call, KindSettle, Whole, at); x != nil {
 		x.Name, x.Key, x.Status, x.Value, x.Err = g.raw.ID, by, result, value, err
 		r.tell(x)
 	}
@@ -253,29 +252,32 @@ func (g *TurnGate) wait() {
 }
 
 // lapse settles the gate when the turn was aborted, the waiter's context has
-// ended or the time has passed. run.mu is held.
-func (g *TurnGate) lapse() {
+// ended or the time has passed, and gives the time of that look. run.mu is held.
+func (g *TurnGate) lapse() (at time.Time) {
 	r := g.call.run
+	at = r.now()
+	r.latchCancel(at)
 	switch {
 	case g.IsSettled():
-	case r.ctx.Err() != nil:
-		r.abortGates()
+	case r.cancelTold:
+		r.abortGates(at)
 	case g.ctx.Err() != nil:
-		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(g.ctx)))
+		g.settleLocked(at, GateAborted, "", nil, g.errAborted(context.Cause(g.ctx)))
 	case isClosed(g.expired):
-		g.call.tellTimer(g.op)
-		g.settleLocked(GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
+		g.call.tellTimer(g.op, at)
+		g.settleLocked(at, GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
 			Message: fmt.Sprintf("gate %q was not settled within %s", g.raw.ID, g.raw.Timeout)})
 	}
+	return at
 }
 
 // abortGates settles every open gate, in the order they were opened, and chains
 // them so that they close in that order too (GAT-4). run.mu is held.
-func (r *run) abortGates() {
+func (r *run) abortGates(at time.Time) {
 	var before *TurnGate
 	for _, g := range slices.Clone(r.gates) {
 		g.after = before
-		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
+		g.settleLocked(at, GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
 		before = g
 	}
 }

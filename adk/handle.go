@@ -165,19 +165,21 @@ func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error 
 	}
 	c.run.resume(c.strand)
 	defer c.lock()()
+	at := c.run.now()
+	c.run.latchCancel(at)
 	switch {
-	case own.Err() != nil:
+	case c.run.cancelTold:
 		return context.Cause(own)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	c.tellTimer(op)
+	c.tellTimer(op, at)
 	return nil
 }
 
 // tellTimer tells that the timer of a waiting operation fired. run.mu is held.
-func (c *call) tellTimer(op int) {
-	if x := c.run.crossing(c, KindTimer, Whole, c.run.now()); x != nil {
+func (c *call) tellTimer(op int, at time.Time) {
+	if x := c.run.line(c, KindTimer, Whole, at); x != nil {
 		x.N = op
 		c.run.tell(x)
 	}
