@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 // call is one seam call: user code that the engine has entered and not yet
@@ -55,17 +56,28 @@ func (c *call) enter(kind Kind) error {
 // done tells that a spanning operation has had its effect, which it makes in
 // the same step.
 func (c *call) done(kind Kind, op int, err error, effect func()) {
+	_ = c.conclude(kind, op, func(time.Time) error {
+		if effect != nil {
+			effect()
+		}
+		return err
+	})
+}
+
+// conclude is done where how the operation ended is decided in that step too.
+func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) error {
 	r := c.run
 	r.before(c, kind, Done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if effect != nil {
-		effect()
-	}
-	if x := r.crossing(c, kind, Done, r.now()); x != nil {
+	at := r.now()
+	r.latchCancel(at)
+	err := decide(at)
+	if x := r.line(c, kind, Done, at); x != nil {
 		x.Op, x.Err = op, err
 		r.tell(x)
 	}
+	return err
 }
 
 // late tells of an operation on an ended handle. run.mu is held.

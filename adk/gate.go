@@ -256,9 +256,11 @@ func (g *TurnGate) wait() {
 func (g *TurnGate) lapse() (at time.Time) {
 	r := g.call.run
 	at = r.now()
+	if g.IsSettled() { // whoever settled it has looked
+		return at
+	}
 	r.latchCancel(at)
 	switch {
-	case g.IsSettled():
 	case r.cancelTold:
 		r.abortGates(at)
 	case g.ctx.Err() != nil:

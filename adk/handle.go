@@ -139,10 +139,18 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	r.mu.Unlock()
 
-	err := c.await(ctx, passed, op)
+	c.await(ctx, passed)
 	stop()
-	c.done(KindSleep, op, err, nil)
-	return err
+	return c.conclude(KindSleep, op, func(at time.Time) error {
+		switch {
+		case r.cancelTold:
+			return context.Cause(r.ctx)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		c.tellTimer(op, at)
+		return nil
+	})
 }
 
 // timer starts a timer. run.mu is held, up to the telling of the operation that
@@ -153,9 +161,9 @@ func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) 
 }
 
 // await parks the strand until the timer has fired, ctx ends or the run is
-// aborted. What ended it is decided when the strand goes on, not when its
+// aborted. What it was is decided when the strand goes on, not when its
 // goroutine woke: an abort that was told by then comes first.
-func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error {
+func (c *call) await(ctx context.Context, passed <-chan struct{}) {
 	own := c.run.ctx
 	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || own.Err() != nil })
 	select {
@@ -164,17 +172,6 @@ func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error 
 	case <-own.Done():
 	}
 	c.run.resume(c.strand)
-	defer c.lock()()
-	at := c.run.now()
-	c.run.latchCancel(at)
-	switch {
-	case c.run.cancelTold:
-		return context.Cause(own)
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	c.tellTimer(op, at)
-	return nil
 }
 
 // tellTimer tells that the timer of a waiting operation fired. run.mu is held.

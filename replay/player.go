@@ -52,15 +52,14 @@ type player struct {
 	gates   map[string]*adk.TurnGate
 	offAck  map[int]func()
 	tools   map[*adk.Tool]*adk.Tool
-	panics  map[adk.Kind][]string // of listeners, still to be made
+	loud    []*loudEvent // where listeners are still to panic
 	seams   map[int]adk.Seam
 	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
-	idle    int  // goroutines in awaitScripted
-	held    *int // the only strand that may move, while its listeners shall panic
-	claimed int  // the crossing that one of them has taken on for another strand
+	idle    int // goroutines in awaitScripted
+	claimed int // the crossing that one of them has taken on for another strand
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -91,7 +90,6 @@ func newPlayer(src source, known *sentinels) *player {
 		tools:    map[*adk.Tool]*adk.Tool{},
 		seams:    map[int]adk.Seam{},
 		cancels:  map[int]func(error){},
-		panics:   map[adk.Kind][]string{},
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
@@ -246,16 +244,13 @@ func (p *player) awaitScripted(n int) *adk.Crossing {
 
 func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	s := p.strand(n)
-	if p.held != nil && *p.held == n {
-		p.release() // it has gone on: nobody panicked after all
-	}
 	for {
 		p.act()
 		x := p.head()
 		if p.stopped || x == nil {
 			return nil
 		}
-		if mine(x) && p.held == nil && !p.settles(p.peek(0)) {
+		if mine(x) && !p.settles(p.peek(0)) {
 			return x
 		}
 		s.waiting++
@@ -280,7 +275,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 // one that x belongs to is not waiting for it, and nobody can take it on. mu is
 // held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.held != nil || p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+	if p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
 		return false
 	}
 	for n, s := range p.strands {
@@ -357,6 +352,9 @@ func (p *player) Tell(got *adk.Crossing) {
 		return
 	}
 	p.note(want)
+	if got.Kind.Class() == adk.ClassEvent {
+		p.expectPanics(got)
+	}
 	p.advance()
 }
 
@@ -382,8 +380,6 @@ func (p *player) note(x *adk.Crossing) {
 	case x.Kind == adk.KindReturn:
 		delete(p.seams, x.ID)
 		delete(p.handles, x.ID)
-	case x.Kind.Class() == adk.ClassEvent:
-		p.expectPanics(x)
 	case x.Kind == adk.KindFork:
 		p.strand(x.ID) // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
