@@ -65,6 +65,22 @@ func (p *player) dispatchMiddleware(name string) adk.DispatchMiddleware {
 	}}
 }
 
+// dispatchInput is a scripted dispatch that user code called, but for the live
+// seams; source is nil for one called alone.
+func (p *player) dispatchInput(name string, info adk.RunInfo, live Live, source *adk.TurnContext) adk.DispatchInput {
+	in := adk.DispatchInput{Name: name, Source: source, Executor: p.executor(info.Executor)}
+	if live.Executor != nil {
+		in.Executor.Run = live.Executor
+	}
+	for _, name := range info.DispatchInput {
+		in.Input = append(in.Input, p.dispatchMiddleware(name))
+	}
+	for _, name := range info.DispatchOutput {
+		in.Output = append(in.Output, p.dispatchMiddleware(name))
+	}
+	return in
+}
+
 func (p *player) executor(name string) adk.Executor {
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		id, strand := dc.Where()
@@ -155,8 +171,12 @@ func (p *player) operate(x *adk.Crossing) bool {
 	if h == nil {
 		return false
 	}
-	if x.Kind == adk.KindContained {
+	switch {
+	case x.Kind == adk.KindContained:
 		return p.misuse(h, x)
+	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil && h.tc != nil:
+		_, _ = adk.Dispatch(h.ctx, p.dispatchInput(x.Seam.Name, *x.Seams, Live{}, h.tc))
+		return true
 	}
 	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
 		return false
