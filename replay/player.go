@@ -39,7 +39,7 @@ type player struct {
 	matched  int
 	stopped  bool
 	found    *Divergence
-	recent   [3]*adk.Crossing // the recorded crossings that agreed last
+	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
 	namer    *namer
 	began    time.Time // the time of the first crossing
