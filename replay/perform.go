@@ -28,10 +28,8 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 		case x.Kind == adk.KindReturn && x.ID == id:
 			return x
 		}
-		before := p.matched
-		p.mu.Unlock()
-		done := p.operate(x)
-		p.mu.Lock()
+		before, done := p.matched, false
+		p.unlocked(func() { done = p.operate(x) })
 		if p.matched == before && !p.stopped {
 			if done {
 				p.missing(x)

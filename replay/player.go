@@ -196,20 +196,31 @@ func (p *player) act() {
 		}
 		gate := p.gates[x.Name]
 		before := p.matched
-		p.mu.Unlock()
-		switch x.Status {
-		case adk.GateResolved, "refused":
-			_, _ = gate.Resolve(x.Key, x.Value)
-		case adk.GateRejected:
-			gate.Reject(x.Key, x.Err)
-		case adk.GateAborted:
-			gate.Abort(x.Key)
-		}
-		p.mu.Lock()
+		p.unlocked(func() { settle(gate, x) })
 		if p.matched == before && !p.stopped {
 			p.missing(x)
 		}
 	}
+}
+
+// settle makes a recorded settlement.
+func settle(gate *adk.TurnGate, x *adk.Crossing) {
+	switch x.Status {
+	case adk.GateResolved, gateRefused:
+		_, _ = gate.Resolve(x.Key, x.Value)
+	case adk.GateRejected:
+		gate.Reject(x.Key, x.Err)
+	case adk.GateAborted:
+		gate.Abort(x.Key)
+	}
+}
+
+// unlocked calls the engine. mu is released meanwhile, and held again however
+// the call ends: what lies below it may end the goroutine.
+func (p *player) unlocked(call func()) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	call()
 }
 
 // Waiting.
