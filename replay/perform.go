@@ -19,6 +19,7 @@ import (
 func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	h.strand = strand
 	p.handles[id] = h
 	for {
 		x := p.awaitScripted(strand)
@@ -150,7 +151,7 @@ func (p *player) operate(x *adk.Crossing) bool {
 	p.mu.Lock()
 	h := p.handles[x.Call]
 	p.mu.Unlock()
-	if h == nil {
+	if h == nil || h.strand != x.Strand { // what a handle does, it does in its own strand
 		return false
 	}
 	if x.Kind == adk.KindContained {
