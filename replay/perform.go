@@ -19,6 +19,7 @@ import (
 func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	h.strand = strand
 	p.handles[id] = h
 	for {
 		x := p.awaitScripted(strand)
@@ -28,10 +29,8 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 		case x.Kind == adk.KindReturn && x.ID == id:
 			return x
 		}
-		before := p.matched
-		p.mu.Unlock()
-		done := p.operate(x)
-		p.mu.Lock()
+		before, done := p.matched, false
+		p.unlocked(func() { done = p.operate(x) })
 		if p.matched == before && !p.stopped {
 			if done {
 				p.missing(x)
@@ -168,7 +167,7 @@ func (p *player) operate(x *adk.Crossing) bool {
 	p.mu.Lock()
 	h := p.handles[x.Call]
 	p.mu.Unlock()
-	if h == nil {
+	if h == nil || h.strand != x.Strand { // what a handle does, it does in its own strand
 		return false
 	}
 	switch {
