@@ -53,7 +53,23 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 	if err != nil {
 		return nil, err
 	}
-	return play(ctx, r.Header(), readerSource{r}, known, live)
+	report, err := play(ctx, r.Header(), readerSource{r}, known, live)
+	var format *FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = r.options.File
+	}
+	return report, err
+}
+
+// The lines that say what a run begins with.
+const (
+	lineOfHeader = 1
+	lineOfFirst  = 2
+)
+
+// impossible is the error for a trace of no run.
+func impossible(line int, err error) error {
+	return &FormatError{Line: line, Fault: FaultImpossible, Reason: err.Error(), Err: err}
 }
 
 // readerSource gives the crossings of a Reader.
@@ -84,7 +100,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 	}
 	runner, err := adk.NewRunner(p.config(header.Info, tools, live))
 	if err != nil {
-		return nil, fmt.Errorf("replay: the trace describes a run that cannot be built: %w", err)
+		return nil, impossible(lineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
 	}
 	p.hearLoudly(runner)
 	// The run has a goroutine of its own: a recorded Goexit ends it.
@@ -96,7 +112,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 	}()
 	<-done
 	if runErr != nil {
-		return nil, fmt.Errorf("replay: the trace describes a turn that cannot be run: %w", runErr)
+		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a turn that cannot be run: %w", runErr))
 	}
 	return p.finish(live)
 }
@@ -109,12 +125,12 @@ func (p *player) opening() (adk.RawTurn, []*adk.Tool, error) {
 	p.mu.Unlock()
 	if first == nil {
 		if err == io.EOF {
-			err = errors.New("replay: the trace has no crossings")
+			err = impossible(lineOfFirst, errors.New("it has no crossings"))
 		}
 		return adk.RawTurn{}, nil, err
 	}
 	if first.Kind != adk.KindCall || first.Seam.Label != adk.LabelRun {
-		return adk.RawTurn{}, nil, fmt.Errorf("replay: the trace begins with %s and not with the call of run", first.Kind)
+		return adk.RawTurn{}, nil, impossible(lineOfFirst, fmt.Errorf("it begins with %s and not with the call of run", nameOf(first)))
 	}
 	p.began = first.At
 	var tools []*adk.Tool
@@ -131,6 +147,14 @@ func (p *player) opening() (adk.RawTurn, []*adk.Tool, error) {
 		p.gates[e.Gate.ID()] = e.Gate
 	}
 	return raw, tools, nil
+}
+
+// nameOf names a crossing by its seam, or by its kind.
+func nameOf(x *adk.Crossing) string {
+	if x.Kind == adk.KindCall {
+		return "the call of " + x.Seam.String()
+	}
+	return x.Kind.String()
 }
 
 // config is the recorded run's config with scripted seams, but for the live
