@@ -29,6 +29,9 @@ func fieldEdits(x adk.Crossing) []edit {
 	edits := frameEdits(x)
 	for _, use := range x.Kind.Fields(x.Phase) {
 		e := editor{label: use.Label, input: use.Input, from: x}
+		if use.Field == adk.FieldSeam && x.Seams != nil {
+			e.input = true // user code named the dispatch that it called
+		}
 		e.field(use.Field)
 		edits = append(edits, e.edits...)
 	}
@@ -153,11 +156,30 @@ func (e *editor) field(f adk.Field) {
 		for _, at := range []int{0, len(e.from.Digest) - 1} {
 			e.with(fmt.Sprintf("bit of byte %d flipped", at), func(x *adk.Crossing) { x.Digest[at] ^= 1 })
 		}
+	case adk.FieldSeams:
+		e.seams()
 	case adk.FieldPayload:
 		e.payload()
 	default:
 		panic(fmt.Sprintf("nobody edits field %d", f))
 	}
+}
+
+// seams edits the names of the seams of a dispatch that a turn called.
+func (e *editor) seams() {
+	if e.from.Seams == nil {
+		return // a call of another seam: a reader takes no names there
+	}
+	e.with("another executor", func(x *adk.Crossing) {
+		other := *e.from.Seams
+		other.Executor += "x"
+		x.Seams = &other
+	})
+	e.with("another middleware", func(x *adk.Crossing) {
+		other := *e.from.Seams
+		other.DispatchInput = append([]string{"first"}, other.DispatchInput...)
+		x.Seams = &other
+	})
 }
 
 func (e *editor) number(of func(*adk.Crossing) *int) {
