@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 // call is one seam call: user code that the engine has entered and not yet
@@ -22,6 +23,8 @@ type call struct {
 	ended   bool      // guarded by run.mu: the handles are no longer good
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
+
+	below *downstream // what a middleware's next leads to; nil elsewhere
 
 	tc      TurnContext
 	dc      DispatchContext
@@ -53,17 +56,28 @@ func (c *call) enter(kind Kind) error {
 // done tells that a spanning operation has had its effect, which it makes in
 // the same step.
 func (c *call) done(kind Kind, op int, err error, effect func()) {
+	_ = c.conclude(kind, op, func(time.Time) error {
+		if effect != nil {
+			effect()
+		}
+		return err
+	})
+}
+
+// conclude is done where how the operation ended is decided in that step too.
+func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) error {
 	r := c.run
 	r.before(c, kind, Done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if effect != nil {
-		effect()
-	}
-	if x := r.crossing(c, kind, Done, r.now()); x != nil {
+	at := r.now()
+	r.latchCancel(at)
+	err := decide(at)
+	if x := r.line(c, kind, Done, at); x != nil {
 		x.Op, x.Err = op, err
 		r.tell(x)
 	}
+	return err
 }
 
 // late tells of an operation on an ended handle. run.mu is held.
@@ -78,10 +92,35 @@ type opened struct {
 	args   any
 	record Record
 	key    string
+	// Of a run, or of a dispatch called alone: what its caller handed in.
+	prompt       string
+	instructions []string
+	stash        map[string]any
+	records      []Record
+	// Of a dispatch called by user code in a turn: the names of its seams.
+	seams *RunInfo
+}
+
+func (with opened) fill(x *Crossing) {
+	x.Args, x.Record, x.Key, x.Seams = with.args, with.record, with.key, with.seams
+	x.Text, x.Texts, x.Records = with.prompt, with.instructions, with.records
+	if len(with.stash) > 0 {
+		x.Value = with.stash
+	}
 }
 
 // open begins a seam call below parent: numbers it and tells it.
 func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
+	return r.openIf(func() bool { return true }, parent, seam, strand, with)
+}
+
+// openUnlessAborted is open for what an aborted run does not enter any more; it
+// gives nil then. Looking and telling is one step.
+func (r *run) openUnlessAborted(parent *call, seam Seam) *call {
+	return r.openIf(func() bool { return !r.cancelTold }, parent, seam, parent.strand, opened{})
+}
+
+func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, with opened) *call {
 	c := &call{run: r, parent: parent, seam: seam, strand: strand}
 	if parent != nil {
 		c.dispatch, c.visible = parent.dispatch, parent.visible
@@ -92,10 +131,15 @@ func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
+	r.latchCancel(at)
+	if !admitted() {
+		return nil
+	}
 	r.calls++
 	c.id = r.calls
-	if x := r.crossing(&caller, KindCall, Whole, at); x != nil {
-		x.ID, x.Seam, x.Args, x.Record, x.Key = c.id, seam, with.args, with.record, with.key
+	if x := r.line(&caller, KindCall, Whole, at); x != nil {
+		x.ID, x.Seam = c.id, seam
+		with.fill(x)
 		r.tell(x)
 	}
 	return c
@@ -150,15 +194,19 @@ func (c *call) invoke(body func(res *result) error) (res result) {
 // errGoexit stands for runtime.Goexit where an error is asked for.
 var errGoexit = errors.New("user code ended its goroutine with runtime.Goexit")
 
-// close waits for the strands of the call, ends its handles and tells the
-// return. A goroutine that ends itself aborts the run, so that nothing waits
-// for it for ever.
+// close waits for the strands of the call and for what its next began, ends its
+// handles and tells the return. A goroutine that ends itself aborts the run
+// first, so that nothing waits for it for ever. Strands come before next, as
+// they are part of the call and may be the ones to go on.
 func (c *call) close(res result) {
 	r := c.run
 	if res.outcome == OutcomeGoexit {
 		r.abort(cancelGoexit, errGoexit)
 	}
 	c.join()
+	if c.below != nil {
+		c.below.settle()
+	}
 	caller := callerOf(c.parent, c.strand)
 	r.before(&caller, KindReturn, Whole)
 	r.mu.Lock()
@@ -179,6 +227,7 @@ func (c *call) join() {
 	c.run.mu.Unlock()
 	for _, s := range strands {
 		c.waitFor(s.done)
+		<-s.gone // at once: Park does not block
 	}
 }
 
@@ -198,6 +247,7 @@ func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 type Strand struct {
 	parent *call
 	done   chan struct{}
+	gone   chan struct{} // closed when the observer was told that it has ended
 	err    error
 }
 
@@ -229,7 +279,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 	at := r.now()
 	r.strands++
 	number := r.strands
-	s := &Strand{parent: c, done: make(chan struct{})}
+	s := &Strand{parent: c, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number
@@ -242,6 +292,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 
 // runStrand is the goroutine of a strand.
 func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, body func(context.Context, *call) error) {
+	defer close(s.gone)
 	defer c.run.park(number, nil)
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself

@@ -35,8 +35,7 @@ type dispatch struct {
 	inAbort   bool    // failure is a panic after the abort (ABT-13)
 	tolerated []error // what stages returned once the run was aborted
 	flushed   bool    // the ack's flush was made: an abort comes too late (ABT-8)
-	status    string
-	err       error
+	ended     DispatchEnd
 }
 
 // delta is one change that waits for the flush (DEL-2). persist is its storage
@@ -46,13 +45,13 @@ type delta struct {
 	persist func(ctx context.Context, at *call) error
 }
 
-// serve runs the dispatch as a seam call below parent.
-func (d *dispatch) serve(ctx context.Context, parent *call, seam Seam) {
+// serve runs the dispatch in its seam call, which has been opened, and gives its
+// end and the error of a nack (DSP-8).
+func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 	d.counts = map[string]int{}
 	for record := range d.visible.toolCalls.Values() {
 		d.counts[record.Checksum()]++
 	}
-	d.call = d.run.open(parent, seam, parent.strand, opened{})
 	d.call.dispatch, d.call.visible = d, d.visible
 	d.call.invoke(func(*result) error {
 		defer d.end()
@@ -60,6 +59,10 @@ func (d *dispatch) serve(ctx context.Context, parent *call, seam Seam) {
 		d.loop(ctx)
 		return nil
 	})
+	if d.ended.Status == StatusNack {
+		return d.ended, d.ended.Error
+	}
+	return d.ended, nil
 }
 
 // loop runs iterations until one is left (DSP-2, DSP-3). It has no bound of its
@@ -68,7 +71,7 @@ func (d *dispatch) loop(ctx context.Context) {
 	for !d.stopped() && d.iterate(ctx) {
 		d.iteration.Add(1)
 	}
-	d.leave(ctx)
+	d.persist(ctx)
 }
 
 // stopped tells whether the loop has to be left: an abort, a signal, a failure.
@@ -76,7 +79,10 @@ func (d *dispatch) stopped() bool { return d.failure != nil || d.run.aborted() |
 
 // iterate runs one iteration and tells whether it finished.
 func (d *dispatch) iterate(ctx context.Context) bool {
-	startedAt := d.emitIterationStart()
+	startedAt, begun := d.emitIterationStart()
+	if !begun {
+		return false
+	}
 	d.started++
 	d.pipeline(ctx, LabelDispatchInput, d.input)
 	if d.stopped() {
@@ -87,12 +93,7 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 		return false
 	}
 	d.pipeline(ctx, LabelDispatchOutput, d.output)
-	if d.failure != nil {
-		return false
-	}
-	if !d.refused() {
-		d.flush(ctx)
-	}
+	d.persist(ctx)
 	if d.failure != nil {
 		return false
 	}
@@ -104,14 +105,20 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 func (d *dispatch) pipeline(ctx context.Context, label string, steps []step) {
 	p := pass{run: d.run, label: label, code: E_DISPATCH_PIPELINE_ERROR, steps: steps,
 		iteration: int(d.iteration.Load()), signalled: d.signalled}
-	d.fail(p.walk(ctx, d.call), p.inAbort)
+	failure := p.walk(ctx, d.call)
+	d.fail(failure, p.inAbort)
 	d.tolerated = append(d.tolerated, p.tolerated...)
 }
 
 // execute calls the executor; its failure nacks the dispatch (DSP-6).
 func (d *dispatch) execute(ctx context.Context) {
-	d.run.sight(d.call)
-	c := d.run.open(d.call, Seam{Label: LabelExecutor, Name: d.executor.Name, Iteration: int(d.iteration.Load())}, d.call.strand, opened{})
+	if !d.run.sightUnlessAborted(d.call) {
+		return
+	}
+	c := d.run.openUnlessAborted(d.call, Seam{Label: LabelExecutor, Name: d.executor.Name, Iteration: int(d.iteration.Load())})
+	if c == nil {
+		return
+	}
 	res := c.invoke(func(*result) error { return d.executor.Run(ctx, &c.dc, &c.helpers) })
 	if res.err == nil {
 		return
@@ -146,46 +153,54 @@ func (d *dispatch) fail(failure *Error, inAbort bool) {
 	d.failure, d.inAbort = failure, inAbort
 }
 
-// refused tells whether the queue is to be discarded (DEL-3).
-func (d *dispatch) refused() bool {
-	if d.failure != nil || d.run.aborted() {
-		return true
-	}
-	d.run.mu.Lock()
-	defer d.run.mu.Unlock()
-	return d.signal.nackErr != nil
-}
-
-// leave flushes on ack and discards otherwise (DEL-2, DEL-3).
-func (d *dispatch) leave(ctx context.Context) {
-	if d.refused() {
-		d.run.mu.Lock()
-		d.queue = nil
-		d.run.mu.Unlock()
+// persist calls the obligations that were put off, in order, where the queue is
+// to be flushed: all of them before the flush, so that the parent never holds
+// part of what the storage refused (DEL-6). An abort that comes meanwhile ends
+// it, as nothing new is started (ABT-7); an error is then part of the abort, but
+// for a panic (ABT-13).
+func (d *dispatch) persist(ctx context.Context) {
+	if d.stopped() && !d.acked() {
 		return
 	}
-	d.flush(ctx)
-}
-
-// flush applies the queue to the parent, in order. With write-behind the
-// obligations are called first, all of them, so that the parent never holds
-// part of what the storage refused (DEL-6).
-func (d *dispatch) flush(ctx context.Context) {
-	d.run.mu.Lock()
-	queue := d.queue
-	d.queue = nil
-	d.run.mu.Unlock()
-	for _, change := range queue {
-		if change.persist == nil {
+	for i := range d.queue {
+		put := d.queue[i].persist
+		if put == nil {
 			continue
 		}
-		if err := change.persist(ctx, d.call); err != nil {
-			d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, false)
+		if d.run.aborted() {
 			return
 		}
+		d.queue[i].persist = nil
+		err := put(ctx, d.call)
+		if err == nil {
+			continue
+		}
+		aborted := d.run.aborted()
+		if _, panicked := err.(*PanicError); aborted && !panicked {
+			d.tolerated = append(d.tolerated, err)
+		} else {
+			d.fail(&Error{Code: E_PERSISTENCE_FLUSH_ERROR, Message: "a storage obligation failed at the flush", Cause: err}, aborted)
+		}
+		return
 	}
+}
+
+// acked tells whether the dispatch was acked and nothing went wrong since.
+func (d *dispatch) acked() bool {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()
+	return d.failure == nil && d.signal.acked && !d.run.cancelTold
+}
+
+// flush applies the queue to the parent, in order (DEL-2), or discards it where
+// the dispatch was nacked or the run aborted (DEL-3). It runs in the step that
+// tells the end of an iteration or of the dispatch. run.mu is held.
+func (d *dispatch) flush() {
+	queue := d.queue
+	d.queue = nil
+	if d.failure != nil || d.signal.nackErr != nil || d.run.cancelTold {
+		return
+	}
 	d.flushed = d.signal.acked
 	if d.parent == nil {
 		return
@@ -195,40 +210,13 @@ func (d *dispatch) flush(ctx context.Context) {
 	}
 }
 
-// end judges how the dispatch ended and tells it (SIG-5, DSP-7).
+// end tells how the dispatch ended (SIG-5, DSP-7): the error first (EVT-7), and
+// the end also when a listener of the error ends the goroutine (PIP-11).
 func (d *dispatch) end() {
-	d.status, d.err = d.judge()
+	defer d.emitDispatchEnd()
 	if failure := d.reportable(); failure != nil {
 		d.run.emitError(d.call, failure)
 	}
-	d.emitDispatchEnd()
-}
-
-// judge gives the status and the error of the dispatch. A failure, and a nack
-// that came before the abort, stay a nack (ABT-8); a panic after the abort does
-// not undo it (ABT-13).
-func (d *dispatch) judge() (string, error) {
-	aborted := d.run.aborted()
-	d.run.mu.Lock()
-	defer d.run.mu.Unlock()
-	switch {
-	case d.failure != nil && !d.inAbort:
-		return StatusNack, d.failure
-	case d.signal.nackErr != nil && !d.signal.nackedInAbort:
-		return StatusNack, d.signal.nackErr
-	case aborted && !d.flushed:
-		after := d.tolerated
-		if d.failure != nil {
-			after = append(after, d.failure)
-		}
-		if d.signal.nackErr != nil {
-			after = append(after, d.signal.nackErr)
-		}
-		return StatusAborted, joined(after)
-	case d.signal.acked:
-		return StatusAck, nil
-	}
-	return StatusAborted, nil
 }
 
 // reportable is the one failure that is told as an error event (DSP-6, DSP-7):
@@ -237,13 +225,41 @@ func (d *dispatch) reportable() *Error {
 	if d.failure != nil {
 		return d.failure
 	}
-	if d.status != StatusNack {
+	d.run.mu.Lock()
+	defer d.run.mu.Unlock()
+	if d.signal.nackErr == nil || d.signal.nackedInAbort {
 		return nil
 	}
-	if ours, ok := d.err.(*Error); ok {
+	if ours, ok := d.signal.nackErr.(*Error); ok {
 		return ours
 	}
-	return &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked", Cause: d.err}
+	return &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked", Cause: d.signal.nackErr}
+}
+
+// judge flushes what is to be flushed and gives the status and the error of the
+// dispatch. A failure, and a nack that came before the abort, stay a nack
+// (ABT-8); a panic after the abort does not undo it (ABT-13). run.mu is held.
+func (d *dispatch) judge() (string, error) {
+	if d.signal.acked {
+		d.flush()
+	}
+	d.queue = nil
+	switch {
+	case d.failure != nil && !d.inAbort:
+		return StatusNack, d.failure
+	case d.signal.nackErr != nil && !d.signal.nackedInAbort:
+		return StatusNack, d.signal.nackErr
+	case d.flushed:
+		return StatusAck, nil
+	}
+	after := d.tolerated
+	if d.failure != nil {
+		after = append(after, d.failure)
+	}
+	if d.signal.nackErr != nil {
+		after = append(after, d.signal.nackErr)
+	}
+	return StatusAborted, joined(after)
 }
 
 // joined is no error, the one error, or all of them joined.

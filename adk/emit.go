@@ -9,16 +9,31 @@ import "time"
 // the time into the event, and the event into its crossing, which is nil where
 // nobody observes.
 func (c *call) event(kind Kind, complete func(at time.Time, x *Crossing)) {
+	c.eventIf(func() bool { return true }, kind, complete)
+}
+
+// eventUnlessAborted is event for what an aborted run does not begin any more;
+// it tells whether there was one. Looking and telling is one step.
+func (c *call) eventUnlessAborted(kind Kind, complete func(at time.Time, x *Crossing)) bool {
+	return c.eventIf(func() bool { return !c.run.cancelTold }, kind, complete)
+}
+
+func (c *call) eventIf(admitted func() bool, kind Kind, complete func(at time.Time, x *Crossing)) bool {
 	r := c.run
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	x := r.crossing(c, kind, Whole, at)
+	r.latchCancel(at)
+	if !admitted() {
+		return false
+	}
+	x := r.line(c, kind, Whole, at)
 	complete(at, x)
 	if x != nil {
 		r.tell(x)
 	}
+	return true
 }
 
 // follow tells the observer of an event that an operation caused: it has the
@@ -102,11 +117,14 @@ func (d *dispatch) emitDispatchStart() {
 	publishObservability(d.call, KindDispatchStart, e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
 }
 
+// emitDispatchEnd judges the dispatch in the step that tells its end, so that an
+// abort comes before both or after both.
 func (d *dispatch) emitDispatchEnd() {
-	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Span: Span{StartedAt: d.startedAt},
-		Status: d.status, Error: d.err, Iterations: d.started}
+	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
 	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
+		e.Status, e.Error = d.judge()
+		d.ended = e
 		if x != nil {
 			x.Payload = e
 			x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations
@@ -115,23 +133,29 @@ func (d *dispatch) emitDispatchEnd() {
 	publishObservability(d.call, KindDispatchEnd, e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-func (d *dispatch) emitIterationStart() time.Time {
+// emitIterationStart tells whether the iteration has begun.
+func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 	e := IterationStart{Origin: d.call.origin()}
-	d.call.event(KindIterationStart, func(at time.Time, x *Crossing) {
+	begun = d.call.eventUnlessAborted(KindIterationStart, func(at time.Time, x *Crossing) {
 		e.StartedAt = at
 		if x != nil {
 			x.Payload = e
 			x.N = e.Iteration
 		}
 	})
-	publishObservability(d.call, KindIterationStart, e, func(l *Observability) func(IterationStart) { return l.IterationStart })
-	return e.StartedAt
+	if begun {
+		publishObservability(d.call, KindIterationStart, e, func(l *Observability) func(IterationStart) { return l.IterationStart })
+	}
+	return e.StartedAt, begun
 }
 
+// emitIterationEnd flushes in the step that tells the end, so that an abort comes
+// before both or after both.
 func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	e := IterationEnd{Origin: d.call.origin(), Span: Span{StartedAt: startedAt}}
 	d.call.event(KindIterationEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
+		d.flush()
 		if x != nil {
 			x.Payload = e
 			x.N = e.Iteration
@@ -140,17 +164,16 @@ func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	publishObservability(d.call, KindIterationEnd, e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
-func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any) time.Time {
+func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any, startedAt *time.Time) {
 	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args}
 	c.event(KindToolExecutionStart, func(at time.Time, x *Crossing) {
-		e.StartedAt = at
+		e.StartedAt, *startedAt = at, at
 		if x != nil {
 			x.Payload = e
 			x.Key = callID
 		}
 	})
 	publishObservability(c, KindToolExecutionStart, e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
-	return e.StartedAt
 }
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {

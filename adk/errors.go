@@ -82,8 +82,8 @@ const (
 	E_PIPELINE_SHORT_CIRCUITED Code = "E_PIPELINE_SHORT_CIRCUITED"
 	// E_LLM_EXECUTION_EXECUTOR_ERROR occurs when the executor fails.
 	E_LLM_EXECUTION_EXECUTOR_ERROR Code = "E_LLM_EXECUTION_EXECUTOR_ERROR"
-	// E_LLM_EXECUTION_NACKED wraps an error that user code nacked with, on the
-	// error event, and stands for a nack without error.
+	// E_LLM_EXECUTION_NACKED occurs when user code nacks: on the error event it
+	// wraps the error that was given, and it stands for a nack without one.
 	E_LLM_EXECUTION_NACKED Code = "E_LLM_EXECUTION_NACKED"
 	// E_LLM_EXECUTION_STREAM_SEALED occurs when something is reported on an id
 	// that was reported complete.
@@ -91,8 +91,9 @@ const (
 	// E_PERSISTENCE_FLUSH_ERROR occurs when, with write-behind persistence, a
 	// storage obligation fails at the flush.
 	E_PERSISTENCE_FLUSH_ERROR Code = "E_PERSISTENCE_FLUSH_ERROR"
-	// E_TURN_ABORTED is the abort error: a stage that returns it aborts the turn
-	// (ABT-3). Make one with Aborted.
+	// E_TURN_ABORTED occurs when a turn is aborted without a reason, and is the
+	// abort error: a stage that returns it aborts the turn (ABT-3). Make one with
+	// Aborted.
 	E_TURN_ABORTED Code = "E_TURN_ABORTED"
 	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED occurs when a dispatch called alone
 	// waits for a gate and was given no gate support.
@@ -232,8 +233,11 @@ func isAbort(err error) bool {
 		case *PanicError:
 			return false
 		case *Error:
-			if e.Code == E_TURN_ABORTED {
+			switch e.Code {
+			case E_TURN_ABORTED:
 				return true
+			case E_TURN_GATE_ABORTED: // its cause ended the gate, not the turn (GAT-1)
+				return false
 			}
 			err = e.Cause
 		case interface{ Unwrap() []error }:

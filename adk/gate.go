@@ -39,7 +39,9 @@ const (
 type TurnGate struct {
 	raw    Gate
 	schema *schema
-	call   *call // who waits
+	call   *call           // who waits
+	ctx    context.Context // the waiter's own
+	op     int             // the waiting operation
 
 	expired <-chan struct{} // closed when the timeout has passed; nil without one
 	settled chan struct{}   // closed when the gate settles
@@ -122,32 +124,35 @@ func (g *TurnGate) check(value any) (any, error) {
 // refuse tells that an offer was refused.
 func (g *TurnGate) refuse(by string, value any, err error) {
 	defer g.call.lock()()
-	if !g.IsSettled() {
-		g.tell(gateRefused, by, value, err)
+	if at := g.lapse(); !g.IsSettled() {
+		g.tell(at, gateRefused, by, value, err)
 	}
 }
 
+// settle is what a settler asks for. It comes too late when the gate has lapsed
+// before, also while its waiter has not woken yet: nothing depends on how soon a
+// goroutine wakes.
 func (g *TurnGate) settle(result, by string, value any, err error) bool {
 	defer g.call.lock()()
-	return g.settleLocked(result, by, value, err)
+	return g.settleLocked(g.lapse(), result, by, value, err)
 }
 
-func (g *TurnGate) settleLocked(result, by string, value any, err error) bool {
+func (g *TurnGate) settleLocked(at time.Time, result, by string, value any, err error) bool {
 	if g.IsSettled() {
 		return false
 	}
 	g.result, g.by, g.value, g.err = result, by, value, err
 	r := g.call.run
 	r.gates = slices.DeleteFunc(r.gates, func(open *TurnGate) bool { return open == g })
-	g.tell(result, by, value, err)
+	g.tell(at, result, by, value, err)
 	close(g.settled)
 	return true
 }
 
 // tell is the fact of a settlement or of a refused offer. run.mu is held.
-func (g *TurnGate) tell(result, by string, value any, err error) {
+func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 	r := g.call.run
-	if x := r.crossing(g.call, KindSettle, Whole, r.now()); x != nil {
+	if x := r.line(g.call, KindSettle, Whole, at); x != nil {
 		x.Name, x.Key, x.Status, x.Value, x.Err = g.raw.ID, by, result, value, err
 		r.tell(x)
 	}
@@ -163,17 +168,22 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.run.gatesRefused {
+		return nil, &Error{Code: E_LLM_EXECUTION_GATE_NOT_SUPPORTED, Message: fmt.Sprintf(
+			"gate %q in a dispatch called alone: set Gates of its raw context where somebody can settle it", gate.ID)}
+	}
 	if err := c.enter(KindWaitFor); err != nil {
 		return nil, err
 	}
 	r := c.run
-	g := &TurnGate{raw: gate, schema: compiled, call: c, settled: make(chan struct{}), closed: make(chan struct{})}
+	g := &TurnGate{raw: gate, schema: compiled, call: c, ctx: ctx, settled: make(chan struct{}), closed: make(chan struct{})}
 	if slices.ContainsFunc(r.gates, func(open *TurnGate) bool { return open.raw.ID == gate.ID }) {
 		defer r.mu.Unlock()
 		return nil, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", gate.ID)}
 	}
 	r.gates = append(r.gates, g)
 	at, op := r.now(), r.nextOp()
+	g.op = op
 	stop := func() bool { return true }
 	if gate.Timeout > 0 {
 		g.expired, stop = r.timer(gate.Timeout)
@@ -184,17 +194,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	r.mu.Unlock()
 
-	finished := false
-	defer func() {
-		if !finished { // a listener ended the goroutine
-			g.settle(GateAborted, "", nil, g.errAborted(errGoexit))
-		}
-	}()
-	g.emitOpen(at)
-	g.wait(ctx, op)
-	stop()
-	g.emitClosed()
-	finished = true
+	g.stay(at, stop)
 	c.done(KindWaitFor, op, g.err, nil)
 	return g.value, g.err
 }
@@ -221,42 +221,69 @@ func (gate Gate) compile() (*schema, error) {
 	return compiled, f.err(E_INVALID_INITIAL_TURN_GATE_VALUE)
 }
 
-// wait blocks until the gate has settled, and settles it itself when its time
-// has passed or the wait was cut short.
-func (g *TurnGate) wait(ctx context.Context, op int) {
-	c, r := g.call, g.call.run
+// stay is the life of an open gate, from the event of its opening to that of its
+// closing, which comes also when a listener of the first ends the goroutine:
+// gates that one abort closes wait for one another.
+func (g *TurnGate) stay(openedAt time.Time, stop func() bool) {
+	settled := false
+	defer func() {
+		if !settled {
+			g.settle(GateAborted, "", nil, g.errAborted(errGoexit))
+		}
+		stop()
+		g.emitClosed()
+	}()
+	g.emitOpen(openedAt)
+	g.wait()
+	settled = true
+}
+
+// wait blocks until the gate has settled or has to settle itself.
+func (g *TurnGate) wait() {
+	c, own := g.call, g.call.run.ctx
 	c.park(func() bool {
-		return isClosed(g.settled) || isClosed(g.expired) || ctx.Err() != nil || r.ctx.Err() != nil
+		return isClosed(g.settled) || isClosed(g.expired) || g.ctx.Err() != nil || own.Err() != nil
 	})
 	select {
 	case <-g.settled:
 	case <-g.expired:
-	case <-ctx.Done():
-	case <-r.ctx.Done():
+	case <-g.ctx.Done():
+	case <-own.Done():
 	}
-	r.resume(c.strand)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	c.run.resume(c.strand)
+	defer c.lock()()
+	g.lapse()
+}
+
+// lapse settles the gate when the turn was aborted, the waiter's context has
+// ended or the time has passed, and gives the time of that look. run.mu is held.
+func (g *TurnGate) lapse() (at time.Time) {
+	r := g.call.run
+	at = r.now()
+	if g.IsSettled() { // whoever settled it has looked
+		return at
+	}
+	r.latchCancel(at)
 	switch {
-	case g.IsSettled():
-	case r.ctx.Err() != nil:
-		r.abortGates()
-	case ctx.Err() != nil:
-		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(ctx)))
-	default:
-		c.tellTimer(op)
-		g.settleLocked(GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
+	case r.cancelTold:
+		r.abortGates(at)
+	case g.ctx.Err() != nil:
+		g.settleLocked(at, GateAborted, "", nil, g.errAborted(context.Cause(g.ctx)))
+	case isClosed(g.expired):
+		g.call.tellTimer(g.op, at)
+		g.settleLocked(at, GateTimeout, "", nil, &Error{Code: E_TURN_GATE_TIMEOUT,
 			Message: fmt.Sprintf("gate %q was not settled within %s", g.raw.ID, g.raw.Timeout)})
 	}
+	return at
 }
 
 // abortGates settles every open gate, in the order they were opened, and chains
 // them so that they close in that order too (GAT-4). run.mu is held.
-func (r *run) abortGates() {
+func (r *run) abortGates(at time.Time) {
 	var before *TurnGate
 	for _, g := range slices.Clone(r.gates) {
 		g.after = before
-		g.settleLocked(GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
+		g.settleLocked(at, GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
 		before = g
 	}
 }

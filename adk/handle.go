@@ -67,7 +67,7 @@ func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
 func (h Handle) Stash() Stash { return Stash{h.call} }
 
 // Aborted tells whether the turn is aborted.
-func (h Handle) Aborted() bool { return h.call.run.aborted() }
+func (h Handle) Aborted() bool { return h.call.run.ctx.Err() != nil }
 
 // Abort aborts the turn, or the dispatch where that was called alone (ABT-12).
 // The reason is readable as context.Cause of every context of the run; the
@@ -139,10 +139,18 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	r.mu.Unlock()
 
-	err := c.await(ctx, passed, op)
+	c.await(ctx, passed)
 	stop()
-	c.done(KindSleep, op, err, nil)
-	return err
+	return c.conclude(KindSleep, op, func(at time.Time) error {
+		switch {
+		case r.cancelTold:
+			return context.Cause(r.ctx)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		c.tellTimer(op, at)
+		return nil
+	})
 }
 
 // timer starts a timer. run.mu is held, up to the telling of the operation that
@@ -153,9 +161,9 @@ func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) 
 }
 
 // await parks the strand until the timer has fired, ctx ends or the run is
-// aborted. What ended it is decided when the strand goes on, not when its
+// aborted. What it was is decided when the strand goes on, not when its
 // goroutine woke: an abort that was told by then comes first.
-func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error {
+func (c *call) await(ctx context.Context, passed <-chan struct{}) {
 	own := c.run.ctx
 	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || own.Err() != nil })
 	select {
@@ -164,20 +172,11 @@ func (c *call) await(ctx context.Context, passed <-chan struct{}, op int) error 
 	case <-own.Done():
 	}
 	c.run.resume(c.strand)
-	defer c.lock()()
-	switch {
-	case own.Err() != nil:
-		return context.Cause(own)
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	c.tellTimer(op)
-	return nil
 }
 
 // tellTimer tells that the timer of a waiting operation fired. run.mu is held.
-func (c *call) tellTimer(op int) {
-	if x := c.run.crossing(c, KindTimer, Whole, c.run.now()); x != nil {
+func (c *call) tellTimer(op int, at time.Time) {
+	if x := c.run.line(c, KindTimer, Whole, at); x != nil {
 		x.N = op
 		c.run.tell(x)
 	}

@@ -59,16 +59,17 @@ func (p *pass) walk(ctx context.Context, owner *call) *Error {
 // enter runs the i-th middleware and, through its next, those after it. Once
 // the run is aborted no further body is entered (PIP-9).
 func (p *pass) enter(ctx context.Context, parent *call, i int) {
-	if i == len(p.steps) || p.run.aborted() {
+	if i == len(p.steps) {
 		return
 	}
 	m := p.steps[i]
-	c := p.run.open(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration}, parent.strand, opened{})
+	c := p.run.openUnlessAborted(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration})
+	if c == nil {
+		return
+	}
 	n := &downstream{pass: p, call: c, ctx: ctx, index: i + 1, done: make(chan struct{})}
-	res := c.invoke(func(*result) error {
-		defer n.settle()
-		return m.run(ctx, c, n.next)
-	})
+	c.below = n
+	res := c.invoke(func(*result) error { return m.run(ctx, c, n.next) })
 	p.judge(m, res, n)
 }
 
@@ -117,7 +118,7 @@ type downstream struct {
 
 	// Guarded by run.mu.
 	used   bool // next was called in time
-	closed bool // the middleware has returned
+	closed bool // the middleware and its strands have returned
 }
 
 // next is the Next that the middleware gets. The first call counts, from
@@ -154,8 +155,9 @@ func (n *downstream) finish(op int) {
 	n.call.done(KindNext, op, nil, func() { close(n.done) })
 }
 
-// settle runs when the middleware's own body is over: next cannot be called
-// any more, and what another goroutine began through it is waited for (PIP-10).
+// settle runs when the middleware's body and its strands are over: next cannot
+// be called any more, and what another goroutine began through it is waited for
+// (PIP-10).
 func (n *downstream) settle() {
 	r := n.call.run
 	r.mu.Lock()

@@ -1,5 +1,7 @@
 package adk
 
+import "sync/atomic"
+
 // Probe makes one observer for every run of a runner (DET-4). A Probe must be
 // safe for concurrent use; runs may begin at the same time.
 type Probe interface {
@@ -54,13 +56,18 @@ type Step struct {
 
 // MultiProbe is a probe that passes everything on to each of probes, in their
 // order. Put a scheduler first: what is behind it is then told one strand at a
-// time. Nil probes are left out.
+// time. Nil probes are left out, and without any other it is nil. One that
+// panics is dropped alone: a scheduler must not go with the recorder behind it,
+// or the strands it holds back would never go on.
 func MultiProbe(probes ...Probe) Probe {
 	var kept multiProbe
 	for _, p := range probes {
 		if p != nil {
 			kept = append(kept, p)
 		}
+	}
+	if len(kept) == 0 {
+		return nil
 	}
 	return kept
 }
@@ -70,8 +77,8 @@ type multiProbe []Probe
 func (m multiProbe) Observe(info RunInfo) Observer {
 	var kept multiObserver
 	for _, p := range m {
-		if o := p.Observe(info); o != nil {
-			kept = append(kept, o)
+		if o := askProbe(p, info); o != nil {
+			kept = append(kept, &oneObserver{observer: o})
 		}
 	}
 	if len(kept) == 0 {
@@ -80,28 +87,46 @@ func (m multiProbe) Observe(info RunInfo) Observer {
 	return kept
 }
 
-type multiObserver []Observer
+type multiObserver []*oneObserver
 
 func (m multiObserver) Begin(s Step) {
 	for _, o := range m {
-		o.Begin(s)
+		o.tell(func() { o.observer.Begin(s) })
 	}
 }
 
 func (m multiObserver) Park(strand int, ready func() bool) {
 	for _, o := range m {
-		o.Park(strand, ready)
+		o.tell(func() { o.observer.Park(strand, ready) })
 	}
 }
 
 func (m multiObserver) Resume(strand int) {
 	for _, o := range m {
-		o.Resume(strand)
+		o.tell(func() { o.observer.Resume(strand) })
 	}
 }
 
 func (m multiObserver) Tell(c *Crossing) {
 	for _, o := range m {
-		o.Tell(c)
+		o.tell(func() { o.observer.Tell(c) })
 	}
+}
+
+// oneObserver is one of several, dropped when it panics (DET-4).
+type oneObserver struct {
+	observer Observer
+	dropped  atomic.Bool
+}
+
+func (o *oneObserver) tell(what func()) {
+	if o.dropped.Load() {
+		return
+	}
+	defer func() {
+		if recover() != nil {
+			o.dropped.Store(true)
+		}
+	}()
+	what()
 }

@@ -19,16 +19,7 @@ type stream struct {
 	createdAt time.Time
 	full      strings.Builder
 	sealed    bool
-
-	// One goroutine emits at a time, so that listeners hear the deltas in
-	// their order (EVT-2); updates that come meanwhile wait here.
-	emitting bool
-	waiting  []pendingUpdate
-}
-
-type pendingUpdate struct {
-	call   *call
-	update StreamUpdate
+	relay     relay[StreamUpdate]
 }
 
 // ReportMessage appends delta to the message of that id and emits a message
@@ -73,14 +64,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 		r.mu.Unlock()
 		return update, err
 	}
-	if s.emitting {
-		s.waiting = append(s.waiting, pendingUpdate{c, update})
-		r.mu.Unlock()
-		return update, nil
-	}
-	s.emitting = true
-	r.mu.Unlock()
-	s.emit(r, pendingUpdate{c, update}, emit)
+	s.relay.unlockAndEmit(c, update, emit)
 	return update, nil
 }
 
@@ -117,26 +101,48 @@ func (s *stream) append(from Origin, id, delta string, complete bool, at time.Ti
 	return u
 }
 
-// emit lets the listeners hear an update, and those that came while it did.
-func (s *stream) emit(r *run, next pendingUpdate, emit func(*call, StreamUpdate)) {
+// relay lets one goroutine at a time emit the updates of a stream, so that
+// listeners hear them in their order (EVT-2); those that come meanwhile wait
+// here and are emitted by the one that is at it. Guarded by run.mu.
+type relay[E any] struct {
+	emitting bool
+	waiting  []pending[E]
+}
+
+type pending[E any] struct {
+	call  *call
+	event E
+}
+
+// unlockAndEmit releases run.mu, which is held, and lets the listeners hear the
+// event, and those that come while they do, unless somebody is at it already.
+func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
+	r := c.run
+	if y.emitting {
+		y.waiting = append(y.waiting, pending[E]{c, event})
+		r.mu.Unlock()
+		return
+	}
+	y.emitting = true
+	r.mu.Unlock()
 	clean := false
 	defer func() {
 		if !clean { // a listener ended the goroutine
 			r.mu.Lock()
-			s.emitting = false
+			y.emitting = false
 			r.mu.Unlock()
 		}
 	}()
-	for {
-		emit(next.call, next.update)
+	for next := (pending[E]{c, event}); ; {
+		emit(next.call, next.event)
 		r.mu.Lock()
-		if len(s.waiting) == 0 {
-			s.emitting, clean = false, true
+		if len(y.waiting) == 0 {
+			y.emitting, clean = false, true
 			r.mu.Unlock()
 			return
 		}
-		next = s.waiting[0]
-		s.waiting = s.waiting[1:]
+		next = y.waiting[0]
+		y.waiting = y.waiting[1:]
 		r.mu.Unlock()
 	}
 }
@@ -155,7 +161,10 @@ type ToolCallReport struct {
 }
 
 // toolCallStream is what was reported of one tool call.
-type toolCallStream struct{ event ToolCallEvent }
+type toolCallStream struct {
+	event ToolCallEvent
+	relay relay[ToolCallEvent]
+}
 
 // ReportToolCall merges the report into what the id has and emits a toolCall
 // event. Once tool and arguments are known the event has their checksum
@@ -172,11 +181,11 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, report.Args, report.Results, report.IsError, report.Complete, err
 		r.tell(x)
 	}
-	r.mu.Unlock()
 	if err != nil {
+		r.mu.Unlock()
 		return ToolCallEvent{}, err
 	}
-	c.emitToolCall(event)
+	c.dispatch.reported[id].relay.unlockAndEmit(c, event, (*call).emitToolCall)
 	return event, nil
 }
 

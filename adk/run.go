@@ -23,6 +23,7 @@ type run struct {
 
 	observer Observer    // nil when unobserved
 	dropped  atomic.Bool // the observer panicked: nothing is told any more
+	over     atomic.Bool // the run has returned: nothing is told any more
 
 	mu      sync.Mutex
 	scratch Crossing // the one Crossing that observers are told with
@@ -31,11 +32,11 @@ type run struct {
 	calls   int
 	ops     int
 	strands int
-	over    bool // the run has returned: nothing is told any more
 
-	cancelTold bool
-	cancelBy   string // who cancelled; empty while nobody inside has
-	gates      gateList
+	gatesRefused bool // a dispatch called alone without support for gates
+	cancelTold   bool
+	cancelBy     string // who cancelled; empty while nobody inside has
+	gates        gateList
 }
 
 // The sources of a cancel, as the fact of it says.
@@ -80,10 +81,12 @@ func (r *run) now() time.Time {
 // and the time; nil when nobody observes. The caller fills it in and calls
 // tell. mu is held from here to tell.
 func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
-	if !r.observed() || r.over {
-		return nil
-	}
 	r.latchCancel(at)
+	return r.line(c, kind, phase, at)
+}
+
+// line is crossing where the cancel was looked for in this step already.
+func (r *run) line(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
 	if !r.observed() {
 		return nil
 	}
@@ -100,7 +103,9 @@ func (r *run) tell(x *Crossing) {
 }
 
 // observed tells whether anybody is told anything.
-func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() }
+func (r *run) observed() bool {
+	return r.observer != nil && !r.dropped.Load() && !r.over.Load()
+}
 
 // dropIfPanicked ends the observation when the observer panicked (DET-4).
 func (r *run) dropIfPanicked() {
@@ -109,43 +114,41 @@ func (r *run) dropIfPanicked() {
 	}
 }
 
-// latchCancel tells that the run's context is done, once, before the first
-// crossing that finds it so. mu is held.
+// latchCancel looks whether the run's context is done, and tells it once, before
+// the first crossing that finds it so. Between two crossings nothing looks: what
+// the engine decides there it decides by what has been told, so that a replay
+// that ends the context at that line decides alike. It makes no difference
+// whether anybody observes. mu is held.
 func (r *run) latchCancel(at time.Time) {
 	if r.cancelTold || r.ctx.Err() == nil {
 		return
 	}
 	r.cancelTold = true
-	if !r.observed() || r.over {
+	if !r.observed() {
 		return
 	}
 	by := r.cancelBy
 	if by == "" {
 		by = cancelOutside
 	}
-	r.scratch = Crossing{At: at, Kind: KindCancel, Call: 1, Key: by, Cause: context.Cause(r.ctx), Err: r.ctx.Err()}
+	r.scratch = Crossing{At: at, Kind: KindCancel, Call: min(r.calls, 1), Key: by, Cause: context.Cause(r.ctx), Err: r.ctx.Err()}
 	r.tell(&r.scratch)
 }
 
-// aborted tells whether the run is aborted, and latches that: what the engine
-// decides by it has been told.
+// aborted tells whether the run is aborted, as far as that has been told.
 func (r *run) aborted() bool {
-	if r.ctx.Err() == nil {
-		return false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.cancelTold {
-		r.latchCancel(r.now())
-	}
-	return true
+	return r.cancelTold
 }
 
-// abort cancels the run's context, once: the first reason stays (ABT-5).
+// abort cancels the run's context on the engine's own decision, and tells it at
+// once. The first reason stays (ABT-5).
 func (r *run) abort(by string, reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.abortLocked(by, reason)
+	r.latchCancel(r.now())
 }
 
 func (r *run) abortLocked(by string, reason error) {

@@ -101,7 +101,7 @@ func (dc *DispatchContext) Nack(cause error) error {
 	if d.signal.given() {
 		err = d.signal.errSignalled()
 	} else {
-		d.signal.nackErr, d.signal.nackedInAbort = cause, r.ctx.Err() != nil
+		d.signal.nackErr, d.signal.nackedInAbort = cause, r.cancelTold
 		if cause == nil {
 			d.signal.nackErr = &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked without an error"}
 		}

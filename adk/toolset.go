@@ -3,6 +3,9 @@ package adk
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // ToolSet is a context's registry of tools, through a handle (TOL-6). The
@@ -145,18 +148,20 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	if err != nil {
 		return nil, err
 	}
-	started := c.emitToolExecutionStart(tool, callID, validated)
-	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
+	var started time.Time
 	finished := false
-	var res result
-	// A handler that ends its goroutine leaves no execution open (PIP-11).
+	// A handler or a listener that ends its goroutine leaves no execution open
+	// (PIP-11).
 	defer func() {
 		if !finished {
 			c.emitToolExecutionEnd(tool, callID, started, true)
 		}
 	}()
-	res = handling.invoke(func(res *result) error {
-		given, err := tool.handler(ctx, &handling.dc, validated)
+	c.emitToolExecutionStart(tool, callID, validated, &started)
+	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
+	res := handling.invoke(func(res *result) error {
+		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
+		given, err := tool.handler(ctx, &handling.dc, own)
 		if err == nil && emptyResult(given) {
 			err = fmt.Errorf("the handler gave no result: give text, bytes or media (TOL-5)")
 		}

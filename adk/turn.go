@@ -137,7 +137,9 @@ type turn struct {
 // between (RUN-6).
 func (t *turn) start() {
 	t.visible = t.fresh()
-	t.call = t.openRun()
+	t.call = t.open(nil, Seam{Label: LabelRun}, 0, opened{prompt: t.raw.SystemPrompt,
+		instructions: t.raw.Instructions, stash: t.raw.Stash, records: appendRecords(nil, t.config.Tools)})
+	t.call.visible = t.visible
 	defer t.close()
 	t.call.invoke(func(*result) error {
 		defer t.end()
@@ -149,41 +151,12 @@ func (t *turn) start() {
 
 // close ends the telling: what user code does from here on is nobody's turn.
 func (t *turn) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over = true
+	t.over.Store(true)
 }
 
 // fresh is what a turn begins with (RUN-7).
 func (t *turn) fresh() *visible {
-	v := &visible{prompt: NewTokenizable(t.raw.SystemPrompt), stash: newStash(t.raw.Stash)}
-	for _, text := range t.raw.Instructions {
-		v.instructions.Add(text, NewTokenizable(text))
-	}
-	v.tools, _ = NewRegistry(t.config.Tools...) // the config has unique names
-	return v
-}
-
-// openRun tells the first crossing: what the caller handed in.
-func (t *turn) openRun() *call {
-	c := &call{run: t.run, visible: t.visible, id: 1, seam: Seam{Label: LabelRun}}
-	c.tc.call, c.dc.call, c.helpers.call = c, c, c
-	t.before(&call{}, KindCall, Whole)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.calls = 1
-	at := t.now()
-	if x := t.crossing(&call{}, KindCall, Whole, at); x != nil {
-		x.ID, x.Seam, x.Text, x.Texts = 1, c.seam, t.raw.SystemPrompt, t.raw.Instructions
-		if len(t.raw.Stash) > 0 {
-			x.Value = t.raw.Stash
-		}
-		for _, tool := range t.config.Tools {
-			x.Records = append(x.Records, tool)
-		}
-		t.tell(x)
-	}
-	return c
+	return beginning(t.raw.SystemPrompt, t.raw.Instructions, t.raw.Stash, t.config.Tools)
 }
 
 // stages are the three major stages of a turn, each only if the one before it
@@ -192,10 +165,9 @@ func (t *turn) stages() {
 	if !t.pipeline(LabelTurnInput, E_INPUT_PIPELINE_ERROR, t.runner.turnInput) {
 		return
 	}
-	if t.dispatch() != StatusAck || t.aborted() {
+	if t.dispatch() != StatusAck || !t.sightUnlessAborted(t.call) {
 		return
 	}
-	t.sight(t.call)
 	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
 }
 
@@ -210,7 +182,8 @@ func (t *turn) pipeline(label string, code Code, steps []step) bool {
 	return failure == nil && !t.aborted()
 }
 
-// dispatch is the turn's own dispatch (DSP-1).
+// dispatch is the turn's own dispatch (DSP-1). An aborted turn does not begin it
+// (ABT-7).
 func (t *turn) dispatch() (status string) {
 	d := &dispatch{
 		run:      t.run,
@@ -220,8 +193,11 @@ func (t *turn) dispatch() (status string) {
 		input:    t.runner.dispatchInput,
 		output:   t.runner.dispatchOutput,
 	}
-	d.serve(t.ctx, t.call, Seam{Label: LabelDispatch})
-	return d.status
+	if d.call = t.openUnlessAborted(t.call, Seam{Label: LabelDispatch}); d.call == nil {
+		return StatusAborted
+	}
+	end, _ := d.serve(t.ctx) // its error has been told
+	return end.Status
 }
 
 // end tells the last sight and the last event of the turn.
@@ -232,16 +208,27 @@ func (t *turn) end() {
 
 // sight tells the digest of what a call's handles see (DET-8).
 func (r *run) sight(c *call) {
+	r.sightIf(func() bool { return true }, c)
+}
+
+// sightUnlessAborted is sight for a stage that an aborted run does not enter any
+// more; it tells whether the stage is entered.
+func (r *run) sightUnlessAborted(c *call) bool {
+	return r.sightIf(func() bool { return !r.cancelTold }, c)
+}
+
+func (r *run) sightIf(admitted func() bool, c *call) bool {
 	r.before(c, KindSight, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	if !r.observed() {
-		return
+	r.latchCancel(at)
+	if !admitted() {
+		return false
 	}
-	digest := c.visible.digest()
-	if x := r.crossing(c, KindSight, Whole, at); x != nil {
-		x.Digest = digest
+	if x := r.line(c, KindSight, Whole, at); x != nil {
+		x.Digest = c.visible.digest()
 		r.tell(x)
 	}
+	return true
 }

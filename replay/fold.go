@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -447,7 +448,7 @@ func (f *Fold) gateEvent(c *foldCall, x *adk.Crossing) error {
 	return nil
 }
 
-var errNoDispatch = fmt.Errorf("is not in a dispatch")
+var errNoDispatch = errors.New("is not in a dispatch")
 
 func isOrNot(is bool) string {
 	if is {

@@ -239,6 +239,25 @@ func TestFoldTakesAnything(t *testing.T) {
 	}
 }
 
+// Goroutines that report through one call are legal (RUN-11): their events are
+// told apart by time and, in a run, by their payload.
+func TestFoldTellsReportsOfOneCallApart(t *testing.T) {
+	f := NewFold()
+	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelDispatch}}))
+	update := func(id string) adk.MessageEvent {
+		return adk.MessageEvent{ID: id, Delta: id, Full: id, CreatedAt: foldStart, UpdatedAt: foldStart}
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindReportMessage, Call: 1, Name: id, Text: id, At: foldStart}))
+	}
+	for _, id := range []string{"b", "c", "a"} {
+		event := &adk.Crossing{Kind: adk.KindMessageEvent, Call: 1, At: foldStart, Payload: update(id)}
+		require.NoError(t, f.CheckPayload(event))
+		require.NoError(t, f.Apply(event))
+	}
+	assert.Zero(t, f.Untold())
+}
+
 // HLP-5: the text of a stream is not copied for each delta, neither to fold it
 // nor to check it.
 func TestFoldOfAStreamIsLinear(t *testing.T) {

@@ -197,7 +197,7 @@ func weatherTool() *adk.Tool {
 	})
 }
 
-// step is a turn middleware that does something before it calls next.
+// turnStep is a turn middleware that does something before it calls next.
 func turnStep(name string, do func(ctx context.Context, tc *adk.TurnContext) error) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		if err := do(ctx, tc); err != nil {
@@ -208,6 +208,7 @@ func turnStep(name string, do func(ctx context.Context, tc *adk.TurnContext) err
 	}}
 }
 
+// dispatchStep is turnStep for a dispatch pipeline.
 func dispatchStep(name string, do func(ctx context.Context, dc *adk.DispatchContext) error) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if err := do(ctx, dc); err != nil {

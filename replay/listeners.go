@@ -1,6 +1,11 @@
 package replay
 
-import "github.com/adkreplay/adkreplay/adk"
+import (
+	"reflect"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
 
 // loudListeners is how many listeners of one event can be seen to panic.
 const loudListeners = 4
@@ -10,23 +15,23 @@ const loudListeners = 4
 func (p *player) hearLoudly(r *adk.Runner) {
 	for range loudListeners {
 		r.On(adk.Functional{
-			Message:  panicky[adk.MessageEvent](p, adk.KindMessageEvent),
-			Thought:  panicky[adk.ThoughtEvent](p, adk.KindThoughtEvent),
-			ToolCall: panicky[adk.ToolCallEvent](p, adk.KindToolCallEvent),
+			Message:  panicky[adk.MessageEvent](p),
+			Thought:  panicky[adk.ThoughtEvent](p),
+			ToolCall: panicky[adk.ToolCallEvent](p),
 		})
 		r.Observe(adk.Observability{
-			TurnStart:          panicky[adk.TurnStart](p, adk.KindTurnStart),
-			TurnEnd:            panicky[adk.TurnEnd](p, adk.KindTurnEnd),
-			DispatchStart:      panicky[adk.DispatchStart](p, adk.KindDispatchStart),
-			DispatchEnd:        panicky[adk.DispatchEnd](p, adk.KindDispatchEnd),
-			IterationStart:     panicky[adk.IterationStart](p, adk.KindIterationStart),
-			IterationEnd:       panicky[adk.IterationEnd](p, adk.KindIterationEnd),
-			TurnGateOpen:       panicky[adk.TurnGateOpen](p, adk.KindTurnGateOpen),
-			TurnGateClosed:     panicky[adk.TurnGateClosed](p, adk.KindTurnGateClosed),
-			ToolExecutionStart: panicky[adk.ToolExecutionStart](p, adk.KindToolExecutionStart),
-			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p, adk.KindToolExecutionEnd),
-			Log:                panicky[adk.LogEvent](p, adk.KindLogEvent),
-			Error:              panicky[adk.ErrorEvent](p, adk.KindErrorEvent),
+			TurnStart:          panicky[adk.TurnStart](p),
+			TurnEnd:            panicky[adk.TurnEnd](p),
+			DispatchStart:      panicky[adk.DispatchStart](p),
+			DispatchEnd:        panicky[adk.DispatchEnd](p),
+			IterationStart:     panicky[adk.IterationStart](p),
+			IterationEnd:       panicky[adk.IterationEnd](p),
+			TurnGateOpen:       panicky[adk.TurnGateOpen](p),
+			TurnGateClosed:     panicky[adk.TurnGateClosed](p),
+			ToolExecutionStart: panicky[adk.ToolExecutionStart](p),
+			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p),
+			Log:                panicky[adk.LogEvent](p),
+			Error:              panicky[adk.ErrorEvent](p),
 		})
 	}
 }
@@ -35,48 +40,59 @@ func (p *player) hearLoudly(r *adk.Runner) {
 // for: other strands may have moved meanwhile.
 const panicReach = 256
 
+// loudEvent is an event of the new run at which listeners shall panic.
+type loudEvent struct {
+	payload any
+	texts   []string // of the panics, in order
+}
+
 // expectPanics notes which listeners of an event panicked in the recording: the
-// containments that come next in its strand. Until they have been made, no
-// other strand moves: nothing tells a listener which strand it is called in.
-// mu is held.
+// containments that come next in its strand. mu is held.
 func (p *player) expectPanics(event *adk.Crossing) {
 	name := "listener of " + event.Kind.String()
+	var texts []string
 	for i := 1; i <= panicReach; i++ {
 		x := p.peek(i)
-		if x == nil {
-			return
+		if x == nil || x.Strand == event.Strand && (x.Kind != adk.KindContained || x.Name != name) {
+			break
 		}
-		if x.Strand != event.Strand {
-			continue
+		if x.Strand == event.Strand {
+			texts = append(texts, x.Text)
 		}
-		if x.Kind != adk.KindContained || x.Name != name {
-			return
-		}
-		p.panics[event.Kind] = append(p.panics[event.Kind], x.Text)
-		p.held = &event.Strand
+	}
+	if len(texts) > 0 {
+		p.loud = append(p.loud, &loudEvent{event.Payload, texts})
 	}
 }
 
-// release lets the other strands move again. mu is held.
-func (p *player) release() {
-	p.held = nil
-	p.moved.Broadcast()
+// panicAt takes the next panic that is to be made at an event. mu is held.
+func (p *player) panicAt(event any) (text string, ok bool) {
+	for i, l := range p.loud {
+		if !reflect.DeepEqual(l.payload, event) {
+			continue
+		}
+		text, l.texts = l.texts[0], l.texts[1:]
+		if len(l.texts) == 0 {
+			p.loud = slices.Delete(p.loud, i, i+1)
+		}
+		return text, true
+	}
+	return "", false
 }
 
-// panicky is a listener that panics where one panicked in the recording.
-func panicky[E any](p *player, kind adk.Kind) func(E) {
-	return func(E) {
+// panicky is a listener that panics where one panicked in the recording. Nothing
+// tells a listener in which strand it is called; the event does.
+func panicky[E any](p *player) func(E) {
+	return func(e E) {
 		p.mu.Lock()
-		texts := p.panics[kind]
-		if len(texts) > 0 {
-			p.panics[kind] = texts[1:]
-		}
-		if len(texts) == 1 {
-			p.release()
+		var text string
+		loud := len(p.loud) > 0
+		if loud {
+			text, loud = p.panicAt(e)
 		}
 		p.mu.Unlock()
-		if len(texts) > 0 {
-			panic(texts[0])
+		if loud {
+			panic(text)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type player struct {
 	matched  int
 	stopped  bool
 	found    *Divergence
-	recent   [3]*adk.Crossing // the recorded crossings that agreed last
+	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
 	namer    *namer
 	began    time.Time // the time of the first crossing
@@ -52,15 +52,14 @@ type player struct {
 	gates   map[string]*adk.TurnGate
 	offAck  map[int]func()
 	tools   map[*adk.Tool]*adk.Tool
-	panics  map[adk.Kind][]string // of listeners, still to be made
+	loud    []*loudEvent // where listeners are still to panic
 	seams   map[int]adk.Seam
 	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
-	idle    int  // goroutines in awaitScripted
-	held    *int // the only strand that may move, while its listeners shall panic
-	claimed int  // the crossing that one of them has taken on for another strand
+	idle    int // goroutines in awaitScripted
+	claimed int // the crossing that one of them has taken on for another strand
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -71,11 +70,12 @@ type strand struct {
 
 // handle is what a scripted seam was handed, by the number of its call.
 type handle struct {
-	ctx  context.Context
-	tc   *adk.TurnContext
-	dc   *adk.DispatchContext
-	h    *adk.Helpers
-	next adk.Next
+	strand int
+	ctx    context.Context
+	tc     *adk.TurnContext
+	dc     *adk.DispatchContext
+	h      *adk.Helpers
+	next   adk.Next
 }
 
 func newPlayer(src source, known *sentinels) *player {
@@ -91,7 +91,6 @@ func newPlayer(src source, known *sentinels) *player {
 		tools:    map[*adk.Tool]*adk.Tool{},
 		seams:    map[int]adk.Seam{},
 		cancels:  map[int]func(error){},
-		panics:   map[adk.Kind][]string{},
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
@@ -196,20 +195,31 @@ func (p *player) act() {
 		}
 		gate := p.gates[x.Name]
 		before := p.matched
-		p.mu.Unlock()
-		switch x.Status {
-		case adk.GateResolved, "refused":
-			_, _ = gate.Resolve(x.Key, x.Value)
-		case adk.GateRejected:
-			gate.Reject(x.Key, x.Err)
-		case adk.GateAborted:
-			gate.Abort(x.Key)
-		}
-		p.mu.Lock()
+		p.unlocked(func() { settle(gate, x) })
 		if p.matched == before && !p.stopped {
 			p.missing(x)
 		}
 	}
+}
+
+// settle makes a recorded settlement.
+func settle(gate *adk.TurnGate, x *adk.Crossing) {
+	switch x.Status {
+	case adk.GateResolved, gateRefused:
+		_, _ = gate.Resolve(x.Key, x.Value)
+	case adk.GateRejected:
+		gate.Reject(x.Key, x.Err)
+	case adk.GateAborted:
+		gate.Abort(x.Key)
+	}
+}
+
+// unlocked calls the engine. mu is released meanwhile, and held again however
+// the call ends: what lies below it may end the goroutine.
+func (p *player) unlocked(call func()) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	call()
 }
 
 // Waiting.
@@ -246,16 +256,13 @@ func (p *player) awaitScripted(n int) *adk.Crossing {
 
 func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	s := p.strand(n)
-	if p.held != nil && *p.held == n {
-		p.release() // it has gone on: nobody panicked after all
-	}
 	for {
 		p.act()
 		x := p.head()
 		if p.stopped || x == nil {
 			return nil
 		}
-		if mine(x) && p.held == nil && !p.settles(p.peek(0)) {
+		if mine(x) && !p.settles(p.peek(0)) {
 			return x
 		}
 		s.waiting++
@@ -280,7 +287,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 // one that x belongs to is not waiting for it, and nobody can take it on. mu is
 // held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.held != nil || p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+	if p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
 		return false
 	}
 	for n, s := range p.strands {
@@ -350,24 +357,34 @@ func (p *player) Tell(got *adk.Crossing) {
 	}
 	fields := p.comparer.compare(want, got)
 	if len(fields) == 0 {
-		fields = p.payload(got)
+		fields = p.unexplained(want, got)
 	}
 	if len(fields) > 0 {
 		p.differs(want, got, fields)
 		return
 	}
 	p.note(want)
+	if got.Kind.Class() == adk.ClassEvent {
+		p.expectPanics(got)
+	}
 	p.advance()
 }
 
-// payload checks what of an event no line holds: all of it follows from the
-// crossings before. mu is held.
-func (p *player) payload(got *adk.Crossing) []FieldDiff {
-	if got.Kind.Class() != adk.ClassEvent {
-		return nil
+// unexplained holds a crossing on which recording and engine agree against what
+// the contract makes of the crossings before it: a recording of a broken engine
+// is no better than a broken engine. It takes the crossing in. mu is held.
+func (p *player) unexplained(want, got *adk.Crossing) []FieldDiff {
+	field := "contract"
+	err := p.namer.fold.Check(got)
+	if err != nil {
+		field = "digest"
+	} else if err = p.namer.fold.CheckPayload(got); err != nil {
+		field = "payload"
+	} else {
+		err = p.namer.pass(want)
 	}
-	if err := p.namer.fold.CheckPayload(got); err != nil {
-		return []FieldDiff{{Field: "payload", Got: err.Error()}}
+	if err != nil {
+		return []FieldDiff{{Field: field, Got: err.Error()}}
 	}
 	return nil
 }
@@ -375,15 +392,12 @@ func (p *player) payload(got *adk.Crossing) []FieldDiff {
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.recent[p.matched%len(p.recent)] = x
-	_ = p.namer.pass(x) // what no engine tells, Tell has refused
 	switch {
 	case x.Kind == adk.KindCall:
 		p.seams[x.ID] = x.Seam
 	case x.Kind == adk.KindReturn:
 		delete(p.seams, x.ID)
 		delete(p.handles, x.ID)
-	case x.Kind.Class() == adk.ClassEvent:
-		p.expectPanics(x)
 	case x.Kind == adk.KindFork:
 		p.strand(x.ID) // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:

@@ -136,7 +136,7 @@ func TestTranscriptOfAnImpossibleLine(t *testing.T) {
 	assert.Contains(t, text, "* turnEnd turn1")
 }
 
-// lines put together what a divergence quotes: each says by itself what it is.
+// Lines make up what a divergence quotes: each says by itself what it is.
 func TestLinesStandAlone(t *testing.T) {
 	told := sampleTurns[0].run(t)
 	n := newNamer(NewFold())

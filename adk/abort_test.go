@@ -1,0 +1,467 @@
+package adk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// triggers are the three ways to abort a turn (ABT-1); each gives what the
+// stage then returns.
+func triggers(cancel context.CancelCauseFunc) map[string]func(h adk.Handle) error {
+	return map[string]func(h adk.Handle) error{
+		"abort":              func(h adk.Handle) error { return h.Abort(errBoom) },
+		"cancel":             func(adk.Handle) error { cancel(errBoom); return nil },
+		"abort error":        func(adk.Handle) error { return adk.Aborted(errBoom) }, // ABT-3
+		"wrapped":            func(adk.Handle) error { return fmt.Errorf("gave up: %w", adk.Aborted(errBoom)) },
+		"joined aborts":      func(adk.Handle) error { return errors.Join(adk.Aborted(errBoom), adk.Aborted(nil)) },
+		"cancel and its err": func(adk.Handle) error { cancel(errBoom); return context.Canceled },
+		// ABT-13: once aborted, whatever a stage returns is part of it.
+		"abort and failure": func(h adk.Handle) error { return errors.Join(h.Abort(errBoom), errors.New("half written")) },
+	}
+}
+
+// ABT-1, ABT-3 to ABT-7, ABT-13, EVT-8: every trigger at every place.
+func TestAbortEverywhere(t *testing.T) {
+	places := map[string]struct {
+		put  func(c *adk.Config, run body)
+		want []string
+	}{
+		"turn input":     {func(c *adk.Config, run body) { pipelines[0].put(c, "m", run) }, []string{"turnStart", "turnEnd"}},
+		"dispatch input": {func(c *adk.Config, run body) { pipelines[1].put(c, "m", run) }, []string{"turnStart", "dispatchStart", "iterationStart 0", "dispatchEnd aborted 1", "turnEnd"}},
+		"executor": {func(c *adk.Config, run body) {
+			c.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return run(ctx, dc.Handle, func(context.Context) {})
+			})
+		}, []string{"turnStart", "dispatchStart", "iterationStart 0", "dispatchEnd aborted 1", "turnEnd"}},
+		"dispatch output": {func(c *adk.Config, run body) {
+			c.Executor = ackAt(1)
+			pipelines[2].put(c, "m", run)
+		}, []string{"turnStart", "dispatchStart", "iterationStart 0", "iterationEnd 0", "dispatchEnd aborted 1", "turnEnd"}},
+		"turn output": {func(c *adk.Config, run body) { pipelines[3].put(c, "m", run) }, []string{"turnStart", "dispatchStart", "iterationStart 0", "dispatchEnd ack 1", "turnEnd"}},
+	}
+	for place, at := range places {
+		for name := range triggers(nil) {
+			t.Run(place+"/"+name, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				defer cancel(nil)
+				config, heard := newConfig(), &outcome{}
+				var cause error
+				at.put(&config, func(ctx context.Context, h adk.Handle, next adk.Next) error {
+					err := triggers(cancel)[name](h)
+					if err == nil {
+						assert.True(t, h.Aborted())
+					}
+					next(ctx)
+					cause = context.Cause(ctx)
+					return err
+				})
+				lines := runTurnIn(t, ctx, config, heard.watch(hello))
+				got := events(lines)
+				for i, line := range got { // what a stage returned is shown behind the status
+					if len(line) > 21 && line[:19] == "dispatchEnd aborted" {
+						got[i] = line[:21]
+					}
+				}
+				assert.Equal(t, at.want, got)
+				assert.Len(t, with(lines, "= cancel"), 1)
+				if cause != nil {
+					assert.ErrorIs(t, cause, errBoom, "ABT-5")
+				}
+			})
+		}
+	}
+}
+
+// ABT-5, ABT-12: the reason is the cause of every context of the run, and the
+// first stays.
+func TestFirstReasonStays(t *testing.T) {
+	config := newConfig()
+	p := pipelines[0]
+	p.put(&config, "outer", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+		next(ctx)
+		require.NoError(t, h.Abort(errors.New("second")))
+		assert.Same(t, errBoom, context.Cause(ctx))
+		assert.ErrorIs(t, ctx.Err(), context.Canceled)
+		return nil
+	})
+	p.put(&config, "inner", func(_ context.Context, h adk.Handle, _ adk.Next) error { return h.Abort(errBoom) })
+	lines := runTurn(t, config, hello)
+	assert.Equal(t, []string{"cancel abort"}, with(facts(lines), "cancel"))
+}
+
+// ABT-5: an abort without a reason is E_TURN_ABORTED.
+func TestAbortWithoutReason(t *testing.T) {
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		require.NoError(t, dc.Abort(nil))
+		assert.ErrorIs(t, context.Cause(ctx), adk.E_TURN_ABORTED)
+		return nil
+	})
+	runTurn(t, config, hello)
+}
+
+// ABT-12: a run whose context is cancelled runs no user code.
+func TestAbortedBeforeRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	config := newConfig()
+	for _, p := range pipelines {
+		p.put(&config, "never", onward)
+	}
+	lines := runTurnIn(t, ctx, config, hello)
+	assert.Equal(t, []string{"turnStart", "turnEnd"}, events(lines))
+	assert.Equal(t, []string{"run"}, calls(lines))
+	assert.Contains(t, facts(lines), "cancel outside")
+}
+
+// ABT-12: the same where a listener of the very first event cancels; and what a
+// listener of turnStart or dispatchStart cancels starts no iteration.
+func TestListenerCancels(t *testing.T) {
+	for name, want := range map[string][]string{
+		"turnStart":      {"turnStart", "turnEnd"},
+		"dispatchStart":  {"turnStart", "dispatchStart", "dispatchEnd aborted 0", "turnEnd"},
+		"iterationStart": {"turnStart", "dispatchStart", "iterationStart 0", "dispatchEnd aborted 1", "turnEnd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			raw := hello
+			_, raw.Observability = everyEvent(func(line string) {
+				if len(line) >= len(name) && line[:len(name)] == name {
+					cancel()
+				}
+			})
+			lines := runTurnIn(t, ctx, newConfig(), raw)
+			assert.Equal(t, want, events(lines))
+			assert.Empty(t, with(lines, "> executor"))
+		})
+	}
+}
+
+// ABT-2, ABT-11: what was cancelled elsewhere is a failure, joined with an abort
+// error or not, from a private context, a deadline or a gate aborted alone.
+func TestForeignCancellationsAreFailures(t *testing.T) {
+	private := func(ctx context.Context) error {
+		own, cancel := context.WithCancelCause(ctx)
+		cancel(errBoom)
+		<-own.Done()
+		return own.Err()
+	}
+	for name, stage := range map[string]func(ctx context.Context, h adk.Handle) error{
+		"cancelled sibling": func(ctx context.Context, _ adk.Handle) error { return private(ctx) },
+		"private deadline": func(ctx context.Context, _ adk.Handle) error {
+			own, cancel := context.WithDeadline(ctx, time.Unix(0, 0))
+			defer cancel()
+			return own.Err()
+		},
+		"joined with an abort": func(ctx context.Context, _ adk.Handle) error {
+			return errors.Join(adk.Aborted(nil), private(ctx))
+		},
+		"abort joined below": func(ctx context.Context, _ adk.Handle) error {
+			return fmt.Errorf("%w and %w", private(ctx), adk.Aborted(nil))
+		},
+		"panicked with an abort": func(context.Context, adk.Handle) error { panic(adk.Aborted(nil)) },
+		// ABT-10, GAT-1
+		"gate aborted alone": func(ctx context.Context, h adk.Handle) error {
+			own, cancel := context.WithCancelCause(ctx)
+			cancel(errBoom)
+			_, err := h.WaitFor(own, adk.Gate{ID: "g", Reason: "r"})
+			return err
+		},
+		// GAT-1: also where the waiter's own context ended with an abort error.
+		"gate of an aborted context": func(ctx context.Context, h adk.Handle) error {
+			own, cancel := context.WithCancelCause(ctx)
+			cancel(adk.Aborted(nil))
+			_, err := h.WaitFor(own, adk.Gate{ID: "g", Reason: "r"})
+			return err
+		},
+	} {
+		inEach(t, func(t *testing.T, p pipeline) {
+			t.Run(name, func(t *testing.T) {
+				config := p.config()
+				p.put(&config, "m", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+					next(ctx)
+					return stage(ctx, h)
+				})
+				lines := runTurn(t, config, hello)
+				assert.Equal(t, []string{"! error " + string(p.code) + " " + p.label + " m"}, with(lines, "! error"))
+				assert.Empty(t, with(lines, "= cancel"))
+			})
+		})
+		t.Run("executor/"+name, func(t *testing.T) {
+			lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return stage(ctx, dc.Handle)
+			}), hello)
+			assert.Equal(t, []string{"! error E_LLM_EXECUTION_EXECUTOR_ERROR model"}, with(lines, "! error"))
+		})
+	}
+}
+
+// ABT-11: a deadline that a middleware hands on aborts nothing.
+func TestDerivedDeadlineIsNoAbort(t *testing.T) {
+	config := newConfig()
+	p := pipelines[0]
+	p.put(&config, "hurries", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+		ctx, cancel := context.WithDeadline(ctx, time.Unix(0, 0))
+		defer cancel()
+		next(ctx)
+		assert.False(t, h.Aborted())
+		return nil
+	})
+	p.put(&config, "slow", func(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); return ctx.Err() })
+	lines := runTurn(t, config, hello)
+	assert.Equal(t, []string{"turnStart", "error E_INPUT_PIPELINE_ERROR turn-input slow", "turnEnd"}, events(lines))
+}
+
+// ABT-6: the middleware that aborts finishes its own body, errors and all.
+func TestAbortingMiddlewareFinishes(t *testing.T) {
+	inEach(t, func(t *testing.T, p pipeline) {
+		config, finished := p.config(), false
+		p.put(&config, "m", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			require.NoError(t, h.Abort(nil))
+			require.NoError(t, h.Stash().Set("k", 1))
+			next(ctx)
+			finished = true
+			return nil
+		})
+		runTurn(t, config, hello)
+		assert.True(t, finished)
+	})
+}
+
+// ABT-8, DEL-3: which of abort, signal and failure comes first.
+func TestAbortAndSignals(t *testing.T) {
+	for name, c := range map[string]struct {
+		run    func(ctx context.Context, dc *adk.DispatchContext) error
+		status string
+		errors int
+		cause  []error
+	}{
+		"nack then abort": {func(_ context.Context, dc *adk.DispatchContext) error {
+			return errors.Join(dc.Nack(errBoom), dc.Abort(nil))
+		}, "nack", 1, []error{errBoom}},
+		"abort then nack": {func(_ context.Context, dc *adk.DispatchContext) error {
+			return errors.Join(dc.Abort(nil), dc.Nack(errBoom))
+		}, "aborted", 0, []error{errBoom}},
+		"ack then abort": {func(_ context.Context, dc *adk.DispatchContext) error { return errors.Join(dc.Ack(), dc.Abort(nil)) }, "aborted", 0, nil},
+		"abort then ack": {func(_ context.Context, dc *adk.DispatchContext) error { return errors.Join(dc.Abort(nil), dc.Ack()) }, "aborted", 0, nil},
+		"ack then abort error": {func(_ context.Context, dc *adk.DispatchContext) error {
+			return errors.Join(dc.Ack(), adk.Aborted(errBoom))
+		}, "aborted", 0, []error{errBoom}},
+		"nack then abort error": {func(_ context.Context, dc *adk.DispatchContext) error { _ = dc.Nack(errBoom); return adk.Aborted(nil) }, "nack", 1, []error{errBoom}},
+		// DSP-11
+		"ack then failure":  {func(_ context.Context, dc *adk.DispatchContext) error { _ = dc.Ack(); return errBoom }, "nack", 1, []error{errBoom, adk.E_LLM_EXECUTION_EXECUTOR_ERROR}},
+		"nack then failure": {func(_ context.Context, dc *adk.DispatchContext) error { _ = dc.Nack(errNacked); return errBoom }, "nack", 1, []error{errBoom, errNacked, adk.E_LLM_EXECUTION_EXECUTOR_ERROR}},
+		// ABT-13
+		"abort then failure": {func(_ context.Context, dc *adk.DispatchContext) error { _ = dc.Abort(nil); return errBoom }, "aborted", 0, []error{errBoom}},
+		"abort then panic":   {func(_ context.Context, dc *adk.DispatchContext) error { _ = dc.Abort(nil); panic(errBoom) }, "aborted", 1, []error{errBoom}},
+		"abort, nack, panic": {func(_ context.Context, dc *adk.DispatchContext) error {
+			_ = dc.Abort(nil)
+			_ = dc.Nack(errNacked)
+			panic(errBoom)
+		}, "aborted", 1, []error{errBoom, errNacked}},
+		"panic": {func(context.Context, *adk.DispatchContext) error { panic(errBoom) }, "nack", 1, []error{errBoom}},
+	} {
+		for _, place := range []string{"executor", "dispatch-input"} {
+			t.Run(name+" in "+place, func(t *testing.T) {
+				config, heard, held := newConfig(), &outcome{}, -1
+				run := func(ctx context.Context, dc *adk.DispatchContext) error {
+					require.NoError(t, dc.Messages().Store(ctx, message("m")))
+					return c.run(ctx, dc)
+				}
+				want := c.cause
+				if place == "executor" {
+					config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return run(ctx, dc) })
+				} else {
+					config.DispatchInput = []adk.DispatchMiddleware{{Name: "m", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+						err := run(ctx, dc)
+						next(ctx)
+						return err
+					}}}
+					want = nil
+					for _, cause := range c.cause {
+						if cause == adk.E_LLM_EXECUTION_EXECUTOR_ERROR {
+							cause = adk.E_DISPATCH_PIPELINE_ERROR
+						}
+						want = append(want, cause)
+					}
+				}
+				config.TurnInput = []adk.TurnMiddleware{{Name: "outer", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error { next(ctx); return nil }}}
+				config.TurnOutput = []adk.TurnMiddleware{{Name: "held", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+					held = tc.Messages().Len()
+					next(ctx)
+					return nil
+				}}}
+				lines := runTurn(t, config, heard.watch(hello))
+				require.Len(t, heard.ends, 1)
+				assert.Equal(t, c.status, heard.ends[0].Status)
+				assert.Len(t, heard.errors, c.errors)
+				for _, cause := range want {
+					assert.ErrorIs(t, heard.ends[0].Error, cause)
+				}
+				assert.Equal(t, -1, held, "RUN-10")
+				assert.Empty(t, with(lines, "> executor/model#1"), "ABT-7")
+			})
+		}
+	}
+}
+
+var errNacked = errors.New("nacked with")
+
+// ABT-13: a panic after the abort, from a middleware of each pipeline: one error
+// event with its cause, and the status stays.
+func TestPanicAfterAbort(t *testing.T) {
+	inEach(t, func(t *testing.T, p pipeline) {
+		config, heard := p.config(), &outcome{}
+		p.put(&config, "m", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			require.NoError(t, h.Abort(nil))
+			next(ctx)
+			panic(errBoom)
+		})
+		runTurn(t, config, heard.watch(hello))
+		require.Len(t, heard.errors, 1)
+		assert.ErrorIs(t, heard.errors[0].Error, p.code)
+		assert.ErrorIs(t, heard.errors[0].Error, errBoom)
+		if p.dispatches() {
+			assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
+			assert.ErrorIs(t, heard.ends[0].Error, errBoom)
+		}
+	})
+}
+
+// ABT-4, ABT-8: a failure that came before the abort is told.
+func TestFailureBeforeAbort(t *testing.T) {
+	inEach(t, func(t *testing.T, p pipeline) {
+		config, heard := p.config(), &outcome{}
+		p.put(&config, "aborts", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			next(ctx)
+			return h.Abort(nil)
+		})
+		p.put(&config, "fails", func(context.Context, adk.Handle, adk.Next) error { return errBoom })
+		runTurn(t, config, heard.watch(hello))
+		require.Len(t, heard.errors, 1)
+		if p.dispatches() {
+			assert.Equal(t, adk.StatusNack, heard.ends[0].Status)
+		}
+	})
+}
+
+// ABT-7, DEL-3: what was queued before the abort reaches nobody, the storage
+// keeps its receipt.
+func TestAbortDiscardsTheQueue(t *testing.T) {
+	store, config, after := &book{}, newConfig(), -1
+	config.Storage = store.storage()
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		require.NoError(t, dc.Messages().Store(ctx, message("m")))
+		return dc.Abort(nil)
+	})
+	rec := &recorder{}
+	config.Probe = rec
+	config.TurnInput = []adk.TurnMiddleware{{Name: "keeps", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		next(ctx)
+		after = tc.Messages().Len()
+		return nil
+	}}}
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	assert.Equal(t, []string{"messages.store m"}, store.all())
+	assert.Equal(t, 0, after)
+	sights := sightsOf(rec.crossings())
+	empty := adk.Sight{Prompt: adk.NewTokenizable("be kind").Digest()}.Digest()
+	assert.Equal(t, []adk.Digest{empty, empty}, sights, "DET-8: at the executor and at turnEnd")
+}
+
+func sightsOf(told []adk.Crossing) (digests []adk.Digest) {
+	for _, x := range told {
+		if x.Kind == adk.KindSight {
+			digests = append(digests, x.Digest)
+		}
+	}
+	return digests
+}
+
+// ABT-8, DEL-2: an abort after the flush comes too late for the dispatch, and
+// still keeps turn output from running.
+func TestAbortAfterTheFlush(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	config := newConfig()
+	pipelines[3].put(&config, "never", onward)
+	raw := hello
+	raw.Observability.DispatchEnd = func(adk.DispatchEnd) { cancel() }
+	lines := runTurnIn(t, ctx, config, raw)
+	assert.Contains(t, lines, "! dispatchEnd ack 1")
+	assert.Empty(t, with(lines, "> turn-output"))
+	assert.Len(t, with(lines, "= sight"), 2, "turn output has not started (DET-8)")
+}
+
+// ABT-8, DEL-2: what an acked output pipeline had flushed stays acked when the
+// abort comes before dispatchEnd.
+func TestAbortBetweenFlushAndEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	config := executing(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil })
+	config.DispatchOutput = []adk.DispatchMiddleware{{Name: "acks", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		next(ctx)
+		return errors.Join(dc.Messages().Store(ctx, message("m")), dc.Ack())
+	}}}
+	raw := hello
+	raw.Observability.IterationEnd = func(adk.IterationEnd) { cancel() }
+	lines := runTurnIn(t, ctx, config, raw)
+	assert.Equal(t, []string{"! dispatchEnd ack 1"}, with(lines, "! dispatchEnd"))
+}
+
+// ABT-9: an abort in one turn touches no other.
+func TestAbortTouchesOneTurn(t *testing.T) {
+	config := newConfig()
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		if tc.Stash().Has("aborts") {
+			<-inside
+			defer close(goOn)
+			return tc.Abort(nil)
+		}
+		close(inside)
+		<-goOn
+		assert.False(t, tc.Aborted())
+		assert.NoError(t, ctx.Err())
+		next(ctx)
+		return nil
+	}}}
+	runner, ended := newRunner(t, config), make(chan error)
+	go func() {
+		raw := hello
+		raw.Stash = map[string]any{"aborts": true}
+		ended <- runner.Run(context.Background(), raw)
+	}()
+	var heard outcome
+	require.NoError(t, runner.Run(context.Background(), heard.watch(hello)))
+	require.NoError(t, <-ended)
+	assert.Equal(t, adk.StatusAck, heard.ends[0].Status)
+}
+
+// ABT-5, DET-5: reading and cleaning up stay possible once the turn is aborted.
+func TestWorkAfterAbort(t *testing.T) {
+	store := &book{}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		require.NoError(t, dc.Abort(errBoom))
+		assert.NoError(t, dc.Messages().Store(ctx, message("m")))
+		_, err := h.ReportMessage("m", "x", true)
+		assert.NoError(t, err)
+		assert.ErrorIs(t, dc.Sleep(context.Background(), time.Hour), errBoom)
+		_, err = dc.WaitFor(context.Background(), adk.Gate{ID: "g", Reason: "r"})
+		assert.ErrorIs(t, err, adk.E_TURN_GATE_ABORTED)
+		assert.ErrorIs(t, err, errBoom)
+		return nil
+	})
+	config.Storage = store.storage()
+	lines := runTurn(t, config, hello)
+	assert.Equal(t, []string{"messages.store m"}, store.all())
+	assert.Contains(t, lines, "! message m x complete")
+}

@@ -1,0 +1,306 @@
+package adk_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// busy is a config and a turn in which every one of the fifteen events fires.
+func busy() (adk.Config, adk.RawTurn) {
+	config := newConfig()
+	echo := tool("echo", done)
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		if dc.Iteration() == 0 {
+			must(h.ReportThought("t", "hm", true))
+			must(h.ReportToolCall("c", adk.ToolCallReport{Tool: "echo", Args: "{}"}))
+			must(dc.Execute(ctx, echo, "{}"))
+			return nil
+		}
+		must(h.ReportMessage("m", "hi", true))
+		h.Log(adk.LevelInfo, "note", "text", nil)
+		must(dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"}))
+		return dc.Ack()
+	})
+	config.TurnOutput = []adk.TurnMiddleware{turnStep("fails", func(context.Context, adk.Handle, adk.Next) error { return errBoom })}
+	return config, hello
+}
+
+var busyEvents = []string{
+	"turnStart", "dispatchStart", "iterationStart 0", "thought t hm complete", "toolCall c echo",
+	"toolExecutionStart echo", "toolExecutionEnd echo", "iterationEnd 0", "iterationStart 1", "message m hi complete",
+	"log info note text", "turnGateOpen g", "turnGateClosed g resolved settler", "dispatchEnd ack 2",
+	"error E_OUTPUT_PIPELINE_ERROR turn-output fails", "turnEnd",
+}
+
+func settling(observability adk.Observability) adk.Observability {
+	say := observability.TurnGateOpen
+	observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+		must(e.Gate.Resolve("settler", nil))
+		if say != nil {
+			say(e)
+		}
+	}
+	return observability
+}
+
+// EVT-1, EVT-2: every event of both buses, in the order in which the observer
+// is told them, each before its listeners hear it.
+func TestEveryEvent(t *testing.T) {
+	config, raw := busy()
+	log := &notes{}
+	config.Probe = &recorder{tell: func(x *adk.Crossing) {
+		if x.Kind.Class() == adk.ClassEvent {
+			log.add("told " + x.Kind.String())
+		}
+	}}
+	raw.Functional, raw.Observability = everyEvent(log.add)
+	raw.Observability = settling(raw.Observability)
+	lines := runTurn(t, config, raw)
+	assert.Equal(t, busyEvents, events(lines))
+	heard := log.all()
+	require.Len(t, heard, 2*len(busyEvents))
+	for i, line := range busyEvents {
+		kind, _, _ := strings.Cut(line, " ")
+		assert.Equal(t, []string{"told " + kind, line}, heard[2*i:2*i+2])
+	}
+}
+
+// EVT-2: registration order, on the emitting goroutine, outside every lock.
+func TestListenersInOrder(t *testing.T) {
+	log := &notes{}
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		must(h.ReportMessage("m", "x", false))
+		log.add("returned")
+		return dc.Ack()
+	})
+	runner := newRunner(t, config)
+	listener := func(name string) adk.Functional {
+		return adk.Functional{Message: func(adk.MessageEvent) { log.add(name) }}
+	}
+	runner.On(listener("first"))
+	runner.Once(listener("once"))
+	off := runner.On(listener("gone"))
+	runner.On(adk.Functional{Message: func(adk.MessageEvent) {
+		log.add("registers")
+		runner.On(listener("new")) // outside every lock; it hears the next event
+	}})
+	off()
+	off()
+	raw := hello
+	raw.Functional = listener("run's own")
+	require.NoError(t, runner.Run(context.Background(), raw))
+	require.NoError(t, runner.Run(context.Background(), hello))
+	assert.Equal(t, []string{"first", "once", "registers", "run's own", "returned", "first", "registers", "new", "returned"}, log.all())
+}
+
+// EVT-1: once is once for each kind of event, on both buses.
+func TestOncePerKind(t *testing.T) {
+	config, raw := busy()
+	log := &notes{}
+	runner := newRunner(t, config)
+	functional, observability := everyEvent(log.add)
+	runner.Once(functional)
+	runner.ObserveOnce(observability)
+	raw.Observability = settling(adk.Observability{})
+	require.NoError(t, runner.Run(context.Background(), raw))
+	require.NoError(t, runner.Run(context.Background(), raw))
+	assert.Equal(t, []string{
+		"turnStart", "dispatchStart", "iterationStart 0", "thought t hm complete", "toolCall c echo",
+		"toolExecutionStart echo", "toolExecutionEnd echo", "iterationEnd 0", "message m hi complete", "log info note text",
+		"turnGateOpen g", "turnGateClosed g resolved settler", "dispatchEnd ack 2", "error E_OUTPUT_PIPELINE_ERROR turn-output fails", "turnEnd",
+	}, log.all())
+}
+
+// EVT-3, EVT-4: listeners that panic at every event change nothing, disturb
+// neither those behind them nor the other bus, and are told.
+func TestListenersThatPanic(t *testing.T) {
+	config, raw := busy()
+	raw.Observability = settling(adk.Observability{})
+	quiet := runTurn(t, config, raw)
+
+	config, raw = busy()
+	log, rec := &notes{}, &recorder{}
+	runner := newRunner(t, watchedBy(config, rec))
+	functional, observability := everyEvent(func(string) { panic("listener") })
+	runner.On(functional)
+	runner.Observe(observability)
+	raw.Functional, raw.Observability = everyEvent(log.add)
+	raw.Observability = settling(raw.Observability)
+	require.NoError(t, runner.Run(context.Background(), raw))
+	assert.Equal(t, busyEvents, log.all())
+	told := rec.all()
+	contained := with(told, "= contained listener of ")
+	assert.Len(t, contained, len(busyEvents))
+	assert.Equal(t, quiet, without(told, contained...))
+}
+
+// EVT-4: removing every listener changes nothing of what the engine does.
+func TestListenersChangeNothing(t *testing.T) {
+	config, raw := busy()
+	config.Executor = ackAt(3)
+	quiet := runTurn(t, config, raw)
+	raw.Functional, raw.Observability = everyEvent(func(string) {})
+	config.Clock, config.IDs = &handClock{}, &countingIDs{}
+	assert.Equal(t, quiet, runTurn(t, config, raw))
+}
+
+// EVT-5, EVT-6: what every payload carries, and that its times are the clock's.
+func TestPayloads(t *testing.T) {
+	config, raw := busy()
+	config.Clock = &handClock{step: 1} // every reading is a nanosecond later
+	var got []any
+	take := func(e any) { got = append(got, e) }
+	raw.Functional = adk.Functional{
+		Message: func(e adk.MessageEvent) { take(e.Origin) }, Thought: func(e adk.ThoughtEvent) { take(e.Origin) },
+		ToolCall: func(e adk.ToolCallEvent) { take(e.Origin) },
+	}
+	start := adk.Origin{TurnID: "id1", DispatchID: "id2"}
+	second := start
+	second.Iteration = 1
+	callID := checksum("echo", "{}")
+	raw.Observability = settling(adk.Observability{
+		TurnStart:      func(e adk.TurnStart) { take(e.TurnID) },
+		TurnEnd:        func(e adk.TurnEnd) { take(e.TurnID); assert.Positive(t, e.Duration()) },
+		DispatchStart:  func(e adk.DispatchStart) { take([]string{e.TurnID, e.DispatchID}) },
+		DispatchEnd:    func(e adk.DispatchEnd) { take([]string{e.TurnID, e.DispatchID}); assert.Positive(t, e.Duration()) },
+		IterationStart: func(e adk.IterationStart) { take(e.Origin) },
+		IterationEnd:   func(e adk.IterationEnd) { take(e.Origin); assert.Positive(t, e.Duration()) },
+		TurnGateOpen: func(e adk.TurnGateOpen) {
+			take(e.Origin)
+			assert.Equal(t, []string{"g", "r", "id1"}, []string{e.Gate.ID(), e.Gate.Reason(), e.Gate.TurnID()})
+		},
+		TurnGateClosed: func(e adk.TurnGateClosed) { take(e.Origin); assert.True(t, e.SettledAt.After(noon)) },
+		ToolExecutionStart: func(e adk.ToolExecutionStart) {
+			take(e.Origin)
+			assert.Equal(t, callID, e.CallID)
+			assert.Equal(t, map[string]any{"n": 7.0}, e.Args)
+		},
+		ToolExecutionEnd: func(e adk.ToolExecutionEnd) {
+			take(e.Origin)
+			assert.Equal(t, callID, e.CallID)
+			assert.Positive(t, e.Duration())
+		},
+		Log:   func(e adk.LogEvent) { take(e.Origin) },
+		Error: func(e adk.ErrorEvent) { take([]string{e.TurnID, e.DispatchID}); assert.True(t, e.At.After(noon)) },
+	})
+	runTurn(t, config, raw)
+	assert.Empty(t, cmp.Diff([]any{
+		"id1", []string{"id1", "id2"}, start, start, start, start, start, start, second, second, second, second, second,
+		[]string{"id1", "id2"}, []string{"id1", ""}, "id1",
+	}, got))
+}
+
+// EVT-6: a clock that goes back gives no negative duration and no earlier time.
+func TestClockThatGoesBack(t *testing.T) {
+	config, raw := busy()
+	config.Clock = &handClock{step: -1}
+	raw.Observability = settling(adk.Observability{})
+	rec := &recorder{}
+	config.Probe = rec
+	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) { assert.Zero(t, e.Duration()) }
+	raw.Observability.TurnEnd = func(e adk.TurnEnd) { assert.Zero(t, e.Duration()) }
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+	last := rec.crossings()[0].At
+	for _, x := range rec.crossings() {
+		assert.False(t, x.At.Before(last), x.Kind)
+		last = x.At
+	}
+}
+
+// EVT-9: a tool's failure is no error event unless the executor lets it escape.
+func TestToolFailureIsNoErrorEvent(t *testing.T) {
+	bad := tool("bad", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+		return nil, errBoom
+	})
+	for name, escapes := range map[string]bool{"kept": false, "escapes": true} {
+		t.Run(name, func(t *testing.T) {
+			heard := &outcome{}
+			lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				_, err := dc.Execute(ctx, bad, "{}")
+				if escapes {
+					return err
+				}
+				return dc.Ack()
+			}), heard.watch(hello))
+			assert.Contains(t, lines, "! toolExecutionEnd bad failed")
+			assert.Len(t, heard.errors, map[bool]int{true: 1}[escapes])
+			if escapes {
+				assert.ErrorIs(t, heard.errors[0].Error, adk.E_TOOL_DOWNSTREAM_ERROR)
+				assert.ErrorIs(t, heard.errors[0].Error, errBoom)
+			}
+		})
+	}
+}
+
+// EVT-10: what is emitted goes out as given, from turn and dispatch.
+func TestEmit(t *testing.T) {
+	message := adk.MessageEvent{ID: "m", Delta: "d", Full: "not additive", UpdatedAt: noon}
+	thought := adk.ThoughtEvent{ID: "t", Delta: "d"}
+	call := adk.ToolCallEvent{ID: "c", Tool: "x"}
+	inEach(t, func(t *testing.T, p pipeline) {
+		var got []any
+		raw := hello
+		raw.Functional = adk.Functional{
+			Message: func(e adk.MessageEvent) { got = append(got, e) }, Thought: func(e adk.ThoughtEvent) { got = append(got, e) },
+			ToolCall: func(e adk.ToolCallEvent) { got = append(got, e) },
+		}
+		config := p.config()
+		p.put(&config, "emits", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			if len(got) == 0 {
+				require.NoError(t, h.EmitMessage(message))
+				require.NoError(t, h.EmitThought(thought))
+				require.NoError(t, h.EmitToolCall(call))
+			}
+			next(ctx)
+			return nil
+		})
+		lines := runTurn(t, config, raw)
+		assert.Empty(t, cmp.Diff([]any{message, thought, call}, got, cmpopts.EquateEmpty()))
+		assert.Contains(t, strings.Join(lines, "|"), "emit-message(|! message m d|)emit-message")
+	})
+}
+
+// EVT-2: the deltas of one stream keep their order when two strands report and
+// the listener is slow to return.
+func TestDeltasOfTwoStrandsKeepTheirOrder(t *testing.T) {
+	for name, report := range map[string]func(h *adk.Helpers){
+		"message":   func(h *adk.Helpers) { must(h.ReportMessage("m", "x", false)) },
+		"thought":   func(h *adk.Helpers) { must(h.ReportThought("m", "x", false)) },
+		"tool call": func(h *adk.Helpers) { must(h.ReportToolCall("m", adk.ToolCallReport{Tool: "x"})) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var heard []int // one listener at a time, or the race detector says so
+			raw, config := hello, newConfig()
+			config.Clock = &handClock{step: 1}
+			at := func(nanos int64) { runtime.Gosched(); heard = append(heard, int(nanos)); runtime.Gosched() }
+			raw.Functional = adk.Functional{
+				Message:  func(e adk.MessageEvent) { at(e.UpdatedAt.UnixNano()); assert.Len(t, e.Full, len(heard)) },
+				Thought:  func(e adk.ThoughtEvent) { at(e.UpdatedAt.UnixNano()); assert.Len(t, e.Full, len(heard)) },
+				ToolCall: func(e adk.ToolCallEvent) { at(e.UpdatedAt.UnixNano()) },
+			}
+			config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				for range 4 {
+					must(dc.Fork(ctx, "reports", func(context.Context, *adk.DispatchContext) error {
+						for range 50 {
+							report(h)
+						}
+						return nil
+					}))
+				}
+				return dc.Ack()
+			})
+			require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+			assert.Len(t, heard, 200)
+			assert.IsIncreasing(t, heard)
+		})
+	}
+}

@@ -1,0 +1,321 @@
+package adk_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// waiting is a config whose executor waits for a gate, keeps the answer and
+// acks.
+func waiting(gate adk.Gate, value *any, err *error) adk.Config {
+	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		*value, *err = dc.WaitFor(ctx, gate)
+		return dc.Ack()
+	})
+}
+
+// GAT-1, GAT-2, GAT-4: each way to settle a gate, from the listener that hears
+// it open, what the waiter gets and how it closes; a second settlement does
+// nothing.
+func TestSettlements(t *testing.T) {
+	gate := adk.Gate{ID: "g", Reason: "r", Payload: "p"}
+	for name, c := range map[string]struct {
+		settle func(g *adk.TurnGate, clock *handClock) bool
+		closed string
+		value  any
+		err    error
+	}{
+		"resolved":           {func(g *adk.TurnGate, _ *handClock) bool { return must(g.Resolve("ann", 1)) }, "g resolved ann", 1, nil},
+		"resolved with nil":  {func(g *adk.TurnGate, _ *handClock) bool { return must(g.Resolve("", nil)) }, "g resolved", nil, nil},
+		"rejected":           {func(g *adk.TurnGate, _ *handClock) bool { return g.Reject("bob", errBoom) }, "g rejected bob", nil, errBoom},
+		"rejected with code": {func(g *adk.TurnGate, _ *handClock) bool { return g.Reject("", adk.E_TURN_GATE_TIMEOUT) }, "g rejected", nil, adk.E_TURN_GATE_TIMEOUT},
+		"aborted alone":      {func(g *adk.TurnGate, _ *handClock) bool { return g.Abort("cat") }, "g aborted cat", nil, adk.E_TURN_GATE_ABORTED},
+		// GAT-8
+		"timeout": {func(_ *adk.TurnGate, clock *handClock) bool { clock.advance(time.Minute); return true }, "g timeout", nil, adk.E_TURN_GATE_TIMEOUT},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var value any
+			var err error
+			gate.Timeout = time.Minute
+			config, clock := waiting(gate, &value, &err), &handClock{}
+			config.Clock = clock
+			raw := hello
+			raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+				assert.Equal(t, "p", e.Gate.Payload())
+				assert.False(t, e.Gate.IsSettled())
+				assert.True(t, c.settle(e.Gate, clock))
+				settled, _ := e.Gate.Resolve("late", 2)
+				assert.False(t, settled || e.Gate.Reject("late", errBoom) || e.Gate.Abort("late"), "GAT-2")
+				assert.True(t, e.Gate.IsSettled())
+			}
+			lines := runTurn(t, config, raw)
+			assert.Equal(t, c.value, value)
+			if c.err != nil {
+				assert.ErrorIs(t, err, c.err)
+			} else {
+				assert.NoError(t, err)
+			}
+			assert.Equal(t, []string{"! turnGateClosed " + c.closed}, with(lines, "! turnGateClosed"))
+			assert.Contains(t, lines, "! dispatchEnd ack 1", "the turn is not aborted")
+			assert.Zero(t, clock.running(), "no timer is left")
+		})
+	}
+}
+
+// GAT-1: rejecting with nil is a rejection all the same.
+func TestRejectedWithNil(t *testing.T) {
+	var value any
+	var err error
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { e.Gate.Reject("", nil) }
+	runTurn(t, waiting(adk.Gate{ID: "g", Reason: "r"}, &value, &err), raw)
+	assert.ErrorContains(t, err, `"g"`)
+}
+
+// GAT-3: a schema validates first, applies its defaults, and what it refuses
+// leaves the gate open.
+func TestGateSchema(t *testing.T) {
+	var value any
+	var err error
+	gate := adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"},"by":{"default":"us"}}}`)}
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+		for _, bad := range []any{nil, 1, map[string]any{"ok": "secret"}, make(chan int)} {
+			settled, err := e.Gate.Resolve("ann", bad)
+			assert.False(t, settled)
+			assert.ErrorIs(t, err, adk.E_INVALID_TURN_GATE_RESOLUTION)
+			assert.NotContains(t, err.Error(), "secret", "ERR-3")
+			assert.False(t, e.Gate.IsSettled())
+		}
+		assert.True(t, must(e.Gate.Resolve("ann", map[string]any{"ok": true})))
+	}
+	lines := runTurn(t, waiting(gate, &value, &err), raw)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"ok": true, "by": "us"}, value)
+	assert.Equal(t, []string{"settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g refused ann", "settle g resolved ann"}, with(facts(lines), "settle"))
+}
+
+// GAT-4: open before the wait, settlement, closed, and only then the waiter.
+func TestOrderOfAGate(t *testing.T) {
+	var value any
+	var err error
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { must(e.Gate.Resolve("ann", 1)) }
+	lines := runTurn(t, waiting(adk.Gate{ID: "g", Reason: "r"}, &value, &err), raw)
+	at := 0
+	for i, line := range lines {
+		if line == "wait-for(" {
+			at = i
+		}
+	}
+	assert.Equal(t, []string{"wait-for(", "! turnGateOpen g", "= settle g resolved ann", "! turnGateClosed g resolved ann", ")wait-for", "ack("}, lines[at:at+6])
+}
+
+// GAT-5: malformed gates are refused and no event fires.
+func TestMalformedGates(t *testing.T) {
+	for name, c := range map[string]struct {
+		gate adk.Gate
+		want []string
+	}{
+		"nothing":     {adk.Gate{}, []string{"ID", "Reason"}},
+		"no reason":   {adk.Gate{ID: "g"}, []string{"Reason"}},
+		"negative":    {adk.Gate{ID: "g", Reason: "r", Timeout: -1}, []string{"Timeout"}},
+		"bad schema":  {adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{"type":4}`)}, []string{"Schema"}},
+		"no schema":   {adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{`)}, []string{"Schema"}},
+		"all at once": {adk.Gate{Timeout: -1, Schema: []byte(`{`)}, []string{"ID", "Reason", "Timeout", "Schema"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var value any
+			var err error
+			lines := runTurn(t, waiting(c.gate, &value, &err), hello)
+			require.ErrorIs(t, err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE)
+			for _, want := range c.want {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.Empty(t, with(lines, "! turnGate"))
+		})
+	}
+}
+
+// GAT-5, decided: two gates open at once cannot have one id, since a settler
+// could not tell them apart; one after the other can.
+func TestGateIDsAreApartWhileOpen(t *testing.T) {
+	gate := adk.Gate{ID: "g", Reason: "r"}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		strand := must(dc.Fork(ctx, "waits", func(ctx context.Context, dc *adk.DispatchContext) error {
+			_, err := dc.WaitFor(ctx, gate)
+			return err
+		}))
+		open := <-gates
+		_, err := dc.WaitFor(ctx, gate)
+		assert.ErrorIs(t, err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE)
+		must(open.Resolve("", nil))
+		require.NoError(t, strand.Wait())
+		go func() { must((<-gates).Resolve("", nil)) }()
+		must(dc.WaitFor(ctx, gate))
+		return dc.Ack()
+	})
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gates <- e.Gate }
+	runTurn(t, config, raw)
+}
+
+// gates passes open gates from a listener to whoever settles them; each test
+// takes all that it puts in.
+var gates = make(chan *adk.TurnGate, 8)
+
+// GAT-1: the waiter's own context ends: an error with its cause, no abort.
+func TestWaiterGivesUp(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			own, cancel := context.WithCancelCause(ctx)
+			if before {
+				cancel(errBoom)
+			} else {
+				defer cancel(nil)
+				go func() { <-gates; cancel(errBoom) }()
+			}
+			_, err := dc.WaitFor(own, adk.Gate{ID: "g", Reason: "r"})
+			assert.ErrorIs(t, err, adk.E_TURN_GATE_ABORTED)
+			assert.ErrorIs(t, err, errBoom)
+			assert.False(t, dc.Aborted())
+			return dc.Ack()
+		})
+		raw := hello
+		raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+			if !before {
+				gates <- e.Gate
+			}
+		}
+		lines := runTurn(t, config, raw)
+		assert.Contains(t, lines, "! turnGateClosed g aborted")
+		assert.Contains(t, lines, "! dispatchEnd ack 1")
+	}
+}
+
+// GAT-4, GAT-7, ABT-10: several gates of several strands, closed by one abort in
+// the order they were opened; the errors are part of the abort.
+func TestAbortClosesGatesInOrder(t *testing.T) {
+	ids := []string{"a", "b", "c", "d"}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all []*adk.Strand
+		for _, id := range ids {
+			all = append(all, must(dc.Fork(ctx, id, func(ctx context.Context, dc *adk.DispatchContext) error {
+				_, err := dc.WaitFor(ctx, adk.Gate{ID: id, Reason: "r"})
+				return err
+			})))
+			<-gates
+		}
+		require.NoError(t, dc.Abort(errBoom))
+		var errs []error
+		for _, s := range all {
+			err := s.Wait()
+			assert.ErrorIs(t, err, adk.E_TURN_GATE_ABORTED)
+			assert.ErrorIs(t, err, errBoom)
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gates <- e.Gate }
+	lines := runTurn(t, config, raw)
+	assert.Equal(t, []string{"! turnGateClosed a aborted", "! turnGateClosed b aborted", "! turnGateClosed c aborted", "! turnGateClosed d aborted"}, with(lines, "! turnGateClosed"))
+	assert.Empty(t, with(lines, "! error"))
+	assert.Contains(t, with(lines, "! dispatchEnd")[0], "aborted")
+}
+
+// GAT-7: gates that are open at once settle alone.
+func TestGatesSettleAlone(t *testing.T) {
+	var second *adk.TurnGate
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		wait := func(id string) *adk.Strand {
+			return must(dc.Fork(ctx, id, func(ctx context.Context, dc *adk.DispatchContext) error {
+				value, err := dc.WaitFor(ctx, adk.Gate{ID: id, Reason: "r"})
+				if err == nil {
+					assert.Equal(t, id, value)
+				}
+				return err
+			}))
+		}
+		a := wait("a")
+		firstGate := <-gates
+		b := wait("b")
+		second = <-gates
+		must(second.Resolve("", "b"))
+		require.NoError(t, b.Wait())
+		assert.False(t, firstGate.IsSettled())
+		firstGate.Reject("", errBoom)
+		assert.ErrorIs(t, a.Wait(), errBoom)
+		return dc.Ack()
+	})
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gates <- e.Gate }
+	lines := runTurn(t, config, raw)
+	assert.Equal(t, []string{"! turnGateClosed b resolved", "! turnGateClosed a rejected"}, with(lines, "! turnGateClosed"))
+	assert.False(t, second.Abort("after the turn"), "GAT-6")
+}
+
+// ABT-10, GAT-2: once the turn is aborted no gate can be resolved, however slow
+// its waiter is to wake.
+func TestNoResolutionAfterAbort(t *testing.T) {
+	for range 50 { // the waiter and the resolver run at the same time
+		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			strand := must(dc.Fork(ctx, "waits", func(ctx context.Context, dc *adk.DispatchContext) error {
+				_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
+				return err
+			}))
+			gate := <-gates
+			require.NoError(t, dc.Abort(nil))
+			assert.False(t, must(gate.Resolve("late", 1)))
+			return strand.Wait()
+		})
+		raw := hello
+		raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gates <- e.Gate }
+		assert.Contains(t, runTurn(t, config, raw), "! turnGateClosed g aborted")
+	}
+}
+
+// GAT-1: a gate in a turn that is aborted already opens and closes.
+func TestGateAfterAbort(t *testing.T) {
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		require.NoError(t, dc.Abort(nil))
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
+		return err
+	})
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { assert.False(t, must(e.Gate.Resolve("", 1))) }
+	lines := runTurn(t, config, raw)
+	assert.Equal(t, []string{"! turnGateOpen g", "! turnGateClosed g aborted"}, with(lines, "! turnGate"))
+	assert.Empty(t, with(lines, "! error"))
+}
+
+// GAT-8, DET-1: sleeping runs on the config's clock too, and ends with its
+// context or the turn.
+func TestSleep(t *testing.T) {
+	clock := &handClock{}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		require.NoError(t, dc.Sleep(ctx, time.Hour))
+		assert.Equal(t, noon.Add(time.Hour), dc.Now())
+		own, cancel := context.WithCancelCause(ctx)
+		cancel(errBoom)
+		assert.ErrorIs(t, dc.Sleep(own, time.Hour), errBoom)
+		return dc.Ack()
+	})
+	config.Clock = clock
+	config.Probe = &recorder{park: func(_ int, ready func() bool) {
+		if !ready() {
+			clock.advance(time.Hour)
+			assert.True(t, ready())
+		}
+	}}
+	lines := runTurn(t, config, hello)
+	assert.Len(t, with(lines, "= timer"), 1)
+	assert.Zero(t, clock.running())
+}

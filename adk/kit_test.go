@@ -1,0 +1,629 @@
+package adk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// The kit of the engine's tests: a config that runs, a recorder that turns what
+// the engine tells into short lines, a storage, a clock and ids that a test can
+// foresee.
+
+var (
+	noon    = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	errBoom = errors.New("boom")
+	hello   = adk.RawTurn{SystemPrompt: "be kind"}
+)
+
+// TestMain counts goroutines: the engine leaves none behind (PIP-10, DET-7).
+func TestMain(m *testing.M) {
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	if left := goroutinesAbove(before); left > 0 && code == 0 {
+		stacks := make([]byte, 1<<20)
+		fmt.Printf("%d goroutines were left behind:\n%s\n", left, stacks[:runtime.Stack(stacks, true)])
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// goroutinesAbove lets goroutines that are about to end do so, and counts the rest.
+func goroutinesAbove(before int) int {
+	for range 100_000 {
+		if runtime.NumGoroutine() <= before {
+			return 0
+		}
+		runtime.Gosched()
+	}
+	return runtime.NumGoroutine() - before
+}
+
+// runTurn runs a turn and gives all that the engine told, as lines.
+func runTurn(t *testing.T, config adk.Config, raw adk.RawTurn) []string {
+	t.Helper()
+	return runTurnIn(t, context.Background(), config, raw)
+}
+
+func runTurnIn(t *testing.T, ctx context.Context, config adk.Config, raw adk.RawTurn) []string {
+	t.Helper()
+	rec := &recorder{}
+	runner := newRunner(t, watchedBy(config, rec))
+	require.NoError(t, runner.Run(ctx, raw)) // RUN-5, in every test
+	return rec.all()
+}
+
+// runToGoexit runs a turn whose goroutine ends itself; it fails if Run returns.
+func runToGoexit(t *testing.T, config adk.Config, raw adk.RawTurn) []string {
+	t.Helper()
+	rec := &recorder{}
+	runner := newRunner(t, watchedBy(config, rec))
+	ended, returned := make(chan struct{}), false
+	go func() {
+		defer close(ended)
+		_ = runner.Run(context.Background(), raw)
+		returned = true
+	}()
+	<-ended
+	assert.False(t, returned, "the goroutine ends")
+	return rec.all()
+}
+
+func newRunner(t testing.TB, config adk.Config) *adk.Runner {
+	t.Helper()
+	runner, err := adk.NewRunner(config)
+	require.NoError(t, err)
+	return runner
+}
+
+func watchedBy(config adk.Config, rec *recorder) adk.Config {
+	if config.Probe != nil {
+		config.Probe = adk.MultiProbe(config.Probe, rec)
+	} else {
+		config.Probe = rec
+	}
+	return config
+}
+
+// newConfig is a config whose executor acks at once.
+func newConfig() adk.Config {
+	return adk.Config{
+		Executor: executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }),
+		Storage:  (&book{}).storage(),
+		Clock:    &handClock{},
+		IDs:      &countingIDs{},
+	}
+}
+
+// executing is newConfig with another executor.
+func executing(run func(context.Context, *adk.DispatchContext, *adk.Helpers) error) adk.Config {
+	config := newConfig()
+	config.Executor = executor(run)
+	return config
+}
+
+func executor(run func(context.Context, *adk.DispatchContext, *adk.Helpers) error) adk.Executor {
+	return adk.Executor{Name: "model", Run: run}
+}
+
+// ackAt is an executor that acks in an iteration and does nothing before it.
+func ackAt(iteration int) adk.Executor {
+	return executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if dc.Iteration() < iteration {
+			return nil
+		}
+		return dc.Ack()
+	})
+}
+
+// body is a middleware of any pipeline.
+type body func(ctx context.Context, h adk.Handle, next adk.Next) error
+
+func onward(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); return nil }
+
+// pipeline is one of the four, so that a rule can be proved for each.
+type pipeline struct {
+	label string
+	code  adk.Code
+	put   func(c *adk.Config, name string, run body)
+}
+
+func (p pipeline) dispatches() bool { return strings.HasPrefix(p.label, "dispatch") }
+
+// config is newConfig, with an executor that lets the pipeline's turn come.
+func (p pipeline) config() adk.Config {
+	config := newConfig()
+	if p.label == adk.LabelDispatchOutput {
+		config.Executor = ackAt(1)
+	}
+	return config
+}
+
+var pipelines = []pipeline{
+	{adk.LabelTurnInput, adk.E_INPUT_PIPELINE_ERROR, func(c *adk.Config, name string, run body) {
+		c.TurnInput = append(c.TurnInput, turnStep(name, run))
+	}},
+	{adk.LabelDispatchInput, adk.E_DISPATCH_PIPELINE_ERROR, func(c *adk.Config, name string, run body) {
+		c.DispatchInput = append(c.DispatchInput, dispatchStep(name, run))
+	}},
+	{adk.LabelDispatchOutput, adk.E_DISPATCH_PIPELINE_ERROR, func(c *adk.Config, name string, run body) {
+		c.DispatchOutput = append(c.DispatchOutput, dispatchStep(name, run))
+	}},
+	{adk.LabelTurnOutput, adk.E_OUTPUT_PIPELINE_ERROR, func(c *adk.Config, name string, run body) {
+		c.TurnOutput = append(c.TurnOutput, turnStep(name, run))
+	}},
+}
+
+func turnStep(name string, run body) adk.TurnMiddleware {
+	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		return run(ctx, tc.Handle, next)
+	}}
+}
+
+func dispatchStep(name string, run body) adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		return run(ctx, dc.Handle, next)
+	}}
+}
+
+// inEach runs a test for each of the four pipelines.
+func inEach(t *testing.T, test func(t *testing.T, p pipeline)) {
+	for _, p := range pipelines {
+		t.Run(p.label, func(t *testing.T) { test(t, p) })
+	}
+}
+
+// recorder is a probe that turns told crossings into lines:
+//
+//	> seam, < seam outcome    a seam call and its return
+//	next( … )next             the two lines of a spanning operation
+//	add …                     an operation of one line
+//	! event …                 an event
+//	= fact …                  a fact
+type recorder struct {
+	mu    sync.Mutex
+	lines []string
+	seams map[int]string
+	// told keeps copies of the crossings.
+	told []adk.Crossing
+	info adk.RunInfo
+
+	begin  func(adk.Step)
+	park   func(strand int, ready func() bool)
+	resume func(strand int)
+	tell   func(*adk.Crossing)
+}
+
+func (r *recorder) Observe(info adk.RunInfo) adk.Observer { r.info = info; return r }
+
+func (r *recorder) Begin(s adk.Step) {
+	if r.begin != nil {
+		r.begin(s)
+	}
+}
+
+func (r *recorder) Park(strand int, ready func() bool) {
+	if r.park != nil {
+		r.park(strand, ready)
+	}
+}
+
+func (r *recorder) Resume(strand int) {
+	if r.resume != nil {
+		r.resume(strand)
+	}
+}
+
+func (r *recorder) Tell(x *adk.Crossing) {
+	if r.tell != nil {
+		r.tell(x)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, *x)
+	r.lines = append(r.lines, r.line(x))
+}
+
+func (r *recorder) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+func (r *recorder) crossings() []adk.Crossing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.told)
+}
+
+func (r *recorder) line(x *adk.Crossing) string {
+	if r.seams == nil {
+		r.seams = map[int]string{}
+	}
+	switch {
+	case x.Kind == adk.KindCall:
+		r.seams[x.ID] = x.Seam.String()
+		return "> " + x.Seam.String()
+	case x.Kind == adk.KindReturn:
+		return "< " + r.seams[x.ID] + " " + string(x.Outcome)
+	case x.Phase == adk.Begin:
+		return x.Kind.String() + "("
+	case x.Phase == adk.Done:
+		return words(")"+x.Kind.String(), code(x.Err))
+	case x.Kind.Class() == adk.ClassEvent:
+		return "! " + words(x.Kind.String(), eventText(x.Payload))
+	case x.Kind.Class() == adk.ClassFact:
+		return "= " + words(x.Kind.String(), x.Name, x.Status, x.Key)
+	default:
+		return words(x.Kind.String(), x.Name, x.Key, x.Text, code(x.Err))
+	}
+}
+
+func words(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(w string) bool { return w == "" }), " ")
+}
+
+// code is the code of an error of the package, or the text of another.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	if ours := (*adk.Error)(nil); errors.As(err, &ours) {
+		return string(ours.Code)
+	}
+	return err.Error()
+}
+
+// eventText is what of an event a line shows.
+func eventText(payload any) string {
+	switch e := payload.(type) {
+	case adk.MessageEvent:
+		return words(e.ID, e.Delta, flag(e.Complete, "complete"))
+	case adk.ThoughtEvent:
+		return words(e.ID, e.Delta, flag(e.Complete, "complete"))
+	case adk.ToolCallEvent:
+		return words(e.ID, e.Tool, flag(e.Complete, "complete"))
+	case adk.DispatchEnd:
+		return words(e.Status, fmt.Sprint(e.Iterations), code(e.Error))
+	case adk.IterationStart:
+		return fmt.Sprint(e.Iteration)
+	case adk.IterationEnd:
+		return fmt.Sprint(e.Iteration)
+	case adk.TurnGateOpen:
+		return e.Gate.ID()
+	case adk.TurnGateClosed:
+		return words(e.GateID, e.Result, e.By)
+	case adk.ToolExecutionStart:
+		return e.ToolName
+	case adk.ToolExecutionEnd:
+		return words(e.ToolName, flag(e.IsError, "failed"))
+	case adk.LogEvent:
+		return words(string(e.Level), e.Kind, e.Message)
+	case adk.ErrorEvent:
+		return words(string(e.Error.Code), e.Error.Stage, e.Error.Name)
+	default:
+		return ""
+	}
+}
+
+func flag(on bool, word string) string {
+	if on {
+		return word
+	}
+	return ""
+}
+
+// events are the lines of events, calls those of seams, facts those of facts,
+// each without its mark.
+func events(lines []string) []string { return marked(lines, "! ") }
+func calls(lines []string) []string  { return marked(lines, "> ") }
+func facts(lines []string) []string  { return marked(lines, "= ") }
+
+func marked(lines []string, mark string) []string {
+	found := []string{}
+	for _, line := range lines {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			found = append(found, rest)
+		}
+	}
+	return found
+}
+
+// with gives the lines that begin with a text.
+func with(lines []string, prefix string) []string {
+	found := []string{}
+	for _, line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// dispatchEnd and errorEvent are what a turn said of its dispatch and failure.
+type outcome struct {
+	ends   []adk.DispatchEnd
+	errors []adk.ErrorEvent
+}
+
+// watch lets an outcome hear a turn.
+func (o *outcome) watch(raw adk.RawTurn) adk.RawTurn {
+	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) { o.ends = append(o.ends, e) }
+	raw.Observability.Error = func(e adk.ErrorEvent) { o.errors = append(o.errors, e) }
+	return raw
+}
+
+// everyEvent hears all fifteen events as lines.
+func everyEvent(say func(line string)) (adk.Functional, adk.Observability) {
+	f := adk.Functional{
+		Message:  func(e adk.MessageEvent) { say(words("message", eventText(e))) },
+		Thought:  func(e adk.ThoughtEvent) { say(words("thought", eventText(e))) },
+		ToolCall: func(e adk.ToolCallEvent) { say(words("toolCall", eventText(e))) },
+	}
+	o := adk.Observability{
+		TurnStart:          func(adk.TurnStart) { say("turnStart") },
+		TurnEnd:            func(adk.TurnEnd) { say("turnEnd") },
+		DispatchStart:      func(adk.DispatchStart) { say("dispatchStart") },
+		DispatchEnd:        func(e adk.DispatchEnd) { say(words("dispatchEnd", eventText(e))) },
+		IterationStart:     func(e adk.IterationStart) { say(words("iterationStart", eventText(e))) },
+		IterationEnd:       func(e adk.IterationEnd) { say(words("iterationEnd", eventText(e))) },
+		TurnGateOpen:       func(e adk.TurnGateOpen) { say(words("turnGateOpen", eventText(e))) },
+		TurnGateClosed:     func(e adk.TurnGateClosed) { say(words("turnGateClosed", eventText(e))) },
+		ToolExecutionStart: func(e adk.ToolExecutionStart) { say(words("toolExecutionStart", eventText(e))) },
+		ToolExecutionEnd:   func(e adk.ToolExecutionEnd) { say(words("toolExecutionEnd", eventText(e))) },
+		Log:                func(e adk.LogEvent) { say(words("log", eventText(e))) },
+		Error:              func(e adk.ErrorEvent) { say(words("error", eventText(e))) },
+	}
+	return f, o
+}
+
+// notes are lines that several goroutines may write.
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (n *notes) add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, line)
+}
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.lines)
+}
+
+// handClock stands still at noon until somebody moves it.
+type handClock struct {
+	mu     sync.Mutex
+	moved  time.Duration
+	step   time.Duration // what every reading adds
+	reads  int
+	timers []*handTimer
+}
+
+type handTimer struct {
+	at   time.Duration
+	fire func()
+}
+
+func (c *handClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads++
+	c.moved += c.step
+	return noon.Add(c.moved)
+}
+
+func (c *handClock) AfterFunc(d time.Duration, fire func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	timer := &handTimer{c.moved + d, fire}
+	c.timers = append(c.timers, timer)
+	return func() bool { return c.take(timer) }
+}
+
+func (c *handClock) take(timer *handTimer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.timers, timer)
+	if at >= 0 {
+		c.timers = slices.Delete(c.timers, at, at+1)
+	}
+	return at >= 0
+}
+
+// advance moves the clock and fires what is due.
+func (c *handClock) advance(d time.Duration) {
+	c.mu.Lock()
+	c.moved += d
+	due := slices.Clone(c.timers)
+	c.mu.Unlock()
+	for _, timer := range due {
+		if timer.at <= c.moved && c.take(timer) {
+			timer.fire()
+		}
+	}
+}
+
+// running counts the timers that have neither fired nor been stopped.
+func (c *handClock) running() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers)
+}
+
+// countingIDs gives id1, id2 and so on.
+type countingIDs struct {
+	mu   sync.Mutex
+	last int
+}
+
+func (s *countingIDs) NewID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	return fmt.Sprintf("id%d", s.last)
+}
+
+// book is a storage in memory that writes down how it is called.
+type book struct {
+	mu    sync.Mutex
+	calls []string
+	// answer, where there is one, decides how a call ends.
+	answer func(ctx context.Context, scope adk.Scope, call string) error
+	// scopes are those of the calls, in order.
+	scopes []adk.Scope
+	tools  []*adk.Tool
+}
+
+func (b *book) call(ctx context.Context, scope adk.Scope, call string) error {
+	b.mu.Lock()
+	b.calls = append(b.calls, call)
+	b.scopes = append(b.scopes, scope)
+	b.mu.Unlock()
+	if b.answer == nil {
+		return nil
+	}
+	return b.answer(ctx, scope, call)
+}
+
+func (b *book) all() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+func (b *book) storage() adk.Storage {
+	return adk.Storage{
+		Messages:     &shelf[*adk.Message]{book: b, name: "messages"},
+		Memories:     &shelf[*adk.Memory]{book: b, name: "memories"},
+		Retrievables: &shelf[*adk.Retrievable]{book: b, name: "retrievables"},
+		Thoughts:     &shelf[*adk.Thought]{book: b, name: "thoughts"},
+		ToolCalls:    &shelf[*adk.ToolCall]{book: b, name: "toolCalls"},
+		Instructions: &shelf[*adk.Tokenizable]{book: b, name: "instructions"},
+		Tools:        toolShelf{b},
+	}
+}
+
+// shelf is one collection of a book.
+type shelf[T adk.Record] struct {
+	book *book
+	name string
+	kept []T
+}
+
+func (s *shelf[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+	if err := s.book.call(ctx, scope, s.name+".fetch"); err != nil {
+		return nil, err
+	}
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	return slices.Clone(s.kept), nil
+}
+
+func (s *shelf[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	return s.keep(ctx, scope, "store", record)
+}
+
+func (s *shelf[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return s.keep(ctx, scope, "mutate", record)
+}
+
+func (s *shelf[T]) keep(ctx context.Context, scope adk.Scope, verb string, record T) error {
+	if err := s.book.call(ctx, scope, s.name+"."+verb+" "+record.Key()); err != nil {
+		return err
+	}
+	s.drop(record.Key())
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	s.kept = append(s.kept, record)
+	return nil
+}
+
+func (s *shelf[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	if err := s.book.call(ctx, scope, s.name+".delete "+key); err != nil {
+		return err
+	}
+	s.drop(key)
+	return nil
+}
+
+func (s *shelf[T]) drop(key string) {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	s.kept = slices.DeleteFunc(s.kept, func(one T) bool { return one.Key() == key })
+}
+
+type toolShelf struct{ book *book }
+
+func (s toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error) {
+	return s.book.tools, s.book.call(ctx, scope, "tools.fetch")
+}
+
+// must gives what a constructor made.
+func must[T any](made T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return made
+}
+
+func message(id string, text ...string) *adk.Message {
+	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: strings.Join(append([]string{"says"}, text...), " "), CreatedAt: noon, UpdatedAt: noon}))
+}
+
+func toolCall(id, tool string) *adk.ToolCall {
+	return must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: tool, Args: "{}", Results: adk.NewTokenizable("done"), CreatedAt: noon, UpdatedAt: noon, CompletedAt: noon}))
+}
+
+// tool makes a tool that takes an optional n.
+func tool(name string, handler adk.ToolHandler, change ...func(*adk.ToolInit)) *adk.Tool {
+	init := adk.ToolInit{
+		Name: name, Description: "does " + name, Handler: handler,
+		InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer","default":7}}}`),
+	}
+	for _, c := range change {
+		c(&init)
+	}
+	return must(adk.NewTool(init))
+}
+
+func done(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+	return adk.NewTokenizable("done"), nil
+}
+
+// keysOf are the keys of records, in order.
+func keysOf[T adk.Record](records []T) []string {
+	keys := []string{}
+	for _, one := range records {
+		keys = append(keys, one.Key())
+	}
+	return keys
+}
+
+func memory(id string) *adk.Memory {
+	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: "c", Confidence: new(0.5), Importance: new(0.5), CreatedAt: noon, UpdatedAt: noon}))
+}
+
+func retrievable(id string) *adk.Retrievable {
+	return must(adk.NewRetrievable(adk.RetrievableInit{ID: id, Content: "c", TrustTier: adk.TrustFirstParty, CreatedAt: noon, UpdatedAt: noon}))
+}
+
+func thought(id string) *adk.Thought {
+	return must(adk.NewThought(adk.ThoughtInit{ID: id, Content: "c", CreatedAt: noon, UpdatedAt: noon}))
+}

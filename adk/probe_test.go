@@ -1,0 +1,412 @@
+package adk_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// probing is a turn in which everything that a probe can be asked happens:
+// operations, strands, sleeps, gates, an abort at the end.
+func probing() (adk.Config, adk.RawTurn) {
+	config, raw := busy()
+	config.Clock = &handClock{step: 1}
+	inner := config.Executor.Run
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		s := must(dc.Fork(ctx, "s", func(ctx context.Context, dc *adk.DispatchContext) error {
+			return dc.Messages().Store(ctx, message("m"))
+		}))
+		own, cancel := context.WithCancelCause(ctx)
+		cancel(errBoom)
+		return errors.Join(s.Wait(), ignore(dc.Sleep(own, time.Hour)), inner(ctx, dc, h))
+	})
+	config.TurnOutput[0] = turnStep("aborts", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+		_ = h.NewID()
+		next(ctx)
+		return errors.Join(h.Abort(errBoom), h.Stash().Set("after", h.Now().String()))
+	})
+	raw.Observability = settling(adk.Observability{})
+	return config, raw
+}
+
+func ignore(error) error { return nil }
+
+// hearing runs a turn and gives what its listeners heard, with their times.
+func hearing(t *testing.T, config adk.Config, raw adk.RawTurn) []any {
+	t.Helper()
+	var heard []any
+	settle := raw.Observability.TurnGateOpen
+	raw.Observability = adk.Observability{
+		TurnGateOpen: func(e adk.TurnGateOpen) { settle(e); heard = append(heard, e.Origin, e.OpenedAt) },
+		TurnStart:    func(e adk.TurnStart) { heard = append(heard, e) }, TurnEnd: func(e adk.TurnEnd) { heard = append(heard, e) },
+		DispatchStart: func(e adk.DispatchStart) { heard = append(heard, e) },
+		DispatchEnd:   func(e adk.DispatchEnd) { e.Error = nil; heard = append(heard, e) },
+		IterationEnd:  func(e adk.IterationEnd) { heard = append(heard, e) }, IterationStart: func(e adk.IterationStart) { heard = append(heard, e) },
+		TurnGateClosed:   func(e adk.TurnGateClosed) { heard = append(heard, e) },
+		ToolExecutionEnd: func(e adk.ToolExecutionEnd) { heard = append(heard, e) }, Log: func(e adk.LogEvent) { heard = append(heard, e) },
+	}
+	raw.Functional = adk.Functional{Message: func(e adk.MessageEvent) { heard = append(heard, e) }}
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+	return heard
+}
+
+// DET-1, DET-4: with a probe and without one the same events with the same
+// times, and as many readings of the clock, also through an abort.
+func TestProbeChangesNothing(t *testing.T) {
+	config, raw := probing()
+	quiet := hearing(t, config, raw)
+	reads := config.Clock.(*handClock).reads
+
+	config, raw = probing()
+	rec := &recorder{}
+	config.Probe = rec
+	assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
+	assert.Equal(t, reads, config.Clock.(*handClock).reads)
+	assert.LessOrEqual(t, reads, len(rec.crossings())+len(quiet), "DET-1: once per crossing")
+	assert.Contains(t, rec.all(), "= cancel abort")
+}
+
+// DET-4: a probe that panics, wherever, is dropped and disturbs nothing.
+func TestProbesThatPanic(t *testing.T) {
+	config, raw := probing()
+	quiet := hearing(t, config, raw)
+	for name, rec := range map[string]*recorder{
+		"Begin":  {begin: func(adk.Step) { panic("begin") }},
+		"Park":   {park: func(int, func() bool) { panic("park") }},
+		"Resume": {resume: func(int) { panic("resume") }},
+		"Tell":   {tell: func(*adk.Crossing) { panic("tell") }},
+		"Tell of a cancel": {tell: func(x *adk.Crossing) {
+			if x.Kind == adk.KindCancel {
+				panic("tell")
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, raw := probing()
+			config.Probe = rec
+			assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
+
+			// Beside another probe it is dropped alone.
+			config, raw = probing()
+			beside := &recorder{}
+			config.Probe = adk.MultiProbe(rec, beside)
+			assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
+			assert.Equal(t, "< run ok", beside.all()[len(beside.all())-1])
+		})
+	}
+	for name, probe := range map[string]adk.Probe{"Observe": panickyProbe{}, "no observer": noObserver{}} {
+		t.Run(name, func(t *testing.T) {
+			config, raw := probing()
+			config.Probe = probe
+			assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
+
+			beside := &recorder{}
+			config, raw = probing()
+			config.Probe = adk.MultiProbe(probe, beside)
+			assert.Empty(t, cmp.Diff(quiet, hearing(t, config, raw)))
+			assert.NotEmpty(t, beside.all())
+		})
+	}
+}
+
+type panickyProbe struct{}
+
+func (panickyProbe) Observe(adk.RunInfo) adk.Observer { panic("observe") }
+
+type noObserver struct{}
+
+func (noObserver) Observe(adk.RunInfo) adk.Observer { return nil }
+
+// DET-4: several probes are told in their order; none at all is nil.
+func TestMultiProbe(t *testing.T) {
+	assert.Nil(t, adk.MultiProbe())
+	assert.Nil(t, adk.MultiProbe(nil, nil))
+	log := &notes{}
+	config := newConfig()
+	config.Probe = adk.MultiProbe(
+		&recorder{tell: func(x *adk.Crossing) { log.add("first " + x.Kind.String()) }}, nil,
+		&recorder{tell: func(x *adk.Crossing) { log.add("second " + x.Kind.String()) }})
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	assert.Equal(t, []string{"first call", "second call", "first turnStart", "second turnStart"}, log.all()[:4])
+}
+
+// DET-4: what a probe is told of the seams.
+func TestRunInfo(t *testing.T) {
+	config, rec := newConfig(), &recorder{}
+	for _, p := range pipelines {
+		p.put(&config, p.label+"1", onward)
+		p.put(&config, p.label+"2", onward)
+	}
+	config.WriteBehind = true
+	runner := newRunner(t, watchedBy(config, rec))
+	require.NoError(t, runner.Run(context.Background(), hello))
+	assert.Empty(t, cmp.Diff(adk.RunInfo{
+		Executor: "model", WriteBehind: true,
+		TurnInput: []string{"turn-input1", "turn-input2"}, TurnOutput: []string{"turn-output1", "turn-output2"},
+		DispatchInput: []string{"dispatch-input1", "dispatch-input2"}, DispatchOutput: []string{"dispatch-output1", "dispatch-output2"},
+	}, rec.info))
+}
+
+// DET-4: numbered without a gap, calls form a tree that is closed, the two lines
+// of an operation pair up, and a crossing has only the fields of its kind.
+func TestCrossingsAreWellFormed(t *testing.T) {
+	config, raw := probing()
+	rec := &recorder{}
+	config.Probe = rec
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+	open, ops := map[int]bool{0: true}, map[int]adk.Kind{}
+	for i, x := range rec.crossings() {
+		assert.Equal(t, i+1, x.Seq)
+		assert.False(t, x.At.IsZero())
+		assert.True(t, open[x.Call], "line %d belongs to a call that is open", x.Seq)
+		switch {
+		case x.Kind == adk.KindCall:
+			open[x.ID] = true
+		case x.Kind == adk.KindReturn:
+			assert.True(t, open[x.ID])
+			delete(open, x.ID)
+		case x.Phase == adk.Begin:
+			ops[x.Op] = x.Kind
+		case x.Phase == adk.Done:
+			assert.Equal(t, ops[x.Op], x.Kind)
+			delete(ops, x.Op)
+		}
+		assert.Equal(t, x.Kind.Spanning(), x.Phase != adk.Whole)
+		onlyItsFields(t, x)
+	}
+	assert.Equal(t, map[int]bool{0: true}, open)
+	assert.Empty(t, ops)
+}
+
+// fieldNames are the fields of a crossing that kinds use, in the order of the
+// Field constants.
+var fieldNames = []string{"ID", "Seam", "Name", "Key", "Text", "Texts", "Collection", "Record", "Records", "Value", "Args", "Result",
+	"Outcome", "Status", "Err", "Cause", "Flag", "IsError", "N", "Duration", "Schema", "Digest", "Seams", "Payload"}
+
+func onlyItsFields(t *testing.T, x adk.Crossing) {
+	value := reflect.ValueOf(x)
+	for i, name := range fieldNames {
+		used := slices.ContainsFunc(x.Kind.Fields(x.Phase), func(u adk.FieldUse) bool { return u.Field == adk.Field(i+1) })
+		if !used && name != "Payload" {
+			assert.True(t, value.FieldByName(name).IsZero(), "%s %v has %s", x.Kind, x.Phase, name)
+		}
+	}
+}
+
+// DET-4: the table of kinds: names, classes, and a way back from the name.
+func TestKinds(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range adk.Kinds() {
+		assert.False(t, seen[k.String()], k.String())
+		seen[k.String()] = true
+		assert.Equal(t, k, adk.KindByName(k.String()))
+		assert.NotZero(t, k.Class())
+		assert.False(t, k.Spanning() && k.Class() != adk.ClassOperation)
+		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			for _, use := range k.Fields(phase) {
+				assert.LessOrEqual(t, int(use.Field), len(fieldNames))
+				assert.NotEmpty(t, use.Label)
+				assert.Equal(t, k.Spanning(), phase != adk.Whole, k.String())
+			}
+		}
+	}
+	assert.Zero(t, adk.KindByName("none"))
+	assert.Len(t, seen, len(adk.Kinds()))
+}
+
+// DET-4: with no probe a would-be crossing allocates nothing.
+func TestNoProbeNoAllocations(t *testing.T) {
+	m, raw := message("m"), hello
+	raw.Functional.Message = func(adk.MessageEvent) {}
+	raw.Observability.Log = func(adk.LogEvent) {}
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		must(dc.Messages().Add(m))
+		must(h.ReportMessage("m", "", false))
+		for name, op := range map[string]func(){
+			"now":            func() { dc.Now() },
+			"new id":         func() { dc.NewID() },
+			"add":            func() { _, _ = dc.Messages().Add(m) },
+			"remove":         func() { _, _ = dc.Messages().Remove("none") },
+			"register":       func() { _, _ = dc.Tools().Unregister("none") },
+			"report message": func() { _, _ = h.ReportMessage("m", "", false) },
+			"log":            func() { h.Log(adk.LevelInfo, "k", "m", nil) },
+		} {
+			assert.Zero(t, testing.AllocsPerRun(100, op), name)
+		}
+		return dc.Ack()
+	})
+	config.IDs, config.Clock = constantID{}, constantClock{}
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+}
+
+type constantID struct{}
+
+func (constantID) NewID() string { return "id" }
+
+type constantClock struct{}
+
+func (constantClock) Now() time.Time { return noon }
+func (constantClock) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// DET-6: an operation waits in its begin, outside every lock, and has no effect
+// before it is let go; its line is told when the effect is there.
+func TestBeginHoldsBack(t *testing.T) {
+	var dc *adk.DispatchContext
+	var held []bool
+	config := executing(func(_ context.Context, own *adk.DispatchContext, _ *adk.Helpers) error {
+		dc = own
+		return errors.Join(dc.Stash().Set("k", 1), dc.Ack())
+	})
+	config.Probe = &recorder{begin: func(s adk.Step) {
+		if s.Kind == adk.KindStash {
+			held = append(held, dc.Stash().Has("k")) // no lock is held: reading is possible
+			call, strand := dc.Where()
+			assert.Equal(t, []int{call, strand}, []int{s.Call, s.Strand})
+		}
+	}}
+	runTurn(t, config, hello)
+	assert.Equal(t, []bool{false}, held)
+}
+
+// late are operations on a handle that has ended, with what they answer.
+func late(dc *adk.DispatchContext) map[adk.Kind]error {
+	ctx := context.Background()
+	answers := map[adk.Kind]error{
+		adk.KindStash: dc.Stash().Set("k", 1), adk.KindStore: dc.Messages().Store(ctx, message("m")),
+		adk.KindMutate: dc.Messages().Mutate(ctx, message("m")), adk.KindDelete: dc.Messages().Delete(ctx, "m"),
+		adk.KindAck: dc.Ack(), adk.KindNack: dc.Nack(errBoom), adk.KindAbort: dc.Abort(errBoom), adk.KindSleep: dc.Sleep(ctx, time.Hour),
+		adk.KindEmitMessage: dc.EmitMessage(adk.MessageEvent{}), adk.KindEmitThought: dc.EmitThought(adk.ThoughtEvent{}),
+		adk.KindEmitToolCall: dc.EmitToolCall(adk.ToolCallEvent{}), adk.KindRegister: dc.Tools().Register(tool("t", done)),
+	}
+	_, answers[adk.KindAdd] = dc.Messages().Add(message("m"))
+	_, answers[adk.KindRemove] = dc.Messages().Remove("m")
+	_, answers[adk.KindFetch] = dc.Messages().Fetch(ctx)
+	_, answers[adk.KindRefresh] = dc.Instructions().Fetch(ctx)
+	_, answers[adk.KindUnregister] = dc.Tools().Unregister("t")
+	_, answers[adk.KindPrune] = dc.Tools().PruneEphemeral()
+	_, answers[adk.KindExecute] = dc.Execute(ctx, tool("t", done), "{}")
+	_, answers[adk.KindOnAck] = dc.OnAck("h", func(*adk.DispatchContext) {})
+	_, answers[adk.KindWaitFor] = dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
+	_, answers[adk.KindFork] = dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { return nil })
+	return answers
+}
+
+// DET-5: every operation on an ended handle is refused, told, and does nothing;
+// once the run is over it is told to nobody, and does no harm.
+func TestEndedHandles(t *testing.T) {
+	store, rec, config := &book{}, &recorder{}, newConfig()
+	var kept *adk.DispatchContext
+	var tc *adk.TurnContext
+	config.Storage, config.Probe = store.storage(), rec
+	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(ctx context.Context, own *adk.TurnContext, next adk.Next) error { tc = own; next(ctx); return nil }}}
+	config.DispatchInput = []adk.DispatchMiddleware{{Name: "m", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		kept = dc
+		next(ctx)
+		return nil
+	}}}
+	config.TurnOutput = []adk.TurnMiddleware{turnStep("late", func(ctx context.Context, _ adk.Handle, next adk.Next) error {
+		before := len(rec.all())
+		answers := late(kept)
+		for kind, err := range answers {
+			assert.ErrorIs(t, err, adk.E_CONTEXT_ENDED, kind.String())
+			assert.Contains(t, rec.all()[before:], "= contained late "+kind.String())
+		}
+		assert.Zero(t, kept.Now())
+		assert.Empty(t, kept.NewID())
+		assert.Len(t, rec.all(), before+len(answers)+2, "nothing else was told")
+		next(ctx)
+		return nil
+	})}
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	told := rec.all()
+	assert.Equal(t, "< run ok", told[len(told)-1])
+	rec.begin = func(adk.Step) { t.Error("an observer is asked nothing after its run") }
+	for _, err := range late(kept) {
+		assert.ErrorIs(t, err, adk.E_CONTEXT_ENDED)
+	}
+	assert.ErrorIs(t, tc.Abort(nil), adk.E_CONTEXT_ENDED)
+	assert.True(t, tc.Aborted(), "its context has ended")
+	assert.Equal(t, told, rec.all())
+	assert.Empty(t, store.all())
+}
+
+// DET-8: a sight is the digest of what is visible, at each of its places.
+func TestSights(t *testing.T) {
+	var want []adk.Digest
+	see := func(h adk.Handle) {
+		want = append(want, adk.Sight{
+			Prompt: h.SystemPrompt().Digest(), Instructions: digestsOf(h.Instructions().All()), Messages: digestsOf(h.Messages().All()),
+			Memories: digestsOf(h.Memories().All()), Retrievables: digestsOf(h.Retrievables().All()), Thoughts: digestsOf(h.Thoughts().All()),
+			ToolCalls: digestsOf(h.ToolCalls().All()), Tools: digestsOf(h.Tools().All()), Stash: adk.StashDigest(h.Stash().All()),
+		}.Digest())
+	}
+	config, rec := newConfig(), &recorder{}
+	config.Probe, config.Tools = rec, []*adk.Tool{tool("base", done)}
+	config.TurnInput = []adk.TurnMiddleware{{Name: "fill", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		must(tc.Messages().Add(message("m")))
+		must(tc.Memories().Add(memory("y")))
+		require.NoError(t, tc.Stash().Set("a.b", []any{1}))
+		next(ctx)
+		return nil
+	}}}
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		see(dc.Handle)
+		if dc.Iteration() == 1 {
+			return dc.Ack()
+		}
+		return errors.Join(dc.Thoughts().Store(ctx, thought("t")), dc.Messages().Delete(ctx, "m"), dc.Stash().Set("a.b", nil))
+	})
+	config.TurnOutput = []adk.TurnMiddleware{{Name: "see", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		see(tc.Handle)
+		err := tc.Stash().Set("z", 1)
+		next(ctx)
+		see(tc.Handle)
+		return err
+	}}}
+	raw := hello
+	raw.Instructions = []string{"i"}
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+	assert.Equal(t, want, sightsOf(rec.crossings()))
+	assert.Len(t, want, 4)
+	for i, digest := range want {
+		assert.NotContains(t, want[i+1:], digest, "each sight is another")
+	}
+}
+
+func digestsOf[T adk.Record](records []T) (digests []adk.Digest) {
+	for _, one := range records {
+		digests = append(digests, one.Digest())
+	}
+	return digests
+}
+
+// DET-4: a cancel from outside is told before the first crossing that finds it.
+func TestCancelIsLatched(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		cancel(errBoom)
+		return dc.Stash().Set("k", 1)
+	})
+	rec := &recorder{}
+	config.Probe = rec
+	require.NoError(t, newRunner(t, config).Run(ctx, hello))
+	assert.Contains(t, strings.Join(rec.all(), "|"), "> executor/model#0|= cancel outside|stash k|< executor/model#0 ok|! dispatchEnd aborted 1")
+	for _, x := range rec.crossings() {
+		if x.Kind == adk.KindCancel {
+			assert.Same(t, errBoom, x.Cause)
+			assert.Same(t, context.Canceled, x.Err)
+		}
+	}
+}

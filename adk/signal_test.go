@@ -1,0 +1,177 @@
+package adk_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// SIG-1, SIG-2, SIG-5: the first signal wins, and can be read.
+func TestFirstSignalWins(t *testing.T) {
+	ack := func(dc *adk.DispatchContext) error { return dc.Ack() }
+	nack := func(dc *adk.DispatchContext) error { return dc.Nack(errBoom) }
+	for name, c := range map[string]struct {
+		first, second func(*adk.DispatchContext) error
+		status        string
+	}{
+		"ack ack": {ack, ack, adk.StatusAck}, "ack nack": {ack, nack, adk.StatusAck},
+		"nack ack": {nack, ack, adk.StatusNack}, "nack nack": {nack, nack, adk.StatusNack},
+	} {
+		t.Run(name, func(t *testing.T) {
+			heard := &outcome{}
+			runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				assert.False(t, dc.IsSignalled() || dc.IsAcked() || dc.NackError() != nil)
+				require.NoError(t, c.first(dc))
+				assert.ErrorIs(t, c.second(dc), adk.E_LLM_EXECUTION_ALREADY_SIGNALLED)
+				assert.True(t, dc.IsSignalled())
+				assert.Equal(t, c.status == adk.StatusAck, dc.IsAcked())
+				if c.status == adk.StatusNack {
+					assert.Same(t, errBoom, dc.NackError())
+				} else {
+					assert.NoError(t, dc.NackError())
+				}
+				return nil
+			}), heard.watch(hello))
+			assert.Equal(t, c.status, heard.ends[0].Status)
+		})
+	}
+}
+
+// SIG-1, RUN-11: of many signals at once exactly one wins.
+func TestSignalsAtOnce(t *testing.T) {
+	var won atomic.Int32
+	runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for range 8 {
+			must(dc.Fork(ctx, "signals", func(_ context.Context, dc *adk.DispatchContext) error {
+				if dc.Ack() == nil {
+					won.Add(1)
+				}
+				return nil
+			}))
+		}
+		return nil
+	}), hello)
+	assert.EqualValues(t, 1, won.Load())
+}
+
+// SIG-3: order, handles, unsubscribing, failing; on the first ack only.
+func TestOnAck(t *testing.T) {
+	log := &notes{}
+	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		note := func(name string) func(*adk.DispatchContext) {
+			return func(own *adk.DispatchContext) {
+				log.add(name)
+				assert.True(t, own.IsAcked())
+				assert.NotSame(t, dc, own)
+				assert.NoError(t, own.Stash().Set(name, true))
+			}
+		}
+		must(dc.OnAck("first", note("first")))
+		must(dc.OnAck("panics", func(*adk.DispatchContext) { log.add("panics"); panic("boom") }))
+		off := must(dc.OnAck("gone", note("gone")))
+		var later func()
+		must(dc.OnAck("takes away", func(own *adk.DispatchContext) {
+			later()
+			assert.ErrorIs(t, own.Ack(), adk.E_LLM_EXECUTION_ALREADY_SIGNALLED)
+			must(own.OnAck("too late", note("too late")))
+		}))
+		later = must(dc.OnAck("taken away", note("taken away")))
+		must(dc.OnAck("last", note("last")))
+		off()
+		off() // once more does nothing
+		_, err := dc.OnAck("", note("nameless"))
+		assert.Error(t, err)
+		_, err = dc.OnAck("nil", nil)
+		assert.Error(t, err)
+
+		require.NoError(t, dc.Ack())
+		log.add("acked")
+		_ = dc.Ack()
+		return nil
+	}), hello)
+	assert.Equal(t, []string{"first", "panics", "last", "acked"}, log.all())
+	assert.Equal(t, []string{"contained on-ack handler panics"}, with(facts(lines), "contained"))
+	assert.Contains(t, lines, "! dispatchEnd ack 1")
+	assert.Empty(t, with(lines, "! error"))
+}
+
+// SIG-3: never on a nack.
+func TestOnAckNotOnNack(t *testing.T) {
+	ran := false
+	runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		must(dc.OnAck("never", func(*adk.DispatchContext) { ran = true }))
+		return errors.Join(dc.Nack(errBoom))
+	}), hello)
+	assert.False(t, ran)
+}
+
+// SIG-3, DET-5: a registration outlives its seam call, and so does what undoes
+// it; the handler's own handle ends with it.
+func TestOnAckOutlivesItsCall(t *testing.T) {
+	var log notes
+	var off func()
+	var kept *adk.DispatchContext
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		off()
+		err := dc.Ack()
+		assert.ErrorIs(t, kept.Stash().Set("k", 1), adk.E_CONTEXT_ENDED)
+		return err
+	})
+	config.DispatchInput = []adk.DispatchMiddleware{{Name: "m", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		must(dc.OnAck("stays", func(own *adk.DispatchContext) { kept = own; log.add("stays") }))
+		off = must(dc.OnAck("goes", func(*adk.DispatchContext) { log.add("goes") }))
+		next(ctx)
+		return nil
+	}}}
+	runTurn(t, config, hello)
+	assert.Equal(t, []string{"stays"}, log.all())
+}
+
+// SIG-4: stored and seeded calls count, reported ones do not, deleting and
+// mutating change nothing.
+func TestToolCallCount(t *testing.T) {
+	call := toolCall("seed", "x")
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		count := func() int { return dc.ToolCallCount(call.Checksum()) }
+		assert.Equal(t, 1, count())
+		assert.Zero(t, dc.ToolCallCount("unknown"))
+		_, err := h.ReportToolCall("r", adk.ToolCallReport{Tool: "x", Args: "{}", Complete: true})
+		require.NoError(t, err)
+		assert.Equal(t, 1, count())
+		require.NoError(t, dc.ToolCalls().Store(ctx, toolCall("two", "x")))
+		require.NoError(t, dc.ToolCalls().Store(ctx, toolCall("other", "y")))
+		assert.Equal(t, 2, count())
+		require.NoError(t, dc.ToolCalls().Delete(ctx, "seed"))
+		require.NoError(t, dc.ToolCalls().Mutate(ctx, toolCall("two", "x")))
+		assert.Equal(t, 2, count())
+		return dc.Ack()
+	})
+	config.TurnInput = []adk.TurnMiddleware{{Name: "seed", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		must(tc.ToolCalls().Add(call))
+		next(ctx)
+		return nil
+	}}}
+	runTurn(t, config, hello)
+}
+
+// SIG-1, SIG-3: an ack in a strand runs its handlers before it returns.
+func TestAckIsSynchronous(t *testing.T) {
+	var once sync.Once
+	ran := false
+	runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		must(dc.OnAck("h", func(*adk.DispatchContext) { once.Do(func() { ran = true }) }))
+		s := must(dc.Fork(ctx, "acks", func(_ context.Context, dc *adk.DispatchContext) error {
+			err := dc.Ack()
+			assert.True(t, ran)
+			return err
+		}))
+		return s.Wait()
+	}), hello)
+}
