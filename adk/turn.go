@@ -116,8 +116,7 @@ func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 		return err
 	}
 	t := &turn{runner: r, raw: raw, run: newRun(ctx, &r.config, &r.listeners, r.info)}
-	t.own.functional.add(raw.Functional, false)
-	t.own.observability.add(raw.Observability, false)
+	t.own.functional.listeners, t.own.observability.listeners = raw.Functional, raw.Observability
 	defer t.cancel(nil)
 	t.start()
 	return nil
@@ -139,11 +138,11 @@ func (t *turn) start() {
 	t.visible = t.fresh()
 	t.call = t.openRun()
 	defer t.close()
-	t.call.invoke(func(*result) error {
+	t.call.invoke(func() result {
 		defer t.end()
 		t.emitTurnStart()
 		t.stages()
-		return nil
+		return result{}
 	})
 }
 
@@ -158,7 +157,9 @@ func (t *turn) fresh() *visible {
 	for _, text := range t.raw.Instructions {
 		v.instructions.Add(text, NewTokenizable(text))
 	}
-	v.tools, _ = NewRegistry(t.config.Tools...) // the config has unique names
+	for _, tool := range t.config.Tools {
+		v.tools.tools.Add(tool.Name(), tool) // nobody else has it yet
+	}
 	return v
 }
 
@@ -199,6 +200,9 @@ func (t *turn) stages() {
 // pipeline walks a turn pipeline and reports its failure. It tells whether the
 // turn goes on.
 func (t *turn) pipeline(label string, code Code, steps []step) bool {
+	if len(steps) == 0 {
+		return !t.aborted()
+	}
 	p := pass{run: t.run, label: label, code: code, steps: steps}
 	failure := p.walk(t.ctx, t.call)
 	if failure != nil {

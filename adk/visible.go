@@ -18,14 +18,15 @@ type visible struct {
 	retrievables ordered.Set[string, *Retrievable]
 	thoughts     ordered.Set[string, *Thought]
 	toolCalls    ordered.Set[string, *ToolCall]
-	tools        *Registry
+	tools        Registry
 	stash        stash
 }
 
 // copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
 // STA-6).
 func (v *visible) copyOf() *visible {
-	c := &visible{prompt: v.prompt, tools: v.tools.clone(), stash: v.stash.copyOf()}
+	c := &visible{prompt: v.prompt, stash: v.stash.copyOf()}
+	c.tools.copyFrom(&v.tools)
 	c.instructions.CopyFrom(&v.instructions)
 	c.messages.CopyFrom(&v.messages)
 	c.memories.CopyFrom(&v.memories)
