@@ -22,7 +22,6 @@ var allowed = map[string]string{
 	"github.com/google/jsonschema-go/jsonschema": "one schema validates arguments and describes them (TOL-2)",
 	"github.com/pkoukk/tiktoken-go":              "counting tokens (PRM-1)",
 	"github.com/pkoukk/tiktoken-go-loader":       "the ranks of the encodings, without a network (PRM-1)",
-	"github.com/dlclark/regexp2":                 "the patterns of the encodings look ahead, which regexp cannot (PRM-1)",
 }
 
 // banned are packages of the standard library that the engine never imports,
