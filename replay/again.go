@@ -23,11 +23,11 @@ func (p *player) again(info adk.RunInfo, live Live) (func(context.Context) error
 		return p.dispatchAgain(first, info, live), nil
 	}
 	if first.Seam.Label != adk.LabelRun {
-		return nil, fmt.Errorf("replay: the trace of a turn begins with the call of %s and not of run", first.Seam)
+		return nil, impossible(lineOfFirst, fmt.Errorf("it begins with the call of %s and not of run", first.Seam))
 	}
 	runner, err := adk.NewRunner(p.config(first, info, live))
 	if err != nil {
-		return nil, fmt.Errorf("replay: the trace describes a run that cannot be built: %w", err)
+		return nil, impossible(lineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
 	}
 	p.hearLoudly(runner)
 	stash, _ := first.Value.(map[string]any)
@@ -43,11 +43,11 @@ func (p *player) opening() (*adk.Crossing, error) {
 	first := p.head()
 	switch {
 	case first == nil && p.readErr == io.EOF:
-		return nil, errors.New("replay: the trace has no crossings")
+		return nil, impossible(lineOfFirst, errors.New("it has no crossings"))
 	case first == nil:
 		return nil, p.readErr
 	case first.Kind != adk.KindCall:
-		return nil, fmt.Errorf("replay: the trace begins with %s and not with a call", first.Kind)
+		return nil, impossible(lineOfFirst, fmt.Errorf("it begins with %s and not with a call", first.Kind))
 	}
 	p.began = p.peek(0).At
 	p.outside()

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -53,10 +54,14 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 		return nil, err
 	}
 	report, err := play(ctx, r.Header(), readerSource{r}, known, live)
-	if err != nil || report.Divergence == nil {
-		return report, err
+	if err == nil && report.Divergence != nil {
+		err = r.readRest()
 	}
-	return report, r.readRest()
+	var format *FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = r.options.File
+	}
+	return report, err
 }
 
 // readRest reads what a replay that stopped at a divergence left unread: where
@@ -69,6 +74,17 @@ func (r *Reader) readRest() error {
 			return err
 		}
 	}
+}
+
+// The lines that say what a run begins with.
+const (
+	lineOfHeader = 1
+	lineOfFirst  = 2
+)
+
+// impossible is the error for a trace of no run.
+func impossible(line int, err error) error {
+	return &FormatError{Line: line, Fault: FaultImpossible, Reason: err.Error(), Err: err}
 }
 
 // readerSource gives the crossings of a Reader.
@@ -103,7 +119,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 	}()
 	<-done
 	if runErr != nil {
-		return nil, fmt.Errorf("replay: the trace describes a run that cannot be made: %w", runErr)
+		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", runErr))
 	}
 	return p.finish(live)
 }

@@ -106,7 +106,7 @@ func TestVerifyOfNoTurn(t *testing.T) {
 	path := put(t, "none.jsonl", edited(t, "hello", func(trace *replay.Trace) { trace.Lines = trace.Lines[1:2]; trace.Lines[0].Call = 0 }))
 	got := adkreplay("verify", path)
 	assert.Equal(t, exitUnreadable, got.code)
-	assert.Contains(t, got.out, "unreadable "+path+": the trace begins with turnStart")
+	assert.Contains(t, got.out, "unreadable "+path+":2: impossible trace: it begins with turnStart")
 }
 
 func TestVerifyAFolder(t *testing.T) {
