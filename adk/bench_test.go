@@ -300,20 +300,25 @@ type counter struct{ bytes int }
 func (c *counter) Write(p []byte) (int, error) { c.bytes += len(p); return len(p), nil }
 func (*counter) Close() error                  { return nil }
 
-// What a turn allocates, with a little headroom above what was measured.
+// What a turn allocates, with a little headroom above what was measured. A delta
+// allocates nothing, and its event where somebody observes.
 func TestAllocations(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		most   float64
-		config adk.Config
+	for _, turn := range []struct {
+		name           string
+		config         adk.Config
+		most, recorded float64
 	}{
-		{"one-shot turn", 60, oneShot(message("m")).config},
-		{"three tools", 350, threeTools().config},
-		{"10,000 deltas", 200, deltas(10_000)},
+		{"one-shot turn", oneShot(message("m")).config, 35, 85},
+		{"three tools", threeTools().config, 210, 330},
+		{"10,000 deltas", deltas(10_000), 50, 10_150},
 	} {
-		runner := newRunner(t, c.config)
-		got := testing.AllocsPerRun(100, func() { _ = runner.Run(context.Background(), hello) })
-		assert.LessOrEqual(t, got, c.most, c.name)
-		t.Logf("%s: %v allocations", c.name, got)
+		assert.LessOrEqual(t, allocations(t, turn.config), turn.most, turn.name)
+		turn.config.Probe = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return &counter{}, nil })
+		assert.LessOrEqual(t, allocations(t, turn.config), turn.recorded, "%s, recorded", turn.name)
 	}
+}
+
+func allocations(t *testing.T, config adk.Config) float64 {
+	runner := newRunner(t, config)
+	return testing.AllocsPerRun(20, func() { _ = runner.Run(context.Background(), hello) })
 }

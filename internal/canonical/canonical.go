@@ -45,8 +45,8 @@ func Append(dst []byte, v any) ([]byte, error) {
 // Checksum is the lowercase hexadecimal SHA-256 of the canonical text of
 // {"args": args, "tool": tool} (contract TOL-4).
 func Checksum(tool string, args map[string]any) (string, error) {
-	var buffer [512]byte // most calls need no more, and so no allocation
-	text, err := appendValue(append(buffer[:0], `{"args":`...), args, 0)
+	text := make([]byte, 0, 256) // most calls need no more
+	text, err := appendValue(append(text, `{"args":`...), args, 0)
 	if err != nil {
 		return "", err
 	}
