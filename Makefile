@@ -22,8 +22,8 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## build the engine with each known fault, and see that verify goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants' ./replay
+mutants: ## build the engine with each known fault, edit every field of every trace, and see that verify goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
 
 .PHONY: bench
 bench: ## run all benchmarks
