@@ -92,6 +92,21 @@ type opened struct {
 	args   any
 	record Record
 	key    string
+	// Of a run, or of a dispatch called alone: what its caller handed in.
+	prompt       string
+	instructions []string
+	stash        map[string]any
+	records      []Record
+	// Of a dispatch called by user code in a turn: the names of its seams.
+	seams *RunInfo
+}
+
+func (with opened) fill(x *Crossing) {
+	x.Args, x.Record, x.Key, x.Seams = with.args, with.record, with.key, with.seams
+	x.Text, x.Texts, x.Records = with.prompt, with.instructions, with.records
+	if len(with.stash) > 0 {
+		x.Value = with.stash
+	}
 }
 
 // open begins a seam call below parent: numbers it and tells it.
@@ -123,7 +138,8 @@ func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, 
 	r.calls++
 	c.id = r.calls
 	if x := r.line(&caller, KindCall, Whole, at); x != nil {
-		x.ID, x.Seam, x.Args, x.Record, x.Key = c.id, seam, with.args, with.record, with.key
+		x.ID, x.Seam = c.id, seam
+		with.fill(x)
 		r.tell(x)
 	}
 	return c

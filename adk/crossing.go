@@ -39,7 +39,7 @@ type Crossing struct {
 	Texts      []string        // standing instructions, names of pruned tools
 	Collection CollectionName  // the set or storage that an operation is about
 	Record     Record          // the record that an operation is about
-	Records    []Record        // what a fetch gave, the tools of a run
+	Records    []Record        // what a fetch gave, what a run was given
 	Value      any             // plain data
 	Args       any             // a tool's arguments: an object, or JSON text of one
 	Result     ToolResult      // what a tool gave
@@ -53,6 +53,7 @@ type Crossing struct {
 	Duration   time.Duration   // of a sleep, of a gate's timeout
 	Schema     json.RawMessage // of a gate's value
 	Digest     Digest          // of a sight
+	Seams      *RunInfo        // of a dispatch called in a turn
 	// Payload is the whole event as listeners hear it, for events and emits:
 	// a TurnStart, a MessageEvent and so on. A trace holds only what of it no
 	// earlier line gives.
@@ -200,6 +201,7 @@ const (
 	FieldDuration
 	FieldSchema
 	FieldDigest
+	FieldSeams
 	FieldPayload
 )
 
@@ -243,11 +245,12 @@ var (
 // the kinds and the fields.
 var kindTable = [kindEnd]kindRow{
 	// A seam call begins: its number, where it goes, and what is handed in. The
-	// run's prompt, instructions, stash and tools; a tool's validated
-	// arguments; an obligation's record or key.
+	// prompt, instructions, stash, tools and records of a run or of a dispatch
+	// called alone; the names of the seams of a dispatch called in a turn; a
+	// tool's validated arguments; an obligation's record or key.
 	KindCall: {"call", ClassCall, false, []FieldUse{
 		out(FieldID, "id"), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
-		in(FieldValue, "stash"), in(FieldRecords, "tools"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
+		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
 	// A seam call has returned, with all its strands: how, and with what.
 	KindReturn: {"return", ClassCall, false, []FieldUse{
 		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")}},

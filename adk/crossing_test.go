@@ -23,7 +23,7 @@ var fieldNames = map[Field]string{
 	FieldCollection: "Collection", FieldRecord: "Record", FieldRecords: "Records", FieldValue: "Value",
 	FieldArgs: "Args", FieldResult: "Result", FieldOutcome: "Outcome", FieldStatus: "Status", FieldErr: "Err",
 	FieldCause: "Cause", FieldFlag: "Flag", FieldIsError: "IsError", FieldN: "N", FieldDuration: "Duration",
-	FieldSchema: "Schema", FieldDigest: "Digest", FieldPayload: "Payload",
+	FieldSchema: "Schema", FieldDigest: "Digest", FieldSeams: "Seams", FieldPayload: "Payload",
 }
 
 // DET-4

@@ -35,7 +35,7 @@ type dispatch struct {
 	inAbort   bool    // failure is a panic after the abort (ABT-13)
 	tolerated []error // what stages returned once the run was aborted
 	flushed   bool    // the ack's flush was made: an abort comes too late (ABT-8)
-	status    string
+	ended     DispatchEnd
 }
 
 // delta is one change that waits for the flush (DEL-2). persist is its storage
@@ -45,15 +45,12 @@ type delta struct {
 	persist func(ctx context.Context, at *call) error
 }
 
-// serve runs the dispatch as a seam call below parent. An aborted run does not
-// begin it.
-func (d *dispatch) serve(ctx context.Context, parent *call, seam Seam) {
+// serve runs the dispatch in its seam call, which has been opened, and gives its
+// end and the error of a nack (DSP-8).
+func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 	d.counts = map[string]int{}
 	for record := range d.visible.toolCalls.Values() {
 		d.counts[record.Checksum()]++
-	}
-	if d.call = d.run.openUnlessAborted(parent, seam); d.call == nil {
-		return
 	}
 	d.call.dispatch, d.call.visible = d, d.visible
 	d.call.invoke(func(*result) error {
@@ -62,6 +59,10 @@ func (d *dispatch) serve(ctx context.Context, parent *call, seam Seam) {
 		d.loop(ctx)
 		return nil
 	})
+	if d.ended.Status == StatusNack {
+		return d.ended, d.ended.Error
+	}
+	return d.ended, nil
 }
 
 // loop runs iterations until one is left (DSP-2, DSP-3). It has no bound of its

@@ -124,7 +124,7 @@ func (d *dispatch) emitDispatchEnd() {
 	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
 		e.Status, e.Error = d.judge()
-		d.status = e.Status
+		d.ended = e
 		if x != nil {
 			x.Payload = e
 			x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations

@@ -191,7 +191,7 @@ func TestCrossingsAreWellFormed(t *testing.T) {
 // fieldNames are the fields of a crossing that kinds use, in the order of the
 // Field constants.
 var fieldNames = []string{"ID", "Seam", "Name", "Key", "Text", "Texts", "Collection", "Record", "Records", "Value", "Args", "Result",
-	"Outcome", "Status", "Err", "Cause", "Flag", "IsError", "N", "Duration", "Schema", "Digest", "Payload"}
+	"Outcome", "Status", "Err", "Cause", "Flag", "IsError", "N", "Duration", "Schema", "Digest", "Seams", "Payload"}
 
 func onlyItsFields(t *testing.T, x adk.Crossing) {
 	value := reflect.ValueOf(x)

@@ -33,9 +33,10 @@ type run struct {
 	ops     int
 	strands int
 
-	cancelTold bool
-	cancelBy   string // who cancelled; empty while nobody inside has
-	gates      gateList
+	gatesRefused bool // a dispatch called alone without support for gates
+	cancelTold   bool
+	cancelBy     string // who cancelled; empty while nobody inside has
+	gates        gateList
 }
 
 // The sources of a cancel, as the fact of it says.

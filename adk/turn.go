@@ -137,7 +137,9 @@ type turn struct {
 // between (RUN-6).
 func (t *turn) start() {
 	t.visible = t.fresh()
-	t.call = t.openRun()
+	t.call = t.open(nil, Seam{Label: LabelRun}, 0, opened{prompt: t.raw.SystemPrompt,
+		instructions: t.raw.Instructions, stash: t.raw.Stash, records: appendRecords(nil, t.config.Tools)})
+	t.call.visible = t.visible
 	defer t.close()
 	t.call.invoke(func(*result) error {
 		defer t.end()
@@ -154,34 +156,7 @@ func (t *turn) close() {
 
 // fresh is what a turn begins with (RUN-7).
 func (t *turn) fresh() *visible {
-	v := &visible{prompt: NewTokenizable(t.raw.SystemPrompt), stash: newStash(t.raw.Stash)}
-	for _, text := range t.raw.Instructions {
-		v.instructions.Add(text, NewTokenizable(text))
-	}
-	v.tools, _ = NewRegistry(t.config.Tools...) // the config has unique names
-	return v
-}
-
-// openRun tells the first crossing: what the caller handed in.
-func (t *turn) openRun() *call {
-	c := &call{run: t.run, visible: t.visible, id: 1, seam: Seam{Label: LabelRun}}
-	c.tc.call, c.dc.call, c.helpers.call = c, c, c
-	t.before(&call{}, KindCall, Whole)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.calls = 1
-	at := t.now()
-	if x := t.crossing(&call{}, KindCall, Whole, at); x != nil {
-		x.ID, x.Seam, x.Text, x.Texts = 1, c.seam, t.raw.SystemPrompt, t.raw.Instructions
-		if len(t.raw.Stash) > 0 {
-			x.Value = t.raw.Stash
-		}
-		for _, tool := range t.config.Tools {
-			x.Records = append(x.Records, tool)
-		}
-		t.tell(x)
-	}
-	return c
+	return beginning(t.raw.SystemPrompt, t.raw.Instructions, t.raw.Stash, t.config.Tools)
 }
 
 // stages are the three major stages of a turn, each only if the one before it
@@ -207,7 +182,8 @@ func (t *turn) pipeline(label string, code Code, steps []step) bool {
 	return failure == nil && !t.aborted()
 }
 
-// dispatch is the turn's own dispatch (DSP-1).
+// dispatch is the turn's own dispatch (DSP-1). An aborted turn does not begin it
+// (ABT-7).
 func (t *turn) dispatch() (status string) {
 	d := &dispatch{
 		run:      t.run,
@@ -217,8 +193,11 @@ func (t *turn) dispatch() (status string) {
 		input:    t.runner.dispatchInput,
 		output:   t.runner.dispatchOutput,
 	}
-	d.serve(t.ctx, t.call, Seam{Label: LabelDispatch})
-	return d.status
+	if d.call = t.openUnlessAborted(t.call, Seam{Label: LabelDispatch}); d.call == nil {
+		return StatusAborted
+	}
+	end, _ := d.serve(t.ctx) // its error has been told
+	return end.Status
 }
 
 // end tells the last sight and the last event of the turn.

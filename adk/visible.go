@@ -22,6 +22,17 @@ type visible struct {
 	stash        stash
 }
 
+// beginning is what a run begins with (RUN-7). The texts of the instructions and
+// the names of the tools are unique.
+func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
+	v := &visible{prompt: NewTokenizable(prompt), stash: newStash(tree)}
+	for _, text := range instructions {
+		v.instructions.Add(text, NewTokenizable(text))
+	}
+	v.tools, _ = NewRegistry(tools...)
+	return v
+}
+
 // copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
 // STA-6).
 func (v *visible) copyOf() *visible {

@@ -102,7 +102,7 @@ func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool {
 		return a.Duration == b.Duration
 	case adk.FieldDigest:
 		return a.Digest == b.Digest
-	case adk.FieldSchema, adk.FieldArgs, adk.FieldResult, adk.FieldPayload:
+	case adk.FieldSchema, adk.FieldArgs, adk.FieldResult, adk.FieldSeams, adk.FieldPayload:
 		use := adk.FieldUse{Field: f, Label: "x"}
 		return c.text(use, a) == c.text(use, b)
 	}

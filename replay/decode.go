@@ -157,6 +157,18 @@ func (h *Header) readSeams(raw []byte) (err error) {
 	return err
 }
 
+// seamsOfJSON reads the names of the seams of a dispatch that a turn called.
+func seamsOfJSON(raw []byte) (*adk.RunInfo, error) {
+	var h Header
+	if err := h.readSeams(raw); err != nil {
+		return nil, err
+	}
+	if len(h.seamsExtra) > 0 {
+		return nil, fmt.Errorf("the unknown member %q", h.seamsExtra[0].Name)
+	}
+	return &h.Info, nil
+}
+
 // footer reads the last line: how many crossings, and the digest.
 func (d *decoder) footer() (count int, sum []byte, extra []Member, err error) {
 	extra, err = d.each(func(name string, value []byte) (bool, error) {
@@ -319,6 +331,8 @@ func (d *decoder) field(c *adk.Crossing, field adk.Field, raw []byte) (err error
 		c.Schema, err = schemaOfJSON(raw)
 	case adk.FieldDigest:
 		c.Digest, err = digestOfJSON(raw)
+	case adk.FieldSeams:
+		c.Seams, err = seamsOfJSON(raw)
 	case adk.FieldPayload:
 		c.Payload, err = d.payload(c.Kind, raw)
 	default:

@@ -29,7 +29,8 @@ const (
 type Divergence struct {
 	Class Class `json:"class"`
 	// Crossing is the number of the recorded crossing, from 1; its line in the
-	// file is the next. Behind the recording's end it is one more than its last.
+	// file is the next. Behind the recording's end it is one more than its last;
+	// 0 is the header.
 	Crossing int `json:"crossing"`
 	// Seam is the path of the seam call that the recorded crossing belongs to,
 	// and Strand its strand.
@@ -46,6 +47,9 @@ type Divergence struct {
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
 }
+
+// linesBefore is how many crossings that agreed a divergence shows.
+const linesBefore = 3
 
 // String is the divergence in a few lines for a person.
 func (d *Divergence) String() string {
@@ -123,15 +127,17 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 		if x == nil {
 			break
 		}
-		fields := p.comparer.compare(x, got)
-		if len(fields) > 0 && fields[0].Field == "at" {
-			fields = fields[1:]
-		}
-		if len(fields) == 0 {
+		if p.comparer.moved(x, got) {
 			return Missing
 		}
 	}
 	return Extra
+}
+
+// moved tells whether two crossings are the same but for their times.
+func (c comparer) moved(want, got *adk.Crossing) bool {
+	fields := c.compare(want, got)
+	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"
 }
 
 // missing reports a recorded crossing that nobody makes.
@@ -156,7 +162,7 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 	}
 	d.Crossing = p.matched + 1
 	d.Strand = at.Strand
-	d.Seam = p.seamOf(at)
+	d.Seam = seamIn(p.seams, at)
 	if !p.began.IsZero() {
 		d.At = at.At.Sub(p.began)
 	}
@@ -172,15 +178,16 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 	p.stop()
 }
 
-// seamOf is the path of the seam call that a crossing belongs to.
-func (p *player) seamOf(x *adk.Crossing) string {
+// seamIn is the path of the seam call that a crossing belongs to, of those that
+// are known.
+func seamIn(seams map[int]adk.Seam, x *adk.Crossing) string {
 	switch {
 	case x.Kind == adk.KindCall:
 		return x.Seam.String()
 	case x.Kind == adk.KindReturn:
-		return p.seams[x.ID].String()
+		return seams[x.ID].String()
 	}
-	return p.seams[x.Call].String()
+	return seams[x.Call].String()
 }
 
 // describe is a crossing in a line, as transcripts have it.

@@ -277,6 +277,10 @@ func (e *encoder) field(use adk.FieldUse, c *adk.Crossing) error {
 		if c.Digest != (adk.Digest{}) {
 			e.string(label, c.Digest.String())
 		}
+	case adk.FieldSeams:
+		if c.Seams != nil {
+			e.raw(label, seamsObject(Header{Info: *c.Seams}))
+		}
 	case adk.FieldPayload:
 		return e.payloadField(label, c.Payload)
 	default:

@@ -290,6 +290,11 @@ func drawField(t *rapid.T, c *adk.Crossing, f adk.Field) {
 		c.Schema = json.RawMessage(rapid.SampledFrom([]string{"", `{"type":"object"}`, "{\n \"a\": [1]}", "{broken", "\xff", `{"$json":1}`, `{"$jsonx":1}`, "null"}).Draw(t, "schema"))
 	case adk.FieldDigest:
 		c.Digest = adk.DigestOf([]byte(drawText(t, "digest")))
+	case adk.FieldSeams:
+		if rapid.Bool().Draw(t, "seams") {
+			c.Seams = &adk.RunInfo{Executor: drawText(t, "executor"), TurnInput: []string{}, TurnOutput: []string{},
+				DispatchInput: []string{drawText(t, "middleware")}, DispatchOutput: []string{}}
+		}
 	case adk.FieldPayload:
 		c.Payload = drawPayload(t, c.Kind)
 	default:

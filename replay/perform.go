@@ -19,6 +19,7 @@ import (
 func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	h.strand = strand
 	p.handles[id] = h
 	for {
 		x := p.awaitScripted(strand)
@@ -28,10 +29,8 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 		case x.Kind == adk.KindReturn && x.ID == id:
 			return x
 		}
-		before := p.matched
-		p.mu.Unlock()
-		done := p.operate(x)
-		p.mu.Lock()
+		before, done := p.matched, false
+		p.unlocked(func() { done = p.operate(x) })
 		if p.matched == before && !p.stopped {
 			if done {
 				p.missing(x)
@@ -63,6 +62,22 @@ func (p *player) dispatchMiddleware(name string) adk.DispatchMiddleware {
 		id, strand := dc.Where()
 		return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers(), next: next}, id, strand)
 	}}
+}
+
+// dispatchInput is a scripted dispatch that user code called, but for the live
+// seams; source is nil for one called alone.
+func (p *player) dispatchInput(name string, info adk.RunInfo, live Live, source *adk.TurnContext) adk.DispatchInput {
+	in := adk.DispatchInput{Name: name, Source: source, Executor: p.executor(info.Executor)}
+	if live.Executor != nil {
+		in.Executor.Run = live.Executor
+	}
+	for _, name := range info.DispatchInput {
+		in.Input = append(in.Input, p.dispatchMiddleware(name))
+	}
+	for _, name := range info.DispatchOutput {
+		in.Output = append(in.Output, p.dispatchMiddleware(name))
+	}
+	return in
 }
 
 func (p *player) executor(name string) adk.Executor {
@@ -152,11 +167,15 @@ func (p *player) operate(x *adk.Crossing) bool {
 	p.mu.Lock()
 	h := p.handles[x.Call]
 	p.mu.Unlock()
-	if h == nil {
+	if h == nil || h.strand != x.Strand { // what a handle does, it does in its own strand
 		return false
 	}
-	if x.Kind == adk.KindContained {
+	switch {
+	case x.Kind == adk.KindContained:
 		return p.misuse(h, x)
+	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil && h.tc != nil:
+		_, _ = adk.Dispatch(h.ctx, p.dispatchInput(x.Seam.Name, *x.Seams, Live{}, h.tc))
+		return true
 	}
 	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
 		return false

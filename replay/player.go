@@ -39,7 +39,7 @@ type player struct {
 	matched  int
 	stopped  bool
 	found    *Divergence
-	recent   [3]*adk.Crossing // the recorded crossings that agreed last
+	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
 	namer    *namer
 	began    time.Time // the time of the first crossing
@@ -70,11 +70,12 @@ type strand struct {
 
 // handle is what a scripted seam was handed, by the number of its call.
 type handle struct {
-	ctx  context.Context
-	tc   *adk.TurnContext
-	dc   *adk.DispatchContext
-	h    *adk.Helpers
-	next adk.Next
+	strand int
+	ctx    context.Context
+	tc     *adk.TurnContext
+	dc     *adk.DispatchContext
+	h      *adk.Helpers
+	next   adk.Next
 }
 
 func newPlayer(src source, known *sentinels) *player {
@@ -194,20 +195,31 @@ func (p *player) act() {
 		}
 		gate := p.gates[x.Name]
 		before := p.matched
-		p.mu.Unlock()
-		switch x.Status {
-		case adk.GateResolved, "refused":
-			_, _ = gate.Resolve(x.Key, x.Value)
-		case adk.GateRejected:
-			gate.Reject(x.Key, x.Err)
-		case adk.GateAborted:
-			gate.Abort(x.Key)
-		}
-		p.mu.Lock()
+		p.unlocked(func() { settle(gate, x) })
 		if p.matched == before && !p.stopped {
 			p.missing(x)
 		}
 	}
+}
+
+// settle makes a recorded settlement.
+func settle(gate *adk.TurnGate, x *adk.Crossing) {
+	switch x.Status {
+	case adk.GateResolved, gateRefused:
+		_, _ = gate.Resolve(x.Key, x.Value)
+	case adk.GateRejected:
+		gate.Reject(x.Key, x.Err)
+	case adk.GateAborted:
+		gate.Abort(x.Key)
+	}
+}
+
+// unlocked calls the engine. mu is released meanwhile, and held again however
+// the call ends: what lies below it may end the goroutine.
+func (p *player) unlocked(call func()) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	call()
 }
 
 // Waiting.
@@ -345,7 +357,7 @@ func (p *player) Tell(got *adk.Crossing) {
 	}
 	fields := p.comparer.compare(want, got)
 	if len(fields) == 0 {
-		fields = p.payload(got)
+		fields = p.unexplained(want, got)
 	}
 	if len(fields) > 0 {
 		p.differs(want, got, fields)
@@ -358,14 +370,21 @@ func (p *player) Tell(got *adk.Crossing) {
 	p.advance()
 }
 
-// payload checks what of an event no line holds: all of it follows from the
-// crossings before. mu is held.
-func (p *player) payload(got *adk.Crossing) []FieldDiff {
-	if got.Kind.Class() != adk.ClassEvent {
-		return nil
+// unexplained holds a crossing on which recording and engine agree against what
+// the contract makes of the crossings before it: a recording of a broken engine
+// is no better than a broken engine. It takes the crossing in. mu is held.
+func (p *player) unexplained(want, got *adk.Crossing) []FieldDiff {
+	field := "contract"
+	err := p.namer.fold.Check(got)
+	if err != nil {
+		field = "digest"
+	} else if err = p.namer.fold.CheckPayload(got); err != nil {
+		field = "payload"
+	} else {
+		err = p.namer.pass(want)
 	}
-	if err := p.namer.fold.CheckPayload(got); err != nil {
-		return []FieldDiff{{Field: "payload", Got: err.Error()}}
+	if err != nil {
+		return []FieldDiff{{Field: field, Got: err.Error()}}
 	}
 	return nil
 }
@@ -373,7 +392,6 @@ func (p *player) payload(got *adk.Crossing) []FieldDiff {
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.recent[p.matched%len(p.recent)] = x
-	_ = p.namer.pass(x) // what no engine tells, Tell has refused
 	switch {
 	case x.Kind == adk.KindCall:
 		p.seams[x.ID] = x.Seam

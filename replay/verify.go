@@ -53,7 +53,23 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 	if err != nil {
 		return nil, err
 	}
-	return play(ctx, r.Header(), readerSource{r}, known, live)
+	report, err := play(ctx, r.Header(), readerSource{r}, known, live)
+	if err != nil || report.Divergence == nil {
+		return report, err
+	}
+	return report, r.readRest()
+}
+
+// readRest reads what a replay that stopped at a divergence left unread: where
+// the file was cut short or changed, that may be all that differs.
+func (r *Reader) readRest() error {
+	for {
+		if _, err := r.Next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // readerSource gives the crossings of a Reader.

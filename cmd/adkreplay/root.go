@@ -2,99 +2,75 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
-
-	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The exit codes. Where several apply, the one further down wins.
-const (
-	exitSame       = 0 // everything is as it was recorded
-	exitDivergence = 1 // something differs from the recording
-	exitUsage      = 2 // wrong usage; nothing was done
-	exitUnreadable = 3 // a trace cannot be read: malformed, truncated, of an unknown version, absent
-	exitInternal   = 4 // the command itself failed
-)
-
-const exitHelp = `
-Exit codes:
-  0  the same: every crossing is as it was recorded
-  1  a divergence: at least one crossing differs
-  2  wrong usage: nothing was done
-  3  a trace that cannot be read: malformed, truncated, of an unknown
-     version, or absent; it wins over 1
-  4  an internal failure; it wins over all
-`
-
-// exitError is an error that knows with which code the command ends. Its text
-// has been printed already if silent.
-type exitError struct {
-	code   int
-	silent bool
-	err    error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-// errSilent ends the command with a code when all has been said.
-func errSilent(code int) error {
-	if code == exitSame {
-		return nil
-	}
-	return &exitError{code: code, silent: true, err: errors.New("said already")}
-}
-
-// execute runs the command and turns its error into an exit code: the only
-// place that knows how.
-func execute(args []string, stdout, stderr io.Writer) (code int) {
-	defer func() {
-		if r := recover(); r != nil {
-			fmt.Fprintf(stderr, "adkreplay: internal failure: %v\n", r)
-			code = exitInternal
-		}
-	}()
+// execute runs the command until it is done or interrupted, and gives the exit
+// code. A second interrupt ends the process at once: the first one has given
+// the signal back.
+func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	root := newRoot(newTerminal(stdout, stderr))
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitSame
+	defer context.AfterFunc(ctx, stop)()
+	return executeContext(ctx, args, stdout, stderr)
+}
+
+// executeContext is execute without the signal. It is the one place that turns
+// errors into exit codes.
+func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	t := newTerminal(stdout, stderr)
+	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
+	if exit.err != nil && t.out.err == nil {
+		if wantsJSON(args) {
+			_ = contained(t, func() error { return refusal(exit).printJSON(t) })
+		}
+		t.warn(exit.Error())
 	}
-	var exit *exitError
-	if !errors.As(err, &exit) {
-		exit = &exitError{code: codeOf(err), err: err}
-	}
-	if !exit.silent {
-		fmt.Fprintf(stderr, "adkreplay: %s\n", exit.err)
+	if t.out.err != nil {
+		t.warn(fmt.Sprintf("the result cannot be written: %v", t.out.err))
+		return exitInternal
 	}
 	return exit.code
 }
 
-// codeOf classifies an error that no command classified: what cobra complains
-// of is usage.
-func codeOf(err error) int {
-	if unreadable(err) {
-		return exitUnreadable
-	}
-	return exitUsage
+// contained makes a panic an error, and prints the stack that a report of it
+// needs.
+func contained(t *terminal, do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.clear()
+			fmt.Fprintf(t.err, "%s\n", debug.Stack())
+			err = internal(fmt.Errorf("internal failure: %v", r))
+		}
+	}()
+	return do()
 }
 
-// unreadable tells whether an error says that a trace cannot be read.
-func unreadable(err error) bool {
-	var format *replay.FormatError
-	var path *fs.PathError
-	return errors.As(err, &format) || errors.As(err, &path)
+func run(ctx context.Context, t *terminal, args []string) error {
+	root := newRoot(t)
+	root.SetArgs(args)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	return root.ExecuteContext(ctx)
+}
+
+// wantsJSON tells whether a program reads the output. It looks at the arguments
+// themselves, because they may be what is wrong.
+func wantsJSON(args []string) bool {
+	if len(args) == 0 || args[0] != "verify" {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -108,10 +84,46 @@ Everything happens in this process: no network, no model, no key.
 ` + exitHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newVerify(t), newRun(t), newShow(t))
+	root.SetHelpCommand(newHelp(root))
 	return root
+}
+
+// newHelp replaces cobra's help command, which ends with 0 when it does not
+// know the command that it is asked about.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err == nil {
+				err = noSuchCommand(about, rest)
+			}
+			if err != nil {
+				return err
+			}
+			return about.Help()
+		},
+	}
+}
+
+// noSuchCommand complains about what stands where a command should, and offers
+// those that are spelled like it.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return misused(cmd, fmt.Errorf("there is no command %q%s", args[0], didYouMean(args[0], names)))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,11 @@ import (
 
 	"github.com/adkreplay/adkreplay/replay"
 )
+
+// showOptions say what to show.
+type showOptions struct {
+	path string
+}
 
 func newShow(t *terminal) *cobra.Command {
 	return &cobra.Command{
@@ -19,27 +25,56 @@ engine and user code, in order. Of a trace that breaks off it shows what there
 is, and then fails.
 ` + exitHelp,
 		Example: "  adkreplay show turn.jsonl",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			f, err := file(args[0]).open()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseShow(args)
 			if err != nil {
-				return &exitError{code: exitUnreadable, err: err}
+				return misused(cmd, err)
 			}
-			defer f.Close()
-			return showTrace(t, args[0], f)
+			return runShow(cmd.Context(), t, o)
 		},
 	}
 }
 
-// showTrace prints the transcript of a trace as it is read.
-func showTrace(t *terminal, name string, trace io.Reader) error {
-	err := replay.WriteTranscript(t.out, trace)
-	var format *replay.FormatError
-	if errors.As(err, &format) {
-		return &exitError{code: exitUnreadable, err: fmt.Errorf("%s: %w", name, err)}
+func parseShow(args []string) (showOptions, error) {
+	if len(args) != 1 {
+		return showOptions{}, fmt.Errorf("show takes one file, and got %d", len(args))
 	}
+	return showOptions{path: args[0]}, nil
+}
+
+func runShow(ctx context.Context, t *terminal, o showOptions) error {
+	trace := file(o.path)
+	f, err := trace.open()
 	if err != nil {
-		return &exitError{code: exitInternal, err: fmt.Errorf("%s: %w", name, err)}
+		return unreadable(err)
 	}
-	return nil
+	defer f.Close()
+	return showTrace(ctx, t, trace, f)
+}
+
+// showTrace prints the transcript of a trace as it is read. That the transcript
+// could not be written is the terminal's to say.
+func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
+	err := replay.WriteTranscript(t.out, interruptible{ctx, content}, trace.options())
+	switch {
+	case err == nil || t.out.err != nil:
+		return nil
+	case ctx.Err() != nil:
+		return internal(errors.New("interrupted"))
+	}
+	return unreadable(errors.New(fault(trace.name, err)))
+}
+
+// interruptible is a reader that ends when its context does.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read reads unless the context has ended.
+func (r interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }

@@ -4,19 +4,33 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 )
 
 // terminal is where the command writes: results to out, progress and warnings
 // to err. Colour and progress are for terminals only, and NO_COLOR is honoured.
 type terminal struct {
-	out, err io.Writer
+	out      *output
+	err      io.Writer
 	colour   bool
 	progress bool
 	drawn    bool
 }
 
 func newTerminal(out, err io.Writer) *terminal {
-	return &terminal{out: out, err: err, colour: isTerminal(out) && os.Getenv("NO_COLOR") == "", progress: isTerminal(err)}
+	return &terminal{
+		out:      &output{w: out},
+		err:      err,
+		colour:   wantsColour(isTerminal(out), os.Getenv),
+		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
+	}
+}
+
+// wantsColour tells whether to colour what goes to a terminal, or to something
+// else. An empty NO_COLOR says nothing (no-color.org).
+func wantsColour(isTerminal bool, env func(string) string) bool {
+	return isTerminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
 func isTerminal(w io.Writer) bool {
@@ -25,30 +39,61 @@ func isTerminal(w io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// printf writes a result. What is drawn of the progress goes first.
+// output writes until a write fails, and remembers why: a result that nobody
+// got is a failure of the command, wherever in it that was noticed.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write writes to the underlying writer, unless it failed before.
+func (o *output) Write(text []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(text)
+	o.err = err
+	return n, err
+}
+
+// printf writes a line of a result. What is drawn of the progress goes first.
 func (t *terminal) printf(format string, args ...any) {
 	t.clear()
-	fmt.Fprintf(t.out, format, args...)
+	fmt.Fprintln(t.out, printable(fmt.Sprintf(format, args...)))
 }
 
-// good and bad colour a word.
-func (t *terminal) good(text string) string { return t.paint("32", text) }
-func (t *terminal) bad(text string) string  { return t.paint("31", text) }
+// judged writes a result that begins with a verdict, which has a colour.
+func (t *terminal) judged(colour, verdict, result string) {
+	t.clear()
+	fmt.Fprintln(t.out, t.paint(colour, verdict), printable(result))
+}
 
-func (t *terminal) paint(code, text string) string {
+// warn writes a message for the person who called the command.
+func (t *terminal) warn(message string) {
+	t.clear()
+	fmt.Fprintf(t.err, "adkreplay: %s\n", printable(message))
+}
+
+// The colours, as terminals number them.
+const (
+	red   = "31"
+	green = "32"
+)
+
+func (t *terminal) paint(colour, text string) string {
 	if !t.colour {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
 // step draws how far long work is; in a pipe it draws nothing.
 func (t *terminal) step(done, all int, what string) {
 	if t.progress {
-		fmt.Fprintf(t.err, "\r\x1b[K%d/%d %s", done, all, what)
+		fmt.Fprintf(t.err, "\r\x1b[K%d/%d %s", done, all, printable(what))
 		t.drawn = true
 	}
 }
@@ -59,4 +104,19 @@ func (t *terminal) clear() {
 		fmt.Fprint(t.err, "\r\x1b[K")
 		t.drawn = false
 	}
+}
+
+// printable escapes what a terminal would act upon: the names of files and what
+// stands in traces come from anywhere. Lines stay lines.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
 }

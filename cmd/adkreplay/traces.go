@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // traceFile is one trace to be read: a file, or an embedded one.
@@ -22,51 +25,108 @@ const traceEnding = ".jsonl"
 
 // findTraces turns the arguments into traces: files as they are, folders as all
 // the traces below them, in the order of their paths, and nothing as the
-// embedded ones.
-func findTraces(args []string) ([]traceFile, error) {
+// embedded ones. What cannot be found is a trace that cannot be opened: it is
+// said when its turn comes, beside what the others gave.
+func findTraces(args []string) []traceFile {
 	if len(args) == 0 {
 		return embeddedTraces()
 	}
 	var found []traceFile
 	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err == nil && info.IsDir() {
-			below, err := folderTraces(arg)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, below...)
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			found = append(found, folderTraces(arg)...)
 			continue
 		}
-		// An absent file is a trace that cannot be read: it is said when its
-		// turn comes, beside what the others gave.
 		found = append(found, file(arg))
 	}
-	return found, nil
+	return found
 }
 
-func file(path string) traceFile {
-	return traceFile{path, func() (io.ReadCloser, error) { return os.Open(path) }}
-}
-
-func folderTraces(root string) (found []traceFile, err error) {
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && strings.HasSuffix(path, traceEnding) {
+// folderTraces are the traces below a folder, which may be a link to one.
+func folderTraces(root string) (found []traceFile) {
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			// The rest of the folder may still be read.
+			found = append(found, unopened(path, because(path, err)))
+		case !entry.IsDir() && strings.HasSuffix(name, traceEnding):
 			found = append(found, file(path))
 		}
-		return err
+		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = &exitError{code: exitUnreadable, err: fmt.Errorf("%s: no trace in this folder: traces end in %s", root, traceEnding)}
+		err = fmt.Errorf("%s: there is no trace in this folder: the names of traces end in %s", root, traceEnding)
 	}
-	return found, err
+	if err != nil {
+		found = append(found, unopened(root, err))
+	}
+	return found
 }
 
-func embeddedTraces() (found []traceFile, err error) {
+func embeddedTraces() (found []traceFile) {
 	names, err := fs.Glob(fixtures.Traces, "*"+traceEnding)
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
 	for _, name := range names {
 		found = append(found, traceFile{strings.TrimSuffix(name, traceEnding),
 			func() (io.ReadCloser, error) { return fixtures.Traces.Open(name) }})
 	}
-	return found, err
+	return found
 }
+
+func file(path string) traceFile {
+	return traceFile{path, func() (io.ReadCloser, error) { return openFile(path) }}
+}
+
+func unopened(path string, err error) traceFile {
+	return traceFile{path, func() (io.ReadCloser, error) { return nil, err }}
+}
+
+// openFile opens a file that should be a trace, or says what is in its place.
+func openFile(path string) (io.ReadCloser, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, because(path, err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: this is a folder, and not the file of one trace", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, because(path, err)
+	}
+	return f, nil
+}
+
+// because says why a file cannot be opened, and what may have been meant.
+func because(path string, err error) error {
+	err = withoutPath(err)
+	if _, ok := scenarios.Named(path); ok && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w; adkreplay run %s shows the scenario of this name", path, err, path)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// withoutPath is the cause of an error alone, to be said of the path that the
+// person gave.
+func withoutPath(err error) error {
+	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+		return cause.Err
+	}
+	return err
+}
+
+// fault says in a line why a trace could not be used, beginning with where: the
+// file, and the line where there is one.
+func fault(name string, err error) string {
+	text := strings.TrimPrefix(err.Error(), "replay: ")
+	if strings.HasPrefix(text, name+":") {
+		return text
+	}
+	return name + ": " + text
+}
+
+// options are those for reading a trace: errors name its file.
+func (f traceFile) options() replay.Options { return replay.Options{File: f.name} }

@@ -2,147 +2,89 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// verifyOptions are the flags of verify.
+// verifyOptions say what to verify.
 type verifyOptions struct {
-	json bool
+	paths []string // none: the embedded traces
+	json  bool
 }
 
 func newVerify(t *terminal) *cobra.Command {
-	var o verifyOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [file|folder ...]",
 		Short: "Run traces again and compare every crossing",
 		Long: `verify runs the turn of every trace again on today's engine, with every seam
 doing what was recorded, and compares every crossing. Of a folder it takes all
 files that end in .jsonl, at any depth. Without arguments it takes the traces
-that are part of this command.
+that are part of this command. A trace that cannot be read does not keep the
+others from being verified.
 ` + exitHelp,
 		Example: "  adkreplay verify\n  adkreplay verify testdata/turns\n  adkreplay verify --json turn.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runVerify(cmd.Context(), t, o, args)
+			o, err := parseVerify(asJSON, args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runVerify(cmd.Context(), t, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return cmd
 }
 
-// verdict is what verify found out about one trace.
-type verdict struct {
-	Trace      string             `json:"trace"`
-	Crossings  int                `json:"crossings"`
-	Divergence *replay.Divergence `json:"divergence,omitempty"`
-	// Error says why the trace could not be read, or why it was not replayed.
-	Error string `json:"error,omitempty"`
-
-	code int
-}
-
-// summary is the result of verify as a whole.
-type summary struct {
-	Traces      []verdict `json:"traces"`
-	Crossings   int       `json:"crossings"`
-	Divergences int       `json:"divergences"`
-	Unreadable  int       `json:"unreadable"`
-	// UserCode tells whether code other than the engine's ran.
-	UserCode bool `json:"userCode"`
-	ExitCode int  `json:"exitCode"`
-}
-
-func runVerify(ctx context.Context, t *terminal, o verifyOptions, args []string) error {
-	traces, err := findTraces(args)
-	if err != nil {
-		return err
+// parseVerify refuses an empty path, which is what a shell makes of a variable
+// that is not set.
+func parseVerify(asJSON bool, args []string) (verifyOptions, error) {
+	if at := slices.Index(args, ""); at >= 0 {
+		return verifyOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
 	}
-	var all summary
+	return verifyOptions{paths: args, json: asJSON}, nil
+}
+
+func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
+	traces := findTraces(o.paths)
+	all := newSummary()
 	for i, trace := range traces {
 		t.step(i, len(traces), trace.name)
 		v := verifyTrace(ctx, trace)
+		if ctx.Err() != nil {
+			break // what was cut short is no verdict
+		}
 		all.add(v)
 		if !o.json {
-			printVerdict(t, v)
+			v.print(t)
 		}
 	}
-	t.clear()
-	if o.json {
-		return all.printJSON(t)
+	if ctx.Err() != nil {
+		all.fail(fmt.Sprintf("interrupted: %d of %d traces were verified", len(all.Traces), len(traces)))
 	}
-	t.printf("every seam was played from its recording: no user code ran\n")
-	t.printf("%d traces, %d crossings, %d divergences\n", len(all.Traces), all.Crossings, all.Divergences)
-	return errSilent(all.ExitCode)
+	return all.conclude(t, o)
 }
 
-// add counts a verdict in. The codes are ordered: the highest wins.
-func (s *summary) add(v verdict) {
-	s.Traces = append(s.Traces, v)
-	s.Crossings += v.Crossings
-	if v.Divergence != nil {
-		s.Divergences++
-	}
-	if v.code == exitUnreadable {
-		s.Unreadable++
-	}
-	s.ExitCode = max(s.ExitCode, v.code)
-}
-
-func (s *summary) printJSON(t *terminal) error {
-	encoded, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return &exitError{code: exitInternal, err: err}
-	}
-	t.printf("%s\n", encoded)
-	return errSilent(s.ExitCode)
-}
-
-// verifyTrace replays one trace.
+// verifyTrace replays one trace. Whatever the replay complains of is in the
+// trace: one that tells no turn cannot be read as one.
 func verifyTrace(ctx context.Context, trace traceFile) verdict {
 	v := verdict{Trace: trace.name}
 	f, err := trace.open()
 	if err != nil {
-		v.Error, v.code = err.Error(), exitUnreadable
+		v.Error = err.Error()
 		return v
 	}
 	defer f.Close()
-	report, err := replay.Verify(ctx, f, replay.Live{})
+	report, err := replay.Verify(ctx, f, replay.Live{}, trace.options())
 	if report != nil {
-		v.Crossings, v.Divergence = report.Crossings, report.Divergence
-	}
-	if v.Divergence != nil {
-		v.code = exitDivergence
+		v.replayed(report)
 	}
 	if err != nil {
-		v.Error, v.code = err.Error(), exitInternal
-		var format *replay.FormatError
-		if errors.As(err, &format) {
-			v.code = exitUnreadable
-		}
+		v.Error = fault(trace.name, err)
 	}
 	return v
-}
-
-func printVerdict(t *terminal, v verdict) {
-	switch {
-	case v.Error != "":
-		t.printf("%s %s: %s\n", t.bad("unreadable"), v.Trace, v.Error)
-	case v.Divergence == nil:
-		t.printf("%s %s: %s\n", t.good("same"), v.Trace, crossings(v.Crossings))
-	}
-	if v.Divergence != nil {
-		t.printf("%s %s: %s", t.bad("divergence"), v.Trace, v.Divergence)
-	}
-}
-
-func crossings(n int) string {
-	if n == 1 {
-		return "1 crossing"
-	}
-	return fmt.Sprintf("%d crossings", n)
 }

@@ -1,0 +1,217 @@
+package adk
+
+import (
+	"context"
+
+	"github.com/adkreplay/adkreplay/internal/ordered"
+)
+
+// DispatchInput is a dispatch that user code calls: a summariser, a planner, a
+// second opinion. It has either a Source or a Raw context (DSP-1).
+type DispatchInput struct {
+	// Name is required: traces and errors speak of the dispatch by it.
+	Name string
+	// Executor is required.
+	Executor Executor
+	// Input and Output are the dispatch pipelines, empty by default.
+	Input, Output []DispatchMiddleware
+	// Source makes the dispatch part of a turn: it sees what the turn sees,
+	// works with the turn's storage, clock, ids, listeners and gates, its
+	// crossings nest under the seam call whose context this is, and an ack
+	// flushes to it.
+	Source *TurnContext
+	// Raw makes it a run of its own, with nothing but what is given here; it
+	// flushes to nowhere (DEL-5).
+	Raw *RawDispatch
+}
+
+// RawDispatch is all that a dispatch called alone has.
+type RawDispatch struct {
+	// SystemPrompt is required, and every field of Storage is.
+	SystemPrompt string
+	Storage      Storage
+	// Instructions are the standing instructions, in order, each text once.
+	Instructions []string
+	// Stash is the nested tree with which the stash begins.
+	Stash map[string]any
+	// The records that the sets begin with, in order, each id once.
+	Messages     []*Message
+	Memories     []*Memory
+	Retrievables []*Retrievable
+	Thoughts     []*Thought
+	ToolCalls    []*ToolCall
+	Tools        []*Tool
+	// Functional and Observability hear this dispatch; nobody else does
+	// (DSP-8).
+	Functional    Functional
+	Observability Observability
+	// Gates says that somebody is there to settle gates; without it waiting for
+	// one is E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
+	Gates bool
+	// Clock, IDs, Probe and WriteBehind are as in Config.
+	Clock       Clock
+	IDs         IDSource
+	Probe       Probe
+	WriteBehind bool
+}
+
+// Dispatch runs a dispatch and gives its end. The error is that of a nack, with
+// which the end then agrees; ack and abort give none (DSP-8). An invalid input
+// is E_INVALID_LLM_DISPATCH_INPUT and an invalid raw context
+// E_INVALID_LLM_EXECUTION_CONTEXT; nothing has happened then, and no event fired
+// (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED.
+func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
+	f := in.faults()
+	if ctx == nil {
+		f.add("the context is nil: context.Background() was meant")
+	}
+	if err := f.err(E_INVALID_LLM_DISPATCH_INPUT); err != nil {
+		return DispatchEnd{}, err
+	}
+	if in.Source != nil {
+		return in.inTurn(ctx)
+	}
+	if err := in.Raw.faults().err(E_INVALID_LLM_EXECUTION_CONTEXT); err != nil {
+		return DispatchEnd{}, err
+	}
+	return in.alone(ctx)
+}
+
+// faults lists everything that is wrong with the input.
+func (in DispatchInput) faults() faultList {
+	var f faultList
+	if in.Name == "" {
+		f.add("Name is empty: give the dispatch a name")
+	}
+	f.executor("Executor", in.Executor)
+	look := func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil }
+	checkPipeline(&f, "Input", in.Input, look)
+	checkPipeline(&f, "Output", in.Output, look)
+	switch {
+	case in.Source == nil && in.Raw == nil:
+		f.add("neither Source nor Raw is given: give a turn's context or a raw one")
+	case in.Source != nil && in.Raw != nil:
+		f.add("both Source and Raw are given: give one of them")
+	}
+	return f
+}
+
+// faults lists everything that is wrong with a raw context.
+func (raw *RawDispatch) faults() faultList {
+	var f faultList
+	if raw.SystemPrompt == "" {
+		f.add("SystemPrompt is empty: a dispatch needs one")
+	}
+	f.storage(raw.Storage)
+	f.instructions(raw.Instructions)
+	if err := checkTree(raw.Stash, ""); err != nil {
+		f.add("Stash: %s", err)
+	}
+	checkRecords(&f, "Messages", raw.Messages)
+	checkRecords(&f, "Memories", raw.Memories)
+	checkRecords(&f, "Retrievables", raw.Retrievables)
+	checkRecords(&f, "Thoughts", raw.Thoughts)
+	checkRecords(&f, "ToolCalls", raw.ToolCalls)
+	f.tools("Tools", raw.Tools)
+	f.typedNil("Clock", raw.Clock)
+	f.typedNil("IDs", raw.IDs)
+	f.typedNil("Probe", raw.Probe)
+	return f
+}
+
+func checkRecords[T record](f *faultList, field string, list []T) {
+	var none T
+	seen := map[string]int{}
+	for i, one := range list {
+		if one == none {
+			f.add("%s[%d] is nil", field, i)
+			continue
+		}
+		if first, dup := seen[one.Key()]; dup {
+			f.add("%s[%d] has the id %q of %s[%d]", field, i, one.Key(), field, first)
+			continue
+		}
+		seen[one.Key()] = i
+	}
+}
+
+// info names the seams of the dispatch.
+func (in DispatchInput) info() RunInfo {
+	name := func(m DispatchMiddleware) string { return m.Name }
+	return RunInfo{Executor: in.Executor.Name, DispatchInput: names(in.Input, name), DispatchOutput: names(in.Output, name)}
+}
+
+// dispatch is the dispatch that the input describes.
+func (in DispatchInput) dispatch(r *run, visible, parent *visible) *dispatch {
+	return &dispatch{run: r, visible: visible, parent: parent,
+		executor: in.Executor, input: dispatchSteps(in.Input), output: dispatchSteps(in.Output)}
+}
+
+// inTurn runs the dispatch as part of the source's turn.
+func (in DispatchInput) inTurn(ctx context.Context) (DispatchEnd, error) {
+	c := in.Source.call
+	c.run.mu.Lock()
+	if c.ended {
+		defer c.run.mu.Unlock()
+		return DispatchEnd{}, c.late(KindCall)
+	}
+	visible := c.visible.copyOf()
+	c.run.mu.Unlock()
+	d := in.dispatch(c.run, visible, c.visible)
+	info := in.info()
+	d.call = c.run.open(c, Seam{Label: LabelDispatch, Name: in.Name}, c.strand, opened{seams: &info})
+	return d.serve(ctx)
+}
+
+// alone runs the dispatch as a run of its own.
+func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
+	raw := in.Raw
+	config := Config{Executor: in.Executor, Storage: raw.Storage, Clock: raw.Clock, IDs: raw.IDs,
+		Probe: raw.Probe, WriteBehind: raw.WriteBehind}.withDefaults()
+	info := in.info()
+	info.Alone, info.WriteBehind = true, raw.WriteBehind
+	r := newRun(ctx, &config, &buses{}, info)
+	r.gatesRefused = !raw.Gates
+	r.own.functional.add(raw.Functional, false)
+	r.own.observability.add(raw.Observability, false)
+	defer r.cancel(nil)
+	defer r.over.Store(true)
+	d := in.dispatch(r, raw.visible(), nil)
+	d.call = r.open(nil, Seam{Label: LabelDispatch, Name: in.Name}, 0, raw.given())
+	return d.serve(r.ctx)
+}
+
+// given is what the first crossing of a dispatch called alone carries.
+func (raw *RawDispatch) given() opened {
+	records := appendRecords(nil, raw.Tools)
+	records = appendRecords(records, raw.Messages)
+	records = appendRecords(records, raw.Memories)
+	records = appendRecords(records, raw.Retrievables)
+	records = appendRecords(records, raw.Thoughts)
+	records = appendRecords(records, raw.ToolCalls)
+	return opened{prompt: raw.SystemPrompt, instructions: raw.Instructions, stash: raw.Stash, records: records}
+}
+
+func appendRecords[T Record](all []Record, list []T) []Record {
+	for _, one := range list {
+		all = append(all, one)
+	}
+	return all
+}
+
+// visible is what a dispatch called alone begins with.
+func (raw *RawDispatch) visible() *visible {
+	v := beginning(raw.SystemPrompt, raw.Instructions, raw.Stash, raw.Tools)
+	addAll(&v.messages, raw.Messages)
+	addAll(&v.memories, raw.Memories)
+	addAll(&v.retrievables, raw.Retrievables)
+	addAll(&v.thoughts, raw.Thoughts)
+	addAll(&v.toolCalls, raw.ToolCalls)
+	return v
+}
+
+func addAll[T Record](set *ordered.Set[string, T], list []T) {
+	for _, one := range list {
+		set.Add(one.Key(), one)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes. Where several apply, the highest wins.
+const (
+	exitSame       = 0 // everything is as it was recorded
+	exitDivergence = 1 // something differs from the recording
+	exitUsage      = 2 // wrong usage; nothing was done
+	exitUnreadable = 3 // a trace cannot be read: malformed, truncated, of an unknown version, absent
+	exitInternal   = 4 // the command failed, or was interrupted
+)
+
+const exitHelp = `
+Exit codes:
+  0  the same: every crossing is as it was recorded
+  1  a divergence: at least one crossing differs
+  2  wrong usage: nothing was done
+  3  a trace that cannot be read: malformed, truncated, of an unknown
+     version, or absent; it wins over 1
+  4  an internal failure, or an interrupt: what was asked for was not
+     done; it wins over all
+`
+
+// exitError is an error that knows with which code the command ends. Without an
+// err, all has been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// ended ends the command with a code when all has been said.
+func ended(code int) error {
+	if code == exitSame {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+func internal(err error) error   { return &exitError{exitInternal, err} }
+func unreadable(err error) error { return &exitError{exitUnreadable, err} }
+
+// misused is a complaint about the arguments of cmd, with where to read what
+// would be right.
+func misused(cmd *cobra.Command, err error) error {
+	return &exitError{exitUsage, fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+}
+
+// classified gives every error a code. What no command of ours classified is a
+// complaint of cobra's about the arguments.
+func classified(err error) *exitError {
+	if err == nil {
+		return &exitError{code: exitSame}
+	}
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		return exit
+	}
+	return &exitError{exitUsage, err}
+}

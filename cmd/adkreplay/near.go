@@ -1,0 +1,59 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// didYouMean offers the names that are spelled like a wrong one, as the end of a
+// sentence; nothing if none is.
+func didYouMean(wrong string, names []string) string {
+	like := near(wrong, names)
+	if len(like) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(like, " or ") + "?"
+}
+
+// mostOffered is how many names are offered at most.
+const mostOffered = 3
+
+// near are the names that are like a wrong one, the nearest first: those it is
+// a part of, and those that a few slips of the finger make of it.
+func near(wrong string, names []string) []string {
+	wrong = strings.ToLower(wrong)
+	if wrong == "" {
+		return nil
+	}
+	slips := max(1, len(wrong)/3)
+	var like []string
+	for _, name := range names {
+		if strings.Contains(name, wrong) || distance(wrong, name) <= slips {
+			like = append(like, name)
+		}
+	}
+	slices.SortStableFunc(like, func(a, b string) int { return distance(wrong, a) - distance(wrong, b) })
+	return like[:min(len(like), mostOffered)]
+}
+
+// distance is how many bytes must be put in, taken out or exchanged to make b of
+// a (Levenshtein), with one row of the table at a time.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			exchanged := diagonal
+			if a[i] != b[j] {
+				exchanged++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(exchanged, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeFile puts a whole file in the place of whatever is there, or nothing: a
+// reader never meets half of one, and a failure leaves what was there before.
+func writeFile(path string, content []byte) error {
+	target, mode, err := replaceable(path)
+	if err != nil {
+		return err
+	}
+	if !mode.IsRegular() { // a pipe or a device takes what it is given
+		return os.WriteFile(target, content, 0)
+	}
+	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	if err := writeNew(part, content, mode.Perm()); err != nil {
+		return err
+	}
+	if err := os.Rename(part, target); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return nil
+}
+
+// replaceable finds the file that is really to be written, behind any links, and
+// the mode that it has or is to have.
+func replaceable(path string) (string, fs.FileMode, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, 0o644, nil
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return "", 0, err
+	}
+	if info.IsDir() {
+		return "", 0, errors.New("this is a folder: give the name of a file")
+	}
+	return target, info.Mode(), nil
+}
+
+// writeNew makes a file, or leaves none.
+func writeNew(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

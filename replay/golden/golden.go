@@ -1,0 +1,244 @@
+// Package golden checks turns in go test: it runs a turn so that every run is
+// the same, and holds its transcript against a file.
+//
+//	func TestGreeting(t *testing.T) {
+//		golden.Turn(t, "greeting", func() (adk.Config, adk.RawTurn) { … })
+//	}
+//
+// The file is testdata/greeting.golden. It is written by
+//
+//	go test ./agent -run '^TestGreeting$' -update
+//
+// and it is for reading: a transcript says in order what passed between the
+// engine and the agent's own code, so a diff of it says what a change did.
+// Nothing is written by a turn that fails a check, and nothing where the
+// environment variable CI is set: golden files are changed by people.
+//
+// The flag is goldie's, and importing this package registers it: a test binary
+// with a flag -update of its own cannot import both. Where git may change line
+// ends, .gitattributes needs a line "*.golden -text".
+package golden
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sebdah/goldie/v2"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// TB is what a check needs of a test. *testing.T and *testing.B have it.
+type TB interface {
+	Helper()
+	Name() string
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Options change how a check is made. The zero value is how it is made without.
+type Options struct {
+	// Contained are the failures that the turn is meant to contain: a listener
+	// that panics, a late call, a second next. Each text must be part of one
+	// such failure as the transcript has it, as in "listener of message"; a
+	// contained failure that no text is part of fails the check.
+	Contained []string
+	// Dir is the folder of the golden files, relative to the test's. Empty
+	// means testdata.
+	Dir string
+}
+
+// Turn runs a turn under a fixed clock, counted ids and a scheduler that runs
+// strands one at a time, and holds its transcript against the golden file of
+// that name. See fakes.Deterministic for what of the config is kept.
+//
+// The turn is run twice, to see whether it is the same both times. So build is
+// called twice and makes everything fresh that a run changes: storage, tools
+// with canned answers, listeners that count.
+func Turn(t TB, name string, build func() (adk.Config, adk.RawTurn), options ...Options) {
+	t.Helper()
+	Transcript(t, name, func(probe adk.Probe) error {
+		config, raw := build()
+		runner, err := adk.NewRunner(fakes.Deterministic(config, probe))
+		if err != nil {
+			return err
+		}
+		return runner.Run(context.Background(), raw)
+	}, options...)
+}
+
+// Transcript is Turn for a turn that the test runs itself: one with a context
+// of its own, say, or with a runner that other code makes. run is called twice
+// and runs one turn, the same each time, observed by the probe; where strands or
+// time matter, fakes.Deterministic takes the probe and sees to both. An error of
+// run fails the check.
+func Transcript(t TB, name string, run func(probe adk.Probe) error, options ...Options) {
+	t.Helper()
+	c := check{t: t, name: name}
+	if len(options) > 0 {
+		c.options = options[0]
+	}
+	c.files = goldie.New(nil, goldie.WithFixtureDir(orElse(c.options.Dir, "testdata")))
+	c.transcript(run)
+}
+
+func orElse(text, usual string) string {
+	if text == "" {
+		return usual
+	}
+	return text
+}
+
+// check is one check under way. goldie is given no test, since it would need
+// all of *testing.T to say what this package says in words of its own.
+type check struct {
+	t       TB
+	name    string
+	options Options
+	files   *goldie.Goldie
+}
+
+// transcript makes the check. It ends at the first failure: what comes behind
+// one follows from it more often than not.
+func (c check) transcript(run func(adk.Probe) error) {
+	c.t.Helper()
+	if c.name == "" {
+		c.fail("a golden file needs a name")
+		return
+	}
+	first, err := observe(run)
+	if err != nil {
+		c.fail("the turn was not run: %v", err)
+		return
+	}
+	second, err := observe(run)
+	if err != nil {
+		c.fail("the turn was not run a second time: %v", err)
+		return
+	}
+	switch {
+	case !c.deterministic(first.transcript, second.transcript):
+	case !c.expected(first.contained):
+	case updating():
+		c.update(first.transcript)
+	default:
+		c.compare(first.transcript)
+	}
+}
+
+// deterministic fails where two runs of one turn are not the same.
+func (c check) deterministic(first, second string) bool {
+	c.t.Helper()
+	n, one, other, differ := firstDifference(first, second)
+	if !differ {
+		return true
+	}
+	c.fail("the turn is not deterministic: two runs of it differ first in line %d of the transcript\n"+
+		"first  %s\nsecond %s\n"+
+		"Look for time and ids that user code takes from elsewhere than its context (Now, NewID), for the order\n"+
+		"of a map, for goroutines that no Fork started, and for something that both runs share and the first\n"+
+		"one used up: all that a run changes has to be made for each run.", n, one, other)
+	return false
+}
+
+// firstDifference finds the first line, counted from 1, in which two texts
+// differ.
+func firstDifference(a, b string) (n int, inA, inB string, differ bool) {
+	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(linesA), len(linesB)) {
+		inA, inB = lineAt(linesA, i), lineAt(linesB, i)
+		if inA != inB {
+			return i + 1, inA, inB, true
+		}
+	}
+	return 0, "", "", false
+}
+
+func lineAt(lines []string, i int) string {
+	if i >= len(lines)-1 { // behind the last line end there is nothing
+		return "(it has ended)"
+	}
+	return lines[i]
+}
+
+// expected fails on failures that were contained and that nobody expects, and
+// on those that are expected and were not there.
+func (c check) expected(contained []string) bool {
+	c.t.Helper()
+	var loud []string
+	for _, failure := range contained {
+		if !slices.ContainsFunc(c.options.Contained, func(text string) bool { return strings.Contains(failure, text) }) {
+			loud = append(loud, strconv.Quote(failure)) // what panics say may be anything
+		}
+	}
+	if len(loud) > 0 {
+		c.fail("the turn contained what nobody expects (Options.Contained is for what is meant):\n  %s", strings.Join(loud, "\n  "))
+		return false
+	}
+	for _, text := range c.options.Contained {
+		if !slices.ContainsFunc(contained, func(failure string) bool { return strings.Contains(failure, text) }) {
+			c.fail("the turn contained no failure with %q in it, and Options.Contained expects one", text)
+			return false
+		}
+	}
+	return true
+}
+
+// compare holds the transcript against the golden file.
+func (c check) compare(transcript string) {
+	c.t.Helper()
+	golden, err := os.ReadFile(c.file())
+	switch {
+	case os.IsNotExist(err):
+		c.t.Errorf("golden: there is no %s. This writes it, for you to read before you commit it:\n  %s", c.file(), command(c.t.Name(), "-update"))
+	case err != nil:
+		c.fail("%v", err)
+	case string(golden) != transcript:
+		c.t.Errorf("golden: the turn is not the one in %s:\n%s\nIf it is as it should be, this updates the file:\n  %s",
+			c.file(), difference(string(golden), transcript), command(c.t.Name(), "-update"))
+	}
+}
+
+// difference is a unified diff; what is expected is on the lines with a minus.
+func difference(expected, actual string) string {
+	return goldie.Diff(goldie.ClassicDiff, actual, expected)
+}
+
+// update writes the golden file, and says so where it changes.
+func (c check) update(transcript string) {
+	c.t.Helper()
+	if os.Getenv("CI") != "" {
+		c.fail("-update is refused where the environment variable CI is set: a golden file is changed by somebody who reads the diff")
+		return
+	}
+	golden, err := os.ReadFile(c.file())
+	if err == nil && string(golden) == transcript {
+		return
+	}
+	if err := c.files.Update(nil, c.name, []byte(transcript)); err != nil {
+		c.fail("%v", err)
+		return
+	}
+	c.t.Logf("golden: wrote %s: read it before you commit it\n%s", c.file(), difference(string(golden), transcript))
+}
+
+// updating tells whether the test runs with goldie's flag.
+func updating() bool {
+	update := flag.Lookup("update")
+	return update != nil && update.Value.String() == "true"
+}
+
+// file is where the golden file is, relative to the test's folder.
+func (c check) file() string { return filepath.ToSlash(c.files.GoldenFileName(nil, c.name)) }
+
+// fail fails the test, and ends with the command that fails again.
+func (c check) fail(format string, args ...any) {
+	c.t.Helper()
+	c.t.Errorf("golden: "+format+"\nTo see it again:\n  %s", append(args, command(c.t.Name(), "-count=1"))...)
+}

@@ -1,0 +1,269 @@
+package golden_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay/golden"
+)
+
+// fakeTB keeps what a check says of a test.
+type fakeTB struct {
+	name         string
+	failed, told []string
+}
+
+func (*fakeTB) Helper()                         {}
+func (f *fakeTB) Name() string                  { return f.name }
+func (f *fakeTB) Logf(text string, args ...any) { f.told = append(f.told, fmt.Sprintf(text, args...)) }
+func (f *fakeTB) Errorf(text string, args ...any) {
+	f.failed = append(f.failed, fmt.Sprintf(text, args...))
+}
+
+// greeting builds a turn in which the model says something.
+func greeting(says string) func() (adk.Config, adk.RawTurn) {
+	return func() (adk.Config, adk.RawTurn) {
+		return adk.Config{
+			Executor: fakes.Script{{fakes.Say(says), fakes.Ack()}}.Executor("model"),
+			Storage:  fakes.NewStorage().Storage(),
+		}, adk.RawTurn{SystemPrompt: "Be brief."}
+	}
+}
+
+// loud builds the greeting with a listener that panics.
+func loud() (adk.Config, adk.RawTurn) {
+	config, raw := greeting("Hello!")()
+	raw.Functional.Message = func(adk.MessageEvent) { panic("the screen is gone") }
+	return config, raw
+}
+
+// setUpdate sets goldie's flag for one test; tests of this package run with
+// -update as well, and must not notice.
+func setUpdate(t *testing.T, value string) {
+	t.Helper()
+	before := flag.Lookup("update").Value.String()
+	require.NoError(t, flag.Set("update", value))
+	t.Cleanup(func() { require.NoError(t, flag.Set("update", before)) })
+}
+
+// checked makes a check in a folder of its own, with -update or without.
+func checked(t *testing.T, dir, update string, build func() (adk.Config, adk.RawTurn), contained ...string) *fakeTB {
+	t.Helper()
+	setUpdate(t, update)
+	tb := &fakeTB{name: "TestGreeting/in the morning"}
+	golden.Turn(tb, "greeting", build, golden.Options{Dir: dir, Contained: contained})
+	return tb
+}
+
+// written is a folder that holds the golden file of a turn.
+func written(t *testing.T, build func() (adk.Config, adk.RawTurn), contained ...string) (dir string) {
+	t.Helper()
+	t.Setenv("CI", "")
+	dir = t.TempDir()
+	require.Empty(t, checked(t, dir, "true", build, contained...).failed)
+	return dir
+}
+
+// failure is the one failure of a check. It ends with the command that makes
+// it again.
+func failure(t *testing.T, tb *fakeTB, flags string) string {
+	t.Helper()
+	require.Len(t, tb.failed, 1)
+	again := "go test ./replay/golden -run '^TestGreeting$/^in the morning$' " + flags
+	assert.True(t, strings.HasSuffix(tb.failed[0], "\n  "+again), tb.failed[0])
+	return tb.failed[0]
+}
+
+func TestTurn(t *testing.T) { golden.Turn(t, "weather", weather) }
+
+func TestTurnPasses(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	tb := checked(t, dir, "false", greeting("Hello!"))
+	assert.Empty(t, tb.failed)
+	assert.Empty(t, tb.told)
+}
+
+func TestTurnDiffers(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	said := failure(t, checked(t, dir, "false", greeting("Goodbye!")), "-update")
+	assert.Contains(t, said, "the turn is not the one in "+dir+"/greeting.golden")
+	assert.Contains(t, said, "-      store m1 assistant \"Hello!\" in messages")
+	assert.Contains(t, said, "+      store m1 assistant \"Goodbye!\" in messages")
+}
+
+func TestTurnWithoutAGoldenFile(t *testing.T) {
+	dir := t.TempDir()
+	said := failure(t, checked(t, dir, "false", greeting("Hello!")), "-update")
+	assert.Contains(t, said, "there is no "+dir+"/greeting.golden")
+	assertNoFile(t, dir)
+}
+
+// A build that keeps something between runs is found out, also while updating.
+func TestTurnIsNotDeterministic(t *testing.T) {
+	for _, update := range []string{"false", "true"} {
+		runs, dir := 0, t.TempDir()
+		build := func() (adk.Config, adk.RawTurn) {
+			runs++
+			return greeting(fmt.Sprint("Hello number ", runs))()
+		}
+		said := failure(t, checked(t, dir, update, build), "-count=1")
+		assert.Contains(t, said, "not deterministic: two runs of it differ first in line 8 of the transcript\n")
+		assert.Contains(t, said, "report-message m1 \"Hello number 1\"")
+		assert.Contains(t, said, "report-message m1 \"Hello number 2\"")
+		for _, suspect := range []string{"time", "ids", "map", "goroutines"} {
+			assert.Contains(t, said, suspect)
+		}
+		assertNoFile(t, dir)
+	}
+}
+
+// One run that ends before the other differs from it behind its end.
+func TestTurnThatEndsEarlyIsNotDeterministic(t *testing.T) {
+	runs := 0
+	said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
+		config, raw := greeting("Hello!")()
+		if runs++; runs == 2 {
+			config.Executor = fakes.Script{{fakes.Nack(nil)}}.Executor("model")
+		}
+		return config, raw
+	}), "-count=1")
+	assert.Contains(t, said, "\nsecond       nack")
+}
+
+// What a turn contains is loud, unless it is meant (design: "contained failures
+// are loud in tests").
+func TestTurnContains(t *testing.T) {
+	dir := t.TempDir()
+	said := failure(t, checked(t, dir, "true", loud), "-count=1")
+	assert.Contains(t, said, "\n  \"listener of message: the screen is gone\"\n")
+	assertNoFile(t, dir)
+
+	dir = written(t, loud, "listener of message")
+	assert.Empty(t, checked(t, dir, "false", loud, "listener of message").failed)
+	said = failure(t, checked(t, dir, "false", loud), "-count=1")
+	assert.Contains(t, said, "what nobody expects")
+	said = failure(t, checked(t, dir, "false", loud, "listener of message", "second next"), "-count=1")
+	assert.Contains(t, said, `no failure with "second next" in it`)
+}
+
+// Misuse of the engine is contained as a panic is.
+func TestTurnContainsMisuse(t *testing.T) {
+	said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
+		config, raw := greeting("Hello!")()
+		config.TurnInput = []adk.TurnMiddleware{{Name: "twice", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+			next(ctx)
+			next(ctx)
+			return nil
+		}}}
+		return config, raw
+	}), "-count=1")
+	assert.Contains(t, said, "second next")
+}
+
+func TestUpdateIsRefusedInCI(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	before := goldenFile(t, dir)
+	t.Setenv("CI", "true")
+	said := failure(t, checked(t, dir, "true", greeting("Goodbye!")), "-count=1")
+	assert.Contains(t, said, "-update is refused where the environment variable CI is set")
+	assert.Equal(t, before, goldenFile(t, dir))
+	assert.Empty(t, checked(t, dir, "false", greeting("Hello!")).failed)
+}
+
+// An update says what it changed, and nothing where nothing has changed.
+func TestUpdate(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	assert.Empty(t, checked(t, dir, "true", greeting("Hello!")).told)
+	tb := checked(t, dir, "true", greeting("Goodbye!"))
+	assert.Empty(t, tb.failed)
+	require.Len(t, tb.told, 1)
+	assert.Contains(t, tb.told[0], "wrote "+dir+"/greeting.golden")
+	assert.Contains(t, tb.told[0], "+      store m1 assistant \"Goodbye!\" in messages")
+	assert.Contains(t, goldenFile(t, dir), "Goodbye!")
+}
+
+func TestTurnThatCannotBeRun(t *testing.T) {
+	said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
+		config, _ := greeting("Hello!")()
+		return config, adk.RawTurn{}
+	}), "-count=1")
+	assert.Contains(t, said, "SystemPrompt is empty")
+
+	said = failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
+		return adk.Config{}, adk.RawTurn{}
+	}), "-count=1")
+	assert.Contains(t, said, "Executor.Run is missing")
+}
+
+// transcribed checks a turn that the test runs itself.
+func transcribed(t *testing.T, name string, run func(adk.Probe) error) *fakeTB {
+	t.Helper()
+	setUpdate(t, "false")
+	tb := &fakeTB{name: "TestGreeting/in the morning"}
+	golden.Transcript(tb, name, run, golden.Options{Dir: t.TempDir()})
+	return tb
+}
+
+func TestTranscriptNeedsOneTurn(t *testing.T) {
+	none := failure(t, transcribed(t, "none", func(adk.Probe) error { return nil }), "-count=1")
+	assert.Contains(t, none, "no turn was observed")
+
+	failed := failure(t, transcribed(t, "failed", func(adk.Probe) error { return errors.New("no network") }), "-count=1")
+	assert.Contains(t, failed, "was not run: no network")
+
+	two := failure(t, transcribed(t, "two", func(probe adk.Probe) error {
+		config, raw := greeting("Hello!")()
+		runner, err := adk.NewRunner(fakes.Deterministic(config, probe))
+		if err != nil {
+			return err
+		}
+		return errors.Join(runner.Run(context.Background(), raw), runner.Run(context.Background(), raw))
+	}), "-count=1")
+	assert.Contains(t, two, "has a run already")
+
+	nameless := failure(t, transcribed(t, "", func(adk.Probe) error { return nil }), "-count=1")
+	assert.Contains(t, nameless, "needs a name")
+}
+
+// A turn that is cut short, by a user who leaves, has a transcript too.
+func TestTranscript(t *testing.T) {
+	golden.Transcript(t, "user-leaves", func(probe adk.Probe) error {
+		config, raw := weather()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		raw.Functional.ToolCall = func(e adk.ToolCallEvent) {
+			if e.Complete {
+				cancel(errors.New("the user has left"))
+			}
+		}
+		runner, err := adk.NewRunner(fakes.Deterministic(config, probe))
+		if err != nil {
+			return err
+		}
+		return runner.Run(ctx, raw)
+	})
+}
+
+func goldenFile(t *testing.T, dir string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "greeting.golden"))
+	require.NoError(t, err)
+	return string(content)
+}
+
+func assertNoFile(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, files)
+}

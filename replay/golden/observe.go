@@ -1,0 +1,60 @@
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// observed is what one run of a turn was like.
+type observed struct {
+	transcript string
+	contained  []string // what went wrong and was kept from the turn
+}
+
+// observe records one run. The transcript is made from the trace, so that a
+// golden file holds what anybody is shown who has the trace only.
+func observe(run func(adk.Probe) error) (observed, error) {
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	if err := errors.Join(run(recorder), recorder.Err()); err != nil {
+		return observed{}, err
+	}
+	if trace.Len() == 0 {
+		return observed{}, errors.New("no turn was observed: give the probe to the config")
+	}
+	return render(&trace)
+}
+
+// render reads a trace.
+func render(trace io.Reader) (observed, error) {
+	reader, err := replay.NewReader(trace)
+	if err != nil {
+		return observed{}, err
+	}
+	var o observed
+	var text strings.Builder
+	transcript := replay.NewTranscript(&text)
+	for {
+		line, err := reader.Next()
+		if err == io.EOF {
+			err = transcript.Close()
+			o.transcript = text.String()
+			return o, err
+		}
+		if err != nil {
+			return observed{}, fmt.Errorf("the turn did not end as a turn does: %w", err)
+		}
+		if line.Crossing.Kind == adk.KindContained {
+			o.contained = append(o.contained, line.Crossing.Name+": "+line.Crossing.Text)
+		}
+		if err := transcript.Write(&line.Crossing); err != nil {
+			return observed{}, err
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package scenarios_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay/golden"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// contained are the scenarios that show how the engine keeps a failure from the
+// turn, with the failure.
+var contained = map[string][]string{
+	"loud-listener": {"listener of message: the screen is gone"},
+}
+
+// The transcript of every scenario is the file that explains it. A change of one
+// is a change of the engine or of its words, and is to be read as such.
+func TestScenarioTranscripts(t *testing.T) {
+	for _, s := range scenarios.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			golden.Transcript(t, s.Name, func(probe adk.Probe) error {
+				return s.Run(context.Background(), probe)
+			}, golden.Options{Contained: contained[s.Name]})
+		})
+	}
+}
+
+// No transcript is kept of a scenario that is gone.
+func TestNoTranscriptIsLeftOver(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.golden")
+	require.NoError(t, err)
+	for _, file := range files {
+		_, ok := scenarios.Named(strings.TrimSuffix(filepath.Base(file), ".golden"))
+		assert.True(t, ok, "%s belongs to no scenario", file)
+	}
+	others, err := os.ReadDir("testdata")
+	require.NoError(t, err)
+	assert.Len(t, others, len(scenarios.All()))
+}
