@@ -21,6 +21,10 @@ test: ## run all tests
 race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
+.PHONY: mutants
+mutants: ## build the engine with each known fault, and see that verify goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants' ./replay
+
 .PHONY: bench
 bench: ## run all benchmarks once each
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -24,7 +24,7 @@ type call struct {
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
 
-	below *downstream // what a middleware's next leads to; nil elsewhere
+	below downstream // what a middleware's next leads to
 
 	tc      TurnContext
 	dc      DispatchContext
@@ -155,7 +155,8 @@ func callerOf(parent *call, strand int) call {
 	return caller
 }
 
-// result is what a seam call came back with.
+// result is what a seam call came back with: the outcome is invoke's to say, the
+// rest is the user code's.
 type result struct {
 	outcome Outcome
 	err     error // nil when ok; a *PanicError after a panic
@@ -168,9 +169,9 @@ func (res result) panicked() bool { return res.outcome == OutcomePanic }
 
 // invoke calls the user code of c and tells its return, whatever the way it
 // ends: an error, a panic, which becomes an error here, or runtime.Goexit,
-// which goes on when the return has been told (PIP-11). What the user code gave
-// beside its error, body puts into the result.
-func (c *call) invoke(body func(res *result) error) (res result) {
+// which goes on when the return has been told (PIP-11). Results travel by value
+// so that none of them is allocated.
+func (c *call) invoke(body func() result) (res result) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -182,10 +183,10 @@ func (c *call) invoke(body func(res *result) error) (res result) {
 		}
 		c.close(res)
 	}()
-	if res.err = body(&res); res.err != nil {
+	res = body()
+	res.outcome = OutcomeOK
+	if res.err != nil {
 		res.outcome = OutcomeError
-	} else {
-		res.outcome = OutcomeOK
 	}
 	returned = true
 	return res
@@ -204,9 +205,7 @@ func (c *call) close(res result) {
 		r.abort(cancelGoexit, errGoexit)
 	}
 	c.join()
-	if c.below != nil {
-		c.below.settle()
-	}
+	c.settle()
 	caller := callerOf(c.parent, c.strand)
 	r.before(&caller, KindReturn, Whole)
 	r.mu.Lock()
@@ -297,5 +296,5 @@ func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, 
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself
 	strand := c.run.open(c, seam, number, opened{})
-	s.err = strand.invoke(func(*result) error { return body(ctx, strand) }).err
+	s.err = strand.invoke(func() result { return result{err: body(ctx, strand)} }).err
 }

@@ -38,26 +38,31 @@ type dispatch struct {
 	ended     DispatchEnd
 }
 
-// delta is one change that waits for the flush (DEL-2). persist is its storage
-// obligation where that waits too (DEL-6).
+// delta is one change that waits for the flush (DEL-2); unkept tells that its
+// storage obligation waits too (DEL-6).
 type delta struct {
-	apply   func(*visible)
-	persist func(ctx context.Context, at *call) error
+	change
+	unkept bool
+}
+
+// change is what store, mutate and delete do: to a set, and to the storage.
+type change interface {
+	apply(v *visible)
+	persist(ctx context.Context, at *call) error
 }
 
 // serve runs the dispatch in its seam call, which has been opened, and gives its
 // end and the error of a nack (DSP-8).
 func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
-	d.counts = map[string]int{}
 	for record := range d.visible.toolCalls.Values() {
-		d.counts[record.Checksum()]++
+		d.count(record)
 	}
 	d.call.dispatch, d.call.visible = d, d.visible
-	d.call.invoke(func(*result) error {
+	d.call.invoke(func() result {
 		defer d.end()
 		d.emitDispatchStart()
 		d.loop(ctx)
-		return nil
+		return result{}
 	})
 	if d.ended.Status == StatusNack {
 		return d.ended, d.ended.Error
@@ -103,8 +108,11 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 
 // pipeline walks a dispatch pipeline; a failure nacks the dispatch (PIP-6).
 func (d *dispatch) pipeline(ctx context.Context, label string, steps []step) {
+	if len(steps) == 0 {
+		return
+	}
 	p := pass{run: d.run, label: label, code: E_DISPATCH_PIPELINE_ERROR, steps: steps,
-		iteration: int(d.iteration.Load()), signalled: d.signalled}
+		dispatch: d, iteration: int(d.iteration.Load())}
 	failure := p.walk(ctx, d.call)
 	d.fail(failure, p.inAbort)
 	d.tolerated = append(d.tolerated, p.tolerated...)
@@ -119,7 +127,7 @@ func (d *dispatch) execute(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	res := c.invoke(func(*result) error { return d.executor.Run(ctx, &c.dc, &c.helpers) })
+	res := c.invoke(func() result { return result{err: d.executor.Run(ctx, &c.dc, &c.helpers)} })
 	if res.err == nil {
 		return
 	}
@@ -163,15 +171,15 @@ func (d *dispatch) persist(ctx context.Context) {
 		return
 	}
 	for i := range d.queue {
-		put := d.queue[i].persist
-		if put == nil {
+		change := &d.queue[i]
+		if !change.unkept {
 			continue
 		}
 		if d.run.aborted() {
 			return
 		}
-		d.queue[i].persist = nil
-		err := put(ctx, d.call)
+		change.unkept = false
+		err := change.persist(ctx, d.call)
 		if err == nil {
 			continue
 		}
@@ -272,7 +280,12 @@ func joined(all []error) error {
 
 // count counts a stored tool call (SIG-4). run.mu is held.
 func (d *dispatch) count(rec Record) {
-	if stored, ok := rec.(*ToolCall); ok {
-		d.counts[stored.Checksum()]++
+	stored, ok := rec.(*ToolCall)
+	if !ok {
+		return
 	}
+	if d.counts == nil {
+		d.counts = map[string]int{}
+	}
+	d.counts[stored.Checksum()]++
 }

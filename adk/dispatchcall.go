@@ -172,8 +172,7 @@ func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
 	info.Alone, info.WriteBehind = true, raw.WriteBehind
 	r := newRun(ctx, &config, &buses{}, info)
 	r.gatesRefused = !raw.Gates
-	r.own.functional.add(raw.Functional, false)
-	r.own.observability.add(raw.Observability, false)
+	r.own.functional.listeners, r.own.observability.listeners = raw.Functional, raw.Observability
 	defer r.cancel(nil)
 	defer r.over.Store(true)
 	d := in.dispatch(r, raw.visible(), nil)

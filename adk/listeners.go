@@ -89,19 +89,22 @@ func (b *bus[L]) replace(edit func([]*entry[L]) []*entry[L]) {
 
 // all is the present list; it must not be changed.
 func (b *bus[L]) all() []*entry[L] {
-	if b == nil {
-		return nil
-	}
 	if list := b.entries.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// buses are the two buses of a runner, or of one run.
+// buses are the two buses of a runner.
 type buses struct {
 	functional    bus[Functional]
 	observability bus[Observability]
+}
+
+// heard are the listeners of one run, which never change: they need no bus.
+type heard struct {
+	functional    entry[Functional]
+	observability entry[Observability]
 }
 
 // publish tells the probe of an event and then lets every listener hear it:
@@ -111,9 +114,8 @@ func publishFunctional[E any](c *call, kind Kind, event E, pick func(*Functional
 	for _, e := range c.run.shared.functional.all() {
 		hear(c, kind, e, pick(&e.listeners), event)
 	}
-	for _, e := range c.run.own.functional.all() {
-		hear(c, kind, e, pick(&e.listeners), event)
-	}
+	own := &c.run.own.functional
+	hear(c, kind, own, pick(&own.listeners), event)
 }
 
 // publishObservability is publishFunctional for the other bus.
@@ -121,9 +123,8 @@ func publishObservability[E any](c *call, kind Kind, event E, pick func(*Observa
 	for _, e := range c.run.shared.observability.all() {
 		hear(c, kind, e, pick(&e.listeners), event)
 	}
-	for _, e := range c.run.own.observability.all() {
-		hear(c, kind, e, pick(&e.listeners), event)
-	}
+	own := &c.run.own.observability
+	hear(c, kind, own, pick(&own.listeners), event)
 }
 
 // hear calls one listener and contains its panic (EVT-3).

@@ -35,9 +35,9 @@ type pass struct {
 	label string // the pipeline's, the Stage of its errors
 	code  Code
 	steps []step
-	// iteration and signalled are the dispatch's; a turn pipeline has neither.
+	// dispatch and its iteration are those of a dispatch pipeline.
+	dispatch  *dispatch
 	iteration int
-	signalled func() bool
 
 	// Guarded by run.mu, as strands may fail at the same time.
 	failure   *Error // the first failure, wrapped
@@ -67,14 +67,13 @@ func (p *pass) enter(ctx context.Context, parent *call, i int) {
 	if c == nil {
 		return
 	}
-	n := &downstream{pass: p, call: c, ctx: ctx, index: i + 1, done: make(chan struct{})}
-	c.below = n
-	res := c.invoke(func(*result) error { return m.run(ctx, c, n.next) })
-	p.judge(m, res, n)
+	c.below = downstream{pass: p, ctx: ctx, index: i + 1}
+	res := c.invoke(func() result { return result{err: m.run(ctx, c, c.next)} })
+	p.judge(m, res, c.below.used)
 }
 
 // judge classifies how a middleware ended.
-func (p *pass) judge(m step, res result, n *downstream) {
+func (p *pass) judge(m step, res result, wentOn bool) {
 	aborted := p.run.aborted()
 	switch {
 	case res.panicked():
@@ -86,7 +85,7 @@ func (p *pass) judge(m step, res result, n *downstream) {
 		p.tolerate(res.err)
 	case res.err != nil:
 		p.fail(false, &Error{Code: p.code, Message: p.label + "/" + m.name + " failed", Stage: p.label, Name: m.name, Cause: res.err})
-	case !n.used && !aborted && !(p.signalled != nil && p.signalled()):
+	case !wentOn && !aborted && !(p.dispatch != nil && p.dispatch.signalled()):
 		p.fail(false, &Error{Code: E_PIPELINE_SHORT_CIRCUITED, Stage: p.label, Name: m.name,
 			Message: p.label + "/" + m.name + " returned without calling next: call next, return an error, signal or abort"})
 	}
@@ -108,23 +107,24 @@ func (p *pass) tolerate(err error) {
 	p.tolerated = append(p.tolerated, err)
 }
 
-// downstream is what next of one middleware leads to.
+// downstream is what next of one middleware leads to; the calls of other seams
+// have a zero one.
 type downstream struct {
 	pass  *pass
-	call  *call
 	ctx   context.Context
 	index int
-	done  chan struct{} // closed when everything downstream has finished
 
 	// Guarded by run.mu.
-	used   bool // next was called in time
-	closed bool // the middleware and its strands have returned
+	used     bool          // next was called in time
+	finished bool          // everything downstream has finished
+	closed   bool          // the middleware and its strands have returned
+	awaited  chan struct{} // what settle waits for, closed by finish; nil unless it has to
 }
 
 // next is the Next that the middleware gets. The first call counts, from
 // whatever goroutine; others are told as contained misuse (PIP-10).
-func (n *downstream) next(ctx context.Context) {
-	c, r := n.call, n.call.run
+func (c *call) next(ctx context.Context) {
+	n, r := &c.below, c.run
 	r.before(c, KindNext, Begin)
 	r.mu.Lock()
 	if n.used || n.closed {
@@ -143,28 +143,37 @@ func (n *downstream) next(ctx context.Context) {
 		r.tell(x)
 	}
 	r.mu.Unlock()
-	defer n.finish(op)
+	defer c.done(KindNext, op, nil, n.finish)
 	if ctx == nil {
 		ctx = n.ctx
 	}
 	n.pass.enter(ctx, c, n.index)
 }
 
-// finish tells that everything downstream is over.
-func (n *downstream) finish(op int) {
-	n.call.done(KindNext, op, nil, func() { close(n.done) })
+// finish is the effect of everything downstream being over. run.mu is held.
+func (n *downstream) finish() {
+	n.finished = true
+	if n.awaited != nil {
+		close(n.awaited)
+	}
 }
 
-// settle runs when the middleware's body and its strands are over: next cannot
-// be called any more, and what another goroutine began through it is waited for
+// settle runs when a seam call's body and its strands are over: next cannot be
+// called any more, and what another goroutine began through it is waited for
 // (PIP-10).
-func (n *downstream) settle() {
-	r := n.call.run
+func (c *call) settle() {
+	n, r := &c.below, c.run
+	if n.pass == nil {
+		return
+	}
 	r.mu.Lock()
 	n.closed = true
-	used := n.used
+	wait := n.used && !n.finished
+	if wait {
+		n.awaited = make(chan struct{})
+	}
 	r.mu.Unlock()
-	if used {
-		n.call.waitFor(n.done)
+	if wait {
+		c.waitFor(n.awaited)
 	}
 }

@@ -146,55 +146,75 @@ func (r Records[T]) keep(ctx context.Context, kind Kind, record T) error {
 	if err := r.refuseNil(kind, record); err != nil {
 		return err
 	}
-	key := record.Key()
-	return r.write(ctx, kind, record, key, func(ctx context.Context, scope Scope) error {
-		storage := r.spec.storage(&r.call.run.config.Storage)
-		if kind == KindMutate {
-			return storage.Mutate(ctx, scope, record)
-		}
-		return storage.Store(ctx, scope, record)
-	}, func(v *visible) { r.spec.set(v).Add(key, record) })
+	return r.write(ctx, &recordChange[T]{spec: r.spec, kind: kind, record: record, key: record.Key()}, record)
 }
 
 // Delete removes the record with the key (DEL-4). If the storage fails, nothing
 // has happened (DEL-1).
 func (r Records[T]) Delete(ctx context.Context, key string) error {
-	return r.write(ctx, KindDelete, nil, key, func(ctx context.Context, scope Scope) error {
-		return r.spec.storage(&r.call.run.config.Storage).Delete(ctx, scope, key)
-	}, func(v *visible) { r.spec.set(v).Remove(key) })
+	return r.write(ctx, &recordChange[T]{spec: r.spec, kind: KindDelete, key: key}, nil)
 }
 
 // write is store, mutate and delete: it calls the obligation and, on a dispatch
 // context, applies the change to the dispatch's set and queues it in one step
 // (DEL-1, DEL-2). With write-behind the obligation waits for the flush (DEL-6).
-func (r Records[T]) write(ctx context.Context, kind Kind, rec Record, key string,
-	persist func(context.Context, Scope) error, apply func(*visible)) error {
-	verb := r.obligation(kind)
-	with := opened{record: rec}
-	if rec == nil {
-		with.key = key
-	}
+// rec is the change's record, nil where that has none.
+func (r Records[T]) write(ctx context.Context, change *recordChange[T], rec Record) error {
 	d := r.call.dispatch
 	later := d != nil && r.call.run.config.WriteBehind
-	return r.span(kind, rec, key, func(at *call) error {
+	return r.span(change.kind, rec, change.key, func(at *call) error {
 		if later {
 			return nil
 		}
-		return callStorage(ctx, at, verb, with, persist)
+		return change.persist(ctx, at)
 	}, func() {
 		if d == nil {
 			return
 		}
-		apply(d.visible)
-		if kind == KindStore {
+		change.apply(d.visible)
+		if change.kind == KindStore {
 			d.count(rec)
 		}
-		change := delta{apply: apply}
-		if later {
-			change.persist = func(ctx context.Context, at *call) error { return callStorage(ctx, at, verb, with, persist) }
-		}
-		d.queue = append(d.queue, change)
+		d.queue = append(d.queue, delta{change, later})
 	})
+}
+
+// recordChange is a store, mutate or delete.
+type recordChange[T record] struct {
+	spec   *recordSpec[T]
+	kind   Kind
+	record T // none for a delete
+	key    string
+}
+
+func (w *recordChange[T]) apply(v *visible) {
+	if w.kind == KindDelete {
+		w.spec.set(v).Remove(w.key)
+		return
+	}
+	w.spec.set(v).Add(w.key, w.record)
+}
+
+// persist is the seam call of the storage obligation.
+func (w *recordChange[T]) persist(ctx context.Context, parent *call) error {
+	with := opened{record: w.record}
+	if w.kind == KindDelete {
+		with = opened{key: w.key}
+	}
+	c := parent.run.open(parent, storageSeam(w.spec.name, w.kind), parent.strand, with)
+	storage := w.spec.storage(&c.run.config.Storage)
+	return c.invoke(func() result { return result{err: w.call(ctx, storage, c.scope())} }).err
+}
+
+func (w *recordChange[T]) call(ctx context.Context, storage Collection[T], scope Scope) error {
+	switch w.kind {
+	case KindDelete:
+		return storage.Delete(ctx, scope, w.key)
+	case KindMutate:
+		return storage.Mutate(ctx, scope, w.record)
+	default:
+		return storage.Store(ctx, scope, w.record)
+	}
 }
 
 // span tells an operation at its begin, calls body, and when that succeeded
@@ -223,9 +243,6 @@ func (r Records[T]) span(kind Kind, rec Record, key string, body func(at *call) 
 	return err
 }
 
-// obligation names the storage seam, as in messages.store.
-func (r Records[T]) obligation(kind Kind) string { return string(r.spec.name) + "." + kind.String() }
-
 func (r Records[T]) refuseNil(kind Kind, record T) error {
 	var none T
 	if record == none {
@@ -234,10 +251,28 @@ func (r Records[T]) refuseNil(kind Kind, record T) error {
 	return nil
 }
 
-// callStorage is the seam call of an obligation that writes.
-func callStorage(ctx context.Context, parent *call, name string, with opened, body func(context.Context, Scope) error) error {
-	c := parent.run.open(parent, Seam{Label: LabelStorage, Name: name}, parent.strand, with)
-	return c.invoke(func(*result) error { return body(ctx, c.scope()) }).err
+// storageSeam is the seam of an obligation, as in messages.store.
+func storageSeam(of CollectionName, verb Kind) Seam {
+	return Seam{Label: LabelStorage, Name: obligationNames[obligation{of, verb}]}
+}
+
+// obligation is one of the storage obligations.
+type obligation struct {
+	of   CollectionName
+	verb Kind
+}
+
+// obligationNames are made once, so that no call makes them.
+var obligationNames = nameObligations()
+
+func nameObligations() map[obligation]string {
+	names := map[obligation]string{}
+	for _, of := range []CollectionName{Messages, Memories, Retrievables, Thoughts, ToolCalls, Instructions, Tools} {
+		for _, verb := range []Kind{KindFetch, KindRefresh, KindStore, KindMutate, KindDelete} {
+			names[obligation{of, verb}] = string(of) + "." + verb.String()
+		}
+	}
+	return names
 }
 
 // callFetch is the seam call of an obligation that reads.
@@ -246,24 +281,24 @@ func callFetch[T record](ctx context.Context, parent *call, name CollectionName,
 	if name == Instructions {
 		verb = KindRefresh
 	}
-	c := parent.run.open(parent, Seam{Label: LabelStorage, Name: string(name) + "." + verb.String()}, parent.strand, opened{})
-	err = c.invoke(func(res *result) error {
-		var err error
-		if fetched, err = body(ctx, c.scope()); err != nil {
+	c := parent.run.open(parent, storageSeam(name, verb), parent.strand, opened{})
+	err = c.invoke(func() (res result) {
+		if fetched, res.err = body(ctx, c.scope()); res.err != nil {
 			fetched = nil
-			return err
+			return res
 		}
 		var none T
 		for i, one := range fetched {
 			if one == none {
 				fetched = nil
-				return fmt.Errorf("the storage of %s gave a nil record at %d", name, i)
+				res.err = fmt.Errorf("the storage of %s gave a nil record at %d", name, i)
+				return res
 			}
 			if parent.run.config.Probe != nil {
 				res.records = append(res.records, one)
 			}
 		}
-		return nil
+		return res
 	}).err
 	return fetched, err
 }

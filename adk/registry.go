@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
 // Registry holds tools by name, in the order they were registered (TOL-6). The
 // zero Registry is empty and ready to use; a Registry must not be copied. Safe
 // for concurrent use.
 type Registry struct {
-	mu     sync.RWMutex
-	byName map[string]*Tool
-	order  []string
+	mu    sync.RWMutex
+	tools ordered.Set[string, *Tool]
 }
 
 // NewRegistry makes a registry of the tools, in their order. Two of one name
@@ -37,10 +38,10 @@ func (r *Registry) Register(tool *Tool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, taken := r.byName[tool.Name()]; taken {
+	if r.tools.Has(tool.Name()) {
 		return errToolTaken(tool.Name())
 	}
-	r.put(tool)
+	r.tools.Add(tool.Name(), tool)
 	return nil
 }
 
@@ -52,39 +53,23 @@ func (r *Registry) Replace(tool *Tool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(tool)
+	r.tools.Add(tool.Name(), tool)
 	return nil
-}
-
-// put sets a tool by name; the caller holds the lock.
-func (r *Registry) put(tool *Tool) {
-	if r.byName == nil {
-		r.byName = map[string]*Tool{}
-	}
-	if _, known := r.byName[tool.Name()]; !known {
-		r.order = append(r.order, tool.Name())
-	}
-	r.byName[tool.Name()] = tool
 }
 
 // Unregister removes the tool of that name and tells whether there was one.
 func (r *Registry) Unregister(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.byName[name]; !known {
-		return false
-	}
-	delete(r.byName, name)
-	r.order = slices.DeleteFunc(r.order, func(one string) bool { return one == name })
-	return true
+	_, known := r.tools.Remove(name)
+	return known
 }
 
 // Get gives the tool of that name and whether there is one.
 func (r *Registry) Get(name string) (*Tool, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	tool, ok := r.byName[name]
-	return tool, ok
+	return r.tools.Get(name)
 }
 
 // Has tells whether there is a tool of that name.
@@ -94,18 +79,14 @@ func (r *Registry) Has(name string) bool { _, ok := r.Get(name); return ok }
 func (r *Registry) Len() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return len(r.order)
+	return r.tools.Len()
 }
 
 // All gives the tools in registration order, as a slice of the caller's own.
 func (r *Registry) All() []*Tool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	tools := make([]*Tool, len(r.order))
-	for i, name := range r.order {
-		tools[i] = r.byName[name]
-	}
-	return tools
+	return r.tools.All()
 }
 
 // PruneEphemeral removes the ephemeral tools in one step and gives their names
@@ -113,16 +94,15 @@ func (r *Registry) All() []*Tool {
 func (r *Registry) PruneEphemeral() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var pruned, kept []string
-	for _, name := range r.order {
-		if r.byName[name].Ephemeral() {
-			pruned = append(pruned, name)
-			delete(r.byName, name)
-		} else {
-			kept = append(kept, name)
+	var pruned []string
+	for tool := range r.tools.Values() {
+		if tool.Ephemeral() {
+			pruned = append(pruned, tool.Name())
 		}
 	}
-	r.order = kept
+	for _, name := range pruned {
+		r.tools.Remove(name)
+	}
 	return pruned
 }
 
@@ -162,7 +142,7 @@ func (r *Registry) admit(tool *Tool, onClash Collision) bool {
 	}
 	switch {
 	case !r.Has(tool.Name()) || policy == CollisionReplace:
-		r.put(tool)
+		r.tools.Add(tool.Name(), tool)
 	case policy != CollisionKeep:
 		return false
 	}
@@ -184,11 +164,10 @@ func errToolTaken(names ...string) error {
 	}
 }
 
-// clone is an independent registry of the same tools.
-func (r *Registry) clone() *Registry {
-	copied := &Registry{}
-	for _, tool := range r.All() {
-		copied.put(tool)
-	}
-	return copied
+// copyFrom makes an empty registry, which nobody else has yet, one of the tools
+// of other.
+func (r *Registry) copyFrom(other *Registry) {
+	other.mu.RLock()
+	defer other.mu.RUnlock()
+	r.tools.CopyFrom(&other.tools)
 }

@@ -15,7 +15,7 @@ import (
 type run struct {
 	config *Config
 	shared *buses // the runner's listeners
-	own    buses  // those of this run alone (RUN-4)
+	own    heard  // those of this run alone (RUN-4)
 	turnID string // empty in a dispatch called alone
 
 	ctx    context.Context

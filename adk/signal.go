@@ -79,7 +79,7 @@ func (c *call) runAckHandler(h *ackHandler) {
 		return
 	}
 	handling := c.run.open(c, Seam{Label: LabelOnAck, Name: h.name}, c.strand, opened{})
-	res := handling.invoke(func(*result) error { h.call(&handling.dc); return nil })
+	res := handling.invoke(func() result { h.call(&handling.dc); return result{} })
 	if res.panicked() {
 		c.run.contain(c, "on-ack handler "+h.name, res.err.Error())
 	}

@@ -13,7 +13,7 @@ import (
 // (TOL-9), and what a dispatch registers does not reach its turn (DSP-13).
 type ToolSet struct{ call *call }
 
-func (t ToolSet) registry() *Registry { return t.call.visible.tools }
+func (t ToolSet) registry() *Registry { return &t.call.visible.tools }
 
 // All are the tools in the order of their registration, in a fresh slice.
 func (t ToolSet) All() []*Tool { return t.registry().All() }
@@ -159,16 +159,16 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	}()
 	c.emitToolExecutionStart(tool, callID, validated, &started)
 	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
-	res := handling.invoke(func(res *result) error {
+	res := handling.invoke(func() result {
 		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
 		given, err := tool.handler(ctx, &handling.dc, own)
 		if err == nil && emptyResult(given) {
 			err = fmt.Errorf("the handler gave no result: give text, bytes or media (TOL-5)")
 		}
-		if err == nil {
-			res.tool = given
+		if err != nil {
+			given = nil
 		}
-		return err
+		return result{err: err, tool: given}
 	})
 	finished = true
 	c.emitToolExecutionEnd(tool, callID, started, res.err != nil)

@@ -116,8 +116,7 @@ func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 		return err
 	}
 	t := &turn{runner: r, raw: raw, run: newRun(ctx, &r.config, &r.listeners, r.info)}
-	t.own.functional.add(raw.Functional, false)
-	t.own.observability.add(raw.Observability, false)
+	t.own.functional.listeners, t.own.observability.listeners = raw.Functional, raw.Observability
 	defer t.cancel(nil)
 	t.start()
 	return nil
@@ -141,11 +140,11 @@ func (t *turn) start() {
 		instructions: t.raw.Instructions, stash: t.raw.Stash, records: appendRecords(nil, t.config.Tools)})
 	t.call.visible = t.visible
 	defer t.close()
-	t.call.invoke(func(*result) error {
+	t.call.invoke(func() result {
 		defer t.end()
 		t.emitTurnStart()
 		t.stages()
-		return nil
+		return result{}
 	})
 }
 
@@ -174,6 +173,9 @@ func (t *turn) stages() {
 // pipeline walks a turn pipeline and reports its failure. It tells whether the
 // turn goes on.
 func (t *turn) pipeline(label string, code Code, steps []step) bool {
+	if len(steps) == 0 {
+		return !t.aborted()
+	}
 	p := pass{run: t.run, label: label, code: code, steps: steps}
 	failure := p.walk(t.ctx, t.call)
 	if failure != nil {

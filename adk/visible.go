@@ -18,7 +18,7 @@ type visible struct {
 	retrievables ordered.Set[string, *Retrievable]
 	thoughts     ordered.Set[string, *Thought]
 	toolCalls    ordered.Set[string, *ToolCall]
-	tools        *Registry
+	tools        Registry
 	stash        stash
 }
 
@@ -29,14 +29,17 @@ func beginning(prompt string, instructions []string, tree map[string]any, tools 
 	for _, text := range instructions {
 		v.instructions.Add(text, NewTokenizable(text))
 	}
-	v.tools, _ = NewRegistry(tools...)
+	for _, tool := range tools {
+		v.tools.tools.Add(tool.Name(), tool) // nobody else has it yet
+	}
 	return v
 }
 
 // copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
 // STA-6).
 func (v *visible) copyOf() *visible {
-	c := &visible{prompt: v.prompt, tools: v.tools.clone(), stash: v.stash.copyOf()}
+	c := &visible{prompt: v.prompt, stash: v.stash.copyOf()}
+	c.tools.copyFrom(&v.tools)
 	c.instructions.CopyFrom(&v.instructions)
 	c.messages.CopyFrom(&v.messages)
 	c.memories.CopyFrom(&v.memories)

@@ -74,8 +74,9 @@ func Converse(replies ...Reply) Conversation {
 // each request with the next interaction of its conversation, whatever is
 // asked, and remembers what was. It must be closed.
 type Provider struct {
-	server *http.Server
-	url    string
+	server   *http.Server
+	listener net.Listener
+	url      string
 
 	mu       sync.Mutex
 	replies  []Interaction
@@ -90,7 +91,7 @@ func NewProvider(c Conversation) *Provider {
 	if err != nil {
 		panic("fakes: NewProvider: " + err.Error())
 	}
-	p := &Provider{url: "http://" + listener.Addr().String(), replies: slices.Clone(c.Interactions)}
+	p := &Provider{listener: listener, url: "http://" + listener.Addr().String(), replies: slices.Clone(c.Interactions)}
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve)}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	return p
@@ -99,8 +100,12 @@ func NewProvider(c Conversation) *Provider {
 // URL is where the server is, without a slash at the end: a client's base URL.
 func (p *Provider) URL() string { return p.url }
 
-// Close stops the server. A reply that is under way is cut short.
-func (p *Provider) Close() { _ = p.server.Close() }
+// Close stops the server. A reply that is under way is cut short, and whoever
+// asks from now on is refused.
+func (p *Provider) Close() {
+	_ = p.server.Close()
+	_ = p.listener.Close() // the server does not know it yet where Serve has not begun
+}
 
 // Requests are all requests so far, in order, those beyond the conversation too.
 func (p *Provider) Requests() []ProviderRequest {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -142,6 +143,19 @@ func TestReadConversationRefuses(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"source":"x"}`} {
 		if _, err := fakes.ReadConversation(strings.NewReader(text)); err == nil {
 			t.Errorf("%q is read as a conversation", text)
+		}
+	}
+}
+
+// A provider that was closed refuses at once, also where it had hardly begun.
+func TestClosedProviderRefuses(t *testing.T) {
+	for range 50 {
+		p := fakes.NewProvider(fakes.Converse(fakes.StreamReply("Hello.")))
+		p.Close()
+		connection, err := net.Dial("tcp", strings.TrimPrefix(p.URL(), "http://"))
+		if err == nil {
+			connection.Close()
+			t.Fatal("a closed provider took a connection")
 		}
 	}
 }

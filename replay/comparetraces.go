@@ -16,7 +16,7 @@ import (
 // that lines have: a line is counted by its place.
 func CompareTraces(want, got *Trace) *Divergence {
 	known, _ := newSentinels(want.options.Sentinels) // checked when the trace was read
-	p := traces{comparer: comparer{known}, want: want.Lines, got: got.Lines, namer: newNamer(NewFold()), seams: map[int]adk.Seam{}}
+	p := traces{comparer: comparer{known}, want: want.Lines, got: got.Lines, namer: newNamer(NewFold()), calls: map[int]*adk.Crossing{}}
 	if fields := compareInfo(want.Header, got.Header); len(fields) > 0 {
 		return &Divergence{Class: ChangedInput, Seam: "the header", Fields: fields}
 	}
@@ -35,7 +35,7 @@ type traces struct {
 	want, got []Line
 	at        int
 	namer     *namer
-	seams     map[int]adk.Seam
+	calls     map[int]*adk.Crossing
 }
 
 // step compares the next two crossings.
@@ -52,7 +52,7 @@ func (p *traces) step() *Divergence {
 	}
 	_ = p.namer.pass(want) // whether an engine tells it is not the question here
 	if want.Kind == adk.KindCall {
-		p.seams[want.ID] = want.Seam
+		p.calls[want.ID] = want
 	}
 	p.at++
 	return nil
@@ -94,7 +94,7 @@ func (p *traces) divergence(class Class, want, got *adk.Crossing, fields []Field
 	if got != nil {
 		d.Got = p.namer.line(got)
 	}
-	d.Strand, d.Seam = at.Strand, seamIn(p.seams, at)
+	d.Strand, d.Seam = at.Strand, seamIn(p.calls, at)
 	if len(p.want) > 0 {
 		d.At = at.At.Sub(p.want[0].At)
 	}

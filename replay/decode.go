@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -627,8 +628,8 @@ func hexOfJSON(raw []byte) ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, hex.DecodedLen(len(text)))
-	if _, err := hex.Decode(data, text); err != nil {
-		return nil, errWant("hexadecimal digits", raw)
+	if _, err := hex.Decode(data, text); err != nil || bytes.ContainsAny(text, "ABCDEF") {
+		return nil, errWant("lowercase hexadecimal digits", raw)
 	}
 	return data, nil
 }

@@ -160,9 +160,11 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 	if p.stopped {
 		return
 	}
-	d.Crossing = p.matched + 1
+	if d.Crossing == 0 {
+		d.Crossing = p.matched + 1
+	}
 	d.Strand = at.Strand
-	d.Seam = seamIn(p.seams, at)
+	d.Seam = seamIn(p.calls, at)
 	if !p.began.IsZero() {
 		d.At = at.At.Sub(p.began)
 	}
@@ -180,14 +182,15 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 
 // seamIn is the path of the seam call that a crossing belongs to, of those that
 // are known.
-func seamIn(seams map[int]adk.Seam, x *adk.Crossing) string {
-	switch {
-	case x.Kind == adk.KindCall:
-		return x.Seam.String()
-	case x.Kind == adk.KindReturn:
-		return seams[x.ID].String()
+func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
+	id := x.Call
+	if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
+		id = x.ID
 	}
-	return seams[x.Call].String()
+	if call := calls[id]; call != nil && x.Kind != adk.KindCall {
+		x = call
+	}
+	return x.Seam.String()
 }
 
 // describe is a crossing in a line, as transcripts have it.

@@ -21,6 +21,9 @@ const (
 	FaultDigest Fault = "digest"
 	// FaultCount is a footer that counts other crossings than there are.
 	FaultCount Fault = "count"
+	// FaultImpossible is a file that says what no run can be: the names of its
+	// seams make no runner, or its first crossing begins no turn.
+	FaultImpossible Fault = "impossible"
 	// FaultTooLong is a line longer than Options.MaxLine.
 	FaultTooLong Fault = "too long"
 )

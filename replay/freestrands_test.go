@@ -95,10 +95,3 @@ func worker(tool *adk.Tool, i int) func(context.Context, *adk.DispatchContext) e
 		return err
 	}
 }
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,13 +94,13 @@ func (p *player) tool(recorded *adk.Tool) *adk.Tool {
 	defer p.mu.Unlock()
 	scripted := p.tools[recorded]
 	if scripted == nil {
-		scripted = recorded.WithHandler(p.handleTool)
+		scripted = recorded.WithHandler(p.handler(recorded))
 		p.tools[recorded] = scripted
 	}
 	return scripted
 }
 
-func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext) (adk.ToolResult, error) {
 	id, strand := dc.Where()
 	x := p.perform(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 	if x == nil {
@@ -118,15 +119,18 @@ func (c collection[T]) Fetch(ctx context.Context, s adk.Scope) ([]T, error) {
 	return fetched[T](c.player, ctx, s)
 }
 
-func (c collection[T]) Store(ctx context.Context, s adk.Scope, _ T) error {
+func (c collection[T]) Store(ctx context.Context, s adk.Scope, record T) error {
+	c.player.handed(s, record, "")
 	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
-func (c collection[T]) Mutate(ctx context.Context, s adk.Scope, _ T) error {
+func (c collection[T]) Mutate(ctx context.Context, s adk.Scope, record T) error {
+	c.player.handed(s, record, "")
 	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
-func (c collection[T]) Delete(ctx context.Context, s adk.Scope, _ string) error {
+func (c collection[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
+	c.player.handed(s, nil, key)
 	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
@@ -143,6 +147,7 @@ func (t toolSource) Fetch(ctx context.Context, s adk.Scope) ([]*adk.Tool, error)
 
 // fetched answers a fetch with the recorded records.
 func fetched[T adk.Record](p *player, ctx context.Context, s adk.Scope) ([]T, error) {
+	p.handed(s, nil, "")
 	x := p.perform(&handle{ctx: ctx}, s.Call, s.Strand)
 	if x == nil {
 		return nil, errStopped
@@ -207,45 +212,54 @@ func (p *player) operate(x *adk.Crossing) bool {
 	return false
 }
 
-// operation performs what every handle offers. Answers are not looked at: what
-// the engine answers, it tells, and Tell compares it.
+// operation performs what every handle offers.
 func (p *player) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindAbort:
-		_ = h.Abort(x.Cause)
+		p.answered(x, h.Abort(x.Cause))
 	case adk.KindNow:
-		h.Now()
+		if at := h.Now(); !at.Equal(x.At) {
+			p.wrong(x, "answer", x.At, at)
+		}
 	case adk.KindNewID:
-		h.NewID()
+		if id := h.NewID(); id != x.Name {
+			p.wrong(x, "answer", x.Name, id)
+		}
 	case adk.KindSleep:
-		_ = h.Sleep(ctx, x.Duration)
+		p.answered(x, h.Sleep(ctx, x.Duration))
 	case adk.KindStash:
-		_ = h.Stash().Set(x.Name, x.Value)
+		p.answered(x, h.Stash().Set(x.Name, x.Value))
 	case adk.KindWaitFor:
-		_, _ = h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
+		value, err := h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
+		p.answeredValue(x, value, err)
 	case adk.KindEmitMessage:
 		e, _ := x.Payload.(adk.MessageEvent)
-		_ = h.EmitMessage(e)
+		p.answered(x, h.EmitMessage(e))
 	case adk.KindEmitThought:
 		e, _ := x.Payload.(adk.ThoughtEvent)
-		_ = h.EmitThought(e)
+		p.answered(x, h.EmitThought(e))
 	case adk.KindEmitToolCall:
 		e, _ := x.Payload.(adk.ToolCallEvent)
-		_ = h.EmitToolCall(e)
+		p.answered(x, h.EmitToolCall(e))
 	case adk.KindRegister:
 		tool, ok := x.Record.(*adk.Tool)
 		if !ok {
 			return false
 		}
 		if x.Flag {
-			_ = h.Tools().Replace(p.tool(tool))
+			p.answered(x, h.Tools().Replace(p.tool(tool)))
 		} else {
-			_ = h.Tools().Register(p.tool(tool))
+			p.answered(x, h.Tools().Register(p.tool(tool)))
 		}
 	case adk.KindUnregister:
-		_, _ = h.Tools().Unregister(x.Name)
+		found, err := h.Tools().Unregister(x.Name)
+		p.answeredFlag(x, found, err)
 	case adk.KindPrune:
-		_, _ = h.Tools().PruneEphemeral()
+		pruned, err := h.Tools().PruneEphemeral()
+		p.answered(x, err)
+		if !slices.Equal(pruned, x.Texts) {
+			p.wrong(x, "answer", x.Texts, pruned)
+		}
 	default:
 		return p.recordOperation(ctx, h, x)
 	}
@@ -256,22 +270,23 @@ func (p *player) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) b
 func (p *player) recordOperation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
 	switch x.Collection {
 	case adk.Messages:
-		return operateOn(ctx, h.Messages(), x)
+		return operateOn(ctx, p, h.Messages(), x)
 	case adk.Memories:
-		return operateOn(ctx, h.Memories(), x)
+		return operateOn(ctx, p, h.Memories(), x)
 	case adk.Retrievables:
-		return operateOn(ctx, h.Retrievables(), x)
+		return operateOn(ctx, p, h.Retrievables(), x)
 	case adk.Thoughts:
-		return operateOn(ctx, h.Thoughts(), x)
+		return operateOn(ctx, p, h.Thoughts(), x)
 	case adk.ToolCalls:
-		return operateOn(ctx, h.ToolCalls(), x)
+		return operateOn(ctx, p, h.ToolCalls(), x)
 	case adk.Instructions:
-		return operateOn(ctx, h.Instructions(), x)
+		return operateOn(ctx, p, h.Instructions(), x)
 	case adk.Tools:
 		if x.Kind != adk.KindFetch {
 			return false
 		}
-		_, _ = h.Tools().Fetch(ctx)
+		tools, err := h.Tools().Fetch(ctx)
+		answeredRecords(p, x, tools, err)
 		return true
 	}
 	return false
@@ -287,17 +302,19 @@ type records[T any] interface {
 	Delete(context.Context, string) error
 }
 
-func operateOn[T adk.Record](ctx context.Context, set records[T], x *adk.Crossing) bool {
+func operateOn[T adk.Record](ctx context.Context, p *player, set records[T], x *adk.Crossing) bool {
 	record, isRecord := x.Record.(T)
 	switch x.Kind {
 	case adk.KindFetch, adk.KindRefresh:
-		_, _ = set.Fetch(ctx)
+		fetched, err := set.Fetch(ctx)
+		answeredRecords(p, x, fetched, err)
 		return true
 	case adk.KindRemove:
-		_, _ = set.Remove(x.Key)
+		found, err := set.Remove(x.Key)
+		p.answeredFlag(x, found, err)
 		return true
 	case adk.KindDelete:
-		_ = set.Delete(ctx, x.Key)
+		p.answered(x, set.Delete(ctx, x.Key))
 		return true
 	}
 	if !isRecord {
@@ -305,11 +322,12 @@ func operateOn[T adk.Record](ctx context.Context, set records[T], x *adk.Crossin
 	}
 	switch x.Kind {
 	case adk.KindAdd:
-		_, _ = set.Add(record)
+		replaced, err := set.Add(record)
+		p.answeredFlag(x, replaced, err)
 	case adk.KindStore:
-		_ = set.Store(ctx, record)
+		p.answered(x, set.Store(ctx, record))
 	case adk.KindMutate:
-		_ = set.Mutate(ctx, record)
+		p.answered(x, set.Mutate(ctx, record))
 	default:
 		return false
 	}
@@ -337,9 +355,9 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 			return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 		})
 	case adk.KindAck:
-		_ = dc.Ack()
+		p.answered(x, dc.Ack())
 	case adk.KindNack:
-		_ = dc.Nack(x.Cause)
+		p.answered(x, dc.Nack(x.Cause))
 	case adk.KindOnAck:
 		off, err := dc.OnAck(x.Name, func(dc *adk.DispatchContext) {
 			id, strand := dc.Where()
@@ -363,7 +381,8 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 		if !ok {
 			return false
 		}
-		_, _ = dc.Execute(ctx, p.tool(tool), x.Args)
+		result, err := dc.Execute(ctx, p.tool(tool), x.Args)
+		p.answeredResult(x, result, err)
 	default:
 		return false
 	}
@@ -377,11 +396,14 @@ func (h *handle) helpers(p *player, x *adk.Crossing) bool {
 	}
 	switch x.Kind {
 	case adk.KindReportMessage:
-		_, _ = h.h.ReportMessage(x.Name, x.Text, x.Flag)
+		_, err := h.h.ReportMessage(x.Name, x.Text, x.Flag)
+		p.answered(x, err)
 	case adk.KindReportThought:
-		_, _ = h.h.ReportThought(x.Name, x.Text, x.Flag)
+		_, err := h.h.ReportThought(x.Name, x.Text, x.Flag)
+		p.answered(x, err)
 	case adk.KindReportToolCall:
-		_, _ = h.h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
+		_, err := h.h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
+		p.answered(x, err)
 	case adk.KindReportLog:
 		h.h.Log(adk.Level(x.Key), x.Name, x.Text, x.Value)
 	default:

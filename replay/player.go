@@ -48,13 +48,19 @@ type player struct {
 	handles map[int]*handle
 	strands map[int]*strand
 	timers  map[int]*timer // by the operation that waits
-	untold  *timer         // started by an operation that is told next
+	// What answers of the engine are compared with: the end of each operation,
+	// the last return in each strand, and what each gate was resolved with.
+	done     map[int]*adk.Crossing
+	returned map[int]*adk.Crossing
+	resolved map[string]*adk.Crossing
+
+	untold  *timer // started by an operation that is told next
 	gates   map[string]*adk.TurnGate
 	offAck  map[int]func()
 	tools   map[*adk.Tool]*adk.Tool
-	loud    []*loudEvent // where listeners are still to panic
-	seams   map[int]adk.Seam
-	cancels map[int]func(error) // of the contexts given to scripted waits, by operation
+	loud    []*loudEvent          // where listeners are still to panic
+	calls   map[int]*adk.Crossing // the seam calls that are open
+	cancels map[int]func(error)   // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
@@ -89,7 +95,10 @@ func newPlayer(src source, known *sentinels) *player {
 		gates:    map[string]*adk.TurnGate{},
 		offAck:   map[int]func(){},
 		tools:    map[*adk.Tool]*adk.Tool{},
-		seams:    map[int]adk.Seam{},
+		calls:    map[int]*adk.Crossing{},
+		done:     map[int]*adk.Crossing{},
+		returned: map[int]*adk.Crossing{},
+		resolved: map[string]*adk.Crossing{},
 		cancels:  map[int]func(error){},
 		gateOps:  map[string]int{},
 	}
@@ -392,11 +401,12 @@ func (p *player) unexplained(want, got *adk.Crossing) []FieldDiff {
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.recent[p.matched%len(p.recent)] = x
+	p.remember(x)
 	switch {
 	case x.Kind == adk.KindCall:
-		p.seams[x.ID] = x.Seam
+		p.calls[x.ID] = x
 	case x.Kind == adk.KindReturn:
-		delete(p.seams, x.ID)
+		delete(p.calls, x.ID)
 		delete(p.handles, x.ID)
 	case x.Kind == adk.KindFork:
 		p.strand(x.ID) // it will come: nobody is stuck before it has

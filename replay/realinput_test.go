@@ -382,7 +382,7 @@ func (r *realTurn) verifyServerGone(t *testing.T) {
 	provider.Close()
 	d := r.diverges(t, provider.URL())
 	assert.Equal(t, "executor/chat#0", d.Seam)
-	assert.Contains(t, d.Got, "refused")
+	assert.Contains(t, d.Got, "dial tcp") // refused or reset, as the system likes
 }
 
 // A replay whose context ends lets go of an executor that waits for ever.

@@ -54,10 +54,14 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 		return nil, err
 	}
 	report, err := play(ctx, r.Header(), readerSource{r}, known, live)
-	if err != nil || report.Divergence == nil {
-		return report, err
+	if err == nil && report.Divergence != nil {
+		err = r.readRest()
 	}
-	return report, r.readRest()
+	var format *FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = r.options.File
+	}
+	return report, err
 }
 
 // readRest reads what a replay that stopped at a divergence left unread: where
@@ -70,6 +74,17 @@ func (r *Reader) readRest() error {
 			return err
 		}
 	}
+}
+
+// The lines that say what a run begins with.
+const (
+	lineOfHeader = 1
+	lineOfFirst  = 2
+)
+
+// impossible is the error for a trace of no run.
+func impossible(line int, err error) error {
+	return &FormatError{Line: line, Fault: FaultImpossible, Reason: err.Error(), Err: err}
 }
 
 // readerSource gives the crossings of a Reader.
@@ -85,102 +100,28 @@ func (s readerSource) next() (*adk.Crossing, error) {
 
 // play replays what src gives.
 func play(ctx context.Context, header Header, src source, known *sentinels, live Live) (*Report, error) {
-	if header.Info.Alone {
-		return nil, errors.New("replay: the trace is of a dispatch called alone, which cannot be replayed yet")
-	}
 	p := newPlayer(src, known)
 	p.outdated = header.Contract < ContractRevision
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
 	defer context.AfterFunc(ctx, func() { p.interrupt(context.Cause(ctx)) })()
 
-	raw, tools, err := p.opening()
+	again, err := p.again(header.Info, live)
 	if err != nil {
 		return nil, err
 	}
-	runner, err := adk.NewRunner(p.config(header.Info, tools, live))
-	if err != nil {
-		return nil, fmt.Errorf("replay: the trace describes a run that cannot be built: %w", err)
-	}
-	p.hearLoudly(runner)
 	// The run has a goroutine of its own: a recorded Goexit ends it.
 	var runErr error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runErr = runner.Run(runCtx, raw)
+		runErr = again(runCtx)
 	}()
 	<-done
 	if runErr != nil {
-		return nil, fmt.Errorf("replay: the trace describes a turn that cannot be run: %w", runErr)
+		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", runErr))
 	}
 	return p.finish(live)
-}
-
-// opening reads what the recorded caller of Run handed in: the first crossing.
-func (p *player) opening() (adk.RawTurn, []*adk.Tool, error) {
-	p.mu.Lock()
-	first := p.peek(0)
-	err := p.readErr
-	p.mu.Unlock()
-	if first == nil {
-		if err == io.EOF {
-			err = errors.New("replay: the trace has no crossings")
-		}
-		return adk.RawTurn{}, nil, err
-	}
-	if first.Kind != adk.KindCall || first.Seam.Label != adk.LabelRun {
-		return adk.RawTurn{}, nil, fmt.Errorf("replay: the trace begins with %s and not with the call of run", first.Kind)
-	}
-	p.began = first.At
-	var tools []*adk.Tool
-	for _, record := range first.Records {
-		if tool, ok := record.(*adk.Tool); ok {
-			tools = append(tools, p.tool(tool))
-		}
-	}
-	stash, _ := first.Value.(map[string]any)
-	raw := adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stash}
-	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.gates[e.Gate.ID()] = e.Gate
-	}
-	return raw, tools, nil
-}
-
-// config is the recorded run's config with scripted seams, but for the live
-// ones.
-func (p *player) config(info adk.RunInfo, tools []*adk.Tool, live Live) adk.Config {
-	c := adk.Config{
-		Executor: p.executor(info.Executor),
-		Storage: adk.Storage{
-			Messages:     collection[*adk.Message]{p},
-			Memories:     collection[*adk.Memory]{p},
-			Retrievables: collection[*adk.Retrievable]{p},
-			Thoughts:     collection[*adk.Thought]{p},
-			ToolCalls:    collection[*adk.ToolCall]{p},
-			Instructions: collection[*adk.Tokenizable]{p},
-			Tools:        toolSource{p},
-		},
-		Tools: tools, Clock: p, IDs: p, Probe: p, WriteBehind: info.WriteBehind,
-	}
-	if live.Executor != nil {
-		c.Executor.Run = live.Executor
-	}
-	for _, name := range info.TurnInput {
-		c.TurnInput = append(c.TurnInput, p.turnMiddleware(name))
-	}
-	for _, name := range info.TurnOutput {
-		c.TurnOutput = append(c.TurnOutput, p.turnMiddleware(name))
-	}
-	for _, name := range info.DispatchInput {
-		c.DispatchInput = append(c.DispatchInput, p.dispatchMiddleware(name))
-	}
-	for _, name := range info.DispatchOutput {
-		c.DispatchOutput = append(c.DispatchOutput, p.dispatchMiddleware(name))
-	}
-	return c
 }
 
 // interrupt stops a replay whose own context ended.

@@ -50,6 +50,12 @@ func newVisible(x *adk.Crossing) *Visible {
 	for _, record := range x.Records {
 		if tool, ok := record.(*adk.Tool); ok {
 			v.tools.Add(tool.Key(), tool)
+			continue
+		}
+		for i, set := range setOrder { // a dispatch called alone is given records too
+			if set.kind == record.RecordKind() {
+				v.sets[i].Add(record.Key(), record)
+			}
 		}
 	}
 	if tree, ok := x.Value.(map[string]any); ok && len(tree) > 0 {

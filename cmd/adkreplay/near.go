@@ -25,7 +25,7 @@ func near(wrong string, names []string) []string {
 	if wrong == "" {
 		return nil
 	}
-	slips := max(1, len(wrong)/3)
+	slips := 1 + len(wrong)/4 // two letters exchanged are two slips
 	var like []string
 	for _, name := range names {
 		if strings.Contains(name, wrong) || distance(wrong, name) <= slips {

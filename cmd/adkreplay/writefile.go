@@ -18,7 +18,7 @@ func writeFile(path string, content []byte) error {
 	if !mode.IsRegular() { // a pipe or a device takes what it is given
 		return os.WriteFile(target, content, 0)
 	}
-	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	part := partOf(target)
 	if err := writeNew(part, content, mode.Perm()); err != nil {
 		return err
 	}
@@ -27,6 +27,10 @@ func writeFile(path string, content []byte) error {
 	}
 	return nil
 }
+
+// partOf is where a file is written before it takes its place: in the same
+// folder, because no file can be renamed into another file system.
+func partOf(target string) string { return fmt.Sprintf("%s.%d.part", target, os.Getpid()) }
 
 // replaceable finds the file that is really to be written, behind any links, and
 // the mode that it has or is to have.

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// outcome is what a person gets of a command.
+type outcome struct {
+	code     int
+	out, err string
+}
+
+// adkreplay runs the command as a pipe would see it.
+func adkreplay(args ...string) outcome {
+	var out, err bytes.Buffer
+	code := execute(args, &out, &err)
+	return outcome{code, out.String(), err.String()}
+}
+
+// last are the last n lines of a text.
+func last(n int, text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return lines[max(0, len(lines)-n):]
+}
+
+// put makes a file in a folder of its own.
+func put(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
+}
+
+func fixture(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := fixtures.Traces.ReadFile(name + traceEnding)
+	require.NoError(t, err)
+	return content
+}
+
+// edited is a fixture in which a person changed something, and sealed it again.
+func edited(t *testing.T, name string, edit func(*replay.Trace)) []byte {
+	t.Helper()
+	trace, err := replay.ReadTrace(bytes.NewReader(fixture(t, name)))
+	require.NoError(t, err)
+	edit(trace)
+	var content bytes.Buffer
+	_, err = trace.WriteTo(&content)
+	require.NoError(t, err)
+	return content.Bytes()
+}
+
+// moreIterations says of a turn that it had one iteration more.
+func moreIterations(trace *replay.Trace) {
+	for i := range trace.Lines {
+		if trace.Lines[i].Kind == adk.KindDispatchEnd {
+			trace.Lines[i].N++
+		}
+	}
+}
+
+// The broken traces, by what is wrong with them.
+func divergent(t *testing.T) string {
+	return put(t, "divergent.jsonl", edited(t, "hello", moreIterations))
+}
+
+func truncated(t *testing.T) string {
+	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
+	return put(t, "truncated.jsonl", bytes.Join(lines[:10], nil))
+}
+
+func ofNextVersion(t *testing.T) string {
+	return put(t, "next.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"version":1`), []byte(`"version":2`), 1))
+}
+
+func malformed(t *testing.T) string {
+	return put(t, "malformed.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"kind":"add"`), []byte(`"kind":"subtract"`), 1))
+}
+
+func changedByHand(t *testing.T) string {
+	return put(t, "changed.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"turn":"id-1"`), []byte(`"turn":"id-7"`), 1))
+}
+
+func good(t *testing.T) string { return put(t, "good.jsonl", fixture(t, "hello")) }
+
+func TestExitCodes(t *testing.T) {
+	under := put(t, "file", nil) // nothing can be written below a file
+	cases := map[string]struct {
+		want int
+		args []string
+	}{
+		"help":                        {exitSame, nil},
+		"help by flag":                {exitSame, []string{"verify", "--help"}},
+		"help of a command":           {exitSame, []string{"help", "show"}},
+		"the embedded traces":         {exitSame, []string{"verify"}},
+		"a file":                      {exitSame, []string{"verify", good(t)}},
+		"a folder":                    {exitSame, []string{"verify", filepath.Dir(good(t))}},
+		"the list":                    {exitSame, []string{"run"}},
+		"a scenario":                  {exitSame, []string{"run", "hello"}},
+		"a recording":                 {exitSame, []string{"run", "hello", "-o", filepath.Join(t.TempDir(), "x")}},
+		"a transcript":                {exitSame, []string{"show", good(t)}},
+		"a divergence":                {exitDivergence, []string{"verify", divergent(t)}},
+		"a divergence among others":   {exitDivergence, []string{"verify", good(t), divergent(t), good(t)}},
+		"a divergence, as JSON":       {exitDivergence, []string{"verify", "--json", divergent(t)}},
+		"an unknown command":          {exitUsage, []string{"verfy"}},
+		"an unknown topic":            {exitUsage, []string{"help", "verfy"}},
+		"an unknown flag":             {exitUsage, []string{"verify", "--fast"}},
+		"a flag of another command":   {exitUsage, []string{"show", "--json", "x"}},
+		"an empty path":               {exitUsage, []string{"verify", ""}},
+		"an unknown scenario":         {exitUsage, []string{"run", "helo"}},
+		"two scenarios":               {exitUsage, []string{"run", "hello", "stash"}},
+		"-o for nothing":              {exitUsage, []string{"run", "-o", "x"}},
+		"-o with nothing":             {exitUsage, []string{"run", "hello", "-o"}},
+		"-o with an empty name":       {exitUsage, []string{"run", "hello", "-o", ""}},
+		"--all to nowhere":            {exitUsage, []string{"run", "--all"}},
+		"--all and one":               {exitUsage, []string{"run", "--all", "hello", "-o", "x"}},
+		"show of nothing":             {exitUsage, []string{"show"}},
+		"show of two":                 {exitUsage, []string{"show", "a", "b"}},
+		"truncated":                   {exitUnreadable, []string{"verify", truncated(t)}},
+		"of another version":          {exitUnreadable, []string{"verify", ofNextVersion(t)}},
+		"malformed":                   {exitUnreadable, []string{"verify", malformed(t)}},
+		"changed by hand":             {exitUnreadable, []string{"verify", changedByHand(t)}},
+		"no trace at all":             {exitUnreadable, []string{"verify", put(t, "notes.txt", []byte("hello\n"))}},
+		"another kind of JSON":        {exitUnreadable, []string{"verify", put(t, "other.jsonl", []byte("{\"a\":1}\n"))}},
+		"empty":                       {exitUnreadable, []string{"verify", put(t, "empty.jsonl", nil)}},
+		"absent":                      {exitUnreadable, []string{"verify", "nosuch.jsonl"}},
+		"a folder without traces":     {exitUnreadable, []string{"verify", t.TempDir()}},
+		"unreadable and divergent":    {exitUnreadable, []string{"verify", truncated(t), divergent(t)}},
+		"divergent and unreadable":    {exitUnreadable, []string{"verify", divergent(t), truncated(t)}},
+		"show of an absent file":      {exitUnreadable, []string{"show", "nosuch.jsonl"}},
+		"show of a truncated trace":   {exitUnreadable, []string{"show", truncated(t)}},
+		"show of a folder":            {exitUnreadable, []string{"show", t.TempDir()}},
+		"-o below a file":             {exitInternal, []string{"run", "hello", "-o", filepath.Join(under, "x")}},
+		"-o in a folder that is none": {exitInternal, []string{"run", "hello", "-o", filepath.Join(t.TempDir(), "no", "x")}},
+		"-o that is a folder":         {exitInternal, []string{"run", "hello", "-o", t.TempDir()}},
+		"--all below a file":          {exitInternal, []string{"run", "--all", "-o", under}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := adkreplay(c.args...)
+			assert.Equal(t, c.want, got.code, "%s%s", got.out, got.err)
+			assert.NotContains(t, got.out+got.err, "\x1b", "this is a pipe")
+			// Wrong usage and failures are one line, for people; results are none.
+			if c.want == exitUsage || c.want == exitInternal {
+				assert.Regexp(t, `\Aadkreplay: [^\n]+\n\z`, got.err)
+				assert.Empty(t, got.out)
+			}
+			if c.args != nil && c.args[0] == "verify" && c.want != exitUsage {
+				assert.Empty(t, got.err, "what is wrong with a trace is a result")
+			}
+		})
+	}
+}
+
+func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
+	folder := t.TempDir()
+	cases := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"verfy"}, `there is no command "verfy": did you mean verify?; see adkreplay --help`},
+		{[]string{"help", "shwo"}, `there is no command "shwo": did you mean show?; see adkreplay --help`},
+		{[]string{"verify", "--fast"}, "unknown flag: --fast; see adkreplay verify --help"},
+		{[]string{"run", "helo"}, `there is no scenario "helo": did you mean hello?; see adkreplay run --help`},
+		{[]string{"run", "xyzzy"}, `there is no scenario "xyzzy"; see adkreplay run --help`},
+		{[]string{"run", "--all"}, "--all records: give the folder with -o; see adkreplay run --help"},
+		{[]string{"show"}, "show takes one file, and got 0; see adkreplay show --help"},
+		{[]string{"show", "nosuch.jsonl"}, "nosuch.jsonl: no such file or directory"},
+		{[]string{"show", "hello"}, "hello: no such file or directory; adkreplay run hello shows the scenario of this name"},
+		{[]string{"show", folder}, folder + ": this is a folder, and not the file of one trace"},
+		{[]string{"run", "hello", "-o", folder}, folder + ": the trace cannot be written: this is a folder: give the name of a file"},
+		{[]string{"run", "hello", "-o", folder + "/a/b"}, folder + "/a/b: the trace cannot be written: there is no folder " + folder + "/a"},
+	}
+	for _, c := range cases {
+		assert.Equal(t, "adkreplay: "+c.want+"\n", adkreplay(c.args...).err, "%q", c.args)
+	}
+}
+
+// Every command's help says with which codes it ends.
+func TestHelpDocumentsTheExitCodes(t *testing.T) {
+	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}} {
+		got := adkreplay(args...)
+		assert.Equal(t, exitSame, got.code)
+		assert.Contains(t, got.out, exitHelp, "%q", args)
+		assert.Empty(t, got.err)
+	}
+	for code := exitSame; code <= exitInternal; code++ {
+		assert.Regexp(t, `(?m)^  `+string(rune('0'+code))+`  [a-z]`, exitHelp)
+	}
+}
+
+// writerFunc is a writer of a test.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+var errDiskFull = errors.New("no space left on device")
+
+// A result that nobody got is a failure, and not the verdict.
+func TestUnwritableOutput(t *testing.T) {
+	full := writerFunc(func([]byte) (int, error) { return 0, errDiskFull })
+	for _, args := range [][]string{
+		{}, {"verify"}, {"verify", "--json"}, {"verify", divergent(t)}, {"verify", "--json", "--fast"},
+		{"run"}, {"run", "hello"}, {"show", good(t)}, {"show", truncated(t)},
+	} {
+		var stderr bytes.Buffer
+		assert.Equal(t, exitInternal, execute(args, full, &stderr), "%q", args)
+		assert.Equal(t, []string{"adkreplay: the result cannot be written: no space left on device"}, last(1, stderr.String()), "%q", args)
+	}
+}
+
+// A panic ends with its code and not with Go's 2, which is wrong usage here.
+func TestPanicIsAnInternalFailure(t *testing.T) {
+	panics := writerFunc(func([]byte) (int, error) { panic("out of paper") })
+	var stderr bytes.Buffer
+	assert.Equal(t, exitInternal, execute([]string{"verify"}, panics, &stderr))
+	assert.Equal(t, []string{"adkreplay: internal failure: out of paper"}, last(1, stderr.String()))
+	assert.Contains(t, stderr.String(), "goroutine ", "a report of it needs the stack")
+}
+
+// interruptedAtFirstWrite runs a command whose person interrupts it as soon as
+// it says something.
+func interruptedAtFirstWrite(args ...string) outcome {
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	var out, err bytes.Buffer
+	code := executeContext(ctx, args, writerFunc(func(p []byte) (int, error) {
+		interrupt()
+		return out.Write(p)
+	}), &err)
+	return outcome{code, out.String(), err.String()}
+}
+
+func TestInterruptedVerify(t *testing.T) {
+	got := interruptedAtFirstWrite("verify", good(t), good(t), good(t))
+	assert.Equal(t, exitInternal, got.code)
+	assert.Equal(t, "1 traces, 31 crossings, 0 divergences", last(1, got.out)[0])
+	assert.Equal(t, "adkreplay: interrupted: 1 of 3 traces were verified\n", got.err)
+}
+
+func TestInterruptedBeforeTheStart(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	folder := t.TempDir()
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"interrupted: 0 of 1 traces were verified", []string{"verify", good(t)}},
+		{"interrupted in scenario hello: nothing was recorded", []string{"run", "hello", "-o", filepath.Join(folder, "x")}},
+		{"interrupted in scenario hello: nothing was recorded", []string{"run", "--all", "-o", filepath.Join(folder, "all")}},
+		{"interrupted", []string{"show", good(t)}},
+	} {
+		var stderr bytes.Buffer
+		assert.Equal(t, exitInternal, executeContext(ctx, c.args, io.Discard, &stderr), "%q", c.args)
+		assert.Equal(t, "adkreplay: "+c.want+"\n", stderr.String(), "%q", c.args)
+	}
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+func TestParseRun(t *testing.T) {
+	names := func(o runOptions) (names []string) {
+		for _, s := range o.scenarios {
+			names = append(names, s.Name)
+		}
+		return names
+	}
+	o, err := parseRun(runFlags{}, nil)
+	assert.NoError(t, err)
+	assert.Empty(t, o, "nothing to run: the list")
+
+	o, err = parseRun(runFlags{output: "x", hasOutput: true}, []string{"stash"})
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"stash"}, names(o))
+	assert.Equal(t, []string{"x", ""}, []string{o.file, o.folder})
+
+	o, err = parseRun(runFlags{output: "x", hasOutput: true, all: true}, nil)
+	assert.NoError(t, err)
+	assert.Equal(t, scenarioNames(), names(o))
+	assert.Equal(t, []string{"", "x"}, []string{o.file, o.folder})
+}
+
+func TestParseRunRefuses(t *testing.T) {
+	cases := []struct {
+		flags runFlags
+		args  []string
+		want  string
+	}{
+		{runFlags{}, []string{"a", "b"}, "run takes one scenario, and got 2"},
+		{runFlags{}, []string{"gate-timeot"}, `there is no scenario "gate-timeot": did you mean gate-timeout?`},
+		{runFlags{hasOutput: true}, []string{"hello"}, "-o is empty: give the name of a file, or with --all of a folder"},
+		{runFlags{hasOutput: true, output: "x"}, nil, "-o needs the name of a scenario to record, or --all"},
+		{runFlags{all: true}, nil, "--all records: give the folder with -o"},
+		{runFlags{all: true, hasOutput: true, output: "x"}, []string{"hello"}, `--all runs every scenario: leave it or "hello" out`},
+	}
+	for _, c := range cases {
+		_, err := parseRun(c.flags, c.args)
+		assert.EqualError(t, err, c.want)
+	}
+}
+
+// The list has a line for every scenario, its name first, as a script wants it.
+func TestRunLists(t *testing.T) {
+	got := adkreplay("run")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	all := scenarios.All()
+	require.Len(t, lines, len(all))
+	for i, s := range all {
+		fields := strings.Fields(lines[i])
+		assert.Equal(t, s.Name, fields[0])
+		assert.True(t, strings.HasSuffix(lines[i], " "+s.About), lines[i])
+	}
+}
+
+const helloTranscript = `run "You are a helpful assistant."
+  * turnStart turn1
+  turn-input/hydrate
+    fetch messages → storage/messages.fetch → m1 user "Hello, I am Ada."
+    add m1 to messages
+    next
+`
+
+func TestRunShowsAndRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hello.jsonl")
+	got := adkreplay("run", "hello", "-o", path)
+	assert.Equal(t, exitSame, got.code)
+	assert.True(t, strings.HasPrefix(got.out, helloTranscript), got.out)
+	assert.Empty(t, got.err)
+	recorded, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(fixture(t, "hello")), string(recorded))
+	assert.Equal(t, got, adkreplay("run", "hello"), "without -o it shows the same")
+	assert.Equal(t, got, adkreplay("show", path), "and so does show")
+}
+
+func TestRunRecordsAll(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new", "traces")
+	got := adkreplay("run", "--all", "-o", folder)
+	assert.Equal(t, outcome{exitSame, fmt.Sprintf("%d traces in %s\n", len(scenarios.All()), folder), ""}, got)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, len(scenarios.All()))
+	for _, entry := range entries {
+		recorded, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		require.NoError(t, err)
+		want, err := fixtures.Traces.ReadFile(entry.Name())
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(recorded), entry.Name())
+	}
+}
+
+// A scenario that does not end as it must leaves no trace, and what was there
+// before stays.
+func TestRunOfAFailingScenario(t *testing.T) {
+	s, ok := scenarios.Named("hello")
+	require.True(t, ok)
+	s.Must.Said = []string{"Good bye."}
+	path := put(t, "before.jsonl", []byte("before"))
+	var out, stderr bytes.Buffer
+	term := newTerminal(&out, &stderr)
+	folder := t.TempDir()
+	passing, _ := scenarios.Named("stash")
+
+	for _, o := range []runOptions{
+		{scenarios: []scenarios.Scenario{s}, file: path},
+		{scenarios: []scenarios.Scenario{passing, s}, folder: folder},
+	} {
+		err := runRun(t.Context(), term, o)
+		assert.Equal(t, exitInternal, classified(err).code)
+		assert.ErrorContains(t, err, "scenario hello: the turn ended as ")
+	}
+	assert.Empty(t, out.String())
+	assert.Equal(t, "before", readFile(t, path))
+	assert.Empty(t, filesIn(t, folder), "all or nothing")
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWantsColour(t *testing.T) {
+	cases := []struct {
+		name     string
+		terminal bool
+		env      map[string]string
+		want     bool
+	}{
+		{"a terminal", true, nil, true},
+		{"a pipe", false, nil, false},
+		{"NO_COLOR", true, map[string]string{"NO_COLOR": "1"}, false},
+		{"an empty NO_COLOR says nothing", true, map[string]string{"NO_COLOR": ""}, true},
+		{"a terminal that knows no colour", true, map[string]string{"TERM": "dumb"}, false},
+	}
+	for _, c := range cases {
+		env := func(name string) string { return c.env[name] }
+		assert.Equal(t, c.want, wantsColour(c.terminal, env), c.name)
+	}
+}
+
+// onTerminal is a terminal of a test, and what it shows.
+func onTerminal() (t *terminal, out, err *bytes.Buffer) {
+	out, err = &bytes.Buffer{}, &bytes.Buffer{}
+	t = newTerminal(out, err)
+	t.colour, t.progress = true, true
+	return t, out, err
+}
+
+func TestOnATerminal(t *testing.T) {
+	term, out, stderr := onTerminal()
+	err := runVerify(t.Context(), term, verifyOptions{paths: []string{good(t), "nosuch.jsonl"}})
+	assert.Equal(t, exitUnreadable, classified(err).code)
+	assert.Contains(t, out.String(), "\x1b[32msame\x1b[0m ")
+	assert.Contains(t, out.String(), "\x1b[31munreadable\x1b[0m nosuch.jsonl: ")
+	// Each step is drawn over the last one, and taken away before a result.
+	assert.Regexp(t, `\A\r\x1b\[K0/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K1/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
+}
+
+func TestJSONHasNoColour(t *testing.T) {
+	term, out, _ := onTerminal()
+	err := runVerify(t.Context(), term, verifyOptions{paths: []string{divergent(t), "nosuch.jsonl"}, json: true})
+	assert.Equal(t, exitUnreadable, classified(err).code)
+	assert.NotContains(t, out.String(), "\x1b")
+}
+
+func TestPipesAreNoTerminals(t *testing.T) {
+	var out, err bytes.Buffer
+	term := newTerminal(&out, &err)
+	term.step(1, 2, "a trace")
+	term.judged(green, "same", "a trace")
+	assert.Equal(t, "same a trace\n", out.String())
+	assert.Empty(t, err.String())
+}
+
+// A name or a trace must not be able to act upon the terminal.
+func TestHostileTextIsEscaped(t *testing.T) {
+	assert.Equal(t, `a\x1b[31mb\rc\td`, printable("a\x1b[31mb\rc\td"))
+	assert.Equal(t, `\u009b2J \u202egpj.exe`, printable("\u009b2J \u202egpj.exe"))
+	assert.Equal(t, "Grüße, 世界 \"quoted\" \\ 'single'\nnext", printable("Grüße, 世界 \"quoted\" \\ 'single'\nnext"))
+
+	got := adkreplay("verify", "\x1b]0;owned\a.jsonl")
+	assert.Contains(t, got.out, `unreadable \x1b]0;owned\a.jsonl: no such file or directory`)
+	assert.NotContains(t, got.out, "\x1b")
+	got = adkreplay("show", "\x1b]0;owned\a.jsonl")
+	assert.Equal(t, "adkreplay: "+`\x1b]0;owned\a.jsonl: no such file or directory`+"\n", got.err)
+}
+
+// What could not be written once is not tried again: the rest without its
+// beginning would mislead.
+func TestOutputStopsAtTheFirstFailure(t *testing.T) {
+	failure := errors.New("gone")
+	var tries int
+	o := &output{w: writerFunc(func([]byte) (int, error) { tries++; return 0, failure })}
+	for range 3 {
+		_, err := o.Write([]byte("x"))
+		assert.Equal(t, failure, err)
+	}
+	assert.Equal(t, 1, tries)
+}

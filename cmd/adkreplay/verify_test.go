@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+const noUserCode = "every seam was played from its recording: no user code ran"
+
+func TestParseVerify(t *testing.T) {
+	o, err := parseVerify(true, []string{"a", "b"})
+	assert.NoError(t, err)
+	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, json: true}, o)
+	_, err = parseVerify(false, []string{"a", ""})
+	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
+}
+
+// The embedded traces are those of all scenarios, and they are the same.
+func TestVerifyEmbedded(t *testing.T) {
+	got := adkreplay("verify")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	require.Len(t, lines, len(scenarios.All())+2)
+	for _, line := range lines[:len(lines)-2] {
+		assert.Regexp(t, `^same [a-z-]+: \d+ crossings$`, line)
+	}
+	assert.Equal(t, noUserCode, lines[len(lines)-2])
+	assert.Regexp(t, `^\d+ traces, \d+ crossings, 0 divergences$`, lines[len(lines)-1])
+	assert.True(t, strings.HasPrefix(lines[len(lines)-1], counted(len(scenarios.All()), "trace")+","))
+}
+
+func TestVerifyAFile(t *testing.T) {
+	path := good(t)
+	assert.Equal(t, outcome{exitSame, "same " + path + ": 31 crossings\n" + noUserCode + "\n1 traces, 31 crossings, 0 divergences\n", ""},
+		adkreplay("verify", path))
+}
+
+func TestVerifyADivergence(t *testing.T) {
+	path := divergent(t)
+	assert.Equal(t, outcome{exitDivergence, "divergence " + path + `: changed output at crossing 26, in dispatch, 0s into the turn
+    ack
+    ack done
+    executor/model#0 returns
+  - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
+  + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
+    iterations: expected 2, got 1
+` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
+}
+
+// Every trace has a verdict, whatever the others are; an unreadable one says its
+// file, its line and what is wrong there.
+func TestVerifyGoesOn(t *testing.T) {
+	cut, next, bad, changed, same, empty := truncated(t), ofNextVersion(t), malformed(t), changedByHand(t), good(t), t.TempDir()
+	got := adkreplay("verify", cut, "nosuch.jsonl", next, bad, changed, empty, same)
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	want := []string{
+		"unreadable " + cut + ":11: truncated trace: the file ends without a footer",
+		"unreadable nosuch.jsonl: no such file or directory",
+		"unreadable " + next + ":1: version trace: the format's version is 2",
+		"unreadable " + bad + ":9: malformed trace: ",
+		"unreadable " + changed + ":33: digest trace: ",
+		"unreadable " + empty + ": there is no trace in this folder: the names of traces end in .jsonl",
+		"same " + same + ": 31 crossings",
+		"6 traces could not be read",
+		noUserCode,
+	}
+	require.Len(t, lines, len(want)+1, got.out)
+	for i := range want {
+		assert.True(t, strings.HasPrefix(lines[i], want[i]), "%s\nshould begin with\n%s", lines[i], want[i])
+	}
+	assert.Regexp(t, `^7 traces, \d+ crossings, 0 divergences$`, lines[len(want)])
+	assert.Equal(t, exitUnreadable, got.code)
+}
+
+// Where nothing ran at all, it is not said that no user code did.
+func TestVerifyOfNothingReadable(t *testing.T) {
+	assert.Equal(t, outcome{exitUnreadable,
+		"unreadable nosuch.jsonl: no such file or directory\n1 trace could not be read\n1 traces, 0 crossings, 0 divergences\n", ""},
+		adkreplay("verify", "nosuch.jsonl"))
+}
+
+// A trace that diverges is read to its end: a file that somebody changed says
+// nothing of the engine.
+func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
+	content := edited(t, "hello", moreIterations)
+	cut := put(t, "cut.jsonl", content[:bytes.LastIndex(content, []byte(`{"end"`))])
+	got := adkreplay("verify", cut)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "divergence "+cut+": changed output at crossing 26")
+	assert.Contains(t, got.out, "unreadable "+cut+":33: truncated trace: ")
+	assert.Equal(t, "1 traces, 25 crossings, 1 divergences", last(1, got.out)[0])
+}
+
+// A well-formed file that tells no turn cannot be read as a trace of one.
+func TestVerifyOfNoTurn(t *testing.T) {
+	path := put(t, "none.jsonl", edited(t, "hello", func(trace *replay.Trace) { trace.Lines = trace.Lines[1:2]; trace.Lines[0].Call = 0 }))
+	got := adkreplay("verify", path)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "unreadable "+path+":2: impossible trace: it begins with turnStart")
+}
+
+func TestVerifyAFolder(t *testing.T) {
+	root := t.TempDir()
+	for _, path := range []string{"b.jsonl", "a/z.jsonl", "a/deep/x.jsonl", "a/notes.txt", "folder.jsonl/y.jsonl"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, path), fixture(t, "hello"), 0o600))
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(root, link))
+	for _, folder := range []string{root, link} {
+		got := adkreplay("verify", folder)
+		var want []string
+		for _, path := range []string{"a/deep/x.jsonl", "a/z.jsonl", "b.jsonl", "folder.jsonl/y.jsonl"} {
+			want = append(want, "same "+filepath.Join(folder, path)+": 31 crossings")
+		}
+		want = append(want, noUserCode, "4 traces, 124 crossings, 0 divergences", "")
+		assert.Equal(t, strings.Join(want, "\n"), got.out)
+		assert.Equal(t, exitSame, got.code)
+	}
+}
+
+// document is what a program expects of verify --json.
+type document struct {
+	Traces []struct {
+		Trace      string
+		Crossings  int
+		Divergence *struct {
+			Class, Seam, Expected, Got string
+			Crossing, Strand           int
+			At                         int64
+			Before                     []string
+			Fields                     []struct{ Field, Want, Got string }
+		}
+		Error string
+	}
+	Crossings, Divergences, Unreadable, ExitCode int
+	UserCode                                     bool
+	Error                                        string
+}
+
+// decoded is the one document that stands in the output, and nothing else.
+func decoded(t *testing.T, out string) (d document) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(out))
+	require.NoError(t, decoder.Decode(&d), out)
+	require.False(t, decoder.More(), "there is more than one document: %s", out)
+	return d
+}
+
+func TestVerifyJSON(t *testing.T) {
+	paths := []string{good(t), divergent(t), truncated(t), "nosuch.jsonl"}
+	got := adkreplay(append([]string{"verify", "--json"}, paths...)...)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Empty(t, got.err)
+	d := decoded(t, got.out)
+	require.Len(t, d.Traces, 4)
+	for i, v := range d.Traces {
+		assert.Equal(t, paths[i], v.Trace)
+	}
+	same, differs, cut, absent := d.Traces[0], d.Traces[1], d.Traces[2], d.Traces[3]
+	assert.Equal(t, 31, same.Crossings)
+	assert.Nil(t, same.Divergence)
+	assert.Empty(t, same.Error)
+
+	require.NotNil(t, differs.Divergence)
+	x := differs.Divergence
+	assert.Equal(t, "changed output", x.Class)
+	assert.Equal(t, 26, x.Crossing)
+	assert.Equal(t, "dispatch", x.Seam)
+	assert.Zero(t, x.Strand)
+	assert.Zero(t, x.At)
+	assert.Equal(t, "* dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn", x.Expected)
+	assert.Equal(t, "* dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn", x.Got)
+	assert.Len(t, x.Before, 3)
+	require.Len(t, x.Fields, 1)
+	assert.Equal(t, "iterations", x.Fields[0].Field)
+	assert.Equal(t, []string{"2", "1"}, []string{x.Fields[0].Want, x.Fields[0].Got})
+
+	assert.True(t, strings.HasPrefix(cut.Error, paths[2]+":11: truncated trace: "), cut.Error)
+	assert.Equal(t, "nosuch.jsonl: no such file or directory", absent.Error)
+
+	assert.Equal(t, []int{same.Crossings + differs.Crossings + cut.Crossings, 1, 2, exitUnreadable},
+		[]int{d.Crossings, d.Divergences, d.Unreadable, d.ExitCode})
+	assert.False(t, d.UserCode)
+	assert.Empty(t, d.Error)
+}
+
+// The names of the members are a promise to programs.
+func TestVerifyJSONNames(t *testing.T) {
+	var raw struct{ Traces []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", divergent(t), "nosuch.jsonl").out), &raw))
+	keys := func(m map[string]any) (names []string) {
+		for name := range m {
+			names = append(names, name)
+		}
+		return names
+	}
+	assert.ElementsMatch(t, []string{"trace", "crossings", "divergence"}, keys(raw.Traces[0]))
+	assert.ElementsMatch(t, []string{"trace", "crossings", "error"}, keys(raw.Traces[1]))
+	assert.ElementsMatch(t, []string{"class", "crossing", "seam", "at", "expected", "got", "fields", "before"},
+		keys(raw.Traces[0]["divergence"].(map[string]any)))
+}
+
+// A program that asked for JSON gets it, whatever happens.
+func TestVerifyJSONOfFailures(t *testing.T) {
+	for _, args := range [][]string{
+		{"verify", "--json", "--fast"}, {"verify", "--fast", "--json"}, {"verify", "--json=true", ""},
+	} {
+		got := adkreplay(args...)
+		d := decoded(t, got.out)
+		assert.Equal(t, exitUsage, got.code)
+		assert.Equal(t, exitUsage, d.ExitCode)
+		assert.Equal(t, "adkreplay: "+d.Error+"\n", got.err)
+		assert.NotNil(t, d.Traces)
+		assert.Empty(t, d.Traces)
+	}
+	for _, args := range [][]string{{"verify", "--fast"}, {"verify", "--fast", "--", "--json"}, {"run", "--json"}, {"--json"}} {
+		assert.Empty(t, adkreplay(args...).out, "%q asks for no JSON", args)
+	}
+}
+
+func TestInterruptedVerifyJSON(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var out, stderr bytes.Buffer
+	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", good(t)}, &out, &stderr))
+	d := decoded(t, out.String())
+	assert.Equal(t, exitInternal, d.ExitCode)
+	assert.Equal(t, "interrupted: 0 of 1 traces were verified", d.Error)
+	assert.Equal(t, "adkreplay: "+d.Error+"\n", stderr.String())
+}

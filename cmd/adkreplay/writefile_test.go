@@ -1,0 +1,72 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
+
+func filesIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestWriteFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "trace")
+	require.NoError(t, writeFile(path, []byte("first")))
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.NoError(t, writeFile(path, []byte("2nd")))
+	assert.Equal(t, "2nd", readFile(t, path))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o600), info.Mode(), "a file that people keep to themselves stays so")
+	assert.Equal(t, []string{"trace"}, filesIn(t, folder))
+}
+
+// A link stays one: its target is what is written.
+func TestWriteFileBehindALink(t *testing.T) {
+	path := put(t, "target", []byte("before"))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, writeFile(link, []byte("after")))
+	assert.Equal(t, "after", readFile(t, path))
+	target, err := os.Readlink(link)
+	require.NoError(t, err)
+	assert.Equal(t, path, target)
+}
+
+// A device is written to, and not replaced by a file.
+func TestWriteFileToADevice(t *testing.T) {
+	require.NoError(t, writeFile(os.DevNull, []byte("gone")))
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	assert.False(t, info.Mode().IsRegular())
+}
+
+// Where writing fails half way, nothing is left of it and what was there stays.
+func TestWriteFileFails(t *testing.T) {
+	folder := t.TempDir()
+	assert.ErrorIs(t, writeFile(filepath.Join(folder, "no", "trace"), []byte("x")), fs.ErrNotExist)
+	assert.Error(t, writeFile(folder, []byte("x")), "a folder is no file")
+	path := put(t, "trace", []byte("before"))
+	require.NoError(t, os.Mkdir(partOf(path), 0o755)) // the part cannot be made
+	assert.ErrorIs(t, writeFile(path, []byte("after")), fs.ErrExist)
+	assert.Equal(t, "before", readFile(t, path))
+}

@@ -1,0 +1,98 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// streamLengths are how many deltas a benchmarked message has: what is linear
+// costs the same for each of them.
+var streamLengths = []int{1000, 10_000, 100_000}
+
+// streamTurn runs a turn whose model streams one message of n deltas. The
+// probe may be nil.
+func streamTurn(b *testing.B, n int, probe adk.Probe) {
+	runner, err := adk.NewRunner(adk.Config{
+		Storage: fakes.NoOpStorage(), Probe: probe,
+		Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for i := range n {
+				if _, err := h.ReportMessage("m1", "some words ", i == n-1); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}},
+	})
+	require.NoError(b, err)
+	require.NoError(b, runner.Run(b.Context(), adk.RawTurn{SystemPrompt: "be brief"}))
+}
+
+// perDelta reports what one delta costs: its time, and what is allocated for it.
+func perDelta(b *testing.B, n int, run func()) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		run()
+	}
+	runtime.ReadMemStats(&after)
+	deltas := float64(n) * float64(b.N)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/deltas, "ns/delta")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/deltas, "B/delta")
+}
+
+func BenchmarkStreamEngine(b *testing.B) {
+	for _, n := range streamLengths {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { perDelta(b, n, func() { streamTurn(b, n, nil) }) })
+	}
+}
+
+func BenchmarkStreamRecorded(b *testing.B) {
+	for _, n := range streamLengths {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var trace bytes.Buffer
+			perDelta(b, n, func() {
+				trace.Reset()
+				streamTurn(b, n, replay.Record(&trace))
+			})
+			b.ReportMetric(float64(trace.Len())/float64(n), "trace-B/delta")
+		})
+	}
+}
+
+func BenchmarkStreamVerify(b *testing.B) {
+	for _, n := range streamLengths {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var trace bytes.Buffer
+			streamTurn(b, n, replay.Record(&trace))
+			perDelta(b, n, func() { verifySame(b, trace.Bytes()) })
+		})
+	}
+}
+
+// verifySame verifies a trace, and tells how many crossings it has.
+func verifySame(b *testing.B, trace []byte) int {
+	report, err := replay.Verify(b.Context(), bytes.NewReader(trace), replay.Live{})
+	require.NoError(b, err)
+	require.Nil(b, report.Divergence)
+	return report.Crossings
+}
+
+func BenchmarkVerifyFixtures(b *testing.B) {
+	all := allFixtures(b)
+	crossings := 0
+	for b.Loop() {
+		for _, f := range all {
+			crossings += verifySame(b, f.bytes)
+		}
+	}
+	b.ReportMetric(float64(crossings)/b.Elapsed().Seconds(), "crossings/s")
+}

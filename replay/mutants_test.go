@@ -1,0 +1,106 @@
+package replay_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// engineMutant is a fault put into a copy of the engine. It stands in a file of
+// testdata/mutants: a sentence, and then the name of a source file, a text that
+// occurs in it once, and the text in its place, each below a line -- name --.
+type engineMutant struct{ name, about, file, old, new string }
+
+func allEngineMutants(t *testing.T) (all []engineMutant) {
+	paths, err := filepath.Glob("testdata/mutants/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		m := engineMutant{name: strings.TrimSuffix(filepath.Base(path), ".txt")}
+		rest := string(text)
+		for _, part := range []struct {
+			into *string
+			end  string
+		}{{&m.about, "\n-- file --\n"}, {&m.file, "\n-- old --\n"}, {&m.old, "\n-- new --\n"}} {
+			var found bool
+			*part.into, rest, found = strings.Cut(rest, part.end)
+			require.True(t, found, "%s has no line%q", path, part.end)
+		}
+		m.new = strings.TrimSuffix(rest, "\n")
+		all = append(all, m)
+	}
+	return all
+}
+
+// mutated is the source file with the fault in it.
+func (m engineMutant) mutated(t *testing.T) (path, text string) {
+	path, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(m.file)))
+	require.NoError(t, err)
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(source), m.old),
+		"mutant %s: its old text must occur once in %s. Where the source has changed, change testdata/mutants/%s.txt with it", m.name, m.file, m.name)
+	return path, strings.Replace(string(source), m.old, m.new, 1)
+}
+
+// builtAlways are the mutants that every run of the tests builds: one that is
+// seen in a sight, one in a payload, and one in what an operation answers.
+var builtAlways = map[string]bool{"flush-on-nack": true, "lost-delta": true, "mispaired-results": true}
+
+// mutantsVariable makes the test build all of them.
+const mutantsVariable = "ADKREPLAY_MUTANTS"
+
+// A broken engine does not replay the fixtures.
+func TestEngineMutantsAreNoticed(t *testing.T) {
+	all := allEngineMutants(t)
+	every := os.Getenv(mutantsVariable) == "all"
+	tried, noticed := 0, 0
+	for _, m := range all {
+		path, text := m.mutated(t)
+		if testing.Short() || !every && !builtAlways[m.name] {
+			continue
+		}
+		tried++
+		if m.noticed(t, path, text) {
+			noticed++
+		}
+	}
+	t.Logf("engine mutants: %d of %d built, %d noticed", tried, len(all), noticed)
+	switch {
+	case testing.Short():
+		t.Skip("each mutant is a build of the command: not with -short")
+	case !every:
+		t.Logf("each mutant is a build of the command: `make mutants` (%s=all) builds all", mutantsVariable)
+	}
+}
+
+// noticed builds the command with the mutant in the place of the source file,
+// and tells whether its verify finds a divergence in its own fixtures.
+func (m engineMutant) noticed(t *testing.T, path, text string) bool {
+	dir := t.TempDir()
+	source, overlay, command := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "adkreplay")
+	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{path: source}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, replaced, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", command,
+		"github.com/adkreplay/adkreplay/cmd/adkreplay").CombinedOutput()
+	require.NoError(t, err, "mutant %s does not compile:\n%s", m.name, out)
+	out, err = exec.CommandContext(ctx, command, "verify").CombinedOutput()
+	var exit *exec.ExitError
+	return assert.True(t, errors.As(err, &exit) && exit.ExitCode() == 1,
+		"mutant %s: %s\nverify ended with %v and not with 1:\n%s", m.name, m.about, err, out)
+}
