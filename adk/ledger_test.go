@@ -248,3 +248,71 @@ func TestRecordInTheStash(t *testing.T) {
 	}}}
 	assert.Contains(t, runTurn(t, config, hello), "! dispatchEnd ack 1")
 }
+
+// STA-3: a slice that is set or got by itself is a copy too.
+func TestStashCopiesSlices(t *testing.T) {
+	inTurn(t, hello, func(_ context.Context, tc *adk.TurnContext) {
+		given := []any{1, map[string]any{"k": 1}}
+		require.NoError(t, tc.Stash().Set("list", given))
+		given[0] = 2
+		given[1].(map[string]any)["k"] = 2
+		got := tc.Stash().Get("list", nil).([]any)
+		assert.Equal(t, []any{1, map[string]any{"k": 1}}, got)
+		got[0] = 3
+		assert.Equal(t, 1, tc.Stash().Get("list", nil).([]any)[0])
+	})
+}
+
+// PIP-2, PIP-4: what stands behind next runs, whatever happened downstream; no
+// defer is needed for it.
+func TestPostStepsAreNotUnwound(t *testing.T) {
+	for name, fail := range map[string]body{
+		"error": func(context.Context, adk.Handle, adk.Next) error { return errBoom },
+		"panic": func(context.Context, adk.Handle, adk.Next) error { panic(errBoom) },
+		"short": func(context.Context, adk.Handle, adk.Next) error { return nil },
+		"abort": func(context.Context, adk.Handle, adk.Next) error { return adk.Aborted(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inEach(t, func(t *testing.T, p pipeline) {
+				config, behind := p.config(), false
+				p.put(&config, "above", func(ctx context.Context, _ adk.Handle, next adk.Next) error {
+					next(ctx)
+					behind = true
+					return nil
+				})
+				p.put(&config, "below", fail)
+				lines := runTurn(t, config, hello)
+				assert.True(t, behind)
+				assert.LessOrEqual(t, len(with(lines, "! error")), 1)
+			})
+		})
+	}
+}
+
+// ERR-1, DSP-6, PIP-5: a panic with something that is no error keeps it: in the
+// text of the event, and behind errors.As.
+func TestPanicWithoutAnError(t *testing.T) {
+	check := func(t *testing.T, config adk.Config, code adk.Code) {
+		t.Helper()
+		heard := &outcome{}
+		runTurn(t, config, heard.watch(hello))
+		require.Len(t, heard.errors, 1)
+		failure := heard.errors[0].Error
+		assert.Equal(t, code, failure.Code)
+		assert.ErrorContains(t, failure, "panic: 42 apples")
+		var panicked *adk.PanicError
+		require.ErrorAs(t, failure, &panicked)
+		assert.Equal(t, apples(42), panicked.Value)
+		assert.NotEmpty(t, panicked.Stack)
+	}
+	inEach(t, func(t *testing.T, p pipeline) {
+		config := p.config()
+		p.put(&config, "m", func(context.Context, adk.Handle, adk.Next) error { panic(apples(42)) })
+		check(t, config, p.code)
+	})
+	check(t, executing(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { panic(apples(42)) }), adk.E_LLM_EXECUTION_EXECUTOR_ERROR)
+}
+
+type apples int
+
+func (a apples) String() string { return fmt.Sprint(int(a), " apples") }

@@ -95,6 +95,8 @@ func TestMessage(t *testing.T) {
 	assert.Nil(t, alone.Content())
 	assert.Equal(t, "bot", alone.Identity().Identifier())
 
+	_, err = NewMessage(MessageInit{ID: "m", Role: RoleUser, Attachments: []*Media{}, CreatedAt: primitiveBegan, UpdatedAt: primitiveBegan})
+	refuses(t, err, E_INVALID_INITIAL_MESSAGE_VALUE, "content: is missing and so are attachments, want one of them or both")
 	_, err = NewMessage(MessageInit{Role: "system", CreatedAt: primitiveEnded, UpdatedAt: primitiveBegan})
 	refuses(t, err, E_INVALID_INITIAL_MESSAGE_VALUE, `id: is missing, want the id that the caller gives the message; `+
 		`role: is "system", want user or assistant; content: is missing and so are attachments, want one of them or both; `+
