@@ -22,8 +22,9 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## build the engine with each known fault, and see that verify goes red
+mutants: ## build the engine with each known fault, and see that verify and the tests of the rule go red
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants' ./replay
+	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: bench
 bench: ## run all benchmarks once each
