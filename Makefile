@@ -22,8 +22,9 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## build the engine with each known fault, edit every field of every trace, and see that verify goes red
+mutants: ## break the engine in every known way, edit every field of every trace, and see who goes red
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: bench
 bench: ## run all benchmarks

@@ -28,7 +28,8 @@ func triggers(cancel context.CancelCauseFunc) map[string]func(h adk.Handle) erro
 	}
 }
 
-// ABT-1, ABT-3 to ABT-7, ABT-13, EVT-8: every trigger at every place.
+// ABT-1, ABT-3, ABT-4, ABT-5, ABT-6, ABT-7, ABT-13, EVT-8: every trigger at every
+// place.
 func TestAbortEverywhere(t *testing.T) {
 	places := map[string]struct {
 		put  func(c *adk.Config, run body)

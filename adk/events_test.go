@@ -147,10 +147,16 @@ func TestListenersThatPanic(t *testing.T) {
 func TestListenersChangeNothing(t *testing.T) {
 	config, raw := busy()
 	config.Executor = ackAt(3)
-	quiet := runTurn(t, config, raw)
+	run := func() (lines []string, reads, ids int) {
+		clock, source := &handClock{}, &countingIDs{}
+		config.Clock, config.IDs = clock, source
+		return runTurn(t, config, raw), clock.reads, source.last
+	}
+	quiet, reads, ids := run()
 	raw.Functional, raw.Observability = everyEvent(func(string) {})
-	config.Clock, config.IDs = &handClock{}, &countingIDs{}
-	assert.Equal(t, quiet, runTurn(t, config, raw))
+	heard, readsHeard, idsHeard := run()
+	assert.Equal(t, quiet, heard)
+	assert.Equal(t, []int{reads, ids}, []int{readsHeard, idsHeard}, "no time and no id is taken for a listener")
 }
 
 // EVT-5, EVT-6: what every payload carries, and that its times are the clock's.

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// TOL-3, TOL-4: call id from the raw arguments, validated ones for the handler,
+// TOL-2, TOL-3, TOL-4: call id from the raw arguments, validated ones for the handler,
 // its own handle, and both events around it.
 func TestExecute(t *testing.T) {
 	var own *adk.DispatchContext

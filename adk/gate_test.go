@@ -231,7 +231,8 @@ func TestAbortClosesGatesInOrder(t *testing.T) {
 	assert.Contains(t, with(lines, "! dispatchEnd")[0], "aborted")
 }
 
-// GAT-7: gates that are open at once settle alone.
+// GAT-7, GAT-6: gates that are open at once settle alone, and when the turn is
+// over they can be settled no more.
 func TestGatesSettleAlone(t *testing.T) {
 	var second *adk.TurnGate
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

@@ -87,7 +87,7 @@ func TestMessage(t *testing.T) {
 	m.Attachments()[0] = nil
 	assert.Same(t, media, m.Attachments()[0])
 
-	// L-351: attachments alone are enough.
+	// PRM-3: attachments alone are enough.
 	alone, err := NewMessage(MessageInit{
 		ID: "m", Role: RoleAssistant, Attachments: []*Media{media}, Identity: IdentityOf("bot"), CreatedAt: primitiveBegan, UpdatedAt: primitiveBegan,
 	})
@@ -95,6 +95,8 @@ func TestMessage(t *testing.T) {
 	assert.Nil(t, alone.Content())
 	assert.Equal(t, "bot", alone.Identity().Identifier())
 
+	_, err = NewMessage(MessageInit{ID: "m", Role: RoleUser, Attachments: []*Media{}, CreatedAt: primitiveBegan, UpdatedAt: primitiveBegan})
+	refuses(t, err, E_INVALID_INITIAL_MESSAGE_VALUE, "content: is missing and so are attachments, want one of them or both")
 	_, err = NewMessage(MessageInit{Role: "system", CreatedAt: primitiveEnded, UpdatedAt: primitiveBegan})
 	refuses(t, err, E_INVALID_INITIAL_MESSAGE_VALUE, `id: is missing, want the id that the caller gives the message; `+
 		`role: is "system", want user or assistant; content: is missing and so are attachments, want one of them or both; `+
@@ -150,7 +152,7 @@ func TestRetrievable(t *testing.T) {
 // PRM-6
 func TestThought(t *testing.T) {
 	init := ThoughtInit{ID: "t", Content: "hm", ReplayCompatibility: "v1", CreatedAt: primitiveBegan, UpdatedAt: primitiveBegan}
-	thought, err := NewThought(init) // L-379: a tag without a payload
+	thought, err := NewThought(init) // a tag without a payload
 	require.NoError(t, err)
 	assert.Equal(t, "assistant", thought.Identity().Identifier())
 	assert.Nil(t, thought.Payload())
@@ -201,7 +203,7 @@ func TestToolCall(t *testing.T) {
 		"updatedAt: is missing, want a time; completedAt: is missing, want a time")
 }
 
-// L-288, L-292
+// PRM-7: arguments that are no object, results that are none.
 func TestToolCallRefuses(t *testing.T) {
 	itself := map[string]any{}
 	itself["again"] = itself
@@ -291,7 +293,7 @@ func TestMediaRefuses(t *testing.T) {
 		`stash["b"].trustTier: is missing, want first-party, third-party-public or third-party-private`)
 }
 
-// PRM-8, L-392 to L-394: the labels of the four factories.
+// PRM-8: the labels of the four factories.
 func TestMediaFactories(t *testing.T) {
 	for _, c := range []struct {
 		make func(MediaInit) (*Media, error)

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// RUN-1, RUN-3: one error names everything that is missing.
+// RUN-1, RUN-2, RUN-3: one error names everything that is missing.
 func TestEmptyConfigNamesEveryField(t *testing.T) {
 	runner, err := adk.NewRunner(adk.Config{})
 	require.Nil(t, runner)

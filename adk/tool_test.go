@@ -95,7 +95,7 @@ func TestValidateFillsDefaults(t *testing.T) {
 }
 
 // TOL-2: every offending path, sorted, and never a value; unknown keys are
-// refused (L-256).
+// refused.
 func TestValidateNamesEveryPath(t *testing.T) {
 	tool := mustTool(t, toolInit("weather"))
 	_, err := tool.Validate(map[string]any{"days": "hunter2", "zip": "hunter2"})

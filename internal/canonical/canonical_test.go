@@ -37,7 +37,7 @@ func text(t *testing.T, v any) string {
 	return string(got)
 }
 
-// L-322: what JSON has no number for is null.
+// TOL-4: what JSON has no number for is null.
 func TestNumbersOutsideJSON(t *testing.T) {
 	assert.Equal(t, "[null,null,null]", text(t, []any{math.NaN(), math.Inf(1), math.Inf(-1)}))
 	assert.Equal(t, "null", text(t, json.Number("1e999")))
@@ -104,7 +104,7 @@ func TestParseObject(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, cmp.Diff(map[string]any{"a": []any{1.0, 0.0, map[string]any{"b": nil}}}, got))
 
-	// L-288: everything that is not one object.
+	// TOL-4: everything that is not one object.
 	for _, text := range []string{``, `null`, `[]`, `1`, `"{}"`, `true`, `{} {}`, `{}x`, `{"a":}`, `{a:1}`} {
 		_, err := ParseObject([]byte(text))
 		assert.Error(t, err, text)

@@ -1,0 +1,159 @@
+package adk_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The contract and the tree are held together here: every rule of CONTRACT.md is
+// named by a test, and every rule that the code names is one of CONTRACT.md.
+
+const treeRoot = ".." // of the module, seen from this package
+
+var (
+	ruleHead = regexp.MustCompile(`(?m)^- \*\*([A-Z]{3}-[0-9]+)\*\* `)
+	ruleWord = regexp.MustCompile(`\b[A-Z]{3}-[0-9]{1,2}\b`)
+	// notRules look like rules and are standards.
+	notRules = []string{"UTF-8", "UTF-16"}
+	testName = regexp.MustCompile(`^(Test|Example|Fuzz|Benchmark)([^a-z]|$)`)
+)
+
+// contractRules are the ids of CONTRACT.md, in its order.
+func contractRules(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(treeRoot, "CONTRACT.md"))
+	require.NoError(t, err)
+	var ids []string
+	for _, match := range ruleHead.FindAllStringSubmatch(string(text), -1) {
+		ids = append(ids, match[1])
+	}
+	return ids
+}
+
+// rulesNamed are the rules that a text names.
+func rulesNamed(text string) []string {
+	return slices.DeleteFunc(ruleWord.FindAllString(text, -1), func(word string) bool { return slices.Contains(notRules, word) })
+}
+
+// goFiles are the Go files of the whole tree, by their paths from its root.
+func goFiles(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	require.NoError(t, fs.WalkDir(os.DirFS(treeRoot), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".go"):
+			paths = append(paths, path)
+		}
+		return nil
+	}))
+	return paths
+}
+
+// rulesOfTests gives, for every test of a file, the rules that comments above and
+// inside it name; a table outside of any function, and a comment above one, is a
+// test of its own name.
+func rulesOfTests(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, filepath.Join(treeRoot, path), nil, parser.ParseComments)
+	require.NoError(t, err)
+	named := map[string][]string{}
+	for _, decl := range file.Decls {
+		name, from := testOf(decl)
+		if name == "" {
+			continue
+		}
+		named[name] = []string{}
+		for _, comment := range file.Comments {
+			if comment.Pos() >= from && comment.End() <= decl.End() {
+				named[name] = append(named[name], rulesNamed(comment.Text())...)
+			}
+		}
+	}
+	return named
+}
+
+// testOf names the test that a declaration is, and where it begins with its
+// comment; the name is empty for anything else.
+func testOf(decl ast.Decl) (name string, from token.Pos) {
+	from = decl.Pos()
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv != nil || !testName.MatchString(decl.Name.Name) {
+			return "", from
+		}
+		if decl.Doc != nil {
+			from = decl.Doc.Pos()
+		}
+		return decl.Name.Name, from
+	case *ast.GenDecl:
+		if decl.Tok != token.VAR || len(decl.Specs) == 0 {
+			return "", from
+		}
+		if decl.Doc != nil {
+			from = decl.Doc.Pos()
+		}
+		return "table " + decl.Specs[0].(*ast.ValueSpec).Names[0].Name, from
+	}
+	return "", from
+}
+
+// Rules have the numbers 1, 2, 3 … of their family, in this order.
+func TestContractIsNumbered(t *testing.T) {
+	rules := contractRules(t)
+	assert.GreaterOrEqual(t, len(rules), 100, "CONTRACT.md was read")
+	last := map[string]int{}
+	for _, id := range rules {
+		family := id[:3]
+		last[family]++
+		assert.Equal(t, fmt.Sprintf("%s-%d", family, last[family]), id)
+	}
+}
+
+// Every rule has a test that names it.
+func TestContractIsProved(t *testing.T) {
+	proved := map[string]bool{}
+	for _, path := range goFiles(t) {
+		if !strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, rules := range rulesOfTests(t, path) {
+			for _, id := range rules {
+				proved[id] = true
+			}
+		}
+	}
+	for _, id := range contractRules(t) {
+		assert.True(t, proved[id], "%s: no test names this rule in a comment above it or inside it", id)
+	}
+}
+
+// Whoever names a rule, in code or in a test, names one that exists.
+func TestContractIsNamedRightly(t *testing.T) {
+	rules := contractRules(t)
+	for _, path := range goFiles(t) {
+		text, err := os.ReadFile(filepath.Join(treeRoot, path))
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(text), "\n") {
+			for _, id := range rulesNamed(line) {
+				assert.Contains(t, rules, id, "%s:%d", path, i+1)
+			}
+		}
+	}
+}
