@@ -22,12 +22,12 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## build the engine with each known fault, and see that verify and the tests of the rule go red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants' ./replay
+mutants: ## break the engine in every known way and every field of every trace: verify, or the tests of the rule, go red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: bench
-bench: ## run all benchmarks once each
+bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: fuzz
@@ -39,7 +39,11 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 		done; \
 	done
 
+# Only packages whose tests use goldie know the flag -update.
+GOLDIE = github.com/sebdah/goldie/v2
+HAS_GOLDEN = {{if .ForTest}}{{range .Deps}}{{if eq . "$(GOLDIE)"}}{{$$.ForTest}}{{end}}{{end}}{{end}}
+
 .PHONY: golden
 golden: ## make the fixtures and the golden files again; read the diff before you commit it
 	$(GO) generate ./fixtures
-	$(GO) test ./replay/... ./scenarios/... -update
+	$(GO) test $$($(GO) list -test -f '$(HAS_GOLDEN)' ./... | sort -u) -update

@@ -203,28 +203,29 @@ func (r *run) emitError(c *call, failure *Error) {
 // EmitMessage emits a message event as it is given (EVT-10): keeping the
 // additive rule of deltas is then the caller's own duty.
 func (h Handle) EmitMessage(e MessageEvent) error {
-	return h.call.emitGiven(KindEmitMessage, e, func(c *call) { c.emitMessage(e) })
+	return h.call.emitGiven(KindEmitMessage, func() any { return e }, func(c *call) { c.emitMessage(e) })
 }
 
 // EmitThought emits a thought event as it is given (EVT-10).
 func (h Handle) EmitThought(e ThoughtEvent) error {
-	return h.call.emitGiven(KindEmitThought, e, func(c *call) { c.emitThought(e) })
+	return h.call.emitGiven(KindEmitThought, func() any { return e }, func(c *call) { c.emitThought(e) })
 }
 
 // EmitToolCall emits a toolCall event as it is given (EVT-10).
 func (h Handle) EmitToolCall(e ToolCallEvent) error {
-	return h.call.emitGiven(KindEmitToolCall, e, func(c *call) { c.emitToolCall(e) })
+	return h.call.emitGiven(KindEmitToolCall, func() any { return e }, func(c *call) { c.emitToolCall(e) })
 }
 
-// emitGiven tells an emit operation around the event that it causes.
-func (c *call) emitGiven(kind Kind, payload any, emit func(*call)) error {
+// emitGiven tells an emit operation around the event that it causes. The payload
+// is asked for where somebody observes, as making it an any allocates.
+func (c *call) emitGiven(kind Kind, payload func() any, emit func(*call)) error {
 	if err := c.enter(kind); err != nil {
 		return err
 	}
 	r := c.run
 	at, op := r.now(), r.nextOp()
 	if x := r.crossing(c, kind, Begin, at); x != nil {
-		x.Op, x.Payload = op, payload
+		x.Op, x.Payload = op, payload()
 		r.tell(x)
 	}
 	r.mu.Unlock()

@@ -3,6 +3,7 @@ package adk_test
 import (
 	"context"
 	"errors"
+	goflag "flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -32,12 +33,20 @@ var (
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
+	if isFuzzing() {
+		os.Exit(code) // the fuzzer listens for interrupts until the process ends
+	}
 	if left := goroutinesAbove(before); left > 0 && code == 0 {
 		stacks := make([]byte, 1<<20)
 		fmt.Printf("%d goroutines were left behind:\n%s\n", left, stacks[:runtime.Stack(stacks, true)])
 		code = 1
 	}
 	os.Exit(code)
+}
+
+func isFuzzing() bool {
+	fuzz := goflag.Lookup("test.fuzz")
+	return fuzz != nil && fuzz.Value.String() != ""
 }
 
 // goroutinesAbove lets goroutines that are about to end do so, and counts the rest.

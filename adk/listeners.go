@@ -127,6 +127,14 @@ func publishObservability[E any](c *call, kind Kind, event E, pick func(*Observa
 	hear(c, kind, own, pick(&own.listeners), event)
 }
 
+// unheard tells that nobody is there for functional events, neither a listener
+// nor an observer.
+func (r *run) unheard() bool {
+	own := &r.own.functional.listeners
+	return !r.observed() && len(r.shared.functional.all()) == 0 &&
+		own.Message == nil && own.Thought == nil && own.ToolCall == nil
+}
+
 // hear calls one listener and contains its panic (EVT-3).
 func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event E) {
 	if listener == nil || !e.takes(kind) {

@@ -229,7 +229,7 @@ func TestNoProbeNoAllocations(t *testing.T) {
 	m, raw := message("m"), hello
 	raw.Functional.Message = func(adk.MessageEvent) {}
 	raw.Observability.Log = func(adk.LogEvent) {}
-	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		must(dc.Messages().Add(m))
 		must(h.ReportMessage("m", "", false))
 		for name, op := range map[string]func(){
@@ -238,14 +238,24 @@ func TestNoProbeNoAllocations(t *testing.T) {
 			"add":            func() { _, _ = dc.Messages().Add(m) },
 			"remove":         func() { _, _ = dc.Messages().Remove("none") },
 			"register":       func() { _, _ = dc.Tools().Unregister("none") },
+			"prune":          func() { _, _ = dc.Tools().PruneEphemeral() },
 			"report message": func() { _, _ = h.ReportMessage("m", "", false) },
+			"report thought": func() { _, _ = h.ReportThought("m", "", false) },
+			"report call":    func() { _, _ = h.ReportToolCall("c", adk.ToolCallReport{Tool: "t"}) },
+			"emit message":   func() { _ = dc.EmitMessage(adk.MessageEvent{ID: "m"}) },
+			"emit thought":   func() { _ = dc.EmitThought(adk.ThoughtEvent{ID: "m"}) },
+			"emit tool call": func() { _ = dc.EmitToolCall(adk.ToolCallEvent{ID: "c"}) },
 			"log":            func() { h.Log(adk.LevelInfo, "k", "m", nil) },
 		} {
 			assert.Zero(t, testing.AllocsPerRun(100, op), name)
 		}
+		// A seam call is one allocation, the call with its handles.
+		fetch := func() { _, _ = dc.Messages().Fetch(ctx) }
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, fetch), "fetch")
 		return dc.Ack()
 	})
 	config.IDs, config.Clock = constantID{}, constantClock{}
+	config.Storage.Messages = &benchStore[*adk.Message]{}
 	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
 }
 

@@ -25,7 +25,12 @@ func (d *digestOnce) of(record interface{ appendJSON([]byte) []byte }) Digest {
 // an old trace. Absent values are left out.
 type recordJSON struct{ out []byte }
 
-func openRecord(dst []byte) recordJSON { return recordJSON{append(dst, '{')} }
+func openRecord(dst []byte) recordJSON {
+	if dst == nil {
+		dst = make([]byte, 0, 256) // most records fit, and grow by no second allocation
+	}
+	return recordJSON{append(dst, '{')}
+}
 
 func (j *recordJSON) close() []byte { return append(j.out, '}') }
 

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
 // Helpers is what the executor streams and logs with (HLP). Reporting emits;
 // it touches no set and no storage (HLP-4).
 type Helpers struct{ call *call }
 
-// streams are the message or the thought streams of a dispatch, by id.
-type streams map[string]*stream
+// streams are the message or the thought streams of a dispatch, by id. There are
+// few at a time, which a set finds faster than a map does.
+type streams struct{ byID ordered.Set[string, *stream] }
 
 // stream is a text that grows by deltas. full is never copied: a string of
 // what is there stays valid while more is appended behind it (HLP-5).
@@ -73,13 +76,10 @@ func (all *streams) open(id string, at time.Time) (*stream, error) {
 	if id == "" {
 		return nil, fmt.Errorf("adk: report without an id: give the stream one")
 	}
-	s := (*all)[id]
-	if s == nil {
-		if *all == nil {
-			*all = streams{}
-		}
+	s, known := all.byID.Get(id)
+	if !known {
 		s = &stream{createdAt: at}
-		(*all)[id] = s
+		all.byID.Add(id, s)
 	}
 	if s.sealed {
 		return nil, errSealed(id)
@@ -115,9 +115,14 @@ type pending[E any] struct {
 }
 
 // unlockAndEmit releases run.mu, which is held, and lets the listeners hear the
-// event, and those that come while they do, unless somebody is at it already.
+// event, and those that come while they do, unless somebody is at it already. With
+// no listener there is nothing to do.
 func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
 	r := c.run
+	if r.unheard() {
+		r.mu.Unlock()
+		return
+	}
 	if y.emitting {
 		y.waiting = append(y.waiting, pending[E]{c, event})
 		r.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +19,7 @@ import (
 type schema struct {
 	root     *schemaNode
 	resolved *jsonschema.Resolved
+	quick    *quickSchema // nil where only the library can say
 	draft7   bool
 }
 
@@ -98,6 +98,7 @@ func compileSchema(raw json.RawMessage) (_ *schema, err error) {
 	if s.root, err = linkSchema(&parsed); err != nil {
 		return nil, err
 	}
+	s.quick = quickSchemaOf(&parsed)
 	s.resolved, err = parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
@@ -119,6 +120,9 @@ func (s *schema) check(value any) (withDefaults any, faults []fault) {
 		return nil, sortFaults(faults)
 	}
 	s.fill(s.root, copied)
+	if s.quick != nil && s.quick.accepts(copied) {
+		return copied, nil
+	}
 	comparable := plainNumbers(copied)
 	if s.accepts(comparable) {
 		return copied, nil
@@ -167,7 +171,7 @@ func (s *schema) fill(node *schemaNode, value any) {
 }
 
 func (s *schema) fillObject(node *schemaNode, object map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(node.Properties)) {
+	for _, name := range node.names {
 		sub := node.sub(node.Properties[name])
 		if held, ok := object[name]; ok {
 			s.fill(sub, held)

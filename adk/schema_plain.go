@@ -24,6 +24,21 @@ func plainCopy(value any, path string, depth int, faults *[]fault) any {
 		*faults = append(*faults, fault{path: path, keyword: "depth", want: "at most " + strconv.Itoa(maxJSONDepth)})
 		return nil
 	}
+	// The types that decoded JSON has need no reflection.
+	switch value := value.(type) {
+	case nil, bool, string:
+		return value
+	case float64:
+		if !math.IsNaN(value) && !math.IsInf(value, 0) {
+			return value
+		}
+	case map[string]any:
+		object := make(map[string]any, len(value))
+		for name, held := range value {
+			object[name] = plainCopyAt(held, path, name, depth, faults)
+		}
+		return object
+	}
 	v := reflect.ValueOf(value)
 	switch {
 	case !v.IsValid():
@@ -32,13 +47,13 @@ func plainCopy(value any, path string, depth int, faults *[]fault) any {
 		object := make(map[string]any, v.Len())
 		for key, held := range v.Seq2() {
 			name := key.String()
-			object[name] = plainCopy(held.Interface(), joinPointer(path, name), depth+1, faults)
+			object[name] = plainCopyAt(held.Interface(), path, name, depth, faults)
 		}
 		return object
 	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = plainCopy(v.Index(i).Interface(), joinPointer(path, strconv.Itoa(i)), depth+1, faults)
+			list[i] = plainCopyAt(v.Index(i).Interface(), path, strconv.Itoa(i), depth, faults)
 		}
 		return list
 	case isPlainLeaf(v):
@@ -46,6 +61,18 @@ func plainCopy(value any, path string, depth int, faults *[]fault) any {
 	}
 	*faults = append(*faults, fault{path: path, keyword: "json", want: "a JSON value"})
 	return nil
+}
+
+// plainCopyAt is plainCopy for a member of a container. The path to it is made
+// only where it can be wanted: most members are leaves that JSON has.
+func plainCopyAt(held any, path, key string, depth int, faults *[]fault) any {
+	switch held.(type) {
+	case nil, bool, string:
+		if depth < maxJSONDepth {
+			return held
+		}
+	}
+	return plainCopy(held, joinPointer(path, key), depth+1, faults)
 }
 
 // isPlainLeaf tells whether JSON has a form for a value that is no container.

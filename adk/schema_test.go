@@ -222,6 +222,50 @@ func TestWalkAgreesWithLibrary(t *testing.T) {
 	})
 }
 
+// TOL-2: the quick way accepts nothing that the library refuses.
+func TestQuickSchemaAgreesWithLibrary(t *testing.T) {
+	kinds := rapid.SampledFrom([]string{"object", "array", "string", "integer", "number", "boolean"})
+	rapid.Check(t, func(t *rapid.T) {
+		drawn, ok := schemaDraw(2).Draw(t, "schema").(map[string]any)
+		if !ok {
+			return
+		}
+		drawn["type"] = kinds.Draw(t, "type")
+		raw, err := json.Marshal(drawn)
+		require.NoError(t, err)
+		s, err := compileSchema(raw)
+		require.NoError(t, err)
+		value := plainCopy(valueDraw(2).Draw(t, "value"), "", 0, new([]fault))
+		if s.quick != nil && s.quick.accepts(value) {
+			require.True(t, s.accepts(value), "%s\n%v", raw, value)
+		}
+	})
+}
+
+func TestQuickSchema(t *testing.T) {
+	const usual = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
+		"city":{"type":"string","description":"where"},"days":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number"},
+		"units":{"type":"string","enum":["metric","imperial"]},"on":{"type":"boolean","default":true},"tags":{"type":"array","items":{"type":"string"}}}}`
+	s := mustSchema(t, usual)
+	require.NotNil(t, s.quick)
+	for value, fits := range map[string]bool{
+		`{"city":"Oslo","days":3,"share":0.5,"units":"metric","on":false,"tags":["a"]}`: true,
+		`{"city":"Oslo"}`: true, `{}`: false, `[]`: false, `null`: false, `{"city":1}`: false, `{"city":"Oslo","x":1}`: false,
+		`{"city":"Oslo","days":0}`: false, `{"city":"Oslo","days":10}`: false, `{"city":"Oslo","days":1.5}`: false,
+		`{"city":"Oslo","units":"other"}`: false, `{"city":"Oslo","tags":[1]}`: false, `{"city":"Oslo","share":"0.5"}`: false,
+	} {
+		plain := plainNumbers(mustJSON(t, value))
+		assert.Equal(t, fits, s.quick.accepts(plain), value)
+		assert.Equal(t, fits, s.accepts(plain), value)
+	}
+	for _, other := range []string{
+		`true`, `{}`, `{"type":["string","null"]}`, `{"type":"string","pattern":"a"}`, `{"type":"integer","enum":[1]}`, `{"type":"string","enum":["a",1]}`,
+		`{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"type":"array","items":{"not":{}}}`,
+	} {
+		assert.Nil(t, mustSchema(t, other).quick, other)
+	}
+}
+
 // TOL-2: whatever a schema and a value hold, checking ends without a panic, and
 // says the same twice (DET-3).
 func FuzzSchemaCheck(f *testing.F) {

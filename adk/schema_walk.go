@@ -23,6 +23,8 @@ type schemaNode struct {
 	leaves []schemaLeaf
 	// patterns are the keys of patternProperties, compiled.
 	patterns map[string]*regexp.Regexp
+	// names are the keys of properties, sorted.
+	names []string
 	// index finds the node of a schema inside this one.
 	index map[*jsonschema.Schema]*schemaNode
 }
@@ -211,7 +213,7 @@ func countInPlace(node *schemaNode, counts map[*schemaNode]int) int {
 }
 
 func newSchemaNode(s *jsonschema.Schema, index map[*jsonschema.Schema]*schemaNode) (*schemaNode, error) {
-	node := &schemaNode{Schema: s, index: index, patterns: map[string]*regexp.Regexp{}}
+	node := &schemaNode{Schema: s, index: index, patterns: map[string]*regexp.Regexp{}, names: slices.Sorted(maps.Keys(s.Properties))}
 	for pattern := range s.PatternProperties {
 		compiled, err := regexp.Compile(pattern)
 		if err != nil {

@@ -303,7 +303,7 @@ func Example_chatCompletions() {
 	//       store m1 (id1) assistant "It rains in Oslo." in messages → storage/messages.store
 	//       ack
 	//     * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
-	//   sight: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
-	//   sight: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
+	//   sight before the output: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
+	//   sight at the end: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
 	//   * turnEnd turn1
 }

@@ -211,11 +211,23 @@ func (n *namer) sight(x *adk.Crossing) string {
 	if keys := v.StashKeys(); len(keys) > 0 {
 		parts = append(parts, "stash ("+short(keys, plainName)+")")
 	}
-	words := "sight: " + strings.Join(parts, ", ")
+	words := "sight" + n.sightPlace(x) + ": " + strings.Join(parts, ", ")
 	if err := n.fold.Check(x); err != nil {
 		words += " !! but the engine's digest is of something else: " + x.Digest.String()
 	}
 	return words
+}
+
+// sightPlace says where in the turn a sight is taken; that of an executor stands
+// above its call.
+func (n *namer) sightPlace(x *adk.Crossing) string {
+	switch c := n.fold.calls[x.Call]; {
+	case c == nil || c.seam.Label != adk.LabelRun:
+		return ""
+	case n.fold.outputDue && !n.fold.cancelled:
+		return " before the output"
+	}
+	return " at the end"
 }
 
 // collectionWords are how many there are of a collection, of one and of more.

@@ -54,7 +54,7 @@ const linesBefore = 3
 // String is the divergence in a few lines for a person.
 func (d *Divergence) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Class, d.Crossing, d.Seam)
+	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Class, d.Crossing, bare(d.Seam))
 	if d.Strand != 0 {
 		fmt.Fprintf(&b, ", strand %d", d.Strand)
 	}

@@ -42,7 +42,7 @@ type recordID struct {
 }
 
 func newEncoder(s *sentinels) *encoder {
-	return &encoder{records: map[recordID]int{}, sentinels: s}
+	return &encoder{out: make([]byte, 0, 512), records: map[recordID]int{}, sentinels: s}
 }
 
 // begin starts a line.

@@ -27,6 +27,7 @@ type Fold struct {
 	turnID    string
 	startedAt time.Time // of the turn
 	cancelled bool      // the run's context is done
+	outputDue bool      // the turn's dispatch was acked: its output stage is next
 	root      *Visible
 	calls     map[int]*foldCall // all of them: events may belong to one that has ended
 	ops       map[int]*foldOp   // those that are open
@@ -353,6 +354,9 @@ func (f *Fold) event(c *foldCall, x *adk.Crossing) error {
 		return fmt.Errorf("call %d is no dispatch", c.id)
 	}
 	d.event(x, f.cancelled)
+	if x.Kind == adk.KindDispatchEnd && c.seam.Name == "" {
+		f.outputDue = x.Status == adk.StatusAck && !f.cancelled
+	}
 	return nil
 }
 
@@ -410,6 +414,10 @@ func (f *Fold) fact(c *foldCall, x *adk.Crossing) error {
 	case adk.KindTimer:
 		if op := f.ops[x.N]; op == nil || op.call != c {
 			return fmt.Errorf("no operation %d waits", x.N)
+		}
+	case adk.KindSight:
+		if c.seam.Label == adk.LabelRun {
+			f.outputDue = false
 		}
 	}
 	return nil

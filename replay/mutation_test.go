@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -284,8 +285,9 @@ func reasons(byReason map[string][]string) map[string]string {
 
 // An edited file whose footer was made anew replays otherwise than it says,
 // unless what was edited came in from user code and is said nowhere else. What
-// the engine decided is always noticed. A normal run tries each kind of edit once
-// a fixture; with the variable of the engine's mutants all are tried.
+// the engine decided is always noticed. A normal run tries a quarter of the kinds
+// of edits that a fixture has, another one for each fixture; with the variable of
+// the engine's mutants all are tried.
 func TestMutationInFilesIsNoticed(t *testing.T) {
 	every := os.Getenv(mutantsVariable) == "all"
 	var mu sync.Mutex
@@ -295,7 +297,7 @@ func TestMutationInFilesIsNoticed(t *testing.T) {
 		had := map[string]bool{}
 		mutants(f, func(m mutant) {
 			sort := m.kind + " " + m.field + " " + m.what
-			if had[sort] && !every {
+			if !every && (had[sort] || crc32.ChecksumIEEE([]byte(f.name+sort))%4 != 0) {
 				return
 			}
 			had[sort] = true
@@ -327,7 +329,7 @@ func TestMutationInFilesIsNoticed(t *testing.T) {
 		}
 	}
 	if !every {
-		t.Logf("one edit of each kind and fixture: `make mutants` (%s=all) tries all", mutantsVariable)
+		t.Logf("a sample: `make mutants` (%s=all) tries all", mutantsVariable)
 	}
 	t.Logf("mutations in files: %d tried, %d noticed, %d unrepeated inputs (by kind: %s)",
 		tried, noticed, tried-noticed, strings.Join(list, ", "))

@@ -100,6 +100,21 @@ func (p *player) tool(recorded *adk.Tool) *adk.Tool {
 	return scripted
 }
 
+// unscripted tells whether live code is about to execute a tool that it did not
+// take from its context, so that the tool's own handler would run: nothing goes
+// live that was not asked for. mu is held.
+func (p *player) unscripted(x *adk.Crossing) bool {
+	if x.Kind != adk.KindExecute || x.Phase != adk.Begin {
+		return false
+	}
+	for _, scripted := range p.tools {
+		if x.Record == adk.Record(scripted) {
+			return false
+		}
+	}
+	return true
+}
+
 func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext) (adk.ToolResult, error) {
 	id, strand := dc.Where()
 	x := p.perform(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)

@@ -372,6 +372,11 @@ func (p *player) Tell(got *adk.Crossing) {
 		p.differs(want, got, fields)
 		return
 	}
+	if p.unscripted(got) {
+		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []FieldDiff{{Field: "tool", Want: "the recorded tool",
+			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}}, want)
+		return
+	}
 	p.note(want)
 	if got.Kind.Class() == adk.ClassEvent {
 		p.expectPanics(got)

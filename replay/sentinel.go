@@ -46,8 +46,15 @@ type sentinels struct {
 	byName map[string]error
 }
 
+// onlyCommon are the sentinels of everybody who adds none, sorted once for all
+// runs.
+var onlyCommon = &sentinels{slices.Sorted(maps.Keys(commonSentinels)), commonSentinels}
+
 // newSentinels adds the user's sentinels to the common ones.
 func newSentinels(users map[string]error) (*sentinels, error) {
+	if len(users) == 0 {
+		return onlyCommon, nil
+	}
 	var wrong []error
 	byName := maps.Clone(commonSentinels)
 	for _, name := range slices.Sorted(maps.Keys(users)) {

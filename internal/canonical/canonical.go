@@ -45,14 +45,17 @@ func Append(dst []byte, v any) ([]byte, error) {
 // Checksum is the lowercase hexadecimal SHA-256 of the canonical text of
 // {"args": args, "tool": tool} (contract TOL-4).
 func Checksum(tool string, args map[string]any) (string, error) {
-	text, err := appendValue([]byte(`{"args":`), args, 0)
+	text := make([]byte, 0, 256) // most calls need no more
+	text, err := appendValue(append(text, `{"args":`...), args, 0)
 	if err != nil {
 		return "", err
 	}
 	text = append(text, `,"tool":`...)
 	text = AppendString(text, tool)
 	sum := sha256.Sum256(append(text, '}'))
-	return hex.EncodeToString(sum[:]), nil
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], sum[:])
+	return string(digits[:]), nil
 }
 
 // ParseObject reads a JSON text that is one object and nothing else, and gives
@@ -66,11 +69,10 @@ func ParseObject(text []byte) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("is %s, not an object", kindOf(v))
 	}
-	pure, err := normalizeObject(object, 0)
-	if err != nil {
+	if err := tidy(object, 0); err != nil {
 		return nil, err
 	}
-	return pure, nil
+	return object, nil
 }
 
 // kindOf names what JSON calls a decoded value.

@@ -38,6 +38,43 @@ func normalize(v any, depth int) (any, error) {
 	return normalize(pure, depth)
 }
 
+// tidy is normalize, in place, for what encoding/json has just decoded: nobody
+// else holds it, its text is valid and its numbers are finite. What is left are
+// the depth, and -0.
+func tidy(v any, depth int) error {
+	switch v := v.(type) {
+	case []any:
+		if depth >= maxDepth {
+			return errTooDeep
+		}
+		for i, held := range v {
+			if isZero(held) {
+				v[i] = 0.0
+			} else if err := tidy(held, depth+1); err != nil {
+				return atIndex(i, err)
+			}
+		}
+	case map[string]any:
+		if depth >= maxDepth {
+			return errTooDeep
+		}
+		for key, held := range v {
+			if isZero(held) {
+				v[key] = 0.0
+			} else if err := tidy(held, depth+1); err != nil {
+				return atKey(key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// isZero tells whether v is 0 or -0.
+func isZero(v any) bool {
+	f, ok := v.(float64)
+	return ok && f == 0
+}
+
 // normalizeNumber gives what reading the canonical text of f back would give.
 func normalizeNumber(f float64) any {
 	switch {

@@ -1,0 +1,147 @@
+package house_test
+
+import (
+	"go/ast"
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What is exported is explained where it stands.
+func TestExportedIsDocumented(t *testing.T) {
+	for _, f := range productionFiles(t) {
+		assert.Empty(t, undocumented(f), "these need a comment")
+	}
+}
+
+// Every package says what it is, in one place.
+func TestPackagesAreDocumented(t *testing.T) {
+	documented, dirs := map[string][]string{}, map[string]bool{}
+	for _, f := range productionFiles(t) {
+		dirs[f.dir] = true
+		if f.ast.Doc != nil {
+			documented[f.dir] = append(documented[f.dir], f.path)
+		}
+	}
+	for dir := range dirs {
+		assert.Len(t, documented[dir], 1, "package %s needs one package comment", dir)
+	}
+}
+
+// undocumented are the places and names in a file of what is exported without a
+// comment. A comment above a group of constants or variables serves all of it,
+// and so does one behind a name. Fields are left to the comment of their type:
+// StartedAt needs no words.
+func undocumented(f *source) (names []string) {
+	miss := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+		if !name.IsExported() {
+			return
+		}
+		for _, doc := range docs {
+			if doc != nil {
+				return
+			}
+		}
+		names = append(names, f.place(name)+" "+name.Name)
+	}
+	for _, decl := range f.ast.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if receiverIsExported(decl) {
+				miss(decl.Name, decl.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				missSpec(decl, spec, miss)
+			}
+		}
+	}
+	return names
+}
+
+// missSpec looks at what one line of a declaration names.
+func missSpec(decl *ast.GenDecl, spec ast.Spec, miss func(*ast.Ident, ...*ast.CommentGroup)) {
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		miss(spec.Name, spec.Doc, soleDoc(decl))
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			miss(name, spec.Doc, spec.Comment, decl.Doc)
+		}
+	}
+}
+
+// soleDoc is the comment of a declaration that is not a group: it belongs to
+// the one type in it.
+func soleDoc(decl *ast.GenDecl) *ast.CommentGroup {
+	if decl.Tok == token.TYPE && !decl.Lparen.IsValid() {
+		return decl.Doc
+	}
+	return nil
+}
+
+// receiverIsExported tells whether a function, or the type that it is a method
+// of, can be seen outside.
+func receiverIsExported(decl *ast.FuncDecl) bool {
+	if decl.Recv == nil {
+		return true
+	}
+	receiver := decl.Recv.List[0].Type
+	for {
+		switch r := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = r.X
+		case *ast.IndexExpr:
+			receiver = r.X
+		case *ast.IndexListExpr:
+			receiver = r.X
+		case *ast.Ident:
+			return r.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+func TestUndocumented(t *testing.T) {
+	f := parsed(t, "x/x.go", []byte(`package x
+
+func Bare() {}
+
+// Told is told.
+func Told() {}
+
+func hidden() {}
+
+type Bag struct{ Field int }
+
+func (*Bag) Method()       {}
+func (b Bag) quietMethod() {}
+func (hidden) Method()     {}
+
+type hiddenType struct{ Field int }
+
+// Shape is told.
+type Shape interface{ Area() int }
+
+// A group.
+const (
+	A = 1
+	B = 2
+)
+
+const C = 3
+
+var D = 4 // told
+
+type (
+	// E is told.
+	E int
+	F int
+)
+`))
+	assert.Equal(t, []string{
+		"x/x.go:3 Bare", "x/x.go:10 Bag", "x/x.go:12 Method", "x/x.go:27 C", "x/x.go:34 F",
+	}, undocumented(f))
+}

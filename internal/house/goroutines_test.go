@@ -1,0 +1,66 @@
+package house_test
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// goroutines are the files that start one, with what it does: so there is one
+// answer to what runs concurrently. In the engine there are strands, and nothing
+// else (DET-2).
+var goroutines = map[string]string{
+	"adk/call.go":            "a strand",
+	"fakes/provider.go":      "the server, until it is closed",
+	"fakes/suite_storage.go": "users of a storage, to see whether it can bear them",
+	"replay/verify.go":       "the replayed run, which a recorded Goexit ends",
+	"replay/context.go":      "what follows the end of a recorded context, as in package context",
+}
+
+func TestGoroutines(t *testing.T) {
+	found := map[string][]string{}
+	for _, f := range productionFiles(t) {
+		if at := starts(f); len(at) > 0 {
+			found[f.path] = at
+		}
+	}
+	for file, at := range found {
+		assert.NotEmpty(t, goroutines[file], "a goroutine starts at %v: find it a place, or another way", at)
+	}
+	for file, why := range goroutines {
+		assert.Contains(t, found, file, "%s starts no goroutine (%s): strike it from the table", file, why)
+	}
+	assert.Len(t, found["adk/call.go"], 1, "the engine has one go statement")
+}
+
+// starts are the places where a file starts goroutines: go statements, and the
+// methods called Go that groups have. Timers are clocks' and contexts' matter.
+func starts(f *source) (places []string) {
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			places = append(places, f.place(n))
+		case *ast.CallExpr:
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Go" {
+				places = append(places, f.place(n))
+			}
+		}
+		return true
+	})
+	slices.Sort(places)
+	return places
+}
+
+func TestStarts(t *testing.T) {
+	f := parsed(t, "adk/x.go", []byte(`package adk
+
+func f() { // starts nothing: Go(), "go f()"
+	go f()
+	group.Go(f)
+	defer func() { go func() {}() }()
+}
+`))
+	assert.Equal(t, []string{"adk/x.go:4", "adk/x.go:5", "adk/x.go:6"}, starts(f))
+}

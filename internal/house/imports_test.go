@@ -1,0 +1,218 @@
+package house_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const module = "github.com/adkreplay/adkreplay/"
+
+// room is a package, or with /... all packages below one, and what its files may
+// import. Tests may import sideways and are not looked at.
+type room struct {
+	name string
+	// ours are the rooms of ours that it may import, and others the packages of
+	// other people. The standard library is open to all, but for the bans.
+	ours, others []string
+	because      string
+}
+
+// rooms are the rooms of the project, from the ground up: arrows run down only.
+// The first room that a package belongs to is its own.
+var rooms = []room{
+	{name: "internal/canonical", because: "a leaf"},
+	{name: "internal/ordered", because: "a leaf"},
+	{name: "internal/plain", ours: []string{"internal/canonical"},
+		because: "plain data is written canonically; but for that, a leaf"},
+	{name: "adk", ours: []string{"internal/..."},
+		others: []string{
+			"github.com/google/jsonschema-go/jsonschema", // one schema validates arguments and describes them (TOL-2)
+			"github.com/google/uuid",                     // the default ids are UUIDs of version 6 (RUN-7)
+			"github.com/pkoukk/tiktoken-go-loader",       // the ranks of the encodings, without a network (PRM-1)
+		},
+		because: "who runs turns carries all that it imports, and no tool for tests"},
+	{name: "adk/...", ours: []string{"adk", "internal/..."},
+		because: "it rests on the engine alone, and the engine does not need it"},
+	{name: "fakes", ours: []string{"adk"},
+		because: "tests use it without traces, and tests of traces use it"},
+	{name: "replay/golden", ours: []string{"adk", "fakes", "replay"},
+		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
+		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
+	{name: "replay", ours: []string{"adk", "internal/..."},
+		because: "programs record in production, without fakes"},
+	{name: "scenarios", ours: []string{"adk", "fakes"},
+		because: "a scenario says what happens, and not what is made of it"},
+	{name: "fixtures", because: "it holds files, which any version of the code can read"},
+	{name: "property", ours: []string{"adk", "fakes", "replay", "internal/..."},
+		others:  []string{"pgregory.net/rapid"}, // the generators
+		because: "an invariant is a function over a trace, whoever recorded it"},
+	{name: "cmd/...", ours: []string{"..."},
+		others:  []string{"github.com/spf13/cobra"}, // the flags
+		because: "it decides nothing, and so may know everything"},
+}
+
+// ban keeps a package out of rooms where its import alone would do harm.
+type ban struct {
+	path    string
+	in      []string
+	except  []string
+	because string
+}
+
+var bans = []ban{
+	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property"},
+		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
+	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "internal/..."},
+		because: "who imports this must not get flags"},
+	{path: "net/http", in: []string{"adk", "replay", "scenarios", "internal/..."},
+		because: "the engine talks to nobody; user code does"},
+	{path: "net/http/httptest", in: []string{"..."},
+		because: "its import registers a flag in every program"},
+	{path: "math/rand", in: []string{"..."},
+		because: "what is drawn from it is another on every run; math/rand/v2 takes a seed of its own"},
+	{path: "math/rand/v2", in: []string{"adk", "adk/...", "replay", "internal/..."},
+		because: "ids come from the config (DET-1)"},
+	{path: "log", in: []string{"adk", "adk/...", "fakes", "replay", "internal/..."},
+		because: "the engine tells its listeners and its probe; others return what went wrong"},
+	{path: "unsafe", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "cmd/..."},
+		because: "what it saves belongs into a leaf, behind tests"},
+	{path: "github.com/spf13/cobra", in: []string{"..."}, except: []string{"cmd/..."},
+		because: "flags, streams and exit codes are the command's"},
+	{path: "github.com/sebdah/goldie/v2", in: []string{"..."}, except: []string{"replay/golden"},
+		because: "it registers flags when imported"},
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range productionFiles(t) {
+		for _, path := range f.imports() {
+			assert.Empty(t, wrongImport(f.dir, path), "%s imports %s", f.path, path)
+		}
+	}
+}
+
+// The table says what is, and not what once was or may come: an entry that
+// nothing needs would let something in unseen. The rooms that are still to be
+// built are furnished in advance.
+func TestNoImportIsAllowedInVain(t *testing.T) {
+	used := map[string]bool{}
+	furnished := map[string]bool{}
+	for _, f := range productionFiles(t) {
+		r, _ := roomOf(f.dir)
+		furnished[r.name] = true
+		for _, path := range f.imports() {
+			used[r.name+" "+path] = true
+		}
+	}
+	for _, r := range rooms {
+		for _, path := range r.others {
+			if furnished[r.name] {
+				assert.True(t, used[r.name+" "+path], "%s does not import %s: strike it from the table", r.name, path)
+			}
+		}
+	}
+}
+
+// wrongImport says why a file in dir must not import a package; nothing if it
+// may.
+func wrongImport(dir, path string) string {
+	r, ok := roomOf(dir)
+	if !ok {
+		return "no room has the folder " + dir + ": give it a line in the table, and the house's plan"
+	}
+	for _, b := range bans {
+		if b.path == path && matchesAny(b.in, dir) && !matchesAny(b.except, dir) {
+			return b.because
+		}
+	}
+	if below, isOurs := strings.CutPrefix(path, module); isOurs {
+		return r.refusal(matchesAny(r.ours, below))
+	}
+	if isStandard(path) {
+		return ""
+	}
+	return r.refusal(slices.Contains(r.others, path))
+}
+
+func (r room) refusal(allowed bool) string {
+	if allowed {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", r.name, r.because)
+}
+
+func roomOf(dir string) (room, bool) {
+	at := slices.IndexFunc(rooms, func(r room) bool { return matches(r.name, dir) })
+	if at < 0 {
+		return room{}, false
+	}
+	return rooms[at], true
+}
+
+func matchesAny(patterns []string, dir string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, dir) })
+}
+
+// matches is go's: x/... is x and all below it.
+func matches(pattern, dir string) bool {
+	above, all := strings.CutSuffix(pattern, "...")
+	if !all {
+		return pattern == dir
+	}
+	return strings.HasPrefix(dir+"/", above)
+}
+
+// isStandard tells the standard library by its lack of a domain.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// The rules refuse what they are there for.
+func TestWrongImports(t *testing.T) {
+	cases := []struct {
+		dir, path string
+		allowed   bool
+	}{
+		{"adk", "context", true},
+		{"adk", module + "internal/ordered", true},
+		{"adk", "github.com/google/uuid", true},
+		{"adk", module + "replay", false},
+		{"adk", module + "fakes", false},
+		{"adk", module + "adk/artifacts", false},
+		{"adk", "testing", false},
+		{"adk", "flag", false},
+		{"adk", "net/http", false},
+		{"adk", "github.com/stretchr/testify/assert", false},
+		{"adk/artifacts", module + "adk", true},
+		{"adk/artifacts", module + "fakes", false},
+		{"adk/artifacts", "net/http", true},
+		{"fakes", "net/http", true},
+		{"fakes", "testing", false},
+		{"fakes", module + "replay", false},
+		{"replay", module + "adk", true},
+		{"replay", module + "fakes", false},
+		{"replay", module + "replay/golden", false},
+		{"replay", "github.com/sebdah/goldie/v2", false},
+		{"replay/golden", "github.com/sebdah/goldie/v2", true},
+		{"replay/golden", "testing", true},
+		{"scenarios", module + "replay", false},
+		{"fixtures", module + "adk", false},
+		{"fixtures", "embed", true},
+		{"property", module + "scenarios", false},
+		{"property", "pgregory.net/rapid", true},
+		{"cmd/adkreplay", module + "scenarios", true},
+		{"cmd/adkreplay", "github.com/spf13/cobra", true},
+		{"cmd/adkreplay", "testing", false},
+		{"internal/ordered", module + "adk", false},
+		{"internal/ordered", "github.com/google/uuid", false},
+		{"util", "strings", false}, // no such room
+		{"adkx", module + "adk", false},
+	}
+	for _, c := range cases {
+		assert.Equal(t, c.allowed, wrongImport(c.dir, c.path) == "", "%s imports %s: %s", c.dir, c.path, wrongImport(c.dir, c.path))
+	}
+}
