@@ -56,28 +56,28 @@ func (c *call) emitMessage(e MessageEvent) {
 	if c.run.observed() {
 		c.follow(KindMessageEvent, e, nil)
 	}
-	publishFunctional(c, KindMessageEvent, e, func(l *Functional) func(MessageEvent) { return l.Message })
+	publishFunctional(c, KindMessageEvent, &e, func(l *Functional) func(MessageEvent) { return l.Message })
 }
 
 func (c *call) emitThought(e ThoughtEvent) {
 	if c.run.observed() {
 		c.follow(KindThoughtEvent, e, nil)
 	}
-	publishFunctional(c, KindThoughtEvent, e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
+	publishFunctional(c, KindThoughtEvent, &e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
 }
 
 func (c *call) emitToolCall(e ToolCallEvent) {
 	if c.run.observed() {
 		c.follow(KindToolCallEvent, e, func(x *Crossing) { x.Key = e.Checksum })
 	}
-	publishFunctional(c, KindToolCallEvent, e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
+	publishFunctional(c, KindToolCallEvent, &e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
 }
 
 func (c *call) emitLog(e LogEvent) {
 	if c.run.observed() {
 		c.follow(KindLogEvent, e, nil)
 	}
-	publishObservability(c, KindLogEvent, e, func(l *Observability) func(LogEvent) { return l.Log })
+	publishObservability(c, KindLogEvent, &e, func(l *Observability) func(LogEvent) { return l.Log })
 }
 
 func (t *turn) emitTurnStart() {
@@ -90,7 +90,7 @@ func (t *turn) emitTurnStart() {
 			x.Name = e.TurnID
 		}
 	})
-	publishObservability(t.call, KindTurnStart, e, func(l *Observability) func(TurnStart) { return l.TurnStart })
+	publishObservability(t.call, KindTurnStart, &e, func(l *Observability) func(TurnStart) { return l.TurnStart })
 }
 
 func (t *turn) emitTurnEnd() {
@@ -101,7 +101,7 @@ func (t *turn) emitTurnEnd() {
 			x.Payload = e
 		}
 	})
-	publishObservability(t.call, KindTurnEnd, e, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
+	publishObservability(t.call, KindTurnEnd, &e, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
 }
 
 func (d *dispatch) emitDispatchStart() {
@@ -114,7 +114,7 @@ func (d *dispatch) emitDispatchStart() {
 			x.Name = e.DispatchID
 		}
 	})
-	publishObservability(d.call, KindDispatchStart, e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
+	publishObservability(d.call, KindDispatchStart, &e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
 }
 
 // emitDispatchEnd judges the dispatch in the step that tells its end, so that an
@@ -130,7 +130,7 @@ func (d *dispatch) emitDispatchEnd() {
 			x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations
 		}
 	})
-	publishObservability(d.call, KindDispatchEnd, e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
+	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
 // emitIterationStart tells whether the iteration has begun.
@@ -144,7 +144,7 @@ func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 		}
 	})
 	if begun {
-		publishObservability(d.call, KindIterationStart, e, func(l *Observability) func(IterationStart) { return l.IterationStart })
+		publishObservability(d.call, KindIterationStart, &e, func(l *Observability) func(IterationStart) { return l.IterationStart })
 	}
 	return e.StartedAt, begun
 }
@@ -161,7 +161,7 @@ func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 			x.N = e.Iteration
 		}
 	})
-	publishObservability(d.call, KindIterationEnd, e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
+	publishObservability(d.call, KindIterationEnd, &e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
 func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any, startedAt *time.Time) {
@@ -173,7 +173,7 @@ func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string
 			x.Key = callID
 		}
 	})
-	publishObservability(c, KindToolExecutionStart, e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
+	publishObservability(c, KindToolExecutionStart, &e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
 }
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {
@@ -185,7 +185,7 @@ func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Ti
 			x.IsError = failed
 		}
 	})
-	publishObservability(c, KindToolExecutionEnd, e, func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
+	publishObservability(c, KindToolExecutionEnd, &e, func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
 }
 
 func (r *run) emitError(c *call, failure *Error) {
@@ -197,7 +197,7 @@ func (r *run) emitError(c *call, failure *Error) {
 			x.Err = failure
 		}
 	})
-	publishObservability(c, KindErrorEvent, e, func(l *Observability) func(ErrorEvent) { return l.Error })
+	publishObservability(c, KindErrorEvent, &e, func(l *Observability) func(ErrorEvent) { return l.Error })
 }
 
 // EmitMessage emits a message event as it is given (EVT-10): keeping the

@@ -292,7 +292,7 @@ func (g *TurnGate) emitOpen(at time.Time) {
 	c := g.call
 	e := TurnGateOpen{Origin: c.origin(), Gate: g, OpenedAt: at}
 	c.follow(KindTurnGateOpen, e, func(x *Crossing) { x.Name = g.raw.ID })
-	publishObservability(c, KindTurnGateOpen, e, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
+	publishObservability(c, KindTurnGateOpen, &e, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
 }
 
 func (g *TurnGate) emitClosed() {
@@ -311,7 +311,7 @@ func (g *TurnGate) emitClosed() {
 			x.Name, x.Status = e.GateID, e.Result
 		}
 	})
-	publishObservability(c, KindTurnGateClosed, e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
+	publishObservability(c, KindTurnGateClosed, &e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
 }
 
 func isClosed(c <-chan struct{}) bool {

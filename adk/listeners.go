@@ -109,8 +109,9 @@ type heard struct {
 
 // publish tells the probe of an event and then lets every listener hear it:
 // those of the runner in the order of their registration, then those of the
-// run. pick chooses the listener for the event from a registration.
-func publishFunctional[E any](c *call, kind Kind, event E, pick func(*Functional) func(E)) {
+// run. pick chooses the listener for the event from a registration. The event is
+// large and goes by reference; each listener gets a copy.
+func publishFunctional[E any](c *call, kind Kind, event *E, pick func(*Functional) func(E)) {
 	for _, e := range c.run.shared.functional.all() {
 		hear(c, kind, e, pick(&e.listeners), event)
 	}
@@ -119,7 +120,7 @@ func publishFunctional[E any](c *call, kind Kind, event E, pick func(*Functional
 }
 
 // publishObservability is publishFunctional for the other bus.
-func publishObservability[E any](c *call, kind Kind, event E, pick func(*Observability) func(E)) {
+func publishObservability[E any](c *call, kind Kind, event *E, pick func(*Observability) func(E)) {
 	for _, e := range c.run.shared.observability.all() {
 		hear(c, kind, e, pick(&e.listeners), event)
 	}
@@ -136,7 +137,7 @@ func (r *run) unheard() bool {
 }
 
 // hear calls one listener and contains its panic (EVT-3).
-func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event E) {
+func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event *E) {
 	if listener == nil || !e.takes(kind) {
 		return
 	}
@@ -146,5 +147,5 @@ func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event E) 
 			c.run.contain(c, fmt.Sprintf("listener of %s", kind), PanicText(r))
 		}
 	}()
-	listener(event)
+	listener(*event)
 }

@@ -47,15 +47,14 @@ func (h *Helpers) ReportThought(id, delta string, complete bool) (ThoughtEvent, 
 	return ThoughtEvent(update), err
 }
 
-func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, emit func(*call, StreamUpdate)) (StreamUpdate, error) {
+func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, emit func(*call, StreamUpdate)) (update StreamUpdate, err error) {
 	c := h.call
 	if err := c.enter(kind); err != nil {
-		return StreamUpdate{}, err
+		return update, err
 	}
 	r := c.run
 	at := r.now()
 	s, err := all.open(id, at)
-	var update StreamUpdate
 	if err == nil {
 		update = s.append(c.origin(), id, delta, complete, at)
 	}
@@ -63,7 +62,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 		x.Name, x.Text, x.Flag, x.Err = id, delta, complete, err
 		r.tell(x)
 	}
-	if err != nil {
+	if err != nil || r.unheard() {
 		r.mu.Unlock()
 		return update, err
 	}
@@ -115,14 +114,9 @@ type pending[E any] struct {
 }
 
 // unlockAndEmit releases run.mu, which is held, and lets the listeners hear the
-// event, and those that come while they do, unless somebody is at it already. With
-// no listener there is nothing to do.
+// event, and those that come while they do, unless somebody is at it already.
 func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
 	r := c.run
-	if r.unheard() {
-		r.mu.Unlock()
-		return
-	}
 	if y.emitting {
 		y.waiting = append(y.waiting, pending[E]{c, event})
 		r.mu.Unlock()

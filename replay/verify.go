@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -24,6 +25,14 @@ func (l Live) seams() []string {
 	return nil
 }
 
+// unseen says what live seams can do that no crossing tells.
+func (l Live) unseen() []string {
+	if l.Executor != nil {
+		return []string{"what the live executor does beside its context: network, files, its own memory"}
+	}
+	return nil
+}
+
 // Report is what a replay found.
 type Report struct {
 	// Crossings is how many crossings of the new run agreed with the recorded.
@@ -34,7 +43,7 @@ type Report struct {
 	// scripted.
 	Live []string `json:"live,omitempty"`
 	// NotCompared says in words what this replay could not hold against the
-	// recording.
+	// recording; nothing where all seams were scripted.
 	NotCompared []string `json:"notCompared,omitempty"`
 }
 
@@ -110,18 +119,30 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 	if err != nil {
 		return nil, err
 	}
-	// The run has a goroutine of its own: a recorded Goexit ends it.
-	var runErr error
+	if refused, err := ownGoroutine(func() error { return again(runCtx) }); err != nil {
+		return nil, err
+	} else if refused != nil {
+		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
+	}
+	return p.finish(live)
+}
+
+// ownGoroutine runs the new run on a goroutine of its own, as a recorded Goexit
+// ends it. refused is what the run answered; err says that it panicked, which is
+// a fault of this package or of the engine and none of the trace.
+func ownGoroutine(run func() error) (refused, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runErr = again(runCtx)
+		defer func() {
+			if value := recover(); value != nil {
+				err = fmt.Errorf("replay: the replay itself failed: %v\n%s", value, debug.Stack())
+			}
+		}()
+		refused = run()
 	}()
 	<-done
-	if runErr != nil {
-		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", runErr))
-	}
-	return p.finish(live)
+	return refused, err
 }
 
 // interrupt stops a replay whose own context ended.
@@ -139,7 +160,7 @@ func (p *player) finish(live Live) (*Report, error) {
 	if x := p.peek(0); x != nil && !p.stopped {
 		p.missing(x)
 	}
-	report := &Report{Crossings: p.matched, Divergence: p.found, Live: live.seams()}
+	report := &Report{Crossings: p.matched, Divergence: p.found, Live: live.seams(), NotCompared: live.unseen()}
 	if p.readErr != nil && p.readErr != io.EOF {
 		return report, p.readErr
 	}
