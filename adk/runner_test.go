@@ -161,13 +161,18 @@ func TestInvalidRawTurn(t *testing.T) {
 // RUN-4: the listeners of a raw turn hear that run alone, after the runner's.
 func TestListenersOfOneRun(t *testing.T) {
 	heard := &notes{}
-	runner := newRunner(t, newConfig())
+	runner := newRunner(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		must(h.ReportMessage("m", "hi", true))
+		return dc.Ack()
+	}))
 	runner.Observe(adk.Observability{TurnStart: func(e adk.TurnStart) { heard.add("runner " + e.TurnID) }})
+	runner.On(adk.Functional{Message: func(e adk.MessageEvent) { heard.add("runner " + e.Delta + " " + e.TurnID) }})
 	raw := hello
 	raw.Observability.TurnStart = func(e adk.TurnStart) { heard.add("run " + e.TurnID) }
+	raw.Functional.Message = func(e adk.MessageEvent) { heard.add("run " + e.Delta + " " + e.TurnID) }
 	require.NoError(t, runner.Run(context.Background(), raw))
 	require.NoError(t, runner.Run(context.Background(), hello))
-	assert.Equal(t, []string{"runner id1", "run id1", "runner id3"}, heard.all())
+	assert.Equal(t, []string{"runner id1", "run id1", "runner hi id1", "run hi id1", "runner id3", "runner hi id3"}, heard.all())
 }
 
 // RUN-9, DSP-2, EVT-1: the order of a turn, crossing by crossing.
