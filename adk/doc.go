@@ -22,7 +22,7 @@
 // # One turn
 //
 //  1. [Runner.Run] validates the raw turn and opens the run: newRun asks the
-//     probe for an observer, turn.openRun tells the first crossing.
+//     probe for an observer, run.open tells the first crossing.
 //  2. turn.start announces turnStart. Whatever happens from here on,
 //     turn.end tells the last sight and turnEnd.
 //  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
@@ -32,16 +32,16 @@
 //  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
 //     loop: dispatch.loop runs iterations until dispatch.stopped.
 //  5. dispatch.iterate is one iteration: the dispatch input pipeline, the sight,
-//     the executor (dispatch.execute), the dispatch output pipeline,
-//     dispatch.flush, iterationEnd. Between any two of them a signal, a failure
-//     or an abort leaves the loop.
+//     the executor (dispatch.execute), the dispatch output pipeline, and
+//     iterationEnd, with dispatch.flush in the same step. Between any two of
+//     them a signal, a failure or an abort leaves the loop.
 //  6. The executor streams with [Helpers], runs tools with
 //     [DispatchContext.Execute] (call.executeTool), and keeps records with
 //     [Records.Store], which calls the storage at once and queues the change
 //     for the turn (Records.write). [DispatchContext.Ack] runs the on-ack
 //     handlers and ends the dispatch.
-//  7. dispatch.leave flushes the queue to the turn on an ack and drops it
-//     otherwise; dispatch.judge gives the status, and dispatchEnd is told.
+//  7. dispatch.judge flushes the queue to the turn on an ack, drops it otherwise,
+//     and gives the status, in the step that tells dispatchEnd.
 //  8. After an ack, the turn output pipeline runs like the input pipeline.
 //
 // Every seam call passes through call.invoke, which makes a panic an error,

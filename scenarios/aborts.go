@@ -61,6 +61,22 @@ var aborts = []Scenario{
 		},
 	},
 	{
+		Name:  "abort-in-output",
+		About: "a dispatch output middleware aborts: the iteration ends, and what it stored stays out of the turn",
+		Must:  Ending{Dispatch: adk.StatusAborted, Iterations: 1, Said: []string{"Too late."}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			config := agent(fakes.Script{{fakes.Say("Too late.")}}, "Are you there?")
+			config.DispatchOutput = []adk.DispatchMiddleware{cleanUpDispatch("clean-up"), {Name: "deadline", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+				if err := dc.Abort(errLeft); err != nil {
+					return err
+				}
+				next(ctx)
+				return nil
+			}}}
+			return config, adk.RawTurn{SystemPrompt: prompt}
+		},
+	},
+	{
 		Name:  "abort-after-ack",
 		About: "an ack, and an abort before the executor returned: the abort wins, nothing reaches the turn",
 		Must:  Ending{Dispatch: adk.StatusAborted, Iterations: 1, Said: []string{"Almost done."}},

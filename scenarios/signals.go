@@ -35,6 +35,20 @@ var signals = []Scenario{
 		},
 	},
 	{
+		Name:  "refused-answer",
+		About: "a dispatch output middleware nacks: the iteration ends, and what it stored stays out of the turn",
+		Must: Ending{Dispatch: adk.StatusNack, Iterations: 1, Errors: []adk.Code{adk.E_LLM_EXECUTION_NACKED},
+			Said: []string{"I would rather not say."}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			config := agent(fakes.Script{{fakes.Say("I would rather not say.")}}, "Tell me a secret.")
+			config.DispatchOutput = []adk.DispatchMiddleware{{Name: "review", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+				next(ctx)
+				return dc.Nack(errors.New("no answer at all"))
+			}}}
+			return config, adk.RawTurn{SystemPrompt: prompt}
+		},
+	},
+	{
 		Name:  "late-signal",
 		About: "the first signal stands: a second one is an error to whoever gives it",
 		Must:  Ending{Dispatch: adk.StatusAck, Iterations: 1, Said: []string{"Yes."}},
