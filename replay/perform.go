@@ -441,8 +441,13 @@ func (p *player) misuse(h *handle, x *adk.Crossing) bool {
 	if !late {
 		return false
 	}
-	again := adk.Crossing{Kind: adk.KindByName(kind), Call: x.Call, Collection: adk.Messages}
+	// What it was given does not matter, as long as the engine looks at it.
+	again := adk.Crossing{Kind: adk.KindByName(kind), Call: x.Call, Strand: x.Strand, Collection: adk.Messages, Name: "late", Text: "late"}
 	switch again.Kind {
+	case adk.KindCall:
+		again.Seam, again.Seams = adk.Seam{Label: adk.LabelDispatch, Name: "late"}, &adk.RunInfo{Executor: "late"}
+	case adk.KindRefresh:
+		again.Collection = adk.Instructions
 	case adk.KindAdd, adk.KindStore, adk.KindMutate:
 		again.Record = anyMessage
 	case adk.KindRegister, adk.KindExecute:

@@ -264,7 +264,10 @@ func (p *player) awaitScripted(n int) *adk.Crossing {
 }
 
 func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
-	s := p.strand(n)
+	s := p.strands[n]
+	if s == nil {
+		s = &strand{} // it has ended, and its handle is used late: it is not waited for
+	}
 	for {
 		p.act()
 		x := p.head()
@@ -284,11 +287,15 @@ func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	}
 }
 
-// orphaned tells whether x is an operation of a strand that is parked and will
-// not make it itself. mu is held.
+// orphaned tells whether x is made through the handle of a strand that will not
+// make it itself: an operation of one that is parked, or misuse of the handle of
+// one that has ended. mu is held.
 func (p *player) orphaned(x *adk.Crossing) bool {
 	s := p.strands[x.Strand]
-	return s != nil && s.waiting == 0 && s.parked != nil && !s.parked() &&
+	if s == nil {
+		return x.Kind == adk.KindContained
+	}
+	return s.waiting == 0 && s.parked != nil && !s.parked() &&
 		x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
 }
 
@@ -412,7 +419,6 @@ func (p *player) note(x *adk.Crossing) {
 		p.calls[x.ID] = x
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
-		delete(p.handles, x.ID)
 	case x.Kind == adk.KindFork:
 		p.strand(x.ID) // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
