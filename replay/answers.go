@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -76,6 +77,21 @@ func (p *player) answeredResult(x *adk.Crossing, got adk.ToolResult, err error) 
 	from := p.lastReturn(x)
 	if err == nil && from != nil && !equalResults(from.Result, got) {
 		p.wrong(from, "answer", from.Result, got)
+	}
+}
+
+// answeredBytes is answered for the opening of a media. A late one, which was not
+// recorded as one, answers with its error alone.
+func (p *player) answeredBytes(x *adk.Crossing, got []byte, err error) {
+	p.mu.Lock()
+	told := p.done[x.Op]
+	p.mu.Unlock()
+	p.answered(x, err)
+	if err != nil || told == nil {
+		return
+	}
+	if want, _ := told.Value.([]byte); !bytes.Equal(want, got) {
+		p.wrong(told, "answer", told.Value, got)
 	}
 }
 

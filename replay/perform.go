@@ -22,12 +22,15 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	defer p.mu.Unlock()
 	h.strand = strand
 	p.handles[id] = h
+	return p.performUntil(strand, func(x *adk.Crossing) bool { return x.Kind == adk.KindReturn && x.ID == id })
+}
+
+// performUntil performs what was recorded in a strand up to the line that ends
+// it, and gives that. mu is held.
+func (p *player) performUntil(strand int, ends func(*adk.Crossing) bool) *adk.Crossing {
 	for {
 		x := p.awaitScripted(strand)
-		switch {
-		case x == nil:
-			return nil
-		case x.Kind == adk.KindReturn && x.ID == id:
+		if x == nil || ends(x) {
 			return x
 		}
 		before, done := p.matched, false
@@ -247,6 +250,8 @@ func (p *player) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) b
 	case adk.KindWaitFor:
 		value, err := h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
 		p.answeredValue(x, value, err)
+	case adk.KindOpenMedia:
+		return p.openMedia(ctx, h, x)
 	case adk.KindEmitMessage:
 		e, _ := x.Payload.(adk.MessageEvent)
 		p.answered(x, h.EmitMessage(e))
@@ -452,6 +457,8 @@ func (p *player) misuse(h *handle, x *adk.Crossing) bool {
 		again.Record = anyMessage
 	case adk.KindRegister, adk.KindExecute:
 		again.Record = anyTool
+	case adk.KindOpenMedia:
+		again.Record = anyMedia
 	}
 	return p.operate(&again)
 }
@@ -461,11 +468,21 @@ func (p *player) misuse(h *handle, x *adk.Crossing) bool {
 var (
 	anyMessage = mustMessage()
 	anyTool    = mustTool()
+	anyMedia   = mustMedia()
 )
 
 func mustMessage() *adk.Message {
 	at := time.Unix(0, 0)
 	m, err := adk.NewMessage(adk.MessageInit{ID: "late", Role: adk.RoleUser, Content: "late", CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func mustMedia() *adk.Media {
+	m, err := adk.NewToolGenerated(adk.MediaInit{ID: "late", Kind: adk.MediaDocument, MIMEType: "text/plain", Filename: "late",
+		Reader: adk.MediaBytes(nil)})
 	if err != nil {
 		panic(err)
 	}

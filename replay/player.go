@@ -16,6 +16,8 @@ import (
 // the last.
 type source interface {
 	next() (*adk.Crossing, error)
+	// media are the openings among the crossings that were given.
+	media() *openings
 }
 
 // player runs a recorded turn again. It is the probe, the clock, the id source
@@ -42,6 +44,7 @@ type player struct {
 	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
 	namer    *namer
+	media    *openings
 	began    time.Time // the time of the first crossing
 	outdated bool      // the recording is of an older contract
 
@@ -89,6 +92,7 @@ func newPlayer(src source, known *sentinels) *player {
 		source:   src,
 		comparer: comparer{known},
 		namer:    newNamer(NewFold()),
+		media:    src.media(),
 		handles:  map[int]*handle{},
 		strands:  map[int]*strand{0: {}},
 		timers:   map[int]*timer{},
@@ -103,6 +107,7 @@ func newPlayer(src source, known *sentinels) *player {
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
+	p.media.readOn = p.readOn
 	return p
 }
 
@@ -426,6 +431,8 @@ func (p *player) note(x *adk.Crossing) {
 		p.startTimer(x)
 	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
 		p.startTimer(x)
+	case x.Kind == adk.KindOpenMedia && x.Phase == adk.Begin:
+		p.media.reached(x)
 	}
 }
 

@@ -107,6 +107,8 @@ func (s readerSource) next() (*adk.Crossing, error) {
 	return &line.Crossing, nil
 }
 
+func (s readerSource) media() *openings { return s.r.dec.media }
+
 // play replays what src gives.
 func play(ctx context.Context, header Header, src source, known *sentinels, live Live) (*Report, error) {
 	p := newPlayer(src, known)
