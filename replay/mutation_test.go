@@ -239,6 +239,8 @@ var unrepeated = reasons(map[string][]string{
 		"return records", "return result"},
 	"which media user code opened, and what it found there: what it made of that is said elsewhere": {
 		"open-media begin media", "open-media done bytes"},
+	"what user code did behind an opening, the media's reader may have done within": {
+		"open-media done swapped"},
 	"the error of a strand that nobody waits for": {
 		"return err"},
 	"the described tool, or the spelling of its arguments, where another gives the same execution": {
