@@ -111,6 +111,14 @@ func TestStorageObligations(t *testing.T) {
 	}, store.all())
 	assert.Len(t, with(lines, "> storage/"), 25)
 	assert.Contains(t, lines, "> storage/instructions.refresh") // RUN-2: fetching them is called refresh
+	effects := map[adk.Effect]int{}
+	for _, path := range with(lines, "> ") {
+		seam := must(adk.ParseSeam(strings.TrimPrefix(path, "> ")))
+		effects[seam.Effect()]++
+		reads := strings.HasSuffix(path, ".fetch") || strings.HasSuffix(path, ".refresh")
+		assert.Equal(t, !reads, seam.Effect().MayWrite(), path) // RUN-2
+	}
+	assert.Equal(t, map[adk.Effect]int{adk.EffectReads: 7, adk.EffectWrites: 18, adk.EffectUnknown: len(with(lines, "> ")) - 25}, effects)
 }
 
 // callAll calls the four obligations of a collection; on a turn context they

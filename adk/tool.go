@@ -29,17 +29,6 @@ const (
 	CollisionKeep    Collision = "keep"
 )
 
-// Effect says whether running a tool changes anything outside the turn, so that
-// a replay can refuse to run a writing one unasked.
-type Effect string
-
-// The effects. EffectUnknown, the zero value, is to be taken for writing.
-const (
-	EffectUnknown Effect = ""
-	EffectReads   Effect = "reads"
-	EffectWrites  Effect = "writes"
-)
-
 // ToolInit is what a tool is made of (TOL-1).
 type ToolInit struct {
 	// Name is what the model calls the tool by. Required.
