@@ -16,10 +16,6 @@ import (
 // openings are what the openings of media in a trace gave. Every media that is
 // read from the trace, wherever it stands, reads its bytes from here.
 type openings struct {
-	// readOn reads the next line of the trace and tells whether there was one. It
-	// is nil where somebody else reads on, or nobody.
-	readOn func() bool
-
 	mu     sync.Mutex // live code opens media when and where it likes
 	begun  map[int]adk.Digest
 	given  map[int]opened
@@ -54,11 +50,11 @@ func (o *openings) note(x *adk.Crossing) {
 		return
 	}
 	delete(o.begun, x.Op)
-	data, _ := x.Value.([]byte)
-	o.given[x.Op] = opened{data, x.Err}
-	if _, before := o.latest[media]; !before {
+	if before, ok := o.given[o.latest[media]]; !ok || before.err != nil {
 		o.latest[media] = x.Op
 	}
+	data, _ := x.Value.([]byte)
+	o.given[x.Op] = opened{data, x.Err}
 }
 
 // reached tells that a replay stands at the beginning of an opening: its answer
@@ -71,6 +67,8 @@ func (o *openings) reached(x *adk.Crossing) {
 	}
 }
 
+// of is what the reader of a media gives; unless a replay is at another, what its
+// first opening gave that did not fail.
 func (o *openings) of(media adk.Digest) (opened, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,9 +80,6 @@ func (o *openings) of(media adk.Digest) (opened, bool) {
 func (o *openings) reader(media *adk.Media) adk.MediaReader {
 	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 		given, ok := o.of(media.Digest())
-		for !ok && o.readOn != nil && o.readOn() {
-			given, ok = o.of(media.Digest())
-		}
 		switch {
 		case !ok:
 			return nil, errNotOpened(media)
@@ -102,41 +97,20 @@ func errNotOpened(media *adk.Media) error {
 		media.ID(), media.MIMEType(), media.Filename())}
 }
 
-// readOn reads a line ahead, for live code that opens a media before the
-// recorded opening.
-func (p *player) readOn() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.peek(len(p.ahead)) != nil
-}
-
-// openMedia performs an opening: its bytes come from the trace.
-func (p *player) openMedia(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
+// openMedia performs an opening: its bytes come from the trace, and no reader of
+// user code runs.
+func (s *stage) openMedia(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
 	media, ok := x.Record.(*adk.Media)
 	if !ok {
 		return false
 	}
-	data, err := h.OpenMedia(ctx, media.WithReader(p.scriptedReader(x)))
-	p.answeredBytes(x, data, err)
-	return true
-}
-
-// scriptedReader is the reader of one opening: it does what the recorded reader
-// did with the handles it could reach, and gives what that gave.
-func (p *player) scriptedReader(x *adk.Crossing) adk.MediaReader {
-	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		done := p.performUntil(x.Strand, func(at *adk.Crossing) bool {
-			return at.Kind == adk.KindOpenMedia && at.Phase == adk.Done && at.Op == x.Op
-		})
-		switch {
-		case done == nil:
-			return nil, errStopped
-		case done.Err != nil:
-			return nil, done.Err
+	data, err := h.OpenMedia(ctx, media.WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+		data, err := s.director.opened(x)
+		if err != nil {
+			return nil, err
 		}
-		data, _ := done.Value.([]byte)
 		return io.NopCloser(bytes.NewReader(data)), nil
-	})
+	})))
+	s.director.answeredBytes(x, data, err)
+	return true
 }

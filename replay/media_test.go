@@ -135,6 +135,11 @@ func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 	}
 	output := []adk.TurnMiddleware{{Name: "look", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		_, err := tc.OpenMedia(ctx, tc.Messages().All()[0].Attachments()[1])
+		_ = must(tc.OpenMedia(ctx, photo("fetched", func() (string, error) {
+			_, _ = tc.Messages().Fetch(ctx)
+			_, _ = tc.OpenMedia(ctx, photo("inner", func() (string, error) { return tc.NewID(), nil }))
+			return tc.NewID(), nil
+		})))
 		next(ctx)
 		return err
 	}}}
@@ -142,7 +147,7 @@ func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 	require.NoError(t, missing)
 
 	seen = ""
-	verified(t, trace, replay.Live{Executor: look})
+	verified(t, trace, replay.LiveExecutor(look))
 	assert.Equal(t, "meow woof", seen)
 	require.ErrorIs(t, missing, adk.E_NOT_A_MEDIA_READER)
 	assert.EqualError(t, missing, `E_NOT_A_MEDIA_READER: the trace does not hold the bytes of media "fish" (image/png, "fish.png"): `+
@@ -161,10 +166,10 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 	}
 	trace := recordPhotos(t, opening(0), nil, photo("cat", func() (string, error) { return "", io.ErrUnexpectedEOF }), photo("dog", of("woof")))
 	failure = nil
-	verified(t, trace, replay.Live{Executor: opening(0)})
+	verified(t, trace, replay.LiveExecutor(opening(0)))
 	require.ErrorIs(t, failure, io.ErrUnexpectedEOF)
 
-	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Executor: opening(1)})
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.LiveExecutor(opening(1)))
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, "media", report.Divergence.Fields[0].Field)
