@@ -9,7 +9,8 @@ import (
 // OpenMedia reads all the bytes of a media through the context: a trace then
 // holds them, and a replay gives them back without the reader. What Media.Open
 // and its like read beside a context, no trace has (PRM-8). The slice is the
-// caller's.
+// caller's. As memory and trace hold the bytes whole, this is for what a model
+// could be given, and not for films.
 //
 // The reader is given ctx; when to give up, also in a turn that is aborted, is
 // its to decide. Its error is given as it is, and its panic as a *PanicError.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -201,6 +203,14 @@ func (t *Tool) InputSchema() json.RawMessage { return bytes.Clone(t.spec.init.In
 func (t *Tool) Meta() map[string]any {
 	meta, _ := copyMeta(t.spec.init.Meta) // checked when the tool was made
 	return meta
+}
+
+// MetaAt is a copy of the metadata at a dot-path, as the stash has them, and
+// whether there is any. A key that has a dot itself is in Meta alone.
+func (t *Tool) MetaAt(path string) (value any, found bool) {
+	meta := stash{tree: t.spec.init.Meta}
+	value, found = meta.find(path)
+	return plain.Copy(value), found
 }
 
 // Ephemeral tells whether the tool is pruned on ack (TOL-8).
