@@ -150,7 +150,7 @@ func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
 // known as it is (HLP-3).
 type ToolCallReport struct {
 	Tool string
-	// Args is an object, or JSON text of one.
+	// Args is an object, JSON text of one, or *Arguments.
 	Args    any
 	Results ToolResult
 	// IsError marks the call as failed; it is never taken back.
@@ -177,7 +177,7 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	at := r.now()
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
 	if x := r.crossing(c, KindReportToolCall, Whole, at); x != nil {
-		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, report.Args, report.Results, report.IsError, report.Complete, err
+		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, givenArguments(report.Args), report.Results, report.IsError, report.Complete, err
 		r.tell(x)
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 		e.Tool = report.Tool
 	}
 	if report.Args != nil {
-		args, err := toolArguments(report.Args)
+		args, err := ownArguments(report.Args)
 		if err != nil {
 			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
 		}
@@ -214,7 +214,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 	}
 	if (report.Tool != "" || report.Args != nil) && e.Tool != "" && e.Args != nil {
 		var err error
-		if e.Checksum, err = toolChecksum(e.Tool, e.Args); err != nil {
+		if e.Checksum, err = toolChecksum(e.Tool, report.Args, e.Args); err != nil {
 			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
 		}
 	}

@@ -280,6 +280,10 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 		}
 	case adk.KindWaitFor:
 		return f.close(x)
+	case adk.KindOpenMedia:
+		if _, isBytes := x.Value.([]byte); isBytes == (x.Err != nil) {
+			return fmt.Errorf("a media gives its bytes or an error, and this gave neither or both (PRM-8)")
+		}
 	}
 	return nil
 }

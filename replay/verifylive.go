@@ -24,6 +24,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
 	want := newCallTree(trace.Info, trace.Lines)
+	want.media = r.dec.media
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
