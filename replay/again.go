@@ -29,7 +29,7 @@ func (p *player) again(info adk.RunInfo, live Live) (func(context.Context) error
 	if err != nil {
 		return nil, impossible(lineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
 	}
-	p.hearLoudly(runner)
+	p.runner = runner
 	stash, _ := first.Value.(map[string]any)
 	raw := adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stash, Observability: p.watchGates()}
 	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil

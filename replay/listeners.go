@@ -7,33 +7,30 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// loudListeners is how many listeners of one event can be seen to panic.
-const loudListeners = 4
-
-// hearLoudly gives the new run listeners that panic where recorded ones did: a
-// contained panic is a crossing like any other, and has to be made again.
-func (p *player) hearLoudly(r *adk.Runner) {
-	for range loudListeners {
-		r.On(adk.Functional{
-			Message:  panicky[adk.MessageEvent](p),
-			Thought:  panicky[adk.ThoughtEvent](p),
-			ToolCall: panicky[adk.ToolCallEvent](p),
-		})
-		r.Observe(adk.Observability{
-			TurnStart:          panicky[adk.TurnStart](p),
-			TurnEnd:            panicky[adk.TurnEnd](p),
-			DispatchStart:      panicky[adk.DispatchStart](p),
-			DispatchEnd:        panicky[adk.DispatchEnd](p),
-			IterationStart:     panicky[adk.IterationStart](p),
-			IterationEnd:       panicky[adk.IterationEnd](p),
-			TurnGateOpen:       panicky[adk.TurnGateOpen](p),
-			TurnGateClosed:     panicky[adk.TurnGateClosed](p),
-			ToolExecutionStart: panicky[adk.ToolExecutionStart](p),
-			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p),
-			Log:                panicky[adk.LogEvent](p),
-			Error:              panicky[adk.ErrorEvent](p),
-		})
-	}
+// hearLoudly gives the new run one more listener that panics where a recorded
+// one did: a contained panic is a crossing like any other, and has to be made
+// again. Listeners cost something at every event, so the run gets them when it
+// first comes to such a panic, and as many as panicked at one event.
+func hearLoudly(p *player, r *adk.Runner) {
+	r.On(adk.Functional{
+		Message:  panicky[adk.MessageEvent](p),
+		Thought:  panicky[adk.ThoughtEvent](p),
+		ToolCall: panicky[adk.ToolCallEvent](p),
+	})
+	r.Observe(adk.Observability{
+		TurnStart:          panicky[adk.TurnStart](p),
+		TurnEnd:            panicky[adk.TurnEnd](p),
+		DispatchStart:      panicky[adk.DispatchStart](p),
+		DispatchEnd:        panicky[adk.DispatchEnd](p),
+		IterationStart:     panicky[adk.IterationStart](p),
+		IterationEnd:       panicky[adk.IterationEnd](p),
+		TurnGateOpen:       panicky[adk.TurnGateOpen](p),
+		TurnGateClosed:     panicky[adk.TurnGateClosed](p),
+		ToolExecutionStart: panicky[adk.ToolExecutionStart](p),
+		ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p),
+		Log:                panicky[adk.LogEvent](p),
+		Error:              panicky[adk.ErrorEvent](p),
+	})
 }
 
 // panicReach is how far ahead the containment of a listener's panic is looked
@@ -62,6 +59,9 @@ func (p *player) expectPanics(event *adk.Crossing) {
 	}
 	if len(texts) > 0 {
 		p.loud = append(p.loud, &loudEvent{event.Payload, texts})
+	}
+	for ; p.runner != nil && p.listeners < len(texts); p.listeners++ {
+		hearLoudly(p, p.runner)
 	}
 }
 

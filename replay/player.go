@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,18 +55,20 @@ type player struct {
 	returned map[int]*adk.Crossing
 	resolved map[string]*adk.Crossing
 
-	untold  *timer // started by an operation that is told next
-	gates   map[string]*adk.TurnGate
-	offAck  map[int]func()
-	tools   map[*adk.Tool]*adk.Tool
-	loud    []*loudEvent          // where listeners are still to panic
-	calls   map[int]*adk.Crossing // the seam calls that are open
-	cancels map[int]func(error)   // of the contexts given to scripted waits, by operation
-	gateOps map[string]int
-	aborted bool
-	oddIDs  int
-	idle    int // goroutines in awaitScripted
-	claimed int // the crossing that one of them has taken on for another strand
+	untold    *timer // started by an operation that is told next
+	gates     map[string]*adk.TurnGate
+	offAck    map[int]func()
+	tools     map[*adk.Tool]*adk.Tool
+	runner    *adk.Runner           // of the new run; nil for a dispatch alone
+	loud      []*loudEvent          // where listeners are still to panic
+	listeners int                   // how many there are to do so
+	calls     map[int]*adk.Crossing // the seam calls that are open
+	cancels   map[int]func(error)   // of the contexts given to scripted waits, by operation
+	gateOps   map[string]int
+	aborted   bool
+	oddIDs    int
+	idle      int // goroutines in awaitScripted
+	claimed   int // the crossing that one of them has taken on for another strand
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -141,7 +144,7 @@ func (p *player) head() *adk.Crossing {
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
-	p.ahead = p.ahead[1:]
+	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
 	p.moved.Broadcast()
