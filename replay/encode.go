@@ -93,9 +93,7 @@ func (e *encoder) rest(m Member) {
 // rawKey begins a member; its name needs no escapes.
 func (e *encoder) rawKey(name string) {
 	e.comma()
-	e.out = append(e.out, '"')
-	e.out = append(e.out, name...)
-	e.out = append(e.out, '"', ':')
+	e.out = append(append(append(e.out, '"'), name...), '"', ':')
 }
 
 // comma separates what follows from what is there already.
