@@ -337,9 +337,9 @@ func TestAllocations(t *testing.T) {
 		config         adk.Config
 		most, recorded float64
 	}{
-		{"one-shot turn", oneShot(message("m")).config, 35, 85},
-		{"three tools", threeTools().config, 210, 330},
-		{"10,000 deltas", deltas(10_000), 50, 10_150},
+		{"one-shot turn", oneShot(message("m")).config, 35, 75},
+		{"three tools", threeTools().config, 210, 310},
+		{"10,000 deltas", deltas(10_000), 50, 10_100},
 	} {
 		assert.LessOrEqual(t, allocations(t, turn.config), turn.most, turn.name)
 		turn.config.Probe = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return &counter{}, nil })
