@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -87,8 +88,8 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{judge: judge{known: comparer{known}, live: live, want: want, got: newCallTree(trace.Info, trace.Lines),
-		missed: missed, unasked: p.unasked}, trace: trace}, nil
+	return &replayed{trace: trace, judge: judge{known: comparer{known}, live: live, want: want,
+		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.
@@ -113,4 +114,22 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 		config.Tools = each(p.live.Config.Tools, p.stage.tool)
 	}
 	return runTurn(config, raw, &p.loud)
+}
+
+// followed runs a trace once more to its end, and tells what came of the
+// crossings behind a divergence; nil where that cannot be told.
+func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Options, known *sentinels, d *Divergence) *Blast {
+	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	whole, err := ReadTrace(trace, options)
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, newCallTree(whole.Info, whole.Lines), known, Live{}, options)
+	if err != nil {
+		return nil
+	}
+	again.compare()
+	return again.behind(d.Crossing)
 }
