@@ -213,7 +213,7 @@ func (f *Fold) leave(x *adk.Crossing) error {
 	if c == nil || c.ended {
 		return fmt.Errorf("of call %d, which is not open", x.ID)
 	}
-	c.ended = true
+	c.end()
 	if parent := c.parent; parent != nil && c.seam.Label == adk.LabelTool {
 		parent.handled(c, x.Outcome != adk.OutcomeOK)
 	}
@@ -221,6 +221,18 @@ func (f *Fold) leave(x *adk.Crossing) error {
 		return fmt.Errorf("of call %d says call %d and strand %d, which began in call %d and strand %d", x.ID, x.Call, x.Strand, above, c.strand)
 	}
 	return nil
+}
+
+// end marks the call as ended. As all calls are kept, the room that its lists
+// took is not.
+func (c *foldCall) end() {
+	c.ended = true
+	if len(c.causes) == 0 {
+		c.causes = nil
+	}
+	if len(c.executes) == 0 {
+		c.executes = nil
+	}
 }
 
 func (c *foldCall) parentID() int {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (p *player) head() *adk.Crossing {
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
-	p.ahead = p.ahead[1:]
+	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
 	p.moved.Broadcast()
