@@ -1,0 +1,33 @@
+package property
+
+import (
+	"iter"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Violation is one place where a turn breaks an invariant.
+type Violation struct {
+	// Invariant is the name of the invariant, and Rule the contract rule that it
+	// follows from.
+	Invariant string `json:"invariant"`
+	Rule      string `json:"rule"`
+	// Crossing is the number, from 1, of the crossing that breaks it; one more
+	// than the last where something is missing at the end.
+	Crossing int `json:"crossing"`
+	// Seam is the path of the seam call that the crossing belongs to.
+	Seam string `json:"seam"`
+	// Text says what is wrong, in a sentence.
+	Text string `json:"text"`
+	// Related are the numbers of the earlier crossings that one has to see to
+	// understand it, in order.
+	Related []int `json:"related,omitempty"`
+}
+
+// Violations holds the crossings of one turn against all invariants, and gives
+// what breaks them in the order of the crossings; nothing when all hold. Info is
+// what the probe was told of the run. The crossings are read once, one after
+// the other.
+func Violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
+	return nil
+}
