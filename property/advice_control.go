@@ -117,7 +117,7 @@ func (w *forgedUnbound) end(*story) {}
 // as of something that is polled, and after a failure, which may be tried again.
 type repeatedCall struct {
 	begun map[*seamCall]string // the call id that was started last
-	gave  map[oneCall]given
+	gave  map[oneCall]earlierResult
 }
 
 type oneCall struct {
@@ -125,7 +125,7 @@ type oneCall struct {
 	id string
 }
 
-type given struct {
+type earlierResult struct {
 	result adk.Digest
 	at     int
 }
@@ -134,7 +134,7 @@ func (w *repeatedCall) see(s *story, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindToolExecutionStart:
 		if w.begun == nil {
-			w.begun, w.gave = map[*seamCall]string{}, map[oneCall]given{}
+			w.begun, w.gave = map[*seamCall]string{}, map[oneCall]earlierResult{}
 		}
 		w.begun[s.at] = x.Key
 	case x.Kind == adk.KindReturn && s.called.seam.Label == adk.LabelTool && x.Outcome == adk.OutcomeOK && w.begun != nil:
@@ -143,7 +143,7 @@ func (w *repeatedCall) see(s *story, x *adk.Crossing) {
 		if before, again := w.gave[call]; ok && again && before.result == result {
 			s.hint(s.n, s.called, since(before.at), "%s gives again what it gave for the same arguments", s.called.seam)
 		}
-		w.gave[call] = given{result, s.called.began}
+		w.gave[call] = earlierResult{result, s.called.began}
 	}
 }
 
@@ -223,7 +223,7 @@ func (w *plainGoroutines) see(s *story, x *adk.Crossing) {
 
 func (w *plainGoroutines) begins(s *story, x *adk.Crossing) {
 	for _, op := range s.ops {
-		if op != s.op && op.call == s.at && (op.kind == adk.KindSleep || op.change.of != "") {
+		if op != s.op && op.call == s.at && (op.kind == adk.KindSleep || op.delta.of != "") {
 			w.say(s, s.at, op, "%s begins while the same handle is in a %s", x.Kind, op.kind)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 // stored or added in the turn. It is silent about dispatches that user code
 // called, which may do with the text what it likes, and about thoughts.
 type reportedNotStored struct {
-	reported []report
+	reported []reportedStream
 	kept     map[string]bool // ids, and texts
 }
 
-// report is a stream that was reported.
-type report struct {
+// reportedStream is a stream that was reported.
+type reportedStream struct {
 	of       *dispatching
 	kind     adk.Kind
 	id, text string
@@ -38,7 +38,7 @@ func (w *reportedNotStored) see(s *story, x *adk.Crossing) {
 }
 
 // reporting takes in a report.
-func reporting(all []report, s *story, x *adk.Crossing) []report {
+func reporting(all []reportedStream, s *story, x *adk.Crossing) []reportedStream {
 	for i, r := range slices.Backward(all) {
 		if r.of == s.at.dispatch && r.kind == x.Kind && r.id == x.Name {
 			all[i].text += x.Text
@@ -46,7 +46,7 @@ func reporting(all []report, s *story, x *adk.Crossing) []report {
 			return all
 		}
 	}
-	return append(all, report{s.at.dispatch, x.Kind, x.Name, x.Text, s.n, s.n, s.at, x.Flag})
+	return append(all, reportedStream{s.at.dispatch, x.Kind, x.Name, x.Text, s.n, s.n, s.at, x.Flag})
 }
 
 func (w *reportedNotStored) keep(record adk.Record) {
@@ -84,7 +84,7 @@ func (d *dispatching) failed() bool { return d.ended == 0 || d.acked == 0 || d.f
 // streamNeverSealed: a dispatch was acked, and something was reported in it that
 // was never reported complete. It is silent where the dispatch failed or was
 // aborted: there nobody expects the rest.
-type streamNeverSealed struct{ reported []report }
+type streamNeverSealed struct{ reported []reportedStream }
 
 func (w *streamNeverSealed) see(s *story, x *adk.Crossing) {
 	switch x.Kind {

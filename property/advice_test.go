@@ -65,7 +65,7 @@ var slips = map[string]*slip{
 			if err != nil || !mended {
 				return err
 			}
-			return dc.Messages().Store(ctx, must(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: update.Full,
+			return dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: update.Full,
 				CreatedAt: update.CreatedAt, UpdatedAt: update.UpdatedAt})))
 		})
 	}, says: `message "a1" was reported complete and never stored`},
@@ -115,13 +115,13 @@ var slips = map[string]*slip{
 		return config
 	}, says: "the dispatch starts iteration 8, and no middleware could end it"},
 	"tool-in-output": {turn: func(mended bool) adk.Config {
-		config := executing("notify", `{}`)
+		config := runningTool("notify", `{}`)
 		config.TurnOutput = before("again", func(ctx context.Context, tc *adk.TurnContext) error {
 			args := `{}`
 			if mended {
 				args = `{"other":true}`
 			}
-			_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "output", Source: tc, Executor: executing("notify", args).Executor})
+			_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "output", Source: tc, Executor: runningTool("notify", args).Executor})
 			return err
 		})
 		return config
@@ -133,7 +133,7 @@ var slips = map[string]*slip{
 					return err
 				}
 			}
-			return dc.Tools().Register(must(adk.NewTool(adk.ToolInit{Name: "peek", Description: "Peeks.", Ephemeral: true,
+			return dc.Tools().Register(sure(adk.NewTool(adk.ToolInit{Name: "peek", Description: "Peeks.", Ephemeral: true,
 				InputSchema: []byte(`{"type":"object"}`), Handler: answering})))
 		})
 	}, says: "the dispatch was acked, and the ephemeral tool peek is still there"},
@@ -142,7 +142,7 @@ var slips = map[string]*slip{
 		if mended {
 			again = `{"a":1,"b":3}`
 		}
-		return executing("look", `{"b":2,"a":1}`, again)
+		return runningTool("look", `{"b":2,"a":1}`, again)
 	}, says: "tool/look gives again what it gave for the same arguments"},
 	"blind-post-step": {turn: func(mended bool) adk.Config {
 		config := saying(nothing)
@@ -164,14 +164,14 @@ var slips = map[string]*slip{
 	}, says: "emit-message behind a next below which something failed"},
 	"plain-goroutines": {turn: func(mended bool) adk.Config {
 		return saying(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			report := func(dc *adk.DispatchContext) { dc.Helpers().Log(adk.LevelInfo, "", "working", nil) }
+			log := func(dc *adk.DispatchContext) { dc.Helpers().Log(adk.LevelInfo, "", "working", nil) }
 			if mended {
-				_, err := dc.Fork(ctx, "report", func(_ context.Context, dc *adk.DispatchContext) error { report(dc); return nil })
+				_, err := dc.Fork(ctx, "report", func(_ context.Context, dc *adk.DispatchContext) error { log(dc); return nil })
 				return err
 			}
 			// What a goroutine does while the storage is at work, at a moment that
 			// is the same on every run.
-			return dc.Messages().Store(context.WithValue(ctx, duringStore{}, func() { report(dc) }), question)
+			return dc.Messages().Store(context.WithValue(ctx, duringStore{}, func() { log(dc) }), question)
 		})
 	}, says: "report-log begins while the same handle is in a store"},
 	"outside-time": {turn: func(mended bool) adk.Config {
@@ -180,7 +180,7 @@ var slips = map[string]*slip{
 			if mended {
 				at = dc.Now()
 			}
-			return dc.Messages().Store(ctx, must(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: at, UpdatedAt: at})))
+			return dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: at, UpdatedAt: at})))
 		})
 	}, says: `message "a1" says 2030-01-01T00:00:00.000000001Z, which is no reading of the turn's clock`},
 	"outside-id": {turn: func(mended bool) adk.Config {
@@ -191,7 +191,7 @@ var slips = map[string]*slip{
 				id = tc.NewID()
 			}
 			at := tc.Now()
-			return tc.Memories().Store(ctx, must(adk.NewMemory(adk.MemoryInit{ID: id, Content: "x", Confidence: new(1.0), Importance: new(1.0), CreatedAt: at, UpdatedAt: at})))
+			return tc.Memories().Store(ctx, sure(adk.NewMemory(adk.MemoryInit{ID: id, Content: "x", Confidence: new(1.0), Importance: new(1.0), CreatedAt: at, UpdatedAt: at})))
 		})
 		return config
 	}, says: `memory "1f0b2a44-7d64-6f10-8a5e-0242ac120002" has an id that the turn's id source did not give`},
@@ -267,9 +267,9 @@ func examined(t *testing.T, config adk.Config) *Examination {
 	return e
 }
 
-var question = must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+var question = sure(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 
-func must[T any](value T, err error) T {
+func sure[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -326,10 +326,10 @@ func before(name string, do func(context.Context, *adk.TurnContext) error) []adk
 	}}}
 }
 
-// executing is a turn whose model executes a tool with these arguments, one
+// runningTool is a turn whose model executes a tool with these arguments, one
 // after the other.
-func executing(name string, args ...string) adk.Config {
-	tool := must(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Handler: answering}))
+func runningTool(name string, args ...string) adk.Config {
+	tool := sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Handler: answering}))
 	return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		for _, one := range args {
 			if _, err := dc.Execute(ctx, tool, one); err != nil {

@@ -101,7 +101,7 @@ func TestExamineOfAMalformedTrace(t *testing.T) {
 func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 	args := map[string]any{"city": "Oslo"}
 	stored := func(id string) *adk.ToolCall {
-		return must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "weather", Args: args, Results: adk.Text("4 °C"),
+		return sure(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "weather", Args: args, Results: adk.Text("4 °C"),
 			CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch, CompletedAt: fakes.Epoch}))
 	}
 	sum := stored("seed").Checksum()
@@ -112,7 +112,7 @@ func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 	kept.Fail(fakes.Fault{Op: fakes.OpStore, Collection: adk.ToolCalls, Occurrence: 3, Err: context.DeadlineExceeded})
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
-	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+	runner := sure(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Storage: kept.Storage(),
 		TurnInput: before("seed", func(_ context.Context, tc *adk.TurnContext) error {
 			_, err := tc.ToolCalls().Add(stored("seed"))

@@ -22,8 +22,8 @@ type gate struct {
 	before                  *gate // which the same abort closes first (GAT-4)
 }
 
-// refusal is the result of an offer that leaves its gate open.
-const refusal = "refused"
+// offerRefused is the result of an offer that leaves its gate open.
+const offerRefused = "refused"
 
 func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
 	switch {
@@ -73,7 +73,7 @@ func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
 		return
 	}
 	switch {
-	case x.Status == refusal:
+	case x.Status == offerRefused:
 		return
 	case x.Status == adk.GateTimeout && g.op.timer == 0:
 		s.breaks(since(g.op.began), "gate %q times out, and no timer was told", x.Name)

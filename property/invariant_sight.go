@@ -15,7 +15,7 @@ import (
 // mirror is how the turn's sets came to be what they are: user code's own adds
 // and removes, and what the dispatches queued (DEL-2).
 type mirror struct {
-	log     []change
+	log     []delta
 	flushes []flushed
 	told    int // the last sight that was explained
 	cause   explanation
@@ -35,7 +35,7 @@ type explanation struct {
 	related   []int
 }
 
-func (m *mirror) byHand(c change) { m.log = append(m.log, c) }
+func (m *mirror) byHand(c delta) { m.log = append(m.log, c) }
 
 // flush takes in the end of an iteration or a dispatch. A dispatch that is called
 // alone flushes to nowhere (DEL-5): no sight of a turn follows.
@@ -114,14 +114,14 @@ func (f flushed) explanation(applied, all int) explanation {
 	because := since(f.at)
 	switch {
 	case !f.kept:
-		return explanation{"deltas-whole", counted(applied, all) + " of a failed iteration are in the turn", because}
+		return explanation{"deltas-whole", changesOf(applied, all) + " of a failed iteration are in the turn", because}
 	case applied == 0:
-		return explanation{"stored-mirrored", counted(all, all) + " that were stored and flushed are not in the turn", because}
+		return explanation{"stored-mirrored", changesOf(all, all) + " that were stored and flushed are not in the turn", because}
 	}
-	return explanation{"deltas-whole", "only " + counted(applied, all) + " of an iteration are in the turn", because}
+	return explanation{"deltas-whole", "only " + changesOf(applied, all) + " of an iteration are in the turn", because}
 }
 
-func counted(n, of int) string {
+func changesOf(n, of int) string {
 	if n == of {
 		return fmt.Sprintf("all %d changes", n)
 	}
@@ -134,7 +134,7 @@ func counted(n, of int) string {
 func (s *story) sightIf(f flushed, applied int) adk.Sight {
 	sets := twin{}
 	for _, text := range s.instructions {
-		sets.apply(change{of: adk.Instructions, record: adk.NewTokenizable(text)})
+		sets.apply(delta{of: adk.Instructions, record: adk.NewTokenizable(text)})
 	}
 	next, rest := 0, s.mirror.flushes
 	for len(rest) > 0 {
@@ -159,7 +159,7 @@ func (s *story) sightIf(f flushed, applied int) adk.Sight {
 // twin is the sets, in order.
 type twin map[adk.CollectionName][]adk.Record
 
-func (t twin) apply(changes ...change) {
+func (t twin) apply(changes ...delta) {
 	for _, c := range changes {
 		key := c.key
 		if c.record != nil {

@@ -20,13 +20,13 @@ func (w *storageReceipt) see(s *story, x *adk.Crossing) {
 	case x.Phase != adk.Done || s.op == nil || s.op.kind != x.Kind:
 	case w.waits(s, s.op):
 		if x.Err != nil {
-			s.breaks(since(s.op.began), "%s %s fails before the flush: %v", x.Kind, s.op.change.of, x.Err)
+			s.breaks(since(s.op.began), "%s %s fails before the flush: %v", x.Kind, s.op.delta.of, x.Err)
 		}
 	case s.op.made == nil:
-		s.breaks(since(s.op.began), "%s %s is done, and its obligation was not called", x.Kind, s.op.change.of)
+		s.breaks(since(s.op.began), "%s %s is done, and its obligation was not called", x.Kind, s.op.delta.of)
 	case s.op.made.ended > 0 && (s.op.made.outcome == adk.OutcomeOK) != (x.Err == nil):
 		s.breaks(since(s.op.began, s.op.made.ended), "%s %s answers with %v, and its obligation ended with %q",
-			x.Kind, s.op.change.of, orNothing(x.Err), s.op.made.outcome)
+			x.Kind, s.op.delta.of, orNothing(x.Err), s.op.made.outcome)
 	}
 }
 
@@ -42,13 +42,13 @@ func (w *storageReceipt) called(s *story, x *adk.Crossing) {
 		s.breaks(since(s.at.began), "%s is called, and %s has no such operation open", s.called.seam, s.at.seam)
 	case w.waits(s, op):
 		s.breaks(since(op.began), "%s is called at once, and persistence is write-behind", s.called.seam)
-	case op.writes() && !op.change.carries(x):
+	case op.writes() && !op.delta.carries(x):
 		s.breaks(since(op.began), "%s is not given what is to be kept", s.called.seam)
 	}
 }
 
 // carries tells whether an obligation is given what the change is about.
-func (c change) carries(x *adk.Crossing) bool {
+func (c delta) carries(x *adk.Crossing) bool {
 	if c.record == nil || x.Record == nil {
 		return c.record == nil && x.Record == nil && c.key == x.Key
 	}
@@ -72,7 +72,7 @@ func (w *flushInOrder) see(s *story, x *adk.Crossing) {
 		}
 	case x.Phase == adk.Done:
 		if s.info.WriteBehind && x.Err == nil && s.op != nil {
-			d.unkept = append(d.unkept, s.op.change)
+			d.unkept = append(d.unkept, s.op.delta)
 		}
 	case !d.does(s.at):
 	case x.Kind == adk.KindIterationEnd:

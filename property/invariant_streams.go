@@ -10,7 +10,7 @@ import (
 // streamsSealed: a stream is sealed once; afterwards its id is refused as
 // E_LLM_EXECUTION_STREAM_SEALED, and never before. What its listeners hear is
 // its deltas put together: that is seen in a run, since a trace derives it.
-type streamsSealed struct{ streams map[streamKey]*stream }
+type streamsSealed struct{ streams map[streamKey]*tellingStream }
 
 // streamKey is where an id is its own: messages, thoughts and tool calls have
 // their own spaces, by the kind of their reports.
@@ -20,8 +20,8 @@ type streamKey struct {
 	id   string
 }
 
-// stream is a message, a thought or a tool call that is being reported.
-type stream struct {
+// tellingStream is a message, a thought or a tool call that is being reported.
+type tellingStream struct {
 	sealed int
 	text   strings.Builder
 	heard  int // how much of the text the listeners have heard
@@ -52,9 +52,9 @@ func (w *streamsSealed) report(s *story, x *adk.Crossing, d *dispatching) {
 		s.breaks(since(d.call.began), "%s of %q is refused as sealed, and the stream is not", x.Kind, x.Name)
 	case x.Err == nil:
 		if one == nil {
-			one = &stream{}
+			one = &tellingStream{}
 			if w.streams == nil {
-				w.streams = map[streamKey]*stream{}
+				w.streams = map[streamKey]*tellingStream{}
 			}
 			w.streams[key] = one
 		}

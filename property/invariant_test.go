@@ -132,14 +132,14 @@ var hands = map[string]*hand{
 }
 
 // looks changes what the n-th sight saw.
-func (r *recording) looks(n int, change func(*adk.Sight, *replay.Fold)) {
+func (r *recording) looks(n int, delta func(*adk.Sight, *replay.Fold)) {
 	at := r.find(adk.KindSight, adk.Whole, n)
 	f := replay.NewFold()
 	for i := range at {
 		_ = f.Apply(&r.lines[i])
 	}
 	sight := f.Sight(r.lines[at].Call)
-	change(&sight, f)
+	delta(&sight, f)
 	r.lines[at].Digest = sight.Digest()
 }
 

@@ -43,8 +43,8 @@ type story struct {
 	cancelled     int
 	goexited      bool // user code ended a goroutine (PIP-11)
 	instructions  []string
-	input, output failures  // of the turn's pipelines
-	lastFailure   *failures // where the last failure was counted
+	input, output stageFailures  // of the turn's pipelines
+	lastFailure   *stageFailures // where the last failure was counted
 	mirror        mirror
 }
 
@@ -78,13 +78,13 @@ type dispatching struct {
 	ackOp      int // the operation of the accepted ack
 	nacked     int
 	nackInVain bool // the run was aborted when the nack came
-	failures   failures
+	failures   stageFailures
 	errors     int // error events
 	ended      int
 	// unexplained tells that it ended as aborted, and nothing was.
 	unexplained bool
-	queue       []change // what waits for the flush
-	unkept      []change // what of it waits for the storage, too (DEL-6)
+	queue       []delta // what waits for the flush
+	unkept      []delta // what of it waits for the storage, too (DEL-6)
 }
 
 // phase is how far an iteration has come.
@@ -102,9 +102,9 @@ const (
 	phaseEnded          // dispatchEnd was told
 )
 
-// failures are those of one pipeline pass, or of all stages of a dispatch. What
+// stageFailures are those of one pipeline pass, or of all stages of a dispatch. What
 // a stage returns once the run is aborted is none (ABT-13), but for a panic.
-type failures struct {
+type stageFailures struct {
 	first, count, panics int
 }
 
@@ -114,15 +114,15 @@ type openOp struct {
 	kind    adk.Kind
 	call    *seamCall
 	began   int
-	change  change
+	delta   delta
 	made    *seamCall // the last call it made
 	open    int       // how many of those are open
 	timer   int
 	goexits bool // a call that it made ended its goroutine
 }
 
-// change is one change of a set.
-type change struct {
+// delta is one change of a set.
+type delta struct {
 	kind   adk.Kind
 	of     adk.CollectionName
 	record adk.Record
@@ -196,15 +196,15 @@ func (s *story) begin(x *adk.Crossing) {
 		s.called = s.call(x.ID)
 		s.op = s.called.op
 	case x.Phase == adk.Begin:
-		s.op = &openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, change: changeOf(x, s.n)}
+		s.op = &openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, delta: deltaOf(x, s.n)}
 		s.ops = append(s.ops, s.op)
 	case x.Phase == adk.Done:
 		s.op = s.openOp(x.Op)
 	}
 }
 
-func changeOf(x *adk.Crossing, at int) change {
-	return change{x.Kind, x.Collection, x.Record, x.Key, at}
+func deltaOf(x *adk.Crossing, at int) delta {
+	return delta{x.Kind, x.Collection, x.Record, x.Key, at}
 }
 
 // call is a call by its number.
@@ -285,9 +285,9 @@ func (op *openOp) makes(c *seamCall) bool {
 	switch c.seam.Label {
 	case adk.LabelStorage:
 		of, verb, _ := strings.Cut(c.seam.Name, ".")
-		return op.made == nil && string(op.change.of) == of && op.kind.String() == verb
+		return op.made == nil && string(op.delta.of) == of && op.kind.String() == verb
 	case adk.LabelTool:
-		tool, ok := op.change.record.(*adk.Tool)
+		tool, ok := op.delta.record.(*adk.Tool)
 		return op.made == nil && op.kind == adk.KindExecute && ok && tool.Name() == c.seam.Name
 	case adk.LabelOnAck:
 		return op.kind == adk.KindAck
@@ -375,7 +375,7 @@ func (s *story) take(x *adk.Crossing) {
 		}
 	case adk.KindAdd, adk.KindRemove:
 		if s.at.dispatch == nil && x.Err == nil {
-			s.mirror.byHand(changeOf(x, s.n))
+			s.mirror.byHand(deltaOf(x, s.n))
 		}
 	default:
 		s.takeEvent(x)
@@ -426,7 +426,7 @@ func (s *story) takeReturn(x *adk.Crossing) {
 }
 
 // failuresOf is where a failure of the call counts, nil if it is no stage.
-func (s *story) failuresOf(c *seamCall) *failures {
+func (s *story) failuresOf(c *seamCall) *stageFailures {
 	switch c.seam.Label {
 	case adk.LabelTurnInput:
 		return &s.input
@@ -448,7 +448,7 @@ func (s *story) failuresOf(c *seamCall) *failures {
 
 // judge counts a failed stage: by an error, a panic, or a short-circuit (PIP-5,
 // PIP-7, DSP-6).
-func (s *story) judge(f *failures, c *seamCall) {
+func (s *story) judge(f *stageFailures, c *seamCall) {
 	signalled := c.dispatch != nil && c.dispatch.signalled() > 0
 	switch {
 	case c.outcome == adk.OutcomePanic:
@@ -510,7 +510,7 @@ func (s *story) takeDone(x *adk.Crossing) {
 		s.ops = slices.Delete(s.ops, i, i+1)
 	}
 	if d := op.call.dispatch; d != nil && x.Err == nil && op.kind == x.Kind && op.writes() {
-		d.queue = append(d.queue, op.change)
+		d.queue = append(d.queue, op.delta)
 	}
 }
 
