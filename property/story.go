@@ -231,7 +231,7 @@ func (s *story) openOp(number int) *openOp {
 }
 
 // callsAtOnce is how many calls are made at a time.
-const callsAtOnce = 16
+const callsAtOnce = 8
 
 // enter makes a call.
 func (s *story) enter(x *adk.Crossing) {
