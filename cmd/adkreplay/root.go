@@ -29,7 +29,7 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
 	if exit.err != nil && t.out.err == nil {
 		if wantsJSON(args) {
-			_ = contained(t, func() error { return refusal(exit).printJSON(t) })
+			_ = contained(t, func() error { t.clear(); return refusal(exit).write(t.out) })
 		}
 		t.warn(exit.Error())
 	}
@@ -64,13 +64,14 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || args[0] != "verify" {
+	if len(args) == 0 || args[0] != "verify" && args[0] != "merge" {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	at := slices.Index(args, "--json")
+	return slices.Contains(args, "--json="+stdout) || at >= 0 && at+1 < len(args) && args[at+1] == stdout
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -89,7 +90,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newMerge(t), newRun(t), newShow(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }
