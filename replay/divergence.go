@@ -23,6 +23,9 @@ const (
 	ChangedError  Class = "error"          // a call or an operation ended in another way
 	Timing        Class = "timing"         // the same, at another time
 	NewContract   Class = "version"        // the contract has changed since the recording
+
+	Unanswered       Class = "unanswered"        // live code asked what the recording has no answer to
+	NonDeterministic Class = "non-deterministic" // live code, run twice, did two different things
 )
 
 // Divergence is the first place where a replayed run and its recording part.
@@ -46,6 +49,14 @@ type Divergence struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
+	// Place is where the code of the live seam begins that it happened in.
+	Place string `json:"place,omitempty"`
+	// Candidates are the recorded answers that came nearest to an operation that
+	// got none.
+	Candidates []Candidate `json:"candidates,omitempty"`
+	// After says what came of the later crossings; nil where the replay stopped
+	// at the divergence.
+	After *Blast `json:"after,omitempty"`
 }
 
 // linesBefore is how many crossings that agreed a divergence shows.
