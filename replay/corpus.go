@@ -234,7 +234,7 @@ func (c *corpus) verify(ctx context.Context, source Source, buffer *bufio.Reader
 		t.Error = fault(source.Name, err)
 	}
 	if t.Divergence != nil {
-		t.Cause = causeOf(t.Divergence)
+		t.Cause = newCause(t.Divergence)
 		t.Divergence = abridged(t.Divergence)
 	}
 	return t
@@ -250,8 +250,8 @@ func fault(name string, err error) string {
 	return name + ": " + text
 }
 
-// longestValue is how much is kept of one value of a divergence, in bytes.
-const longestValue = 4 << 10
+// longestKept is how much is kept of one value of a divergence, in bytes.
+const longestKept = 4 << 10
 
 // abridged is a divergence that holds no long value: a field may be as large as
 // the trace.
@@ -259,7 +259,7 @@ func abridged(d *Divergence) *Divergence {
 	short := *d
 	short.Fields = make([]FieldDiff, len(d.Fields))
 	for i, f := range d.Fields {
-		f.Want, f.Got = cutTo(f.Want, longestValue), cutTo(f.Got, longestValue)
+		f.Want, f.Got = cutTo(f.Want, longestKept), cutTo(f.Got, longestKept)
 		short.Fields[i] = f
 	}
 	if d.Fields == nil {

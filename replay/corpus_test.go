@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -209,7 +210,7 @@ func TestVerifyAllCutsLongValues(t *testing.T) {
 
 // live makes one executor the live one of every trace.
 func live(run executorFunc) func(string) replay.Live {
-	return func(string) replay.Live { return replay.Live{Executor: run} }
+	return func(string) replay.Live { return replay.LiveExecutor(run) }
 }
 
 // The live seams are those of each trace, by its name.
@@ -219,7 +220,7 @@ func TestVerifyAllAsksForLiveSeamsByName(t *testing.T) {
 		sources = append(sources, source(city+".jsonl", recordTurn(t, city, agent{}.of(city))))
 	}
 	report, err := replay.VerifyAll(t.Context(), sources, func(name string) replay.Live {
-		return replay.Live{Executor: agent{}.of(strings.TrimSuffix(name, ".jsonl"))}
+		return replay.LiveExecutor(agent{}.of(strings.TrimSuffix(name, ".jsonl")))
 	})
 	require.NoError(t, err)
 	require.NoError(t, report.Err())
@@ -285,6 +286,24 @@ func TestSources(t *testing.T) {
 		got = append(got, fmt.Sprint(s.Name, " ", s.Size))
 	}
 	assert.Equal(t, []string{"a/z.jsonl 2", "b.jsonl 1", "c.jsonl/d.jsonl 0"}, got)
+
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, f := range allFixtures(t) {
+		part, err := w.Create("turns/" + f.name + ".jsonl")
+		require.NoError(t, err)
+		_, err = part.Write(f.bytes)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	zipped, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	require.NoError(t, err)
+	sources, err = replay.Sources(zipped)
+	require.NoError(t, err)
+	report, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	assert.NoError(t, report.Err())
+	assert.Len(t, report.Traces, len(allFixtures(t)))
 
 	_, err = replay.Sources(fstest.MapFS{"notes.txt": {}})
 	assert.EqualError(t, err, "replay: there is no trace: the names of traces end in .jsonl")
@@ -420,13 +439,13 @@ func TestMergeOfTooLittle(t *testing.T) {
 func TestReadCorpusReportRefuses(t *testing.T) {
 	good := asJSON(t, shardReports(t, broken(t), 1)[0])
 	for want, text := range map[string]string{
-		"this is no report of a verification: EOF":     "",
-		"this is no report of a verification: json":    "[1]",
-		"there is more behind the document":            good + "{}",
+		"this is no report of a verification: EOF":  "",
+		"this is no report of a verification: json": "[1]",
+		"there is more behind the document":         good + "{}",
 		"its format is 0, and this version reads 1": "{}",
-		"its format is 2, and this version reads 1":                     strings.Replace(good, `"format": 1`, `"format": 2`, 1),
-		"trace 2 of the report has no number":          strings.Replace(good, `"number": 2`, `"number": 1`, 1),
-		"a divergence without a cause":                 strings.Replace(good, `"cause": {`, `"caus": {`, 1),
+		"its format is 2, and this version reads 1": strings.Replace(good, `"format": 1`, `"format": 2`, 1),
+		"trace 2 of the report has no number":       strings.Replace(good, `"number": 2`, `"number": 1`, 1),
+		"a divergence without a cause":              strings.Replace(good, `"cause": {`, `"caus": {`, 1),
 	} {
 		_, err := replay.ReadCorpusReport(strings.NewReader(text))
 		assert.ErrorContains(t, err, want)

@@ -46,24 +46,28 @@ type Change struct {
 	Various bool `json:"various,omitempty"`
 }
 
-// causeOf is what a divergence has in common with others of its cause.
-func causeOf(d *Divergence) *Cause {
+// newCause is what a divergence has in common with others of its cause.
+func newCause(d *Divergence) *Cause {
 	c := &Cause{Class: d.Class, Seam: withoutIteration(d.Seam)}
 	line := d.Expected
 	if line == "" || d.Class == Extra {
 		line = d.Got
 	}
+	c.Kind = lineKind(line)
 	if len(d.Fields) == 0 {
-		c.Kind = lineShape(line)
+		if c.Kind = lineShape(line); authored[c.Kind] {
+			c.Changes = []Change{lineChange(d.Class, line)}
+		}
 		return c
 	}
-	c.Kind = lineKind(line)
 	if c.Kind == kindSight {
 		c.Seam = ""
-		c.Changes = sightChanges(d.Expected, d.Got)
+		if d.Fields[0].Field == "digest" {
+			c.Changes = sightChanges(d.Expected, d.Got)
+		}
 	}
 	for _, f := range d.Fields {
-		c.Changes = append(c.Changes, valueChanges(f.Field, f.Want, f.Got)...)
+		c.Changes = append(c.Changes, valueChanges(anyPlace(f.Field), f.Want, f.Got)...)
 	}
 	c.Changes = telling(c.Changes)
 	return c
@@ -73,7 +77,22 @@ func causeOf(d *Divergence) *Cause {
 var volatile = map[string]bool{
 	"at": true, "in": true, "op": true, "strand": true, "id": true, "callId": true, "#": true,
 	"turn": true, "dispatch": true, "gate": true, "digest": true, "checksum": true,
-	"createdAt": true, "updatedAt": true, "completedAt": true, "took": true,
+	"createdAt": true, "updatedAt": true, "completedAt": true, "took": true, "second run": true,
+}
+
+// The places of records and elements in the labels of fields.
+var (
+	recordPlace  = regexp.MustCompile(`^(messages|memories|retrievables|thoughts|toolCalls|instructions) .*?(\.[A-Za-z].*)?$`)
+	elementPlace = regexp.MustCompile(`\[\d+\]`)
+)
+
+// anyPlace is the label of a field without the record and the elements of lists
+// that it is in.
+func anyPlace(field string) string {
+	if at := recordPlace.FindStringSubmatch(field); at != nil && !strings.HasSuffix(field, " order") {
+		field = at[1] + at[2]
+	}
+	return elementPlace.ReplaceAllString(field, "[]")
 }
 
 // telling leaves out the changes that follow from others, or say little beside
@@ -135,13 +154,10 @@ var authored = map[string]bool{"report-log": true, "log": true, "error": true, "
 // numbers and answers.
 func lineShape(line string) string {
 	kind := lineKind(line)
-	if kind == kindSight {
+	if kind == kindSight || authored[kind] {
 		return kind
 	}
 	line, _, _ = strings.Cut(strings.TrimLeft(line, "*! "), " → ")
-	if authored[kind] {
-		return piece(tokensOf(line))
-	}
 	line, _, _ = strings.Cut(line, ", ") // behind it stands what an event counts
 	var words []string
 	for _, word := range strings.Fields(line) {
@@ -153,6 +169,18 @@ func lineShape(line string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// fieldLine is the field of a line that is no field of a crossing.
+const fieldLine = "line"
+
+// lineChange is a line that somebody wrote, as a change by itself.
+func lineChange(class Class, line string) Change {
+	_, said, _ := strings.Cut(strings.TrimLeft(line, "*! "), " ")
+	if class == Missing {
+		return Change{Field: fieldLine, Removed: piece(tokensOf(said))}
+	}
+	return Change{Field: fieldLine, Added: piece(tokensOf(said))}
 }
 
 // name matches a number, and the names that transcripts give: m1, call2.
@@ -196,123 +224,6 @@ func words(list string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(list), isName), " ")
 }
 
-// place is what all divergences of one cause surely have in common.
-func (c *Cause) place() string {
-	fields := make([]string, len(c.Changes))
-	for i, change := range c.Changes {
-		fields[i] = change.Field
-	}
-	return fmt.Sprintf("%q", []any{c.Class, c.Seam, c.Kind, slices.Compact(fields)})
-}
-
-// identity is the place and what stands there now: recordings that had several
-// things where today's code says one are of one cause. Where today's code has
-// nothing, it is what is gone; and where neither says a word, what stands
-// beside.
-func (c *Cause) identity() string {
-	pieces := make([]string, len(c.Changes))
-	for i, change := range c.Changes {
-		switch {
-		case hasWord(change.Added):
-			pieces[i] = fmt.Sprintf("%q", []string{change.Field, "+", change.Added})
-		case hasWord(change.Removed):
-			pieces[i] = fmt.Sprintf("%q", []string{change.Field, "-", change.Removed, change.Added})
-		default:
-			pieces[i] = change.key()
-		}
-	}
-	slices.Sort(pieces)
-	return c.place() + strings.Join(slices.Compact(pieces), "")
-}
-
-// frame is the place and what stands beside the pieces: the same where a
-// template is filled with other data in each trace.
-func (c *Cause) frame() string {
-	pieces := make([]string, len(c.Changes))
-	for i, change := range c.Changes {
-		pieces[i] = fmt.Sprintf("%q", []string{change.Field, change.Left, change.Right})
-	}
-	slices.Sort(pieces)
-	return c.place() + strings.Join(slices.Compact(pieces), "")
-}
-
-// fewestVarious is how many single traces in one frame show that it is filled
-// with other data in each: two are no evidence.
-const fewestVarious = 3
-
-// group puts the divergences of one cause together.
-func (r *CorpusReport) group() {
-	groups := gather(nil, r.Traces)
-	frames := map[string]int{}
-	for _, g := range groups {
-		if len(g) == 1 && len(g[0].Cause.Changes) > 0 {
-			frames[g[0].Cause.frame()]++
-		}
-	}
-	r.Causes = []*CauseReport{}
-	various := map[string]*CauseReport{}
-	for _, g := range groups {
-		frame := g[0].Cause.frame()
-		if len(g) > 1 || frames[frame] < fewestVarious {
-			r.Causes = append(r.Causes, newCauseReport(*g[0].Cause, g))
-			continue
-		}
-		if known := various[frame]; known != nil {
-			known.Traces = append(known.Traces, g[0].Trace)
-			continue
-		}
-		various[frame] = newCauseReport(g[0].Cause.various(), g)
-		r.Causes = append(r.Causes, various[frame])
-	}
-	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
-}
-
-// gather are the traces that diverged, those of one identity together, in the
-// order in which each comes first.
-func gather(groups [][]*TraceReport, traces []*TraceReport) [][]*TraceReport {
-	places := map[string]int{}
-	for _, t := range traces {
-		if t.Divergence == nil {
-			continue
-		}
-		key := t.Cause.identity()
-		if _, known := places[key]; !known {
-			places[key] = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[places[key]] = append(groups[places[key]], t)
-	}
-	return groups
-}
-
-func newCauseReport(c Cause, hit []*TraceReport) *CauseReport {
-	// Where only what today's code says is the same, what it took the place of
-	// is not.
-	c.Changes = slices.Clone(c.Changes)
-	for i := range c.Changes {
-		for _, t := range hit {
-			if i >= len(t.Cause.Changes) || t.Cause.Changes[i].Removed != c.Changes[i].Removed {
-				c.Changes[i].Various = true
-			}
-		}
-	}
-	report := &CauseReport{Cause: c, Text: c.String(), First: hit[0]}
-	for _, t := range hit {
-		report.Traces = append(report.Traces, t.Trace)
-	}
-	return report
-}
-
-// various is the cause without the pieces, which are others in every trace.
-func (c *Cause) various() Cause {
-	all := *c
-	all.Changes = slices.Clone(c.Changes)
-	for i := range all.Changes {
-		all.Changes[i].Removed, all.Changes[i].Added, all.Changes[i].Various = "", "", true
-	}
-	return all
-}
-
 // mostChanges is how many changes a line shows.
 const mostChanges = 3
 
@@ -340,6 +251,8 @@ func (c Cause) String() string {
 func (c Change) String() string {
 	field := bare(c.Field)
 	switch {
+	case c.Field == fieldLine && !c.Various:
+		return bare(c.Removed + c.Added)
 	case c.Various && c.Added != "":
 		return fmt.Sprintf("%s: various → %s", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):

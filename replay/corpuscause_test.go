@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -82,7 +84,7 @@ func changed(t *testing.T, agents ...agent) *replay.CorpusReport {
 		for n, a := range agents {
 			name := fmt.Sprintf("agent%d/%d-%s.jsonl", n, i, city)
 			sources = append(sources, source(name, recordTurn(t, city, agent{}.of(city))))
-			lives[name] = replay.Live{Executor: a.of(city)}
+			lives[name] = replay.LiveExecutor(a.of(city))
 		}
 	}
 	report, err := replay.VerifyAll(t.Context(), sources, func(name string) replay.Live { return lives[name] })
@@ -110,7 +112,7 @@ func TestOneChangeIsOneCause(t *testing.T) {
 		`changed input in executor/model: report-message, delta: another text in every trace`:                        {replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
 		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                  {unit: "kelvin"},
 		`extra in executor/model: stash mood`:                                                                        {mood: true},
-		`missing in executor/model: report-log info progress: "looking up the weather"`:                              {quiet: true},
+		`missing in executor/model: report-log, info progress: "looking up the weather"`:                             {quiet: true},
 		`changed input in executor/model: report-log, message: "weather" → "rain"`:                                   {log: "looking up the rain"},
 	} {
 		report := changed(t, a)
@@ -136,7 +138,37 @@ func TestTwoChangesAreTwoCauses(t *testing.T) {
 			assert.True(t, strings.HasPrefix(name, folder+"/"), "%s also hits %s of another cause", c.Text, name)
 		}
 	}
-	assert.Len(t, report.Causes, len(agents), strings.Join(texts(report), "\n"))
+	require.Equal(t, len(agents), len(texts(report)), strings.Join(texts(report), "\n"))
+}
+
+// A trace with two changes is hit by both causes, as long as there is one without
+// the other.
+func TestATraceMayBeHitByTwoCauses(t *testing.T) {
+	var sources []replay.Source
+	for _, city := range cities {
+		sources = append(sources, source(city, recordTurn(t, city, agent{}.of(city))))
+	}
+	verify := func(otherTool func(city string) bool) []string {
+		report, err := replay.VerifyAll(t.Context(), sources, func(city string) replay.Live {
+			tool := fakes.NewTool("weather", "Tells the weather in a city.", "rain")
+			if otherTool(city) {
+				tool.Init.InputSchema = json.RawMessage(`{"type":"object","required":["city"]}`)
+			}
+			return replay.Live{
+				Config: adk.Config{Tools: []*adk.Tool{tool.Tool()}},
+				Turn:   adk.RawTurn{SystemPrompt: "You dwell in " + city + "."},
+				Seams:  []string{replay.Prompt, replay.Tools},
+			}
+		})
+		require.NoError(t, err)
+		return texts(report)
+	}
+	const prompt, tools = `prompt: "live" → "dwell"`, `records[].tool.inputSchema.required: now with "city"`
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt, "4 changed input in run: run, " + tools},
+		verify(func(city string) bool { return len(city) > 4 }))
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt + "; " + tools}, verify(func(string) bool { return true }),
+		"what always comes together is one")
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt}, verify(func(string) bool { return false }))
 }
 
 // Two traces are enough for two causes, and one for one.

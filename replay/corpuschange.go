@@ -51,7 +51,36 @@ func jsonChanges(field string, want, got any, depth int) (changes []Change) {
 	if jsonText(want) == jsonText(got) {
 		return nil
 	}
-	return []Change{{Field: field, Removed: piece(tokensOf(jsonText(want))), Added: piece(tokensOf(jsonText(got)))}}
+	return []Change{{Field: field, Removed: gist(want), Added: gist(got)}}
+}
+
+// gist is what a value says by itself: a record or an error is told by what
+// names it, since the rest of it is data.
+func gist(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return piece(tokensOf(v))
+	case []any:
+		if len(v) == 1 {
+			return gist(v[0])
+		}
+		return "‹list›"
+	case map[string]any:
+		for _, name := range []string{"name", "code", "sentinel", "panic", "text"} {
+			if text, ok := v[name].(string); ok {
+				return piece(tokensOf(text))
+			}
+		}
+		if len(v) == 1 { // the kind of a record
+			for kind, inside := range v {
+				return strings.TrimSuffix(kind+" "+gist(inside), " ‹object›")
+			}
+		}
+		return "‹object›"
+	}
+	return piece(tokensOf(jsonText(v)))
 }
 
 func objectChanges(field string, a, b map[string]any, depth int) (changes []Change) {
@@ -201,7 +230,8 @@ func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t
 // textChanges are the pieces in which two texts differ. Of texts that have
 // little in common it is one piece, the whole.
 func textChanges(field, want, got string) (changes []Change) {
-	a, b := tokensOf(want), tokensOf(got)
+	wantPart, gotPart := window(want, got)
+	a, b := tokensOf(wantPart), tokensOf(gotPart)
 	hunks, common := hunksOf(a, b)
 	fewer, more := countWords(a), countWords(b)
 	if fewer > more {
@@ -224,6 +254,38 @@ func textChanges(field, want, got string) (changes []Change) {
 		changes = []Change{{Field: field, Added: "‹white space›", Removed: "‹white space›"}}
 	}
 	return changes
+}
+
+// The bounds of a window, in bytes: shorter texts are compared as they are; of
+// longer ones it is what differs, with what stands beside it, and no more than
+// that much of it.
+const (
+	longestWindow = 32 << 10
+	windowMargin  = 200
+)
+
+// window cuts two long texts down to where they differ.
+func window(want, got string) (string, string) {
+	if max(len(want), len(got)) <= longestWindow {
+		return want, got
+	}
+	most := min(len(want), len(got))
+	head, tail := 0, 0
+	for head < most && want[head] == got[head] {
+		head++
+	}
+	for tail < most-head && want[len(want)-1-tail] == got[len(got)-1-tail] {
+		tail++
+	}
+	head, tail = max(0, head-windowMargin), max(0, tail-windowMargin)
+	if space := strings.IndexAny(want[head:head+min(windowMargin, most-head)], " \n\t"); head > 0 && space >= 0 {
+		head += space
+	}
+	cut := func(text string) string {
+		text = text[head : len(text)-tail]
+		return text[:min(len(text), longestWindow)]
+	}
+	return cut(want), cut(got)
 }
 
 func countWords(tokens []token) (n int) {

@@ -4,7 +4,7 @@ package replay
 func CountCauses(all []*Divergence) int {
 	r := &CorpusReport{}
 	for _, d := range all {
-		r.add(&TraceReport{Report: Report{Divergence: d}, Cause: causeOf(d)})
+		r.add(&TraceReport{Number: len(r.Traces) + 1, Report: Report{Divergence: d}, Cause: newCause(d)})
 	}
 	return len(Regrouped(r).Causes)
 }

@@ -26,7 +26,8 @@ type CorpusReport struct {
 	// Traces are the results, in the order of the sources.
 	Traces []*TraceReport `json:"traces"`
 	// Causes are the divergences, those of one cause together: the cause that
-	// hits most traces first.
+	// hits most traces first. Changes that hit the same traces are one cause, and
+	// a trace may be hit by several.
 	Causes []*CauseReport `json:"causes"`
 	// Crossings is how many crossings agreed in all traces; Divergent how many
 	// traces diverged, and Unreadable how many could not be read to their end.
@@ -222,7 +223,7 @@ func (c *CauseReport) String() string {
 	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
 	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String(), "\n"), "\n")
 	for _, line := range lines[:min(len(lines), mostLines)] {
-		fmt.Fprintf(&b, "    %s\n", line)
+		fmt.Fprintf(&b, "    %s\n", harmless(line)) // a report that was read may hold anything
 	}
 	if more := len(lines) - mostLines; more > 0 {
 		fmt.Fprintf(&b, "    and %d more lines: adkreplay verify %s\n", more, bare(c.First.Trace))

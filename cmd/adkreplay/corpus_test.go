@@ -160,6 +160,7 @@ func TestVerifyJUnitAndGitHub(t *testing.T) {
 	assert.Contains(t, got.out, "\n::error file=a.jsonl,line=27,title=changed output::")
 	assert.Contains(t, got.out, "\n::error file=cut.jsonl,title=unreadable::cut.jsonl:3: truncated trace")
 	assert.Equal(t, 2, strings.Count(got.out, "::error "))
+	assert.Equal(t, "5 traces, 119 crossings, 3 divergences", last(1, got.out)[0], "the last line is for programs too")
 
 	alone := adkreplay("verify", "--junit", "-", ".")
 	assert.Equal(t, string(content), alone.out)

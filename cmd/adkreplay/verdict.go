@@ -75,13 +75,13 @@ func codeOf(r *replay.CorpusReport) int {
 // that were asked for, and ends with the exit code.
 func conclude(t *terminal, r *replay.CorpusReport, o reportOptions) error {
 	t.clear()
-	if !o.onlyStdout() {
-		printSummary(t, r)
-	}
 	if o.github {
 		if err := r.WriteAnnotations(t.out); err != nil {
 			return internal(err)
 		}
+	}
+	if !o.onlyStdout() {
+		printSummary(t, r)
 	}
 	asJSON := func(w io.Writer) error { return result{r, codeOf(r)}.write(w) }
 	if err := errors.Join(writeReport(t, o.json, asJSON), writeReport(t, o.junit, r.WriteJUnit)); err != nil {
