@@ -58,12 +58,13 @@ func newCallTree(info adk.RunInfo, lines []Line) *callTree {
 	return t
 }
 
-// last is the last line of a step.
+// last is the last line of a step. What follows a middleware in its pipeline
+// begins within it.
 func (s *step) last() *adk.Crossing {
 	switch {
 	case s.done != nil:
 		return s.done
-	case s.call != nil && s.call.ret != nil:
+	case s.call != nil && s.call.ret != nil && !isPipeline(s.x.Seam):
 		return s.call.ret
 	}
 	return s.x

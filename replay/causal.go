@@ -62,6 +62,7 @@ type newCall struct {
 	path       string    // of its strand
 	doing      *step     // what a scripted seam performs through its handle
 	open       []*newOp
+	below      []*newCall // the calls that it made and that have not returned
 }
 
 // newOp is an open operation of the new run.
@@ -245,6 +246,7 @@ func (p *causal) called(got *adk.Crossing) {
 		if !byEngine(parent.seam) {
 			c.owner = parent.owner
 		}
+		parent.below = append(parent.below, c)
 		c.rec = p.counterpart(parent, c, got)
 	}
 	if c.rec == nil {
@@ -323,7 +325,11 @@ func opCalls(op adk.Kind, seam adk.Seam) bool {
 	return false
 }
 
+// returned follows a call that has returned. mu is held.
 func (p *causal) returned(got *adk.Crossing) {
+	if parent := p.calls[got.Call]; parent != nil {
+		parent.below = without(parent.below, p.calls[got.ID])
+	}
 	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.ret != nil {
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.ret.Seq)

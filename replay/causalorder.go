@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -96,7 +97,7 @@ func (p *causal) Begin(s adk.Step) {
 	}
 	strand.waiting = without(strand.waiting, w)
 	p.turn = w
-	if w.next != nil {
+	if w.next != nil && s.Kind != adk.KindCall { // which call it is, is not known yet
 		p.now = later(p.now, w.next.At)
 	}
 }
@@ -135,12 +136,32 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if c == nil || c.rec == nil || s.rec < 0 {
 		return nil
 	}
+	if step.Kind == adk.KindReturn {
+		return c.returning(step.Strand)
+	}
+	if c.doing != nil && c.doing.x.Kind == step.Kind && step.Phase != adk.Done {
+		return c.doing.x
+	}
 	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
 	i := sort.Search(len(list), func(i int) bool { return list[i].Seq > s.cursor })
 	if i == len(list) {
 		return nil
 	}
 	return list[i]
+}
+
+// returning is the recorded return of the call below that returns next in a
+// strand; nil if it has none.
+func (c *newCall) returning(strand int) *adk.Crossing {
+	for _, below := range slices.Backward(c.below) {
+		if below.strand == strand {
+			if below.rec == nil {
+				return nil
+			}
+			return below.rec.ret
+		}
+	}
+	return nil
 }
 
 // admitted tells whether a step may be taken now.

@@ -82,7 +82,7 @@ var volatile = map[string]bool{
 
 // The places of records and elements in the labels of fields.
 var (
-	recordPlace  = regexp.MustCompile(`^(messages|memories|retrievables|thoughts|toolCalls|instructions) .*?(\.[A-Za-z].*)?$`)
+	recordPlace  = regexp.MustCompile(`^(messages?|memory|memories|retrievables?|thoughts?|toolCalls?|instructions?|media) .*?(\.[A-Za-z].*)?$`)
 	elementPlace = regexp.MustCompile(`\[\d+\]`)
 )
 

@@ -163,7 +163,7 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 		require.NoError(t, err)
 		return texts(report)
 	}
-	const prompt, tools = `prompt: "live" → "dwell"`, `records[].tool.inputSchema.required: now with "city"`
+	const prompt, tools = `prompt: "live" → "dwell"`, `tool weather.inputSchema.required: now with "city"`
 	assert.Equal(t, []string{"8 changed input in run: run, " + prompt, "4 changed input in run: run, " + tools},
 		verify(func(city string) bool { return len(city) > 4 }))
 	assert.Equal(t, []string{"8 changed input in run: run, " + prompt + "; " + tools}, verify(func(string) bool { return true }),

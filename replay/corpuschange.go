@@ -48,7 +48,7 @@ func jsonChanges(field string, want, got any, depth int) (changes []Change) {
 			return stringChanges(field, a, b, depth)
 		}
 	}
-	if jsonText(want) == jsonText(got) {
+	if jsonOf(want) == jsonOf(got) {
 		return nil
 	}
 	return []Change{{Field: field, Removed: gist(want), Added: gist(got)}}
@@ -80,7 +80,7 @@ func gist(v any) string {
 		}
 		return "‹object›"
 	}
-	return piece(tokensOf(jsonText(v)))
+	return piece(tokensOf(jsonOf(v)))
 }
 
 func objectChanges(field string, a, b map[string]any, depth int) (changes []Change) {
@@ -96,7 +96,7 @@ func objectChanges(field string, a, b map[string]any, depth int) (changes []Chan
 // the rest in order.
 func listChanges(field string, a, b []any, depth int) (changes []Change) {
 	onlyA, onlyB := rest(a, b), rest(b, a)
-	if len(onlyA) == 0 && len(onlyB) == 0 && jsonText(a) != jsonText(b) {
+	if len(onlyA) == 0 && len(onlyB) == 0 && jsonOf(a) != jsonOf(b) {
 		return []Change{{Field: field + "[]"}} // another order
 	}
 	for i := range max(len(onlyA), len(onlyB)) {
@@ -116,10 +116,10 @@ func listChanges(field string, a, b []any, depth int) (changes []Change) {
 func rest(list, other []any) (only []any) {
 	counts := map[string]int{}
 	for _, v := range other {
-		counts[jsonText(v)]++
+		counts[jsonOf(v)]++
 	}
 	for _, v := range list {
-		if text := jsonText(v); counts[text] > 0 {
+		if text := jsonOf(v); counts[text] > 0 {
 			counts[text]--
 			continue
 		}
@@ -146,8 +146,8 @@ func isContainer(v any) bool {
 	return false
 }
 
-// jsonText is a JSON value as text: with its keys in order, and nothing of nil.
-func jsonText(v any) string {
+// jsonOf is a JSON value as text: with its keys in order, and nothing of nil.
+func jsonOf(v any) string {
 	if v == nil {
 		return ""
 	}

@@ -105,6 +105,8 @@ func TestAnyPlace(t *testing.T) {
 		"messages m1.0.content":     "messages.content",
 		`messages "a b".content`:    "messages.content",
 		"messages":                  "messages",
+		"message q1.content":        "message.content",
+		"tool weather.inputSchema":  "tool weather.inputSchema",
 		"messages order":            "messages order",
 		"tools weather.description": "tools weather.description",
 		"stash.user.list[12].name":  "stash.user.list[].name",

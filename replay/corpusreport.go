@@ -164,8 +164,8 @@ func (r *CorpusReport) Err() error {
 // The bounds of what String shows.
 const (
 	mostNamed  = 3  // names of traces
-	mostCauses = 20 // causes, and unreadable traces
-	mostLines  = 18 // of one divergence
+	mostEntries = 20 // causes, and unreadable traces
+	mostLines  = 25 // of one divergence
 )
 
 // String is the report for a person: the counts, what could not be read, and
@@ -181,11 +181,11 @@ func (r *CorpusReport) String() string {
 		if t.Error == "" {
 			continue
 		}
-		if unreadable++; unreadable <= mostCauses {
+		if unreadable++; unreadable <= mostEntries {
 			fmt.Fprintf(&b, "unreadable %s\n", bare(t.Error))
 		}
 	}
-	if more := unreadable - mostCauses; more > 0 {
+	if more := unreadable - mostEntries; more > 0 {
 		fmt.Fprintf(&b, "and %d more that could not be read\n", more)
 	}
 	b.WriteString(r.DescribeCauses())
@@ -208,7 +208,7 @@ func (r *CorpusReport) Summary() string {
 func (r *CorpusReport) DescribeCauses() string {
 	var b strings.Builder
 	for i, c := range r.Causes {
-		if i == mostCauses {
+		if i == mostEntries {
 			fmt.Fprintf(&b, "and %d more causes, which hit no more traces each: the JSON has them\n", len(r.Causes)-i)
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -51,7 +52,12 @@ func (r *replayed) notCompared() []string {
 	var left []string
 	for _, part := range r.live.choices() {
 		if !r.live.takes(part) && r.live.given(part) {
-			left = append(left, part)
+			if label, _, _ := strings.Cut(part, "/"); label != adk.LabelRun {
+				part = label + "/*"
+			}
+			if !slices.Contains(left, part) {
+				left = append(left, part)
+			}
 		}
 	}
 	if len(left) > 0 {
@@ -149,19 +155,32 @@ func (r *replayed) sortedEqual() []int {
 
 // blast counts what came of the crossings behind the first difference.
 func (r *replayed) blast(found []*difference) *Blast {
-	b := &Blast{Follow: found[0].lines - 1}
-	for _, seq := range r.equal {
-		if seq > found[0].at {
+	b := r.behind(found[0].at)
+	b.Follow += found[0].lines - 1
+	for _, d := range found[1:] {
+		if d.own {
+			b.Causes = append(b.Causes, r.inALine(d))
+		}
+	}
+	return b
+}
+
+// behind counts the crossings behind one.
+func (r *replayed) behind(seq int) *Blast {
+	b := &Blast{}
+	for _, at := range r.equal {
+		if at > seq {
 			b.Equal++
 		}
 	}
-	for _, d := range found[1:] {
-		if !d.own {
+	for i, d := range r.found {
+		switch {
+		case i == 0 && d.at == seq, d.at < seq:
+		case d.own:
+			b.Own += d.lines
+		default:
 			b.Follow += d.lines
-			continue
 		}
-		b.Own += d.lines
-		b.Causes = append(b.Causes, r.inALine(d))
 	}
 	return b
 }
@@ -251,7 +270,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, 
 	if a, b := call.call.Seam, gotCall.call.Seam; a.Label != b.Label || a.Name != b.Name {
 		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.call.Seam, gotCall.call.Seam))
 	}
-	if call.strand != gotCall.strand {
+	if call.strand != gotCall.strand && len(reasons) == 0 {
 		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.strand))
 	}
 	for _, f := range r.known.compareInputs(w, got) {
@@ -285,18 +304,23 @@ const changeWidth = 20
 // cutValues are two values as a trace writes them, cut down to where they
 // differ: long ones, and texts.
 func cutValues(want, got string) (string, string) {
-	var w, g string
-	wantText := json.Unmarshal([]byte(want), &w) == nil
-	gotText := json.Unmarshal([]byte(got), &g) == nil
+	w, wantText := jsonText(want)
+	g, gotText := jsonText(got)
 	switch {
 	case (wantText || want == "") && (gotText || got == ""):
-		cutWant, cutGot := cutAround(w, g, changeWidth)
-		return orAbsent(want, cutWant), orAbsent(got, cutGot)
 	case len(want) <= longestValue && len(got) <= longestValue:
 		return bareJSON(want), bareJSON(got)
+	default:
+		w, g = want, got
 	}
-	cutWant, cutGot := cutAround(want, got, changeWidth)
-	return orAbsent(want, cutWant), orAbsent(got, cutGot)
+	w, g = cutAround(w, g, changeWidth)
+	return orAbsent(want, w), orAbsent(got, g)
+}
+
+// jsonText is the text of a JSON string.
+func jsonText(value string) (text string, is bool) {
+	is = json.Unmarshal([]byte(value), &text) == nil
+	return text, is
 }
 
 // longestValue is how long a value is shown as it is.

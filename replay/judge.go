@@ -56,21 +56,25 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// calls compares a call with its counterpart.
-func (j *judge) calls(want, got *seamCall) {
+// calls compares a call with its counterpart. It gives the last recorded crossing
+// that the new one came to, in the strands below it too.
+func (j *judge) calls(want, got *seamCall) (reached int) {
 	j.pairs[got] = want
 	j.lines(want, want.call, got.call)
-	last := j.steps(want, want.steps, got.steps)
+	reached = j.steps(want, want.steps, got.steps)
 	switch {
 	case want.ret != nil && got.ret != nil && want.ret.Outcome != got.ret.Outcome:
-		j.endings(want, got, last)
+		j.endings(want, got, reached)
+		return reached
 	case want.ret != nil && got.ret != nil:
 		j.lines(want, want.ret, got.ret)
+		return want.ret.Seq
 	case want.ret != nil:
 		j.add(&difference{class: Missing, want: want.ret, call: want, at: want.ret.Seq, lines: 1})
 	case got.ret != nil:
 		j.add(&difference{class: Extra, got: got.ret, call: want, at: len(j.want.lines), behind: true, lines: 1})
 	}
+	return reached
 }
 
 // endings compares two calls that ended in two ways: the difference is where the
@@ -100,6 +104,7 @@ func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
+	fields = j.known.inDetail(want, got, fields)
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 
@@ -119,9 +124,9 @@ func (c comparer) compareInputs(want, got *adk.Crossing) []FieldDiff {
 	return diffs
 }
 
-// steps compares what happened in a call. It gives the place of the last
-// recorded crossing that the new call came to.
-func (j *judge) steps(in *seamCall, want, got []*step) int {
+// steps compares what happened in a call. It gives the last recorded crossing
+// that the new call came to, in the strands below it too.
+func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
 	matched := j.match(want, got)
 	taken := map[*step]bool{}
 	later := earliestLater(got, matched)
@@ -134,17 +139,17 @@ func (j *judge) steps(in *seamCall, want, got []*step) int {
 		}
 		taken[w] = true
 		if w.x.Seq > later[i] {
-			j.add(&difference{class: Order, want: w.x, got: g.x, call: in, at: later[i], lines: 1})
+			j.add(&difference{class: Order, want: w.x, got: g.x, call: in, at: later[i], lines: 1, fields: j.pipelines(g)})
 		}
-		j.pair(in, w, g)
+		reached = max(reached, j.pair(in, w, g))
 		at = max(at, w.last().Seq)
 	}
 	for _, w := range want {
 		if !taken[w] {
-			j.add(&difference{class: Missing, want: w.x, call: in, at: w.x.Seq, lines: w.size()})
+			j.add(&difference{class: Missing, want: w.x, call: in, at: w.x.Seq, lines: w.size(), fields: j.pipelines(w)})
 		}
 	}
-	return at
+	return max(at, reached)
 }
 
 // earliestLater is, for each new step, the earliest recorded place of those that
@@ -172,7 +177,21 @@ func (j *judge) extra(in *seamCall, g *step, at int) {
 	if g.unanswered(j.missed) {
 		class = Unanswered
 	}
-	j.add(&difference{class: class, got: g.x, call: in, at: at, behind: true, lines: g.size()})
+	j.add(&difference{class: class, got: g.x, call: in, at: at, behind: true, lines: g.size(), fields: j.pipelines(g)})
+}
+
+// pipelines says, of a middleware that is dropped, added or moved, how its
+// pipeline was changed.
+func (j *judge) pipelines(s *step) (diffs []FieldDiff) {
+	if s.call == nil {
+		return nil
+	}
+	for _, d := range compareInfo(Header{Info: j.want.info}, Header{Info: j.got.info}) {
+		if d.Field == s.x.Seam.Label {
+			diffs = append(diffs, d)
+		}
+	}
+	return diffs
 }
 
 // unanswered tells whether a step is a call without an answer, or led to one.
@@ -183,11 +202,11 @@ func (s *step) unanswered(missed map[int]bool) bool {
 	return slices.ContainsFunc(s.calls, func(c *seamCall) bool { return missed[c.call.ID] })
 }
 
-// pair compares two steps that correspond.
-func (j *judge) pair(in *seamCall, w, g *step) {
+// pair compares two steps that correspond. It gives the last recorded crossing
+// that the new one came to.
+func (j *judge) pair(in *seamCall, w, g *step) (reached int) {
 	if w.call != nil {
-		j.calls(w.call, g.call)
-		return
+		return j.calls(w.call, g.call)
 	}
 	j.lines(in, w.x, g.x)
 	if j.unasked[g.x.Seq] {
@@ -195,35 +214,48 @@ func (j *judge) pair(in *seamCall, w, g *step) {
 			Want: "the tool that the context has", Got: "a tool of the live code's own, whose handler was not asked for: take tools from the context, or choose tool/" + toolName(g.x.Record) + " (and Writes, if it may write)", Input: true}}})
 	}
 	j.notes(in, w, g)
-	j.below(in, w, g)
+	reached = max(w.x.Seq, j.below(in, w, g))
 	switch {
 	case w.done != nil && g.done != nil:
 		j.lines(in, w.done, g.done)
+		return max(reached, w.done.Seq)
 	case w.done != nil:
 		j.add(&difference{class: Missing, want: w.done, call: in, at: w.done.Seq, lines: 1})
 	}
+	return reached
+}
+
+// endedOtherwise tells whether two operations gave two different answers: what
+// ended the wait of one then did not end the other's, and is no difference of
+// its own.
+func (j *judge) endedOtherwise(w, g *step) bool {
+	return w.done != nil && g.done != nil && !j.known.sameError(w.done.Err, g.done.Err)
 }
 
 // notes compares the events and facts of two operations, each with the next of
 // its kind.
 func (j *judge) notes(in *seamCall, w, g *step) {
+	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && j.endedOtherwise(w, g) }
 	rest := slices.Clone(g.notes)
 	for _, want := range w.notes {
 		at := slices.IndexFunc(rest, func(x *adk.Crossing) bool { return x.Kind == want.Kind })
-		if at < 0 {
+		switch {
+		case at >= 0:
+			j.lines(in, want, rest[at])
+			rest = slices.Delete(rest, at, at+1)
+		case !implied(want):
 			j.add(&difference{class: Missing, want: want, call: in, at: want.Seq, lines: 1})
-			continue
 		}
-		j.lines(in, want, rest[at])
-		rest = slices.Delete(rest, at, at+1)
 	}
 	for _, got := range rest {
-		j.add(&difference{class: Extra, got: got, call: in, at: w.x.Seq, behind: true, lines: 1})
+		if !implied(got) {
+			j.add(&difference{class: Extra, got: got, call: in, at: w.x.Seq, behind: true, lines: 1})
+		}
 	}
 }
 
 // below compares the seam calls that two operations led to.
-func (j *judge) below(in *seamCall, w, g *step) {
+func (j *judge) below(in *seamCall, w, g *step) (reached int) {
 	rest := slices.Clone(g.calls)
 	for _, want := range w.calls {
 		at := slices.IndexFunc(rest, func(c *seamCall) bool { return c.call.Seam == want.call.Seam })
@@ -231,7 +263,7 @@ func (j *judge) below(in *seamCall, w, g *step) {
 			j.add(&difference{class: Missing, want: want.call, call: in, at: want.call.Seq, lines: want.size()})
 			continue
 		}
-		j.calls(want, rest[at])
+		reached = max(reached, j.calls(want, rest[at]))
 		rest = slices.Delete(rest, at, at+1)
 	}
 	for _, got := range rest {
@@ -241,6 +273,7 @@ func (j *judge) below(in *seamCall, w, g *step) {
 		}
 		j.add(&difference{class: class, got: got.call, call: in, at: w.x.Seq, behind: true, lines: got.size()})
 	}
+	return reached
 }
 
 // size is how many crossings a step and what is below it are.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -57,14 +58,17 @@ func dispatchCode(list []adk.DispatchMiddleware, name string) any {
 	return nil
 }
 
-// placeOf is where a function begins. The file is said with its folder only: the
-// whole path is the machine's.
+// placeOf is where a function begins, and its name. The file is said with its
+// folder only: the whole path is the machine's.
 func placeOf(function any) string {
 	f := runtime.FuncForPC(reflect.ValueOf(function).Pointer())
 	if f == nil {
 		return ""
 	}
+	name := strings.TrimSuffix(filepath.Base(f.Name()), "-fm") // the value of a method
 	file, line := f.FileLine(f.Entry())
-	folder := filepath.Base(filepath.Dir(file))
-	return fmt.Sprintf("%s/%s:%d (%s)", folder, filepath.Base(file), line, filepath.Base(f.Name()))
+	if line <= 1 { // written by the compiler
+		return name
+	}
+	return fmt.Sprintf("%s/%s:%d (%s)", filepath.Base(filepath.Dir(file)), filepath.Base(file), line, name)
 }

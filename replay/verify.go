@@ -41,18 +41,36 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 	if err != nil {
 		return nil, err
 	}
+	var report *Report
 	if live.any() {
-		return verifyLive(ctx, r, known, live)
+		report, err = verifyLive(ctx, r, known, live)
+	} else {
+		report, err = verifyScripted(ctx, trace, r, known)
 	}
-	report, err := play(ctx, r.Header(), readerSource{r}, known)
-	if err == nil && report.Divergence != nil {
-		err = r.readRest()
+	if report != nil && report.Divergence != nil {
+		report.Divergence.Trace = r.options.File
 	}
 	var format *FormatError
 	if errors.As(err, &format) && format.File == "" {
 		format.File = r.options.File
 	}
 	return report, err
+}
+
+// verifyScripted is Verify without live seams. What follows from a divergence is
+// told where the trace can be read once more.
+func verifyScripted(ctx context.Context, trace io.Reader, r *Reader, known *sentinels) (*Report, error) {
+	report, err := play(ctx, r.Header(), readerSource{r}, known)
+	if err != nil || report.Divergence == nil {
+		return report, err
+	}
+	if err := r.readRest(); err != nil {
+		return report, err
+	}
+	if again, ok := trace.(io.Seeker); ok {
+		report.Divergence.After = followed(ctx, trace, again, r.options, known, report.Divergence)
+	}
+	return report, nil
 }
 
 // readRest reads what a replay that stopped at a divergence left unread: where

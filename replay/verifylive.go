@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -113,4 +114,22 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 		config.Tools = each(p.live.Config.Tools, p.stage.tool)
 	}
 	return runTurn(config, raw, &p.loud)
+}
+
+// followed runs a trace once more to its end, and tells what came of the
+// crossings behind a divergence; nil where that cannot be told.
+func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Options, known *sentinels, d *Divergence) *Blast {
+	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	whole, err := ReadTrace(trace, options)
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, newCallTree(whole.Info, whole.Lines), known, Live{}, options)
+	if err != nil {
+		return nil
+	}
+	again.compare()
+	return again.behind(d.Crossing)
 }

@@ -50,12 +50,15 @@ func TestVerifyAFile(t *testing.T) {
 func TestVerifyADivergence(t *testing.T) {
 	path := divergent(t)
 	assert.Equal(t, outcome{exitDivergence, "divergence " + path + `: changed output at crossing 26, in dispatch, 0s into the turn
-    ack
-    ack done
-    executor/model#0 returns
   - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
   + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
     iterations: expected 2, got 1
+agreed before:
+    ack
+    ack done
+    executor/model#0 returns
+next: adkreplay show ` + path + ` --at 25
+next: adkreplay show ` + path + ` --from 16 --to 35
 ` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
 }
 
@@ -209,7 +212,7 @@ func TestVerifyJSONNames(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"trace", "number", "crossings", "divergence", "cause"}, keys(raw.Traces[0]))
 	assert.ElementsMatch(t, []string{"trace", "number", "crossings", "error"}, keys(raw.Traces[1]))
-	assert.ElementsMatch(t, []string{"class", "crossing", "seam", "at", "expected", "got", "fields", "before"},
+	assert.ElementsMatch(t, []string{"trace", "class", "crossing", "seam", "at", "expected", "got", "fields", "before"},
 		keys(raw.Traces[0]["divergence"].(map[string]any)))
 }
 
