@@ -40,9 +40,11 @@ type causal struct {
 	now     time.Time
 	stopped bool
 	calls   map[int]*newCall
-	ops     map[int]*newOp               // the open operations
-	strands map[int]*newStrand           // those that have begun, or were forked
-	pools   map[string][]*step           // recorded operations of live seams, by their causes
+	ops     map[int]*newOp     // the open operations
+	strands map[int]*newStrand // those that have begun, or were forked
+	pools   map[string][]*step // recorded operations, by their causes
+	gone    map[*step]bool     // those that were taken
+	ids     *renaming
 	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
@@ -79,8 +81,9 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{},
+		unasked: map[int]bool{}, gone: map[*step]bool{},
 	}
+	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
 	p.stage = newStage(p)
 	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
@@ -99,8 +102,7 @@ func (p *causal) index() {
 		if x.Kind == adk.KindCall {
 			for _, s := range p.tree.calls[x.ID].steps {
 				if s.x.Kind.Class() == adk.ClassOperation {
-					key := p.cause(p.tree.calls[x.ID], s.x)
-					p.pools[key] = append(p.pools[key], s)
+					p.pool(p.tree.calls[x.ID], s)
 				}
 			}
 		}
@@ -109,6 +111,17 @@ func (p *causal) index() {
 		if x.Kind == adk.KindCancel && x.Key == "outside" {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 		}
+	}
+}
+
+// pool files a recorded operation under its cause, and under its cause but for
+// the id that it is about.
+func (p *causal) pool(c *seamCall, s *step) {
+	key := p.cause(c, s.x)
+	p.pools[key] = append(p.pools[key], s)
+	if idOf(s.x) != "" && p.isLive(c) {
+		key = p.cause(c, withID(s.x, anyID))
+		p.pools[key] = append(p.pools[key], s)
 	}
 }
 
@@ -391,7 +404,8 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 }
 
 // take takes the recorded operation that a new one is answered by: what the
-// script performs, or the next with the same cause.
+// script performs, or the next with the same cause, but for an id that live code
+// made.
 func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	if s := c.doing; s != nil && s.x.Kind == got.Kind {
 		c.doing = nil
@@ -400,13 +414,38 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	if c.rec == nil {
 		return nil
 	}
-	key := p.cause(c.rec, got)
-	pool := p.pools[key]
-	if len(pool) == 0 {
+	id := idOf(got)
+	if want, renamed := p.ids.want[id]; renamed {
+		got = withID(got, want)
+	}
+	if s := p.next(p.cause(c.rec, got), func(*step) bool { return true }); s != nil {
+		return s
+	}
+	if id == "" {
 		return nil
 	}
-	p.pools[key] = pool[1:]
-	return pool[0]
+	s := p.next(p.cause(c.rec, withID(got, anyID)), func(s *step) bool { return p.ids.may(idOf(s.x), id) })
+	if s != nil {
+		p.ids.pair(idOf(s.x), id)
+	}
+	return s
+}
+
+// next takes the first recorded operation of a cause that nobody took and that
+// will do.
+func (p *causal) next(cause string, will func(*step) bool) *step {
+	pool := p.pools[cause]
+	for len(pool) > 0 && p.gone[pool[0]] {
+		pool = pool[1:]
+	}
+	p.pools[cause] = pool
+	for _, s := range pool {
+		if !p.gone[s] && will(s) {
+			p.gone[s] = true
+			return s
+		}
+	}
+	return nil
 }
 
 // play performs a scripted call as its counterpart was.
@@ -435,6 +474,9 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 	}
 	return c.rec.ret, nil
 }
+
+// isLive tells whether a recorded call is of a seam that is live now.
+func (p *causal) isLive(c *seamCall) bool { return p.live.isLive(c) }
 
 // today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did.

@@ -203,26 +203,13 @@ func (j *judge) markOwn() {
 			d.own = true
 			continue
 		}
-		if j.isLive(in) && !touched[in] && j.sawTheSame(in) {
+		if j.live.isLive(in) && !touched[in] && j.sawTheSame(in) {
 			d.own = true
 		}
 		for c := in; c != nil; c = c.parent {
 			touched[c] = true
 		}
 	}
-}
-
-// isLive tells whether a call is of live code.
-func (j *judge) isLive(c *seamCall) bool {
-	for ; c != nil; c = c.parent {
-		if seam := c.call.Seam; j.live.takesSeam(seam.Label, seam.Name) {
-			return true
-		}
-		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
-			return false
-		}
-	}
-	return false
 }
 
 // sawTheSame tells whether a call of the recorded run and its counterpart began

@@ -99,6 +99,19 @@ func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x
 // any tells whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
+// isLive tells whether a call is of live code.
+func (l Live) isLive(c *seamCall) bool {
+	for ; c != nil; c = c.parent {
+		if seam := c.call.Seam; l.takesSeam(seam.Label, seam.Name) {
+			return true
+		}
+		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
+			return false
+		}
+	}
+	return false
+}
+
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
 	parts = append(parts, partPrompt, partStash, partTools, partGates)

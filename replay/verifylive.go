@@ -88,8 +88,8 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{judge: judge{known: comparer{known}, live: live, want: want, got: newCallTree(trace.Info, trace.Lines),
-		missed: missed, unasked: p.unasked}, trace: trace}, nil
+	return &replayed{trace: trace, judge: judge{known: comparer{known}, live: live, want: want,
+		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.
