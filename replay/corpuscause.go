@@ -42,6 +42,10 @@ type Change struct {
 	// text.
 	Left  string `json:"left,omitempty"`
 	Right string `json:"right,omitempty"`
+	// Template is what today's code says, or what is gone where it says nothing,
+	// without the words that stand nearby in the recording: they are data. It is
+	// empty where there are none.
+	Template string `json:"template,omitempty"`
 	// Various tells that the pieces are others in every trace.
 	Various bool `json:"various,omitempty"`
 }
@@ -70,7 +74,44 @@ func newCause(d *Divergence) *Cause {
 		c.Changes = append(c.Changes, valueChanges(anyPlace(f.Field), f.Want, f.Got)...)
 	}
 	c.Changes = telling(c.Changes)
+	nearby := wordsOf(append([]string{d.Expected}, d.Before...))
+	for i := range c.Changes {
+		c.Changes[i].Template = c.Changes[i].template(nearby)
+	}
 	return c
+}
+
+// wordsOf are the words of some lines.
+func wordsOf(lines []string) map[string]bool {
+	words := map[string]bool{}
+	for _, line := range lines {
+		for _, t := range tokensOf(line) {
+			words[t.text] = true
+		}
+	}
+	return words
+}
+
+// template is what is said with each run of the data in it masked.
+func (c Change) template(data map[string]bool) string {
+	said := c.Added
+	if !hasWord(said) {
+		said = c.Removed
+	}
+	var tokens []token
+	for _, t := range tokensOf(said) {
+		if t.isWord() && data[t.text] {
+			if n := len(tokens); n > 0 && tokens[n-1].masked == maskData {
+				continue
+			}
+			t.masked = maskData
+		}
+		tokens = append(tokens, t)
+	}
+	if text := piece(tokens); strings.Contains(text, maskData) {
+		return text
+	}
+	return ""
 }
 
 // volatile are the members that differ from run to run of the same code.

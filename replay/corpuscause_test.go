@@ -105,15 +105,16 @@ func texts(r *replay.CorpusReport) (all []string) {
 func TestOneChangeIsOneCause(t *testing.T) {
 	n := len(cities)
 	for want, a := range map[string]agent{
-		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                     {hello: "Hi"},
-		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`: {insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
-		`changed input in executor/model: report-message, delta: now with "folks"`:                                   {insert: func(string) string { return " folks" }},
-		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                   {replaced: func(string) string { return "Service unavailable." }},
-		`changed input in executor/model: report-message, delta: another text in every trace`:                        {replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
-		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                  {unit: "kelvin"},
-		`extra in executor/model: stash mood`:                                                                        {mood: true},
-		`missing in executor/model: report-log, info progress: "looking up the weather"`:                             {quiet: true},
-		`changed input in executor/model: report-log, message: "weather" → "rain"`:                                   {log: "looking up the rain"},
+		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                         {hello: "Hi"},
+		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                                     {insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
+		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                                       {insert: func(string) string { return " folks" }},
+		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                                                                       {replaced: func(string) string { return "Service unavailable." }},
+		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an umbrella." → "‹data›!‹data›!‹data›!"`: {replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
+		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                            {replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
+		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                                                                      {unit: "kelvin"},
+		`extra in executor/model: stash mood`:                                            {mood: true},
+		`missing in executor/model: report-log, info progress: "looking up the weather"`: {quiet: true},
+		`changed input in executor/model: report-log, message: "weather" → "rain"`:       {log: "looking up the rain"},
 	} {
 		report := changed(t, a)
 		assert.Equal(t, []string{fmt.Sprint(n, " ", want)}, texts(report))
@@ -139,6 +140,41 @@ func TestTwoChangesAreTwoCauses(t *testing.T) {
 		}
 	}
 	require.Equal(t, len(agents), len(texts(report)), strings.Join(texts(report), "\n"))
+}
+
+// What today's code makes of a trace's own data is one cause, however often each
+// piece of data is in the corpus.
+func TestDataIsNotPartOfACause(t *testing.T) {
+	weather := func(answer func(city string) (string, error)) []string {
+		init := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Init
+		init.Handler = func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			text, err := answer(args["city"].(string))
+			return adk.Text(text), err
+		}
+		tool, err := adk.NewTool(init)
+		require.NoError(t, err)
+		var sources []replay.Source
+		for i := range 3 * len(cities) {
+			sources = append(sources, source(fmt.Sprint(i), recordTurn(t, cities[i%len(cities)], agent{}.of(cities[i%len(cities)]))))
+		}
+		report, err := replay.VerifyAll(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{tool}}, Seams: []string{replay.ToolCode}, Writes: true}
+		})
+		require.NoError(t, err)
+		return texts(report)
+	}
+	const returns = "changed input in tool/weather: tool/weather returns, result.text: "
+	assert.Equal(t, []string{"24 " + returns + `now with "in ‹data›"`},
+		weather(func(city string) (string, error) { return "rain in " + city, nil }))
+	assert.Equal(t, []string{`24 error in tool/weather: tool/weather returns, err: now with "no weather for ‹data›"; outcome: now with "error"; result: without "rain"`},
+		weather(func(city string) (string, error) { return "", errors.New("no weather for " + city) }))
+	assert.Equal(t, []string{"18 " + returns + `"rain" → "sun"`, "6 " + returns + `"rain" → "snow"`},
+		weather(func(city string) (string, error) {
+			if city == "Oslo" || city == "Lima" {
+				return "snow", nil
+			}
+			return "sun", nil
+		}))
 }
 
 // A trace with two changes is hit by both causes, as long as there is one without

@@ -168,6 +168,9 @@ type token struct {
 // The masks, by the group of tokenPattern that they stand for.
 var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 
+// maskData stands for words that are data of the trace.
+const maskData = "‹data›"
+
 // tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
 // words, and anything else but white space by itself.
 var tokenPattern = regexp.MustCompile(`(?i)` +
@@ -221,7 +224,7 @@ func hasWord(text string) bool {
 }
 
 // unmask takes the masks out of a piece.
-var unmask = strings.NewReplacer("‹id›", "", "‹time›", "", "‹number›", "")
+var unmask = strings.NewReplacer("‹id›", "", "‹time›", "", "‹number›", "", maskData, "")
 
 var letter = regexp.MustCompile(`\p{L}`)
 

@@ -106,33 +106,63 @@ func (s *seamHits) causes() (all []*CauseReport) {
 // with other data in each: two are no evidence.
 const fewestVarious = 3
 
-// merge makes one of the changes that hit one trace each and differ in nothing
-// but the words in one frame.
+// merge makes one of the changes that differ in nothing but data: in the words
+// that are the trace's own, or, where they hit one trace each, in the words in
+// one frame.
 func (s *seamHits) merge() {
-	frames := map[string]int{}
-	for _, id := range s.order {
-		if h := s.hits[id]; len(h.traces) == 1 {
-			frames[h.change.frame()]++
+	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
+		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
+	})
+	s.mergeBy(fewestVarious, func(h *changeHits) string {
+		if len(h.traces) > 1 {
+			return ""
 		}
+		return h.change.frame()
+	}, func(c *Change, _ Change) { c.Removed, c.Added, c.Various = "", "", true })
+}
+
+// blurred is a piece with a mask where another piece differs from it.
+func blurred(text, other string) string {
+	a, b := tokensOf(text), tokensOf(other)
+	hunks, _ := hunksOf(a, b)
+	at, all := 0, []token{}
+	for _, h := range hunks {
+		all = append(append(all, a[at:h.fromA]...), token{masked: maskData, spaced: h.fromA < len(a) && a[h.fromA].spaced})
+		at = h.toA
 	}
-	various := map[string]*changeHits{}
+	return piece(append(all, a[at:]...))
+}
+
+// mergeBy merges the changes that have one key, if there are enough of them.
+// Those with an empty key stay as they are.
+func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func(*Change, Change)) {
+	counts, keys := map[string]int{}, map[string]string{}
+	for _, id := range s.order {
+		keys[id] = keyOf(s.hits[id])
+		counts[keys[id]]++
+	}
+	first := map[string]*changeHits{}
 	s.order = slices.DeleteFunc(s.order, func(id string) bool {
-		h := s.hits[id]
-		frame := h.change.frame()
-		if len(h.traces) > 1 || frames[frame] < fewestVarious {
+		h, key := s.hits[id], keys[id]
+		if key == "" || counts[key] < enough {
 			return false
 		}
-		known := various[frame]
-		if known == nil {
-			various[frame] = h
-			h.change.Removed, h.change.Added, h.change.Various = "", "", true
+		if first[key] == nil {
+			first[key] = h
 			return false
 		}
-		if known.traces[len(known.traces)-1] != h.traces[0] {
-			known.traces = append(known.traces, h.traces[0])
-		}
+		first[key].take(h)
+		blur(&first[key].change, h.change)
 		return true
 	})
+}
+
+// take takes the traces of another change in.
+func (h *changeHits) take(other *changeHits) {
+	h.change.Various = h.change.Various || other.change.Various
+	h.traces = append(h.traces, other.traces...)
+	slices.SortStableFunc(h.traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	h.traces = slices.Compact(h.traces)
 }
 
 // place is where a cause is: what changed there is not in it.
@@ -141,6 +171,18 @@ func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Clas
 // frame is the field and what stands beside the piece: the same where a template
 // is filled with other data in each trace.
 func (c Change) frame() string { return fmt.Sprintf("%q", []string{c.Field, c.Left, c.Right}) }
+
+// templateKey is the field and the template, with the frame where the template
+// has no word of its own; empty where there is no template.
+func (c Change) templateKey() string {
+	switch {
+	case c.Template == "":
+		return ""
+	case hasWord(c.Template):
+		return fmt.Sprintf("%q", []string{c.Field, c.Template})
+	}
+	return fmt.Sprintf("%q", []string{c.Field, c.Template, c.Left, c.Right})
+}
 
 // identity is the field and what stands there now: recordings that had several
 // things where today's code says one are of one cause. Where today's code has

@@ -163,9 +163,9 @@ func (r *CorpusReport) Err() error {
 
 // The bounds of what String shows.
 const (
-	mostNamed  = 3  // names of traces
+	mostNamed   = 3  // names of traces
 	mostEntries = 20 // causes, and unreadable traces
-	mostLines  = 25 // of one divergence
+	mostLines   = 25 // of one divergence
 )
 
 // String is the report for a person: the counts, what could not be read, and
