@@ -57,8 +57,7 @@ agreed before:
     ack
     ack done
     executor/model#0 returns
-next: adkreplay show ` + path + ` --at 25
-next: adkreplay show ` + path + ` --from 16 --to 35
+next: adkreplay show ` + path + `
 ` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
 }
 
