@@ -160,7 +160,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 		return f.enterRoot(c, x)
 	}
 	c.parent = f.calls[x.Call]
-	if c.parent == nil || c.parent.ended {
+	if c.parent == nil || c.parent == c || c.parent.ended {
 		if f.root == nil {
 			f.root = newVisible(&adk.Crossing{})
 		}
@@ -186,6 +186,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 // enterRoot takes in the first crossing: what the caller handed in (RUN-7).
 func (f *Fold) enterRoot(c *foldCall, x *adk.Crossing) error {
 	if f.root != nil {
+		c.visible = f.root
 		return fmt.Errorf("is a second first call")
 	}
 	f.root = newVisible(x)
