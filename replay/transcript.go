@@ -113,7 +113,7 @@ func (t *Transcript) add(x *adk.Crossing) {
 		line.margin = t.present // wherever it belongs, this is where it happened
 	}
 	if t.continues(x) {
-		t.held.text += t.continuation(x) + t.stamp(x)
+		t.held.text += t.namer.continuation(x) + t.stamp(x)
 		t.held.causes = 0
 		if x.Kind == adk.KindCall { // the end of both may still come
 			t.begin(x)
@@ -166,12 +166,12 @@ func (t *Transcript) continues(x *adk.Crossing) bool {
 }
 
 // continuation is a crossing as it stands behind the operation that caused it.
-func (t *Transcript) continuation(x *adk.Crossing) string {
+func (n *namer) continuation(x *adk.Crossing) string {
 	if x.Kind == adk.KindCall {
 		return " → " + seamWords(x.Seam)
 	}
 	words := "  * " + x.Kind.String()
-	switch e := t.namer.fold.Payload(x).(type) {
+	switch e := n.fold.Payload(x).(type) {
 	case adk.MessageEvent:
 		words += whole(adk.StreamUpdate(e))
 	case adk.ThoughtEvent:
