@@ -124,13 +124,16 @@ func (s *summary) print(t *terminal) {
 	t.printf("%d traces, %d crossings, %d divergences", len(s.Traces), s.Crossings, s.Divergences)
 }
 
-// printJSON prints the summary as the one document on the standard output.
-func (s *summary) printJSON(t *terminal) error {
+// printJSON prints the summary.
+func (s *summary) printJSON(t *terminal) error { return printJSON(t, s) }
+
+// printJSON prints a value as one document on the standard output.
+func printJSON(t *terminal, v any) error {
 	t.clear()
 	encoder := json.NewEncoder(t.out)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false) // people read it too
-	if err := encoder.Encode(s); err != nil {
+	if err := encoder.Encode(v); err != nil {
 		return internal(err)
 	}
 	return nil
