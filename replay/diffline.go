@@ -1,10 +1,6 @@
 package replay
 
-import (
-	"strconv"
-
-	"github.com/adkreplay/adkreplay/adk"
-)
+import "github.com/adkreplay/adkreplay/adk"
 
 // diffLine is one line of a diff's text: a crossing, with its end and with the
 // event or the obligation that it calls where nothing else lies within.
@@ -214,10 +210,10 @@ func (d *TraceDiff) change(l *diffLine, a, b *diffSide) DiffChange {
 		c.Op = DiffOnlyB
 	}
 	if !l.lacks(l.a) {
-		c.A, c.Seam = l.crossing(l.a)+1, a.seamOf(l.crossing(l.a))
+		c.A, c.Seam = l.crossing(l.a)+1, a.fold.seamOf(&a.lines[l.crossing(l.a)].Crossing)
 	}
 	if !l.lacks(l.b) {
-		c.B, c.Seam = l.crossing(l.b)+1, b.seamOf(l.crossing(l.b))
+		c.B, c.Seam = l.crossing(l.b)+1, b.fold.seamOf(&b.lines[l.crossing(l.b)].Crossing)
 	}
 	return c
 }
@@ -232,21 +228,6 @@ func (l *diffLine) crossing(n *diffNode) int {
 
 // lacks tells whether the line is not in the trace of a node.
 func (l *diffLine) lacks(n *diffNode) bool { return n == nil || l.crossing(n) < 0 }
-
-func (s *diffSide) seamOf(i int) string {
-	x := &s.lines[i].Crossing
-	if x.Kind == adk.KindCall {
-		return x.Seam.String()
-	}
-	id := x.Call
-	if x.Kind == adk.KindReturn {
-		id = x.ID
-	}
-	if c := s.fold.calls[id]; c != nil {
-		return c.seam.String()
-	}
-	return "call " + strconv.Itoa(id)
-}
 
 // diffContext is how many lines that are equal are shown around a difference.
 const diffContext = 2

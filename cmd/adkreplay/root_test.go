@@ -113,6 +113,10 @@ func TestExitCodes(t *testing.T) {
 		"a scenario":                  {exitSame, []string{"run", "hello"}},
 		"a recording":                 {exitSame, []string{"run", "hello", "-o", filepath.Join(t.TempDir(), "x")}},
 		"a transcript":                {exitSame, []string{"show", good(t)}},
+		"a state":                     {exitSame, []string{"show", "--at", "3", good(t)}},
+		"a state that is not there":   {exitUsage, []string{"show", "--at", "300", good(t)}},
+		"a state and a pattern":       {exitUsage, []string{"show", "--at", "3", "--grep", "x", good(t)}},
+		"a pattern that is none":      {exitUsage, []string{"show", "--grep", "(", good(t)}},
 		"two that are the same":       {exitSame, []string{"diff", good(t), good(t)}},
 		"two that differ":             {exitDivergence, []string{"diff", good(t), divergent(t)}},
 		"two that differ, as JSON":    {exitDivergence, []string{"diff", "--json", good(t), divergent(t)}},
@@ -222,6 +226,7 @@ func TestUnwritableOutput(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"verify"}, {"verify", "--json"}, {"verify", divergent(t)}, {"verify", "--json", "--fast"},
 		{"run"}, {"run", "hello"}, {"show", good(t)}, {"show", truncated(t)},
+		{"show", "--at", "3", good(t)}, {"show", "--json", good(t)}, {"show", "--grep", "m1", good(t)},
 		{"diff", good(t), divergent(t)}, {"diff", "--json", good(t), divergent(t)},
 	} {
 		var stderr bytes.Buffer
