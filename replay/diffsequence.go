@@ -37,6 +37,9 @@ const mostEdits = 800
 // commonBetween is longestCommon of sequences that begin and end differently.
 // What one of them has alone can be no part of the answer.
 func commonBetween(a, b []int32) []match {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
 	a, placesA := onlyThoseIn(b, a)
 	b, placesB := onlyThoseIn(a, b)
 	if len(a) == 0 || len(b) == 0 {

@@ -39,7 +39,7 @@ type diffCall struct {
 	within  *diffNode // where the crossings of the call go
 	owner   string
 	depth   int
-	flat    bool // a middleware
+	flat    bool // a middleware, or too deep
 	running []*diffOp
 }
 
@@ -50,6 +50,10 @@ type diffOp struct {
 	node   *diffNode
 	flat   bool // a next
 }
+
+// deepestTree is how deep a tree is at most: below that, calls stand beside each
+// other. No turn comes near it; a hostile file must not exhaust the stack.
+const deepestTree = 5_000
 
 // treeBuilder makes the tree of a trace. It takes any crossings: those that no
 // engine tells belong to the nearest that is known.
@@ -162,6 +166,9 @@ func (b *treeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
 		c.within = above.place(false)
 	default:
 		c.within = c.node
+		if c.depth > deepestTree {
+			c.flat, c.within = true, above.place(false)
+		}
 	}
 	if b.calls[x.ID] == nil {
 		b.calls[x.ID] = c
