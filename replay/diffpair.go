@@ -165,7 +165,7 @@ func (s *diffSide) fieldShapes(i int) []fieldShape {
 	var all []fieldShape
 	for use, text := range s.fields(i) {
 		sh := &shaper{free: s.shaper.free, times: s.shaper.times}
-		sh.add(text, placeOf(use.Field, &s.lines[i].Crossing))
+		sh.add(text, idPlaceOf(use.Field, &s.lines[i].Crossing))
 		all = append(all, fieldShape{use, text, string(sh.out), sh.ids})
 	}
 	return all
@@ -184,7 +184,7 @@ func (d *traceDiffer) fields(i, j int) (diffs []FieldDiff, follow bool) {
 		case use.Field == adk.FieldDigest:
 			diffs = append(diffs, FieldDiff{Field: use.Label, Want: d.a.digest(i), Got: d.b.digest(j), Input: use.Input})
 		default:
-			place := placeOf(use.Field, &d.a.lines[i].Crossing)
+			place := idPlaceOf(use.Field, &d.a.lines[i].Crossing)
 			diffs = append(diffs, d.leaves(use, orZero(use, a.text), orZero(use, b.text), place)...)
 		}
 	}
@@ -198,7 +198,7 @@ func (s *diffSide) digest(i int) string {
 	if s.forms[i].unfit {
 		text += ", of something else than what was told before"
 	}
-	return string(quotedJSON(text))
+	return quotedJSON(text)
 }
 
 // orZero is a field as JSON, where a trace leaves it out the value that this
@@ -213,7 +213,7 @@ func orZero(use adk.FieldUse, text []byte) []byte {
 	case adk.FieldN:
 		return []byte("0")
 	case adk.FieldOutcome:
-		return quotedJSON(string(adk.OutcomeOK))
+		return []byte(quotedJSON(string(adk.OutcomeOK)))
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (d *traceDiffer) known(a, b []adk.Record) bool {
 		case other == nil:
 			all = false
 		case !sameRecord(record, other):
-			all = d.seen(recordText(record), recordText(other)) && all
+			all = d.seen(recordMark(record), recordMark(other)) && all
 		default:
 			all = all && sameRecord(other, b[i])
 		}
@@ -290,13 +290,13 @@ func (d *traceDiffer) counterpart(record adk.Record, there map[string]adk.Record
 	if record == nil {
 		return nil
 	}
-	if id, paired := d.renames.ab[record.Key()]; paired && hasID(record) {
+	if id, paired := d.renames.ab[record.Key()]; paired && keyedByID(record) {
 		return there[id]
 	}
 	return there[record.Key()]
 }
 
-func recordText(record adk.Record) string {
+func recordMark(record adk.Record) string {
 	if record == nil {
 		return ""
 	}
@@ -466,7 +466,7 @@ func leafText(v any) string {
 	case absent:
 		return ""
 	case string:
-		return string(quotedJSON(v))
+		return quotedJSON(v)
 	case json.Number:
 		return v.String()
 	}

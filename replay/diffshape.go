@@ -53,15 +53,15 @@ func (ids idSet) record(record adk.Record) {
 			ids.known[media.ID()] = true
 		}
 	}
-	if hasID(record) {
+	if keyedByID(record) {
 		ids.known[record.Key()] = true
 	}
 }
 
-// hasID tells whether a record is known by an id. The key of an instruction is
-// its text, and that of a tool the name that people gave it.
-func hasID(record adk.Record) bool {
-	return record.RecordKind() != adk.RecordInstruction && record.RecordKind() != adk.RecordTool
+// keyedByID tells whether a record is known by an id. The key of an instruction
+// is its text, and that of a tool the name that people gave it.
+func keyedByID(record adk.Record) bool {
+	return hasID(record) || record != nil && record.RecordKind() == adk.RecordMedia
 }
 
 // namesID tells whether the name of a crossing is an id.
@@ -123,8 +123,8 @@ type idPlace struct {
 	depth int
 }
 
-// placeOf is the idPlace of a field.
-func placeOf(f adk.Field, x *adk.Crossing) idPlace {
+// idPlaceOf is the idPlace of a field.
+func idPlaceOf(f adk.Field, x *adk.Crossing) idPlace {
 	switch f {
 	case adk.FieldName:
 		return idPlace{whole: namesID(x)}

@@ -110,7 +110,7 @@ func (s *diffSide) cause(x *adk.Crossing, all *numbering) (int32, []idUse) {
 	}
 	if x.Record != nil {
 		part(string(x.Record.RecordKind()), false)
-		part(x.Record.Key(), hasID(x.Record))
+		part(x.Record.Key(), keyedByID(x.Record))
 	}
 	if id, ok := streamID(x.Payload); ok && x.Kind.Class() == adk.ClassOperation {
 		part(id, true)
@@ -235,16 +235,9 @@ func (s *diffSide) shape(i int) string {
 	sh.out = append(sh.out, kindText(x)...)
 	for use, text := range s.fields(i) {
 		sh.out = append(append(append(sh.out, ' '), use.Label...), ' ')
-		sh.add(text, placeOf(use.Field, x))
+		sh.add(text, idPlaceOf(use.Field, x))
 	}
 	return string(sh.out)
-}
-
-// quotedJSON is a text as a trace writes it.
-func quotedJSON(text string) []byte {
-	var e encoder
-	e.text(text)
-	return e.out
 }
 
 // The labels of what every crossing has.
@@ -260,7 +253,7 @@ func (s *diffSide) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 		x, f := &s.lines[i].Crossing, &s.forms[i]
 		if s.shaper.times && i > 0 {
 			since := x.At.Sub(s.lines[i-1].At)
-			if since != 0 && !yield(useAt, quotedJSON(since.String())) {
+			if since != 0 && !yield(useAt, []byte(quotedJSON(since.String()))) {
 				return
 			}
 		}
@@ -296,14 +289,14 @@ func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *form) []byte {
 		if f.derived == "" {
 			return nil
 		}
-		return quotedJSON(f.derived)
+		return []byte(quotedJSON(f.derived))
 	case use.Field == adk.FieldID:
 		return nil
 	}
 	e := newEncoder(s.comparer.sentinels)
 	e.begin(nil)
 	if err := e.field(use, x); err != nil {
-		return quotedJSON("unwritable: " + err.Error())
+		return []byte(quotedJSON("unwritable: " + err.Error()))
 	}
 	_, value, _ := bytes.Cut(e.out, []byte(`":`))
 	return value

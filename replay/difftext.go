@@ -1,18 +1,13 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// mostFields is how many differing fields of one line are shown.
-const mostFields = 12
-
-// fieldContext is how many characters are kept of what two values share, on
-// each side of where they differ.
-const fieldContext = 20
+// mostDiffFields is how many differing fields of one line are shown.
+const mostDiffFields = 12
 
 // WriteTo writes the diff for a person: lines as transcripts have them, with -
 // where only a has them and + where only b has, ~ where the two differ because
@@ -107,22 +102,16 @@ func counted(n int, what string) string {
 // fields writes the fields that differ, each around where it does.
 func (t *diffText) fields(l *diffLine) {
 	for i, f := range l.fields {
-		if i == mostFields {
+		if i == mostDiffFields {
 			t.line("", l.depth+2, fmt.Sprintf("and %d fields more", len(l.fields)-i))
 			return
 		}
-		a, b := fieldWords(f.Want, f.Got)
-		t.line("", l.depth+2, bare(f.Field)+": "+a+" → "+b)
+		a, b := cutValues(f.Want, f.Got)
+		if f.Want == "" || f.Got == "" { // there is nothing to cut around
+			a, b = bareJSON(f.Want), bareJSON(f.Got)
+		}
+		t.line("", l.depth+2, bare(f.Field)+": "+orNothing(a)+" → "+orNothing(b))
 	}
-}
-
-// fieldWords are two values of a field: texts around where they differ.
-func fieldWords(a, b string) (string, string) {
-	var textA, textB string
-	if json.Unmarshal([]byte(a), &textA) == nil && json.Unmarshal([]byte(b), &textB) == nil {
-		return cutAround(textA, textB, fieldContext)
-	}
-	return bareJSON(orNothing(a)), bareJSON(orNothing(b))
 }
 
 // conclude writes what the traces come to.

@@ -55,9 +55,9 @@ type diffOp struct {
 // other. No turn comes near it; a hostile file must not exhaust the stack.
 const deepestTree = 5_000
 
-// treeBuilder makes the tree of a trace. It takes any crossings: those that no
+// diffTreeBuilder makes the tree of a trace. It takes any crossings: those that no
 // engine tells belong to the nearest that is known.
-type treeBuilder struct {
+type diffTreeBuilder struct {
 	lines []Line
 	calls map[int]*diffCall
 	forks map[int]*diffNode // by strand
@@ -68,14 +68,14 @@ type treeBuilder struct {
 // belong to no call.
 func diffTree(lines []Line) *diffNode {
 	root := &diffCall{within: &diffNode{head: -1, tail: -1}}
-	b := &treeBuilder{lines: lines, calls: map[int]*diffCall{}, forks: map[int]*diffNode{}, root: root}
+	b := &diffTreeBuilder{lines: lines, calls: map[int]*diffCall{}, forks: map[int]*diffNode{}, root: root}
 	for i := range lines {
 		b.add(i, &lines[i].Crossing)
 	}
 	return root.within
 }
 
-func (b *treeBuilder) add(i int, x *adk.Crossing) {
+func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
 	c := b.calls[x.Call]
 	if c == nil {
 		c = b.root
@@ -104,7 +104,7 @@ func (b *treeBuilder) add(i int, x *adk.Crossing) {
 
 // follows tells whether a crossing is the event of the report before it in the
 // same call: it belongs to that as the event of an emit belongs to the emit.
-func (b *treeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
+func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
 	if len(c.within.kids) == 0 {
 		return false
 	}
@@ -147,7 +147,7 @@ func (c *diffCall) inside() int {
 	return depth
 }
 
-func (b *treeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
+func (b *diffTreeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
 	c := &diffCall{}
 	if fork := b.forks[x.Strand]; x.Seam.Label == adk.LabelStrand && fork != nil {
 		c.node = &diffNode{head: i, tail: -1, depth: fork.depth + 1, owner: above.owner}
@@ -175,7 +175,7 @@ func (b *treeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
 	}
 }
 
-func (b *treeBuilder) leave(above *diffCall, i int, x *adk.Crossing) {
+func (b *diffTreeBuilder) leave(above *diffCall, i int, x *adk.Crossing) {
 	c := b.calls[x.ID]
 	switch {
 	case c == nil:

@@ -100,7 +100,7 @@ func (s *shower) fields(x *adk.Crossing) json.RawMessage {
 			continue
 		}
 		if !json.Valid([]byte(text)) {
-			text = string(quotedJSON(text))
+			text = quotedJSON(text)
 		}
 		out = append(append(canonical.AppendString(append(out, ','), use.Label), ':'), text...)
 	}

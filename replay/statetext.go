@@ -129,7 +129,7 @@ func (t *stateText) records(what string, all []adk.Record) {
 	t.line(1, what)
 	for _, record := range all {
 		words := t.names.alias(record) + " "
-		if hasID(record) {
+		if keyedByID(record) {
 			words += plainName(record.Key()) + " "
 		}
 		t.line(2, words+t.names.content(record))
