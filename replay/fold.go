@@ -192,8 +192,12 @@ func (f *Fold) enterRoot(c *foldCall, x *adk.Crossing) error {
 	}
 	f.root = newVisible(x)
 	c.visible = f.root
-	if c.seam.Label == adk.LabelDispatch {
+	switch c.seam.Label {
+	case adk.LabelDispatch:
 		f.dispatch(c, f.root, nil)
+	case adk.LabelRun:
+	default:
+		return fmt.Errorf("of %s has no caller: a run begins with run, or with a dispatch called alone", c.seam)
 	}
 	return nil
 }
@@ -210,7 +214,7 @@ func (f *Fold) leave(x *adk.Crossing) error {
 	if c == nil || c.ended {
 		return fmt.Errorf("of call %d, which is not open", x.ID)
 	}
-	c.ended = true
+	c.end()
 	if parent := c.parent; parent != nil && c.seam.Label == adk.LabelTool {
 		parent.handled(c, x.Outcome != adk.OutcomeOK)
 	}
@@ -218,6 +222,18 @@ func (f *Fold) leave(x *adk.Crossing) error {
 		return fmt.Errorf("of call %d says call %d and strand %d, which began in call %d and strand %d", x.ID, x.Call, x.Strand, above, c.strand)
 	}
 	return nil
+}
+
+// end marks the call as ended. As all calls are kept, the room that its lists
+// took is not.
+func (c *foldCall) end() {
+	c.ended = true
+	if len(c.causes) == 0 {
+		c.causes = nil
+	}
+	if len(c.executes) == 0 {
+		c.executes = nil
+	}
 }
 
 func (c *foldCall) parentID() int {
@@ -277,6 +293,10 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 		}
 	case adk.KindWaitFor:
 		return f.close(x)
+	case adk.KindOpenMedia:
+		if _, isBytes := x.Value.([]byte); isBytes == (x.Err != nil) {
+			return fmt.Errorf("a media gives its bytes or an error, and this gave neither or both (PRM-8)")
+		}
 	}
 	return nil
 }

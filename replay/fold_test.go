@@ -51,8 +51,7 @@ func TestSampleTurnsCrossEverywhere(t *testing.T) {
 		}
 	}
 	for _, kind := range adk.Kinds() {
-		// Nothing in the engine opens a media for user code yet.
-		assert.True(t, seen[kind] || kind == adk.KindOpenMedia, "no sample turn has a %s", kind)
+		assert.True(t, seen[kind], "no sample turn has a %s", kind)
 	}
 }
 
@@ -244,7 +243,7 @@ func TestFoldTakesAnything(t *testing.T) {
 func TestFoldTakesCallsFromNowhere(t *testing.T) {
 	for name, above := range map[string]int{"below itself": 2, "a second first": 0} {
 		f := NewFold()
-		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1}))
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))
 		require.Error(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 2, Call: above}), name)
 		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindAdd, Call: 2, Collection: adk.Messages, Record: aMessage("m", adk.RoleUser, "x")}))
 		assert.Len(t, f.Seen(2).Records(adk.Messages), 1, name)

@@ -43,6 +43,7 @@ type Transcript struct {
 	open    []int          // the calls that are open, in the order they began
 	// number counts the crossings; lines are written for those from from to to.
 	number, from, to int
+	excerpt          *excerpt // what to write only; nil is everything
 }
 
 // heldLine is a line that is not written yet.
@@ -54,6 +55,8 @@ type heldLine struct {
 	opens  opening
 	call   int // the call it belongs to
 	causes adk.Kind
+
+	extract extract // how it stands in an excerpt
 }
 
 // opening is what a line begins: a seam call or a spanning operation, by its
@@ -85,10 +88,17 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 		clear(t.namer.shown) // in what was written, nothing has been shown yet
 	}
 	t.namer.note(x)
+	before, text := t.held, ""
+	if before != nil {
+		text = before.text
+	}
 	if isClosing(x) {
 		t.close(x)
 	} else {
 		t.add(x)
+	}
+	if t.excerpt != nil {
+		t.mark(x, t.held != before || before != nil && before.text != text)
 	}
 	if err := t.namer.fold.Apply(x); err != nil {
 		t.hold(&heldLine{margin: t.margin(x.Call), text: "!! no engine tells this: " + bare(err.Error())})
@@ -100,7 +110,10 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 // too early. It does not close the writer.
 func (t *Transcript) Close() error {
 	t.flush()
-	if len(t.open) > 0 && t.number <= t.to {
+	if len(t.open) > 0 && t.excerpt.reachesEnd() && t.number <= t.to {
+		if t.excerpt != nil {
+			t.excerpt.leaveOut(t.out, "")
+		}
 		var names []string
 		for _, id := range t.open {
 			if c := t.namer.fold.calls[id]; c != nil {
@@ -323,7 +336,7 @@ func (t *Transcript) flush() {
 	if t.held == nil {
 		return
 	}
-	if t.held.number < t.from || t.held.number > t.to {
+	if t.leavesOut(t.held) {
 		t.held = nil
 		return
 	}
@@ -331,6 +344,11 @@ func (t *Transcript) flush() {
 	t.out.WriteString(t.held.text)
 	t.out.WriteByte('\n')
 	t.held = nil
+}
+
+// leavesOut tells whether a line is none of those to write.
+func (t *Transcript) leavesOut(line *heldLine) bool {
+	return line.number < t.from || line.number > t.to || t.excerpt != nil && !t.excerpt.takes(line, t.out)
 }
 
 // WriteTranscript reads a trace and writes its transcript to w while it reads. Of
