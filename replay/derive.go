@@ -17,6 +17,7 @@ import (
 // foldStream is a message or a thought that is being streamed (HLP-1).
 type foldStream struct {
 	createdAt time.Time
+	sealed    bool
 	full      strings.Builder // grows in place: no delta copies the text before it (HLP-5)
 }
 
@@ -133,10 +134,13 @@ func (f *Fold) report(c *foldCall, x *adk.Crossing) error {
 	var err error
 	switch x.Kind {
 	case adk.KindReportMessage:
+		d.met(spaceMessage, x.Name)
 		e.kind, e.payload = adk.KindMessageEvent, adk.MessageEvent(grow(d.messages, f.origin(c), x))
 	case adk.KindReportThought:
+		d.met(spaceThought, x.Name)
 		e.kind, e.payload = adk.KindThoughtEvent, adk.ThoughtEvent(grow(d.thoughts, f.origin(c), x))
 	case adk.KindReportToolCall:
+		d.met(spaceToolCall, x.Name)
 		var merged adk.ToolCallEvent
 		merged, err = d.merge(f.origin(c), x)
 		e.kind, e.payload = adk.KindToolCallEvent, merged
@@ -148,6 +152,17 @@ func (f *Fold) report(c *foldCall, x *adk.Crossing) error {
 	return err
 }
 
+// met notes a stream or a tool call when it is first reported.
+func (d *foldDispatch) met(space, id string) {
+	switch {
+	case space == spaceMessage && d.messages[id] != nil,
+		space == spaceThought && d.thoughts[id] != nil,
+		space == spaceToolCall && d.reported[id] != nil:
+		return
+	}
+	d.streams = append(d.streams, thing{space, id})
+}
+
 // grow appends a delta to its stream (HLP-1).
 func grow(streams map[string]*foldStream, from adk.Origin, x *adk.Crossing) adk.StreamUpdate {
 	s := streams[x.Name]
@@ -156,6 +171,7 @@ func grow(streams map[string]*foldStream, from adk.Origin, x *adk.Crossing) adk.
 		streams[x.Name] = s
 	}
 	s.full.WriteString(x.Text)
+	s.sealed = s.sealed || x.Flag
 	u := adk.StreamUpdate{Origin: from, ID: x.Name, CreatedAt: s.createdAt, UpdatedAt: x.At,
 		Delta: x.Text, Full: s.full.String(), Complete: x.Flag}
 	if x.Flag {

@@ -85,6 +85,7 @@ type foldDispatch struct {
 	messages map[string]*foldStream
 	thoughts map[string]*foldStream
 	reported map[string]*adk.ToolCallEvent
+	streams  []thing // all of these, in the order in which they were met
 }
 
 // foldGate is a gate that somebody waits for.
@@ -519,6 +520,22 @@ func (f *Fold) Check(x *adk.Crossing) error {
 
 // Turn is what is visible in the turn; nil before the first crossing.
 func (f *Fold) Turn() *Visible { return f.root }
+
+// seamOf is the path of the seam call that a crossing belongs to; of a call and
+// a return it is that call.
+func (f *Fold) seamOf(x *adk.Crossing) string {
+	id := x.Call
+	switch x.Kind {
+	case adk.KindCall:
+		return x.Seam.String()
+	case adk.KindReturn:
+		id = x.ID
+	}
+	if c := f.calls[id]; c != nil {
+		return c.seam.String()
+	}
+	return ""
+}
 
 // Seen is what the handles of a call see: that of the turn, or of the dispatch
 // it belongs to; nil for a call that has not begun.

@@ -238,6 +238,18 @@ func TestFoldTakesAnything(t *testing.T) {
 	}
 }
 
+// A call below itself, and a second call that nobody made, see something all
+// the same: what belongs to them can be taken in.
+func TestFoldTakesCallsFromNowhere(t *testing.T) {
+	for name, above := range map[string]int{"below itself": 2, "a second first": 0} {
+		f := NewFold()
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))
+		require.Error(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 2, Call: above}), name)
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindAdd, Call: 2, Collection: adk.Messages, Record: aMessage("m", adk.RoleUser, "x")}))
+		assert.Len(t, f.Seen(2).Records(adk.Messages), 1, name)
+	}
+}
+
 // Goroutines that report through one call are legal (RUN-11): their events are
 // told apart by time and, in a run, by their payload.
 func TestFoldTellsReportsOfOneCallApart(t *testing.T) {

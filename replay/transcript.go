@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -40,11 +41,14 @@ type Transcript struct {
 	present string
 	depths  map[int]*depth // by call
 	open    []int          // the calls that are open, in the order they began
-	excerpt *excerpt       // what to write only; nil is everything
+	// number counts the crossings; lines are written for those from from to to.
+	number, from, to int
+	excerpt          *excerpt // what to write only; nil is everything
 }
 
 // heldLine is a line that is not written yet.
 type heldLine struct {
+	number int // of its first crossing
 	margin string
 	text   string
 	said   string // the answer at its end, so that it is not said twice
@@ -74,12 +78,15 @@ type depth struct {
 func NewTranscript(w io.Writer) *Transcript {
 	n := newNamer(NewFold())
 	n.shown = map[thing]adk.Digest{}
-	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}}
+	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}, to: math.MaxInt}
 }
 
 // Write adds the next crossing. It keeps nothing of it that its owner may
 // change. The error is that of the writer.
 func (t *Transcript) Write(x *adk.Crossing) error {
+	if t.number++; t.number == t.from {
+		clear(t.namer.shown) // in what was written, nothing has been shown yet
+	}
 	t.namer.note(x)
 	before, text := t.held, ""
 	if before != nil {
@@ -103,7 +110,7 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 // too early. It does not close the writer.
 func (t *Transcript) Close() error {
 	t.flush()
-	if len(t.open) > 0 && t.excerpt.reachesEnd() {
+	if len(t.open) > 0 && t.excerpt.reachesEnd() && t.number <= t.to {
 		if t.excerpt != nil {
 			t.excerpt.leaveOut(t.out, "")
 		}
@@ -126,7 +133,7 @@ func (t *Transcript) add(x *adk.Crossing) {
 		line.margin = t.present // wherever it belongs, this is where it happened
 	}
 	if t.continues(x) {
-		t.held.text += t.continuation(x) + t.stamp(x)
+		t.held.text += t.namer.continuation(x) + t.stamp(x)
 		t.held.causes = 0
 		if x.Kind == adk.KindCall { // the end of both may still come
 			t.begin(x)
@@ -179,12 +186,12 @@ func (t *Transcript) continues(x *adk.Crossing) bool {
 }
 
 // continuation is a crossing as it stands behind the operation that caused it.
-func (t *Transcript) continuation(x *adk.Crossing) string {
+func (n *namer) continuation(x *adk.Crossing) string {
 	if x.Kind == adk.KindCall {
 		return " → " + seamWords(x.Seam)
 	}
 	words := "  * " + x.Kind.String()
-	switch e := t.namer.fold.Payload(x).(type) {
+	switch e := n.fold.Payload(x).(type) {
 	case adk.MessageEvent:
 		words += whole(adk.StreamUpdate(e))
 	case adk.ThoughtEvent:
@@ -317,6 +324,7 @@ func (t *Transcript) stamp(x *adk.Crossing) string {
 // hold writes the line that was held, and holds the next one.
 func (t *Transcript) hold(line *heldLine) {
 	t.flush()
+	line.number = t.number
 	t.held = line
 	t.present = line.margin
 	if line.opens != (opening{}) {
@@ -328,7 +336,7 @@ func (t *Transcript) flush() {
 	if t.held == nil {
 		return
 	}
-	if t.excerpt != nil && !t.excerpt.takes(t.held, t.out) {
+	if t.leavesOut(t.held) {
 		t.held = nil
 		return
 	}
@@ -338,25 +346,53 @@ func (t *Transcript) flush() {
 	t.held = nil
 }
 
+// leavesOut tells whether a line is none of those to write.
+func (t *Transcript) leavesOut(line *heldLine) bool {
+	return line.number < t.from || line.number > t.to || t.excerpt != nil && !t.excerpt.takes(line, t.out)
+}
+
 // WriteTranscript reads a trace and writes its transcript to w while it reads. Of
 // a trace that cannot be read to its end it writes what there is; the error is
 // then a *FormatError.
 func WriteTranscript(w io.Writer, trace io.Reader, options ...Options) error {
+	return WriteTranscriptOf(w, trace, 1, math.MaxInt, options...)
+}
+
+// WriteTranscriptOf is WriteTranscript of the lines that begin with one of the
+// crossings from the first to the last, which are numbers from 1. Of a last one
+// that is beyond the end it writes what there is; a first one is an error.
+func WriteTranscriptOf(w io.Writer, trace io.Reader, first, last int, options ...Options) error {
 	r, err := NewReader(trace, options...)
 	if err != nil {
 		return err
 	}
 	t := NewTranscript(w)
+	t.from, t.to = first, last
 	for {
 		line, err := r.Next()
-		if err == io.EOF {
-			return t.Close()
-		}
 		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			if first != 1 { // of no crossings there is a transcript too
+				err = errors.Join(noCrossing(first, t.number), err)
+			}
 			return errors.Join(err, t.Close())
 		}
 		if err := t.Write(&line.Crossing); err != nil {
 			return err
 		}
 	}
+}
+
+// ErrNoCrossing is that a trace has not the crossing that is asked for.
+var ErrNoCrossing = errors.New("there is no such crossing")
+
+// noCrossing says that a trace has not the crossing that is asked for; nil where
+// it has.
+func noCrossing(asked, there int) error {
+	if asked >= 1 && asked <= there {
+		return nil
+	}
+	return fmt.Errorf("replay: %w as %d: the trace has %s, numbered from 1", ErrNoCrossing, asked, counted(there, "crossing"))
 }

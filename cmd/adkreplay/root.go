@@ -55,7 +55,7 @@ func contained(t *terminal, do func() error) (err error) {
 
 func run(ctx context.Context, t *terminal, args []string) error {
 	root := newRoot(t)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // of nil it would take the process's own
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	return root.ExecuteContext(ctx)
@@ -102,7 +102,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t), newDiff(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

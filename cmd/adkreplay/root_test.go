@@ -113,13 +113,23 @@ func TestExitCodes(t *testing.T) {
 		"a scenario":                  {exitSame, []string{"run", "hello"}},
 		"a recording":                 {exitSame, []string{"run", "hello", "-o", filepath.Join(t.TempDir(), "x")}},
 		"a transcript":                {exitSame, []string{"show", good(t)}},
+		"a state":                     {exitSame, []string{"show", "--at", "3", good(t)}},
+		"a state that is not there":   {exitUsage, []string{"show", "--at", "300", good(t)}},
+		"a state and a pattern":       {exitUsage, []string{"show", "--at", "3", "--grep", "x", good(t)}},
+		"a pattern that is none":      {exitUsage, []string{"show", "--grep", "(", good(t)}},
+		"two that are the same":       {exitSame, []string{"diff", good(t), good(t)}},
+		"two that differ":             {exitDivergence, []string{"diff", good(t), divergent(t)}},
+		"two that differ, as JSON":    {exitDivergence, []string{"diff", "--json", good(t), divergent(t)}},
+		"diff of one":                 {exitUsage, []string{"diff", "a"}},
+		"diff with a truncated trace": {exitUnreadable, []string{"diff", good(t), truncated(t)}},
+		"diff of an absent file":      {exitUnreadable, []string{"diff", good(t), "nosuch.jsonl"}},
 		"a divergence":                {exitDivergence, []string{"verify", divergent(t)}},
 		"a divergence among others":   {exitDivergence, []string{"verify", good(t), divergent(t), good(t)}},
 		"a divergence, as JSON":       {exitDivergence, []string{"verify", "--json", "-", divergent(t)}},
 		"an unknown command":          {exitUsage, []string{"verfy"}},
 		"an unknown topic":            {exitUsage, []string{"help", "verfy"}},
 		"an unknown flag":             {exitUsage, []string{"verify", "--fast"}},
-		"a flag of another command":   {exitUsage, []string{"show", "--json", "x"}},
+		"a flag of another command":   {exitUsage, []string{"show", "--times", "x"}},
 		"an empty path":               {exitUsage, []string{"verify", ""}},
 		"an unknown scenario":         {exitUsage, []string{"run", "helo"}},
 		"two scenarios":               {exitUsage, []string{"run", "hello", "stash"}},
@@ -216,6 +226,8 @@ func TestUnwritableOutput(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"verify"}, {"verify", "--json", "-"}, {"verify", divergent(t)}, {"verify", "--json", "-", "--fast"},
 		{"run"}, {"run", "hello"}, {"show", good(t)}, {"show", truncated(t)},
+		{"show", "--at", "3", good(t)}, {"show", "--json", good(t)}, {"show", "--grep", "m1", good(t)},
+		{"diff", good(t), divergent(t)}, {"diff", "--json", good(t), divergent(t)},
 	} {
 		var stderr bytes.Buffer
 		assert.Equal(t, exitInternal, execute(args, full, &stderr), "%q", args)
@@ -264,6 +276,7 @@ func TestInterruptedBeforeTheStart(t *testing.T) {
 		{"interrupted in scenario hello: nothing was recorded", []string{"run", "hello", "-o", filepath.Join(folder, "x")}},
 		{"interrupted in scenario hello: nothing was recorded", []string{"run", "--all", "-o", filepath.Join(folder, "all")}},
 		{"interrupted", []string{"show", good(t)}},
+		{"interrupted", []string{"diff", good(t), good(t)}},
 	} {
 		var stderr bytes.Buffer
 		assert.Equal(t, exitInternal, executeContext(ctx, c.args, io.Discard, &stderr), "%q", c.args)

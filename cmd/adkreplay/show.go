@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -14,32 +17,76 @@ import (
 // showOptions say what to show.
 type showOptions struct {
 	path string
+	// at is the crossing after which the state is shown; hasAt tells that it was
+	// given.
+	at    int
+	hasAt bool
+	// from and to are the first and the last crossing to show.
+	from, to int
+	grep     string
+	matching *regexp.Regexp // of grep; nil shows all
+	json     bool
 }
 
 func newShow(t *terminal) *cobra.Command {
-	return &cobra.Command{
+	var o showOptions
+	cmd := &cobra.Command{
 		Use:   "show file",
 		Short: "Print the transcript of a trace",
 		Long: `show prints the transcript of a trace: everything that passed between the
 engine and user code, in order. Of a trace that breaks off it shows what there
 is, and then fails.
+
+With --at it prints instead what the engine held after that crossing: the prompt,
+the sets, the tools, the stash, the streams, the gates and the calls that were
+open. With --grep it prints the lines that match, each with the number of its
+crossing and its seam; what a line leaves out of a long text is looked through
+too. With --json it prints a JSON object a crossing, or of --at the one.
 ` + exitHelp,
-		Example: "  adkreplay show turn.jsonl",
+		Example: "  adkreplay show turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
+			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseShow(args)
+			o.hasAt = cmd.Flags().Changed("at")
+			o, err := parseShow(o, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
 			return runShow(cmd.Context(), t, o)
 		},
 	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.at, "at", 0, "show the state after the crossing of this `number`, from 1")
+	flags.IntVar(&o.from, "from", 1, "show no crossing before that of this `number`")
+	flags.IntVar(&o.to, "to", math.MaxInt, "show no crossing behind that of this `number`")
+	flags.Lookup("to").DefValue = "the last"
+	flags.StringVar(&o.grep, "grep", "", "show the lines that match this regular `expression`")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
 }
 
-func parseShow(args []string) (showOptions, error) {
+// parseShow checks the options before anything is read.
+func parseShow(o showOptions, args []string) (showOptions, error) {
 	if len(args) != 1 {
 		return showOptions{}, fmt.Errorf("show takes one file, and got %d", len(args))
 	}
-	return showOptions{path: args[0]}, nil
+	o.path = args[0]
+	var err error
+	switch {
+	case o.hasAt && o.at < 1:
+		err = fmt.Errorf("--at %d: crossings are numbered from 1", o.at)
+	case o.hasAt && (o.grep != "" || o.from != 1 || o.to != math.MaxInt):
+		err = errors.New("--at shows one state: it goes with --json alone")
+	case o.from < 1:
+		err = fmt.Errorf("--from %d: crossings are numbered from 1", o.from)
+	case o.to < o.from:
+		err = fmt.Errorf("--from %d --to %d: the last one is before the first", o.from, o.to)
+	case o.grep != "":
+		o.matching, err = regexp.Compile(o.grep)
+	}
+	if err != nil {
+		return showOptions{}, err
+	}
+	return o, nil
 }
 
 func runShow(ctx context.Context, t *terminal, o showOptions) error {
@@ -49,20 +96,98 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 		return unreadable(err)
 	}
 	defer f.Close()
-	return showTrace(ctx, t, trace, f)
+	content := interruptible{ctx, f}
+	switch {
+	case o.hasAt:
+		err = showState(t, trace, content, o)
+	case o.json || o.matching != nil:
+		err = showCrossings(t, trace, content, o)
+	default:
+		err = replay.WriteTranscriptOf(t.out, content, o.from, o.to, trace.options())
+	}
+	return shown(ctx, t, trace, err)
 }
 
-// showTrace prints the transcript of a trace as it is read. That the transcript
-// could not be written is the terminal's to say.
+// showTrace prints the transcript of a trace as it is read.
 func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
-	err := replay.WriteTranscript(t.out, interruptible{ctx, content}, trace.options())
+	return shown(ctx, t, trace, replay.WriteTranscript(t.out, interruptible{ctx, content}, trace.options()))
+}
+
+// shown ends showing a trace with the code for what went wrong. That the result
+// could not be written is the terminal's to say.
+func shown(ctx context.Context, t *terminal, trace traceFile, err error) error {
+	format := (*replay.FormatError)(nil)
 	switch {
 	case err == nil || t.out.err != nil:
 		return nil
 	case ctx.Err() != nil:
 		return internal(errors.New("interrupted"))
+	case errors.Is(err, replay.ErrNoCrossing) && !errors.As(err, &format):
+		return &exitError{exitUsage, errors.New(fault(trace.name, err))}
 	}
 	return unreadable(errors.New(fault(trace.name, err)))
+}
+
+func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
+	state, err := replay.StateAt(content, o.at, trace.options())
+	switch {
+	case state == nil:
+	case o.json:
+		err = errors.Join(err, printJSON(t, state))
+	default:
+		t.clear()
+		_, _ = state.WriteTo(t.out) // the terminal remembers what went wrong
+	}
+	return err
+}
+
+// showCrossings prints the crossings that are asked for, a line each.
+func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
+	all, found := 0, 0
+	for x, err := range replay.ReadShown(content, trace.options()) {
+		if err != nil {
+			return err
+		}
+		all++
+		if x.Crossing < o.from || x.Crossing > o.to || !o.matches(x) {
+			continue
+		}
+		found++
+		if err := showCrossing(t, x, o); err != nil {
+			return err
+		}
+	}
+	if o.matching != nil && found == 0 {
+		t.warn(fmt.Sprintf("%s: nothing in %s matches %s", trace.name, counted(all, "crossing"), o.matching))
+	}
+	return nil
+}
+
+// matches tells whether a crossing is looked for: by its line, or by what the
+// line leaves out of its fields.
+func (o showOptions) matches(x *replay.Shown) bool {
+	return o.matching == nil || o.matching.MatchString(x.Line) || o.matching.Match(x.Fields)
+}
+
+func showCrossing(t *terminal, x *replay.Shown, o showOptions) error {
+	if o.json {
+		encoder := json.NewEncoder(t.out)
+		encoder.SetEscapeHTML(false) // people read it too
+		return encoder.Encode(x)
+	}
+	t.clear()
+	fmt.Fprintf(t.out, "%6d  %s  %s\n", x.Crossing, printable(x.Seam), t.highlight(x.Line, o.matching))
+	return nil
+}
+
+// highlight colours what matches in a line that is safe to print.
+func (t *terminal) highlight(line string, matching *regexp.Regexp) string {
+	return matching.ReplaceAllStringFunc(line, func(match string) string {
+		if match == "" {
+			return match
+		}
+		return t.paint(red, match)
+	})
 }
 
 // interruptible is a reader that ends when its context does.

@@ -1,19 +1,132 @@
 package main
 
 import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 func TestParseShow(t *testing.T) {
-	o, err := parseShow([]string{"a"})
+	all := showOptions{from: 1, to: math.MaxInt}
+	o, err := parseShow(all, []string{"a"})
 	assert.NoError(t, err)
-	assert.Equal(t, showOptions{path: "a"}, o)
-	_, err = parseShow(nil)
-	assert.EqualError(t, err, "show takes one file, and got 0")
-	_, err = parseShow([]string{"a", "b"})
-	assert.EqualError(t, err, "show takes one file, and got 2")
+	assert.Equal(t, showOptions{path: "a", from: 1, to: math.MaxInt}, o)
+	for want, c := range map[string]struct {
+		args   []string
+		change func(*showOptions)
+	}{
+		"show takes one file, and got 0":                    {nil, func(*showOptions) {}},
+		"show takes one file, and got 2":                    {[]string{"a", "b"}, func(*showOptions) {}},
+		"--at 0: crossings are numbered from 1":             {[]string{"a"}, func(o *showOptions) { o.hasAt = true }},
+		"--at shows one state: it goes with --json alone":   {[]string{"a"}, func(o *showOptions) { o.hasAt, o.at, o.grep = true, 3, "x" }},
+		"--from 0: crossings are numbered from 1":           {[]string{"a"}, func(o *showOptions) { o.from = 0 }},
+		"--from 5 --to 4: the last one is before the first": {[]string{"a"}, func(o *showOptions) { o.from, o.to = 5, 4 }},
+		"error parsing regexp: missing closing ): `(`":      {[]string{"a"}, func(o *showOptions) { o.grep = "(" }},
+	} {
+		o := all
+		c.change(&o)
+		_, err := parseShow(o, c.args)
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestShowAt(t *testing.T) {
+	path := put(t, "planner.jsonl", fixture(t, "planner"))
+	got := adkreplay("show", "--at", "23", path)
+	assert.Equal(t, exitSame, got.code)
+	assert.Empty(t, got.err)
+	golden(t, "show-at", got.out)
+
+	got = adkreplay("show", "--at", "23", "--json", path)
+	assert.Equal(t, exitSame, got.code)
+	var back struct {
+		Crossing   int `json:"crossing"`
+		Dispatches []struct {
+			Messages []struct{ Content string }
+			Stash    map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.out), &back))
+	assert.Equal(t, 23, back.Crossing)
+	assert.Equal(t, "What do I need to camp?", back.Dispatches[0].Messages[0].Content)
+	assert.Equal(t, map[string]any{"cleaned": true}, back.Dispatches[0].Stash)
+}
+
+func TestShowAtNoCrossing(t *testing.T) {
+	path := good(t)
+	for _, args := range [][]string{{"show", "--at", "32", path}, {"show", "--from", "32", path}} {
+		assert.Equal(t, outcome{exitUsage, "",
+			"adkreplay: " + path + ": there is no such crossing as 32: the trace has 31 crossings, numbered from 1\n"}, adkreplay(args...), "%q", args)
+	}
+}
+
+// Of a trace that breaks off, a state before that is shown, with a warning.
+func TestShowAtOfATruncatedTrace(t *testing.T) {
+	path := truncated(t)
+	got := adkreplay("show", "--at", "8", path)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "after crossing 8 of 9, ")
+	assert.Contains(t, got.err, "the file ends without a footer")
+	got = adkreplay("show", "--at", "80", path)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.err, "there is no such crossing as 80: the trace has 9 crossings")
+}
+
+func TestShowGrep(t *testing.T) {
+	path := put(t, "planner.jsonl", fixture(t, "planner"))
+	assert.Equal(t, outcome{exitSame, "" +
+		"    30  dispatch/planner  * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn\n" +
+		"    52  dispatch  * dispatchEnd dispatch2 ack after 1 iteration, 1 change made in the turn\n", ""},
+		adkreplay("show", "--grep", "dispatchEnd .* ack", path))
+	assert.Equal(t, outcome{exitSame,
+		"    52  dispatch  * dispatchEnd dispatch2 ack after 1 iteration, 1 change made in the turn\n", ""},
+		adkreplay("show", "--grep", "dispatchEnd", "--from", "40", path))
+	assert.Equal(t, outcome{exitSame, "", "adkreplay: " + path + ": nothing in 57 crossings matches rain\n"},
+		adkreplay("show", "--grep", "rain", path))
+}
+
+// What a line leaves out of a long text is found too.
+func TestShowGrepFindsWhatIsCut(t *testing.T) {
+	path := put(t, "long.jsonl", edited(t, "hello", func(trace *replay.Trace) {
+		trace.Lines[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
+	}))
+	got := adkreplay("show", "--grep", "needle", path)
+	assert.Equal(t, exitSame, got.code)
+	assert.Equal(t, 1, strings.Count(got.out, "\n"))
+	assert.True(t, strings.HasPrefix(got.out, "     1  run  run \"xxxx"), got.out)
+}
+
+// What matches is coloured on a terminal, and nowhere else.
+func TestShowGrepHighlights(t *testing.T) {
+	matching := regexp.MustCompile("tent|x*")
+	assert.Equal(t, "a tent", (&terminal{}).highlight("a tent", matching))
+	assert.Equal(t, "a \x1b[31mtent\x1b[0m", (&terminal{colour: true}).highlight("a tent", matching))
+}
+
+func TestShowJSON(t *testing.T) {
+	got := adkreplay("show", "--json", good(t))
+	assert.Equal(t, exitSame, got.code)
+	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
+	require.Len(t, lines, 31)
+	for i, line := range lines {
+		var x replay.Shown
+		require.NoError(t, json.Unmarshal([]byte(line), &x))
+		assert.Equal(t, i+1, x.Crossing)
+		assert.NotEmpty(t, x.Line)
+	}
+	assert.Len(t, last(100, adkreplay("show", "--json", "--from", "3", "--to", "7", good(t)).out), 5)
+}
+
+func TestShowAPart(t *testing.T) {
+	assert.Equal(t, outcome{exitSame, "    add m1 user \"Hello, I am Ada.\" to messages\n    next\n", ""},
+		adkreplay("show", "--from", "8", "--to", "10", good(t)))
 }
 
 // Of a trace that breaks off there is what there is, where it ends, and why it

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// diffOptions say what to compare.
+type diffOptions struct {
+	a, b     string
+	json     bool
+	times    bool
+	encoding string
+}
+
+func newDiff(t *terminal) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff a b",
+		Short: "Say in what two traces differ",
+		Long: `diff aligns two traces by cause: an inserted middleware, or a record that is
+stored once more, is a difference of its own, and everything else is still
+compared with its like. Equal stretches are folded; - is what only a has, + what
+only b has. Ids that are renamed one to one, and times, are no differences.
+
+At the end stands what the two come to. Prompt tokens are those of all that the
+executor calls were shown, and said tokens those of the messages.
+
+A trace that breaks off is compared as far as it goes; the command then fails.
+` + exitHelp,
+		Example: "  adkreplay diff before.jsonl after.jsonl\n  adkreplay diff --json before.jsonl after.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseDiff(o, args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runDiff(cmd.Context(), t, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
+	cmd.Flags().BoolVar(&o.times, "times", false, "compare times too")
+	cmd.Flags().StringVar(&o.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted")
+	return cmd
+}
+
+func parseDiff(o diffOptions, args []string) (diffOptions, error) {
+	if len(args) != 2 {
+		return diffOptions{}, fmt.Errorf("diff takes two files, and got %d", len(args))
+	}
+	o.a, o.b = args[0], args[1]
+	return o, nil
+}
+
+func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
+	a, faultA := readTrace(ctx, file(o.a))
+	b, faultB := readTrace(ctx, file(o.b))
+	if ctx.Err() != nil {
+		return internal(errors.New("interrupted"))
+	}
+	faulty := errors.Join(faultA, faultB)
+	if a == nil || b == nil {
+		return unreadable(faulty)
+	}
+	d := replay.Diff(a, b, replay.DiffOptions{Times: o.times, Encoding: o.encoding})
+	if err := printDiff(t, d, o); err != nil {
+		return err
+	}
+	switch {
+	case faulty != nil:
+		return unreadable(faulty)
+	case !d.Same():
+		return ended(exitDivergence)
+	}
+	return nil
+}
+
+// readTrace reads a whole trace, or what there is of one and what is wrong
+// behind that.
+func readTrace(ctx context.Context, f traceFile) (*replay.Trace, error) {
+	content, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	trace, err := replay.ReadTrace(interruptible{ctx, content}, f.options())
+	if err != nil {
+		err = errors.New(fault(f.name, err))
+	}
+	return trace, err
+}
+
+func printDiff(t *terminal, d *replay.TraceDiff, o diffOptions) error {
+	if o.json {
+		return printJSON(t, d)
+	}
+	t.clear()
+	_, _ = d.WriteTo(t.out) // the terminal remembers what went wrong
+	return nil
+}

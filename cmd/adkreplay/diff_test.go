@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/sebdah/goldie/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+func TestParseDiff(t *testing.T) {
+	o, err := parseDiff(diffOptions{times: true}, []string{"a", "b"})
+	assert.NoError(t, err)
+	assert.Equal(t, diffOptions{a: "a", b: "b", times: true}, o)
+	_, err = parseDiff(diffOptions{}, []string{"a"})
+	assert.EqualError(t, err, "diff takes two files, and got 1")
+}
+
+// golden holds an output against a file.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	goldie.New(t, goldie.WithFixtureDir("testdata"), goldie.WithNameSuffix(".txt")).Assert(t, name, []byte(text))
+}
+
+func TestDiff(t *testing.T) {
+	a := put(t, "a.jsonl", fixture(t, "tool-round-trip"))
+	b := put(t, "b.jsonl", fixture(t, "tool-failure"))
+	got := adkreplay("diff", a, b)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Empty(t, got.err)
+	golden(t, "diff", got.out)
+
+	got = adkreplay("diff", a, a)
+	assert.Equal(t, exitSame, got.code)
+	golden(t, "diff-same", got.out)
+}
+
+func TestDiffJSON(t *testing.T) {
+	got := adkreplay("diff", "--json", "--encoding", "claude", good(t), divergent(t))
+	assert.Equal(t, exitDivergence, got.code)
+	var d replay.TraceDiff
+	require.NoError(t, json.Unmarshal([]byte(got.out), &d))
+	require.Len(t, d.Changes, 1)
+	assert.Equal(t, []replay.FieldDiff{{Field: "iterations", Want: "1", Got: "2"}}, d.Changes[0].Fields)
+	assert.Equal(t, "claude", d.Encoding)
+}
+
+// Times are compared where that is asked for.
+func TestDiffTimes(t *testing.T) {
+	later := put(t, "later.jsonl", edited(t, "hello", func(trace *replay.Trace) {
+		for i := range trace.Lines[10:] {
+			trace.Lines[i+10].At = trace.Lines[i+10].At.Add(1)
+		}
+	}))
+	assert.Equal(t, exitSame, adkreplay("diff", good(t), later).code)
+	got := adkreplay("diff", "--times", good(t), later)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, `at: nothing → "1ns"`)
+}
+
+// Of a trace that breaks off, what there is is compared; the command fails.
+func TestDiffOfATruncatedTrace(t *testing.T) {
+	path := truncated(t)
+	got := adkreplay("diff", path, good(t))
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "crossings: 9 equal, 0 follow, 0 changed, 0 only in a, 22 only in b\n")
+	assert.Contains(t, got.out, "cut short")
+	assert.Equal(t, "adkreplay: "+path+":11: truncated trace: the file ends without a footer: it was cut short, or is still being written\n", got.err)
+}
+
+func TestDiffOfWhatIsNoTrace(t *testing.T) {
+	path := put(t, "notes.txt", []byte("hello\n"))
+	got := adkreplay("diff", path, "nosuch.jsonl")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Empty(t, got.out)
+	assert.Equal(t, "adkreplay: "+path+":1: malformed trace: column 1: want an object, found 'h'\nnosuch.jsonl: no such file or directory\n", got.err)
+}
+
+// Colours are for terminals only, and what stands in a trace can make none.
+func TestDiffIsPlain(t *testing.T) {
+	hostile := put(t, "hostile.jsonl", edited(t, "hello", func(trace *replay.Trace) {
+		for i := range trace.Lines {
+			if trace.Lines[i].Kind == adk.KindReportMessage {
+				trace.Lines[i].Text = "\x1b[2Jgone"
+			}
+		}
+	}))
+	got := adkreplay("diff", good(t), hostile)
+	assert.Contains(t, got.out, `"\x1b[2Jgone"`)
+	assert.NotContains(t, strings.ReplaceAll(got.out, "\n", ""), "\x1b")
+}
