@@ -236,6 +236,17 @@ func (t *Tool) WithHandler(h ToolHandler) *Tool {
 	return &Tool{spec: t.spec, handler: h}
 }
 
+// Around gives the same tool with code around its handler, for those who watch
+// tools or break them; the description, and so the digest, stay. around is
+// called in the place of the handler, and calls inner, which is the handler, if
+// and when it likes.
+func (t *Tool) Around(around func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error)) *Tool {
+	inner := t.handler
+	return &Tool{spec: t.spec, handler: func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error) {
+		return around(ctx, dc, args, inner)
+	}}
+}
+
 // Describe gives the tool as a model is told of it. The schema is the very one
 // that validates (TOL-2): keys sorted, and closed where NewTool has closed it:
 // an object that lists properties and says nothing of other keys shows
