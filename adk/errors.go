@@ -67,7 +67,10 @@ const (
 	// one name without being asked to overwrite, or two registries that clash
 	// are merged.
 	E_TOOL_ALREADY_REGISTERED Code = "E_TOOL_ALREADY_REGISTERED"
-	// E_NOT_A_MEDIA_READER occurs when a media is given no reader that can be opened.
+	// E_NOT_A_MEDIA_READER occurs when a media is given no reader that can be
+	// opened, and when one is opened that was read from JSON, or from a trace that
+	// does not hold its bytes. Whoever opens it in the recorded turn mends that,
+	// with Handle.OpenMedia.
 	E_NOT_A_MEDIA_READER Code = "E_NOT_A_MEDIA_READER"
 
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -27,17 +29,6 @@ const (
 	CollisionThrow   Collision = ""
 	CollisionReplace Collision = "replace"
 	CollisionKeep    Collision = "keep"
-)
-
-// Effect says whether running a tool changes anything outside the turn, so that
-// a replay can refuse to run a writing one unasked.
-type Effect string
-
-// The effects. EffectUnknown, the zero value, is to be taken for writing.
-const (
-	EffectUnknown Effect = ""
-	EffectReads   Effect = "reads"
-	EffectWrites  Effect = "writes"
 )
 
 // ToolInit is what a tool is made of (TOL-1).
@@ -212,6 +203,14 @@ func (t *Tool) InputSchema() json.RawMessage { return bytes.Clone(t.spec.init.In
 func (t *Tool) Meta() map[string]any {
 	meta, _ := copyMeta(t.spec.init.Meta) // checked when the tool was made
 	return meta
+}
+
+// MetaAt is a copy of the metadata at a dot-path, as the stash has them, and
+// whether there is any. A key that has a dot itself is in Meta alone.
+func (t *Tool) MetaAt(path string) (value any, found bool) {
+	meta := stash{tree: t.spec.init.Meta}
+	value, found = meta.find(path)
+	return plain.Copy(value), found
 }
 
 // Ephemeral tells whether the tool is pruned on ack (TOL-8).

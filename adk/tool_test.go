@@ -55,6 +55,19 @@ func TestNewToolKeepsItsFields(t *testing.T) {
 	full.InputSchema()[0] = 'x'
 	assert.Equal(t, map[string]any{"scope": map[string]any{"roles": []any{"admin"}}}, full.Meta())
 	assert.True(t, json.Valid(full.InputSchema()))
+
+	roles, found := full.MetaAt("scope.roles")
+	assert.True(t, found)
+	assert.Equal(t, []any{"admin"}, roles)
+	roles.([]any)[0] = "none"
+	roles, _ = full.MetaAt("scope.roles")
+	assert.Equal(t, []any{"admin"}, roles)
+	for _, path := range []string{"", "scope.", "scope.roles.0", "owner"} {
+		_, found = full.MetaAt(path)
+		assert.False(t, found, path)
+	}
+	_, found = plain.MetaAt("scope")
+	assert.False(t, found)
 }
 
 // TOL-1: construction fails once and names every bad field.

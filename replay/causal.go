@@ -393,6 +393,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		p.ops[got.Op] = op
 		c.open = append(c.open, op)
 		p.expectEnd(op, got)
+		if got.Kind == adk.KindOpenMedia && rec != nil {
+			p.tree.media.reached(rec.x)
+		}
 		if got.Kind == adk.KindExecute && !p.stage.made(got.Record) && !p.live.mayRun(got.Record) {
 			p.unasked[got.Seq] = true
 		}
@@ -460,7 +463,15 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 	p.mu.Unlock()
 	h.strand = c.rec.call.Strand
 	p.stage.enter(c.rec.call.ID, h)
-	for _, s := range c.rec.script {
+	if err := p.perform(c.rec.script); err != nil {
+		return nil, err
+	}
+	return c.rec.ret, nil
+}
+
+// perform performs what user code did.
+func (p *causal) perform(script []*step) error {
+	for _, s := range script {
 		p.mu.Lock()
 		stopped := p.stopped
 		if by := p.used[p.tree.calls[s.x.Call]]; by != nil {
@@ -468,11 +479,11 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 		}
 		p.mu.Unlock()
 		if stopped {
-			return nil, errStopped
+			return errStopped
 		}
 		p.stage.operate(s.x)
 	}
-	return c.rec.ret, nil
+	return nil
 }
 
 // isLive tells whether a recorded call is of a seam that is live now.
@@ -504,15 +515,29 @@ func (p *causal) executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	return p.stage.tool(tool)
 }
 
+// opened performs what the reader of a recorded opening did.
+func (p *causal) opened(x *adk.Crossing) ([]byte, error) {
+	s := p.tree.opens[x.Op]
+	if s == nil || s.done == nil {
+		return nil, ErrUnanswered
+	}
+	if err := p.perform(s.script); err != nil {
+		return nil, err
+	}
+	data, _ := s.done.Value.([]byte)
+	return data, s.done.Err
+}
+
 // noAnswerChecks leaves out what only a replay of a whole recording can check:
 // that the engine hands out what it tells.
 type noAnswerChecks struct{}
 
-func (noAnswerChecks) answered(*adk.Crossing, error)          {}
-func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)  {}
-func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing { return nil }
-func (noAnswerChecks) resolution(string) *adk.Crossing        { return nil }
-func (noAnswerChecks) handed(adk.Scope, adk.Record, string)   {}
+func (noAnswerChecks) answered(*adk.Crossing, error)              {}
+func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)      {}
+func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
+func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
+func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
+func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {

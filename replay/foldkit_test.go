@@ -164,6 +164,10 @@ func aMessage(id string, role adk.Role, text string) *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: foldStart, UpdatedAt: foldStart}))
 }
 
+func aMedia(id string, reader adk.MediaReader) *adk.Media {
+	return must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: reader}))
+}
+
 func aMemory(id, text string) *adk.Memory {
 	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: foldStart, UpdatedAt: foldStart}))
 }

@@ -20,7 +20,11 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if len(trace.Lines) == 0 && unread != nil {
 		return nil, unread
 	}
+	if d := contract(trace.Lines); d != nil {
+		return &Report{Live: live.parts(), Divergence: d}, unread
+	}
 	want := newCallTree(trace.Info, trace.Lines)
+	want.media = r.dec.media
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
