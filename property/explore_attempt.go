@@ -65,7 +65,7 @@ type attempt struct {
 
 // reset begins a run. collect asks for what else could go wrong in it, record for
 // the decisions of its scheduler.
-func (a *attempt) reset(n node, asleep []sleeper, collect, record bool) {
+func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
 	a.collect = collect

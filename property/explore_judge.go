@@ -13,8 +13,8 @@ const hangs = "a turn comes to an end"
 
 // judge holds everything against a run that can be, and looks what else could go
 // wrong in it.
-func (e *exploring) judge(a *attempt, n node, ended bool) tried {
-	t := tried{node: n, waited: a.waited}
+func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
+	t := tried{candidate: n, waited: a.waited}
 	if !ended {
 		t.violations = []Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
 			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}
@@ -47,7 +47,7 @@ func (a *attempt) violations() []Violation {
 		add("Run answers nil", "RUN-5", "Run answered %q", a.answer.Error())
 	}
 	if a.strands != 0 {
-		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", counted(a.strands, "strand"))
+		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
 	}
 	for _, f := range a.faults {
 		if !f.fired {
@@ -63,7 +63,7 @@ func (a *attempt) violations() []Violation {
 // lookFurther finds the faults that can be made behind what has gone wrong.
 func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
 	t.refused = map[cell]string{}
-	for s := range a.spots(max(t.node.from, 1)) {
+	for s := range a.spots(max(t.candidate.from, 1)) {
 		at := s.place()
 		for _, k := range kinds {
 			c := cell{at, k}
@@ -78,7 +78,7 @@ func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
 }
 
 // runAgain runs a schedule a second time: it has to do the same (DET-2).
-func (e *exploring) runAgain(w *worker, a *attempt, n node) []Violation {
+func (e *exploring) runAgain(w *worker, a *attempt, n candidate) []Violation {
 	first := slices.Clone(a.crossings)
 	b, ended := w.run(n, nil, false, false)
 	at := len(first)

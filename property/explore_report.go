@@ -20,8 +20,8 @@ type Exploration struct {
 	Waited int `json:"waited,omitempty"`
 	// Violations are in the order in which schedules are tried: those with less
 	// wrong first.
-	Violations []Finding `json:"violations"`
-	Table      Table     `json:"table"`
+	Violations []Breach `json:"violations"`
+	Table      Table    `json:"table"`
 	// NotCovered says in words what was known to follow and was not run.
 	NotCovered []string `json:"notCovered,omitempty"`
 	// Elapsed is how long it took, by Options.Now.
@@ -30,8 +30,8 @@ type Exploration struct {
 	command string
 }
 
-// Finding is a violation, and how to see it again.
-type Finding struct {
+// Breach is a violation, and how to see it again.
+type Breach struct {
 	Schedule Schedule `json:"schedule"`
 	Violation
 	// Command reproduces it at a terminal, where there is a command for the
@@ -40,12 +40,12 @@ type Finding struct {
 	Test    string `json:"test"`
 }
 
-// shownFindings is how many violations String shows.
-const shownFindings = 10
+// shownBreaches is how many violations String shows.
+const shownBreaches = 10
 
 // add takes a violation in.
 func (x *Exploration) add(s Schedule, v Violation) {
-	f := Finding{Schedule: s, Violation: v,
+	f := Breach{Schedule: s, Violation: v,
 		Test: fmt.Sprintf("result, err := property.Reproduce(ctx, subject, property.MustSchedule(%q), property.Options{})", s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"
@@ -56,8 +56,8 @@ func (x *Exploration) add(s Schedule, v Violation) {
 // Summary is the line that can be quoted, such as
 // hello: 412 schedules, bound 2, 0 violations, 0.04 s.
 func (x *Exploration) Summary() string {
-	line := fmt.Sprintf("%s: %s, bound %d, %s, %.2f s", x.Subject, counted(x.Schedules, "schedule"), x.Bound,
-		counted(len(x.Violations), "violation"), x.Elapsed.Seconds())
+	line := fmt.Sprintf("%s: %s, bound %d, %s, %.2f s", x.Subject, inWords(x.Schedules, "schedule"), x.Bound,
+		inWords(len(x.Violations), "violation"), x.Elapsed.Seconds())
 	if len(x.NotCovered) > 0 {
 		line += ", not all of it"
 	}
@@ -71,14 +71,14 @@ func (x *Exploration) String() string {
 	b.WriteString(x.Summary())
 	b.WriteString("\n")
 	for i, f := range x.Violations {
-		if i == shownFindings {
-			fmt.Fprintf(&b, "  and %s more\n", counted(len(x.Violations)-i, "violation"))
+		if i == shownBreaches {
+			fmt.Fprintf(&b, "  and %s more\n", inWords(len(x.Violations)-i, "violation"))
 			break
 		}
 		f.write(&b)
 	}
 	if x.Waited > 0 {
-		fmt.Fprintf(&b, "  %s stood still until the caller cancelled\n", counted(x.Waited, "schedule"))
+		fmt.Fprintf(&b, "  %s stood still until the caller cancelled\n", inWords(x.Waited, "schedule"))
 	}
 	for _, what := range x.NotCovered {
 		fmt.Fprintf(&b, "  not covered: %s\n", what)
@@ -90,7 +90,7 @@ func (x *Exploration) String() string {
 	return b.String()
 }
 
-func (f Finding) write(b *strings.Builder) {
+func (f Breach) write(b *strings.Builder) {
 	fmt.Fprintf(b, "  %s: crossing %d: %s", f.Schedule, f.Crossing, f.Invariant)
 	if f.Rule != "" {
 		fmt.Fprintf(b, " (%s)", f.Rule)
@@ -111,14 +111,14 @@ func (e *exploring) notCovered() (all []string) {
 	if e.stopped == "" {
 		return all
 	}
-	what := "at least " + counted(e.leftover, "schedule")
+	what := "at least " + inWords(e.leftover, "schedule")
 	if e.leftover == 0 {
 		what = "schedules"
 	}
 	return append(all, what+" that follow from those tried, and all that follow from these: "+e.stopped)
 }
 
-func counted(n int, what string) string {
+func inWords(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -182,10 +182,10 @@ func (t *tally) first(c cell) bool {
 
 // commit counts a run.
 func (t *tally) commit(r tried) {
-	if len(r.node.picks) > 0 {
+	if len(r.candidate.picks) > 0 {
 		t.orders++
 	}
-	if c := r.node.cell; c.fault != 0 {
+	if c := r.candidate.cell; c.fault != 0 {
 		t.tried[c]++
 	}
 	for c, why := range r.refused {
@@ -270,7 +270,7 @@ func (t Table) write(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	if t.Orders > 0 {
-		fmt.Fprintf(b, "  %s of strands beside the usual one\n", counted(t.Orders, "order"))
+		fmt.Fprintf(b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
 	}
 	for i, why := range reasons {
 		fmt.Fprintf(b, "  %c  %s\n", 'a'+i, why)

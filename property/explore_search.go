@@ -11,10 +11,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// node is a schedule that is to be run, with what is known of it.
-type node struct {
+// candidate is a schedule that is to be run, with what is known of it.
+type candidate struct {
 	faults []planned
-	picks  []Pick
+	picks  []Decision
 	// pickedAt are the crossings that were to come when the picks were made.
 	pickedAt []int
 	// from is the first crossing at which something else can go wrong: decisions
@@ -30,7 +30,7 @@ type node struct {
 	again bool
 }
 
-func (n node) schedule() Schedule {
+func (n candidate) schedule() Schedule {
 	s := Schedule{Order: n.picks}
 	for _, f := range n.faults {
 		s.Faults = append(s.Faults, f.Fault)
@@ -40,7 +40,7 @@ func (n node) schedule() Schedule {
 
 // tried is what came of a run.
 type tried struct {
-	node       node
+	candidate  candidate
 	violations []Violation
 	waited     bool
 	// What can be tried from here on, and what cannot: only where the bound allows
@@ -76,7 +76,7 @@ type exploring struct {
 func newExplorer(ctx context.Context, subject Subject, options Options) *exploring {
 	labels, label := labelled()
 	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), label: label, table: newTally(options.Faults),
-		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Finding{}, command: options.Command}}
+		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command}}
 	for range options.Workers {
 		e.workers = append(e.workers, newWorker(subject, labels))
 	}
@@ -92,7 +92,7 @@ func (e *exploring) close() {
 
 // explore runs all schedules, those with less wrong first.
 func (e *exploring) explore() {
-	level := []node{{again: true}}
+	level := []candidate{{again: true}}
 	for len(level) > 0 && e.stopped == "" {
 		level = e.runLevel(level)
 	}
@@ -101,7 +101,7 @@ func (e *exploring) explore() {
 }
 
 // reproduce runs one schedule.
-func (e *exploring) reproduce(n node) {
+func (e *exploring) reproduce(n candidate) {
 	results := [][]tried{e.try(e.workers[0], n, 1)}
 	e.lookBehind(results)
 	e.commit(results[0][0])
@@ -121,7 +121,7 @@ const chunk = 1024
 
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
-func (e *exploring) runLevel(level []node) (next []node) {
+func (e *exploring) runLevel(level []candidate) (next []candidate) {
 	for len(level) > 0 && e.stopped == "" {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
@@ -172,7 +172,7 @@ func (e *exploring) remaining() int {
 }
 
 func (e *exploring) scheduleLimit() string {
-	return fmt.Sprintf("the limit of %s was reached", counted(e.options.Schedules, "schedule"))
+	return fmt.Sprintf("the limit of %s was reached", inWords(e.options.Schedules, "schedule"))
 }
 
 // over tells whether time is up.
@@ -189,7 +189,7 @@ func (e *exploring) whyOver() string {
 
 // parallel runs schedules on all workers. Results are in the order of the nodes,
 // and nil for what there was no time for.
-func (e *exploring) parallel(nodes []node) [][]tried {
+func (e *exploring) parallel(nodes []candidate) [][]tried {
 	results := make([][]tried, len(nodes))
 	var taken atomic.Int64
 	work := func(w *worker) {
@@ -220,10 +220,10 @@ func (e *exploring) lookBehind(results [][]tried) {
 				return // a turn that hangs leaves all of it behind
 			}
 			before := labelledNow(e.label)
-			e.workers[0].run(all[i].node, nil, false, false)
+			e.workers[0].run(all[i].candidate, nil, false, false)
 			if left := leftBehind(e.label, before); left > 0 {
 				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun,
-					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", counted(left, "goroutine"))})
+					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", inWords(left, "goroutine"))})
 				return
 			}
 		}
@@ -241,7 +241,7 @@ func (e *exploring) lanes() (count int) {
 }
 
 // try runs one schedule, or the orders of one, at most limit of them.
-func (e *exploring) try(w *worker, n node, limit int) []tried {
+func (e *exploring) try(w *worker, n candidate, limit int) []tried {
 	if n.orders {
 		s := orderSearch{e: e, w: w, limit: limit}
 		s.below(n, nil)
@@ -266,7 +266,7 @@ type orderSearch struct {
 
 // below runs n and all orders that differ from its run behind its last pick, and
 // gives the step that was taken there. What asleep sleeps is not tried.
-func (s *orderSearch) below(n node, asleep []sleeper) *footprint {
+func (s *orderSearch) below(n candidate, asleep []sleeper) *footprint {
 	first := n.orders
 	n.orders = false
 	cost := n.cost + 1
@@ -293,7 +293,7 @@ func (s *orderSearch) below(n node, asleep []sleeper) *footprint {
 }
 
 // branch tries the other strands at the k-th choice of a run.
-func (s *orderSearch) branch(n node, cost int, choices []choice, k int) {
+func (s *orderSearch) branch(n candidate, cost int, choices []choice, k int) {
 	c := choices[k]
 	asleep := append(slices.Clone(c.asleep), sleeper{c.chosen, &c.step})
 	for _, strand := range c.runnable {
@@ -303,7 +303,7 @@ func (s *orderSearch) branch(n node, cost int, choices []choice, k int) {
 		if len(s.all) >= s.limit || s.e.over() {
 			return
 		}
-		below := node{faults: n.faults, picks: deviations(choices, k, strand), from: max(n.from, c.at), cost: cost}
+		below := candidate{faults: n.faults, picks: deviations(choices, k, strand), from: max(n.from, c.at), cost: cost}
 		if s.e.options.AllOrders {
 			s.below(below, nil)
 			asleep = append(asleep, sleeper{strand, nil}) // it has been tried here, and sleeps nowhere else
@@ -314,15 +314,15 @@ func (s *orderSearch) branch(n node, cost int, choices []choice, k int) {
 }
 
 // children are the schedules with one thing more wrong that follow from a run.
-func (e *exploring) children(t tried) (next []node) {
-	if t.node.cost >= e.options.Bound {
+func (e *exploring) children(t tried) (next []candidate) {
+	if t.candidate.cost >= e.options.Bound {
 		return nil
 	}
 	for _, f := range t.more {
-		next = append(next, t.node.with(f, e.table.first(f.cell)))
+		next = append(next, t.candidate.with(f, e.table.first(f.cell)))
 	}
-	if t.choices && len(t.node.picks) == 0 {
-		orders := t.node
+	if t.choices && len(t.candidate.picks) == 0 {
+		orders := t.candidate
 		orders.orders = true
 		next = append(next, orders)
 	}
@@ -330,12 +330,12 @@ func (e *exploring) children(t tried) (next []node) {
 }
 
 // with is the schedule with one fault more; the strands proceed as usual behind it.
-func (n node) with(f followup, again bool) node {
+func (n candidate) with(f followup, again bool) candidate {
 	picks := n.picks
 	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
 		picks = picks[:len(picks)-1]
 	}
-	return node{faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
+	return candidate{faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
 		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
 }
 
@@ -346,16 +346,16 @@ func (e *exploring) commit(t tried) {
 		e.result.Waited++
 	}
 	for _, v := range t.violations {
-		e.result.add(t.node.schedule(), v)
+		e.result.add(t.candidate.schedule(), v)
 	}
 	e.table.commit(t)
 }
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	a, ended := e.workers[0].run(node{}, nil, false, false)
+	a, ended := e.workers[0].run(candidate{}, nil, false, false)
 	if ended && len(a.crossings) >= longestTurn {
-		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, counted(longestTurn, "crossing"))
+		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {
 		w.longest = longestRun(len(a.crossings))
@@ -365,8 +365,8 @@ func (e *exploring) measure() error {
 
 // resolve finds out how to make the faults of a schedule: what a fault is made of
 // stands in the run that has the earlier ones only.
-func (e *exploring) resolve(s Schedule) (node, error) {
-	n := node{picks: s.Order, cost: len(s.Faults), from: 1}
+func (e *exploring) resolve(s Schedule) (candidate, error) {
+	n := candidate{picks: s.Order, cost: len(s.Faults), from: 1}
 	if len(s.Order) > 0 {
 		n.cost++
 	}
@@ -374,7 +374,7 @@ func (e *exploring) resolve(s Schedule) (node, error) {
 		a, _ := e.workers[0].run(n, nil, true, false)
 		found, err := a.resolve(f)
 		if err != nil {
-			return node{}, err
+			return candidate{}, err
 		}
 		n.faults = append(n.faults, found)
 	}
@@ -384,10 +384,10 @@ func (e *exploring) resolve(s Schedule) (node, error) {
 	a, _ := e.workers[0].run(n, nil, false, true)
 	for _, p := range s.Order {
 		if p.Choice > len(a.order.choices) {
-			return node{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", pickName, p.Choice, p.Strand, len(a.order.choices))
+			return candidate{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", pickName, p.Choice, p.Strand, len(a.order.choices))
 		}
 		if c := a.order.choices[p.Choice-1]; c.chosen != p.Strand {
-			return node{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", pickName, p.Choice, p.Strand, c.runnable)
+			return candidate{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", pickName, p.Choice, p.Strand, c.runnable)
 		}
 	}
 	return n, nil
@@ -401,5 +401,5 @@ func (a *attempt) resolve(f Fault) (planned, error) {
 		}
 		return s.plan(f.Kind), nil
 	}
-	return planned{}, fmt.Errorf("%s@%d cannot happen: the turn has %s only", f.Kind, f.At, counted(len(a.crossings), "crossing"))
+	return planned{}, fmt.Errorf("%s@%d cannot happen: the turn has %s only", f.Kind, f.At, inWords(len(a.crossings), "crossing"))
 }

@@ -30,7 +30,7 @@ func newWorker(subject Subject, labels context.Context) *worker {
 }
 
 // run runs one attempt and tells whether it came to an end.
-func (w *worker) run(n node, asleep []sleeper, collect, record bool) (a *attempt, ended bool) {
+func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, ended bool) {
 	if w.lane == nil {
 		w.lane = &lane{make(chan *attempt), make(chan bool)}
 		go w.lane.serve(w.subject, w.labels)

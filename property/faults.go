@@ -12,11 +12,11 @@ import (
 // The reasons for which a fault is not tried.
 const (
 	sameStep     = "it comes inside the step of the crossing before it, where the fault is tried"
-	ended        = "the run's context has ended by then, and ends once"
+	hasEnded     = "the run's context has ended by then, and ends once"
 	noCodeBehind = "the engine goes on to the next crossing, before which a cancel is tried"
 	notUserCode  = "no user code runs that could fail there"
 	within       = "the operation is under way: what can fail in it is a call of its own"
-	given        = "the code was handed over inside the turn, so that nothing of the explorer stands around it"
+	handedOver   = "the code was handed over inside the turn, so that nothing of the explorer stands around it"
 	isCut        = "what fails there is a stream, and that fault is cut"
 	isStorage    = "what fails there is a storage, and that fault is storage-before or storage-after"
 	writesNot    = "it writes nothing"
@@ -78,7 +78,7 @@ func (s *spot) refusesEnd() string {
 	case !s.began():
 		return sameStep
 	case s.ended:
-		return ended
+		return hasEnded
 	}
 	return ""
 }
@@ -88,7 +88,7 @@ func (s *spot) refusesEnd() string {
 func (s *spot) refusesEndBehind() string {
 	switch {
 	case s.ended:
-		return ended
+		return hasEnded
 	case s.x.Kind == adk.KindCall && s.entersUserCode(),
 		s.x.Kind.Class() == adk.ClassOperation && s.x.Phase != adk.Begin && !s.isReport(s.x.Kind) && s.x.Kind != adk.KindReportLog,
 		s.x.Phase == adk.Begin && (s.x.Kind == adk.KindSleep || s.x.Kind == adk.KindWaitFor):
@@ -125,7 +125,7 @@ func (s *spot) refusesPanic() string {
 	case s.isSeam() && !s.entersUserCode():
 		return notUserCode
 	case s.isSeam() && !s.guarded:
-		return given
+		return handedOver
 	case s.x.Kind == adk.KindReturn && s.x.Outcome != adk.OutcomeOK:
 		return failedBefore
 	case s.isSeam():
@@ -144,7 +144,7 @@ func (s *spot) refusesBreak() string {
 	case s.step.Phase == adk.Done:
 		return within
 	case !s.own:
-		return given
+		return handedOver
 	}
 	return ""
 }
@@ -167,7 +167,7 @@ func (s *spot) refusesStorageAfter() string {
 	switch {
 	case s.x.Kind != adk.KindReturn || !s.isStorage() || !s.guarded:
 		return onlyStorage
-	case isFetch(s.seam.Name):
+	case readsOnly(s.seam.Name):
 		return writesNot
 	case s.x.Outcome != adk.OutcomeOK:
 		return failedBefore
@@ -180,9 +180,9 @@ func (s *spot) refusesLateTool() string {
 	case s.x.Kind != adk.KindCall || s.seam.Label != adk.LabelTool:
 		return onlyTools
 	case s.ended:
-		return ended
+		return hasEnded
 	case !s.guarded:
-		return given
+		return handedOver
 	}
 	return ""
 }
@@ -204,8 +204,8 @@ func (s *spot) refusesWaking(wanted wake, otherwise string) string {
 	return otherwise
 }
 
-// isFetch tells whether a seam's name is that of an obligation that reads.
-func isFetch(name string) bool {
+// readsOnly tells whether a seam's name is that of an obligation that reads.
+func readsOnly(name string) bool {
 	return strings.HasSuffix(name, ".fetch") || strings.HasSuffix(name, ".refresh")
 }
 

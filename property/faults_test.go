@@ -38,8 +38,8 @@ func lines(r property.Run) (all []string) {
 	return all
 }
 
-// crossings are the crossings of one schedule.
-func crossings(t *testing.T, s property.Subject, schedule string) (all []string) {
+// linesOf are the crossings of one schedule.
+func linesOf(t *testing.T, s property.Subject, schedule string) (all []string) {
 	t.Helper()
 	result, err := property.Reproduce(t.Context(), s, property.MustSchedule(schedule), property.Options{Check: func(r property.Run) error {
 		all = lines(r)
@@ -98,8 +98,8 @@ func TestFaults(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.subject.Name+"/"+c.kind+" "+c.at, func(t *testing.T) {
-			number := at(t, crossings(t, c.subject, "undisturbed"), c.at, c.n)
-			got := crossings(t, c.subject, fmt.Sprintf("%s@%d", c.kind, number))
+			number := at(t, linesOf(t, c.subject, "undisturbed"), c.at, c.n)
+			got := linesOf(t, c.subject, fmt.Sprintf("%s@%d", c.kind, number))
 			require.Greater(t, len(got), number+len(c.want)-2)
 			for i, want := range c.want {
 				assert.True(t, strings.HasPrefix(got[number-1+i], want), "want %q and got %q", want, got[number-1+i])
@@ -130,7 +130,7 @@ func keeping(name string, build func(c *adk.Config)) property.Subject {
 // A storage fault before the write has not written, and one after it has.
 func TestStorageFaults(t *testing.T) {
 	s := keeping("one store", func(*adk.Config) {})
-	undisturbed := crossings(t, s, "undisturbed")
+	undisturbed := linesOf(t, s, "undisturbed")
 	for kind, want := range map[string][]string{"storage-before": nil, "storage-after": {"m0.0"}} {
 		number := at(t, undisturbed, "call storage/messages.store", 1)
 		if kind == "storage-after" {
@@ -155,7 +155,7 @@ func TestBrokenOffCode(t *testing.T) {
 		behind++
 		return dc.Ack()
 	})
-	number := at(t, crossings(t, s, "undisturbed"), "report-log", 1)
+	number := at(t, linesOf(t, s, "undisturbed"), "report-log", 1)
 	deferred, behind = 0, 0
 	result, err := property.Reproduce(t.Context(), s, property.MustSchedule(fmt.Sprintf("panic@%d", number)), property.Options{})
 	require.NoError(t, err)
@@ -172,8 +172,8 @@ func TestBrokenOffCode(t *testing.T) {
 		<-done
 		return dc.Ack()
 	})
-	undisturbed := crossings(t, own, "undisturbed")
-	assert.Equal(t, undisturbed, crossings(t, own, fmt.Sprintf("panic@%d", number)))
+	undisturbed := linesOf(t, own, "undisturbed")
+	assert.Equal(t, undisturbed, linesOf(t, own, fmt.Sprintf("panic@%d", number)))
 }
 
 // A middleware that swallows an abort and stores behind it is found, with the least

@@ -138,7 +138,7 @@ type choice struct {
 // order decides who goes on in one run: as picks say, then as is usual, avoiding
 // who sleeps.
 type order struct {
-	picks  []Pick
+	picks  []Decision
 	asleep []sleeper // at the last pick, and from there on
 	record bool
 
@@ -152,7 +152,7 @@ type order struct {
 }
 
 // reset begins another run.
-func (o *order) reset(picks []Pick, asleep []sleeper, record bool) {
+func (o *order) reset(picks []Decision, asleep []sleeper, record bool) {
 	o.picks, o.asleep, o.record = picks, slices.Clone(asleep), record
 	o.made, o.choices, o.running, o.redundant = 0, o.choices[:0], false, false
 }
@@ -244,22 +244,22 @@ func (o *order) saw(x *adk.Crossing) {
 
 // deviations are the decisions that were not the usual ones, up to the k-th
 // choice, counted from 0, and the one to be made there.
-func deviations(choices []choice, k, strand int) []Pick {
-	var picks []Pick
+func deviations(choices []choice, k, strand int) []Decision {
+	var picks []Decision
 	for i, c := range choices[:k] {
 		if c.chosen != c.usual {
-			picks = append(picks, Pick{i + 1, c.chosen})
+			picks = append(picks, Decision{i + 1, c.chosen})
 		}
 	}
-	return append(picks, Pick{k + 1, strand})
+	return append(picks, Decision{k + 1, strand})
 }
 
 // decisions are all decisions of a run that were not the usual ones, and the
 // crossings that were to come then.
-func decisions(choices []choice) (picks []Pick, at []int) {
+func decisions(choices []choice) (picks []Decision, at []int) {
 	for i, c := range choices {
 		if c.chosen != c.usual {
-			picks, at = append(picks, Pick{i + 1, c.chosen}), append(at, c.at)
+			picks, at = append(picks, Decision{i + 1, c.chosen}), append(at, c.at)
 		}
 	}
 	return picks, at

@@ -118,9 +118,9 @@ func strands(acts [][]string) property.Subject {
 // mostOrders is how many orders of one turn a test waits for.
 const mostOrders = 1500
 
-// endings are all ways in which a turn can end without a fault, and how many orders
+// orderEndings are all ways in which a turn can end without a fault, and how many orders
 // were tried for them.
-func endings(t require.TestingT, s property.Subject, all bool) (found map[string]bool, orders int) {
+func orderEndings(t require.TestingT, s property.Subject, all bool) (found map[string]bool, orders int) {
 	found = map[string]bool{}
 	result, err := property.Explore(context.Background(), s, property.Options{Workers: 1, AllOrders: all, Faults: []property.FaultKind{}, Schedules: mostOrders, Check: func(r property.Run) error {
 		var end strings.Builder
@@ -167,11 +167,11 @@ func TestReductionIsSound(t *testing.T) {
 			lists = [][]string{draw(1), draw(1), draw(1)}
 		}
 		s := strands(lists)
-		want, all := endings(t, s, true)
+		want, all := orderEndings(t, s, true)
 		if all >= mostOrders {
 			continue
 		}
-		got, some := endings(t, s, false)
+		got, some := orderEndings(t, s, false)
 		require.Equal(t, want, got, "%v", lists)
 		subjects, tried, possible = subjects+1, tried+some, possible+all
 	}
@@ -194,7 +194,7 @@ func TestOrders(t *testing.T) {
 		{[][]string{{"tool"}, {"tool"}, {"tool"}}, 6, 0},
 		{[][]string{{"stash", "stash"}, {"stash"}}, 2, 0},
 	} {
-		found, orders := endings(t, strands(c.acts), false)
+		found, orders := orderEndings(t, strands(c.acts), false)
 		assert.Len(t, found, c.endings, "%v", c.acts)
 		if c.orders > 0 {
 			assert.Equal(t, c.orders, orders, "%v", c.acts)

@@ -90,10 +90,10 @@ type Fault struct {
 	At int
 }
 
-// Pick is a decision of the scheduler of strands that is not the usual one,
+// Decision is a decision of the scheduler of strands that is not the usual one,
 // which is to let a strand run until it waits or ends, and then the one with the
 // lowest number.
-type Pick struct {
+type Decision struct {
 	// Choice counts, from 1, the times when more than one strand could go on.
 	Choice int
 	// Strand is the one that goes on.
@@ -106,7 +106,7 @@ type Schedule struct {
 	// Faults are in the order of their crossings, each crossing once.
 	Faults []Fault
 	// Order holds the decisions that are not the usual ones, in their order.
-	Order []Pick
+	Order []Decision
 }
 
 // undisturbed is the text of a schedule in which nothing goes wrong.
@@ -202,7 +202,7 @@ func (s *Schedule) readPick(part, place string) error {
 	if n := len(s.Order); n > 0 && s.Order[n-1].Choice >= k {
 		return fmt.Errorf("%q stands behind choice %d: choices are in their order, each once", part, s.Order[n-1].Choice)
 	}
-	s.Order = append(s.Order, Pick{k, picked})
+	s.Order = append(s.Order, Decision{k, picked})
 	return nil
 }
 

@@ -23,7 +23,7 @@ func TestScheduleRoundTrip(t *testing.T) {
 		at = 0
 		for _, strand := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 4).Draw(t, "strands") {
 			at += rapid.IntRange(1, 9).Draw(t, "gap")
-			s.Order = append(s.Order, property.Pick{Choice: at, Strand: strand})
+			s.Order = append(s.Order, property.Decision{Choice: at, Strand: strand})
 		}
 		read, err := property.ParseSchedule(s.String())
 		require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestScheduleRoundTrip(t *testing.T) {
 func TestScheduleText(t *testing.T) {
 	s := property.Schedule{
 		Faults: []property.Fault{{Kind: property.Cancel, At: 7}, {Kind: property.Panic, At: 12}},
-		Order:  []property.Pick{{Choice: 3, Strand: 2}},
+		Order:  []property.Decision{{Choice: 3, Strand: 2}},
 	}
 	assert.Equal(t, "cancel@7,panic@12,order@3=2", s.String())
 	assert.Equal(t, "undisturbed", property.Schedule{}.String())
