@@ -133,11 +133,13 @@ func (d *dispatch) emitDispatchEnd() {
 	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-// emitIterationStart tells whether the iteration has begun.
+// emitIterationStart tells whether the iteration has begun. It is counted in the
+// step that tells it: a listener may end the goroutine (DSP-5).
 func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 	e := IterationStart{Origin: d.call.origin()}
 	begun = d.call.eventUnlessAborted(KindIterationStart, func(at time.Time, x *Crossing) {
 		e.StartedAt = at
+		d.started++
 		if x != nil {
 			x.Payload = e
 			x.N = e.Iteration
