@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property"
 )
 
 // execute runs the command until it is done or interrupted, and gives the exit
@@ -64,7 +66,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "check", "lint"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "check", "lint", "explore"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -75,8 +77,11 @@ func wantsJSON(args []string) bool {
 
 // refused is the JSON document of a command that could not begin, or failed.
 func refused(command string, exit *exitError) any {
-	if command == "verify" {
+	switch command {
+	case "verify":
 		return refusal(exit)
+	case "explore":
+		return &explored{Explorations: []*property.Exploration{}, Error: exit.Error(), ExitCode: exit.code}
 	}
 	return &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code}
 }
@@ -97,7 +102,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newCheck(t), newLint(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newCheck(t), newLint(t), newExplore(t), newRun(t), newShow(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }
