@@ -26,6 +26,10 @@ mutants: ## break the engine in every known way, edit every field of every trace
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
+.PHONY: explore
+explore: ## break every scenario at every crossing in pairs, in every order of its strands
+	$(GO) run ./cmd/adkreplay explore --all --bound 2
+
 .PHONY: bench
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -235,6 +235,17 @@ func (t *Tool) WithHandler(h ToolHandler) *Tool {
 	return &Tool{spec: t.spec, handler: h}
 }
 
+// Around gives the same tool with code around its handler, for those who watch
+// tools or break them; the description, and so the digest, stay. around is
+// called in the place of the handler, and calls inner, which is the handler, if
+// and when it likes.
+func (t *Tool) Around(around func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error)) *Tool {
+	inner := t.handler
+	return &Tool{spec: t.spec, handler: func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error) {
+		return around(ctx, dc, args, inner)
+	}}
+}
+
 // WithHandlerOf gives the same tool with the handler of another, which stays
 // out of reach (TOL-3): a replay that runs today's code under the recorded
 // description needs it.

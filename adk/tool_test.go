@@ -236,3 +236,16 @@ func TestTypedToolRefuses(t *testing.T) {
 	_, err = NewTypedTool(toolInit("n"), func(context.Context, *DispatchContext, forecastArgs) (ToolResult, error) { return nil, nil })
 	assert.ErrorIs(t, err, E_INVALID_INITIAL_TOOL_VALUE)
 }
+
+// Around stands in the place of the handler, and the tool stays what it is.
+func TestAround(t *testing.T) {
+	tool := mustTool(t, toolInit("weather"))
+	around := tool.Around(func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error) {
+		result, err := inner(ctx, dc, args)
+		return Text(result.(*Tokenizable).String() + " it is"), err
+	})
+	result, err := around.handler(t.Context(), nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "weather it is", result.(*Tokenizable).String())
+	assert.Equal(t, tool.Digest(), around.Digest())
+}

@@ -79,7 +79,6 @@ type foldDispatch struct {
 	started     int // how many iterations were started
 
 	acked, nacked bool
-	flushing      bool // a write-behind flush has begun (DEL-6)
 	queue         []foldDelta
 
 	messages map[string]*foldStream
@@ -175,11 +174,6 @@ func (f *Fold) enter(x *adk.Crossing) error {
 		f.dispatch(c, f.root.copyOf(), f.root)
 	case adk.LabelTool:
 		c.parent.handles(c)
-	case adk.LabelStorage:
-		// An obligation called by the dispatch itself is a flush (DEL-6).
-		if d := c.dispatch; d != nil && d.call == c.parent {
-			d.flushing = true
-		}
 	}
 	return nil
 }
@@ -397,14 +391,12 @@ func (d *foldDispatch) event(x *adk.Crossing, cancelled bool) {
 }
 
 // flushes tells whether what is queued was flushed before the end of an
-// iteration or of the dispatch, and not discarded (DEL-2, DEL-3). Once a
-// write-behind flush has begun, only its own failure stops it, and then no
-// iteration ends.
+// iteration or of the dispatch, and not discarded (DEL-2, DEL-3).
 func (d *foldDispatch) flushes(end *adk.Crossing, cancelled bool) bool {
 	if end.Kind == adk.KindDispatchEnd {
 		return end.Status == adk.StatusAck
 	}
-	return d.flushing || !d.nacked && !cancelled
+	return !d.nacked && !cancelled
 }
 
 // flush applies what is queued to the turn, in order, or discards it.
@@ -414,7 +406,7 @@ func (d *foldDispatch) flush(keep bool) {
 			d.source.change(change)
 		}
 	}
-	d.queue, d.flushing = nil, false
+	d.queue = nil
 }
 
 // fact takes in what nobody called.

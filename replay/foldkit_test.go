@@ -51,11 +51,14 @@ func (c *countedIDs) NewID() string {
 	return fmt.Sprintf("id-%d", c.n)
 }
 
-// keptShelf is a collection in memory; refuse makes every write fail.
+// keptShelf is a collection in memory; refuse makes every write fail, and while
+// it stores it calls storing.
 type keptShelf[T adk.Record] struct {
 	mu     sync.Mutex
 	kept   []T
 	refuse error
+
+	storing func()
 }
 
 func (s *keptShelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
@@ -67,6 +70,9 @@ func (s *keptShelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
 func (s *keptShelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.storing != nil {
+		s.storing()
+	}
 	if s.refuse == nil {
 		s.kept = append(s.kept, record)
 	}

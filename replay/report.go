@@ -151,7 +151,11 @@ func (d *Divergence) Next() []string {
 	if file == "" {
 		return nil
 	}
-	return []string{"adkreplay show " + shellWord(file)}
+	at := max(d.Crossing-1, 1)
+	return []string{
+		fmt.Sprintf("adkreplay show %s --at %d", shellWord(file), at),
+		fmt.Sprintf("adkreplay show %s --from %d --to %d", shellWord(file), max(at-9, 1), at+10),
+	}
 }
 
 // shellWord is a word that a shell takes as it is.

@@ -31,6 +31,11 @@ var sampleTurns = []sampleTurn{
 		t.config.WriteBehind = true
 		t.kept.thoughts.refuse = errors.New("the disk is full")
 	}},
+	{"flush aborted", func(t *sampleKit) { // the iteration ends, and what it stored stays out of the turn (DEL-3)
+		twoIterations(t, (*adk.DispatchContext).Ack)
+		t.config.WriteBehind = true
+		t.kept.messages.storing = func() { t.cancel(errors.New("the user has left")) }
+	}},
 	{"storage refuses", func(t *sampleKit) { weatherTurn(t); t.kept.messages.refuse = errors.New("the disk is full") }},
 	{"nack in the output", func(t *sampleKit) {
 		twoIterations(t, func(dc *adk.DispatchContext) error { return dc.Nack(errors.New("not good enough")) })

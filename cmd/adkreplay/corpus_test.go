@@ -62,14 +62,14 @@ cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: another ‹nu
 // with its exit code.
 func TestShardsAndMerge(t *testing.T) {
 	t.Chdir(folder(t, "stash", "planner", "tool-round-trip"))
-	whole := adkreplay("verify", "--json", "-", ".")
+	whole := adkreplay("verify", "--json", ".")
 	require.Equal(t, exitUnreadable, whole.code)
 	const n = 3
 	total := 0
 	var reports []string
 	for i := n; i >= 1; i-- {
 		file := fmt.Sprintf("shard-%d.json", i)
-		got := adkreplay("verify", "--shard", fmt.Sprintf("%d/%d", i, n), "--json", file, ".")
+		got := adkreplay("verify", "--shard", fmt.Sprintf("%d/%d", i, n), "--json="+file, ".")
 		var d document
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestShardsAndMerge(t *testing.T) {
 		reports = append(reports, file)
 	}
 	assert.Equal(t, 7, total)
-	assert.Equal(t, whole, adkreplay(append([]string{"merge", "--json", "-"}, reports...)...))
+	assert.Equal(t, whole, adkreplay(append([]string{"merge", "--json"}, reports...)...))
 
 	got := adkreplay(append([]string{"merge"}, reports...)...)
 	assert.Equal(t, exitUnreadable, got.code)
@@ -94,7 +94,7 @@ func TestShardsAndMerge(t *testing.T) {
 func TestMergeExitCodes(t *testing.T) {
 	t.Chdir(folder(t, "hello", "stash"))
 	report := func(name string, args ...string) string {
-		adkreplay(append([]string{"verify", "--json", name}, args...)...)
+		adkreplay(append([]string{"verify", "--json=" + name}, args...)...)
 		return name
 	}
 	shard := func(i int, paths ...string) string {
@@ -125,7 +125,7 @@ func TestMergeExitCodes(t *testing.T) {
 	merge(exitUsage, "")
 
 	// A program that asked for JSON gets it, whatever happens.
-	for _, args := range [][]string{{"merge", "--json", "-"}, {"merge", "--json=-", "absent.json"}, {"merge", "--json", "-", "1.json", "1.json"}} {
+	for _, args := range [][]string{{"merge", "--json"}, {"merge", "--json", "absent.json"}, {"merge", "--json", "1.json", "1.json"}} {
 		got := adkreplay(args...)
 		assert.Equal(t, got.code, decoded(t, got.out).ExitCode)
 		assert.NotEqual(t, exitSame, got.code)
@@ -165,7 +165,7 @@ func TestVerifyJUnitAndGitHub(t *testing.T) {
 	assert.Equal(t, string(content), alone.out)
 	assert.Equal(t, exitUnreadable, alone.code)
 
-	require.Equal(t, exitUnreadable, adkreplay("verify", "--json", "report.json", ".").code)
+	require.Equal(t, exitUnreadable, adkreplay("verify", "--json=report.json", ".").code)
 	merged := adkreplay("merge", "--junit", "merged.xml", "--github", "report.json")
 	again, err := os.ReadFile("merged.xml")
 	require.NoError(t, err)
@@ -181,11 +181,11 @@ func TestReportFlagsThatMakeNoSense(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--json", path}, "--json writes a report, and " + path + " is the name of a trace: give another name, or - for the standard output"},
+		{[]string{"--json=" + path}, "--json writes a report, and " + path + " is the name of a trace: give another name, or - for the standard output"},
 		{[]string{"--junit", path}, "--junit writes a report, and " + path + " is the name of a trace: give another name, or - for the standard output"},
-		{[]string{"--json", "--junit", "x"}, `--json needs a file, or - for the standard output: "--junit" is a flag`},
-		{[]string{"--json", "-", "--junit", "-"}, "--json and --junit cannot write the same file"},
-		{[]string{"--json", "-", "--github"}, "--github prints on the standard output, and a document stands there alone: give it a file"},
+		{[]string{"--json=--junit", "x"}, `--json needs a file, or - for the standard output: "--junit" is a flag`},
+		{[]string{"--json", "--junit", "-"}, "--json and --junit cannot write the same file"},
+		{[]string{"--json", "--github"}, "--github prints on the standard output, and a document stands there alone: give it a file"},
 		{[]string{"--parallel", "0"}, "--parallel is 0: give how many traces to run at once, 1 or more"},
 		{[]string{"--shard", "0/3"}, `--shard "0/3" is no shard: give i/n, such as 3/8, with i from 1 to n, and n up to 10000`},
 		{[]string{"--shard", "/x"}, "--shard /x: give how many shards there are behind the slash"},
@@ -202,7 +202,7 @@ func TestReportFlagsThatMakeNoSense(t *testing.T) {
 // A report that cannot be written is a failure, and not the verdict.
 func TestReportThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "no", "report.json")
-	got := adkreplay("verify", "--json", path, good(t))
+	got := adkreplay("verify", "--json="+path, good(t))
 	assert.Equal(t, exitInternal, got.code)
 	assert.Contains(t, got.err, path+": the report cannot be written: ")
 	assert.Contains(t, got.out, "1 traces, 31 crossings, 0 divergences\n")

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property"
 )
 
 // execute runs the command until it is done or interrupted, and gives the exit
@@ -64,24 +66,25 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	if args[0] == "check" || args[0] == "lint" {
-		return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
-	}
-	at := slices.Index(args, "--json")
-	return slices.Contains(args, "--json="+stdout) || at >= 0 && at+1 < len(args) && args[at+1] == stdout
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return arg == "--json" || arg == "--json=true" || arg == "--json="+stdout
+	})
 }
 
 // refuse prints the JSON document of a command that could not begin, or failed.
 func refuse(t *terminal, command string, exit *exitError) error {
 	t.clear()
-	if command == "check" || command == "lint" {
+	switch command {
+	case "check", "lint":
 		return printJSON(t, &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code})
+	case "explore":
+		return printJSON(t, &explored{Explorations: []*property.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
 	}
 	return refusal(exit).write(t.out)
 }
@@ -102,7 +105,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t), newDiff(t))
+	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newExplore(t), newRun(t), newShow(t), newDiff(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

@@ -24,8 +24,9 @@ type reportOptions struct {
 const stdout = "-"
 
 func (o *reportOptions) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.json, "json", "", "write the report as JSON to this `file`; - is the standard output, without the text")
-	cmd.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this `file`; - as above")
+	cmd.Flags().StringVar(&o.json, "json", "", "print the report as one JSON document, or with =`file` write it there")
+	cmd.Flags().Lookup("json").NoOptDefVal = stdout // a switch, as in the other commands
+	cmd.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this `file`; - is the standard output, without the text")
 	cmd.Flags().BoolVar(&o.github, "github", false, "print the causes as annotations for GitHub Actions too")
 }
 

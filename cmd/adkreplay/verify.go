@@ -42,8 +42,8 @@ with the traces that it hits.
 ` + shardHelp + exitHelp,
 		Example: `  adkreplay verify
   adkreplay verify testdata/turns
-  adkreplay verify --json - turn.jsonl
-  adkreplay verify --shard 3/8 --json shard-3.json testdata/turns`,
+  adkreplay verify --json turn.jsonl
+  adkreplay verify --shard 3/8 --json=shard-3.json testdata/turns`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseVerify(flags, args, os.Getenv)
 			if err != nil {

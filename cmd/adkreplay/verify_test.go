@@ -57,7 +57,8 @@ agreed before:
     ack
     ack done
     executor/model#0 returns
-next: adkreplay show ` + path + `
+next: adkreplay show ` + path + ` --at 25
+next: adkreplay show ` + path + ` --from 16 --to 35
 ` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
 }
 
@@ -163,7 +164,7 @@ func decoded(t *testing.T, out string) (d document) {
 
 func TestVerifyJSON(t *testing.T) {
 	paths := []string{good(t), divergent(t), truncated(t), "nosuch.jsonl"}
-	got := adkreplay(append([]string{"verify", "--json", "-"}, paths...)...)
+	got := adkreplay(append([]string{"verify", "--json"}, paths...)...)
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Empty(t, got.err)
 	d := decoded(t, got.out)
@@ -202,7 +203,7 @@ func TestVerifyJSON(t *testing.T) {
 // The names of the members are a promise to programs.
 func TestVerifyJSONNames(t *testing.T) {
 	var raw struct{ Traces []map[string]any }
-	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", "-", divergent(t), "nosuch.jsonl").out), &raw))
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", divergent(t), "nosuch.jsonl").out), &raw))
 	keys := func(m map[string]any) (names []string) {
 		for name := range m {
 			names = append(names, name)
@@ -218,7 +219,7 @@ func TestVerifyJSONNames(t *testing.T) {
 // A program that asked for JSON gets it, whatever happens.
 func TestVerifyJSONOfFailures(t *testing.T) {
 	for _, args := range [][]string{
-		{"verify", "--json", "-", "--fast"}, {"verify", "--fast", "--json", "-"}, {"verify", "--json=-", ""},
+		{"verify", "--json", "--fast"}, {"verify", "--fast", "--json"}, {"verify", "--json", ""},
 	} {
 		got := adkreplay(args...)
 		d := decoded(t, got.out)
@@ -228,7 +229,7 @@ func TestVerifyJSONOfFailures(t *testing.T) {
 		assert.NotNil(t, d.Traces)
 		assert.Empty(t, d.Traces)
 	}
-	for _, args := range [][]string{{"verify", "--fast"}, {"verify", "--fast", "--", "--json", "-"}, {"run", "--json", "-"}, {"--json", "-"}} {
+	for _, args := range [][]string{{"verify", "--fast"}, {"verify", "--fast", "--", "--json"}, {"run", "--json"}, {"--json"}} {
 		assert.Empty(t, adkreplay(args...).out, "%q asks for no JSON", args)
 	}
 }
@@ -237,7 +238,7 @@ func TestInterruptedVerifyJSON(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	interrupt()
 	var out, stderr bytes.Buffer
-	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", "-", good(t)}, &out, &stderr))
+	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", good(t)}, &out, &stderr))
 	d := decoded(t, out.String())
 	assert.Equal(t, exitInternal, d.ExitCode)
 	assert.Equal(t, "interrupted: 0 of 1 traces were verified", d.Error)

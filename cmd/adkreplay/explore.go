@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// exploreOptions say what to explore, and how far.
+type exploreOptions struct {
+	subjects []property.Subject
+	// only is the one schedule to run; nil means to explore.
+	only    *property.Schedule
+	limits  property.Options
+	budget  time.Duration // of all subjects together; zero is none
+	json    bool
+	elapsed func() time.Time // nil means the system's clock
+}
+
+// exploreFlags are the flags of explore as they were given.
+type exploreFlags struct {
+	all, json, hasOnly        bool
+	only                      string
+	bound, schedules, workers int
+	budget                    time.Duration
+}
+
+func newExplore(t *terminal) *cobra.Command {
+	var flags exploreFlags
+	cmd := &cobra.Command{
+		Use:   "explore [scenario ...]",
+		Short: "Break a turn at every crossing, in every order of its strands, and see whether it holds",
+		Long: `explore runs the turn of a scenario again and again, and breaks it at every
+crossing in every way that applies there: the caller cancels before and after
+it, a deadline passes, user code fails or panics, a stream is cut, a storage
+fails before and after its write, a tool returns after the abort, a gate is
+settled early, late or twice. Strands run in every order that can make a
+difference. After each run all invariants are held against it.
+
+With --bound 2 things go wrong in pairs; the number of schedules grows with its
+power. Time is virtual, so nothing is waited for. Each violation comes with the
+command that makes exactly that run again, with --only.
+
+` + exploreExitHelp,
+		Example: "  adkreplay explore hello\n  adkreplay explore --bound 2 tool-round-trip\n  adkreplay explore --all --budget 10s\n" +
+			"  adkreplay explore hello --only 'cancel@7,panic@12'",
+		ValidArgs: scenarioNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.hasOnly = cmd.Flags().Changed("only")
+			o, err := parseExplore(flags, args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runExplore(cmd.Context(), t, o)
+		},
+	}
+	cmd.Flags().BoolVar(&flags.all, "all", false, "explore all scenarios")
+	cmd.Flags().IntVar(&flags.bound, "bound", 1, "how much goes wrong in one run at most")
+	cmd.Flags().DurationVar(&flags.budget, "budget", 0, "stop after this `time`, such as 10s, and say what was not covered")
+	cmd.Flags().IntVar(&flags.schedules, "schedules", 0, "run this `number` of schedules of each scenario at most")
+	cmd.Flags().StringVar(&flags.only, "only", "", "run this one `schedule`, as a violation names it")
+	cmd.Flags().IntVar(&flags.workers, "workers", 0, "how many runs are under way at once (default: as many as there are cores)")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print the result as one JSON document")
+	return cmd
+}
+
+const exploreExitHelp = `Exit codes:
+  0  no run violated anything
+  1  a violation: at least one run did
+  2  wrong usage: nothing was done
+  4  an internal failure, or an interrupt: what was asked for was not
+     done; it wins over all
+`
+
+func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
+	o := exploreOptions{budget: flags.budget, json: flags.json,
+		limits: property.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
+	switch {
+	case flags.all && len(args) > 0:
+		return o, fmt.Errorf("--all explores every scenario: leave it or %q out", args[0])
+	case !flags.all && len(args) == 0:
+		return o, errors.New("explore needs the name of a scenario, or --all")
+	case flags.bound < 1:
+		return o, fmt.Errorf("--bound %d: at least one thing has to go wrong", flags.bound)
+	case flags.schedules < 0 || flags.workers < 0 || flags.budget < 0:
+		return o, errors.New("--budget, --schedules and --workers cannot be negative")
+	}
+	if flags.all {
+		args = scenarioNames()
+	}
+	for _, name := range args {
+		s, err := subjectNamed(name)
+		if err != nil {
+			return o, err
+		}
+		o.subjects = append(o.subjects, s)
+	}
+	return o.withOnly(flags)
+}
+
+func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
+	if !flags.hasOnly {
+		return o, nil
+	}
+	if len(o.subjects) != 1 {
+		return o, errors.New("--only is a schedule of one scenario: name that one alone")
+	}
+	only, err := property.ParseSchedule(flags.only)
+	o.only = &only
+	return o, err
+}
+
+// subjectNamed is the subject of an argument.
+func subjectNamed(name string) (property.Subject, error) {
+	s, ok := scenarios.Named(name)
+	switch {
+	case ok:
+		return subjectOf(s), nil
+	case strings.HasSuffix(name, traceEnding):
+		return property.Subject{}, fmt.Errorf("%s: a trace cannot be explored: give the name of a scenario", name)
+	}
+	return property.Subject{}, fmt.Errorf("there is no scenario %q%s", name, didYouMean(name, scenarioNames()))
+}
+
+func subjectOf(s scenarios.Scenario) property.Subject {
+	return property.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return s.Build(scenarios.Outside{Cancel: cancel})
+	}}
+}
+
+// explored is the result of explore as a whole.
+type explored struct {
+	Explorations []*property.Exploration `json:"explorations"`
+	Schedules    int                     `json:"schedules"`
+	Violations   int                     `json:"violations"`
+	ExitCode     int                     `json:"exitCode"`
+	// Error says why not everything was explored that was to be.
+	Error string `json:"error,omitempty"`
+}
+
+func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
+	if o.elapsed == nil {
+		o.elapsed = time.Now
+	}
+	begun := o.elapsed()
+	all := &explored{Explorations: []*property.Exploration{}}
+	for _, s := range o.subjects {
+		x, err := o.explore(ctx, t, s, begun)
+		if err != nil {
+			return internal(err)
+		}
+		all.add(x)
+		if !o.json {
+			printExploration(t, x, len(o.subjects) == 1 && o.only == nil)
+		}
+		if ctx.Err() != nil {
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d subjects were explored to the end", len(all.Explorations)-1, len(o.subjects)), exitInternal
+			break
+		}
+	}
+	return all.conclude(t, o)
+}
+
+// explore explores one subject with what is left of the budget, or runs the one
+// schedule of it.
+func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Subject, begun time.Time) (*property.Exploration, error) {
+	limits := o.limits
+	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+s.Name
+	limits.Progress = func(run, known int) { t.step(run, known, s.Name) }
+	if o.only != nil {
+		return property.Reproduce(ctx, s, *o.only, limits)
+	}
+	if o.budget > 0 {
+		limits.Budget = max(o.budget-o.elapsed().Sub(begun), 1)
+	}
+	return property.Explore(ctx, s, limits)
+}
+
+func (all *explored) add(x *property.Exploration) {
+	all.Explorations = append(all.Explorations, x)
+	all.Schedules += x.Schedules
+	all.Violations += len(x.Violations)
+	if len(x.Violations) > 0 {
+		all.ExitCode = exitFound
+	}
+}
+
+// printExploration prints what came of a subject; of one among many without the
+// table.
+func printExploration(t *terminal, x *property.Exploration, whole bool) {
+	text := x.String()
+	if !whole {
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	verdict, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
+	t.printf("%s", verdict)
+	if rest != "" {
+		t.printf("%s", rest)
+	}
+}
+
+// conclude prints what is to be said of all subjects together, and ends with the
+// exit code.
+func (all *explored) conclude(t *terminal, o exploreOptions) error {
+	switch {
+	case o.json:
+		if err := printJSON(t, all); err != nil {
+			return err
+		}
+	case len(o.subjects) > 1:
+		all.print(t, o)
+	}
+	if all.Error != "" {
+		t.warn(all.Error)
+	}
+	return ended(all.ExitCode)
+}
+
+// print ends the list of explorations.
+func (all *explored) print(t *terminal, o exploreOptions) {
+	left := ""
+	if slices.ContainsFunc(all.Explorations, func(x *property.Exploration) bool { return len(x.NotCovered) > 0 }) {
+		left = ", not all of it"
+	}
+	t.printf("%d scenarios, %d schedules, bound %d, %d violations%s", len(all.Explorations), all.Schedules, o.limits.Bound, all.Violations, left)
+}
