@@ -16,6 +16,7 @@ var goroutines = map[string]string{
 	"fakes/provider.go":      "the server, until it is closed",
 	"fakes/suite_storage.go": "users of a storage, to see whether it can bear them",
 	"replay/verify.go":       "the replayed run, which a recorded Goexit ends",
+	"property/play.go":       "a generated turn, which a Goexit ends",
 	"replay/context.go":      "what follows the end of a recorded context, as in package context",
 }
 
