@@ -23,7 +23,7 @@ func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
 	h.strand = strand
 	p.handles[id] = h
 	for {
-		x := p.awaitScripted(strand)
+		x := p.awaitScripted(id, strand)
 		switch {
 		case x == nil:
 			return nil
