@@ -50,7 +50,7 @@ var (
 	legalPaths   = []string{"c", "d.e", "f.g.h"}
 	somePaths    = []string{"c", "a", "d.e", "c", "d.e", "f", "a.b", "f.g.h", "d", "c.x", "l.0", "", "a..b"}
 	durations    = []time.Duration{time.Second, 0, time.Minute, -1}
-	gateDelays   = []time.Duration{0, 0, 0, time.Second, time.Hour}
+	gateDelays   = []time.Duration{0, 0, 0, 2 * time.Second, time.Hour}
 	gateIDs      = []string{"g", "h"}
 	gateSchemas  = []json.RawMessage{nil, json.RawMessage(`{"type":"boolean"}`)}
 	gateTimeouts = []time.Duration{time.Minute, 0, time.Minute, time.Second}
