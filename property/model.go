@@ -420,7 +420,7 @@ func (m *model) play(h *modelHandle, body *Body) error {
 	}
 	switch body.End.How {
 	case adk.OutcomeError:
-		if err := body.End.Err.err(); err != nil {
+		if err := body.End.Err.Err(); err != nil {
 			return err
 		}
 		return errors.New("failed")
@@ -489,7 +489,7 @@ func (m *model) onDispatch(h *modelHandle, op *Op) (err error, known bool) {
 	case "ack":
 		return m.ack(d), true
 	case "nack":
-		return m.nack(d, op.Cause.err()), true
+		return m.nack(d, op.Cause.Err()), true
 	case "on-ack":
 		m.onAck(h, op.Name, func() {
 			own := &modelHandle{scope: h.scope, world: d.world, dispatch: d}
@@ -686,7 +686,7 @@ func settled(s *Settlement) error {
 		if s.Err == nil {
 			return errors.New("rejected")
 		}
-		return s.Err.err()
+		return s.Err.Err()
 	case adk.GateAborted:
 		return &adk.Error{Code: adk.E_TURN_GATE_ABORTED}
 	}

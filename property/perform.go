@@ -26,7 +26,7 @@ func (s *stage) perform(by *actor, op *Op) error {
 		}
 		return nil
 	case OpCancel:
-		s.cancel(orCancelled(op.Cause.err()))
+		s.cancel(orCancelled(op.Cause.Err()))
 		return nil
 	case OpSettle:
 		s.settle(op)
@@ -152,7 +152,7 @@ func (s *stage) onDispatch(a *actor, op *Op) error {
 	case "ack":
 		return dc.Ack()
 	case "nack":
-		return dc.Nack(op.Cause.err())
+		return dc.Nack(op.Cause.Err())
 	case "on-ack":
 		off, err := dc.OnAck(op.Name, func(dc *adk.DispatchContext) {
 			_ = s.inside(adk.LabelOnAck, op, &actor{scope: a.scope, ctx: a.ctx, dc: dc})
@@ -212,7 +212,7 @@ func (s *stage) execute(a *actor, op *Op) error {
 func (s *stage) onHandle(ctx context.Context, h adk.Handle, op *Op) error {
 	switch op.Kind {
 	case "abort":
-		return h.Abort(op.Cause.err())
+		return h.Abort(op.Cause.Err())
 	case "now":
 		h.Now()
 	case "new-id":

@@ -93,7 +93,7 @@ func (s *stage) build() (adk.Config, adk.RawTurn) {
 	raw.Stash, _ = t.Stash.get().(map[string]any)
 	s.listen(&raw)
 	if t.Cancelled != nil {
-		s.cancel(t.Cancelled.err())
+		s.cancel(t.Cancelled.Err())
 	}
 	return config, raw
 }
@@ -220,7 +220,7 @@ func (s *stage) play(a *actor, body *Body) error {
 func leave(end End) error {
 	switch end.How {
 	case adk.OutcomeError:
-		if err := end.Err.err(); err != nil {
+		if err := end.Err.Err(); err != nil {
 			return err
 		}
 		return errors.New("failed")
@@ -316,7 +316,7 @@ func settle(gate *adk.TurnGate, by Settlement) {
 	case adk.GateResolved:
 		_, _ = gate.Resolve(by.By, by.Value.get()) // a refused value is in the trace
 	case adk.GateRejected:
-		gate.Reject(by.By, by.Err.err())
+		gate.Reject(by.By, by.Err.Err())
 	case adk.GateAborted:
 		gate.Abort(by.By)
 	}

@@ -69,8 +69,9 @@ type End struct {
 	Err *Failure `json:"err,omitempty"`
 	// Result is what a tool's handler returns; the text "ok" if nil.
 	Result *Value `json:"result,omitempty"`
-	// Records are what a fetch gives in the place of what is kept.
-	Records []Record `json:"records,omitempty"`
+	// Records are what a fetch gives in the place of what is kept; nil says
+	// nothing, and an empty list that it gives none.
+	Records []Record `json:"records,omitzero"`
 	// Kept tells of a storage that fails: it has done its work before.
 	Kept bool `json:"kept,omitempty"`
 }

@@ -147,8 +147,8 @@ var knownErrors = map[string]error{
 // Failing is a Failure of nothing but a text.
 func Failing(text string) *Failure { return &Failure{Text: text} }
 
-// err is the failure as an error, nil for none; a new one every time.
-func (f *Failure) err() error {
+// Err is the failure as an error, nil for none; a new one every time.
+func (f *Failure) Err() error {
 	if f == nil {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (f *Failure) err() error {
 	}
 	all := make([]error, len(f.Causes))
 	for i := range f.Causes {
-		all[i] = f.Causes[i].err()
+		all[i] = f.Causes[i].Err()
 	}
 	return &joining{f.Text, all}
 }
@@ -179,9 +179,9 @@ func (f *Failure) cause() error {
 	case 0:
 		return nil
 	case 1:
-		return f.Causes[0].err()
+		return f.Causes[0].Err()
 	}
-	return (&Failure{Text: f.Text, Causes: f.Causes}).err()
+	return (&Failure{Text: f.Text, Causes: f.Causes}).Err()
 }
 
 // panicValue is what code that panics with this failure gives to panic.
@@ -194,7 +194,7 @@ func (f *Failure) panicValue() any {
 	case f.Known == "" && f.Code == "" && len(f.Causes) == 0:
 		return f.Text
 	}
-	return f.err()
+	return f.Err()
 }
 
 // wrapping is an error with a cause.
