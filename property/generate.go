@@ -120,7 +120,9 @@ func (d *drawing) turn() Turn {
 
 // raw draws what is handed in, now and then what is refused.
 func (d *drawing) raw(t *Turn) {
-	t.Instructions = instructions[:d.upTo(2)]
+	if n := d.upTo(2); n > 0 {
+		t.Instructions = instructions[:n]
+	}
 	t.Stash = oneOf(d, stashes)
 	switch {
 	case d.once(32):

@@ -35,7 +35,7 @@ func TestTurnsInAnyOrder(t *testing.T) {
 				turn.Order = append(turn.Order, Pick{choice + 1, strand})
 			}
 		}
-		report(t, turn, Check(turn))
+		report(t, turn, CheckTurn(turn))
 	})
 }
 
@@ -48,7 +48,7 @@ func FuzzTurns(f *testing.F) {
 
 func checkDrawn(t *rapid.T, turns *rapid.Generator[Turn]) {
 	turn := turns.Draw(t, "turn")
-	report(t, turn, Check(turn))
+	report(t, turn, CheckTurn(turn))
 }
 
 func report(t *rapid.T, turn Turn, findings []Finding) {

@@ -14,17 +14,18 @@ import (
 // Run runs the turn once, with a clock, ids and strands that make every run the
 // same, and observed by probes. The error is what Run answered, or that the turn
 // could not be made.
-func (t Turn) Run(probes ...adk.Probe) error {
-	return t.runInOrder(picked(t.Order), probes...)
-}
+func (t Turn) Run(probes ...adk.Probe) error { return t.Subject().Run(probes...) }
 
-// runInOrder runs the turn with its strands in another order than its own.
-func (t Turn) runInOrder(order fakes.Order, probes ...adk.Probe) error {
+// Trace runs the turn once and gives its trace, as the recorder writes it. refused
+// is what Run answered.
+func (t Turn) Trace() (trace []byte, refused, err error) { return t.Subject().Trace() }
+
+// Run runs the subject once, with a clock, ids and strands that make every run
+// the same: those that its config brings, where they serve (fakes.Deterministic).
+func (s Subject) Run(probes ...adk.Probe) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	stage := newStage(t, cancel)
-	config, raw := stage.build()
-	config.Probe = fakes.NewSchedulerOn(stage.clock, order)
+	config, raw := s.Build(cancel)
 	runner, err := adk.NewRunner(fakes.Deterministic(config, probes...))
 	if err != nil {
 		return err
@@ -32,8 +33,19 @@ func (t Turn) runInOrder(order fakes.Order, probes ...adk.Probe) error {
 	return ownGoroutine(func() error { return runner.Run(ctx, raw) })
 }
 
-// picked is the usual order, but for the picks.
-func picked(picks []Pick) fakes.Order {
+// Trace runs the subject once and gives its trace. refused is what Run answered.
+func (s Subject) Trace() (trace []byte, refused, err error) {
+	var out bytes.Buffer
+	recorder := replay.Record(&out)
+	refused = s.Run(recorder)
+	if err := recorder.Err(); err != nil {
+		return out.Bytes(), refused, fmt.Errorf("property: recording a turn: %w", err)
+	}
+	return out.Bytes(), refused, nil
+}
+
+// InOrder is the usual order of strands, but for the picks.
+func InOrder(picks []Pick) fakes.Order {
 	return func() func(fakes.Choice) int {
 		usual := fakes.RunInOrder()()
 		made := 0
@@ -59,16 +71,4 @@ func ownGoroutine(run func() error) (err error) {
 	}()
 	<-done
 	return err
-}
-
-// Trace runs the turn once and gives its trace, as the recorder writes it. refused
-// is what Run answered.
-func (t Turn) Trace() (trace []byte, refused, err error) {
-	var out bytes.Buffer
-	recorder := replay.Record(&out)
-	refused = t.Run(recorder)
-	if err := recorder.Err(); err != nil {
-		return out.Bytes(), refused, fmt.Errorf("property: recording a turn: %w", err)
-	}
-	return out.Bytes(), refused, nil
 }

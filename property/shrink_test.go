@@ -160,7 +160,7 @@ func BenchmarkTurns(b *testing.B) {
 	}
 	b.Run("check", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			if findings := Check(drawn[i%len(drawn)]); len(findings) > 0 {
+			if findings := CheckTurn(drawn[i%len(drawn)]); len(findings) > 0 {
 				b.Fatal(findings)
 			}
 		}

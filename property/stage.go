@@ -24,6 +24,9 @@ type stage struct {
 	plans map[string][]Settlement // by gate, for when it opens
 	gates map[string]*adk.TurnGate
 	heard map[string]int // events, where listeners panic
+
+	order     fakes.Order
+	onFailure func(*Op) // hears of operations that answer with an error; may be nil
 }
 
 // scope is a set of scripts, and which of their seams were called: the turn's,
@@ -60,7 +63,7 @@ const tooLong = 365 * 24 * time.Hour
 var errTooLong = errors.New("property: nothing was left that the turn could wait for")
 
 func newStage(t Turn, cancel context.CancelCauseFunc) *stage {
-	s := &stage{turn: t, cancel: cancel, clock: fakes.NewClock(), root: newScope(t.Scripts),
+	s := &stage{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
 		plans: map[string][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
 	s.clock.AfterFunc(tooLong, func() { cancel(errTooLong) })
 	kept := make([]adk.Record, len(t.Kept))
@@ -82,6 +85,7 @@ func (s *stage) build() (adk.Config, adk.RawTurn) {
 		TurnInput:      s.turnPipeline(adk.LabelTurnInput, t.TurnInput),
 		TurnOutput:     s.turnPipeline(adk.LabelTurnOutput, t.TurnOutput),
 		Clock:          s.clock,
+		Probe:          fakes.NewSchedulerOn(s.clock, s.order),
 		WriteBehind:    t.WriteBehind,
 	}
 	for _, r := range t.Tools {
@@ -209,7 +213,11 @@ func (s *stage) find(a *actor, path string) *actor {
 func (s *stage) play(a *actor, body *Body) error {
 	for i := range body.Ops {
 		op := &body.Ops[i]
-		if err := s.perform(a, op); err != nil && op.Must {
+		err := s.perform(a, op)
+		if err != nil && s.onFailure != nil {
+			s.onFailure(op)
+		}
+		if err != nil && op.Must {
 			return err
 		}
 	}

@@ -198,11 +198,16 @@ func script(all []Script, seam string, occurrence int) *Body {
 }
 
 // Subject is the turn as something to run again and again. Its config brings a
-// *fakes.Clock, by which gates settle late: whoever gives it a scheduler makes
-// that with fakes.NewSchedulerOn.
-func (t Turn) Subject() Subject {
+// *fakes.Clock, by which gates settle late, and a *fakes.Scheduler on it for the
+// turn's order. Whoever gives it another makes that with fakes.NewSchedulerOn.
+func (t Turn) Subject() Subject { return t.subject(func(*stage) {}) }
+
+// subject is the turn with stages that are changed before each run.
+func (t Turn) subject(change func(*stage)) Subject {
 	return Subject{Name: "turn", Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
-		return newStage(t, cancel).build()
+		s := newStage(t, cancel)
+		change(s)
+		return s.build()
 	}}
 }
 

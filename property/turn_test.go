@@ -77,7 +77,7 @@ func everything() Turn {
 }
 
 func TestTurnRuns(t *testing.T) {
-	assert.Empty(t, Check(everything()))
+	assert.Empty(t, CheckTurn(everything()))
 	trace, refused, err := everything().Trace()
 	require.NoError(t, err)
 	assert.NoError(t, refused)

@@ -30,10 +30,13 @@ const (
 	Unsteady = "unsteady"
 )
 
-// Check runs a turn twice, compares the traces, replays them and holds them
+// CheckTurn runs a turn twice, compares the traces, replays them and holds them
 // against all invariants. It gives everything that is wrong.
-func Check(t Turn) []Finding {
-	trace, refused, err := t.Trace()
+func CheckTurn(t Turn) []Finding { return CheckSubject(t.Subject()) }
+
+// CheckSubject is CheckTurn for any subject.
+func CheckSubject(s Subject) []Finding {
+	trace, refused, err := s.Trace()
 	if err != nil {
 		return []Finding{{Unrecorded, err.Error()}}
 	}
@@ -41,7 +44,7 @@ func Check(t Turn) []Finding {
 		return refusal(refused)
 	}
 	findings := CheckTrace(trace)
-	again, _, err := t.Trace()
+	again, _, err := s.Trace()
 	if err != nil {
 		return append(findings, Finding{Unrecorded, err.Error()})
 	}
