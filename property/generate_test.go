@@ -51,12 +51,12 @@ func checkDrawn(t *rapid.T, turns *rapid.Generator[Turn]) {
 	report(t, turn, CheckTurn(turn))
 }
 
-func report(t *rapid.T, turn Turn, findings []Finding) {
-	if len(findings) == 0 {
+func report(t *rapid.T, turn Turn, flaws []Flaw) {
+	if len(flaws) == 0 {
 		return
 	}
 	var text strings.Builder
-	for _, f := range findings {
+	for _, f := range flaws {
 		fmt.Fprintf(&text, "%s: %s\n", f.Name, f.Text)
 	}
 	t.Fatalf("%s%#v", &text, turn)
@@ -67,9 +67,9 @@ var classes = []struct {
 	name string
 	is   func(x *adk.Crossing) bool
 }{
-	{"ack", ended(adk.StatusAck)},
-	{"nack", ended(adk.StatusNack)},
-	{"aborted", ended(adk.StatusAborted)},
+	{"ack", endedAs(adk.StatusAck)},
+	{"nack", endedAs(adk.StatusNack)},
+	{"aborted", endedAs(adk.StatusAborted)},
 	{"short-circuit", failed(adk.E_PIPELINE_SHORT_CIRCUITED)},
 	{"input failure", failed(adk.E_INPUT_PIPELINE_ERROR)},
 	{"output failure", failed(adk.E_OUTPUT_PIPELINE_ERROR)},
@@ -103,7 +103,7 @@ var classes = []struct {
 	{"three iterations", func(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart && x.N == 2 }},
 }
 
-func ended(status string) func(x *adk.Crossing) bool {
+func endedAs(status string) func(x *adk.Crossing) bool {
 	return func(x *adk.Crossing) bool { return x.Kind == adk.KindDispatchEnd && x.Status == status }
 }
 

@@ -41,10 +41,10 @@ func Shrink(t Turn, keeps func(Turn) bool) (Turn, Stats) {
 	return s.best, s.stats
 }
 
-// KeepsFinding is what Shrink is to keep where CheckTurn gave a finding of that name.
-func KeepsFinding(name string) func(Turn) bool {
+// KeepsFlaw is what Shrink is to keep where CheckTurn gave a flaw of that name.
+func KeepsFlaw(name string) func(Turn) bool {
 	return func(t Turn) bool {
-		return slices.ContainsFunc(CheckTurn(t), func(f Finding) bool { return f.Name == name })
+		return slices.ContainsFunc(CheckTurn(t), func(f Flaw) bool { return f.Name == name })
 	}
 }
 

@@ -160,8 +160,8 @@ func BenchmarkTurns(b *testing.B) {
 	}
 	b.Run("check", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			if findings := CheckTurn(drawn[i%len(drawn)]); len(findings) > 0 {
-				b.Fatal(findings)
+			if flaws := CheckTurn(drawn[i%len(drawn)]); len(flaws) > 0 {
+				b.Fatal(flaws)
 			}
 		}
 	})

@@ -38,8 +38,8 @@ func (s *stage) oblige(ctx context.Context, of adk.CollectionName, verb string, 
 	return s.play(a, body)
 }
 
-// given is what a script says that a fetch gives; ok is false if it does not.
-func given[T adk.Record](s *stage, body *Body) (all []T, ok bool) {
+// recordsOf is what a script says that a fetch gives; ok is false if it does not.
+func recordsOf[T adk.Record](s *stage, body *Body) (all []T, ok bool) {
 	if body == nil || body.End.Records == nil {
 		return nil, false
 	}
@@ -73,7 +73,7 @@ func (c shelf[T]) verb() string {
 func (c shelf[T]) Fetch(ctx context.Context, scope adk.Scope) (all []T, err error) {
 	err = c.stage.oblige(ctx, c.name, c.verb(), func(body *Body) (err error) {
 		var scripted bool
-		if all, scripted = given[T](c.stage, body); !scripted {
+		if all, scripted = recordsOf[T](c.stage, body); !scripted {
 			all, err = c.kept.Fetch(ctx, scope)
 		}
 		return err
@@ -109,7 +109,7 @@ type toolShelf struct {
 func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) (all []*adk.Tool, err error) {
 	err = c.stage.oblige(ctx, adk.Tools, "fetch", func(body *Body) (err error) {
 		var scripted bool
-		if all, scripted = given[*adk.Tool](c.stage, body); !scripted {
+		if all, scripted = recordsOf[*adk.Tool](c.stage, body); !scripted {
 			all, err = c.kept.Fetch(ctx, scope)
 		}
 		return err

@@ -313,7 +313,7 @@ func endOf(c *translatedCall, x *adk.Crossing) End {
 		if c.label == adk.LabelTool {
 			end.Result = &Value{x.Result}
 		}
-		if c.label == adk.LabelStorage && isFetch(c.path) {
+		if c.label == adk.LabelStorage && fetches(c.path) {
 			end.Records = make([]Record, 0, len(x.Records))
 			for _, r := range x.Records {
 				end.Records = append(end.Records, Record{r})
@@ -323,7 +323,7 @@ func endOf(c *translatedCall, x *adk.Crossing) End {
 	return end
 }
 
-func isFetch(path string) bool {
+func fetches(path string) bool {
 	return strings.HasSuffix(path, ".fetch") || strings.HasSuffix(path, ".refresh")
 }
 

@@ -115,8 +115,8 @@ func (g *goWriter) file() string {
 	}
 	head := fmt.Sprintf("// Test%s checks this turn:\n//\n%s", g.name, g.out.String())
 	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
-	for _, finding := range property.CheckSubject(property.Subject{Name: %[2]q, Build: build%[1]s}) {
-		t.Errorf("%%s: %%s", finding.Name, finding.Text)
+	for _, flaw := range property.CheckSubject(property.Subject{Name: %[2]q, Build: build%[1]s}) {
+		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
 	}
 }
 

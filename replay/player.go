@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type source interface {
 // is never called while mu is held.
 type player struct {
 	source source
+	stage  *stage
+	loud   loudness
 	cancel func(cause, err error) // ends the context of the new run
 
 	mu       sync.Mutex
@@ -45,7 +48,6 @@ type player struct {
 	began    time.Time // the time of the first crossing
 	outdated bool      // the recording is of an older contract
 
-	handles map[int]*handle
 	strands map[int]*strand
 	timers  map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
@@ -56,11 +58,7 @@ type player struct {
 
 	untold  *timer // started by an operation that is told next
 	gates   map[string]*adk.TurnGate
-	offAck  map[int]func()
-	tools   map[*adk.Tool]*adk.Tool
-	loud    []*loudEvent          // where listeners are still to panic
 	calls   map[int]*adk.Crossing // the seam calls that are open
-	cancels map[int]func(error)   // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
@@ -75,35 +73,23 @@ type strand struct {
 	parked  func() bool // the ready of a strand that waits inside the engine
 }
 
-// handle is what a scripted seam was handed, by the number of its call.
-type handle struct {
-	strand int
-	ctx    context.Context
-	tc     *adk.TurnContext
-	dc     *adk.DispatchContext
-	h      *adk.Helpers
-	next   adk.Next
-}
-
 func newPlayer(src source, known *sentinels) *player {
 	p := &player{
 		source:   src,
 		comparer: comparer{known},
 		namer:    newNamer(NewFold()),
-		handles:  map[int]*handle{},
 		strands:  map[int]*strand{0: {}},
 		timers:   map[int]*timer{},
 		gates:    map[string]*adk.TurnGate{},
-		offAck:   map[int]func(){},
-		tools:    map[*adk.Tool]*adk.Tool{},
 		calls:    map[int]*adk.Crossing{},
 		done:     map[int]*adk.Crossing{},
 		returned: map[int]*adk.Crossing{},
 		resolved: map[string]*adk.Crossing{},
-		cancels:  map[int]func(error){},
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
+	p.stage = newStage(p)
+	p.stage.gates = p.watchGates()
 	return p
 }
 
@@ -142,7 +128,7 @@ func (p *player) head() *adk.Crossing {
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
-	p.ahead = p.ahead[1:]
+	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
 	p.moved.Broadcast()
@@ -168,16 +154,20 @@ func (p *player) outside() {
 			t.expire()
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
-		p.endWait(x.Op, x.Err)
+		p.stage.endWait(x.Op, x.Err)
 	case x.Kind == adk.KindSettle && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
-		p.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
+		p.stage.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
 	}
 }
 
-func (p *player) endWait(op int, cause error) {
-	if end := p.cancels[op]; end != nil {
-		end(cause)
-	}
+// watchGates keeps the gates of the new run by their ids, for whoever settled
+// them.
+func (p *player) watchGates() adk.Observability {
+	return adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.gates[e.Gate.ID()] = e.Gate
+	}}
 }
 
 // settles tells whether the head is a settlement that somebody outside made.
@@ -229,14 +219,14 @@ const (
 // exits is the return of a call whose next step is to end its goroutine: the
 // cancel that the cursor stands at is told by it, before the strands that it
 // then waits for go on. mu is held.
-func (p *player) exits(id, strand int) *adk.Crossing {
+func (p *player) exits(strand int, ends func(*adk.Crossing) bool) *adk.Crossing {
 	if x := p.peek(0); x == nil || x.Kind != adk.KindCancel || x.Key != cancelGoexit {
 		return nil
 	}
 	for i := 1; ; i++ {
 		x := p.peek(i)
 		if x == nil || x.Strand == strand {
-			if x != nil && x.Kind == adk.KindReturn && x.ID == id && x.Outcome == adk.OutcomeGoexit {
+			if x != nil && x.Outcome == adk.OutcomeGoexit && ends(x) {
 				return x
 			}
 			return nil
@@ -285,9 +275,9 @@ func (p *player) await(n int) *adk.Crossing {
 
 // awaitScripted is await for a goroutine that can perform operations: it also
 // takes on one of a strand that is parked, which was made through that strand's
-// handle by another goroutine. id is the call that it performs.
-func (p *player) awaitScripted(id, n int) *adk.Crossing {
-	if x := p.exits(id, n); x != nil {
+// handle by another goroutine. ends tells the line up to which it performs.
+func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossing {
+	if x := p.exits(n, ends); x != nil {
 		return x
 	}
 	p.idle++
@@ -358,6 +348,55 @@ func (p *player) check() {
 	}
 }
 
+// play runs one scripted call: every recorded operation until the call's own
+// return line, which it gives. Operations of outer calls in between, made
+// through a handle that was passed on, are performed too.
+func (p *player) play(h *handle, id, strand int) (*adk.Crossing, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.strand = strand
+	p.stage.enter(id, h)
+	return p.playUntil(strand, func(x *adk.Crossing) bool { return x.Kind == adk.KindReturn && x.ID == id })
+}
+
+// opened performs what the reader of an opening did with the handles that it
+// could reach.
+func (p *player) opened(x *adk.Crossing) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done, err := p.playUntil(x.Strand, func(at *adk.Crossing) bool {
+		return at.Kind == adk.KindOpenMedia && at.Phase == adk.Done && at.Op == x.Op
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, _ := done.Value.([]byte)
+	return data, done.Err
+}
+
+// playUntil performs what was recorded in a strand up to the line that ends it,
+// and gives that. mu is held.
+func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Crossing, error) {
+	for {
+		x := p.awaitScripted(strand, ends)
+		switch {
+		case x == nil:
+			return nil, errStopped
+		case ends(x):
+			return x, nil
+		}
+		before, done := p.matched, false
+		p.unlocked(func() { done = p.stage.operate(x) })
+		if p.matched == before && !p.stopped {
+			if done {
+				p.missing(x)
+			} else {
+				p.impossible(x)
+			}
+		}
+	}
+}
+
 // The probe.
 
 // Observe makes the player the observer of the new run.
@@ -415,7 +454,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		p.differs(want, got, fields)
 		return
 	}
-	if p.unscripted(got) {
+	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.made(got.Record) {
 		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []FieldDiff{{Field: "tool", Want: "the recorded tool",
 			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}}, want)
 		return

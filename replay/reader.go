@@ -36,7 +36,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
 	}
-	reader := &Reader{in: bufio.NewReaderSize(r, 64<<10), options: o, dec: newDecoder(known), sum: sha256.New()}
+	reader := &Reader{in: bufio.NewReaderSize(r, 16<<10), options: o, dec: newDecoder(known), sum: sha256.New()}
 	if err := reader.readHeader(); err != nil {
 		return nil, err
 	}

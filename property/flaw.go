@@ -12,8 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Finding is one thing that is wrong with a turn.
-type Finding struct {
+// Flaw is one thing that is wrong with a turn.
+type Flaw struct {
 	// Name is what shrinking keeps: the name of an invariant, the class of a
 	// divergence, or one of the names below.
 	Name string
@@ -21,7 +21,7 @@ type Finding struct {
 	Text string
 }
 
-// The names of findings that are neither violations nor divergences.
+// The names of flaws that are neither violations nor divergences.
 const (
 	// Unrecorded is a turn that cannot be made, or whose trace cannot be written
 	// or read.
@@ -32,55 +32,55 @@ const (
 
 // CheckTurn runs a turn twice, compares the traces, replays them and holds them
 // against all invariants. It gives everything that is wrong.
-func CheckTurn(t Turn) []Finding { return CheckSubject(t.Subject()) }
+func CheckTurn(t Turn) []Flaw { return CheckSubject(t.Subject()) }
 
 // CheckSubject is CheckTurn for any subject.
-func CheckSubject(s Subject) []Finding {
+func CheckSubject(s Subject) []Flaw {
 	trace, refused, err := s.Trace()
 	if err != nil {
-		return []Finding{{Unrecorded, err.Error()}}
+		return []Flaw{{Unrecorded, err.Error()}}
 	}
 	if len(trace) == 0 {
 		return refusal(refused)
 	}
-	findings := CheckTrace(trace)
+	flaws := CheckTrace(trace)
 	again, _, err := s.Trace()
 	if err != nil {
-		return append(findings, Finding{Unrecorded, err.Error()})
+		return append(flaws, Flaw{Unrecorded, err.Error()})
 	}
 	if at := differsAt(trace, again); at >= 0 {
-		findings = append(findings, Finding{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, line(trace, at), line(again, at))})
+		flaws = append(flaws, Flaw{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, line(trace, at), line(again, at))})
 	}
-	return findings
+	return flaws
 }
 
 // refusal is what is wrong with a turn of which there is no trace: nothing, if
 // the raw turn was refused as the contract says (RUN-4).
-func refusal(refused error) []Finding {
+func refusal(refused error) []Flaw {
 	if errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) {
 		return nil
 	}
-	return []Finding{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
+	return []Flaw{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
 }
 
 // CheckTrace replays a trace and holds it against all invariants.
-func CheckTrace(trace []byte) []Finding {
+func CheckTrace(trace []byte) []Flaw {
 	report, err := replay.Verify(context.Background(), bytes.NewReader(trace), replay.Live{})
 	if err != nil {
-		return []Finding{{Unrecorded, err.Error()}}
+		return []Flaw{{Unrecorded, err.Error()}}
 	}
-	var findings []Finding
+	var flaws []Flaw
 	if d := report.Divergence; d != nil {
-		findings = append(findings, Finding{string(d.Class), fmt.Sprint(d)})
+		flaws = append(flaws, Flaw{string(d.Class), fmt.Sprint(d)})
 	}
 	read, err := replay.ReadTrace(bytes.NewReader(trace))
 	if err != nil {
-		return append(findings, Finding{Unrecorded, err.Error()})
+		return append(flaws, Flaw{Unrecorded, err.Error()})
 	}
 	for _, v := range Violations(read.Info, crossings(read)) {
-		findings = append(findings, Finding{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
+		flaws = append(flaws, Flaw{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
 	}
-	return findings
+	return flaws
 }
 
 func crossings(t *replay.Trace) iter.Seq[*adk.Crossing] {
