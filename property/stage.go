@@ -26,7 +26,8 @@ type stage struct {
 	heard map[string]int // events, where listeners panic
 
 	order     fakes.Order
-	onFailure func(*Op) // hears of operations that answer with an error; may be nil
+	onFailure func(*Op)         // hears of operations that answer with an error; may be nil
+	mine      func(*adk.Config) // puts other user code among the scripts; may be nil
 }
 
 // scope is a set of scripts, and which of their seams were called: the turn's,
@@ -92,6 +93,9 @@ func (s *stage) build() (adk.Config, adk.RawTurn) {
 		if tool, ok := r.Record.(*adk.Tool); ok {
 			config.Tools = append(config.Tools, s.tool(tool))
 		}
+	}
+	if s.mine != nil {
+		s.mine(&config)
 	}
 	raw := adk.RawTurn{SystemPrompt: t.Prompt, Instructions: t.Instructions}
 	raw.Stash, _ = t.Stash.get().(map[string]any)
