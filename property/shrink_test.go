@@ -39,6 +39,13 @@ func shows(is func(lines []replay.Line) bool) func(Turn) bool {
 	}
 }
 
+// anyLine is a predicate on one crossing of a trace.
+func anyLine(is func(*adk.Crossing) bool) func([]replay.Line) bool {
+	return func(lines []replay.Line) bool {
+		return slices.ContainsFunc(lines, func(l replay.Line) bool { return is(&l.Crossing) })
+	}
+}
+
 // lostToNack is a failure as one meets it: a record was stored by a tool, the
 // dispatch nacked behind it, and a strand was under way.
 func lostToNack(lines []replay.Line) bool {
@@ -68,9 +75,7 @@ func TestShrink(t *testing.T) {
 func TestShrinkIsMinimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		class := rapid.SampledFrom(classes).Draw(t, "class")
-		keeps := shows(func(lines []replay.Line) bool {
-			return slices.ContainsFunc(lines, func(l replay.Line) bool { return class.is(&l.Crossing) })
-		})
+		keeps := shows(anyLine(class.is))
 		turn := Turns(Knobs{}).Draw(t, "turn")
 		if !keeps(turn) {
 			return

@@ -18,7 +18,8 @@ import (
 //
 // What a trace does not say is not in the turn: whether user code returned the
 // error of an operation or one of its own, the ids and times that a clock and an
-// id source of its own gave, and what a handle that had ended was asked for.
+// id source of its own gave, what a handle that had ended was asked for, and the
+// media that were opened.
 func TurnOf(trace *replay.Trace) (Turn, error) {
 	if trace.Info.Alone {
 		return Turn{}, errors.New("property: the trace is of a dispatch called alone, and no turn")

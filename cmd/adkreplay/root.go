@@ -102,7 +102,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t), newShrink(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }
