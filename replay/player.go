@@ -64,6 +64,7 @@ type player struct {
 	oddIDs  int
 	idle    int // goroutines in awaitScripted
 	claimed int // the crossing that one of them has taken on for another strand
+	acted   int // the settlement that one of them makes
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -185,18 +186,50 @@ func (p *player) settles(x *adk.Crossing) bool {
 
 // act settles a gate when the cursor stands at its settlement. It calls the
 // engine, so mu is released meanwhile; it is called wherever a goroutine is
-// about to wait. mu is held.
+// about to wait. Each settlement is made once, by the goroutine that comes to it
+// first: one that is refused could be made again. mu is held.
 func (p *player) act() {
 	for !p.stopped {
 		x := p.peek(0)
-		if !p.settles(x) {
+		if !p.settles(x) || p.acted == p.matched+1 {
 			return
 		}
 		gate := p.gates[x.Name]
 		before := p.matched
+		p.acted = p.matched + 1
 		p.unlocked(func() { settle(gate, x) })
 		if p.matched == before && !p.stopped {
 			p.missing(x)
+		}
+	}
+}
+
+// decided tells whether x is a cancel that the engine decided on: a strand that
+// is under way in it tells that without asking, and nobody goes before.
+func decided(x *adk.Crossing) bool {
+	return x != nil && x.Kind == adk.KindCancel && (x.Key == cancelStage || x.Key == cancelGoexit)
+}
+
+// What the engine cancels a run by when nothing was asked of it.
+const (
+	cancelStage  = "stage"
+	cancelGoexit = "goexit"
+)
+
+// exits is the return of a call whose next step is to end its goroutine: the
+// cancel that the cursor stands at is told by it, before the strands that it
+// then waits for go on. mu is held.
+func (p *player) exits(strand int, ends func(*adk.Crossing) bool) *adk.Crossing {
+	if x := p.peek(0); x == nil || x.Kind != adk.KindCancel || x.Key != cancelGoexit {
+		return nil
+	}
+	for i := 1; ; i++ {
+		x := p.peek(i)
+		if x == nil || x.Strand == strand {
+			if x != nil && x.Outcome == adk.OutcomeGoexit && ends(x) {
+				return x
+			}
+			return nil
 		}
 	}
 }
@@ -242,8 +275,11 @@ func (p *player) await(n int) *adk.Crossing {
 
 // awaitScripted is await for a goroutine that can perform operations: it also
 // takes on one of a strand that is parked, which was made through that strand's
-// handle by another goroutine.
-func (p *player) awaitScripted(n int) *adk.Crossing {
+// handle by another goroutine. ends tells the line up to which it performs.
+func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossing {
+	if x := p.exits(n, ends); x != nil {
+		return x
+	}
 	p.idle++
 	x := p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
 	p.idle--
@@ -264,7 +300,7 @@ func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 		if p.stopped || x == nil {
 			return nil
 		}
-		if mine(x) && !p.settles(p.peek(0)) {
+		if mine(x) && !p.settles(p.peek(0)) && !decided(p.peek(0)) {
 			return x
 		}
 		s.waiting++
@@ -298,7 +334,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 	}
 	for n, s := range p.strands {
 		onItsWay := s.waiting == 0 && (s.parked == nil || s.parked())
-		if onItsWay || s.waiting > 0 && n == x.Strand {
+		if onItsWay || s.waiting > 0 && n == x.Strand && !decided(p.peek(0)) {
 			return false
 		}
 	}
@@ -342,7 +378,7 @@ func (p *player) opened(x *adk.Crossing) ([]byte, error) {
 // and gives that. mu is held.
 func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Crossing, error) {
 	for {
-		x := p.awaitScripted(strand)
+		x := p.awaitScripted(strand, ends)
 		switch {
 		case x == nil:
 			return nil, errStopped

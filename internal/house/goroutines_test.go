@@ -18,6 +18,7 @@ var goroutines = map[string]string{
 	"property/explore_search.go": "workers, which share the schedules of an exploration",
 	"property/explore_worker.go": "a lane of a worker, which a turn may end or keep for ever",
 	"property/faultcontext.go":   "what follows the end of a context, as in package context",
+	"property/play.go":           "a turn that is run, which a Goexit ends",
 	"property/faultseams.go":     "user code that is to be broken off",
 	"replay/verify.go":           "the replayed run, which a recorded Goexit ends",
 	"replay/corpus.go":           "the replays of several traces",

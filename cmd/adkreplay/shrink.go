@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// shrinkOptions say what to shrink, what of it to keep, and where to.
+type shrinkOptions struct {
+	path string
+	keep string // the name of a flaw; empty: the first that the turn has
+	file string // takes the Go test; empty: only the transcript is printed
+}
+
+// judge says what is wrong with a turn that is run; a test puts its own here.
+type judge func(property.Turn) []property.Flaw
+
+func newShrink(t *terminal) *cobra.Command {
+	var o shrinkOptions
+	cmd := &cobra.Command{
+		Use:   "shrink file",
+		Short: "Reduce a turn that goes wrong to the shortest one that still does",
+		Long: `shrink translates a trace into a turn, runs that on today's engine, and takes
+away whatever can go while the turn still shows the same violation or
+divergence. It prints the transcript of what is left; with -o it writes it as a
+Go test.
+
+--keep names what is to be kept: an invariant as check names it, a class of
+divergence as verify names it, or unsteady for a turn that two runs of make two
+traces. Without it the first that is found is kept. A turn that shows nothing of
+it when it is run again, because only the engine that recorded it did, cannot be
+shrunk.
+` + exitHelp,
+		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep one-turn-end -o lost_test.go",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseShrink(o, cmd.Flags().Changed("output"), args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runShrink(cmd.Context(), t, o, property.CheckTurn)
+		},
+	}
+	cmd.Flags().StringVar(&o.keep, "keep", "", "keep the violation or divergence of this `name`")
+	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the turn as a Go test to this `file`")
+	return cmd
+}
+
+func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions, error) {
+	switch {
+	case len(args) != 1:
+		return shrinkOptions{}, fmt.Errorf("shrink takes one file, and got %d", len(args))
+	case hasOutput && o.file == "":
+		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
+	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
+		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", o.file)
+	}
+	o.path = args[0]
+	return o, nil
+}
+
+func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws judge) error {
+	turn, err := readTurn(ctx, file(o.path))
+	if err != nil {
+		return err
+	}
+	found := flaws(turn)
+	kept, err := chosen(o, found)
+	if err != nil || kept == "" {
+		if err == nil {
+			t.judged(green, "same", o.path+": the turn keeps all invariants, and replays as it ran: there is nothing to shrink")
+		}
+		return err
+	}
+	small, stats := property.Shrink(turn, func(turn property.Turn) bool {
+		return ctx.Err() == nil && slices.Contains(names(flaws(turn)), kept)
+	})
+	if ctx.Err() != nil {
+		return internal(errors.New("interrupted: nothing was shrunk"))
+	}
+	return printShrunk(t, o, kept, turn, small, stats)
+}
+
+// readTurn translates a trace.
+func readTurn(ctx context.Context, trace traceFile) (property.Turn, error) {
+	f, err := trace.open()
+	if err != nil {
+		return property.Turn{}, unreadable(err)
+	}
+	defer f.Close()
+	read, err := replay.ReadTrace(interruptible{ctx, f}, trace.options())
+	switch {
+	case ctx.Err() != nil:
+		return property.Turn{}, internal(errors.New("interrupted"))
+	case err != nil:
+		return property.Turn{}, unreadable(errors.New(fault(trace.name, err)))
+	}
+	turn, err := property.TurnOf(read)
+	if err != nil {
+		return property.Turn{}, internal(fmt.Errorf("%s: %s", trace.name, strings.TrimPrefix(err.Error(), "property: ")))
+	}
+	return turn, nil
+}
+
+// chosen is the name of what is to be kept, empty if nothing is wrong.
+func chosen(o shrinkOptions, found []property.Flaw) (string, error) {
+	all := names(found)
+	switch {
+	case o.keep == "" && len(all) == 0:
+		return "", nil
+	case o.keep == "":
+		return all[0], nil
+	case slices.Contains(all, o.keep):
+		return o.keep, nil
+	case len(all) == 0:
+		return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q, nor anything else that is wrong", o.path, o.keep))
+	}
+	return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q; it shows %s", o.path, o.keep, strings.Join(all, ", ")))
+}
+
+// names are the names of flaws, each once.
+func names(flaws []property.Flaw) []string {
+	var all []string
+	for _, f := range flaws {
+		if !slices.Contains(all, f.Name) {
+			all = append(all, f.Name)
+		}
+	}
+	return all
+}
+
+func printShrunk(t *terminal, o shrinkOptions, kept string, turn, small property.Turn, stats property.Stats) error {
+	if o.file != "" {
+		if err := writeGo(o.file, small); err != nil {
+			return err
+		}
+	}
+	trace, _, err := small.Trace()
+	if err != nil {
+		return internal(err)
+	}
+	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", o.path, kept,
+		counted(turn.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
+	if err := replay.WriteTranscript(t.out, bytes.NewReader(trace)); err != nil && t.out.err == nil {
+		return internal(err)
+	}
+	return ended(exitFound)
+}
+
+// writeGo writes a turn as a Go test. The package is named as its folder is.
+func writeGo(path string, turn property.Turn) error {
+	var source bytes.Buffer
+	if err := property.WriteScenario(&source, packageOf(path), testName(path), turn); err != nil {
+		return internal(err)
+	}
+	if err := writeFile(path, source.Bytes()); err != nil {
+		return internal(fmt.Errorf("%s: the test cannot be written: %w", path, withoutPath(err)))
+	}
+	return nil
+}
+
+// packageOf is the name of a test's package, by the folder that it stands in.
+func packageOf(path string) string {
+	name := "shrunk"
+	if folder, err := filepath.Abs(filepath.Dir(path)); err == nil {
+		name = strings.ToLower(joinedLetters(filepath.Base(folder), "shrunk"))
+	}
+	return name + "_test"
+}
+
+// testName is what a test is called, by the name of its file: LostMessage for
+// lost_message_test.go.
+func testName(path string) string {
+	var name strings.Builder
+	words := strings.FieldsFunc(strings.TrimSuffix(filepath.Base(path), "_test.go"), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	for _, word := range words {
+		letters := joinedLetters(word, "")
+		if letters != "" {
+			name.WriteString(strings.ToUpper(letters[:1]) + letters[1:])
+		}
+	}
+	if name.Len() == 0 {
+		return "Shrunk"
+	}
+	return name.String()
+}
+
+// joinedLetters is a text without what no Go name can hold, or usual where
+// nothing is left, or where it does not begin with a letter.
+func joinedLetters(text, usual string) string {
+	letters := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if letters == "" || unicode.IsDigit(rune(letters[0])) {
+		return usual + letters
+	}
+	return letters
+}

@@ -1,0 +1,17 @@
+package property
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+func transcript(t testing.TB, trace []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, replay.WriteTranscript(&out, bytes.NewReader(trace)))
+	return out.String()
+}

@@ -1,0 +1,106 @@
+package property
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+func message(id, text string) *adk.Message {
+	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// everything is a turn with every kind of operation in it.
+func everything() Turn {
+	peek := fakes.NewTool("peek", "Gives the next line.").Tool()
+	return Turn{
+		Prompt: "Be nice.", Instructions: []string{"Be brief."}, Stash: ValueOf(map[string]any{"n": 1, "f": 1.0}),
+		Tools: []Record{{peek}}, Kept: []Record{{message("a", "Hello")}, {adk.NewTokenizable("Be kind.")}},
+		TurnInput: []string{"in", "plan"}, DispatchInput: []string{"cap"}, DispatchOutput: []string{"judge"}, TurnOutput: []string{"out"},
+		Loud: []Loud{{Event: "iterationStart", Occurrence: 1, Text: "ouch"}},
+		Scripts: []Script{
+			{Seam: "turn-input/in", Body: Body{Ops: []Op{
+				{Kind: "fetch", Of: adk.Messages, Flag: true},
+				{Kind: "refresh", Of: adk.Instructions},
+				{Kind: "stash", Name: "user.age", Value: ValueOf(30)},
+				{Kind: "stash", Name: "user.age.no", Value: ValueOf(30)},
+				{Kind: "add", Of: adk.Messages},
+				{Kind: "fork", Name: "s", Do: &Body{Ops: []Op{{Kind: "sleep", Duration: time.Second}, {Kind: "now"}}, End: End{How: adk.OutcomePanic, Err: Failing("oops")}}},
+				{Kind: "fork", Name: "t", Do: &Body{Ops: []Op{{Kind: "new-id"}, {Kind: "store", Of: adk.Messages, Record: RecordOf(message("b", "x"))}}}},
+				{Kind: OpJoin, Name: "s"},
+				{Kind: "next"}, {Kind: "next"},
+			}}},
+			{Seam: "turn-input/plan", Body: Body{Ops: []Op{
+				{Kind: OpDispatch, Dispatch: &Nested{Name: "planner", Executor: "small", Input: []string{"i"}, Scripts: []Script{
+					{Seam: "executor/small#0", Body: Body{Ops: []Op{{Kind: "report-message", Name: "p", Text: "plan", Flag: true}}}}}}},
+				{Kind: "emit-message", Name: "e", Text: "hi", Flag: true},
+				{Kind: "next"},
+			}}},
+			{Seam: "executor/model#0", Body: Body{Ops: []Op{
+				{Kind: "on-ack", Name: "h", Do: &Body{Ops: []Op{{Kind: "report-log", Key: "info", Name: "k", Text: "acked", Value: ValueOf(int64(5))}}, End: End{How: adk.OutcomePanic, Err: Failing("no")}}},
+				{Kind: OpBind},
+				{Kind: "execute", Name: "peek", Args: ValueOf(map[string]any{"n": 1})},
+				{Kind: "execute", Name: "peek", Args: ValueOf("{}")},
+				{Kind: "execute", Name: "nobody"},
+				{Kind: "register", Record: RecordOf(peek)},
+				{Kind: "register"},
+				{Kind: "unregister", Name: "nobody"},
+				{Kind: "report-message", Name: "m", Text: "one ", Flag: false},
+				{Kind: "report-message", Name: "m", Text: "two", Flag: true},
+				{Kind: "report-message", Name: "m", Text: "three"},
+				{Kind: "report-thought", Name: "m", Text: "hm", Flag: true},
+				{Kind: "report-tool-call", Name: "c", Key: "peek", Args: ValueOf(map[string]any{"n": 1}), Result: ValueOf(adk.Text("x")), Flag: true},
+				{Kind: "store", Of: adk.Messages, Record: RecordOf(message("c", "y"))},
+				{Kind: "store", Of: adk.Messages, Record: RecordOf(message("d", "y"))},
+				{Kind: "delete", Of: adk.Messages, Key: "a"},
+				{Kind: "wait-for", Name: "g", Text: "may I?", Schema: json.RawMessage(`{"type":"boolean"}`), Settle: []Settlement{
+					{By: "bob", Result: adk.GateResolved, Value: ValueOf("yes")}, {By: "ann", Result: adk.GateResolved, Value: ValueOf(true), After: time.Minute}}},
+				{Kind: "wait-for", Name: "h", Text: "and now?", Duration: time.Second},
+				{Kind: "wait-for", Name: "i"},
+				{Kind: "stash", On: "turn-input/in", Name: "outer", Value: ValueOf(1)},
+			}}},
+			{Seam: "tool/peek", Occurrence: 1, Body: Body{Ops: []Op{{Kind: "now"}}, End: End{How: adk.OutcomeError, Err: &Failure{Text: "w", Causes: []Failure{{Known: "context.Canceled"}}}}}},
+			{Seam: "storage/messages.store", Occurrence: 1, Body: Body{End: End{How: adk.OutcomeError, Err: Failing("disk full"), Kept: true}}},
+			{Seam: "turn-output/out", Body: Body{Ops: []Op{{Kind: "next", On: "turn-input/in"}, {Kind: "stash", On: "executor/model#0", Name: "late"}, {Kind: OpCancel, Cause: Failing("left")}, {Kind: "next"}}, End: End{How: adk.OutcomeGoexit}}},
+		},
+	}
+}
+
+func TestTurnRuns(t *testing.T) {
+	assert.Empty(t, CheckTurn(everything()))
+	trace, refused, err := everything().Trace()
+	require.NoError(t, err)
+	assert.NoError(t, refused)
+	told := transcript(t, trace)
+	for _, words := range []string{"strand/s", "panic: oops", "second next", "late stash", "ouch", "dispatch/planner", "refuses what was offered by bob",
+		"resolved by ann with true  +1m0s", "times out", "→ error: disk full", "cancelled from outside: left", "goexit"} {
+		assert.Contains(t, told, words)
+	}
+}
+
+// A turn is plain data: what was written and read runs as before.
+func TestTurnJSON(t *testing.T) {
+	want := everything()
+	data, err := json.Marshal(want)
+	require.NoError(t, err)
+	var got Turn
+	require.NoError(t, json.Unmarshal(data, &got))
+	again, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.Equal(t, string(data), string(again))
+	a, _, err := want.Trace()
+	require.NoError(t, err)
+	b, _, err := got.Trace()
+	require.NoError(t, err)
+	assert.Equal(t, string(a), string(b))
+}

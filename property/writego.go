@@ -1,0 +1,402 @@
+package property
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// WriteScenario writes a turn as a Go test: what user code does in the words of
+// package fakes where these say it, and as plain functions where not; its
+// transcript above it. The test checks the turn as CheckTurn does. The name is an
+// exported Go name, as in LostMessage, and pkg the test's package.
+//
+// A storage that is scripted beyond failures is the turn's and not the test's: a
+// fetch that gave records gives those that the test's storage is made with.
+func WriteScenario(w io.Writer, pkg, name string, t Turn) error {
+	g := &goWriter{turn: t, name: name, imports: map[string]bool{}, failed: map[*Op]bool{}}
+	if err := g.observe(); err != nil {
+		return err
+	}
+	body := g.file()
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "package %s\n\nimport (\n", pkg)
+	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "io", "runtime", "testing", "time"} {
+		if g.imports[path] {
+			fmt.Fprintf(&out, "\t%q\n", path)
+		}
+	}
+	fmt.Fprintf(&out, "\n\t%q\n\t%q\n\t%q\n)\n\n", module+"adk", module+"fakes", module+"property")
+	out.WriteString(body)
+	source, err := format.Source(out.Bytes())
+	if err != nil {
+		return fmt.Errorf("property: the scenario is no Go: %w\n%s", err, &out)
+	}
+	_, err = w.Write(source)
+	return err
+}
+
+const module = "github.com/adkreplay/adkreplay/"
+
+// goWriter writes one turn.
+type goWriter struct {
+	turn    Turn
+	name    string
+	imports map[string]bool
+
+	// What a run of the turn shows: its transcript, the operations that failed,
+	// how many iterations each executor began, and how often each tool ran.
+	transcript string
+	failed     map[*Op]bool
+	calls      map[string]int
+	iterations map[string]int
+
+	out     strings.Builder
+	handles []string // paths of seams whose handles others use
+	used    struct{ gates, open, must, execute, clock bool }
+}
+
+// observe runs the turn to see what a script alone does not say.
+func (g *goWriter) observe() error {
+	trace, refused, err := g.turn.Trace()
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		g.transcript = "Run refuses the turn: " + refused.Error() + "\n"
+		return nil
+	}
+	var text bytes.Buffer
+	if err := replay.WriteTranscript(&text, bytes.NewReader(trace)); err != nil {
+		return fmt.Errorf("property: %w", err)
+	}
+	g.transcript = text.String()
+	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	if err != nil {
+		return fmt.Errorf("property: %w", err)
+	}
+	g.calls, g.iterations = map[string]int{}, map[string]int{}
+	for i := range read.Lines {
+		if x := &read.Lines[i]; x.Kind == adk.KindCall {
+			g.calls[x.Seam.String()]++
+			if x.Seam.Label == adk.LabelExecutor {
+				g.iterations[x.Seam.Name] = max(g.iterations[x.Seam.Name], x.Seam.Iteration+1)
+			}
+		}
+	}
+	return g.turn.subject(func(s *stage) {
+		s.onFailure = func(op *Op) { g.failed[op] = true }
+	}).Run()
+}
+
+func (g *goWriter) line(format string, args ...any) { fmt.Fprintf(&g.out, format+"\n", args...) }
+
+func (g *goWriter) use(path string) string {
+	g.imports[path] = true
+	return path
+}
+
+// file writes all but the imports, which are known when it is done.
+func (g *goWriter) file() string {
+	g.findHandles()
+	g.build()
+	build := g.out.String()
+	g.out.Reset()
+	g.use("context")
+	g.use("testing")
+	for line := range strings.Lines(g.transcript) {
+		g.line("//\t%s", strings.TrimRight(line, "\n"))
+	}
+	head := fmt.Sprintf("// Test%s checks this turn:\n//\n%s", g.name, g.out.String())
+	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
+	for _, flaw := range property.CheckSubject(property.Subject{Name: %[2]q, Build: build%[1]s}) {
+		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
+	}
+}
+
+func build%[1]s(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+%[3]s}
+%[4]s`, g.name, strings.ToLower(g.name[:1])+g.name[1:], build, g.helpers())
+}
+
+func (g *goWriter) helpers() string {
+	var text string
+	if g.used.execute {
+		text = fmt.Sprintf(`
+func execute%s(ctx context.Context, dc *adk.DispatchContext, name string, args any) (adk.ToolResult, error) {
+	tool, ok := dc.Tools().Get(name)
+	if !ok {
+		return nil, %s.Errorf("there is no tool %%q", name)
+	}
+	return dc.Execute(ctx, tool, args)
+}
+`, g.name, g.use("fmt"))
+	}
+	if !g.used.must {
+		return text
+	}
+	return text + fmt.Sprintf(`
+func must%s[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+`, g.name)
+}
+
+// must is the call that makes a value of what a constructor gives.
+func (g *goWriter) must(call string) string {
+	g.used.must = true
+	return "must" + g.name + "(" + call + ")"
+}
+
+// build writes the config and the raw turn.
+func (g *goWriter) build() {
+	t := g.turn
+	outer := g.out
+	g.out = strings.Builder{}
+	g.executor("Executor", "model", orElse(t.Executor, "model"), t.Scripts)
+	for _, p := range []struct {
+		field, label string
+		names        []string
+	}{
+		{"TurnInput", adk.LabelTurnInput, t.TurnInput}, {"DispatchInput", adk.LabelDispatchInput, t.DispatchInput},
+		{"DispatchOutput", adk.LabelDispatchOutput, t.DispatchOutput}, {"TurnOutput", adk.LabelTurnOutput, t.TurnOutput}} {
+		g.pipeline("config."+p.field+" = ", p.label, p.names, t.Scripts, "\n")
+	}
+	for _, r := range t.Tools {
+		g.line("config.Tools = append(config.Tools, %s)", g.tool(r.Record))
+	}
+	g.raw()
+	config := g.out.String()
+	g.out = outer
+	g.begin()
+	g.out.WriteString(config)
+	g.line("return config, turn")
+}
+
+// begin writes what the rest needs, known when the rest is written.
+func (g *goWriter) begin() {
+	g.storage()
+	g.line("config := adk.Config{Storage: storage.Storage()}")
+	if g.turn.WriteBehind {
+		g.line("config.WriteBehind = true")
+	}
+	tooLate := strings.Contains(g.transcript, errTooLong.Error())
+	if len(g.turn.Order) > 0 || g.used.clock || tooLate {
+		g.line("clock := fakes.NewClock()")
+		g.line("config.Clock = clock")
+	}
+	if len(g.turn.Order) > 0 {
+		g.line("config.Probe = fakes.NewSchedulerOn(clock, property.InOrder(%#v))", g.turn.Order)
+	}
+	if tooLate {
+		g.line("clock.AfterFunc(%s, func() { cancel(%s) })", g.duration(tooLong), g.failure(Failing(errTooLong.Error())))
+	}
+	if g.used.gates {
+		g.line("settle := map[string]func(*adk.TurnGate){} // by gate: who settles it as it opens")
+	}
+	if g.used.open {
+		g.line("open := map[string]*adk.TurnGate{}")
+	}
+	for _, path := range g.handles {
+		g.line("var %s struct { ctx context.Context; %s; next adk.Next }", variable(path), handleField(path))
+	}
+}
+
+func (g *goWriter) raw() {
+	t := g.turn
+	g.line("turn := adk.RawTurn{SystemPrompt: %q}", t.Prompt)
+	if len(t.Instructions) > 0 {
+		g.line("turn.Instructions = %#v", t.Instructions)
+	}
+	if stash, ok := t.Stash.get().(map[string]any); ok {
+		g.line("turn.Stash = %s", g.value(stash))
+	}
+	if g.used.gates || g.used.open {
+		g.line("turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {")
+		if g.used.open {
+			g.line("open[e.Gate.ID()] = e.Gate")
+		}
+		if g.used.gates {
+			g.line("if by := settle[e.Gate.ID()]; by != nil { by(e.Gate) }")
+		}
+		g.line("}")
+	}
+	for i, loud := range t.Loud {
+		g.loud(i, loud)
+	}
+	if t.Cancelled != nil {
+		g.line("cancel(%s)", g.failure(t.Cancelled))
+	}
+}
+
+// loud writes a listener that panics.
+func (g *goWriter) loud(i int, loud Loud) {
+	kind := adk.KindByName(loud.Event)
+	event := strings.ToUpper(loud.Event[:1]) + loud.Event[1:]
+	bus, payload := "Observability", event
+	switch kind {
+	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent:
+		bus, payload = "Functional", event+"Event"
+	case adk.KindLogEvent, adk.KindErrorEvent:
+		payload = event + "Event"
+	}
+	if loud.Occurrence == 0 {
+		g.line("heard%d := false", i)
+		g.line("turn.%s.%s = func(adk.%s) { if !heard%d { heard%d = true; panic(%q) } }", bus, event, payload, i, i, orElse(loud.Text, "loud"))
+		return
+	}
+	g.line("heard%d := 0", i)
+	g.line("turn.%s.%s = func(adk.%s) { heard%d++; if heard%d == %d { panic(%q) } }", bus, event, payload, i, i, loud.Occurrence+1, orElse(loud.Text, "loud"))
+}
+
+// storage writes the storage and how it fails.
+func (g *goWriter) storage() {
+	var seed []string
+	for _, r := range g.turn.Kept {
+		seed = append(seed, g.record(r.Record))
+	}
+	var faults []string
+	for i := range g.turn.Scripts {
+		s := &g.turn.Scripts[i]
+		seam, err := adk.ParseSeam(s.Seam)
+		if err != nil || seam.Label != adk.LabelStorage {
+			continue
+		}
+		of, verb, _ := strings.Cut(seam.Name, ".")
+		if s.Occurrence == 0 {
+			for _, r := range s.End.Records {
+				seed = append(seed, g.record(r.Record))
+			}
+		}
+		if fault := g.fault(s, of, verb); fault != "" {
+			faults = append(faults, fault)
+		}
+	}
+	g.line("storage := fakes.NewStorage(%s)", strings.Join(seed, ", "))
+	for _, fault := range faults {
+		g.line("storage.Fail(%s)", fault)
+	}
+}
+
+func (g *goWriter) fault(s *Script, of, verb string) string {
+	if s.End.How != adk.OutcomeError && s.End.How != adk.OutcomePanic {
+		return ""
+	}
+	if verb == "refresh" {
+		verb = "fetch"
+	}
+	fault := fmt.Sprintf("fakes.Fault{Collection: %q, Op: %q, Occurrence: %d, ", of, verb, s.Occurrence+1)
+	if s.End.How == adk.OutcomePanic {
+		fault += "Panic: " + g.panicValue(s.End.Err)
+	} else {
+		fault += "Err: " + g.failure(orFailed(s.End.Err))
+	}
+	if s.End.Kept {
+		fault += ", AfterWrite: true"
+	}
+	return fault + "}"
+}
+
+func orFailed(f *Failure) *Failure {
+	if f == nil {
+		return Failing("failed")
+	}
+	return f
+}
+
+// tool writes a tool with its answers, as many as it is asked for.
+func (g *goWriter) tool(r adk.Record) string {
+	tool, ok := r.(*adk.Tool)
+	if !ok || tool == nil {
+		return "nil"
+	}
+	path := adk.Seam{Label: adk.LabelTool, Name: tool.Name()}.String()
+	var answers []string
+	for n := range g.calls[path] {
+		answers = append(answers, g.answer(script(g.turn.Scripts, path, n)))
+	}
+	plain := string(tool.InputSchema()) == `{"type":"object"}` && !tool.Ephemeral() && !tool.Trusted()
+	made := fmt.Sprintf("fakes.NewTool(%q, %q%s)", tool.Name(), tool.Description(), listed(answers))
+	if plain {
+		return made + ".Tool()"
+	}
+	g.use("encoding/json")
+	init := fmt.Sprintf("Name: %q, Description: %q, InputSchema: json.RawMessage(%s)", tool.Name(), tool.Description(), quotedRaw(string(tool.InputSchema())))
+	if tool.Ephemeral() {
+		init += ", Ephemeral: true"
+	}
+	if tool.Trusted() {
+		init += ", Trusted: true"
+	}
+	if tool.Effect() != adk.EffectUnknown {
+		init += fmt.Sprintf(", Effect: %q", tool.Effect())
+	}
+	if tool.OnCollision() != adk.CollisionThrow {
+		init += fmt.Sprintf(", OnCollision: %q", tool.OnCollision())
+	}
+	return fmt.Sprintf("(&fakes.Tool{Init: adk.ToolInit{%s}, Answers: []any{%s}}).Tool()", init, strings.Join(answers, ", "))
+}
+
+func listed(answers []string) string {
+	if len(answers) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(answers, ", ")
+}
+
+// answer writes what a tool gives in one call.
+func (g *goWriter) answer(body *Body) string {
+	switch {
+	case body == nil:
+		return strconv.Quote("ok")
+	case len(body.Ops) > 0 || body.End.How == adk.OutcomeGoexit:
+		return g.handler(body)
+	case body.End.How == adk.OutcomeError:
+		return g.failure(orFailed(body.End.Err))
+	case body.End.How == adk.OutcomePanic:
+		return "fakes.Panics(" + g.panicValue(body.End.Err) + ")"
+	case body.End.Result == nil:
+		return strconv.Quote("ok")
+	case body.End.Result.V == nil:
+		return g.handler(body)
+	}
+	if text, ok := body.End.Result.V.(*adk.Tokenizable); ok {
+		return strconv.Quote(text.String())
+	}
+	return g.result(body.End.Result)
+}
+
+func (g *goWriter) handler(body *Body) string {
+	end := body.End
+	inner := g.inner(func() {
+		g.body(body, "dc", func(f string) string { return "nil, " + f })
+		if end.How == "" || end.How == adk.OutcomeOK {
+			if end.Result == nil {
+				g.line("return adk.Text(%q), nil", "ok")
+			} else {
+				g.line("return %s, nil", g.result(end.Result))
+			}
+		}
+	})
+	return "func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {\n" + inner + "}"
+}
+
+// inner is what write writes, apart from the rest.
+func (g *goWriter) inner(write func()) string {
+	outer := g.out.String()
+	g.out.Reset()
+	write()
+	text := g.out.String()
+	g.out.Reset()
+	g.out.WriteString(outer)
+	return text
+}

@@ -1,0 +1,97 @@
+package property
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+)
+
+// What is written as Go compiles, and makes the trace that the turn makes.
+func TestWriteScenario(t *testing.T) {
+	written := map[string]Turn{"Everything": everything()}
+	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
+	require.NoError(t, err)
+	for _, name := range names {
+		trace, err := fixtures.Traces.ReadFile(name)
+		require.NoError(t, err)
+		written["Fixture"+goName(strings.TrimSuffix(name, ".jsonl"))] = translated(t, trace)
+	}
+	turns := Turns(Knobs{})
+	for seed := range 12 {
+		written[fmt.Sprintf("Drawn%d", seed)] = turns.Example(seed)
+	}
+	dir, err := os.MkdirTemp("testdata", "written")
+	if os.IsNotExist(err) {
+		require.NoError(t, os.Mkdir("testdata", 0o755))
+		defer os.Remove("testdata")
+		dir, err = os.MkdirTemp("testdata", "written")
+	}
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	var list strings.Builder
+	for name, turn := range written {
+		var source bytes.Buffer
+		require.NoError(t, WriteScenario(&source, "written", name, turn), name)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, strings.ToLower(name)+"_test.go"), source.Bytes(), 0o600))
+		trace, _, err := turn.Trace()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), trace, 0o600))
+		fmt.Fprintf(&list, "\t%q: build%s,\n", name, name)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "same_test.go"), fmt.Appendf(nil, sameTest, list.String()), 0o600))
+	out, err := exec.Command("go", "test", "./"+filepath.ToSlash(dir)).CombinedOutput()
+	assert.NoError(t, err, "%s", out)
+}
+
+const sameTest = `package written
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+)
+
+var all = map[string]func(context.CancelCauseFunc) (adk.Config, adk.RawTurn){
+%s}
+
+func TestSame(t *testing.T) {
+	for name, build := range all {
+		want, err := os.ReadFile(name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := property.Subject{Build: build}.Trace()
+		if err != nil || string(got) != string(want) {
+			a, b := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+			for i := 0; i < min(len(a), len(b)); i++ {
+				if a[i] != b[i] {
+					t.Errorf("%%s: %%v: line %%d\nwant %%s\ngot  %%s", name, err, i+1, a[i], b[i])
+					break
+				}
+			}
+		}
+	}
+}
+`
+
+func goName(name string) string {
+	var words strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		words.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return words.String()
+}
