@@ -33,6 +33,7 @@ func TestAround(t *testing.T) {
 // A middleware that is never the same twice is found, and the turn around it
 // comes down to nothing.
 func TestAroundFinds(t *testing.T) {
+	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
 	runs := 0
 	property := Around(Knobs{}, func() Mine {
 		return Mine{TurnInput: []adk.TurnMiddleware{{Name: "counts", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
