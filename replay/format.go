@@ -67,6 +67,10 @@
 // The footer ends the file: how many crossings there are, and the SHA-256 of
 // every byte before it. A file without one was cut short.
 //
+// The footer of a redacted trace also says how many placeholders there are
+// (redacted), and for how many calls of tools a variant of the tool stands
+// (unvalidated): see Redaction.
+//
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is
 // not understood is a *FormatError.
@@ -146,6 +150,8 @@ type Options struct {
 	Sentinels map[string]error
 	// MaxLine is the longest line to read, in bytes. Zero is DefaultMaxLine.
 	MaxLine int
+	// Redact is what a recorder must not write; nil is nothing.
+	Redact *Redaction
 	// File is the name that a FormatError says. It is not opened.
 	File string
 }

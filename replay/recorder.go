@@ -18,6 +18,8 @@ import (
 type Recorder struct {
 	options Options
 	open    func(adk.RunInfo) (io.WriteCloser, error)
+	rules   *redactionRules // nil where nothing is redacted
+	invalid error           // of the options: nothing is recorded
 
 	mu   sync.Mutex
 	errs []error
@@ -39,7 +41,11 @@ func Record(w io.Writer, options ...Options) *Recorder {
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Options) *Recorder {
-	return &Recorder{options: optional(options), open: open}
+	r := &Recorder{options: optional(options), open: open}
+	if redaction := r.options.Redact; redaction != nil {
+		r.rules, r.invalid = compileRedaction(redaction)
+	}
+	return r
 }
 
 // unclosed leaves the closing of a writer to whoever opened it.
@@ -55,11 +61,17 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 		r.failed(fmt.Errorf("replay: a run is not recorded: %w", err))
 		return nil
 	}
+	if r.rules != nil {
+		return &recording{recorder: r, out: out, trace: newRedactingWriter(out, Header{Info: info}, r.rules, r.options)}
+	}
 	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options)}
 }
 
 func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
 	defer containPanic(&err)
+	if r.invalid != nil {
+		return nil, r.invalid
+	}
 	out, err = r.open(info)
 	if err == nil && out == nil {
 		err = errors.New("there is no writer")
@@ -92,8 +104,14 @@ func (r *Recorder) failed(err error) {
 type recording struct {
 	recorder *Recorder
 	out      io.WriteCloser
-	trace    *Writer
+	trace    crossingWriter
 	over     bool
+}
+
+// crossingWriter is a Writer, or one that redacts.
+type crossingWriter interface {
+	Write(*adk.Crossing) error
+	Close() error
 }
 
 // Begin does nothing: a recorder holds nobody back.

@@ -43,7 +43,7 @@ type Report struct {
 	// scripted.
 	Live []string `json:"live,omitempty"`
 	// NotCompared says in words what this replay could not hold against the
-	// recording; nothing where all seams were scripted.
+	// recording; nothing where all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`
 }
 
@@ -65,6 +65,9 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 	report, err := play(ctx, r.Header(), readerSource{r}, known, live)
 	if err == nil && report.Divergence != nil {
 		err = r.readRest()
+	}
+	if report != nil {
+		report.NotCompared = append(report.NotCompared, redactedNote(r.footer)...)
 	}
 	var format *FormatError
 	if errors.As(err, &format) && format.File == "" {
