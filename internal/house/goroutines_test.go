@@ -15,6 +15,7 @@ var goroutines = map[string]string{
 	"adk/call.go":            "a strand",
 	"fakes/provider.go":      "the server, until it is closed",
 	"fakes/suite_storage.go": "users of a storage, to see whether it can bear them",
+	"replay/production.go":   "what writes a trace behind its run, until both have ended",
 	"replay/verify.go":       "the replayed run, which a recorded Goexit ends",
 	"replay/context.go":      "what follows the end of a recorded context, as in package context",
 }
