@@ -81,10 +81,10 @@ func (c *call) emitLog(e LogEvent) {
 }
 
 func (t *turn) emitTurnStart() {
-	t.turnID = t.config.IDs.NewID()
-	e := TurnStart{TurnID: t.turnID}
+	var e TurnStart
 	t.call.event(KindTurnStart, func(at time.Time, x *Crossing) {
-		e.StartedAt, t.startedAt = at, at
+		t.turnID, t.startedAt = t.config.IDs.NewID(), at
+		e.TurnID, e.StartedAt = t.turnID, at
 		if x != nil {
 			x.Payload = e
 			x.Name = e.TurnID
@@ -105,10 +105,10 @@ func (t *turn) emitTurnEnd() {
 }
 
 func (d *dispatch) emitDispatchStart() {
-	d.id = d.run.config.IDs.NewID()
-	e := DispatchStart{TurnID: d.run.turnID, DispatchID: d.id}
+	e := DispatchStart{TurnID: d.run.turnID}
 	d.call.event(KindDispatchStart, func(at time.Time, x *Crossing) {
-		e.StartedAt, d.startedAt = at, at
+		d.id, d.startedAt = d.run.config.IDs.NewID(), at
+		e.DispatchID, e.StartedAt = d.id, at
 		if x != nil {
 			x.Payload = e
 			x.Name = e.DispatchID

@@ -236,6 +236,13 @@ func (t *Tool) WithHandler(h ToolHandler) *Tool {
 	return &Tool{spec: t.spec, handler: h}
 }
 
+// WithHandlerOf gives the same tool with the handler of another, which stays
+// out of reach (TOL-3): a replay that runs today's code under the recorded
+// description needs it.
+func (t *Tool) WithHandlerOf(other *Tool) *Tool {
+	return &Tool{spec: t.spec, handler: other.handler}
+}
+
 // Describe gives the tool as a model is told of it. The schema is the very one
 // that validates (TOL-2): keys sorted, and closed where NewTool has closed it:
 // an object that lists properties and says nothing of other keys shows

@@ -12,27 +12,50 @@ import (
 // This file builds the new run: what the recorded caller handed in, with
 // scripted seams in the place of the recorded ones.
 
+// driver is what watches a new run and answers for its clock and ids.
+type driver interface {
+	adk.Probe
+	adk.Clock
+	adk.IDSource
+}
+
 // again makes the recorded run ready to be run again. The error of what it gives
 // says that the engine refused what the recording says was handed in.
-func (p *player) again(info adk.RunInfo, live Live) (func(context.Context) error, error) {
+func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
 	first, err := p.opening()
 	if err != nil {
 		return nil, err
 	}
 	if info.Alone {
-		return p.dispatchAgain(first, info, live), nil
+		return runAlone(p.stage.dispatchAlone(first, info, p)), nil
 	}
-	if first.Seam.Label != adk.LabelRun {
-		return nil, impossible(lineOfFirst, fmt.Errorf("it begins with the call of %s and not of run", first.Seam))
+	config, raw, err := p.stage.turn(first, info, p)
+	if err != nil {
+		return nil, err
 	}
-	runner, err := adk.NewRunner(p.config(first, info, live))
+	return runTurn(config, raw, &p.loud)
+}
+
+// runTurn is the run of a turn. Listeners that were loud are so again.
+func runTurn(config adk.Config, raw adk.RawTurn, loud *loudness) (func(context.Context) error, error) {
+	runner, err := adk.NewRunner(config)
 	if err != nil {
 		return nil, impossible(lineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
 	}
-	p.hearLoudly(runner)
-	stash, _ := first.Value.(map[string]any)
-	raw := adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stash, Observability: p.watchGates()}
+	loud.listen(runner)
 	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil
+}
+
+// runAlone is the run of a dispatch called alone. The error of a nack has been
+// told, and compared.
+func runAlone(in adk.DispatchInput) func(context.Context) error {
+	return func(ctx context.Context) error {
+		end, err := adk.Dispatch(ctx, in)
+		if end.Status == "" {
+			return err
+		}
+		return nil
+	}
 }
 
 // opening is the first crossing: the call of the run. A cancel may stand before
@@ -41,81 +64,75 @@ func (p *player) opening() (*adk.Crossing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first := p.head()
-	switch {
-	case first == nil && p.readErr == io.EOF:
-		return nil, impossible(lineOfFirst, errors.New("it has no crossings"))
-	case first == nil:
+	if first == nil && p.readErr != io.EOF {
 		return nil, p.readErr
-	case first.Kind != adk.KindCall:
-		return nil, impossible(lineOfFirst, fmt.Errorf("it begins with %s and not with a call", first.Kind))
+	}
+	if err := mustOpen(first); err != nil {
+		return nil, err
 	}
 	p.began = p.peek(0).At
 	p.outside()
 	return first, nil
 }
 
-// watchGates keeps the gates of the new run by their ids, for whoever settled
-// them.
-func (p *player) watchGates() adk.Observability {
-	return adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.gates[e.Gate.ID()] = e.Gate
-	}}
+// mustOpen tells whether a run can begin with a crossing; nil is none.
+func mustOpen(first *adk.Crossing) error {
+	switch {
+	case first == nil:
+		return impossible(lineOfFirst, errors.New("it has no crossings"))
+	case first.Kind != adk.KindCall:
+		return impossible(lineOfFirst, fmt.Errorf("it begins with %s and not with a call", first.Kind))
+	}
+	return nil
 }
 
-// config is the recorded run's config with scripted seams, but for the live
-// ones.
-func (p *player) config(first *adk.Crossing, info adk.RunInfo, live Live) adk.Config {
-	in := p.dispatchInput("", info, live, nil)
-	c := adk.Config{
+// turn is the recorded turn with scripted seams.
+func (s *stage) turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Config, adk.RawTurn, error) {
+	if first.Seam.Label != adk.LabelRun {
+		return adk.Config{}, adk.RawTurn{}, impossible(lineOfFirst, fmt.Errorf("it begins with the call of %s and not of run", first.Seam))
+	}
+	in := s.dispatchInput("", info, nil)
+	config := adk.Config{
+		TurnInput: each(info.TurnInput, s.turnMiddleware), TurnOutput: each(info.TurnOutput, s.turnMiddleware),
 		Executor: in.Executor, DispatchInput: in.Input, DispatchOutput: in.Output,
-		Storage: p.storage(), Tools: recordsOf(first, p.tool),
-		Clock: p, IDs: p, Probe: p, WriteBehind: info.WriteBehind,
+		Storage: s.storage(), Tools: recordsOf(first, s.tool),
+		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
 	}
-	for _, name := range info.TurnInput {
-		c.TurnInput = append(c.TurnInput, p.turnMiddleware(name))
-	}
-	for _, name := range info.TurnOutput {
-		c.TurnOutput = append(c.TurnOutput, p.turnMiddleware(name))
-	}
-	return c
+	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.gates}, nil
 }
 
-// dispatchAgain is a dispatch called alone.
-func (p *player) dispatchAgain(first *adk.Crossing, info adk.RunInfo, live Live) func(context.Context) error {
-	in := p.dispatchInput(first.Seam.Name, info, live, nil)
-	stash, _ := first.Value.(map[string]any)
+// dispatchAlone is a recorded dispatch that was called alone.
+func (s *stage) dispatchAlone(first *adk.Crossing, info adk.RunInfo, d driver) adk.DispatchInput {
+	in := s.dispatchInput(first.Seam.Name, info, nil)
 	in.Raw = &adk.RawDispatch{
-		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stash, Storage: p.storage(),
+		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Storage: s.storage(),
 		Messages:      recordsOf(first, same[*adk.Message]),
 		Memories:      recordsOf(first, same[*adk.Memory]),
 		Retrievables:  recordsOf(first, same[*adk.Retrievable]),
 		Thoughts:      recordsOf(first, same[*adk.Thought]),
 		ToolCalls:     recordsOf(first, same[*adk.ToolCall]),
-		Tools:         recordsOf(first, p.tool),
-		Observability: p.watchGates(), Gates: true,
-		Clock: p, IDs: p, Probe: p, WriteBehind: info.WriteBehind,
+		Tools:         recordsOf(first, s.tool),
+		Observability: s.gates, Gates: true,
+		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
 	}
-	return func(ctx context.Context) error {
-		end, err := adk.Dispatch(ctx, in)
-		if end.Status == "" {
-			return err
-		}
-		return nil // the error of a nack has been told, and compared
-	}
+	return in
+}
+
+func stashOf(first *adk.Crossing) map[string]any {
+	stash, _ := first.Value.(map[string]any)
+	return stash
 }
 
 // storage is the scripted storage.
-func (p *player) storage() adk.Storage {
+func (s *stage) storage() adk.Storage {
 	return adk.Storage{
-		Messages:     collection[*adk.Message]{p},
-		Memories:     collection[*adk.Memory]{p},
-		Retrievables: collection[*adk.Retrievable]{p},
-		Thoughts:     collection[*adk.Thought]{p},
-		ToolCalls:    collection[*adk.ToolCall]{p},
-		Instructions: collection[*adk.Tokenizable]{p},
-		Tools:        toolSource{p},
+		Messages:     collection[*adk.Message]{s},
+		Memories:     collection[*adk.Memory]{s},
+		Retrievables: collection[*adk.Retrievable]{s},
+		Thoughts:     collection[*adk.Thought]{s},
+		ToolCalls:    collection[*adk.ToolCall]{s},
+		Instructions: collection[*adk.Tokenizable]{s},
+		Tools:        toolSource{s},
 	}
 }
 

@@ -13,6 +13,20 @@ import (
 // what it tells. Scripted seams look at nothing, so an engine that tells one
 // thing and answers another would replay without a difference.
 
+// answers are the checks of what the engine hands to scripted seams.
+type answers interface {
+	// answered is told what the operation x answered.
+	answered(x *adk.Crossing, err error)
+	// wrong is told that the engine handed out got where want was told.
+	wrong(x *adk.Crossing, field string, want, got any)
+	// lastReturn is how the last call in the strand of an operation returned.
+	lastReturn(x *adk.Crossing) *adk.Crossing
+	// resolution is the settlement that resolved a gate.
+	resolution(gate string) *adk.Crossing
+	// handed is told what an obligation is called with.
+	handed(s adk.Scope, record adk.Record, key string)
+}
+
 // wrong reports that the engine handed user code something else than the
 // crossing x says, or leads to. The crossings of other strands may have come
 // between, so it is x that is pointed to, and not where the cursor stands. A
@@ -43,10 +57,10 @@ func (p *player) answered(x *adk.Crossing, err error) {
 }
 
 // answeredFlag is answered for an operation that also answers yes or no.
-func (p *player) answeredFlag(x *adk.Crossing, flag bool, err error) {
-	p.answered(x, err)
+func (s *stage) answeredFlag(x *adk.Crossing, flag bool, err error) {
+	s.director.answered(x, err)
 	if err == nil && flag != x.Flag {
-		p.wrong(x, "answer", x.Flag, flag)
+		s.director.wrong(x, "answer", x.Flag, flag)
 	}
 }
 
@@ -59,35 +73,40 @@ func (p *player) lastReturn(x *adk.Crossing) *adk.Crossing {
 }
 
 // answeredRecords is answered for a fetch.
-func answeredRecords[T adk.Record](p *player, x *adk.Crossing, got []T, err error) {
-	p.answered(x, err)
-	from := p.lastReturn(x)
+func answeredRecords[T adk.Record](s *stage, x *adk.Crossing, got []T, err error) {
+	s.director.answered(x, err)
+	from := s.director.lastReturn(x)
 	if err != nil || from == nil {
 		return
 	}
 	if !slices.EqualFunc(from.Records, got, func(a adk.Record, b T) bool { return sameRecord(a, b) }) {
-		p.wrong(from, "answer", len(from.Records), len(got))
+		s.director.wrong(from, "answer", len(from.Records), len(got))
 	}
 }
 
 // answeredResult is answered for an execute.
-func (p *player) answeredResult(x *adk.Crossing, got adk.ToolResult, err error) {
-	p.answered(x, err)
-	from := p.lastReturn(x)
+func (s *stage) answeredResult(x *adk.Crossing, got adk.ToolResult, err error) {
+	s.director.answered(x, err)
+	from := s.director.lastReturn(x)
 	if err == nil && from != nil && !equalResults(from.Result, got) {
-		p.wrong(from, "answer", from.Result, got)
+		s.director.wrong(from, "answer", from.Result, got)
 	}
 }
 
 // answeredValue is answered for the wait for a gate.
-func (p *player) answeredValue(x *adk.Crossing, got any, err error) {
-	p.answered(x, err)
-	p.mu.Lock()
-	from := p.resolved[x.Name]
-	p.mu.Unlock()
+func (s *stage) answeredValue(x *adk.Crossing, got any, err error) {
+	s.director.answered(x, err)
+	from := s.director.resolution(x.Name)
 	if err == nil && from != nil && !plain.Equal(from.Value, got) {
-		p.wrong(from, "answer", from.Value, got)
+		s.director.wrong(from, "answer", from.Value, got)
 	}
+}
+
+// resolution is the settlement that resolved a gate last.
+func (p *player) resolution(gate string) *adk.Crossing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.resolved[gate]
 }
 
 // remember keeps what answers are compared with. mu is held.
@@ -138,10 +157,15 @@ func (p *player) handedArgs(dc *adk.DispatchContext, tool *adk.Tool, args map[st
 	}
 }
 
-// handler is what a recorded tool did, behind a check of what it is handed.
-func (p *player) handler(tool *adk.Tool) adk.ToolHandler {
-	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+// today is a recorded tool with what it did, behind a check of what it is handed.
+func (p *player) today(tool *adk.Tool) *adk.Tool {
+	return tool.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 		p.handedArgs(dc, tool, args)
-		return p.handleTool(ctx, dc)
-	}
+		return p.stage.scriptedHandler(ctx, dc, args)
+	})
+}
+
+// executable is the recorded tool itself.
+func (p *player) executable(_ adk.Handle, recorded *adk.Tool) *adk.Tool {
+	return p.stage.tool(recorded)
 }

@@ -267,7 +267,7 @@ func Example_chatCompletions() {
 
 	again := fakes.NewProvider(conversation)
 	defer again.Close()
-	report, err := replay.Verify(context.Background(), bytes.NewReader(trace.Bytes()), replay.Live{Executor: chat{again.URL(), "fake"}.run})
+	report, err := replay.Verify(context.Background(), bytes.NewReader(trace.Bytes()), replay.LiveExecutor(chat{again.URL(), "fake"}.run))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -89,7 +89,9 @@ func TestEveryDamageIsFound(t *testing.T) {
 func TestDeepNestingIsRefused(t *testing.T) {
 	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
-	causes := func(n int) string { return strings.Repeat(`{"text":"x","cause":`, n) + `{"text":"y"}` + strings.Repeat("}", n) }
+	causes := func(n int) string {
+		return strings.Repeat(`{"text":"x","cause":`, n) + `{"text":"y"}` + strings.Repeat("}", n)
+	}
 	for _, place := range []string{
 		`{"kind":"stash","path":"a","value":%s}`,
 		`{"kind":"report-tool-call","args":{"a":%s}}`,

@@ -425,10 +425,11 @@ func short[T any](all []T, word func(T) string) string {
 	return strings.Join(each(all[:most-2], word), " ") + " … " + word(all[len(all)-1])
 }
 
-func each[T any](all []T, word func(T) string) []string {
-	words := make([]string, len(all))
+// each is what f makes of each of a list.
+func each[T, U any](all []T, f func(T) U) []U {
+	made := make([]U, len(all))
 	for i, one := range all {
-		words[i] = word(one)
+		made[i] = f(one)
 	}
-	return words
+	return made
 }

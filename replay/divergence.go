@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -23,11 +21,16 @@ const (
 	ChangedError  Class = "error"          // a call or an operation ended in another way
 	Timing        Class = "timing"         // the same, at another time
 	NewContract   Class = "version"        // the contract has changed since the recording
+
+	Unanswered       Class = "unanswered"        // live code asked what the recording has no answer to
+	NonDeterministic Class = "non-deterministic" // live code, run twice, did two different things
 )
 
 // Divergence is the first place where a replayed run and its recording part.
 type Divergence struct {
-	Class Class `json:"class"`
+	// Trace is the name of the trace, if one was given (Options.File).
+	Trace string `json:"trace,omitempty"`
+	Class Class  `json:"class"`
 	// Crossing is the number of the recorded crossing, from 1; its line in the
 	// file is the next. Behind the recording's end it is one more than its last;
 	// 0 is the header.
@@ -46,40 +49,18 @@ type Divergence struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
+	// Place is where the code of the live seam begins that it happened in.
+	Place string `json:"place,omitempty"`
+	// Candidates are the recorded answers that came nearest to an operation that
+	// got none.
+	Candidates []Candidate `json:"candidates,omitempty"`
+	// After says what came of the later crossings; nil where the replay stopped
+	// at the divergence.
+	After *Blast `json:"after,omitempty"`
 }
 
 // linesBefore is how many crossings that agreed a divergence shows.
 const linesBefore = 3
-
-// String is the divergence in a few lines for a person.
-func (d *Divergence) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s at crossing %d, in %s", d.Class, d.Crossing, bare(d.Seam))
-	if d.Strand != 0 {
-		fmt.Fprintf(&b, ", strand %d", d.Strand)
-	}
-	fmt.Fprintf(&b, ", %s into the turn\n", d.At)
-	for _, line := range d.Before {
-		fmt.Fprintf(&b, "    %s\n", line)
-	}
-	if d.Expected != "" {
-		fmt.Fprintf(&b, "  - %s\n", d.Expected)
-	}
-	if d.Got != "" {
-		fmt.Fprintf(&b, "  + %s\n", d.Got)
-	}
-	for _, f := range d.Fields {
-		fmt.Fprintf(&b, "    %s: expected %s, got %s\n", f.Field, orNothing(f.Want), orNothing(f.Got))
-	}
-	return b.String()
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
-}
 
 // classOf classifies the difference between two crossings in one place.
 func classOf(x *adk.Crossing, fields []FieldDiff) Class {
@@ -113,6 +94,7 @@ func (p *player) differs(want, got *adk.Crossing, fields []FieldDiff) {
 		class = p.misplaced(got)
 		fields = nil
 	}
+	fields = p.comparer.inDetail(want, got, fields)
 	p.report(&Divergence{Class: class, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -10,35 +11,13 @@ import (
 // loudListeners is how many listeners of one event can be seen to panic.
 const loudListeners = 4
 
-// hearLoudly gives the new run listeners that panic where recorded ones did: a
-// contained panic is a crossing like any other, and has to be made again.
-func (p *player) hearLoudly(r *adk.Runner) {
-	for range loudListeners {
-		r.On(adk.Functional{
-			Message:  panicky[adk.MessageEvent](p),
-			Thought:  panicky[adk.ThoughtEvent](p),
-			ToolCall: panicky[adk.ToolCallEvent](p),
-		})
-		r.Observe(adk.Observability{
-			TurnStart:          panicky[adk.TurnStart](p),
-			TurnEnd:            panicky[adk.TurnEnd](p),
-			DispatchStart:      panicky[adk.DispatchStart](p),
-			DispatchEnd:        panicky[adk.DispatchEnd](p),
-			IterationStart:     panicky[adk.IterationStart](p),
-			IterationEnd:       panicky[adk.IterationEnd](p),
-			TurnGateOpen:       panicky[adk.TurnGateOpen](p),
-			TurnGateClosed:     panicky[adk.TurnGateClosed](p),
-			ToolExecutionStart: panicky[adk.ToolExecutionStart](p),
-			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](p),
-			Log:                panicky[adk.LogEvent](p),
-			Error:              panicky[adk.ErrorEvent](p),
-		})
-	}
+// loudness is where listeners of the new run have to panic, because recorded
+// ones did: a contained panic is a crossing like any other, and has to be made
+// again. The zero value is quiet.
+type loudness struct {
+	mu     sync.Mutex
+	events []*loudEvent
 }
-
-// panicReach is how far ahead the containment of a listener's panic is looked
-// for: other strands may have moved meanwhile.
-const panicReach = 256
 
 // loudEvent is an event of the new run at which listeners shall panic.
 type loudEvent struct {
@@ -46,53 +25,90 @@ type loudEvent struct {
 	texts   []string // of the panics, in order
 }
 
-// expectPanics notes which listeners of an event panicked in the recording: the
-// containments that come next in its strand. mu is held.
-func (p *player) expectPanics(event *adk.Crossing) {
-	name := "listener of " + event.Kind.String()
-	var texts []string
-	for i := 1; i <= panicReach; i++ {
-		x := p.peek(i)
-		if x == nil || x.Strand == event.Strand && (x.Kind != adk.KindContained || x.Name != name) {
-			break
-		}
-		if x.Strand == event.Strand {
-			texts = append(texts, x.Text)
-		}
+// expect asks for panics at an event; none are asked for with no texts.
+func (l *loudness) expect(payload any, texts []string) {
+	if len(texts) == 0 {
+		return
 	}
-	if len(texts) > 0 {
-		p.loud = append(p.loud, &loudEvent{event.Payload, texts})
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, &loudEvent{payload, texts})
 }
 
-// panicAt takes the next panic that is to be made at an event. mu is held.
-func (p *player) panicAt(event any) (text string, ok bool) {
-	for i, l := range p.loud {
-		if !reflect.DeepEqual(l.payload, event) {
+// take takes the next panic that is to be made at an event.
+func (l *loudness) take(payload any) (text string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, e := range l.events {
+		if !reflect.DeepEqual(e.payload, payload) {
 			continue
 		}
-		text, l.texts = l.texts[0], l.texts[1:]
-		if len(l.texts) == 0 {
-			p.loud = slices.Delete(p.loud, i, i+1)
+		text, e.texts = e.texts[0], e.texts[1:]
+		if len(e.texts) == 0 {
+			l.events = slices.Delete(l.events, i, i+1)
 		}
 		return text, true
 	}
 	return "", false
 }
 
+// listen registers the listeners that panic.
+func (l *loudness) listen(r *adk.Runner) {
+	for range loudListeners {
+		r.On(adk.Functional{
+			Message:  panicky[adk.MessageEvent](l),
+			Thought:  panicky[adk.ThoughtEvent](l),
+			ToolCall: panicky[adk.ToolCallEvent](l),
+		})
+		r.Observe(adk.Observability{
+			TurnStart:          panicky[adk.TurnStart](l),
+			TurnEnd:            panicky[adk.TurnEnd](l),
+			DispatchStart:      panicky[adk.DispatchStart](l),
+			DispatchEnd:        panicky[adk.DispatchEnd](l),
+			IterationStart:     panicky[adk.IterationStart](l),
+			IterationEnd:       panicky[adk.IterationEnd](l),
+			TurnGateOpen:       panicky[adk.TurnGateOpen](l),
+			TurnGateClosed:     panicky[adk.TurnGateClosed](l),
+			ToolExecutionStart: panicky[adk.ToolExecutionStart](l),
+			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](l),
+			Log:                panicky[adk.LogEvent](l),
+			Error:              panicky[adk.ErrorEvent](l),
+		})
+	}
+}
+
 // panicky is a listener that panics where one panicked in the recording. Nothing
 // tells a listener in which strand it is called; the event does.
-func panicky[E any](p *player) func(E) {
+func panicky[E any](l *loudness) func(E) {
 	return func(e E) {
-		p.mu.Lock()
-		var text string
-		loud := len(p.loud) > 0
-		if loud {
-			text, loud = p.panicAt(e)
-		}
-		p.mu.Unlock()
-		if loud {
+		if text, loud := l.take(e); loud {
 			panic(text)
 		}
 	}
+}
+
+// panicsAt tells whether a crossing is the contained panic of a listener of an
+// event.
+func panicsAt(event, x *adk.Crossing) bool {
+	return x.Strand == event.Strand && x.Kind == adk.KindContained && x.Name == "listener of "+event.Kind.String()
+}
+
+// panicReach is how far ahead the containment of a listener's panic is looked
+// for: other strands may have moved meanwhile.
+const panicReach = 256
+
+// expectPanics notes which listeners of an event panicked in the recording: the
+// containments that come next in its strand. mu is held.
+func (p *player) expectPanics(event *adk.Crossing) {
+	var texts []string
+	for i := 1; i <= panicReach; i++ {
+		x := p.peek(i)
+		if x == nil || x.Strand == event.Strand && !panicsAt(event, x) {
+			break
+		}
+		if x.Strand == event.Strand {
+			texts = append(texts, x.Text)
+		}
+	}
+	p.loud.expect(event.Payload, texts)
 }

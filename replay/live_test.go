@@ -35,14 +35,14 @@ func TestLiveExecutorWithAToolOfItsOwn(t *testing.T) {
 	}, replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Count."}))
 
-	report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Executor: fromContext})
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.LiveExecutor(fromContext))
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 	assert.Equal(t, []string{adk.LabelExecutor}, report.Live)
 	assert.Len(t, report.NotCompared, 1)
 
 	report, err = replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()),
-		replay.Live{Executor: executor(func(*adk.DispatchContext) *adk.Tool { return own })})
+		replay.LiveExecutor(executor(func(*adk.DispatchContext) *adk.Tool { return own })))
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, "tool", report.Divergence.Fields[0].Field)

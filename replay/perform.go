@@ -5,121 +5,139 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file is the scripted seams: user code that does what its recorded call
-// did, and returns what that returned.
+// stage builds scripted seams: user code that does what its recorded call did,
+// and returns what that returned. It performs operations; which ones, and when,
+// is its director's to say.
+type stage struct {
+	director director
+	gates    adk.Observability // what hears the gates of a dispatch called alone, and of a turn
 
-// perform runs one scripted call: every recorded operation until the call's own
-// return line, which it gives. Operations of outer calls in between, made
-// through a handle that was passed on, are performed too. nil means that the
-// replay has stopped.
-func (p *player) perform(h *handle, id, strand int) *adk.Crossing {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h.strand = strand
-	p.handles[id] = h
-	for {
-		x := p.awaitScripted(strand)
-		switch {
-		case x == nil:
-			return nil
-		case x.Kind == adk.KindReturn && x.ID == id:
-			return x
-		}
-		before, done := p.matched, false
-		p.unlocked(func() { done = p.operate(x) })
-		if p.matched == before && !p.stopped {
-			if done {
-				p.missing(x)
-			} else {
-				p.impossible(x)
-			}
-		}
+	mu      sync.Mutex
+	handles map[int]*handle         // by the number of the recorded call
+	offAck  map[int]func()          // by the number of the recorded handler
+	cancels map[int]func(error)     // of the contexts given to scripted waits, by recorded operation
+	tools   map[*adk.Tool]*adk.Tool // the recorded ones, with their handlers of today
+}
+
+// director says what scripted seams do.
+type director interface {
+	// play makes a call do what its recorded one did, through stage.operate, and
+	// gives the line of the recorded return. The error says that there is none.
+	play(h *handle, call, strand int) (*adk.Crossing, error)
+	// today is a recorded tool with the handler that it has in the new run.
+	today(recorded *adk.Tool) *adk.Tool
+	// executable is the tool that a recorded execute is made with.
+	executable(h adk.Handle, recorded *adk.Tool) *adk.Tool
+	// The answers of the engine are held against the recording.
+	answers
+}
+
+func newStage(d director) *stage {
+	return &stage{director: d, handles: map[int]*handle{}, offAck: map[int]func(){},
+		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}}
+}
+
+// handle is what a scripted seam was handed.
+type handle struct {
+	strand int
+	ctx    context.Context
+	tc     *adk.TurnContext
+	dc     *adk.DispatchContext
+	h      *adk.Helpers
+	next   adk.Next
+}
+
+// enter keeps the handle of a recorded call that is played, for the operations
+// made through it.
+func (s *stage) enter(recorded int, h *handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handles[recorded] = h
+}
+
+// endWait ends the context that a scripted wait was given.
+func (s *stage) endWait(op int, cause error) {
+	s.mu.Lock()
+	end := s.cancels[op]
+	s.mu.Unlock()
+	if end != nil {
+		end(cause)
 	}
 }
 
-// script is perform for the seams that answer with an error only.
-func (p *player) script(h *handle, id, strand int) error {
-	x := p.perform(h, id, strand)
-	if x == nil {
-		return errStopped
+// script plays a call of a seam that answers with an error only.
+func (s *stage) script(h *handle, id, strand int) error {
+	x, err := s.director.play(h, id, strand)
+	if err != nil {
+		return err
 	}
 	return leave(x)
 }
 
-func (p *player) turnMiddleware(name string) adk.TurnMiddleware {
+func (s *stage) turnMiddleware(name string) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		id, strand := tc.Where()
-		return p.script(&handle{ctx: ctx, tc: tc, next: next}, id, strand)
+		return s.script(&handle{ctx: ctx, tc: tc, next: next}, id, strand)
 	}}
 }
 
-func (p *player) dispatchMiddleware(name string) adk.DispatchMiddleware {
+func (s *stage) dispatchMiddleware(name string) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		id, strand := dc.Where()
-		return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers(), next: next}, id, strand)
+		return s.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers(), next: next}, id, strand)
 	}}
 }
 
-// dispatchInput is a scripted dispatch that user code called, but for the live
-// seams; source is nil for one called alone.
-func (p *player) dispatchInput(name string, info adk.RunInfo, live Live, source *adk.TurnContext) adk.DispatchInput {
-	in := adk.DispatchInput{Name: name, Source: source, Executor: p.executor(info.Executor)}
-	if live.Executor != nil {
-		in.Executor.Run = live.Executor
-	}
-	for _, name := range info.DispatchInput {
-		in.Input = append(in.Input, p.dispatchMiddleware(name))
-	}
-	for _, name := range info.DispatchOutput {
-		in.Output = append(in.Output, p.dispatchMiddleware(name))
-	}
-	return in
+// dispatchInput is a scripted dispatch; source is nil for one called alone.
+func (s *stage) dispatchInput(name string, info adk.RunInfo, source *adk.TurnContext) adk.DispatchInput {
+	return adk.DispatchInput{Name: name, Source: source, Executor: s.executor(info.Executor),
+		Input:  each(info.DispatchInput, s.dispatchMiddleware),
+		Output: each(info.DispatchOutput, s.dispatchMiddleware)}
 }
 
-func (p *player) executor(name string) adk.Executor {
+func (s *stage) executor(name string) adk.Executor {
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		id, strand := dc.Where()
-		return p.script(&handle{ctx: ctx, dc: dc, h: h}, id, strand)
+		return s.script(&handle{ctx: ctx, dc: dc, h: h}, id, strand)
 	}}
 }
 
-// tool is a recorded tool with a handler that does what it did.
-func (p *player) tool(recorded *adk.Tool) *adk.Tool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	scripted := p.tools[recorded]
-	if scripted == nil {
-		scripted = recorded.WithHandler(p.handler(recorded))
-		p.tools[recorded] = scripted
+// tool is a recorded tool with the handler that it has in the new run.
+func (s *stage) tool(recorded *adk.Tool) *adk.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	today := s.tools[recorded]
+	if today == nil {
+		today = s.director.today(recorded)
+		s.tools[recorded] = today
 	}
-	return scripted
+	return today
 }
 
-// unscripted tells whether live code is about to execute a tool that it did not
-// take from its context, so that the tool's own handler would run: nothing goes
-// live that was not asked for. mu is held.
-func (p *player) unscripted(x *adk.Crossing) bool {
-	if x.Kind != adk.KindExecute || x.Phase != adk.Begin {
-		return false
-	}
-	for _, scripted := range p.tools {
-		if x.Record == adk.Record(scripted) {
-			return false
+// made tells whether a tool is one that tool gave.
+func (s *stage) made(record adk.Record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, today := range s.tools {
+		if record == adk.Record(today) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext) (adk.ToolResult, error) {
+// scriptedHandler is what a recorded tool did.
+func (s *stage) scriptedHandler(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 	id, strand := dc.Where()
-	x := p.perform(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
-	if x == nil {
-		return nil, errStopped
+	x, err := s.director.play(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
+	if err != nil {
+		return nil, err
 	}
 	if err := leave(x); err != nil {
 		return nil, err
@@ -128,44 +146,44 @@ func (p *player) handleTool(ctx context.Context, dc *adk.DispatchContext) (adk.T
 }
 
 // collection is a scripted storage of one kind of record.
-type collection[T adk.Record] struct{ player *player }
+type collection[T adk.Record] struct{ stage *stage }
 
 func (c collection[T]) Fetch(ctx context.Context, s adk.Scope) ([]T, error) {
-	return fetched[T](c.player, ctx, s)
+	return fetched[T](c.stage, ctx, s)
 }
 
 func (c collection[T]) Store(ctx context.Context, s adk.Scope, record T) error {
-	c.player.handed(s, record, "")
-	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
+	c.stage.director.handed(s, record, "")
+	return c.stage.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
 func (c collection[T]) Mutate(ctx context.Context, s adk.Scope, record T) error {
-	c.player.handed(s, record, "")
-	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
+	c.stage.director.handed(s, record, "")
+	return c.stage.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
 func (c collection[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
-	c.player.handed(s, nil, key)
-	return c.player.script(&handle{ctx: ctx}, s.Call, s.Strand)
+	c.stage.director.handed(s, nil, key)
+	return c.stage.script(&handle{ctx: ctx}, s.Call, s.Strand)
 }
 
 // toolSource is the scripted storage of tools.
-type toolSource struct{ player *player }
+type toolSource struct{ stage *stage }
 
 func (t toolSource) Fetch(ctx context.Context, s adk.Scope) ([]*adk.Tool, error) {
-	recorded, err := fetched[*adk.Tool](t.player, ctx, s)
+	recorded, err := fetched[*adk.Tool](t.stage, ctx, s)
 	for i, tool := range recorded {
-		recorded[i] = t.player.tool(tool)
+		recorded[i] = t.stage.tool(tool)
 	}
 	return recorded, err
 }
 
 // fetched answers a fetch with the recorded records.
-func fetched[T adk.Record](p *player, ctx context.Context, s adk.Scope) ([]T, error) {
-	p.handed(s, nil, "")
-	x := p.perform(&handle{ctx: ctx}, s.Call, s.Strand)
-	if x == nil {
-		return nil, errStopped
+func fetched[T adk.Record](st *stage, ctx context.Context, s adk.Scope) ([]T, error) {
+	st.director.handed(s, nil, "")
+	x, err := st.director.play(&handle{ctx: ctx}, s.Call, s.Strand)
+	if err != nil {
+		return nil, err
 	}
 	if err := leave(x); err != nil {
 		return nil, err
@@ -183,18 +201,18 @@ func fetched[T adk.Record](p *player, ctx context.Context, s adk.Scope) ([]T, er
 
 // operate performs one recorded operation through the handle that it was
 // recorded on. It tells whether x is something that user code can do.
-func (p *player) operate(x *adk.Crossing) bool {
-	p.mu.Lock()
-	h := p.handles[x.Call]
-	p.mu.Unlock()
+func (s *stage) operate(x *adk.Crossing) bool {
+	s.mu.Lock()
+	h := s.handles[x.Call]
+	s.mu.Unlock()
 	if h == nil || h.strand != x.Strand { // what a handle does, it does in its own strand
 		return false
 	}
 	switch {
 	case x.Kind == adk.KindContained:
-		return p.misuse(h, x)
+		return s.misuse(h, x)
 	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil && h.tc != nil:
-		_, _ = adk.Dispatch(h.ctx, p.dispatchInput(x.Seam.Name, *x.Seams, Live{}, h.tc))
+		_, _ = adk.Dispatch(h.ctx, s.dispatchInput(x.Seam.Name, *x.Seams, h.tc))
 		return true
 	}
 	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
@@ -212,96 +230,96 @@ func (p *player) operate(x *adk.Crossing) bool {
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
-		p.mu.Lock()
-		p.cancels[x.Op] = end
-		p.mu.Unlock()
+		s.mu.Lock()
+		s.cancels[x.Op] = end
+		s.mu.Unlock()
 	}
 	switch {
-	case h.helpers(p, x):
+	case h.helpers(s, x):
 		return true
 	case h.tc != nil:
-		return p.turnOperation(ctx, h.tc, x) || p.operation(ctx, h.tc.Handle, x)
+		return s.turnOperation(ctx, h.tc, x) || s.operation(ctx, h.tc.Handle, x)
 	case h.dc != nil:
-		return p.dispatchOperation(ctx, h.dc, x) || p.operation(ctx, h.dc.Handle, x)
+		return s.dispatchOperation(ctx, h.dc, x) || s.operation(ctx, h.dc.Handle, x)
 	}
 	return false
 }
 
 // operation performs what every handle offers.
-func (p *player) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
+func (s *stage) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindAbort:
-		p.answered(x, h.Abort(x.Cause))
+		s.director.answered(x, h.Abort(x.Cause))
 	case adk.KindNow:
 		if at := h.Now(); !at.Equal(x.At) {
-			p.wrong(x, "answer", x.At, at)
+			s.director.wrong(x, "answer", x.At, at)
 		}
 	case adk.KindNewID:
 		if id := h.NewID(); id != x.Name {
-			p.wrong(x, "answer", x.Name, id)
+			s.director.wrong(x, "answer", x.Name, id)
 		}
 	case adk.KindSleep:
-		p.answered(x, h.Sleep(ctx, x.Duration))
+		s.director.answered(x, h.Sleep(ctx, x.Duration))
 	case adk.KindStash:
-		p.answered(x, h.Stash().Set(x.Name, x.Value))
+		s.director.answered(x, h.Stash().Set(x.Name, x.Value))
 	case adk.KindWaitFor:
 		value, err := h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
-		p.answeredValue(x, value, err)
+		s.answeredValue(x, value, err)
 	case adk.KindEmitMessage:
 		e, _ := x.Payload.(adk.MessageEvent)
-		p.answered(x, h.EmitMessage(e))
+		s.director.answered(x, h.EmitMessage(e))
 	case adk.KindEmitThought:
 		e, _ := x.Payload.(adk.ThoughtEvent)
-		p.answered(x, h.EmitThought(e))
+		s.director.answered(x, h.EmitThought(e))
 	case adk.KindEmitToolCall:
 		e, _ := x.Payload.(adk.ToolCallEvent)
-		p.answered(x, h.EmitToolCall(e))
+		s.director.answered(x, h.EmitToolCall(e))
 	case adk.KindRegister:
 		tool, ok := x.Record.(*adk.Tool)
 		if !ok {
 			return false
 		}
 		if x.Flag {
-			p.answered(x, h.Tools().Replace(p.tool(tool)))
+			s.director.answered(x, h.Tools().Replace(s.tool(tool)))
 		} else {
-			p.answered(x, h.Tools().Register(p.tool(tool)))
+			s.director.answered(x, h.Tools().Register(s.tool(tool)))
 		}
 	case adk.KindUnregister:
 		found, err := h.Tools().Unregister(x.Name)
-		p.answeredFlag(x, found, err)
+		s.answeredFlag(x, found, err)
 	case adk.KindPrune:
 		pruned, err := h.Tools().PruneEphemeral()
-		p.answered(x, err)
+		s.director.answered(x, err)
 		if !slices.Equal(pruned, x.Texts) {
-			p.wrong(x, "answer", x.Texts, pruned)
+			s.director.wrong(x, "answer", x.Texts, pruned)
 		}
 	default:
-		return p.recordOperation(ctx, h, x)
+		return s.recordOperation(ctx, h, x)
 	}
 	return true
 }
 
 // recordOperation performs an operation on one of the collections.
-func (p *player) recordOperation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
+func (s *stage) recordOperation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
 	switch x.Collection {
 	case adk.Messages:
-		return operateOn(ctx, p, h.Messages(), x)
+		return operateOn(ctx, s, h.Messages(), x)
 	case adk.Memories:
-		return operateOn(ctx, p, h.Memories(), x)
+		return operateOn(ctx, s, h.Memories(), x)
 	case adk.Retrievables:
-		return operateOn(ctx, p, h.Retrievables(), x)
+		return operateOn(ctx, s, h.Retrievables(), x)
 	case adk.Thoughts:
-		return operateOn(ctx, p, h.Thoughts(), x)
+		return operateOn(ctx, s, h.Thoughts(), x)
 	case adk.ToolCalls:
-		return operateOn(ctx, p, h.ToolCalls(), x)
+		return operateOn(ctx, s, h.ToolCalls(), x)
 	case adk.Instructions:
-		return operateOn(ctx, p, h.Instructions(), x)
+		return operateOn(ctx, s, h.Instructions(), x)
 	case adk.Tools:
 		if x.Kind != adk.KindFetch {
 			return false
 		}
 		tools, err := h.Tools().Fetch(ctx)
-		answeredRecords(p, x, tools, err)
+		answeredRecords(s, x, tools, err)
 		return true
 	}
 	return false
@@ -317,19 +335,19 @@ type records[T any] interface {
 	Delete(context.Context, string) error
 }
 
-func operateOn[T adk.Record](ctx context.Context, p *player, set records[T], x *adk.Crossing) bool {
+func operateOn[T adk.Record](ctx context.Context, s *stage, set records[T], x *adk.Crossing) bool {
 	record, isRecord := x.Record.(T)
 	switch x.Kind {
 	case adk.KindFetch, adk.KindRefresh:
 		fetched, err := set.Fetch(ctx)
-		answeredRecords(p, x, fetched, err)
+		answeredRecords(s, x, fetched, err)
 		return true
 	case adk.KindRemove:
 		found, err := set.Remove(x.Key)
-		p.answeredFlag(x, found, err)
+		s.answeredFlag(x, found, err)
 		return true
 	case adk.KindDelete:
-		p.answered(x, set.Delete(ctx, x.Key))
+		s.director.answered(x, set.Delete(ctx, x.Key))
 		return true
 	}
 	if !isRecord {
@@ -338,11 +356,11 @@ func operateOn[T adk.Record](ctx context.Context, p *player, set records[T], x *
 	switch x.Kind {
 	case adk.KindAdd:
 		replaced, err := set.Add(record)
-		p.answeredFlag(x, replaced, err)
+		s.answeredFlag(x, replaced, err)
 	case adk.KindStore:
-		p.answered(x, set.Store(ctx, record))
+		s.director.answered(x, set.Store(ctx, record))
 	case adk.KindMutate:
-		p.answered(x, set.Mutate(ctx, record))
+		s.director.answered(x, set.Mutate(ctx, record))
 	default:
 		return false
 	}
@@ -350,43 +368,43 @@ func operateOn[T adk.Record](ctx context.Context, p *player, set records[T], x *
 }
 
 // turnOperation performs what only a turn context offers.
-func (p *player) turnOperation(ctx context.Context, tc *adk.TurnContext, x *adk.Crossing) bool {
+func (s *stage) turnOperation(ctx context.Context, tc *adk.TurnContext, x *adk.Crossing) bool {
 	if x.Kind != adk.KindFork {
 		return false
 	}
 	_, _ = tc.Fork(ctx, x.Name, func(ctx context.Context, tc *adk.TurnContext) error {
 		id, strand := tc.Where()
-		return p.script(&handle{ctx: ctx, tc: tc}, id, strand)
+		return s.script(&handle{ctx: ctx, tc: tc}, id, strand)
 	})
 	return true
 }
 
 // dispatchOperation performs what only a dispatch context offers.
-func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, x *adk.Crossing) bool {
+func (s *stage) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindFork:
 		_, _ = dc.Fork(ctx, x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
 			id, strand := dc.Where()
-			return p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
+			return s.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 		})
 	case adk.KindAck:
-		p.answered(x, dc.Ack())
+		s.director.answered(x, dc.Ack())
 	case adk.KindNack:
-		p.answered(x, dc.Nack(x.Cause))
+		s.director.answered(x, dc.Nack(x.Cause))
 	case adk.KindOnAck:
 		off, err := dc.OnAck(x.Name, func(dc *adk.DispatchContext) {
 			id, strand := dc.Where()
-			_ = p.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand) // a handler gives no error
+			_ = s.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand) // a handler gives no error
 		})
 		if err == nil {
-			p.mu.Lock()
-			p.offAck[x.ID] = off
-			p.mu.Unlock()
+			s.mu.Lock()
+			s.offAck[x.ID] = off
+			s.mu.Unlock()
 		}
 	case adk.KindOffAck:
-		p.mu.Lock()
-		off := p.offAck[x.ID]
-		p.mu.Unlock()
+		s.mu.Lock()
+		off := s.offAck[x.ID]
+		s.mu.Unlock()
 		if off == nil {
 			return false
 		}
@@ -396,8 +414,8 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 		if !ok {
 			return false
 		}
-		result, err := dc.Execute(ctx, p.tool(tool), x.Args)
-		p.answeredResult(x, result, err)
+		result, err := dc.Execute(ctx, s.director.executable(dc.Handle, tool), x.Args)
+		s.answeredResult(x, result, err)
 	default:
 		return false
 	}
@@ -405,20 +423,20 @@ func (p *player) dispatchOperation(ctx context.Context, dc *adk.DispatchContext,
 }
 
 // helpers performs what only the executor's helpers offer.
-func (h *handle) helpers(p *player, x *adk.Crossing) bool {
+func (h *handle) helpers(s *stage, x *adk.Crossing) bool {
 	if h.h == nil {
 		return false
 	}
 	switch x.Kind {
 	case adk.KindReportMessage:
 		_, err := h.h.ReportMessage(x.Name, x.Text, x.Flag)
-		p.answered(x, err)
+		s.director.answered(x, err)
 	case adk.KindReportThought:
 		_, err := h.h.ReportThought(x.Name, x.Text, x.Flag)
-		p.answered(x, err)
+		s.director.answered(x, err)
 	case adk.KindReportToolCall:
 		_, err := h.h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
-		p.answered(x, err)
+		s.director.answered(x, err)
 	case adk.KindReportLog:
 		h.h.Log(adk.Level(x.Key), x.Name, x.Text, x.Value)
 	default:
@@ -429,7 +447,7 @@ func (h *handle) helpers(p *player, x *adk.Crossing) bool {
 
 // misuse makes the misuse that the recorded run contained: a second next, or an
 // operation on a handle that had ended.
-func (p *player) misuse(h *handle, x *adk.Crossing) bool {
+func (s *stage) misuse(h *handle, x *adk.Crossing) bool {
 	if x.Name == "second next" || x.Name == "late next" {
 		if h.next == nil {
 			return false
@@ -453,7 +471,7 @@ func (p *player) misuse(h *handle, x *adk.Crossing) bool {
 	case adk.KindRegister, adk.KindExecute:
 		again.Record = anyTool
 	}
-	return p.operate(&again)
+	return s.operate(&again)
 }
 
 // Records for operations that never reach a set: what a late operation is given

@@ -30,6 +30,8 @@ type source interface {
 // is never called while mu is held.
 type player struct {
 	source source
+	stage  *stage
+	loud   loudness
 	cancel func(cause, err error) // ends the context of the new run
 
 	mu       sync.Mutex
@@ -45,7 +47,6 @@ type player struct {
 	began    time.Time // the time of the first crossing
 	outdated bool      // the recording is of an older contract
 
-	handles map[int]*handle
 	strands map[int]*strand
 	timers  map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
@@ -56,11 +57,7 @@ type player struct {
 
 	untold  *timer // started by an operation that is told next
 	gates   map[string]*adk.TurnGate
-	offAck  map[int]func()
-	tools   map[*adk.Tool]*adk.Tool
-	loud    []*loudEvent          // where listeners are still to panic
 	calls   map[int]*adk.Crossing // the seam calls that are open
-	cancels map[int]func(error)   // of the contexts given to scripted waits, by operation
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
@@ -74,35 +71,23 @@ type strand struct {
 	parked  func() bool // the ready of a strand that waits inside the engine
 }
 
-// handle is what a scripted seam was handed, by the number of its call.
-type handle struct {
-	strand int
-	ctx    context.Context
-	tc     *adk.TurnContext
-	dc     *adk.DispatchContext
-	h      *adk.Helpers
-	next   adk.Next
-}
-
 func newPlayer(src source, known *sentinels) *player {
 	p := &player{
 		source:   src,
 		comparer: comparer{known},
 		namer:    newNamer(NewFold()),
-		handles:  map[int]*handle{},
 		strands:  map[int]*strand{0: {}},
 		timers:   map[int]*timer{},
 		gates:    map[string]*adk.TurnGate{},
-		offAck:   map[int]func(){},
-		tools:    map[*adk.Tool]*adk.Tool{},
 		calls:    map[int]*adk.Crossing{},
 		done:     map[int]*adk.Crossing{},
 		returned: map[int]*adk.Crossing{},
 		resolved: map[string]*adk.Crossing{},
-		cancels:  map[int]func(error){},
 		gateOps:  map[string]int{},
 	}
 	p.moved = sync.NewCond(&p.mu)
+	p.stage = newStage(p)
+	p.stage.gates = p.watchGates()
 	return p
 }
 
@@ -167,16 +152,20 @@ func (p *player) outside() {
 			t.expire()
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
-		p.endWait(x.Op, x.Err)
+		p.stage.endWait(x.Op, x.Err)
 	case x.Kind == adk.KindSettle && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
-		p.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
+		p.stage.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
 	}
 }
 
-func (p *player) endWait(op int, cause error) {
-	if end := p.cancels[op]; end != nil {
-		end(cause)
-	}
+// watchGates keeps the gates of the new run by their ids, for whoever settled
+// them.
+func (p *player) watchGates() adk.Observability {
+	return adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.gates[e.Gate.ID()] = e.Gate
+	}}
 }
 
 // settles tells whether the head is a settlement that somebody outside made.
@@ -322,6 +311,34 @@ func (p *player) check() {
 	}
 }
 
+// play runs one scripted call: every recorded operation until the call's own
+// return line, which it gives. Operations of outer calls in between, made
+// through a handle that was passed on, are performed too.
+func (p *player) play(h *handle, id, strand int) (*adk.Crossing, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.strand = strand
+	p.stage.enter(id, h)
+	for {
+		x := p.awaitScripted(strand)
+		switch {
+		case x == nil:
+			return nil, errStopped
+		case x.Kind == adk.KindReturn && x.ID == id:
+			return x, nil
+		}
+		before, done := p.matched, false
+		p.unlocked(func() { done = p.stage.operate(x) })
+		if p.matched == before && !p.stopped {
+			if done {
+				p.missing(x)
+			} else {
+				p.impossible(x)
+			}
+		}
+	}
+}
+
 // The probe.
 
 // Observe makes the player the observer of the new run.
@@ -379,7 +396,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		p.differs(want, got, fields)
 		return
 	}
-	if p.unscripted(got) {
+	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.made(got.Record) {
 		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []FieldDiff{{Field: "tool", Want: "the recorded tool",
 			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}}, want)
 		return

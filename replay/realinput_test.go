@@ -290,7 +290,7 @@ func hydrateMessages(ctx context.Context, tc *adk.TurnContext, next adk.Next) er
 func (r *realTurn) verify(ctx context.Context, url string) (*replay.Report, error) {
 	var live replay.Live
 	if url != "" {
-		live.Executor = chat{url, "model"}.run
+		live = replay.LiveExecutor(chat{url, "model"}.run)
 	}
 	return replay.Verify(ctx, bytes.NewReader(r.trace), live)
 }

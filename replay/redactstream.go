@@ -73,7 +73,7 @@ func (s *redactStream) look() {
 	s.hunt()
 	end := len(text)
 	if !s.over {
-		end = wholeRunes(text, s.decided)
+		end = completeRunes(text, s.decided)
 	}
 	decided := end
 	for _, m := range s.matchers {
@@ -107,9 +107,9 @@ func (s *redactStream) close() {
 	s.decided = s.text.Len()
 }
 
-// wholeRunes is the end of text without the beginning of a character whose rest
+// completeRunes is the end of text without the beginning of a character whose rest
 // has not come.
-func wholeRunes(text string, from int) int {
+func completeRunes(text string, from int) int {
 	for end := len(text) - 1; end >= max(from, len(text)-utf8.UTFMax); end-- {
 		if utf8.RuneStart(text[end]) {
 			if utf8.FullRuneInString(text[end:]) {

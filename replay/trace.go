@@ -26,11 +26,16 @@ func ReadTrace(r io.Reader, options ...Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Header: reader.Header(), options: reader.options}
+	return reader.all()
+}
+
+// all reads what is left of a trace.
+func (r *Reader) all() (*Trace, error) {
+	t := &Trace{Header: r.Header(), options: r.options}
 	for {
-		line, err := reader.Next()
+		line, err := r.Next()
 		if err == io.EOF {
-			t.Sealed, t.FooterExtra = true, reader.footer
+			t.Sealed, t.FooterExtra = true, r.footer
 			return t, nil
 		}
 		if err != nil {

@@ -10,29 +10,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Live says which seams of a replay are the user's own code. The zero Live has
-// none: every seam does what the trace says, and no user code runs.
-type Live struct {
-	// Executor replaces the recorded executor. Its name is the recorded one's.
-	Executor func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
-}
-
-// seams names the live seams.
-func (l Live) seams() []string {
-	if l.Executor != nil {
-		return []string{adk.LabelExecutor}
-	}
-	return nil
-}
-
-// unseen says what live seams can do that no crossing tells.
-func (l Live) unseen() []string {
-	if l.Executor != nil {
-		return []string{"what the live executor does beside its context: network, files, its own memory"}
-	}
-	return nil
-}
-
 // Report is what a replay found.
 type Report struct {
 	// Crossings is how many crossings of the new run agreed with the recorded.
@@ -49,7 +26,9 @@ type Report struct {
 
 // Verify re-runs the turn that a trace holds on today's engine, with the seams
 // in live as user code and every other seam doing what was recorded, and
-// compares every crossing. The trace is read as the replay goes on.
+// compares every crossing. Without live seams the trace is read as the replay
+// goes on, and the replay stops at the first difference; with live ones it is
+// read first and run to the end.
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report. Any other error says that nothing was replayed.
@@ -63,11 +42,16 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 		return nil, err
 	}
 	report := newerContract(r.Header(), live)
-	if report == nil {
-		report, err = play(ctx, r.Header(), readerSource{r}, known, live)
-	}
-	if err == nil && report.Divergence != nil {
+	switch {
+	case report != nil:
 		err = r.readRest()
+	case live.any():
+		report, err = verifyLive(ctx, r, known, live)
+	default:
+		report, err = verifyScripted(ctx, trace, r, known)
+	}
+	if report != nil && report.Divergence != nil {
+		report.Divergence.Trace = r.options.File
 	}
 	if report != nil {
 		report.NotCompared = append(report.NotCompared, redactedNote(r.footer)...)
@@ -77,6 +61,22 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 		format.File = r.options.File
 	}
 	return report, err
+}
+
+// verifyScripted is Verify without live seams. What follows from a divergence is
+// told where the trace can be read once more.
+func verifyScripted(ctx context.Context, trace io.Reader, r *Reader, known *sentinels) (*Report, error) {
+	report, err := play(ctx, r.Header(), readerSource{r}, known)
+	if err != nil || report.Divergence == nil {
+		return report, err
+	}
+	if err := r.readRest(); err != nil {
+		return report, err
+	}
+	if again, ok := trace.(io.Seeker); ok {
+		report.Divergence.After = followed(ctx, trace, again, r.options, known, report.Divergence)
+	}
+	return report, nil
 }
 
 // readRest reads what a replay that stopped at a divergence left unread: where
@@ -114,14 +114,14 @@ func (s readerSource) next() (*adk.Crossing, error) {
 }
 
 // play replays what src gives.
-func play(ctx context.Context, header Header, src source, known *sentinels, live Live) (*Report, error) {
+func play(ctx context.Context, header Header, src source, known *sentinels) (*Report, error) {
 	p := newPlayer(src, known)
 	p.outdated = header.Contract < ContractRevision
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
 	defer context.AfterFunc(ctx, func() { p.interrupt(context.Cause(ctx)) })()
 
-	again, err := p.again(header.Info, live)
+	again, err := p.again(header.Info)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels, live
 	} else if refused != nil {
 		return nil, impossible(lineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
 	}
-	return p.finish(live)
+	return p.finish()
 }
 
 // ownGoroutine runs the new run on a goroutine of its own, as a recorded Goexit
@@ -160,13 +160,13 @@ func (p *player) interrupt(cause error) {
 }
 
 // finish judges the replay when the new run is over.
-func (p *player) finish(live Live) (*Report, error) {
+func (p *player) finish() (*Report, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x := p.peek(0); x != nil && !p.stopped {
 		p.missing(x)
 	}
-	report := &Report{Crossings: p.matched, Divergence: p.found, Live: live.seams(), NotCompared: live.unseen()}
+	report := &Report{Crossings: p.matched, Divergence: p.found}
 	if p.readErr != nil && p.readErr != io.EOF {
 		return report, p.readErr
 	}

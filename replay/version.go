@@ -9,7 +9,7 @@ func newerContract(h Header, live Live) *Report {
 	if h.Contract <= ContractRevision {
 		return nil
 	}
-	return &Report{Live: live.seams(), NotCompared: live.unseen(), Divergence: &Divergence{
+	return &Report{Live: live.parts(), Divergence: &Divergence{
 		Class:    NewContract,
 		Expected: fmt.Sprintf("an engine that keeps revision %d of the contract", h.Contract),
 		Fields:   []FieldDiff{{Field: memberContract, Want: fmt.Sprint(h.Contract), Got: fmt.Sprint(ContractRevision)}},

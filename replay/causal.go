@@ -1,0 +1,488 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// causal runs a recorded turn again with live seams: it answers by cause, and
+// never by position. It is the probe, the clock, the id source and every
+// scripted seam of the new run. Nothing is compared here: the new run is
+// recorded beside, and the two are held against each other when it is over.
+//
+// Every call of the new run has its counterpart in the recording, or none: a
+// middleware, an executor and a strand by seam path and occurrence below their
+// run, dispatch or fork; a storage obligation and a tool by the operation that
+// leads to it; and that, if live code made it, by seam, strand, kind, arguments
+// and occurrence. A call without a counterpart gets ErrUnanswered.
+//
+// Strands run freely, as live code may wait for one another in ways that nobody
+// sees, but for three things that are put in the recorded order: what comes from
+// outside (acts), what is shared between strands (isShared), and the clock.
+//
+// Locks: the engine calls Tell and the clock under its own lock, so the engine
+// is never called while mu is held.
+type causal struct {
+	tree   *callTree
+	live   Live
+	stage  *stage
+	loud   loudness
+	known  comparer
+	cancel func(cause, err error) // ends the context of the new run
+	noAnswerChecks
+
+	mu      sync.Mutex
+	moved   *sync.Cond
+	now     time.Time
+	stopped bool
+	calls   map[int]*newCall
+	ops     map[int]*newOp               // the open operations
+	strands map[int]*newStrand           // those that have begun, or were forked
+	pools   map[string][]*step           // recorded operations of live seams, by their causes
+	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
+	lists   map[adk.Step][]*adk.Crossing // for foresee
+	acts    []*act
+	untold  *timer       // started by an operation that is told next
+	unasked map[int]bool // calls of tools of its own that live code made
+	missed  []int        // calls that the recording has no answer for
+	made    int          // ids that are not in the recording
+	turn    *waiter      // whose step is being taken: the times and ids are for it
+}
+
+// newCall is a call of the new run.
+type newCall struct {
+	id, strand int
+	seam       adk.Seam
+	rec        *seamCall // its counterpart; nil if there is none
+	owner      *newCall  // the nearest run or dispatch above
+	path       string    // of its strand
+	doing      *step     // what a scripted seam performs through its handle
+	open       []*newOp
+	below      []*newCall // the calls that it made and that have not returned
+}
+
+// newOp is an open operation of the new run.
+type newOp struct {
+	number int
+	call   *newCall
+	rec    *step // nil if it was not recorded
+	kind   adk.Kind
+	gate   string // the gate that is waited for
+}
+
+func newCausal(tree *callTree, live Live, known comparer) *causal {
+	p := &causal{
+		tree: tree, live: live, known: known,
+		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
+		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		unasked: map[int]bool{},
+	}
+	p.moved = sync.NewCond(&p.mu)
+	p.stage = newStage(p)
+	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
+	if len(tree.lines) > 0 {
+		p.now = tree.lines[0].At
+	}
+	p.index()
+	return p
+}
+
+// index prepares what is looked up while the run goes on.
+func (p *causal) index() {
+	for _, x := range p.tree.lines {
+		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
+		p.lists[key] = append(p.lists[key], x)
+		if x.Kind == adk.KindCall {
+			for _, s := range p.tree.calls[x.ID].steps {
+				if s.x.Kind.Class() == adk.ClassOperation {
+					key := p.cause(p.tree.calls[x.ID], s.x)
+					p.pools[key] = append(p.pools[key], s)
+				}
+			}
+		}
+	}
+	for _, x := range p.tree.lines {
+		if x.Kind == adk.KindCancel && x.Key == "outside" {
+			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
+		}
+	}
+}
+
+// cause is what an operation is answered by, but for its occurrence: the seam
+// without its iteration, the dispatch that the seam is in, the strand, the kind
+// and the arguments.
+func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.known, c, x) }
+
+func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
+	seam := c.call.Seam
+	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
+	for owner := c.owner; owner != nil && owner.parent != nil && !byEngine(owner.parent.call.Seam); owner = owner.parent.owner {
+		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
+	}
+	return key + known.arguments(x)
+}
+
+// arguments are the kind of an operation and what user code gave it, in a text.
+func (c comparer) arguments(x *adk.Crossing) string {
+	e := newEncoder(c.sentinels)
+	e.begin(nil)
+	for _, use := range x.Kind.Fields(x.Phase) {
+		switch {
+		case !use.Input:
+		case use.Field == adk.FieldRecord:
+			e.string(use.Label, recordText(x.Record))
+		case x.Kind == adk.KindNewID: // the id is the answer
+		case x.Kind == adk.KindExecute && use.Field == adk.FieldArgs:
+			e.string(use.Label, arguments(x.Args))
+		default:
+			if err := e.field(use, x); err != nil {
+				e.string(use.Label, "unwritable")
+			}
+		}
+	}
+	return x.Kind.String() + string(e.out)
+}
+
+// recordText tells a record by what it says; a tool by its name, as what a model
+// is told of it is compared where it is told.
+func recordText(record adk.Record) string {
+	if record == nil {
+		return ""
+	}
+	if tool, ok := record.(*adk.Tool); ok {
+		return "tool " + tool.Name()
+	}
+	return string(record.RecordKind()) + " " + record.Digest().String()
+}
+
+// Observe makes the player the observer of the new run.
+func (p *causal) Observe(adk.RunInfo) adk.Observer { return p }
+
+// Now is the present of the new run: that of the recorded counterpart of the
+// step that is being taken, and never earlier than it was.
+func (p *causal) Now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// NewID is the id that the recorded counterpart brought; one of its own where
+// there is none.
+func (p *causal) NewID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn != nil && p.turn.next != nil {
+		switch x := p.turn.next; x.Kind {
+		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
+			return x.Name
+		}
+	}
+	p.made++
+	return fmt.Sprintf("live-%d", p.made)
+}
+
+// Tell follows the new run.
+func (p *causal) Tell(got *adk.Crossing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := p.taken(got)
+	switch got.Kind {
+	case adk.KindCall:
+		p.called(got)
+	case adk.KindReturn:
+		p.returned(got)
+	case adk.KindFork:
+		p.forked(got, next)
+	default:
+		next = p.matched(got, next)
+	}
+	if s := p.strands[got.Strand]; s != nil && next != nil {
+		s.cursor = max(s.cursor, next.Seq)
+		p.now = later(p.now, next.At)
+	}
+	if next != nil && got.Kind.Class() == adk.ClassEvent {
+		p.loud.expect(got.Payload, p.panicsAt(next))
+	}
+	p.outside()
+	p.moved.Broadcast()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// panicsAt are the texts of the panics of listeners of a recorded event.
+func (p *causal) panicsAt(event *adk.Crossing) (texts []string) {
+	for i := event.Seq; i < len(p.tree.lines); i++ {
+		x := p.tree.lines[i]
+		if panicsAt(event, x) {
+			texts = append(texts, x.Text)
+		} else if x.Strand == event.Strand {
+			break
+		}
+	}
+	return texts
+}
+
+// called finds the counterpart of a call. mu is held.
+func (p *causal) called(got *adk.Crossing) {
+	parent := p.calls[got.Call]
+	c := &newCall{id: got.ID, strand: got.Strand, seam: got.Seam}
+	p.calls[got.ID] = c
+	if s := p.strands[got.Strand]; s != nil && s.rec >= 0 {
+		c.path = p.tree.strands[s.rec]
+	}
+	if parent == nil {
+		c.rec = p.tree.root
+	} else {
+		c.owner = parent
+		if !byEngine(parent.seam) {
+			c.owner = parent.owner
+		}
+		parent.below = append(parent.below, c)
+		c.rec = p.counterpart(parent, c, got)
+	}
+	if c.rec == nil {
+		return
+	}
+	p.used[c.rec] = c
+	if s := p.strands[got.Strand]; s != nil {
+		s.cursor = max(s.cursor, c.rec.call.Seq)
+	}
+	p.now = later(p.now, c.rec.call.At)
+}
+
+// counterpart is the recorded call for a new one.
+func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
+	switch got.Seam.Label {
+	case adk.LabelStrand:
+		if s := p.strands[got.Strand]; s != nil && s.fork != nil {
+			return p.first(s.fork.calls, c)
+		}
+		return nil
+	case adk.LabelStorage, adk.LabelTool, adk.LabelOnAck:
+		if op := p.opFor(parent, got); op != nil {
+			if op.rec == nil {
+				return nil
+			}
+			return p.first(op.rec.calls, c)
+		}
+	}
+	above := c.owner
+	if !isPipeline(got.Seam) {
+		above = parent
+	}
+	if above.rec == nil {
+		return nil
+	}
+	for _, s := range above.rec.steps {
+		if s.call != nil && p.used[s.call] == nil && s.call.call.Seam == got.Seam && s.call.strand == c.path && sameRecord(s.x.Record, got.Record) && s.x.Key == got.Key {
+			return s.call
+		}
+	}
+	return nil
+}
+
+// first is the first of the recorded calls that is of the seam and has no
+// counterpart yet.
+func (p *causal) first(calls []*seamCall, c *newCall) *seamCall {
+	for _, rec := range calls {
+		if p.used[rec] == nil && rec.call.Seam == c.seam {
+			return rec
+		}
+	}
+	return nil
+}
+
+// opFor is the open operation of the caller that leads to a call.
+func (p *causal) opFor(parent *newCall, got *adk.Crossing) *newOp {
+	for i := len(parent.open) - 1; i >= 0; i-- {
+		if op := parent.open[i]; opCalls(op.kind, got.Seam) {
+			return op
+		}
+	}
+	return nil
+}
+
+func opCalls(op adk.Kind, seam adk.Seam) bool {
+	switch seam.Label {
+	case adk.LabelTool:
+		return op == adk.KindExecute
+	case adk.LabelOnAck:
+		return op == adk.KindAck
+	}
+	switch op {
+	case adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate, adk.KindDelete:
+		return true
+	}
+	return false
+}
+
+// returned follows a call that has returned. mu is held.
+func (p *causal) returned(got *adk.Crossing) {
+	if parent := p.calls[got.Call]; parent != nil {
+		parent.below = without(parent.below, p.calls[got.ID])
+	}
+	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.ret != nil {
+		if s := p.strands[got.Strand]; s != nil {
+			s.cursor = max(s.cursor, c.rec.ret.Seq)
+		}
+		p.now = later(p.now, c.rec.ret.At)
+	}
+}
+
+// forked notes a strand that will come. mu is held.
+func (p *causal) forked(got, next *adk.Crossing) {
+	s := &newStrand{number: got.ID, rec: -1}
+	if c := p.calls[got.Call]; c != nil && got.Err == nil {
+		if s.fork = p.take(c, got); s.fork != nil {
+			s.rec, s.cursor = s.fork.x.ID, s.fork.x.Seq
+		}
+	}
+	p.strands[got.ID] = s
+}
+
+// matched finds the recorded operation for a new one, and gives the recorded
+// crossing that has been passed. mu is held.
+func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
+	if got.Kind.Class() != adk.ClassOperation {
+		return next
+	}
+	if got.Phase == adk.Done {
+		op := p.ops[got.Op]
+		delete(p.ops, got.Op)
+		if op == nil {
+			return nil
+		}
+		op.call.open = without(op.call.open, op)
+		if op.rec != nil {
+			return op.rec.done
+		}
+		return nil
+	}
+	c := p.calls[got.Call]
+	if c == nil {
+		return nil
+	}
+	rec := p.take(c, got)
+	if got.Phase == adk.Begin {
+		op := &newOp{got.Op, c, rec, got.Kind, ""}
+		if got.Kind == adk.KindWaitFor {
+			op.gate = got.Name
+		}
+		p.ops[got.Op] = op
+		c.open = append(c.open, op)
+		p.expectEnd(op, got)
+		if got.Kind == adk.KindExecute && !p.stage.made(got.Record) && !p.live.mayRun(got.Record) {
+			p.unasked[got.Seq] = true
+		}
+	}
+	if rec == nil {
+		return nil
+	}
+	return rec.x
+}
+
+// take takes the recorded operation that a new one is answered by: what the
+// script performs, or the next with the same cause.
+func (p *causal) take(c *newCall, got *adk.Crossing) *step {
+	if s := c.doing; s != nil && s.x.Kind == got.Kind {
+		c.doing = nil
+		return s
+	}
+	if c.rec == nil {
+		return nil
+	}
+	key := p.cause(c.rec, got)
+	pool := p.pools[key]
+	if len(pool) == 0 {
+		return nil
+	}
+	p.pools[key] = pool[1:]
+	return pool[0]
+}
+
+// play performs a scripted call as its counterpart was.
+func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
+	p.mu.Lock()
+	c := p.calls[id]
+	if c == nil || c.rec == nil || c.rec.ret == nil {
+		p.missed = append(p.missed, id)
+		p.mu.Unlock()
+		return nil, ErrUnanswered
+	}
+	p.mu.Unlock()
+	h.strand = c.rec.call.Strand
+	p.stage.enter(c.rec.call.ID, h)
+	for _, s := range c.rec.script {
+		p.mu.Lock()
+		stopped := p.stopped
+		if by := p.used[p.tree.calls[s.x.Call]]; by != nil {
+			by.doing = s // through the handle that it was recorded on
+		}
+		p.mu.Unlock()
+		if stopped {
+			return nil, errStopped
+		}
+		p.stage.operate(s.x)
+	}
+	return c.rec.ret, nil
+}
+
+// today is a recorded tool with the handler that it has in the new run: the
+// user's if that is live, and else what the recorded one did.
+func (p *causal) today(tool *adk.Tool) *adk.Tool {
+	if p.live.takesSeam(adk.LabelTool, tool.Name()) {
+		for _, mine := range p.live.Config.Tools {
+			if mine.Name() == tool.Name() {
+				return tool.WithHandlerOf(mine)
+			}
+		}
+	}
+	return tool.WithHandler(p.stage.scriptedHandler)
+}
+
+// executable is the tool that a scripted execute is made with: the one that is
+// registered under its name today.
+func (p *causal) executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
+	tool, found := h.Tools().Get(recorded.Name())
+	switch {
+	case !found:
+		return p.stage.tool(recorded)
+	case p.stage.made(tool):
+		return tool
+	}
+	return p.stage.tool(tool)
+}
+
+// noAnswerChecks leaves out what only a replay of a whole recording can check:
+// that the engine hands out what it tells.
+type noAnswerChecks struct{}
+
+func (noAnswerChecks) answered(*adk.Crossing, error)          {}
+func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)  {}
+func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing { return nil }
+func (noAnswerChecks) resolution(string) *adk.Crossing        { return nil }
+func (noAnswerChecks) handed(adk.Scope, adk.Record, string)   {}
+
+// stop lets everybody run out. mu is held.
+func (p *causal) stop() {
+	if p.stopped {
+		return
+	}
+	p.stopped = true
+	for _, a := range p.acts {
+		if a.timer != nil {
+			a.timer.expire()
+		}
+	}
+	p.cancel(errStopped, context.Canceled)
+	p.moved.Broadcast()
+}

@@ -1,0 +1,462 @@
+package replay
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// This file is when the steps of a causal replay are taken, and what comes from
+// outside meanwhile.
+
+// newStrand is a strand of the new run.
+type newStrand struct {
+	number  int
+	rec     int   // the recorded strand, -1 if there is none
+	fork    *step // the recorded fork that it came of
+	cursor  int   // the last recorded crossing that it has passed
+	waiting []*waiter
+	parked  func() bool // the ready of a strand that waits inside the engine
+}
+
+// waiter is a goroutine that asks for its step.
+type waiter struct {
+	strand *newStrand
+	step   adk.Step
+	next   *adk.Crossing // the recorded counterpart, as far as it can be foreseen
+	let    bool          // it goes on, whatever the order
+}
+
+// seq is the place of the step in the recorded order.
+func (w *waiter) seq() int {
+	if w.next != nil {
+		return w.next.Seq
+	}
+	return w.strand.cursor
+}
+
+// act is something that comes from outside. A timer, a settlement and the end of
+// a wait become acts when the operation that waits for them has begun.
+type act struct {
+	seq int       // its place in the recorded order; unrecorded if it has none
+	at  time.Time // its virtual time
+
+	cancel *adk.Crossing // the run's context ends
+	timer  *timer        // a timer fires
+	gate   *adk.TurnGate // a gate is settled, as the crossing says
+	settle *adk.Crossing
+	wait   int // the context of a scripted wait ends: the recorded operation
+	cause  error
+}
+
+// unrecorded is the place of what was not recorded: behind all that was.
+const unrecorded = math.MaxInt
+
+// before is the order of time, and of the recording within it.
+func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
+	if seq != unrecorded && otherSeq != unrecorded {
+		return seq < otherSeq
+	}
+	if !at.Equal(otherAt) {
+		return at.Before(otherAt)
+	}
+	return seq < otherSeq
+}
+
+// isShared tells whether a step changes or uses what strands share: these keep
+// the recorded order, so that a turn is the same whichever strand is faster.
+func isShared(kind adk.Kind) bool {
+	switch kind {
+	case adk.KindAdd, adk.KindRemove, adk.KindStash, adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate,
+		adk.KindDelete, adk.KindRegister, adk.KindUnregister, adk.KindPrune, adk.KindAck, adk.KindNack, adk.KindOnAck,
+		adk.KindOffAck, adk.KindAbort, adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
+		return true
+	}
+	return false
+}
+
+// Begin holds a step back until it is in order.
+func (p *causal) Begin(s adk.Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	strand := p.strands[s.Strand]
+	if strand == nil {
+		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
+	}
+	p.give(strand)
+	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
+	strand.waiting = append(strand.waiting, w)
+	for !p.stopped && !p.admitted(w) {
+		if !p.act() {
+			p.moved.Wait()
+		}
+	}
+	strand.waiting = without(strand.waiting, w)
+	p.turn = w
+	if w.next != nil && s.Kind != adk.KindCall { // which call it is, is not known yet
+		p.now = later(p.now, w.next.At)
+	}
+}
+
+// give ends the step of a strand that was announced and not told.
+func (p *causal) give(s *newStrand) {
+	if p.turn != nil && p.turn.strand == s {
+		p.turn = nil
+		p.moved.Broadcast()
+	}
+}
+
+// taken ends the step that got tells, and gives what was foreseen for it.
+func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
+	w := p.turn
+	if w == nil || w.strand.number != got.Strand {
+		return nil
+	}
+	is := adk.Step{Kind: got.Kind, Phase: got.Phase, Call: got.Call, Strand: got.Strand} == w.step
+	if is {
+		next = w.next
+	}
+	if is || got.Kind == adk.KindContained {
+		p.turn = nil
+	}
+	return next
+}
+
+// foresee is the recorded crossing that a step is about to make again: the next
+// of its kind in the counterpart of its call.
+func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
+	if step.Call == 0 {
+		return p.tree.root.call
+	}
+	c := p.calls[step.Call]
+	if c == nil || c.rec == nil || s.rec < 0 {
+		return nil
+	}
+	if step.Kind == adk.KindReturn {
+		return c.returning(step.Strand)
+	}
+	if c.doing != nil && c.doing.x.Kind == step.Kind && step.Phase != adk.Done {
+		return c.doing.x
+	}
+	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
+	i := sort.Search(len(list), func(i int) bool { return list[i].Seq > s.cursor })
+	if i == len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+// returning is the recorded return of the call below that returns next in a
+// strand; nil if it has none.
+func (c *newCall) returning(strand int) *adk.Crossing {
+	for _, below := range slices.Backward(c.below) {
+		if below.strand == strand {
+			if below.rec == nil {
+				return nil
+			}
+			return below.rec.ret
+		}
+	}
+	return nil
+}
+
+// admitted tells whether a step may be taken now.
+func (p *causal) admitted(w *waiter) bool {
+	if p.turn != nil {
+		return false
+	}
+	return w.let || !p.behindCancel(w) && !p.overtakes(w)
+}
+
+// behindCancel tells whether a cancel comes before the step.
+func (p *causal) behindCancel(w *waiter) bool {
+	for _, a := range p.acts {
+		if a.cancel != nil && a.seq < w.seq() {
+			return true
+		}
+	}
+	return false
+}
+
+// overtakes tells whether another strand has still to do, before the step, what
+// both share.
+func (p *causal) overtakes(w *waiter) bool {
+	if !isShared(w.step.Kind) || w.step.Phase == adk.Done || w.next == nil {
+		return false
+	}
+	for _, other := range p.strands {
+		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return isShared(x.Kind) && x.Phase != adk.Done }) < w.seq() {
+			return true
+		}
+	}
+	return false
+}
+
+// ahead is the place of the next recorded crossing of a strand that is of some
+// kind.
+func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
+	if s.rec < 0 {
+		return unrecorded
+	}
+	from := s.cursor + 1
+	for _, w := range s.waiting {
+		from = max(from, w.seq())
+	}
+	for i := from; i <= len(p.tree.lines); i++ {
+		if x := p.tree.lines[i-1]; x.Strand == s.rec && wanted(x) {
+			return x.Seq
+		}
+	}
+	return unrecorded
+}
+
+// Park notes that a strand waits inside the engine, or has ended.
+func (p *causal) Park(n int, ready func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.strands[n]
+	if s == nil {
+		return
+	}
+	p.give(s)
+	s.parked = ready
+	if ready == nil {
+		delete(p.strands, n)
+	}
+	for p.act() {
+	}
+	p.moved.Broadcast()
+}
+
+// Resume notes that a strand goes on: its next step is asked for.
+func (p *causal) Resume(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.strands[n]; s != nil {
+		s.parked = nil
+	}
+}
+
+// stuck tells whether nobody is on the way: every strand waits for its step or
+// inside the engine.
+func (p *causal) stuck() bool {
+	if p.turn != nil {
+		return false
+	}
+	for _, s := range p.strands {
+		switch {
+		case len(s.waiting) == 0 && (s.parked == nil || s.parked()):
+			return false
+		}
+		for _, w := range s.waiting {
+			if w.let || p.admitted(w) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// act makes what comes next where nobody is on the way: something from outside,
+// or the step that stands first in the recorded order. It tells whether anything
+// was done. mu is held.
+func (p *causal) act() bool {
+	if p.stopped || !p.stuck() {
+		return false
+	}
+	var first *waiter
+	for _, s := range p.strands {
+		for _, w := range s.waiting {
+			if first == nil || w.seq() < first.seq() || w.seq() == first.seq() && s.number < first.strand.number {
+				first = w
+			}
+		}
+	}
+	next := p.nextAct()
+	switch {
+	case next != nil && (first == nil || before(next.at, next.seq, p.now, first.seq())):
+		p.do(next)
+	case first != nil:
+		first.let = true
+		p.moved.Broadcast()
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *causal) nextAct() *act {
+	var next *act
+	for _, a := range p.acts {
+		if next == nil || before(a.at, a.seq, next.at, next.seq) {
+			next = a
+		}
+	}
+	return next
+}
+
+// do makes an act. mu is held, but while the engine is called.
+func (p *causal) do(a *act) {
+	p.acts = without(p.acts, a)
+	switch {
+	case a.cancel != nil:
+		p.now = later(p.now, a.at)
+		p.cancel(a.cancel.Cause, a.cancel.Err)
+	case a.timer != nil:
+		p.now = later(p.now, a.at)
+		a.timer.expire()
+	case a.wait != 0:
+		p.stage.endWait(a.wait, a.cause)
+	case a.gate != nil:
+		p.now = later(p.now, a.at)
+		p.mu.Unlock()
+		defer p.mu.Lock()
+		if a.settle == nil {
+			a.gate.Reject("replay", ErrUnanswered)
+		} else {
+			settle(a.gate, a.settle)
+		}
+		return
+	}
+	p.moved.Broadcast()
+}
+
+// outside makes what every strand has passed by: a cancel and timers. Live code
+// may wait for them where nobody sees it. mu is held.
+func (p *causal) outside() {
+	for {
+		a := p.nextAct()
+		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
+			return
+		}
+		for _, s := range p.strands {
+			if p.ahead(s, func(x *adk.Crossing) bool { return x.Kind != adk.KindCancel }) < a.seq {
+				return
+			}
+		}
+		p.do(a)
+	}
+}
+
+// AfterFunc keeps the timer until the operation that waits for it is told.
+func (p *causal) AfterFunc(_ time.Duration, fire func()) func() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := &timer{fire: fire}
+	p.untold = t
+	if p.stopped {
+		t.expire()
+	}
+	return func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		waited := !t.spent
+		t.spent = true
+		for _, a := range p.acts {
+			if a.timer == t {
+				p.acts = without(p.acts, a)
+				break
+			}
+		}
+		return waited
+	}
+}
+
+// expectEnd adds the acts that end a wait, as the operation has begun. mu is
+// held.
+func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
+	if got.Kind != adk.KindSleep && got.Kind != adk.KindWaitFor {
+		return
+	}
+	if t := p.untold; t != nil {
+		p.untold = nil
+		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), timer: t}
+		if x := noteOf(op.rec, adk.KindTimer); x != nil {
+			a.seq, a.at = x.Seq, x.At
+		}
+		p.acts = append(p.acts, a)
+	}
+	if op.rec == nil || op.rec.done == nil {
+		return
+	}
+	end, cause := op.rec.done, op.rec.done.Err
+	if got.Kind == adk.KindWaitFor {
+		if end = noteOf(op.rec, adk.KindSettle); end == nil || end.Status != adk.GateAborted {
+			return
+		}
+		cause = errors.Unwrap(end.Err)
+	}
+	if cause != nil && !p.cancelledBefore(end.Seq) {
+		p.acts = append(p.acts, &act{seq: end.Seq, at: end.At, wait: op.rec.x.Op, cause: cause})
+	}
+}
+
+// cancelledBefore tells whether the recorded run was cancelled before a place.
+func (p *causal) cancelledBefore(seq int) bool {
+	for _, x := range p.tree.lines[:seq] {
+		if x.Kind == adk.KindCancel {
+			return true
+		}
+	}
+	return false
+}
+
+// noteOf is the last note of a kind of a recorded operation; nil if there is
+// none.
+func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
+	if s != nil {
+		for _, x := range s.notes {
+			if x.Kind == kind {
+				last = x
+			}
+		}
+	}
+	return last
+}
+
+// gateOpened adds the settlements of a gate. One that was not recorded is
+// rejected when nobody can go on, unless the user's listeners settle gates.
+func (p *causal) gateOpened(e adk.TurnGateOpen) {
+	if p.live.takes(partGates) {
+		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
+			hear(e)
+		}
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	op := p.gateOp(e.Gate.ID())
+	if op == nil || op.rec == nil {
+		p.acts = append(p.acts, &act{seq: unrecorded, at: p.now, gate: e.Gate})
+		return
+	}
+	for _, x := range op.rec.notes {
+		if x.Kind == adk.KindSettle && isOutside(x) {
+			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, gate: e.Gate, settle: x})
+		}
+	}
+}
+
+func (p *causal) gateOp(id string) *newOp {
+	for _, op := range p.ops {
+		if op.kind == adk.KindWaitFor && op.gate == id {
+			return op
+		}
+	}
+	return nil
+}
+
+// isOutside tells whether a settlement is somebody's doing, and not the engine's.
+func isOutside(x *adk.Crossing) bool {
+	switch x.Status {
+	case adk.GateResolved, adk.GateRejected, gateRefused:
+		return true
+	case adk.GateAborted:
+		return x.Key != ""
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// inDetail takes the differing fields of two crossings apart: of records and data
+// the paths that differ, and not the whole.
+func (c comparer) inDetail(want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
+	for _, f := range fields {
+		parts := c.parts(f.Field, want, got)
+		if len(parts) == 0 {
+			parts = []FieldDiff{f}
+		}
+		for i := range parts {
+			parts[i].Input = f.Input
+		}
+		detailed = append(detailed, parts...)
+	}
+	return detailed
+}
+
+// parts are the differences within one field; none where it is one value.
+func (c comparer) parts(label string, want, got *adk.Crossing) []FieldDiff {
+	for _, use := range want.Kind.Fields(want.Phase) {
+		if use.Label != label {
+			continue
+		}
+		switch use.Field {
+		case adk.FieldRecord:
+			if want.Record != nil && got.Record != nil && want.Record.RecordKind() == got.Record.RecordKind() {
+				return recordDiff(label, want.Record, got.Record)
+			}
+		case adk.FieldRecords:
+			return allRecordsDiff(want.Records, got.Records)
+		case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
+			return jsonDiff(label, c.text(use, want), c.text(use, got))
+		case adk.FieldTexts:
+			return textsDiff(label, want.Texts, got.Texts)
+		}
+	}
+	return nil
+}
+
+// allRecordsDiff lists how two lists of records of several kinds differ.
+func allRecordsDiff(want, got []adk.Record) (diffs []FieldDiff) {
+	of := func(kind adk.RecordKind, all []adk.Record) (some []adk.Record) {
+		for _, r := range all {
+			if r.RecordKind() == kind {
+				some = append(some, r)
+			}
+		}
+		return some
+	}
+	seen := map[adk.RecordKind]bool{}
+	for _, list := range [][]adk.Record{want, got} {
+		for _, r := range list {
+			if kind := r.RecordKind(); !seen[kind] {
+				seen[kind] = true
+				diffs = append(diffs, recordsDiff(string(kind), of(kind, want), of(kind, got))...)
+			}
+		}
+	}
+	return diffs
+}
+
+// textsDiff lists the texts that were dropped and added, or that they stand in
+// another order.
+func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
+	without := func(list, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(others, text) })
+	}
+	dropped, added := without(want, got), without(got, want)
+	for i := range max(len(dropped), len(added)) {
+		d := FieldDiff{Field: label}
+		if i < len(dropped) {
+			d.Want = quotedJSON(dropped[i])
+		}
+		if i < len(added) {
+			d.Got = quotedJSON(added[i])
+		}
+		diffs = append(diffs, d)
+	}
+	return diffs
+}

@@ -1,0 +1,309 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Live says which seams of a replay are the user's own code of today. The zero
+// Live has none: every seam does what the trace says, and no user code runs.
+//
+// Whatever is not chosen is scripted, and nothing falls through: what a live
+// seam asks of a scripted one is answered by its cause or not at all
+// (ErrUnanswered). Three things are live with the seam that brings them, and
+// never without: the on-ack handlers that it registers, the strands that it
+// forks, and the dispatches that it calls.
+type Live struct {
+	// Config holds the user's own parts, of which Seams chooses. Its clock, ids
+	// and probe are not used: a replay has the recorded ones.
+	Config adk.Config
+	// Turn is the user's own input of a run: its prompt, instructions, stash and
+	// listeners, of which Seams chooses.
+	Turn adk.RawTurn
+	// Seams are patterns of seam paths without iteration, as path.Match has them:
+	//
+	//	run/prompt       the system prompt and the instructions of Turn
+	//	run/stash        the stash of Turn
+	//	run/tools        the tools of Config as a model is told of them
+	//	run/gates        the listeners of Turn, which settle gates
+	//	turn-input/NAME  a middleware; turn-output, dispatch-input, dispatch-output
+	//	executor/NAME    the executor
+	//	tool/NAME        the handler of a tool of Config, or of one that a live
+	//	                 middleware registers
+	//	storage/OF.VERB  an obligation, such as storage/messages.fetch
+	//
+	// A pattern that ends in /* and takes a whole pipeline takes its list of names
+	// too: what is not in it any more is dropped, what is new is there. Prompt,
+	// Tools, Middleware, Executor, Storage and Everything are patterns to use.
+	Seams []string
+	// Writes allows seams that write to be live: the obligations store, mutate
+	// and delete, and tools that do not say that they only read. Without it
+	// choosing one is an error.
+	Writes bool
+	// Twice allows running live code a second time where the replay differs, to
+	// tell code that never does the same from code that does something else. It
+	// is done unasked where only middlewares, input and reading seams are live.
+	Twice bool
+}
+
+// Patterns for Live.Seams.
+const (
+	Prompt     = "run/prompt" // my prompt and instructions
+	Tools      = "run/tools"  // my tools as the model sees them; their handlers are recorded
+	Gates      = "run/gates"  // my listeners settle the gates
+	Middleware = "*put/*"     // my four pipelines
+	Executor   = "executor/*" // my executor
+	ToolCode   = "tool/*"     // my tools' handlers
+	Storage    = "storage/*"  // my storage
+	Everything = "everything" // all of it but the clock and the ids
+)
+
+// The parts of a run's input that can be live.
+const (
+	partPrompt = "run/prompt"
+	partStash  = "run/stash"
+	partTools  = "run/tools"
+	partGates  = "run/gates"
+)
+
+// LiveExecutor is a Live whose executor runs, against recorded tools and storage.
+func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) Live {
+	return Live{Config: adk.Config{Executor: adk.Executor{Run: run}}, Seams: []string{Executor}}
+}
+
+// ErrUnanswered is what a live seam gets where the recording has no answer: the
+// same operation with the same arguments was not recorded for its seam and
+// strand, or not as often.
+var ErrUnanswered = errors.New("replay: the recording has no answer to this")
+
+// takes tells whether a part is live.
+func (l Live) takes(part string) bool {
+	return slices.ContainsFunc(l.Seams, func(pattern string) bool {
+		matched, _ := path.Match(pattern, part)
+		return matched || pattern == Everything
+	})
+}
+
+// takesSeam is takes for a seam.
+func (l Live) takesSeam(label, name string) bool { return l.takes(label + "/" + name) }
+
+// takesAll tells whether a pipeline is live as a whole, its list of names too.
+func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
+
+// any tells whether anything is live.
+func (l Live) any() bool { return len(l.Seams) > 0 }
+
+// choices are all that Seams can choose, by the config and beside it.
+func (l Live) choices() (parts []string) {
+	parts = append(parts, partPrompt, partStash, partTools, partGates)
+	for _, m := range l.Config.TurnInput {
+		parts = append(parts, adk.LabelTurnInput+"/"+m.Name)
+	}
+	for _, m := range l.Config.DispatchInput {
+		parts = append(parts, adk.LabelDispatchInput+"/"+m.Name)
+	}
+	if l.Config.Executor.Run != nil {
+		parts = append(parts, adk.LabelExecutor+"/"+l.Config.Executor.Name)
+	}
+	for _, t := range l.Config.Tools {
+		parts = append(parts, adk.LabelTool+"/"+t.Name())
+	}
+	for _, m := range l.Config.DispatchOutput {
+		parts = append(parts, adk.LabelDispatchOutput+"/"+m.Name)
+	}
+	for _, m := range l.Config.TurnOutput {
+		parts = append(parts, adk.LabelTurnOutput+"/"+m.Name)
+	}
+	return append(parts, l.obligations()...)
+}
+
+// obligations are those of the config's storage.
+func (l Live) obligations() (parts []string) {
+	s := &l.Config.Storage
+	of := func(name adk.CollectionName, given bool, verbs ...string) {
+		for _, verb := range verbs {
+			if given {
+				parts = append(parts, adk.LabelStorage+"/"+string(name)+"."+verb)
+			}
+		}
+	}
+	of(adk.Messages, s.Messages != nil, "fetch", "store", "mutate", "delete")
+	of(adk.Memories, s.Memories != nil, "fetch", "store", "mutate", "delete")
+	of(adk.Retrievables, s.Retrievables != nil, "fetch", "store", "mutate", "delete")
+	of(adk.Thoughts, s.Thoughts != nil, "fetch", "store", "mutate", "delete")
+	of(adk.ToolCalls, s.ToolCalls != nil, "fetch", "store", "mutate", "delete")
+	of(adk.Instructions, s.Instructions != nil, "refresh", "store", "mutate", "delete")
+	of(adk.Tools, s.Tools != nil, "fetch")
+	return parts
+}
+
+// check says what is wrong with a Live, all at once.
+func (l Live) check() error {
+	var faults []string
+	parts := l.choices()
+	for _, pattern := range l.Seams {
+		if pattern == Everything {
+			continue
+		}
+		if _, err := path.Match(pattern, ""); err != nil {
+			faults = append(faults, fmt.Sprintf("Seams: %q is no pattern: %v", pattern, err))
+			continue
+		}
+		chosen := slices.ContainsFunc(parts, func(part string) bool { m, _ := path.Match(pattern, part); return m })
+		if !chosen && !strings.HasSuffix(pattern, "/*") && !strings.HasPrefix(pattern, adk.LabelTool+"/") {
+			faults = append(faults, fmt.Sprintf("Seams: %q chooses nothing of the config, which has %s", pattern, strings.Join(parts, ", ")))
+		}
+	}
+	if l.takes(partPrompt) && l.Turn.SystemPrompt == "" {
+		faults = append(faults, "Turn.SystemPrompt is empty, and the prompt is to be live")
+	}
+	if executor := l.Config.Executor; executor.Run == nil && slices.Contains(l.Seams, Executor) {
+		faults = append(faults, "Config.Executor.Run is nil, and the executor is to be live")
+	}
+	if writing := l.writing(); len(writing) > 0 && !l.Writes {
+		faults = append(faults, fmt.Sprintf("%s can write, and would really do so: set Writes to say that it is meant", strings.Join(writing, ", ")))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("replay: Live: %s", strings.Join(faults, "; "))
+}
+
+// writing are the live seams that can change something outside the turn, but
+// for the executor, of which everybody knows that it asks a model.
+func (l Live) writing() (parts []string) {
+	for _, t := range l.Config.Tools {
+		if part := adk.LabelTool + "/" + t.Name(); l.takes(part) && t.Effect() != adk.EffectReads {
+			parts = append(parts, part)
+		}
+	}
+	for _, part := range l.obligations() {
+		verb := part[strings.LastIndexByte(part, '.')+1:]
+		if l.takes(part) && verb != "fetch" && verb != "refresh" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// mayRun tells whether a tool that live code brought itself may run its handler.
+func (l Live) mayRun(tool adk.Record) bool {
+	t, ok := tool.(*adk.Tool)
+	return ok && l.takesSeam(adk.LabelTool, t.Name()) && (l.Writes || t.Effect() == adk.EffectReads)
+}
+
+// parts are what is live, in the order in which a turn meets it.
+func (l Live) parts() (live []string) {
+	for _, part := range l.choices() {
+		if l.takes(part) {
+			live = append(live, strings.TrimSuffix(part, "/")) // an executor may have no name of its own
+		}
+	}
+	return live
+}
+
+// given tells whether the user gave a part of a run's input; all other choices
+// are there because they were given.
+func (l Live) given(part string) bool {
+	switch part {
+	case partPrompt:
+		return l.Turn.SystemPrompt != ""
+	case partStash:
+		return l.Turn.Stash != nil
+	case partTools:
+		return len(l.Config.Tools) > 0
+	case partGates:
+		return l.Turn.Observability.TurnGateOpen != nil
+	}
+	return true
+}
+
+// harmless tells whether live code may be run a second time unasked.
+func (l Live) harmless() bool {
+	return l.Twice || len(l.writing()) == 0 && !slices.ContainsFunc(l.parts(), func(part string) bool {
+		return strings.HasPrefix(part, adk.LabelExecutor)
+	})
+}
+
+// unseen says what live seams can do that no crossing tells.
+func (l Live) unseen() (said []string) {
+	var code []string
+	for _, part := range l.parts() {
+		if !strings.HasPrefix(part, adk.LabelRun+"/") {
+			code = append(code, part)
+		}
+	}
+	if len(code) > 0 {
+		said = append(said, "what "+short(code, same[string])+" did beside the context: network, files, memory of its own")
+	}
+	return said
+}
+
+// apply puts the live parts of a turn in the place of the scripted ones.
+func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
+	config.TurnInput = pipelineOf(l, adk.LabelTurnInput, config.TurnInput, l.Config.TurnInput, turnName)
+	config.TurnOutput = pipelineOf(l, adk.LabelTurnOutput, config.TurnOutput, l.Config.TurnOutput, turnName)
+	l.applyDispatch(&config.DispatchInput, &config.DispatchOutput, &config.Executor)
+	config.Storage = l.storage(config.Storage)
+	l.applyInput(&raw.SystemPrompt, &raw.Instructions, &raw.Stash)
+}
+
+// applyInput is apply for what a run is given.
+func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[string]any) {
+	if l.takes(partPrompt) {
+		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
+	}
+	if l.takes(partStash) {
+		*stash = l.Turn.Stash
+	}
+}
+
+// applyDispatch is apply for the parts of a dispatch.
+func (l Live) applyDispatch(input, output *[]adk.DispatchMiddleware, executor *adk.Executor) {
+	*input = pipelineOf(l, adk.LabelDispatchInput, *input, l.Config.DispatchInput, dispatchName)
+	*output = pipelineOf(l, adk.LabelDispatchOutput, *output, l.Config.DispatchOutput, dispatchName)
+	if mine := l.Config.Executor; mine.Run != nil && l.takesSeam(adk.LabelExecutor, mine.Name) {
+		if mine.Name == "" {
+			mine.Name = executor.Name
+		}
+		*executor = mine
+	}
+}
+
+func turnName(m adk.TurnMiddleware) string         { return m.Name }
+func dispatchName(m adk.DispatchMiddleware) string { return m.Name }
+
+// pipelineOf is a pipeline with its live entries: the whole list of the user's
+// where all of it is live; else the recorded list, in which the chosen ones are
+// the user's, and chosen ones that were not recorded stand behind the nearest of
+// their predecessors that was.
+func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) string) []M {
+	if l.takesAll(label) {
+		return mine
+	}
+	list := slices.Clone(scripted)
+	find := func(wanted string) int {
+		return slices.IndexFunc(list, func(m M) bool { return name(m) == wanted })
+	}
+	behind := 0
+	for _, m := range mine {
+		at := find(name(m))
+		switch {
+		case at >= 0:
+			behind = at + 1
+			if l.takesSeam(label, name(m)) {
+				list[at] = m
+			}
+		case l.takesSeam(label, name(m)):
+			list = slices.Insert(list, behind, m)
+			behind++
+		}
+	}
+	return list
+}

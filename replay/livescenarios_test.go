@@ -1,0 +1,41 @@
+package replay_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// Today's code is the recorded code, so whatever of it is live, nothing differs.
+func TestLiveScenariosAreAsRecorded(t *testing.T) {
+	for _, seams := range [][]string{
+		{replay.Middleware},
+		{replay.Executor},
+		{replay.ToolCode},
+		{replay.Storage},
+		{replay.Prompt, replay.Tools, "run/stash"},
+		{replay.Prompt, replay.Middleware},
+		{replay.Middleware, replay.Executor, replay.ToolCode},
+		{replay.Executor, replay.ToolCode, replay.Storage},
+		{replay.Everything},
+	} {
+		for _, s := range scenarios.All() {
+			t.Run(s.Name+" with "+strings.Join(seams, " "), func(t *testing.T) {
+				trace, err := fixtures.Traces.ReadFile(s.Name + ".jsonl")
+				require.NoError(t, err)
+				config, raw := s.Build(scenarios.Outside{Cancel: func(error) {}})
+				report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Config: config, Turn: raw, Seams: seams, Writes: true})
+				require.NoError(t, err)
+				assert.Nil(t, report.Divergence, "%s", report.Divergence)
+				assert.Equal(t, bytes.Count(trace, []byte("\n"))-2, report.Crossings)
+			})
+		}
+	}
+}

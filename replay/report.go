@@ -1,0 +1,191 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// How much a report shows: it fits on a screen.
+const (
+	mostFields     = 4
+	mostCauses     = 2
+	mostCandidates = 2
+	mostSaid       = 2
+)
+
+// String is the divergence for a person, in at most 25 lines: what kind of
+// difference it is and where; what today's code did against what was recorded,
+// field by field; the code it happened in; the last crossings that agreed; what
+// follows from it; for an operation without an answer the recorded ones that
+// come near; and how to look closer.
+func (d *Divergence) String() string {
+	var b strings.Builder
+	d.writeHead(&b)
+	d.writeChange(&b)
+	if d.Place != "" {
+		fmt.Fprintf(&b, "code: %s\n", d.Place)
+	}
+	if len(d.Before) > 0 {
+		b.WriteString("agreed before:\n")
+		for _, line := range d.Before {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	if d.After != nil {
+		d.After.write(&b)
+	}
+	d.writeCandidates(&b)
+	for _, command := range d.Next() {
+		fmt.Fprintf(&b, "next: %s\n", command)
+	}
+	return b.String()
+}
+
+// writeHead says what and where.
+func (d *Divergence) writeHead(b *strings.Builder) {
+	fmt.Fprintf(b, "%s at crossing %d, in %s", d.Class, d.Crossing, bare(d.Seam))
+	if d.Strand != 0 {
+		fmt.Fprintf(b, ", strand %d", d.Strand)
+	}
+	fmt.Fprintf(b, ", %s into the turn", d.At)
+	b.WriteByte('\n')
+}
+
+// writeChange shows the two crossings and the fields in which they differ.
+func (d *Divergence) writeChange(b *strings.Builder) {
+	if d.Expected != "" {
+		fmt.Fprintf(b, "  - %s\n", d.Expected)
+	}
+	if d.Got != "" {
+		fmt.Fprintf(b, "  + %s\n", d.Got)
+	}
+	show := d.Fields
+	if len(show) > mostFields {
+		show = show[:mostFields-1]
+	}
+	for _, f := range show {
+		fmt.Fprintf(b, "    %s\n", f)
+	}
+	if more := len(d.Fields) - len(show); more > 0 {
+		fmt.Fprintf(b, "    and %d fields more\n", more)
+	}
+}
+
+// String is the difference in a line, long values cut down to where they differ.
+func (f FieldDiff) String() string {
+	if f.Field == "err" {
+		f.Want, f.Got = writtenError(f.Want), writtenError(f.Got)
+	}
+	want, got := cutValues(f.Want, f.Got)
+	return fmt.Sprintf("%s: expected %s, got %s%s", bare(f.Field), orNothing(want), orNothing(got), f.lengths())
+}
+
+// lengths tells how long two texts are that were cut.
+func (f FieldDiff) lengths() string {
+	want, wantText := jsonText(f.Want)
+	got, gotText := jsonText(f.Got)
+	if !wantText || !gotText || max(len(want), len(got)) <= longestValue {
+		return ""
+	}
+	how := ""
+	switch {
+	case strings.HasPrefix(want, got):
+		how = ", truncated"
+	case strings.HasPrefix(got, want):
+		how = ", continued"
+	}
+	return fmt.Sprintf(" (%d characters, now %d%s)", len([]rune(want)), len([]rune(got)), how)
+}
+
+// writtenError is an error as a trace writes it in words: its code and its text, as
+// a JSON string.
+func writtenError(value string) string {
+	var e struct {
+		Code, Message, Text, Panic, Sentinel string
+		Cause                                json.RawMessage
+	}
+	if json.Unmarshal([]byte(value), &e) != nil {
+		return value
+	}
+	words := e.Text + e.Sentinel
+	if e.Code != "" {
+		words = e.Code + ": " + e.Message
+	}
+	if e.Panic != "" {
+		words = "panic: " + e.Panic
+	}
+	if len(e.Cause) > 0 && e.Text == "" {
+		if cause, is := jsonText(writtenError(string(e.Cause))); is {
+			words += ": " + cause
+		}
+	}
+	return quotedJSON(words)
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// write says what came of the later crossings.
+func (a *Blast) write(b *strings.Builder) {
+	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
+	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
+		fmt.Fprintf(b, "    %s\n", cause)
+	}
+}
+
+func (d *Divergence) writeCandidates(b *strings.Builder) {
+	for _, c := range d.Candidates[:min(len(d.Candidates), mostCandidates)] {
+		fmt.Fprintf(b, "recorded at crossing %d: %s, which %s\n", c.Crossing, c.Text, strings.Join(c.Refused, ", and "))
+	}
+}
+
+// Next are the commands that look closer at the divergence.
+func (d *Divergence) Next() []string {
+	file := d.Trace
+	if file == "" {
+		return nil
+	}
+	at := max(d.Crossing-1, 1)
+	return []string{
+		fmt.Sprintf("adkreplay show %s --at %d", shellWord(file), at),
+		fmt.Sprintf("adkreplay show %s --from %d --to %d", shellWord(file), max(at-9, 1), at+10),
+	}
+}
+
+// shellWord is a word that a shell takes as it is.
+func shellWord(text string) string {
+	isPlain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(bare(text), "'", `'\''`) + "'"
+}
+
+// String is the whole report for a person.
+func (r *Report) String() string {
+	var b strings.Builder
+	switch d := r.Divergence; {
+	case d == nil:
+		fmt.Fprintf(&b, "same: %d crossings\n", r.Crossings)
+	case d.Trace != "":
+		fmt.Fprintf(&b, "%s: %s", bare(d.Trace), d)
+	default:
+		b.WriteString(d.String())
+	}
+	said := r.NotCompared
+	if len(said) > mostSaid {
+		said = append(slices.Clone(said[:mostSaid-1]), strings.Join(said[mostSaid-1:], "; "))
+	}
+	for _, what := range said {
+		fmt.Fprintf(&b, "not compared: %s\n", what)
+	}
+	return b.String()
+}

@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// walkedFold is a fold that follows a run forwards.
+type walkedFold struct {
+	fold *Fold
+	at   int // the last crossing that was taken in
+}
+
+// to is the fold before a crossing of the run.
+func (w *walkedFold) to(run *callTree, seq int) *Fold {
+	if w.fold == nil || w.at >= seq {
+		w.fold, w.at = NewFold(), 0
+	}
+	for ; w.at < seq-1; w.at++ {
+		_ = w.fold.Apply(run.lines[w.at]) // whether an engine tells it is asked elsewhere
+	}
+	return w.fold
+}
+
+// sights says in which parts two sights differ whose digests do.
+func (j *judge) sights(want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
+	before := j.before.to(j.want, want.Seq).Seen(want.Call)
+	after := j.after.to(j.got, got.Seq).Seen(got.Call)
+	if before == nil || after == nil {
+		return digests
+	}
+	if diffs := visibleDiff(before, after); len(diffs) > 0 {
+		return diffs
+	}
+	return digests
+}
+
+// visibleDiff lists in which parts two views differ: the prompt, the stash by
+// its paths, and of each collection the records that were changed, dropped,
+// added or moved.
+func visibleDiff(want, got *Visible) (diffs []FieldDiff) {
+	if w, g := want.Prompt(), got.Prompt(); w != g {
+		diffs = append(diffs, FieldDiff{Field: "prompt", Want: quotedJSON(w), Got: quotedJSON(g)})
+	}
+	for _, of := range []adk.CollectionName{adk.Instructions, adk.Messages, adk.Memories, adk.Retrievables, adk.Thoughts, adk.ToolCalls, adk.Tools} {
+		diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
+	}
+	return append(diffs, treeDiff("stash", anyTree(want.Stash()), anyTree(got.Stash()))...)
+}
+
+func anyTree(tree map[string]any) any {
+	if tree == nil {
+		return map[string]any{}
+	}
+	return tree
+}
+
+// recordsDiff lists how two lists of records differ, which hold each key once.
+func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
+	index := func(list []adk.Record) map[string]adk.Record {
+		byKey := map[string]adk.Record{}
+		for _, r := range list {
+			byKey[r.Key()] = r
+		}
+		return byKey
+	}
+	before, after := index(want), index(got)
+	var kept, keptNow []string
+	for _, w := range want {
+		g := after[w.Key()]
+		switch {
+		case g == nil:
+			diffs = append(diffs, FieldDiff{Field: label, Want: recordJSON(w)})
+			continue
+		case !sameRecord(w, g):
+			diffs = append(diffs, recordDiff(label+" "+plainName(w.Key()), w, g)...)
+		}
+		kept = append(kept, w.Key())
+	}
+	for _, g := range got {
+		if before[g.Key()] == nil {
+			diffs = append(diffs, FieldDiff{Field: label, Got: recordJSON(g)})
+			continue
+		}
+		keptNow = append(keptNow, g.Key())
+	}
+	if !slices.Equal(kept, keptNow) {
+		diffs = append(diffs, FieldDiff{Field: label + " order", Want: quotedList(kept), Got: quotedList(keptNow)})
+	}
+	return diffs
+}
+
+// recordDiff lists the fields of a record that differ.
+func recordDiff(label string, want, got adk.Record) []FieldDiff {
+	return jsonDiff(label, recordJSON(want), recordJSON(got))
+}
+
+func recordJSON(r adk.Record) string {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return quotedJSON("unwritable: " + err.Error())
+	}
+	return string(data)
+}
+
+// jsonDiff lists the paths at which two JSON texts differ; texts that are not
+// JSON differ as a whole.
+func jsonDiff(label, want, got string) []FieldDiff {
+	var w, g any
+	if json.Unmarshal([]byte(want), &w) != nil || json.Unmarshal([]byte(got), &g) != nil {
+		return []FieldDiff{{Field: label, Want: want, Got: got}}
+	}
+	return treeDiff(label, w, g)
+}
+
+// treeDiff lists the paths at which two trees of plain data differ.
+func treeDiff(label string, want, got any) (diffs []FieldDiff) {
+	if plain.Equal(want, got) {
+		return nil
+	}
+	w, wantMap := want.(map[string]any)
+	g, gotMap := got.(map[string]any)
+	if wantMap && gotMap {
+		for _, key := range unionKeys(w, g) {
+			diffs = append(diffs, memberDiff(label+"."+key, w, g, key)...)
+		}
+		return diffs
+	}
+	wl, wantList := want.([]any)
+	gl, gotList := got.([]any)
+	if wantList && gotList && len(wl) == len(gl) {
+		for i := range wl {
+			diffs = append(diffs, treeDiff(label+"["+strconv.Itoa(i)+"]", wl[i], gl[i])...)
+		}
+		return diffs
+	}
+	return []FieldDiff{{Field: label, Want: treeText(want), Got: treeText(got)}}
+}
+
+func memberDiff(label string, w, g map[string]any, key string) []FieldDiff {
+	wv, had := w[key]
+	gv, has := g[key]
+	switch {
+	case had && has:
+		return treeDiff(label, wv, gv)
+	case had:
+		return []FieldDiff{{Field: label, Want: treeText(wv)}}
+	}
+	return []FieldDiff{{Field: label, Got: treeText(gv)}}
+}
+
+func unionKeys(a, b map[string]any) (keys []string) {
+	for key := range a {
+		keys = append(keys, key)
+	}
+	for key := range b {
+		if _, both := a[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func treeText(v any) string { return string(plain.AppendJSON(nil, v)) }
+
+func quotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

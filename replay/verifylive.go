@@ -1,0 +1,135 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// verifyLive is Verify with live seams: the run is made again, recorded, and the
+// two recordings are held against each other.
+func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*Report, error) {
+	if err := live.check(); err != nil {
+		return nil, err
+	}
+	trace, unread := r.all()
+	if len(trace.Lines) == 0 && unread != nil {
+		return nil, unread
+	}
+	want := newCallTree(trace.Info, trace.Lines)
+	again, err := rerun(ctx, want, known, live, r.options)
+	if err != nil {
+		return &Report{Live: live.parts()}, err
+	}
+	report := again.report()
+	if report.Divergence != nil && live.harmless() {
+		second, err := rerun(ctx, want, known, live, r.options)
+		if err != nil {
+			return nil, err
+		}
+		again.sameTwice(second, report.Divergence)
+	}
+	return report, unread
+}
+
+// replayed is a recorded run that was run again with live seams.
+type replayed struct {
+	judge
+	trace *Trace // of the new run
+}
+
+// rerun makes the run again.
+func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, options Options) (*replayed, error) {
+	var first *adk.Crossing
+	if want.root != nil {
+		first = want.root.call
+	}
+	if err := mustOpen(first); err != nil {
+		return nil, err
+	}
+	p := newCausal(want, live, comparer{known})
+	runCtx := newRunContext(ctx)
+	p.cancel = runCtx.end
+	var interrupted error
+	defer context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		interrupted = fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
+		p.stop()
+	})()
+
+	var written bytes.Buffer
+	recorder := Record(&written, Options{Sentinels: options.Sentinels})
+	run, err := p.again(first, want.info, adk.MultiProbe(p, recorder))
+	if err != nil {
+		return nil, err
+	}
+	refused, err := ownGoroutine(func() error { return run(runCtx) })
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, fmt.Errorf("replay: the engine refuses the run with the live parts: %w", refused)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if interrupted != nil {
+		return nil, interrupted
+	}
+	trace, err := ReadTrace(&written, Options{Sentinels: options.Sentinels})
+	if err = errors.Join(recorder.Err(), err); err != nil {
+		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
+	}
+	missed := map[int]bool{}
+	for _, call := range p.missed {
+		missed[call] = true
+	}
+	return &replayed{judge: judge{known: comparer{known}, live: live, want: want, got: newCallTree(trace.Info, trace.Lines),
+		missed: missed, unasked: p.unasked}, trace: trace}, nil
+}
+
+// again is the recorded run with the live parts in it.
+func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
+	if info.Alone {
+		in := p.stage.dispatchAlone(first, info, p)
+		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
+		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
+		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
+		if p.live.takes(partTools) {
+			in.Raw.Tools = each(p.live.Config.Tools, p.stage.tool)
+		}
+		return runAlone(in), nil
+	}
+	config, raw, err := p.stage.turn(first, info, p)
+	if err != nil {
+		return nil, err
+	}
+	config.Probe = probe
+	p.live.apply(&config, &raw)
+	if p.live.takes(partTools) {
+		config.Tools = each(p.live.Config.Tools, p.stage.tool)
+	}
+	return runTurn(config, raw, &p.loud)
+}
+
+// followed runs a trace once more to its end, and tells what came of the
+// crossings behind a divergence; nil where that cannot be told.
+func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Options, known *sentinels, d *Divergence) *Blast {
+	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	whole, err := ReadTrace(trace, options)
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, newCallTree(whole.Info, whole.Lines), known, Live{}, options)
+	if err != nil {
+		return nil
+	}
+	again.compare()
+	return again.behind(d.Crossing)
+}

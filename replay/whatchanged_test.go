@@ -1,0 +1,236 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// desk is a small agent of a help desk: what of it can be changed is a field.
+type desk struct {
+	prompt     string
+	schema     string
+	stashKey   string
+	input      []string // of the dispatch: guard, budget, audit
+	retry      bool     // the tool is asked again when it fails
+	storeTwice bool
+	noTimeout  bool
+	impatient  bool // a sibling is cancelled when the first answer is there
+	clockless  bool // ids come from a counter of its own
+	ids        *int
+	asked      string
+}
+
+func newDesk() desk {
+	return desk{
+		prompt:   "You are the help desk of a shop. Be brief. " + strings.Repeat("Never promise a refund. ", 20),
+		schema:   `{"type":"object","properties":{"order":{"type":"string"},"detail":{"type":"string","default":"short"}},"required":["order"],"additionalProperties":false}`,
+		stashKey: "customer.name",
+		input:    []string{"guard", "budget"},
+		asked:    "A1",
+		ids:      new(int),
+	}
+}
+
+func (d desk) turn() adk.RawTurn {
+	return adk.RawTurn{SystemPrompt: d.prompt, Instructions: []string{"Answer in English."}}
+}
+
+func (d desk) config() adk.Config {
+	asked := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
+	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Where are my orders A1 and B2?", CreatedAt: asked, UpdatedAt: asked}))
+	tool := fakes.NewTool("order_status", "Tells where an order is.", "on its way", "delivered", "lost", "lost")
+	tool.Init.InputSchema = json.RawMessage(d.schema)
+	config := adk.Config{
+		TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: d.hydrate}},
+		Executor:  adk.Executor{Name: "model", Run: d.model},
+		Tools:     []*adk.Tool{tool.Tool()},
+		Storage:   fakes.NewStorage(question).Storage(),
+	}
+	for _, name := range d.input {
+		config.DispatchInput = append(config.DispatchInput, adk.DispatchMiddleware{Name: name, Run: d.middleware(name)})
+	}
+	return config
+}
+
+func (d desk) hydrate(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	messages, err := tc.Messages().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if _, err := tc.Messages().Add(m); err != nil {
+			return err
+		}
+	}
+	if err := tc.Stash().Set(d.stashKey, "Ada"); err != nil {
+		return err
+	}
+	next(ctx)
+	return nil
+}
+
+func (d desk) middleware(name string) func(context.Context, *adk.DispatchContext, adk.Next) error {
+	return func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		if err := dc.Stash().Set("seen."+name, dc.Iteration()); err != nil {
+			return err
+		}
+		next(ctx)
+		return nil
+	}
+}
+
+func (d desk) model(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	if dc.Iteration() > 0 {
+		return d.answer(ctx, dc, h)
+	}
+	siblings, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var strands []*adk.Strand
+	for _, order := range []string{d.asked, "B2"} {
+		s, err := dc.Fork(siblings, "ask "+order, func(ctx context.Context, dc *adk.DispatchContext) error {
+			err := d.ask(ctx, dc, order)
+			if d.impatient {
+				cancel(errors.New("one answer is enough"))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		strands = append(strands, s)
+	}
+	var errs []error
+	for _, s := range strands {
+		errs = append(errs, s.Wait())
+	}
+	if d.impatient {
+		return nil
+	}
+	return errors.Join(errs...)
+}
+
+// ask asks the tool about one order and keeps the answer.
+func (d desk) ask(ctx context.Context, dc *adk.DispatchContext, order string) error {
+	if order == "B2" {
+		if err := dc.Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	tool, _ := dc.Tools().Get("order_status")
+	args := map[string]any{"order": order}
+	result, err := dc.Execute(ctx, tool, args)
+	if d.retry {
+		result, err = dc.Execute(ctx, tool, args)
+	}
+	if err != nil {
+		return err
+	}
+	now := dc.Now()
+	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "ask " + order, Tool: "order_status", Args: args, Results: result, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+	if err != nil {
+		return err
+	}
+	return dc.ToolCalls().Store(ctx, call)
+}
+
+func (d desk) answer(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	id := dc.NewID()
+	if d.clockless {
+		*d.ids++
+		id = strings.Repeat("x", *d.ids)
+	}
+	if _, err := h.ReportMessage(id, "They are on their way.", true); err != nil {
+		return err
+	}
+	now := dc.Now()
+	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: "They are on their way.", CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		return err
+	}
+	if d.storeTwice {
+		if err := dc.Messages().Store(ctx, m); err != nil {
+			return err
+		}
+	}
+	if err := dc.Messages().Store(ctx, m); err != nil {
+		return err
+	}
+	return dc.Ack()
+}
+
+// record records a turn of the desk.
+func (d desk) record(t *testing.T) []byte {
+	t.Helper()
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	runner := must(adk.NewRunner(fakes.Deterministic(d.config(), recorder)))
+	require.NoError(t, runner.Run(t.Context(), d.turn()))
+	require.NoError(t, recorder.Err())
+	return trace.Bytes()
+}
+
+// A change of one thing is told by its cause, in the first three lines, and in
+// no more than a screen.
+func TestReportNamesTheCause(t *testing.T) {
+	trace := newDesk().record(t)
+	all := []string{replay.Prompt, replay.Tools, replay.Middleware, replay.Executor}
+	for _, test := range []struct {
+		name   string
+		change func(*desk)
+		seams  []string
+		class  replay.Class
+		says   []string // in the first three lines
+	}{
+		{"a word in the prompt", func(d *desk) { d.prompt = strings.Replace(d.prompt, "Be brief", "Be kind", 1) }, all,
+			replay.ChangedInput, []string{"in run", "prompt", "brief", "kind"}},
+		{"a schema", func(d *desk) { d.schema = strings.Replace(d.schema, `"order":{"type":"string"}`, `"order":{"type":"integer"}`, 1) }, all,
+			replay.ChangedInput, nil},
+		{"a default argument", func(d *desk) { d.schema = strings.Replace(d.schema, `"short"`, `"long"`, 1) }, all,
+			replay.ChangedInput, nil},
+		{"a dropped middleware", func(d *desk) { d.input = []string{"budget"} }, all,
+			replay.Missing, []string{"dispatch-input/guard#0"}},
+		{"swapped middlewares", func(d *desk) { d.input = []string{"budget", "guard"} }, all,
+			replay.Order, []string{"dispatch-input/budget#0"}},
+		{"one middleware more", func(d *desk) { d.input = []string{"guard", "audit", "budget"} }, all,
+			replay.Extra, []string{"dispatch-input/audit#0"}},
+		{"a stash key", func(d *desk) { d.stashKey = "client.name" }, all,
+			replay.ChangedInput, []string{"turn-input/hydrate", "customer.name", "client.name"}},
+		{"a retry", func(d *desk) { d.retry = true }, all,
+			replay.Unanswered, []string{"strand/ask A1", "execute order_status"}},
+		{"an extra store", func(d *desk) { d.storeTwice = true }, all,
+			replay.Unanswered, []string{"executor/model#1", "store"}},
+		{"another argument", func(d *desk) { d.asked = "C3" }, all,
+			replay.ChangedInput, []string{"C3"}},
+		{"a cancelled sibling", func(d *desk) { d.impatient = true }, all,
+			replay.ChangedError, []string{"one answer is enough"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := newDesk()
+			test.change(&d)
+			report, err := replay.Verify(t.Context(), bytes.NewReader(trace),
+				replay.Live{Config: d.config(), Turn: d.turn(), Seams: test.seams}, replay.Options{File: "desk.jsonl"})
+			require.NoError(t, err)
+			require.NotNil(t, report.Divergence)
+			text := report.String()
+			t.Log("\n" + text)
+			assert.Equal(t, test.class, report.Divergence.Class)
+			lines := strings.Split(text, "\n")
+			assert.LessOrEqual(t, len(lines), 26)
+			for _, says := range test.says {
+				assert.Contains(t, strings.Join(lines[:min(4, len(lines))], "\n"), says)
+			}
+		})
+	}
+}
