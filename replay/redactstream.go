@@ -20,8 +20,14 @@ type redactStream struct {
 	closed   bool // all the rest is taken for a secret
 }
 
-func newRedactStream(r *redactor) *redactStream {
+// newRedactStream is a stream whose deltas stand under a path. Where a rule
+// covers that, all of it is secret.
+func newRedactStream(r *redactor, path ...string) *redactStream {
 	s := &redactStream{redactor: r}
+	if kind := r.rules.kindOf(path); kind != "" {
+		s.closed, s.spans = true, []span{{kind: kind}}
+		return s
+	}
 	for _, p := range r.rules.patterns {
 		s.matchers = append(s.matchers, newMatcher(p, 0))
 	}
@@ -124,7 +130,11 @@ func completeRunes(text string, from int) int {
 // between is what is written of the text between two places, which are decided.
 // Deltas are asked for in their order.
 func (s *redactStream) between(from, to int) string {
-	for s.given < len(s.spans) && s.spans[s.given].to <= from {
+	last := len(s.spans)
+	if s.closed {
+		last-- // it grows
+	}
+	for s.given < last && s.spans[s.given].to <= from {
 		s.given++
 	}
 	return s.cut(s.given, from, to)

@@ -342,3 +342,43 @@ func TestAWrongRedactionRecordsNothing(t *testing.T) {
 	}
 	assert.Zero(t, file.Len())
 }
+
+// A path that names the deltas covers streams as a whole.
+func TestAPathCoversStreams(t *testing.T) {
+	file := recordedWith(t, func(kit *sampleKit) {
+		kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for _, delta := range []string{"", "all ", "is ", "private"} {
+				_ = must(h.ReportMessage("m", delta, delta == "private"))
+			}
+			_ = dc.EmitMessage(adk.MessageEvent{ID: "e", Delta: "private", Full: "all is private"})
+			return errors.Join(dc.Messages().Store(ctx, aMessage("m", adk.RoleAssistant, "all is private")), dc.Ack())
+		}
+	}, Options{Redact: &Redaction{Paths: []string{"delta", "full", "message.content"}}})
+	assert.NotContains(t, string(file), "private")
+	assert.NotContains(t, string(file), "all ")
+	verifies(t, file, "covered")
+}
+
+// Whatever turn is recorded with one of its words secret, it replays as the turn
+// does without a secret: where that one parts from its recording, since a
+// listener used the executor's helpers, it parts at the same crossing.
+func TestRedactedTurnsReplay(t *testing.T) {
+	for _, turn := range sampleTurns {
+		plain := divergesAt(t, recordedWith(t, turn.prepare, Options{}))
+		for _, word := range []string{"Oslo", "weather", "Ann", "disk", "Hello", "tea", "refund", "approve"} {
+			file := recordedWith(t, turn.prepare, Options{Redact: &Redaction{Patterns: []Pattern{{"word", `\b` + word + `\b`}}}})
+			assert.Equal(t, plain, divergesAt(t, file), "%s without %s", turn.name, word)
+		}
+	}
+}
+
+// divergesAt is the crossing at which a replay diverges, 0 if it does not.
+func divergesAt(t *testing.T, file []byte) int {
+	t.Helper()
+	report, err := Verify(context.Background(), bytes.NewReader(file), Live{})
+	require.NoError(t, err)
+	if report.Divergence == nil {
+		return 0
+	}
+	return report.Divergence.Crossing
+}

@@ -66,6 +66,14 @@ type streamKey struct {
 	refused  bool
 }
 
+// path is where the deltas of a stream stand on their lines.
+func (k streamKey) path() []string {
+	if k.kind == adk.KindEmitMessage || k.kind == adk.KindEmitThought {
+		return []string{"payload", eventDelta}
+	}
+	return []string{eventDelta}
+}
+
 func newRedactingWriter(w io.Writer, h Header, rules *redactionRules, options Options) *redactingWriter {
 	known, err := newSentinels(options.Sentinels)
 	r := &redactingWriter{
@@ -200,7 +208,7 @@ func streamUpdate(payload any) (adk.StreamUpdate, bool) {
 func (r *redactingWriter) delta(h *toldLine, key streamKey, delta string, last bool) {
 	s := r.streams[key]
 	if s == nil {
-		s = newRedactStream(r.redactor)
+		s = newRedactStream(r.redactor, key.path()...)
 		r.streams[key] = s
 	}
 	h.stream = s
@@ -281,6 +289,9 @@ func (r *redactingWriter) deltas(h *toldLine, c *adk.Crossing) {
 
 // full is what is written of the text so far that user code emitted.
 func (r *redactingWriter) full(h *toldLine, text string) string {
+	if kind := r.redactor.rules.kindOf([]string{"payload", eventFull}); kind != "" && text != "" {
+		return r.redactor.placeholder(kind, text)
+	}
 	if h.whole {
 		return h.stream.upTo(h.to)
 	}
