@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 )
 
@@ -176,7 +175,7 @@ func (c *call) invoke(body func() result) (res result) {
 	defer func() {
 		if !returned {
 			if value := recover(); value != nil {
-				res = result{outcome: OutcomePanic, err: &PanicError{Value: value, Stack: debug.Stack()}}
+				res = result{outcome: OutcomePanic, err: newPanicError(value)}
 			} else {
 				res = result{outcome: OutcomeGoexit, err: errGoexit}
 			}

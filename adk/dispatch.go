@@ -88,7 +88,6 @@ func (d *dispatch) iterate(ctx context.Context) bool {
 	if !begun {
 		return false
 	}
-	d.started++
 	d.pipeline(ctx, LabelDispatchInput, d.input)
 	if d.stopped() {
 		return false

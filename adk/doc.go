@@ -57,7 +57,8 @@
 //
 // # Determinism
 //
-// Time and ids come from the config ([Clock], [IDSource]). With the same
+// Time and ids come from the config ([Clock], [IDSource]), and the bytes of media
+// through [Handle.OpenMedia]. With the same
 // config, raw turn, clock, ids and answers of user code, and strands run one at
 // a time, a turn makes the same crossings in the same order, everywhere.
 // Goroutines that user code starts itself are legal, and outside this promise.

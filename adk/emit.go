@@ -52,25 +52,25 @@ func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 	}
 }
 
-func (c *call) emitMessage(e MessageEvent) {
+func (c *call) emitMessage(e *MessageEvent) {
 	if c.run.observed() {
-		c.follow(KindMessageEvent, e, nil)
+		c.follow(KindMessageEvent, *e, nil)
 	}
-	publishFunctional(c, KindMessageEvent, &e, func(l *Functional) func(MessageEvent) { return l.Message })
+	publishFunctional(c, KindMessageEvent, e, func(l *Functional) func(MessageEvent) { return l.Message })
 }
 
-func (c *call) emitThought(e ThoughtEvent) {
+func (c *call) emitThought(e *ThoughtEvent) {
 	if c.run.observed() {
-		c.follow(KindThoughtEvent, e, nil)
+		c.follow(KindThoughtEvent, *e, nil)
 	}
-	publishFunctional(c, KindThoughtEvent, &e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
+	publishFunctional(c, KindThoughtEvent, e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
 }
 
-func (c *call) emitToolCall(e ToolCallEvent) {
+func (c *call) emitToolCall(e *ToolCallEvent) {
 	if c.run.observed() {
-		c.follow(KindToolCallEvent, e, func(x *Crossing) { x.Key = e.Checksum })
+		c.follow(KindToolCallEvent, *e, func(x *Crossing) { x.Key = e.Checksum })
 	}
-	publishFunctional(c, KindToolCallEvent, &e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
+	publishFunctional(c, KindToolCallEvent, e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
 }
 
 func (c *call) emitLog(e LogEvent) {
@@ -133,11 +133,13 @@ func (d *dispatch) emitDispatchEnd() {
 	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-// emitIterationStart tells whether the iteration has begun.
+// emitIterationStart tells whether the iteration has begun. It is counted in the
+// step that tells it: a listener may end the goroutine (DSP-5).
 func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 	e := IterationStart{Origin: d.call.origin()}
 	begun = d.call.eventUnlessAborted(KindIterationStart, func(at time.Time, x *Crossing) {
 		e.StartedAt = at
+		d.started++
 		if x != nil {
 			x.Payload = e
 			x.N = e.Iteration
@@ -203,17 +205,17 @@ func (r *run) emitError(c *call, failure *Error) {
 // EmitMessage emits a message event as it is given (EVT-10): keeping the
 // additive rule of deltas is then the caller's own duty.
 func (h Handle) EmitMessage(e MessageEvent) error {
-	return h.call.emitGiven(KindEmitMessage, func() any { return e }, func(c *call) { c.emitMessage(e) })
+	return h.call.emitGiven(KindEmitMessage, func() any { return e }, func(c *call) { c.emitMessage(&e) })
 }
 
 // EmitThought emits a thought event as it is given (EVT-10).
 func (h Handle) EmitThought(e ThoughtEvent) error {
-	return h.call.emitGiven(KindEmitThought, func() any { return e }, func(c *call) { c.emitThought(e) })
+	return h.call.emitGiven(KindEmitThought, func() any { return e }, func(c *call) { c.emitThought(&e) })
 }
 
 // EmitToolCall emits a toolCall event as it is given (EVT-10).
 func (h Handle) EmitToolCall(e ToolCallEvent) error {
-	return h.call.emitGiven(KindEmitToolCall, func() any { return e }, func(c *call) { c.emitToolCall(e) })
+	return h.call.emitGiven(KindEmitToolCall, func() any { return e }, func(c *call) { c.emitToolCall(&e) })
 }
 
 // emitGiven tells an emit operation around the event that it causes. The payload

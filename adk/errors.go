@@ -3,6 +3,7 @@ package adk
 import (
 	"errors"
 	"fmt"
+	"runtime"
 )
 
 // Code is the stable name of a failure. A Code is itself an error, so that
@@ -66,7 +67,10 @@ const (
 	// one name without being asked to overwrite, or two registries that clash
 	// are merged.
 	E_TOOL_ALREADY_REGISTERED Code = "E_TOOL_ALREADY_REGISTERED"
-	// E_NOT_A_MEDIA_READER occurs when a media is given no reader that can be opened.
+	// E_NOT_A_MEDIA_READER occurs when a media is given no reader that can be
+	// opened, and when one is opened that was read from JSON, or from a trace that
+	// does not hold its bytes. Whoever opens it in the recorded turn mends that,
+	// with Handle.OpenMedia.
 	E_NOT_A_MEDIA_READER Code = "E_NOT_A_MEDIA_READER"
 
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
@@ -202,9 +206,30 @@ func (e *Error) Fatal() bool { return e.Code.Fatal() }
 type PanicError struct {
 	// Value is what was given to panic.
 	Value any
-	// Stack is where it happened. It is never part of the text, so that
-	// nothing observable depends on it.
-	Stack []byte
+	// callers is where it happened, as package runtime counts.
+	callers []uintptr
+}
+
+// newPanicError is for the deferred function that recovered the value: it keeps
+// where the panic came from, which Stack puts into words when it is asked.
+func newPanicError(value any) *PanicError {
+	var callers [64]uintptr
+	const skip = 3 // runtime.Callers, newPanicError and the deferred function
+	return &PanicError{Value: value, callers: append([]uintptr(nil), callers[:runtime.Callers(skip, callers[:])]...)}
+}
+
+// Stack says where it happened, the innermost call first, a function and its
+// place each; it is empty for an error that no panic made here. It is never part
+// of the text, so that nothing observable depends on it.
+func (e *PanicError) Stack() []byte {
+	var text []byte
+	frames := runtime.CallersFrames(e.callers)
+	for more := len(e.callers) > 0; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		text = fmt.Appendf(text, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)
+	}
+	return text
 }
 
 // Error is "panic: " and the panic's text.

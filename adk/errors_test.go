@@ -88,7 +88,8 @@ func TestPanicText(t *testing.T) {
 	for want, value := range map[string]any{"boom": errBoom, "text": "text", "4": 4, "PANIC": badText{}} {
 		assert.Contains(t, adk.PanicText(value), want)
 	}
-	p := &adk.PanicError{Value: errBoom, Stack: []byte("stack")}
+	p := &adk.PanicError{Value: errBoom}
 	assert.Equal(t, "panic: boom", p.Error())
 	assert.ErrorIs(t, p, errBoom)
+	assert.Empty(t, p.Stack(), "no panic made it")
 }

@@ -3,6 +3,7 @@ package adk_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -261,6 +262,38 @@ func TestGatesSettleAlone(t *testing.T) {
 	lines := runTurn(t, config, raw)
 	assert.Equal(t, []string{"! turnGateClosed b resolved", "! turnGateClosed a rejected"}, with(lines, "! turnGateClosed"))
 	assert.False(t, second.Abort("after the turn"), "GAT-6")
+}
+
+// GAT-6: however a turn ends, none of its gates is open afterwards, and none can
+// be settled.
+func TestGatesEndWithTheirTurn(t *testing.T) {
+	waiting := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{"type":"string"}`)})
+		return errors.Join(err, dc.Ack())
+	})
+	for name, end := range map[string]func(adk.TurnGateOpen, context.CancelFunc){
+		"cancelled": func(_ adk.TurnGateOpen, cancel context.CancelFunc) { cancel() },
+		"resolved":  func(e adk.TurnGateOpen, _ context.CancelFunc) { must(e.Gate.Resolve("", "yes")) },
+		"goexit":    func(adk.TurnGateOpen, context.CancelFunc) { runtime.Goexit() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			var gate *adk.TurnGate
+			raw, ended := hello, make(chan bool)
+			raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gate = e.Gate; end(e, cancel) }
+			runner := newRunner(t, waiting)
+			go func() {
+				defer close(ended)
+				_ = runner.Run(ctx, raw)
+			}()
+			<-ended
+			assert.True(t, gate.IsSettled())
+			settled, err := gate.Resolve("late", "yes")
+			assert.NoError(t, err)
+			assert.False(t, settled || gate.Reject("late", errBoom) || gate.Abort("late"))
+		})
+	}
 }
 
 // ABT-10, GAT-2: once the turn is aborted no gate can be resolved, however slow

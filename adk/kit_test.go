@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/property"
 )
 
 // The kit of the engine's tests: a config that runs, a recorder that turns what
@@ -71,7 +73,22 @@ func runTurnIn(t *testing.T, ctx context.Context, config adk.Config, raw adk.Raw
 	rec := &recorder{}
 	runner := newRunner(t, watchedBy(config, rec))
 	require.NoError(t, runner.Run(ctx, raw)) // RUN-5, in every test
+	holdsInvariants(t, rec)
 	return rec.all()
+}
+
+// holdsInvariants holds what was told of a run against everything that is true
+// of every turn.
+func holdsInvariants(t *testing.T, rec *recorder) {
+	t.Helper()
+	told := rec.crossings()
+	assert.Empty(t, property.Violations(rec.info, func(yield func(*adk.Crossing) bool) {
+		for i := range told {
+			if !yield(&told[i]) {
+				return
+			}
+		}
+	}))
 }
 
 // runToGoexit runs a turn whose goroutine ends itself; it fails if Run returns.
@@ -87,6 +104,7 @@ func runToGoexit(t *testing.T, config adk.Config, raw adk.RawTurn) []string {
 	}()
 	<-ended
 	assert.False(t, returned, "the goroutine ends")
+	holdsInvariants(t, rec)
 	return rec.all()
 }
 
@@ -241,7 +259,9 @@ func (r *recorder) Tell(x *adk.Crossing) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, *x)
+	one := *x
+	one.Value, one.Args = plain.Copy(x.Value), plain.Copy(x.Args) // they are user code's
+	r.told = append(r.told, one)
 	r.lines = append(r.lines, r.line(x))
 }
 

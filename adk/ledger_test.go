@@ -303,7 +303,7 @@ func TestPanicWithoutAnError(t *testing.T) {
 		var panicked *adk.PanicError
 		require.ErrorAs(t, failure, &panicked)
 		assert.Equal(t, apples(42), panicked.Value)
-		assert.NotEmpty(t, panicked.Stack)
+		assert.NotEmpty(t, panicked.Stack())
 	}
 	inEach(t, func(t *testing.T, p pipeline) {
 		config := p.config()

@@ -231,9 +231,23 @@ func (m *Media) Init() MediaInit {
 	}
 }
 
+// WithReader gives the same media with another reader, as fakes and replays need
+// it; what is known of it, and so the digest, stay. Opening one with a nil reader
+// is E_NOT_A_MEDIA_READER.
+func (m *Media) WithReader(reader MediaReader) *Media {
+	if nilMediaReader(reader) {
+		reader = unreadMedia(m.id)
+	}
+	return &Media{
+		id: m.id, kind: m.kind, mimeType: m.mimeType, filename: m.filename, reader: reader,
+		trustTier: m.trustTier, modalityHazard: m.modalityHazard, source: m.source, stash: m.stash,
+	}
+}
+
 // Open starts reading the bytes, from the first on at every call. The caller
-// closes what it gives. A media read from JSON has no bytes to give
-// (E_NOT_A_MEDIA_READER).
+// closes what it gives. What is read so stands in no trace: in a turn,
+// Handle.OpenMedia reads what a replay shall give back. A media read from JSON
+// has no bytes to give (E_NOT_A_MEDIA_READER).
 func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	stream, err := m.reader.Open(ctx)
 	if err == nil && stream == nil {

@@ -3,6 +3,7 @@ package adk
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -39,14 +40,12 @@ func MediaFile(path string) MediaReader {
 	})
 }
 
-// unreadMedia is the reader of a media that was read from JSON.
-type unreadMedia struct{}
+// unreadMedia is the reader of a media that has none, by its id.
+type unreadMedia string
 
-func (unreadMedia) Open(context.Context) (io.ReadCloser, error) {
-	return nil, &Error{
-		Code:    E_NOT_A_MEDIA_READER,
-		Message: "the media was read from JSON and holds no bytes, want one made with a reader",
-	}
+func (id unreadMedia) Open(context.Context) (io.ReadCloser, error) {
+	return nil, &Error{Code: E_NOT_A_MEDIA_READER, Message: fmt.Sprintf(
+		"media %.64q holds no bytes: it was read from JSON, or given a nil reader; WithReader gives it one", string(id))}
 }
 
 // nilMediaReader tells whether a reader is nil, or an interface around nil.

@@ -35,7 +35,8 @@ import (
 //	-- new --
 //	what stands there in the mutant
 //
-// A rule with several mutants has a word behind its id: ABT-8-late-ack.txt. Every
+// A rule with several mutants has a word behind its id: ABT-8-late-ack.txt. What a
+// race breaks has -race behind its tests, and is built with the detector. Every
 // run of the tests checks that the mutants still fit the source; make mutants,
 // which sets the variable to all, builds each with -overlay and runs its tests,
 // which all have to fail. TestMutantsAreNoticed/RUN-6 runs one.
@@ -52,6 +53,7 @@ type mutant struct {
 	says     string
 	file     string // from the root of the tree
 	tests    []string
+	flags    []string // of the build
 	old, new string
 }
 
@@ -63,8 +65,16 @@ func parseMutant(name, text string) (mutant, error) {
 	if form == nil || rule == "" || !strings.HasPrefix(name, rule) {
 		return mutant{}, fmt.Errorf("%s: want a file named for its rule: a sentence, -- file --, -- test --, -- old --, -- new --", name)
 	}
-	return mutant{name: name, rule: rule, says: strings.ReplaceAll(form[1], "\n", " "), file: form[2],
-		tests: strings.Fields(form[3]), old: form[4], new: strings.TrimSuffix(form[5], "\n")}, nil
+	m := mutant{name: name, rule: rule, says: strings.ReplaceAll(form[1], "\n", " "), file: form[2],
+		old: form[4], new: strings.TrimSuffix(form[5], "\n")}
+	for _, word := range strings.Fields(form[3]) {
+		if strings.HasPrefix(word, "-") {
+			m.flags = append(m.flags, word)
+		} else {
+			m.tests = append(m.tests, word)
+		}
+	}
+	return m, nil
 }
 
 func allMutants(t *testing.T) []mutant {
@@ -182,7 +192,8 @@ func (m mutant) build(ctx context.Context, dir string) (binary string, err error
 	if err := errors.Join(os.WriteFile(mutated, []byte(source), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary}, m.flags, []string{"."})
+	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", m.name, err, out)
 	}

@@ -15,21 +15,35 @@ import (
 // known are passed over. A media has no bytes: opening it is
 // E_NOT_A_MEDIA_READER.
 func ParseRecord(kind RecordKind, data []byte) (Record, error) {
+	return RecordParser{}.Parse(kind, data)
+}
+
+// RecordParser reads records from JSON, for those who know where the bytes of
+// their media are. The zero RecordParser is ParseRecord.
+type RecordParser struct {
+	// MediaReader gives a reader to each media that is read: to a record, an
+	// attachment, a result of a tool and a media inside plain data alike. A nil
+	// reader, like a nil function, leaves the media without bytes.
+	MediaReader func(*Media) MediaReader
+}
+
+// Parse is ParseRecord, where a media gets its reader.
+func (p RecordParser) Parse(kind RecordKind, data []byte) (Record, error) {
 	switch kind {
 	case RecordMessage:
-		return asRecord(parseMessage(data))
+		return asRecord(p.message(data))
 	case RecordMemory:
 		return asRecord(parseMemory(data))
 	case RecordThought:
-		return asRecord(parseThought(data))
+		return asRecord(p.thought(data))
 	case RecordToolCall:
-		return asRecord(parseToolCall(data))
+		return asRecord(p.toolCall(data))
 	case RecordRetrievable:
 		return asRecord(parseRetrievable(data))
 	case RecordInstruction:
 		return asRecord(parseInstruction(data))
 	case RecordMedia:
-		return asRecord(parseMedia(data))
+		return asRecord(p.media(data))
 	case RecordTool:
 		return parseTool(data)
 	}
@@ -47,9 +61,9 @@ func asRecord[R Record](record R, err error) (Record, error) {
 	return record, nil
 }
 
-// resolveRecord reads the records inside plain data by their marks.
-func resolveRecord(tag string, raw []byte) (any, error) {
-	return ParseRecord(RecordKind(tag), raw)
+// marked reads the records inside plain data by their marks.
+func (p RecordParser) marked(tag string, raw []byte) (any, error) {
+	return p.Parse(RecordKind(tag), raw)
 }
 
 // decodeRecord reads JSON into the shape of a record.
@@ -60,12 +74,12 @@ func decodeRecord(code Code, data []byte, shape any) error {
 	return nil
 }
 
-// parsePlain reads the plain data of a field; no text is nil.
-func parsePlain(code Code, field string, raw json.RawMessage) (any, error) {
+// plain reads the plain data of a field; no text is nil.
+func (p RecordParser) plain(code Code, field string, raw json.RawMessage) (any, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	v, err := plain.Parse(raw, resolveRecord)
+	v, err := plain.Parse(raw, p.marked)
 	if err != nil {
 		return nil, &Error{Code: code, Message: field + ": is not plain data", Cause: err}
 	}
@@ -99,7 +113,7 @@ func (p *parsedIdentity) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func parseMessage(data []byte) (*Message, error) {
+func (p RecordParser) message(data []byte) (*Message, error) {
 	var shape struct {
 		ID          string            `json:"id"`
 		Role        Role              `json:"role"`
@@ -112,7 +126,7 @@ func parseMessage(data []byte) (*Message, error) {
 	if err := decodeRecord(E_INVALID_INITIAL_MESSAGE_VALUE, data, &shape); err != nil {
 		return nil, err
 	}
-	attachments, err := parseMedias(shape.Attachments)
+	attachments, err := p.medias(shape.Attachments)
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_MESSAGE_VALUE, Message: "attachments", Cause: err}
 	}
@@ -122,10 +136,10 @@ func parseMessage(data []byte) (*Message, error) {
 	})
 }
 
-func parseMedias(list []json.RawMessage) ([]*Media, error) {
+func (p RecordParser) medias(list []json.RawMessage) ([]*Media, error) {
 	var medias []*Media
 	for _, one := range list {
-		media, err := parseMedia(one)
+		media, err := p.media(one)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +180,7 @@ func parseRetrievable(data []byte) (*Retrievable, error) {
 	return NewRetrievable(RetrievableInit(shape))
 }
 
-func parseThought(data []byte) (*Thought, error) {
+func (p RecordParser) thought(data []byte) (*Thought, error) {
 	var shape struct {
 		ID                  string          `json:"id"`
 		Content             string          `json:"content"`
@@ -179,7 +193,7 @@ func parseThought(data []byte) (*Thought, error) {
 	if err := decodeRecord(E_INVALID_INITIAL_THOUGHT_VALUE, data, &shape); err != nil {
 		return nil, err
 	}
-	payload, err := parsePlain(E_INVALID_INITIAL_THOUGHT_VALUE, "payload", shape.Payload)
+	payload, err := p.plain(E_INVALID_INITIAL_THOUGHT_VALUE, "payload", shape.Payload)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +203,7 @@ func parseThought(data []byte) (*Thought, error) {
 	})
 }
 
-func parseToolCall(data []byte) (*ToolCall, error) {
+func (p RecordParser) toolCall(data []byte) (*ToolCall, error) {
 	var shape struct {
 		ID               string          `json:"id"`
 		Tool             string          `json:"tool"`
@@ -205,7 +219,7 @@ func parseToolCall(data []byte) (*ToolCall, error) {
 	if err := decodeRecord(E_INVALID_INITIAL_TOOL_CALL_VALUE, data, &shape); err != nil {
 		return nil, err
 	}
-	results, err := shape.Results.result()
+	results, err := shape.Results.result(p)
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "results", Cause: err}
 	}
@@ -223,14 +237,14 @@ type parsedResults struct {
 	MediaList []json.RawMessage `json:"mediaList"`
 }
 
-func (p parsedResults) result() (ToolResult, error) {
+func (r parsedResults) result(p RecordParser) (ToolResult, error) {
 	switch {
-	case p.Text != nil:
-		return NewTokenizable(*p.Text), nil
-	case p.Media != nil:
-		return parseMedia(p.Media)
+	case r.Text != nil:
+		return NewTokenizable(*r.Text), nil
+	case r.Media != nil:
+		return p.media(r.Media)
 	default:
-		list, err := parseMedias(p.MediaList)
+		list, err := p.medias(r.MediaList)
 		return MediaList(list), err
 	}
 }
@@ -246,7 +260,7 @@ func parseInstruction(data []byte) (*Tokenizable, error) {
 	return NewTokenizable(*text), nil
 }
 
-func parseMedia(data []byte) (*Media, error) {
+func (p RecordParser) media(data []byte) (*Media, error) {
 	const code = E_INVALID_INITIAL_MEDIA_VALUE
 	var shape struct {
 		ID             string         `json:"id"`
@@ -267,14 +281,18 @@ func parseMedia(data []byte) (*Media, error) {
 	}
 	stash := make(map[string]MediaStashEntry, len(shape.Stash))
 	for key, entry := range shape.Stash {
-		value, err := parsePlain(code, "stash", entry.Value)
+		value, err := p.plain(code, "stash", entry.Value)
 		if err != nil {
 			return nil, err
 		}
 		stash[key] = MediaStashEntry{Value: value, TrustTier: entry.TrustTier, DerivedFrom: entry.DerivedFrom}
 	}
-	return NewMedia(MediaInit{
-		ID: shape.ID, Kind: shape.Kind, MIMEType: shape.MIMEType, Filename: shape.Filename, Reader: unreadMedia{},
+	media, err := NewMedia(MediaInit{
+		ID: shape.ID, Kind: shape.Kind, MIMEType: shape.MIMEType, Filename: shape.Filename, Reader: unreadMedia(shape.ID),
 		TrustTier: shape.TrustTier, ModalityHazard: shape.ModalityHazard, Source: shape.Source, Stash: stash,
 	})
+	if err != nil || p.MediaReader == nil {
+		return media, err
+	}
+	return media.WithReader(p.MediaReader(media)), nil
 }

@@ -99,7 +99,7 @@ func TestPipelineErrorIsReadable(t *testing.T) {
 				assert.ErrorContains(t, e, "boom")
 				var panicked *adk.PanicError
 				if assert.Equal(t, name == "panic", errors.As(error(e), &panicked)) && panicked != nil {
-					assert.Contains(t, string(panicked.Stack), "pipeline_test.go")
+					assert.Contains(t, string(panicked.Stack()), "pipeline_test.go")
 					assert.NotContains(t, e.Error(), "goroutine")
 				}
 			})

@@ -473,7 +473,7 @@ func TestParsedMediaHoldsNoBytes(t *testing.T) {
 	require.NoError(t, err)
 	_, err = record.(*Media).Bytes(t.Context())
 	require.ErrorIs(t, err, E_NOT_A_MEDIA_READER)
-	assert.ErrorContains(t, err, "read from JSON and holds no bytes")
+	assert.ErrorContains(t, err, `media "pic" holds no bytes: it was read from JSON`)
 }
 
 func TestParseRecordRefuses(t *testing.T) {

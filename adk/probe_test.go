@@ -308,6 +308,7 @@ func late(dc *adk.DispatchContext) map[adk.Kind]error {
 	_, answers[adk.KindPrune] = dc.Tools().PruneEphemeral()
 	_, answers[adk.KindExecute] = dc.Execute(ctx, tool("t", done), "{}")
 	_, answers[adk.KindOnAck] = dc.OnAck("h", func(*adk.DispatchContext) {})
+	_, answers[adk.KindOpenMedia] = dc.OpenMedia(ctx, picture("p", bytesOf("")))
 	_, answers[adk.KindWaitFor] = dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
 	_, answers[adk.KindFork] = dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { return nil })
 	return answers

@@ -29,34 +29,35 @@ type stream struct {
 // event; complete seals the message (HLP-1). The update says what was emitted:
 // once complete, all that a record of the message needs. A sealed id is
 // E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
-func (h *Helpers) ReportMessage(id, delta string, complete bool) (MessageEvent, error) {
+func (h *Helpers) ReportMessage(id, delta string, complete bool) (event MessageEvent, err error) {
 	d := h.call.dispatch
-	update, err := h.report(KindReportMessage, &d.messages, id, delta, complete, func(c *call, u StreamUpdate) {
-		c.emitMessage(MessageEvent(u))
+	err = h.report(KindReportMessage, &d.messages, id, delta, complete, (*StreamUpdate)(&event), func(c *call, u *StreamUpdate) {
+		c.emitMessage((*MessageEvent)(u))
 	})
-	return MessageEvent(update), err
+	return event, err
 }
 
 // ReportThought is ReportMessage for thoughts, whose ids are a space of their
 // own (HLP-1).
-func (h *Helpers) ReportThought(id, delta string, complete bool) (ThoughtEvent, error) {
+func (h *Helpers) ReportThought(id, delta string, complete bool) (event ThoughtEvent, err error) {
 	d := h.call.dispatch
-	update, err := h.report(KindReportThought, &d.thoughts, id, delta, complete, func(c *call, u StreamUpdate) {
-		c.emitThought(ThoughtEvent(u))
+	err = h.report(KindReportThought, &d.thoughts, id, delta, complete, (*StreamUpdate)(&event), func(c *call, u *StreamUpdate) {
+		c.emitThought((*ThoughtEvent)(u))
 	})
-	return ThoughtEvent(update), err
+	return event, err
 }
 
-func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, emit func(*call, StreamUpdate)) (update StreamUpdate, err error) {
+// report fills in the update, which is large and not copied from call to call.
+func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, update *StreamUpdate, emit func(*call, *StreamUpdate)) error {
 	c := h.call
 	if err := c.enter(kind); err != nil {
-		return update, err
+		return err
 	}
 	r := c.run
 	at := r.now()
 	s, err := all.open(id, at)
 	if err == nil {
-		update = s.append(c.origin(), id, delta, complete, at)
+		*update = s.append(c.origin(), id, delta, complete, at)
 	}
 	if x := r.crossing(c, kind, Whole, at); x != nil {
 		x.Name, x.Text, x.Flag, x.Err = id, delta, complete, err
@@ -64,10 +65,10 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	}
 	if err != nil || r.unheard() {
 		r.mu.Unlock()
-		return update, err
+		return err
 	}
 	s.relay.unlockAndEmit(c, update, emit)
-	return update, nil
+	return nil
 }
 
 // open finds or begins the stream of an id.
@@ -102,9 +103,12 @@ func (s *stream) append(from Origin, id, delta string, complete bool, at time.Ti
 
 // relay lets one goroutine at a time emit the updates of a stream, so that
 // listeners hear them in their order (EVT-2); those that come meanwhile wait
-// here and are emitted by the one that is at it. Guarded by run.mu.
+// here and are emitted by the one that is at it. Guarded by run.mu, but for what
+// is being emitted, which belongs to the goroutine that does: events are large,
+// and need not be copied from call to call this way.
 type relay[E any] struct {
 	emitting bool
+	present  pending[E]
 	waiting  []pending[E]
 }
 
@@ -115,14 +119,15 @@ type pending[E any] struct {
 
 // unlockAndEmit releases run.mu, which is held, and lets the listeners hear the
 // event, and those that come while they do, unless somebody is at it already.
-func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
+func (y *relay[E]) unlockAndEmit(c *call, event *E, emit func(*call, *E)) {
 	r := c.run
 	if y.emitting {
-		y.waiting = append(y.waiting, pending[E]{c, event})
+		y.waiting = append(y.waiting, pending[E]{c, *event})
 		r.mu.Unlock()
 		return
 	}
 	y.emitting = true
+	y.present.call, y.present.event = c, *event
 	r.mu.Unlock()
 	clean := false
 	defer func() {
@@ -132,15 +137,15 @@ func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
 			r.mu.Unlock()
 		}
 	}()
-	for next := (pending[E]{c, event}); ; {
-		emit(next.call, next.event)
+	for {
+		emit(y.present.call, &y.present.event)
 		r.mu.Lock()
 		if len(y.waiting) == 0 {
 			y.emitting, clean = false, true
 			r.mu.Unlock()
 			return
 		}
-		next = y.waiting[0]
+		y.present = y.waiting[0]
 		y.waiting = y.waiting[1:]
 		r.mu.Unlock()
 	}
@@ -150,7 +155,7 @@ func (y *relay[E]) unlockAndEmit(c *call, event E, emit func(*call, E)) {
 // known as it is (HLP-3).
 type ToolCallReport struct {
 	Tool string
-	// Args is an object, or JSON text of one.
+	// Args is an object, JSON text of one, or *Arguments.
 	Args    any
 	Results ToolResult
 	// IsError marks the call as failed; it is never taken back.
@@ -177,14 +182,14 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	at := r.now()
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
 	if x := r.crossing(c, KindReportToolCall, Whole, at); x != nil {
-		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, report.Args, report.Results, report.IsError, report.Complete, err
+		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, givenArguments(report.Args), report.Results, report.IsError, report.Complete, err
 		r.tell(x)
 	}
 	if err != nil {
 		r.mu.Unlock()
 		return ToolCallEvent{}, err
 	}
-	c.dispatch.reported[id].relay.unlockAndEmit(c, event, (*call).emitToolCall)
+	c.dispatch.reported[id].relay.unlockAndEmit(c, &event, (*call).emitToolCall)
 	return event, nil
 }
 
@@ -206,7 +211,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 		e.Tool = report.Tool
 	}
 	if report.Args != nil {
-		args, err := toolArguments(report.Args)
+		args, err := ownArguments(report.Args)
 		if err != nil {
 			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
 		}
@@ -214,7 +219,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 	}
 	if (report.Tool != "" || report.Args != nil) && e.Tool != "" && e.Args != nil {
 		var err error
-		if e.Checksum, err = toolChecksum(e.Tool, e.Args); err != nil {
+		if e.Checksum, err = toolChecksum(e.Tool, report.Args, e.Args); err != nil {
 			return ToolCallEvent{}, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("report of tool call %q: %s", id, err)}
 		}
 	}

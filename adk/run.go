@@ -90,8 +90,10 @@ func (r *run) line(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
 	if !r.observed() {
 		return nil
 	}
-	r.scratch = Crossing{At: at, Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}
-	return &r.scratch
+	x := &r.scratch
+	*x = Crossing{} // clearing in place is half the work of copying a new one
+	x.At, x.Kind, x.Phase, x.Call, x.Strand = at, kind, phase, c.id, c.strand
+	return x
 }
 
 // tell numbers the crossing and tells the observer. mu is held.

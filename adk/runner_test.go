@@ -111,6 +111,14 @@ func TestStorageObligations(t *testing.T) {
 	}, store.all())
 	assert.Len(t, with(lines, "> storage/"), 25)
 	assert.Contains(t, lines, "> storage/instructions.refresh") // RUN-2: fetching them is called refresh
+	effects := map[adk.Effect]int{}
+	for _, path := range with(lines, "> ") {
+		seam := must(adk.ParseSeam(strings.TrimPrefix(path, "> ")))
+		effects[seam.Effect()]++
+		reads := strings.HasSuffix(path, ".fetch") || strings.HasSuffix(path, ".refresh")
+		assert.Equal(t, !reads, seam.Effect().MayWrite(), path) // RUN-2
+	}
+	assert.Equal(t, map[adk.Effect]int{adk.EffectReads: 7, adk.EffectWrites: 18, adk.EffectUnknown: len(with(lines, "> ")) - 25}, effects)
 }
 
 // callAll calls the four obligations of a collection; on a turn context they
@@ -359,6 +367,37 @@ func TestConcurrentRuns(t *testing.T) {
 		distinct[id] = true
 	}
 	assert.Len(t, distinct, 24, fmt.Sprint(ends.all()))
+}
+
+// RUN-11: one handle, used by plain goroutines at once.
+func TestContextsAreSafe(t *testing.T) {
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		var begun, all sync.WaitGroup
+		begun.Add(4)
+		for i := range 4 {
+			all.Go(func() {
+				begun.Done()
+				begun.Wait()
+				for n := range 1000 {
+					id := fmt.Sprint(i, "-", n)
+					_, err := dc.Messages().Add(message(id))
+					if assert.NoError(t, err); n%50 > 0 {
+						continue
+					}
+					assert.True(t, dc.Messages().Has(id))
+					assert.NoError(t, dc.Tools().Register(tool(id, done)))
+					assert.NoError(t, dc.Thoughts().Store(ctx, thought(id)))
+					must(h.ReportMessage("shared", "x", false))
+					assert.NotEmpty(t, dc.NewID())
+				}
+			})
+		}
+		all.Wait()
+		assert.Equal(t, []int{4000, 80, 80}, []int{dc.Messages().Len(), len(dc.Tools().All()), dc.Thoughts().Len()})
+		assert.Len(t, must(h.ReportMessage("shared", "", true)).Full, 80)
+		return dc.Ack()
+	})
+	runTurn(t, config, hello)
 }
 
 // RUN-12: insertion order, replaced in place, keyed by id or text.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -20,7 +21,8 @@ type schemaNode struct {
 	// ref is what $ref leads to, or nil.
 	ref *schemaNode
 	// leaves are the keywords that look at a value without a schema inside them.
-	leaves []schemaLeaf
+	// They are made when a value is first refused, which most schemas never do.
+	leaves func() []schemaLeaf
 	// patterns are the keys of patternProperties, compiled.
 	patterns map[string]*regexp.Regexp
 	// names are the keys of properties, sorted.
@@ -221,13 +223,7 @@ func newSchemaNode(s *jsonschema.Schema, index map[*jsonschema.Schema]*schemaNod
 		}
 		node.patterns[pattern] = compiled
 	}
-	for _, leaf := range schemaLeaves(s) {
-		resolved, err := leaf.alone.Resolve(nil)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", leaf.keyword, err)
-		}
-		node.leaves = append(node.leaves, schemaLeaf{leaf.keyword, leaf.want, resolved})
-	}
+	node.leaves = sync.OnceValue(func() []schemaLeaf { return schemaLeaves(s) })
 	return node, nil
 }
 
@@ -238,7 +234,8 @@ type leafSchema struct {
 }
 
 // schemaLeaves takes a schema's leaf keywords apart, each into its own schema.
-func schemaLeaves(s *jsonschema.Schema) []leafSchema {
+// The library has accepted them together, and accepts each.
+func schemaLeaves(s *jsonschema.Schema) []schemaLeaf {
 	types := s.Types
 	if s.Type != "" {
 		types = []string{s.Type}
@@ -264,10 +261,13 @@ func schemaLeaves(s *jsonschema.Schema) []leafSchema {
 		{leafSchema{"minProperties", "", &jsonschema.Schema{MinProperties: s.MinProperties}}, s.MinProperties != nil},
 		{leafSchema{"maxProperties", "", &jsonschema.Schema{MaxProperties: s.MaxProperties}}, s.MaxProperties != nil},
 	}
-	var present []leafSchema
+	var present []schemaLeaf
 	for _, leaf := range all {
-		if leaf.present {
-			present = append(present, leaf.leafSchema)
+		if !leaf.present {
+			continue
+		}
+		if resolved, err := leaf.alone.Resolve(nil); err == nil {
+			present = append(present, schemaLeaf{leaf.keyword, leaf.want, resolved})
 		}
 	}
 	return present
@@ -287,7 +287,7 @@ func (w schemaWalk) value(node *schemaNode, value any, path string) []fault {
 			return faults // draft-07 ignores what stands beside a $ref
 		}
 	}
-	for _, leaf := range node.leaves {
+	for _, leaf := range node.leaves() {
 		if leaf.resolved.Validate(value) != nil {
 			faults = append(faults, fault{path, leaf.keyword, leaf.want})
 		}

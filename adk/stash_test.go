@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,9 +122,13 @@ func TestStashCopies(t *testing.T) {
 // STA-8, RUN-11: concurrent use, under the race detector.
 func TestStashIsSafe(t *testing.T) {
 	inTurn(t, hello, func(ctx context.Context, tc *adk.TurnContext) {
+		var begun sync.WaitGroup
+		begun.Add(4)
 		for range 4 {
 			must(tc.Fork(ctx, "uses", func(_ context.Context, tc *adk.TurnContext) error {
-				for range 50 {
+				begun.Done()
+				begun.Wait()
+				for range 500 {
 					_ = tc.Stash().Set("a.b", []any{1})
 					_, _, _, _ = tc.Stash().Get("a", nil), tc.Stash().Has("a.b"), tc.Stash().Keys(), tc.Stash().All()
 				}

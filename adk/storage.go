@@ -15,7 +15,8 @@ type Scope struct {
 
 // Collection is the four storage obligations for one kind of record (RUN-2).
 // For standing instructions Fetch is what the field calls refresh, and the key
-// is the text. Doing nothing is legal; leaving an obligation out is not.
+// is the text. Doing nothing is legal; leaving an obligation out is not. Fetch
+// changes nothing that anybody could see; the others write (Seam.Effect).
 // Implementations must be safe for concurrent use.
 type Collection[T Record] interface {
 	// Fetch gives the stored records, in the order in which a set shall hold them.
@@ -28,7 +29,7 @@ type Collection[T Record] interface {
 	Delete(ctx context.Context, scope Scope, key string) error
 }
 
-// ToolSource is the storage obligation for tools (RUN-2).
+// ToolSource is the storage obligation for tools (RUN-2). It only reads.
 type ToolSource interface {
 	Fetch(ctx context.Context, scope Scope) ([]*Tool, error)
 }

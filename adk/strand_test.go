@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -201,6 +202,37 @@ func (s *turnstile) choose() {
 			s.changed.Broadcast()
 			return
 		}
+	}
+}
+
+// ringing is a clock whose timers fire at once, and end the run's context too.
+type ringing struct {
+	handClock
+	cancel context.CancelCauseFunc
+}
+
+func (c *ringing) AfterFunc(_ time.Duration, fire func()) func() bool {
+	fire()
+	c.cancel(errBoom)
+	return func() bool { return false }
+}
+
+// DET-2: of two things that wake a strand at once, what was told decides which
+// it was, and not which of them a select takes.
+func TestWakingDecidesNothing(t *testing.T) {
+	turn := func() []string {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			return errors.Join(dc.Sleep(context.Background(), time.Second), dc.Stash().Set("awake", true))
+		})
+		config.Clock = &ringing{cancel: cancel}
+		return runTurnIn(t, ctx, config, hello)
+	}
+	first := turn()
+	assert.Contains(t, strings.Join(first, "|"), "= cancel outside|sleep(|)sleep boom|stash awake")
+	for range 40 {
+		require.Equal(t, first, turn())
 	}
 }
 

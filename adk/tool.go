@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -27,17 +29,6 @@ const (
 	CollisionThrow   Collision = ""
 	CollisionReplace Collision = "replace"
 	CollisionKeep    Collision = "keep"
-)
-
-// Effect says whether running a tool changes anything outside the turn, so that
-// a replay can refuse to run a writing one unasked.
-type Effect string
-
-// The effects. EffectUnknown, the zero value, is to be taken for writing.
-const (
-	EffectUnknown Effect = ""
-	EffectReads   Effect = "reads"
-	EffectWrites  Effect = "writes"
 )
 
 // ToolInit is what a tool is made of (TOL-1).
@@ -214,6 +205,14 @@ func (t *Tool) Meta() map[string]any {
 	return meta
 }
 
+// MetaAt is a copy of the metadata at a dot-path, as the stash has them, and
+// whether there is any. A key that has a dot itself is in Meta alone.
+func (t *Tool) MetaAt(path string) (value any, found bool) {
+	meta := stash{tree: t.spec.init.Meta}
+	value, found = meta.find(path)
+	return plain.Copy(value), found
+}
+
 // Ephemeral tells whether the tool is pruned on ack (TOL-8).
 func (t *Tool) Ephemeral() bool { return t.spec.init.Ephemeral }
 
@@ -234,6 +233,17 @@ func (t *Tool) WithHandler(h ToolHandler) *Tool {
 		h = describedOnly(t.Name())
 	}
 	return &Tool{spec: t.spec, handler: h}
+}
+
+// Around gives the same tool with code around its handler, for those who watch
+// tools or break them; the description, and so the digest, stay. around is
+// called in the place of the handler, and calls inner, which is the handler, if
+// and when it likes.
+func (t *Tool) Around(around func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error)) *Tool {
+	inner := t.handler
+	return &Tool{spec: t.spec, handler: func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error) {
+		return around(ctx, dc, args, inner)
+	}}
 }
 
 // WithHandlerOf gives the same tool with the handler of another, which stays

@@ -55,6 +55,19 @@ func TestNewToolKeepsItsFields(t *testing.T) {
 	full.InputSchema()[0] = 'x'
 	assert.Equal(t, map[string]any{"scope": map[string]any{"roles": []any{"admin"}}}, full.Meta())
 	assert.True(t, json.Valid(full.InputSchema()))
+
+	roles, found := full.MetaAt("scope.roles")
+	assert.True(t, found)
+	assert.Equal(t, []any{"admin"}, roles)
+	roles.([]any)[0] = "none"
+	roles, _ = full.MetaAt("scope.roles")
+	assert.Equal(t, []any{"admin"}, roles)
+	for _, path := range []string{"", "scope.", "scope.roles.0", "owner"} {
+		_, found = full.MetaAt(path)
+		assert.False(t, found, path)
+	}
+	_, found = plain.MetaAt("scope")
+	assert.False(t, found)
 }
 
 // TOL-1: construction fails once and names every bad field.
@@ -222,4 +235,17 @@ func TestTypedToolRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, E_INVALID_INITIAL_TOOL_VALUE)
 	_, err = NewTypedTool(toolInit("n"), func(context.Context, *DispatchContext, forecastArgs) (ToolResult, error) { return nil, nil })
 	assert.ErrorIs(t, err, E_INVALID_INITIAL_TOOL_VALUE)
+}
+
+// Around stands in the place of the handler, and the tool stays what it is.
+func TestAround(t *testing.T) {
+	tool := mustTool(t, toolInit("weather"))
+	around := tool.Around(func(ctx context.Context, dc *DispatchContext, args map[string]any, inner ToolHandler) (ToolResult, error) {
+		result, err := inner(ctx, dc, args)
+		return Text(result.(*Tokenizable).String() + " it is"), err
+	})
+	result, err := around.handler(t.Context(), nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "weather it is", result.(*Tokenizable).String())
+	assert.Equal(t, tool.Digest(), around.Digest())
 }

@@ -16,8 +16,9 @@ type ToolCallInit struct {
 	ID string
 	// Tool is the name of the tool; required.
 	Tool string
-	// Args are the arguments: a map[string]any, or the JSON text of an object
-	// as string, []byte or json.RawMessage; required, an empty object for none.
+	// Args are the arguments: a map[string]any, the JSON text of an object as
+	// string, []byte or json.RawMessage, or *Arguments; required, an empty object
+	// for none.
 	Args any
 	// Results is what the call gave: *Tokenizable, *Media or a MediaList that
 	// is not empty; required.
@@ -69,7 +70,7 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 	if err := c.err(E_INVALID_INITIAL_TOOL_CALL_VALUE); err != nil {
 		return nil, err
 	}
-	checksum, err := canonical.Checksum(t.tool, t.args)
+	checksum, err := toolChecksum(t.tool, init.Args, t.args)
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "args: want data that JSON can hold", Cause: err}
 	}
@@ -82,6 +83,11 @@ func (c *fieldCheck) args(field string, args any) map[string]any {
 	switch args := args.(type) {
 	case nil:
 		c.fault(field, "is missing, want an object or its JSON text, {} for no arguments")
+	case *Arguments:
+		if args != nil {
+			return args.data
+		}
+		c.fault(field, "is a nil *Arguments, want what NewArguments gives")
 	case map[string]any:
 		pure, err := canonical.Normalize(args)
 		if err == nil {
@@ -95,7 +101,7 @@ func (c *fieldCheck) args(field string, args any) map[string]any {
 	case json.RawMessage:
 		return c.argsText(field, args)
 	default:
-		c.fault(field, "is of the type %T, want map[string]any or JSON text", args)
+		c.fault(field, "is of the type %T, want map[string]any, JSON text or *Arguments", args)
 	}
 	return nil
 }

@@ -110,8 +110,8 @@ func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 
 // Execute runs a tool: it computes the call id from the arguments as they are
 // given (TOL-4), validates them, and runs the handler between the two tool
-// execution events (TOL-3). args is an object or JSON text of one. Bad
-// arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
+// execution events (TOL-3). args is an object, JSON text of one, or *Arguments.
+// Bad arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
 // E_TOOL_DOWNSTREAM_ERROR.
 func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {
 	if tool == nil {
@@ -124,7 +124,7 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 	r := c.run
 	at, op := r.now(), r.nextOp()
 	if x := r.crossing(c, KindExecute, Begin, at); x != nil {
-		x.Op, x.Record, x.Args = op, tool, args
+		x.Op, x.Record, x.Args = op, tool, givenArguments(args)
 		r.tell(x)
 	}
 	r.mu.Unlock()
@@ -140,7 +140,7 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("arguments of %s: %s", tool.Name(), err)}
 	}
-	callID, err := toolChecksum(tool.Name(), object)
+	callID, err := toolChecksum(tool.Name(), raw, object)
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: fmt.Sprintf("arguments of %s: %s", tool.Name(), err)}
 	}

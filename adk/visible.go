@@ -3,6 +3,7 @@ package adk
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/plain"
@@ -95,7 +96,8 @@ type Sight struct {
 
 // Digest is the one digest that an observer is told.
 func (s Sight) Digest() Digest {
-	buffer := make([]byte, 0, 16*(len(s.Messages)+len(s.ToolCalls)+len(s.Tools)+16))
+	buffer := make([]byte, 0, 1024) // on the stack, and most sights need no more
+	buffer = slices.Grow(buffer, 16*(len(s.Messages)+len(s.ToolCalls)+len(s.Tools)+16))
 	buffer = append(buffer, s.Prompt[:]...)
 	for _, list := range [][]Digest{s.Instructions, s.Messages, s.Memories, s.Retrievables, s.Thoughts, s.ToolCalls, s.Tools} {
 		// The length keeps a record from moving unseen between two lists.

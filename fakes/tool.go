@@ -48,7 +48,7 @@ type panics struct{ value any }
 // as it is a mistake in the test.
 func (t *Tool) Tool() *adk.Tool {
 	init := t.Init
-	init.Handler = t.handle
+	init.Handler = t.Handle
 	tool, err := adk.NewTool(init)
 	if err != nil {
 		panic(fmt.Sprintf("fakes: tool %q: %v", init.Name, err))
@@ -74,7 +74,9 @@ func (t *Tool) Calls() []map[string]any {
 	return calls
 }
 
-func (t *Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+// Handle gives the next answer. It is the handler of what Tool makes, and may be
+// that of a tool that was made before: making one compiles its schema.
+func (t *Tool) Handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 	answer, err := t.next(args)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func inStrands(p player, calls []*toolCall) error {
 
 // toolCall is a call under way.
 type toolCall struct {
-	ToolUse
+	ToolUse // whose args were read once, if they can be
 	found   *adk.Tool
 	begun   adk.ToolCallEvent
 	result  adk.ToolResult
@@ -117,6 +117,9 @@ func (u ToolUse) begin(p player) (*toolCall, error) {
 	tool, ok := p.dc.Tools().Get(u.tool)
 	if !ok {
 		return nil, fmt.Errorf("fakes: call %s: no tool %q: the dispatch has %s", u.id, u.tool, toolNames(p.dc))
+	}
+	if args, err := adk.NewArguments(u.args); err == nil {
+		u.args = args // the report, the execution and the record share them
 	}
 	begun, err := p.h.ReportToolCall(u.id, adk.ToolCallReport{Tool: u.tool, Args: u.args})
 	return &toolCall{ToolUse: u, found: tool, begun: begun}, err
@@ -162,7 +165,7 @@ func (c *toolCall) complete(h *adk.Helpers) (adk.ToolCallEvent, error) {
 }
 
 func (c *toolCall) store(ctx context.Context, dc *adk.DispatchContext, created, completed time.Time) error {
-	record, err := adk.NewToolCall(adk.ToolCallInit{ID: c.id, Tool: c.tool, Args: c.begun.Args, Results: c.result,
+	record, err := adk.NewToolCall(adk.ToolCallInit{ID: c.id, Tool: c.tool, Args: c.args, Results: c.result,
 		IsError: c.isError, CreatedAt: created, UpdatedAt: completed, CompletedAt: completed})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func runTurn(config adk.Config, raw adk.RawTurn, loud *loudness) (func(context.C
 	if err != nil {
 		return nil, impossible(lineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
 	}
-	loud.listen(runner)
+	loud.runner = runner
 	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -21,6 +22,8 @@ type answers interface {
 	wrong(x *adk.Crossing, field string, want, got any)
 	// lastReturn is how the last call in the strand of an operation returned.
 	lastReturn(x *adk.Crossing) *adk.Crossing
+	// answeredBytes is told what the opening x of a media answered.
+	answeredBytes(x *adk.Crossing, got []byte, err error)
 	// resolution is the settlement that resolved a gate.
 	resolution(gate string) *adk.Crossing
 	// handed is told what an obligation is called with.
@@ -90,6 +93,21 @@ func (s *stage) answeredResult(x *adk.Crossing, got adk.ToolResult, err error) {
 	from := s.director.lastReturn(x)
 	if err == nil && from != nil && !equalResults(from.Result, got) {
 		s.director.wrong(from, "answer", from.Result, got)
+	}
+}
+
+// answeredBytes is answered for the opening of a media. A late one, which was not
+// recorded as one, answers with its error alone.
+func (p *player) answeredBytes(x *adk.Crossing, got []byte, err error) {
+	p.mu.Lock()
+	told := p.done[x.Op]
+	p.mu.Unlock()
+	p.answered(x, err)
+	if err != nil || told == nil {
+		return
+	}
+	if want, _ := told.Value.([]byte); !bytes.Equal(want, got) {
+		p.wrong(told, "answer", told.Value, got)
 	}
 }
 

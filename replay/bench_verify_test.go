@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 
@@ -79,8 +80,10 @@ func BenchmarkStreamVerify(b *testing.B) {
 }
 
 // verifySame verifies a trace, and tells how many crossings it has.
-func verifySame(b *testing.B, trace []byte) int {
-	report, err := replay.Verify(b.Context(), bytes.NewReader(trace), replay.Live{})
+func verifySame(b *testing.B, trace []byte) int { return verifyFrom(b, bytes.NewReader(trace)) }
+
+func verifyFrom(b *testing.B, trace io.Reader) int {
+	report, err := replay.Verify(b.Context(), trace, replay.Live{})
 	require.NoError(b, err)
 	require.Nil(b, report.Divergence)
 	return report.Crossings
@@ -88,11 +91,10 @@ func verifySame(b *testing.B, trace []byte) int {
 
 func BenchmarkVerifyFixtures(b *testing.B) {
 	all := allFixtures(b)
-	crossings := 0
-	for b.Loop() {
+	perSecond(b, func() (crossings int) {
 		for _, f := range all {
 			crossings += verifySame(b, f.bytes)
 		}
-	}
-	b.ReportMetric(float64(crossings)/b.Elapsed().Seconds(), "crossings/s")
+		return crossings
+	})
 }

@@ -14,6 +14,8 @@ type callTree struct {
 	calls   map[int]*seamCall
 	root    *seamCall      // nil if there are no crossings
 	strands map[int]string // their paths
+	opens   map[int]*step  // the openings of media, by their operations
+	media   *openings      // what they gave, for who plays the run again
 }
 
 // seamCall is one call of a seam.
@@ -44,11 +46,13 @@ type step struct {
 	// Of an operation: the seam calls that it led to, and the events and facts.
 	calls []*seamCall
 	notes []*adk.Crossing
+	// script is what the reader of an opening did, in order.
+	script []*step
 }
 
 // newCallTree makes the tree of a run.
 func newCallTree(info adk.RunInfo, lines []Line) *callTree {
-	t := &callTree{info: info, calls: map[int]*seamCall{}, strands: map[int]string{0: ""}}
+	t := &callTree{info: info, calls: map[int]*seamCall{}, strands: map[int]string{0: ""}, opens: map[int]*step{}}
 	b := treeBuilder{callTree: t, ops: map[int]*step{}, gates: map[string]*step{}, forks: map[int]*step{}, stacks: map[int][]*seamCall{}}
 	for i := range lines {
 		x := &lines[i].Crossing
@@ -193,7 +197,23 @@ func (b *treeBuilder) performed(s *step) {
 		return
 	}
 	by := stack[len(stack)-1]
+	if open := b.reading(by); open != nil {
+		open.script = append(open.script, s)
+		return
+	}
 	by.script = append(by.script, s)
+}
+
+// reading is the innermost opening of a media that is under way since a call
+// began: what happens in its strand is the reader's doing.
+func (b *treeBuilder) reading(since *seamCall) (innermost *step) {
+	for _, s := range b.ops {
+		if s.x.Kind == adk.KindOpenMedia && s.x.Strand == since.call.Strand && s.x.Seq > since.call.Seq &&
+			(innermost == nil || s.x.Seq > innermost.x.Seq) {
+			innermost = s
+		}
+	}
+	return innermost
 }
 
 func (b *treeBuilder) leave(x *adk.Crossing) {
@@ -226,6 +246,8 @@ func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
 		b.ops[x.Op] = s
 	}
 	switch x.Kind {
+	case adk.KindOpenMedia:
+		b.opens[x.Op] = s
 	case adk.KindWaitFor:
 		b.gates[x.Name] = s
 	case adk.KindFork:

@@ -40,9 +40,11 @@ type causal struct {
 	now     time.Time
 	stopped bool
 	calls   map[int]*newCall
-	ops     map[int]*newOp               // the open operations
-	strands map[int]*newStrand           // those that have begun, or were forked
-	pools   map[string][]*step           // recorded operations of live seams, by their causes
+	ops     map[int]*newOp     // the open operations
+	strands map[int]*newStrand // those that have begun, or were forked
+	pools   map[string][]*step // recorded operations, by their causes
+	gone    map[*step]bool     // those that were taken
+	ids     *renaming
 	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
@@ -79,8 +81,9 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{},
+		unasked: map[int]bool{}, gone: map[*step]bool{},
 	}
+	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
 	p.stage = newStage(p)
 	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
@@ -99,8 +102,7 @@ func (p *causal) index() {
 		if x.Kind == adk.KindCall {
 			for _, s := range p.tree.calls[x.ID].steps {
 				if s.x.Kind.Class() == adk.ClassOperation {
-					key := p.cause(p.tree.calls[x.ID], s.x)
-					p.pools[key] = append(p.pools[key], s)
+					p.pool(p.tree.calls[x.ID], s)
 				}
 			}
 		}
@@ -109,6 +111,17 @@ func (p *causal) index() {
 		if x.Kind == adk.KindCancel && x.Key == "outside" {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 		}
+	}
+}
+
+// pool files a recorded operation under its cause, and under its cause but for
+// the id that it is about.
+func (p *causal) pool(c *seamCall, s *step) {
+	key := p.cause(c, s.x)
+	p.pools[key] = append(p.pools[key], s)
+	if idOf(s.x) != "" && p.isLive(c) {
+		key = p.cause(c, withID(s.x, anyID))
+		p.pools[key] = append(p.pools[key], s)
 	}
 }
 
@@ -380,6 +393,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		p.ops[got.Op] = op
 		c.open = append(c.open, op)
 		p.expectEnd(op, got)
+		if got.Kind == adk.KindOpenMedia && rec != nil {
+			p.tree.media.reached(rec.x)
+		}
 		if got.Kind == adk.KindExecute && !p.stage.made(got.Record) && !p.live.mayRun(got.Record) {
 			p.unasked[got.Seq] = true
 		}
@@ -391,7 +407,8 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 }
 
 // take takes the recorded operation that a new one is answered by: what the
-// script performs, or the next with the same cause.
+// script performs, or the next with the same cause, but for an id that live code
+// made.
 func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	if s := c.doing; s != nil && s.x.Kind == got.Kind {
 		c.doing = nil
@@ -400,13 +417,38 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	if c.rec == nil {
 		return nil
 	}
-	key := p.cause(c.rec, got)
-	pool := p.pools[key]
-	if len(pool) == 0 {
+	id := idOf(got)
+	if want, renamed := p.ids.want[id]; renamed {
+		got = withID(got, want)
+	}
+	if s := p.next(p.cause(c.rec, got), func(*step) bool { return true }); s != nil {
+		return s
+	}
+	if id == "" {
 		return nil
 	}
-	p.pools[key] = pool[1:]
-	return pool[0]
+	s := p.next(p.cause(c.rec, withID(got, anyID)), func(s *step) bool { return p.ids.may(idOf(s.x), id) })
+	if s != nil {
+		p.ids.pair(idOf(s.x), id)
+	}
+	return s
+}
+
+// next takes the first recorded operation of a cause that nobody took and that
+// will do.
+func (p *causal) next(cause string, will func(*step) bool) *step {
+	pool := p.pools[cause]
+	for len(pool) > 0 && p.gone[pool[0]] {
+		pool = pool[1:]
+	}
+	p.pools[cause] = pool
+	for _, s := range pool {
+		if !p.gone[s] && will(s) {
+			p.gone[s] = true
+			return s
+		}
+	}
+	return nil
 }
 
 // play performs a scripted call as its counterpart was.
@@ -421,7 +463,15 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 	p.mu.Unlock()
 	h.strand = c.rec.call.Strand
 	p.stage.enter(c.rec.call.ID, h)
-	for _, s := range c.rec.script {
+	if err := p.perform(c.rec.script); err != nil {
+		return nil, err
+	}
+	return c.rec.ret, nil
+}
+
+// perform performs what user code did.
+func (p *causal) perform(script []*step) error {
+	for _, s := range script {
 		p.mu.Lock()
 		stopped := p.stopped
 		if by := p.used[p.tree.calls[s.x.Call]]; by != nil {
@@ -429,12 +479,15 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 		}
 		p.mu.Unlock()
 		if stopped {
-			return nil, errStopped
+			return errStopped
 		}
 		p.stage.operate(s.x)
 	}
-	return c.rec.ret, nil
+	return nil
 }
+
+// isLive tells whether a recorded call is of a seam that is live now.
+func (p *causal) isLive(c *seamCall) bool { return p.live.isLive(c) }
 
 // today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did.
@@ -462,15 +515,29 @@ func (p *causal) executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	return p.stage.tool(tool)
 }
 
+// opened performs what the reader of a recorded opening did.
+func (p *causal) opened(x *adk.Crossing) ([]byte, error) {
+	s := p.tree.opens[x.Op]
+	if s == nil || s.done == nil {
+		return nil, ErrUnanswered
+	}
+	if err := p.perform(s.script); err != nil {
+		return nil, err
+	}
+	data, _ := s.done.Value.([]byte)
+	return data, s.done.Err
+}
+
 // noAnswerChecks leaves out what only a replay of a whole recording can check:
 // that the engine hands out what it tells.
 type noAnswerChecks struct{}
 
-func (noAnswerChecks) answered(*adk.Crossing, error)          {}
-func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)  {}
-func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing { return nil }
-func (noAnswerChecks) resolution(string) *adk.Crossing        { return nil }
-func (noAnswerChecks) handed(adk.Scope, adk.Record, string)   {}
+func (noAnswerChecks) answered(*adk.Crossing, error)              {}
+func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)      {}
+func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
+func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
+func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
+func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {

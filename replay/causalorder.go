@@ -185,11 +185,11 @@ func (p *causal) behindCancel(w *waiter) bool {
 // overtakes tells whether another strand has still to do, before the step, what
 // both share.
 func (p *causal) overtakes(w *waiter) bool {
-	if !isShared(w.step.Kind) || w.step.Phase == adk.Done || w.next == nil {
+	if !isShared(w.step.Kind) || w.next == nil {
 		return false
 	}
 	for _, other := range p.strands {
-		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return isShared(x.Kind) && x.Phase != adk.Done }) < w.seq() {
+		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return isShared(x.Kind) }) < w.seq() {
 			return true
 		}
 	}

@@ -102,9 +102,16 @@ func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool {
 		return a.Duration == b.Duration
 	case adk.FieldDigest:
 		return a.Digest == b.Digest
-	case adk.FieldSchema, adk.FieldArgs, adk.FieldResult, adk.FieldSeams, adk.FieldPayload:
-		use := adk.FieldUse{Field: f, Label: "x"}
-		return c.text(use, a) == c.text(use, b)
+	case adk.FieldSchema:
+		return a.Schema == nil && b.Schema == nil || c.sameText(f, a, b)
+	case adk.FieldArgs:
+		return a.Args == nil && b.Args == nil || c.sameText(f, a, b)
+	case adk.FieldResult:
+		return a.Result == nil && b.Result == nil || c.sameText(f, a, b)
+	case adk.FieldSeams:
+		return a.Seams == nil && b.Seams == nil || c.sameText(f, a, b)
+	case adk.FieldPayload:
+		return a.Payload == nil && b.Payload == nil || c.sameText(f, a, b)
 	}
 	panic(fmt.Sprintf("replay: no comparison for field %d", f))
 }
@@ -131,8 +138,17 @@ func (c comparer) errorText(err error) []byte {
 	return e.out
 }
 
+// sameText compares a field as a trace writes it.
+func (c comparer) sameText(f adk.Field, a, b *adk.Crossing) bool {
+	use := adk.FieldUse{Field: f, Label: "x"}
+	return c.text(use, a) == c.text(use, b)
+}
+
 // text is a field as a trace writes it, without its label.
 func (c comparer) text(use adk.FieldUse, x *adk.Crossing) string {
+	if data, ok := x.Value.([]byte); ok && use.Field == adk.FieldValue {
+		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // a media's: nobody reads them
+	}
 	e := newEncoder(c.sentinels)
 	e.begin(nil)
 	if err := e.field(use, x); err != nil {

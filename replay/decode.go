@@ -26,10 +26,11 @@ type decoder struct {
 	sentinels *sentinels
 	members   []member
 	names     map[string]string
+	media     *openings
 }
 
 func newDecoder(s *sentinels) *decoder {
-	return &decoder{sentinels: s, names: map[string]string{}}
+	return &decoder{sentinels: s, names: map[string]string{}, media: newOpenings()}
 }
 
 // scan reads the members of a line.
@@ -219,6 +220,7 @@ func (d *decoder) crossing(l *Line) error {
 	d.last = l.At
 	d.seq++
 	l.Seq = d.seq
+	d.media.note(&l.Crossing)
 	return nil
 }
 
@@ -307,9 +309,9 @@ func (d *decoder) field(c *adk.Crossing, field adk.Field, raw []byte) (err error
 	case adk.FieldRecords:
 		c.Records, err = d.recordList(raw)
 	case adk.FieldValue:
-		c.Value, err = plain.Parse(raw, resolveMark)
+		c.Value, err = plain.Parse(raw, d.marked)
 	case adk.FieldArgs:
-		c.Args, err = argsOfJSON(raw)
+		c.Args, err = d.args(raw)
 	case adk.FieldResult:
 		c.Result, err = d.result(raw)
 	case adk.FieldOutcome:
@@ -384,12 +386,17 @@ func (d *decoder) newRecord(n int, m member) (adk.Record, error) {
 	if n != len(d.records)+1 {
 		return nil, fmt.Errorf("a new record has the number %d: want %d", n, len(d.records)+1)
 	}
-	r, err := adk.ParseRecord(adk.RecordKind(m.name), append([]byte(nil), m.value...))
+	r, err := d.parse(adk.RecordKind(m.name), m.value)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", n, err)
 	}
 	d.records = append(d.records, r)
 	return r, nil
+}
+
+// parse reads a record, whose media read their bytes from the trace.
+func (d *decoder) parse(kind adk.RecordKind, raw []byte) (adk.Record, error) {
+	return adk.RecordParser{MediaReader: d.media.reader}.Parse(kind, append([]byte(nil), raw...))
 }
 
 func (d *decoder) recordList(raw []byte) ([]adk.Record, error) {
@@ -420,14 +427,14 @@ func (d *decoder) result(raw []byte) (adk.ToolResult, error) {
 		data, err := base64OfJSON(m.value)
 		return adk.Bytes(data), err
 	case resultMedia:
-		return d.media(m.value)
+		return d.mediaResult(m.value)
 	case resultMediaList:
 		return d.mediaList(m.value)
 	}
 	return nil, errWant("text, bytes, media or mediaList", m.name)
 }
 
-func (d *decoder) media(raw []byte) (*adk.Media, error) {
+func (d *decoder) mediaResult(raw []byte) (*adk.Media, error) {
 	r, err := d.record(raw)
 	if err != nil {
 		return nil, err
@@ -446,7 +453,7 @@ func (d *decoder) mediaList(raw []byte) (adk.MediaList, error) {
 	}
 	all := make(adk.MediaList, len(list))
 	for i, one := range list {
-		if all[i], err = d.media(one); err != nil {
+		if all[i], err = d.mediaResult(one); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 	}
@@ -475,18 +482,17 @@ type foreignMark struct {
 func (m *foreignMark) PlainTag() string             { return m.tag }
 func (m *foreignMark) MarshalJSON() ([]byte, error) { return m.text, nil }
 
-// resolveMark reads what stands under a mark in plain data.
-func resolveMark(tag string, raw []byte) (any, error) {
-	text := append([]byte(nil), raw...)
+// marked reads what stands under a mark in plain data.
+func (d *decoder) marked(tag string, raw []byte) (any, error) {
 	switch kind := adk.RecordKind(tag); kind {
 	case adk.RecordMessage, adk.RecordMemory, adk.RecordThought, adk.RecordToolCall,
 		adk.RecordRetrievable, adk.RecordInstruction, adk.RecordTool, adk.RecordMedia:
-		return adk.ParseRecord(kind, text)
+		return d.parse(kind, raw)
 	}
-	return &foreignMark{tag, text}, nil
+	return &foreignMark{tag, append([]byte(nil), raw...)}, nil
 }
 
-func argsOfJSON(raw []byte) (any, error) {
+func (d *decoder) args(raw []byte) (any, error) {
 	switch raw[0] {
 	case '"':
 		return textOfJSON(raw)
@@ -497,7 +503,7 @@ func argsOfJSON(raw []byte) (any, error) {
 		if err != nil || len(list) != 1 {
 			return nil, errWant("an object, JSON text, or plain data in a list of one", raw)
 		}
-		return plain.Parse(list[0], resolveMark)
+		return plain.Parse(list[0], d.marked)
 	}
 	return nil, errWant("an object, JSON text, or plain data in a list of one", raw)
 }

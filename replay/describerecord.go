@@ -2,6 +2,8 @@ package replay
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -58,7 +60,7 @@ func (n *namer) content(record adk.Record) string {
 		words = flagged(words, r.Ephemeral(), " ephemeral")
 		return flagged(words, r.Effect() != adk.EffectUnknown, " "+string(r.Effect()))
 	case *adk.Media:
-		return fmt.Sprintf("%s %s %s %s", plainName(string(r.Kind())), quoted(r.Filename()), plainName(r.MIMEType()), plainName(string(r.TrustTier())))
+		return mediaWords(r)
 	}
 	panic(fmt.Sprintf("replay: a record of the type %T", record))
 }
@@ -98,6 +100,15 @@ func retrievable(r *adk.Retrievable) string {
 	}
 	if score, given := r.Score(); given {
 		words += " score " + number(score)
+	}
+	return words
+}
+
+func mediaWords(m *adk.Media) string {
+	words := fmt.Sprintf("%s %s %s %s", plainName(string(m.Kind())), quoted(m.Filename()), plainName(m.MIMEType()), plainName(string(m.TrustTier())))
+	stash := m.Stash()
+	for _, key := range slices.Sorted(maps.Keys(stash)) {
+		words += fmt.Sprintf(", %s %s %s", plainName(key), plainData(stash[key].Value), plainName(string(stash[key].TrustTier)))
 	}
 	return words
 }

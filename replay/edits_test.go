@@ -317,6 +317,8 @@ func innerEdits(value any) []changedTo[any] {
 		return one(v + 1)
 	case int:
 		return one(v + 1)
+	case []byte:
+		return one(append(slices.Clone(v), 'x'))
 	case []any:
 		edits := []changedTo[any]{{"lengthened", append(slices.Clone(v), "x")}}
 		for i := range v {

@@ -93,9 +93,7 @@ func (e *encoder) rest(m Member) {
 // rawKey begins a member; its name needs no escapes.
 func (e *encoder) rawKey(name string) {
 	e.comma()
-	e.out = append(e.out, '"')
-	e.out = append(e.out, name...)
-	e.out = append(e.out, '"', ':')
+	e.out = append(append(append(e.out, '"'), name...), '"', ':')
 }
 
 // comma separates what follows from what is there already.
@@ -127,7 +125,7 @@ func (e *encoder) header(h Header) error {
 
 // seamsObject is the value of a header's seams.
 func seamsObject(h Header) []byte {
-	var e encoder
+	e := encoder{out: make([]byte, 0, 256)}
 	e.begin(h.seamsExtra)
 	e.key(adk.LabelExecutor)
 	e.text(h.Info.Executor)
@@ -182,11 +180,10 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	if !e.last.Add(since).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.last)
 	}
-	e.begin(extra)
-	e.key(memberKind)
-	e.out = append(append(append(e.out, '"'), c.Kind.String()...), '"')
-	if c.Phase != adk.Whole {
-		e.string(memberPhase, c.Phase.String())
+	if e.begin(extra); e.foreign {
+		e.kindAndPhase(c.Kind, c.Phase)
+	} else {
+		e.out = append(e.out[:0], beginnings[c.Kind][c.Phase]...)
 	}
 	e.int(memberAt, int(since))
 	e.int(memberIn, c.Call)
@@ -201,9 +198,37 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	return e.end()
 }
 
+// kindAndPhase writes what every crossing's line begins with.
+func (e *encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
+	e.string(memberKind, kind.String())
+	if phase != adk.Whole {
+		e.string(memberPhase, phase.String())
+	}
+}
+
+// beginnings are what kindAndPhase writes into a line that has no members of
+// somebody else's making, by kind and phase.
+var beginnings = allBeginnings()
+
+func allBeginnings() [][adk.Done + 1]string {
+	all := make([][adk.Done + 1]string, kinds+1)
+	for _, kind := range adk.Kinds() {
+		for phase := range all[kind] {
+			var e encoder
+			e.begin(nil)
+			e.kindAndPhase(kind, adk.Phase(phase))
+			all[kind][phase] = string(e.out)
+		}
+	}
+	return all
+}
+
+// kinds is how many kinds there are.
+var kinds = adk.Kind(len(adk.Kinds()))
+
 // checkCrossing refuses what no reader would take.
 func checkCrossing(c *adk.Crossing) error {
-	if adk.KindByName(c.Kind.String()) != c.Kind || c.Kind == 0 {
+	if c.Kind == 0 || c.Kind > kinds {
 		return fmt.Errorf("there is no kind %d", c.Kind)
 	}
 	if c.Phase > adk.Done || c.Kind.Spanning() == (c.Phase == adk.Whole) {

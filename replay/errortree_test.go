@@ -74,7 +74,7 @@ func TestErrorsReadAsDocumented(t *testing.T) {
 		`{"sentinel":"shop.ErrSoldOut","text":"sold out"}`:             errSoldOut,
 		`{"text":"a: EOF","cause":{"sentinel":"io.EOF"}}`:              fmt.Errorf("a: %w", io.EOF),
 		`{"text":"x\ny","causes":[{"text":"x"},{"text":"y"}]}`:         errors.Join(errors.New("x"), errors.New("y")),
-		`{"panic":"boom"}`:                                             &adk.PanicError{Value: "boom", Stack: []byte("stack")},
+		`{"panic":"boom"}`:                                             &adk.PanicError{Value: "boom"},
 		`{"panic":"EOF","cause":{"sentinel":"io.EOF"}}`:                &adk.PanicError{Value: io.EOF},
 		`{"text":"claims","is":["shop.ErrSoldOut"]}`:                   claimsToBe{errSoldOut},
 		`{"code":"E_X","message":"m","stage":"turn-input","name":"n"}`: &adk.Error{Code: "E_X", Message: "m", Stage: "turn-input", Name: "n"},

@@ -40,8 +40,8 @@ func (r *replayed) report() *Report {
 	r.markOwn()
 	if len(found) > 0 {
 		report.Divergence = r.explain(found)
-	} else if d := r.contract(); d != nil {
-		report.Divergence = d
+	} else {
+		report.Divergence = contract(r.trace.Lines)
 	}
 	return report
 }
@@ -69,18 +69,22 @@ func (r *replayed) notCompared() []string {
 	return said
 }
 
-// contract holds the new run against what the contract makes of its crossings:
-// an engine that does as recorded and breaks its contract is broken.
-func (r *replayed) contract() *Divergence {
-	fold := NewFold()
-	for _, x := range r.got.lines {
-		err := fold.Check(x)
-		if err == nil {
-			err = fold.Apply(x)
+// contract holds a run against what the contract makes of its crossings: one
+// that breaks it is no turn, recorded or not.
+func contract(lines []Line) *Divergence {
+	names := newNamer(NewFold())
+	for i := range lines {
+		x := &lines[i].Crossing
+		err := names.fold.Check(x)
+		said := ""
+		if err != nil {
+			said = names.line(x)
+		} else if err = names.pass(x); err != nil {
+			said = x.Kind.String()
 		}
 		if err != nil {
-			return &Divergence{Class: ChangedOutput, Crossing: x.Seq, Seam: r.got.seamOf(x).String(), Got: describeIn(r.got, x),
-				Fields: []FieldDiff{{Field: "contract", Got: err.Error()}}}
+			return &Divergence{Class: ChangedOutput, Crossing: i + 1, Seam: x.Seam.String(), Got: said,
+				Fields: []FieldDiff{{Field: "contract", Got: quotedJSON(err.Error())}}}
 		}
 	}
 	return nil
@@ -203,26 +207,13 @@ func (j *judge) markOwn() {
 			d.own = true
 			continue
 		}
-		if j.isLive(in) && !touched[in] && j.sawTheSame(in) {
+		if j.live.isLive(in) && !touched[in] && j.sawTheSame(in) {
 			d.own = true
 		}
 		for c := in; c != nil; c = c.parent {
 			touched[c] = true
 		}
 	}
-}
-
-// isLive tells whether a call is of live code.
-func (j *judge) isLive(c *seamCall) bool {
-	for ; c != nil; c = c.parent {
-		if seam := c.call.Seam; j.live.takesSeam(seam.Label, seam.Name) {
-			return true
-		}
-		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
-			return false
-		}
-	}
-	return false
 }
 
 // sawTheSame tells whether a call of the recorded run and its counterpart began

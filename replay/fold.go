@@ -160,7 +160,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 		return f.enterRoot(c, x)
 	}
 	c.parent = f.calls[x.Call]
-	if c.parent == nil || c.parent.ended {
+	if c.parent == nil || c.parent == c || c.parent.ended {
 		if f.root == nil {
 			f.root = newVisible(&adk.Crossing{})
 		}
@@ -186,12 +186,17 @@ func (f *Fold) enter(x *adk.Crossing) error {
 // enterRoot takes in the first crossing: what the caller handed in (RUN-7).
 func (f *Fold) enterRoot(c *foldCall, x *adk.Crossing) error {
 	if f.root != nil {
+		c.visible = f.root
 		return fmt.Errorf("is a second first call")
 	}
 	f.root = newVisible(x)
 	c.visible = f.root
-	if c.seam.Label == adk.LabelDispatch {
+	switch c.seam.Label {
+	case adk.LabelDispatch:
 		f.dispatch(c, f.root, nil)
+	case adk.LabelRun:
+	default:
+		return fmt.Errorf("of %s has no caller: a run begins with run, or with a dispatch called alone", c.seam)
 	}
 	return nil
 }
@@ -208,7 +213,7 @@ func (f *Fold) leave(x *adk.Crossing) error {
 	if c == nil || c.ended {
 		return fmt.Errorf("of call %d, which is not open", x.ID)
 	}
-	c.ended = true
+	c.end()
 	if parent := c.parent; parent != nil && c.seam.Label == adk.LabelTool {
 		parent.handled(c, x.Outcome != adk.OutcomeOK)
 	}
@@ -216,6 +221,18 @@ func (f *Fold) leave(x *adk.Crossing) error {
 		return fmt.Errorf("of call %d says call %d and strand %d, which began in call %d and strand %d", x.ID, x.Call, x.Strand, above, c.strand)
 	}
 	return nil
+}
+
+// end marks the call as ended. As all calls are kept, the room that its lists
+// took is not.
+func (c *foldCall) end() {
+	c.ended = true
+	if len(c.causes) == 0 {
+		c.causes = nil
+	}
+	if len(c.executes) == 0 {
+		c.executes = nil
+	}
 }
 
 func (c *foldCall) parentID() int {
@@ -275,6 +292,10 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 		}
 	case adk.KindWaitFor:
 		return f.close(x)
+	case adk.KindOpenMedia:
+		if _, isBytes := x.Value.([]byte); isBytes == (x.Err != nil) {
+			return fmt.Errorf("a media gives its bytes or an error, and this gave neither or both (PRM-8)")
+		}
 	}
 	return nil
 }

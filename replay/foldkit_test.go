@@ -99,12 +99,18 @@ func (s *keptShelves) storage() adk.Storage {
 
 // copying is a probe that copies what it is told, with all that its owner may
 // change.
-type copying struct{ told []*adk.Crossing }
+type copying struct {
+	info adk.RunInfo
+	told []*adk.Crossing
+}
 
-func (c *copying) Observe(adk.RunInfo) adk.Observer { return c }
-func (c *copying) Begin(adk.Step)                   {}
-func (c *copying) Park(int, func() bool)            {}
-func (c *copying) Resume(int)                       {}
+func (c *copying) Observe(info adk.RunInfo) adk.Observer {
+	c.info = info
+	return c
+}
+func (c *copying) Begin(adk.Step)        {}
+func (c *copying) Park(int, func() bool) {}
+func (c *copying) Resume(int)            {}
 func (c *copying) Tell(x *adk.Crossing) {
 	one := *x
 	one.Texts, one.Records = slices.Clone(x.Texts), slices.Clone(x.Records)
@@ -131,6 +137,12 @@ type sampleKit struct {
 // run runs a turn and gives what crossed.
 func (s sampleTurn) run(t testing.TB) []*adk.Crossing {
 	t.Helper()
+	return s.observe(t).told
+}
+
+// observe runs a turn and gives the probe that was told of it.
+func (s sampleTurn) observe(t testing.TB) *copying {
+	t.Helper()
 	probe := &copying{}
 	kit := &sampleKit{TB: t, raw: adk.RawTurn{SystemPrompt: "You are a weather assistant."}}
 	kit.ctx, kit.cancel = context.WithCancelCause(t.Context())
@@ -147,7 +159,7 @@ func (s sampleTurn) run(t testing.TB) []*adk.Crossing {
 	}()
 	<-ended
 	require.NoError(t, returned)
-	return probe.told
+	return probe
 }
 
 func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
@@ -162,6 +174,10 @@ func must[T any](value T, err error) T {
 
 func aMessage(id string, role adk.Role, text string) *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: foldStart, UpdatedAt: foldStart}))
+}
+
+func aMedia(id string, reader adk.MediaReader) *adk.Media {
+	return must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: reader}))
 }
 
 func aMemory(id, text string) *adk.Memory {

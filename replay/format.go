@@ -55,6 +55,8 @@
 //     {"#":1,"message":{…}}. Afterwards it is {"#":1}. Equal records are one.
 //   - A tool's result is {"text":…}, {"bytes":"base64"}, {"media":record} or
 //     {"mediaList":[record…]}.
+//   - The bytes of a media stand in the line that ends its open-media, and nowhere
+//     else: a media that nobody opened through a context has none.
 //   - A schema is its JSON, or {"$json":text} where it is not JSON.
 //   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"cause":…}
 //     is an *adk.Error; {"panic":text} an *adk.PanicError, with a cause where

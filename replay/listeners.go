@@ -8,15 +8,18 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// loudListeners is how many listeners of one event can be seen to panic.
-const loudListeners = 4
-
 // loudness is where listeners of the new run have to panic, because recorded
 // ones did: a contained panic is a crossing like any other, and has to be made
 // again. The zero value is quiet.
+//
+// Listeners cost something at every event, so the run is given the first when it
+// comes to such a panic, and as many in all as panicked at one event.
 type loudness struct {
-	mu     sync.Mutex
-	events []*loudEvent
+	runner *adk.Runner // of the new run; nil for a dispatch alone
+
+	mu        sync.Mutex
+	listeners int // that the run has been given
+	events    []*loudEvent
 }
 
 // loudEvent is an event of the new run at which listeners shall panic.
@@ -33,6 +36,9 @@ func (l *loudness) expect(payload any, texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, &loudEvent{payload, texts})
+	for ; l.runner != nil && l.listeners < len(texts); l.listeners++ {
+		l.listen()
+	}
 }
 
 // take takes the next panic that is to be made at an event.
@@ -52,29 +58,27 @@ func (l *loudness) take(payload any) (text string, ok bool) {
 	return "", false
 }
 
-// listen registers the listeners that panic.
-func (l *loudness) listen(r *adk.Runner) {
-	for range loudListeners {
-		r.On(adk.Functional{
-			Message:  panicky[adk.MessageEvent](l),
-			Thought:  panicky[adk.ThoughtEvent](l),
-			ToolCall: panicky[adk.ToolCallEvent](l),
-		})
-		r.Observe(adk.Observability{
-			TurnStart:          panicky[adk.TurnStart](l),
-			TurnEnd:            panicky[adk.TurnEnd](l),
-			DispatchStart:      panicky[adk.DispatchStart](l),
-			DispatchEnd:        panicky[adk.DispatchEnd](l),
-			IterationStart:     panicky[adk.IterationStart](l),
-			IterationEnd:       panicky[adk.IterationEnd](l),
-			TurnGateOpen:       panicky[adk.TurnGateOpen](l),
-			TurnGateClosed:     panicky[adk.TurnGateClosed](l),
-			ToolExecutionStart: panicky[adk.ToolExecutionStart](l),
-			ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](l),
-			Log:                panicky[adk.LogEvent](l),
-			Error:              panicky[adk.ErrorEvent](l),
-		})
-	}
+// listen registers one more listener that panics.
+func (l *loudness) listen() {
+	l.runner.On(adk.Functional{
+		Message:  panicky[adk.MessageEvent](l),
+		Thought:  panicky[adk.ThoughtEvent](l),
+		ToolCall: panicky[adk.ToolCallEvent](l),
+	})
+	l.runner.Observe(adk.Observability{
+		TurnStart:          panicky[adk.TurnStart](l),
+		TurnEnd:            panicky[adk.TurnEnd](l),
+		DispatchStart:      panicky[adk.DispatchStart](l),
+		DispatchEnd:        panicky[adk.DispatchEnd](l),
+		IterationStart:     panicky[adk.IterationStart](l),
+		IterationEnd:       panicky[adk.IterationEnd](l),
+		TurnGateOpen:       panicky[adk.TurnGateOpen](l),
+		TurnGateClosed:     panicky[adk.TurnGateClosed](l),
+		ToolExecutionStart: panicky[adk.ToolExecutionStart](l),
+		ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](l),
+		Log:                panicky[adk.LogEvent](l),
+		Error:              panicky[adk.ErrorEvent](l),
+	})
 }
 
 // panicky is a listener that panics where one panicked in the recording. Nothing

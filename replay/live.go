@@ -99,6 +99,19 @@ func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x
 // any tells whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
+// isLive tells whether a call is of live code.
+func (l Live) isLive(c *seamCall) bool {
+	for ; c != nil; c = c.parent {
+		if seam := c.call.Seam; l.takesSeam(seam.Label, seam.Name) {
+			return true
+		}
+		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
+			return false
+		}
+	}
+	return false
+}
+
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
 	parts = append(parts, partPrompt, partStash, partTools, partGates)
@@ -179,13 +192,13 @@ func (l Live) check() error {
 // for the executor, of which everybody knows that it asks a model.
 func (l Live) writing() (parts []string) {
 	for _, t := range l.Config.Tools {
-		if part := adk.LabelTool + "/" + t.Name(); l.takes(part) && t.Effect() != adk.EffectReads {
+		if part := adk.LabelTool + "/" + t.Name(); l.takes(part) && t.Effect().MayWrite() {
 			parts = append(parts, part)
 		}
 	}
 	for _, part := range l.obligations() {
-		verb := part[strings.LastIndexByte(part, '.')+1:]
-		if l.takes(part) && verb != "fetch" && verb != "refresh" {
+		seam, err := adk.ParseSeam(part)
+		if l.takes(part) && (err != nil || seam.Effect().MayWrite()) {
 			parts = append(parts, part)
 		}
 	}
@@ -195,7 +208,7 @@ func (l Live) writing() (parts []string) {
 // mayRun tells whether a tool that live code brought itself may run its handler.
 func (l Live) mayRun(tool adk.Record) bool {
 	t, ok := tool.(*adk.Tool)
-	return ok && l.takesSeam(adk.LabelTool, t.Name()) && (l.Writes || t.Effect() == adk.EffectReads)
+	return ok && l.takesSeam(adk.LabelTool, t.Name()) && (l.Writes || !t.Effect().MayWrite())
 }
 
 // parts are what is live, in the order in which a turn meets it.

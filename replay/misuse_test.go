@@ -45,7 +45,7 @@ func TestMisusePlaysAgain(t *testing.T) {
 		}}},
 	}, replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
-	require.Equal(t, 29, bytes.Count(trace.Bytes(), []byte(`"kind":"contained"`)), "%s", trace.String())
+	require.Equal(t, 30, bytes.Count(trace.Bytes(), []byte(`"kind":"contained"`)), "%s", trace.String())
 
 	report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{})
 	require.NoError(t, err)
@@ -72,6 +72,7 @@ func misuseTurn(ctx context.Context, tc *adk.TurnContext, m *adk.Message) {
 	_, _ = tc.WaitFor(ctx, adk.Gate{ID: "g1", Reason: "why"})
 	_, _ = tc.Fork(ctx, "late", func(context.Context, *adk.TurnContext) error { return nil })
 	_, _ = adk.Dispatch(ctx, adk.DispatchInput{Name: "late", Executor: fakes.Script{{fakes.Ack()}}.Executor("late"), Source: tc})
+	_, _ = tc.OpenMedia(ctx, photo("late", nil))
 	tc.Now()
 	tc.NewID()
 }

@@ -237,6 +237,10 @@ var unrepeated = reasons(map[string][]string{
 		"report-message dropped", "report-message twice"},
 	"what a storage or a tool answered, where user code did not go on to use it": {
 		"return records", "return result"},
+	"which media user code opened, and what it found there: what it made of that is said elsewhere": {
+		"open-media begin media", "open-media done bytes"},
+	"what user code did behind an opening, the media's reader may have done within": {
+		"open-media done swapped"},
 	"the error of a strand that nobody waits for": {
 		"return err"},
 	"the described tool, or the spelling of its arguments, where another gives the same execution": {

@@ -192,7 +192,7 @@ func (d *decoder) toolCallEvent(members []member) (t adk.ToolCallEvent, err erro
 		case eventTool:
 			t.Tool, err = d.shared(raw)
 		case eventArgs:
-			t.Args, err = objectOfJSON(raw)
+			t.Args, err = d.object(raw)
 		case eventChecksum:
 			t.Checksum, err = d.shared(raw)
 		case eventResults:
@@ -229,9 +229,9 @@ func (d *decoder) originMember(o *adk.Origin, name string, raw []byte) (known bo
 	return true, err
 }
 
-// objectOfJSON reads arguments that are an object.
-func objectOfJSON(raw []byte) (map[string]any, error) {
-	args, err := argsOfJSON(raw)
+// object reads arguments that are an object.
+func (d *decoder) object(raw []byte) (map[string]any, error) {
+	args, err := d.args(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,9 @@ type director interface {
 	today(recorded *adk.Tool) *adk.Tool
 	// executable is the tool that a recorded execute is made with.
 	executable(h adk.Handle, recorded *adk.Tool) *adk.Tool
+	// opened does what the reader of a recorded opening did, and gives what that
+	// gave.
+	opened(x *adk.Crossing) ([]byte, error)
 	// The answers of the engine are held against the recording.
 	answers
 }
@@ -265,6 +268,8 @@ func (s *stage) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bo
 	case adk.KindWaitFor:
 		value, err := h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
 		s.answeredValue(x, value, err)
+	case adk.KindOpenMedia:
+		return s.openMedia(ctx, h, x)
 	case adk.KindEmitMessage:
 		e, _ := x.Payload.(adk.MessageEvent)
 		s.director.answered(x, h.EmitMessage(e))
@@ -470,6 +475,8 @@ func (s *stage) misuse(h *handle, x *adk.Crossing) bool {
 		again.Record = anyMessage
 	case adk.KindRegister, adk.KindExecute:
 		again.Record = anyTool
+	case adk.KindOpenMedia:
+		again.Record = anyMedia
 	}
 	return s.operate(&again)
 }
@@ -479,11 +486,21 @@ func (s *stage) misuse(h *handle, x *adk.Crossing) bool {
 var (
 	anyMessage = mustMessage()
 	anyTool    = mustTool()
+	anyMedia   = mustMedia()
 )
 
 func mustMessage() *adk.Message {
 	at := time.Unix(0, 0)
 	m, err := adk.NewMessage(adk.MessageInit{ID: "late", Role: adk.RoleUser, Content: "late", CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func mustMedia() *adk.Media {
+	m, err := adk.NewToolGenerated(adk.MediaInit{ID: "late", Kind: adk.MediaDocument, MIMEType: "text/plain", Filename: "late",
+		Reader: adk.MediaBytes(nil)})
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (p *player) head() *adk.Crossing {
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
-	p.ahead = p.ahead[1:]
+	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
 	p.moved.Broadcast()
@@ -319,12 +320,33 @@ func (p *player) play(h *handle, id, strand int) (*adk.Crossing, error) {
 	defer p.mu.Unlock()
 	h.strand = strand
 	p.stage.enter(id, h)
+	return p.playUntil(strand, func(x *adk.Crossing) bool { return x.Kind == adk.KindReturn && x.ID == id })
+}
+
+// opened performs what the reader of an opening did with the handles that it
+// could reach.
+func (p *player) opened(x *adk.Crossing) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done, err := p.playUntil(x.Strand, func(at *adk.Crossing) bool {
+		return at.Kind == adk.KindOpenMedia && at.Phase == adk.Done && at.Op == x.Op
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, _ := done.Value.([]byte)
+	return data, done.Err
+}
+
+// playUntil performs what was recorded in a strand up to the line that ends it,
+// and gives that. mu is held.
+func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Crossing, error) {
 	for {
 		x := p.awaitScripted(strand)
 		switch {
 		case x == nil:
 			return nil, errStopped
-		case x.Kind == adk.KindReturn && x.ID == id:
+		case ends(x):
 			return x, nil
 		}
 		before, done := p.matched, false

@@ -36,7 +36,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
 	}
-	in, err := unpacked(bufio.NewReaderSize(r, 64<<10), o.MaxBytes)
+	in, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -22,6 +24,7 @@ var sampleTurns = []sampleTurn{
 	{"stash", stashTurn},
 	{"tools", toolsTurn},
 	{"emits", emitsTurn},
+	{"media", mediaTurn},
 	{"write-behind", func(t *sampleKit) { collectionsTurn(t); t.config.WriteBehind = true }},
 	{"flush refused", func(t *sampleKit) {
 		collectionsTurn(t)
@@ -309,6 +312,46 @@ func emitsTurn(t *sampleKit) {
 	}
 }
 
+// mediaTurn opens media in every way in which that can end, in one that does
+// something of its own meanwhile, and twice at once.
+func mediaTurn(t *sampleKit) {
+	photo := aMedia("photo", adk.MediaBytes([]byte("a cat\x00\xff")))
+	t.kept.messages.kept = []*adk.Message{must(adk.NewMessage(adk.MessageInit{ID: "q", Role: adk.RoleUser,
+		Attachments: []*adk.Media{photo, aMedia("unopened", adk.MediaBytes([]byte("nobody looks")))}, CreatedAt: foldStart, UpdatedAt: foldStart}))}
+	t.config.TurnInput = []adk.TurnMiddleware{turnStep("look", func(ctx context.Context, tc *adk.TurnContext) error {
+		if err := hydrate(ctx, tc); err != nil {
+			return err
+		}
+		_ = must(tc.OpenMedia(ctx, photo))
+		_ = must(tc.OpenMedia(ctx, aMedia("empty", adk.MediaBytes(nil))))
+		_, _ = tc.OpenMedia(ctx, aMedia("broken", mediaFails(errors.New("404 Not Found"))))
+		_, _ = tc.OpenMedia(ctx, aMedia("hostile", adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { panic("the codec\nfell over") })))
+		_ = must(tc.OpenMedia(ctx, aMedia("fetched", adk.MediaFunc(func(ctx context.Context) (io.ReadCloser, error) {
+			_ = tc.NewID()
+			_ = must(tc.Memories().Fetch(ctx))
+			return io.NopCloser(strings.NewReader("fetched")), nil
+		}))))
+		_, _ = tc.OpenMedia(ctx, nil)
+		return nil
+	})}
+	fails := true
+	flaky := aMedia("flaky", adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+		if fails = !fails; !fails {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return io.NopCloser(strings.NewReader("at last")), nil
+	}))
+	t.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, _ = dc.OpenMedia(ctx, flaky)
+		data := must(dc.OpenMedia(ctx, flaky))
+		return errors.Join(dc.Stash().Set("seen", string(data)), dc.Ack())
+	}
+}
+
+func mediaFails(err error) adk.MediaReader {
+	return adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { return nil, err })
+}
+
 // twoIterations stores in both of two iterations, and ends the second one in
 // the output pipeline.
 func twoIterations(t *sampleKit, end func(*adk.DispatchContext) error) {
@@ -339,6 +382,7 @@ func lateTurn(t *sampleKit) {
 	}}}
 	t.config.TurnOutput = []adk.TurnMiddleware{turnStep("uses", func(_ context.Context, _ *adk.TurnContext) error {
 		_ = kept.Stash().Set("a", 1)
+		_, _ = kept.OpenMedia(context.Background(), aMedia("late", adk.MediaBytes(nil)))
 		off()
 		return nil
 	})}

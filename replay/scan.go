@@ -54,11 +54,11 @@ func (s *scanner) members(dst []member) ([]member, error) {
 				return dst, err
 			}
 		}
-		m, err := s.member()
+		name, value, err := s.member()
 		if err != nil {
 			return dst, err
 		}
-		dst = append(dst, m)
+		dst = append(dst, member{name, value})
 	}
 	s.at++
 	if err := s.end(); err != nil {
@@ -67,17 +67,16 @@ func (s *scanner) members(dst []member) ([]member, error) {
 	return dst, uniqueNames(dst[first:])
 }
 
-func (s *scanner) member() (m member, err error) {
-	if m.name, err = s.name(); err != nil {
-		return m, err
+func (s *scanner) member() (name, value []byte, err error) {
+	if name, err = s.name(); err != nil {
+		return nil, nil, err
 	}
 	s.next()
 	start := s.at
 	if err := s.skip(); err != nil {
-		return m, err
+		return nil, nil, err
 	}
-	m.value = s.data[start:s.at]
-	return m, nil
+	return name, s.data[start:s.at], nil
 }
 
 // name takes a member's name and the colon.
@@ -86,12 +85,15 @@ func (s *scanner) name() ([]byte, error) {
 		return nil, s.want("a name in quotes")
 	}
 	start := s.at
-	if err := s.skipString(); err != nil {
-		return nil, err
-	}
-	name, err := unquote(s.data[start:s.at])
+	escaped, err := s.skipString()
 	if err != nil {
 		return nil, err
+	}
+	name := s.data[start+1 : s.at-1]
+	if escaped {
+		if name, err = unquote(s.data[start:s.at]); err != nil {
+			return nil, err
+		}
 	}
 	return name, s.take(':', "a colon")
 }
@@ -225,7 +227,8 @@ func (s *scanner) enter() (complete bool, err error) {
 		}
 		return false, nil
 	case '"':
-		return true, s.skipString()
+		_, err := s.skipString()
+		return true, err
 	case 't':
 		return true, s.word("true")
 	case 'f':
@@ -263,33 +266,39 @@ func (s *scanner) skipName() error {
 	if s.next() != '"' {
 		return s.want("a name in quotes")
 	}
-	if err := s.skipString(); err != nil {
+	if _, err := s.skipString(); err != nil {
 		return err
 	}
 	return s.take(':', "a colon")
 }
 
-// skipString takes a string; the scanner stands at its first quote.
-func (s *scanner) skipString() error {
+// skipString takes a string; the scanner stands at its first quote. escaped
+// tells whether there is an escape in it.
+func (s *scanner) skipString() (escaped bool, err error) {
 	for i := s.at + 1; i < len(s.data); i++ {
-		switch c := s.data[i]; {
-		case c == '"':
+		c := s.data[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue // as most do
+		}
+		switch c {
+		case '"':
 			s.at = i + 1
-			return nil
-		case c == '\\':
+			return escaped, nil
+		case '\\':
 			n := escapeLen(s.data[i:])
 			if n == 0 {
 				s.at = i
-				return s.want("an escape")
+				return false, s.want("an escape")
 			}
 			i += n - 1
-		case c < ' ':
+			escaped = true
+		default:
 			s.at = i
-			return s.want("a character that is not a control character")
+			return false, s.want("a character that is not a control character")
 		}
 	}
 	s.at = len(s.data)
-	return s.want("a quote")
+	return false, s.want("a quote")
 }
 
 // escapeLen is the length of the escape that text begins with, 0 for none.

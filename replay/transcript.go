@@ -40,6 +40,7 @@ type Transcript struct {
 	present string
 	depths  map[int]*depth // by call
 	open    []int          // the calls that are open, in the order they began
+	excerpt *excerpt       // what to write only; nil is everything
 }
 
 // heldLine is a line that is not written yet.
@@ -50,6 +51,8 @@ type heldLine struct {
 	opens  opening
 	call   int // the call it belongs to
 	causes adk.Kind
+
+	extract extract // how it stands in an excerpt
 }
 
 // opening is what a line begins: a seam call or a spanning operation, by its
@@ -78,10 +81,17 @@ func NewTranscript(w io.Writer) *Transcript {
 // change. The error is that of the writer.
 func (t *Transcript) Write(x *adk.Crossing) error {
 	t.namer.note(x)
+	before, text := t.held, ""
+	if before != nil {
+		text = before.text
+	}
 	if isClosing(x) {
 		t.close(x)
 	} else {
 		t.add(x)
+	}
+	if t.excerpt != nil {
+		t.mark(x, t.held != before || before != nil && before.text != text)
 	}
 	if err := t.namer.fold.Apply(x); err != nil {
 		t.hold(&heldLine{margin: t.margin(x.Call), text: "!! no engine tells this: " + bare(err.Error())})
@@ -93,7 +103,10 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 // too early. It does not close the writer.
 func (t *Transcript) Close() error {
 	t.flush()
-	if len(t.open) > 0 {
+	if len(t.open) > 0 && t.excerpt.reachesEnd() {
+		if t.excerpt != nil {
+			t.excerpt.leaveOut(t.out, "")
+		}
 		var names []string
 		for _, id := range t.open {
 			if c := t.namer.fold.calls[id]; c != nil {
@@ -313,6 +326,10 @@ func (t *Transcript) hold(line *heldLine) {
 
 func (t *Transcript) flush() {
 	if t.held == nil {
+		return
+	}
+	if t.excerpt != nil && !t.excerpt.takes(t.held, t.out) {
+		t.held = nil
 		return
 	}
 	t.out.WriteString(t.held.margin)

@@ -32,7 +32,7 @@ func transcriptOf(t testing.TB, told []*adk.Crossing) string {
 func TestTranscripts(t *testing.T) {
 	for _, turn := range sampleTurns {
 		switch turn.name {
-		case "weather", "collections", "strands", "nack", "gate", "trouble", "stash", "abort in the output", "flush refused", "late":
+		case "weather", "collections", "strands", "nack", "gate", "trouble", "stash", "abort in the output", "flush refused", "late", "media":
 			t.Run(turn.name, func(t *testing.T) {
 				g := goldie.New(t, goldie.WithFixtureDir("testdata/transcripts"), goldie.WithNameSuffix(".txt"))
 				g.Assert(t, strings.ReplaceAll(turn.name, " ", "-"), []byte(transcriptOf(t, turn.run(t))))

@@ -20,7 +20,11 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if len(trace.Lines) == 0 && unread != nil {
 		return nil, unread
 	}
+	if d := contract(trace.Lines); d != nil {
+		return &Report{Live: live.parts(), Divergence: d}, unread
+	}
 	want := newCallTree(trace.Info, trace.Lines)
+	want.media = r.dec.media
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -88,8 +92,8 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{judge: judge{known: comparer{known}, live: live, want: want, got: newCallTree(trace.Info, trace.Lines),
-		missed: missed, unasked: p.unasked}, trace: trace}, nil
+	return &replayed{trace: trace, judge: judge{known: comparer{known}, live: live, want: want,
+		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -195,7 +195,9 @@ func TestReportNamesTheCause(t *testing.T) {
 	}{
 		{"a word in the prompt", func(d *desk) { d.prompt = strings.Replace(d.prompt, "Be brief", "Be kind", 1) }, all,
 			replay.ChangedInput, []string{"in run", "prompt", "brief", "kind"}},
-		{"a schema", func(d *desk) { d.schema = strings.Replace(d.schema, `"order":{"type":"string"}`, `"order":{"type":"integer"}`, 1) }, all,
+		{"a schema", func(d *desk) {
+			d.schema = strings.Replace(d.schema, `"order":{"type":"string"}`, `"order":{"type":"integer"}`, 1)
+		}, all,
 			replay.ChangedInput, nil},
 		{"a default argument", func(d *desk) { d.schema = strings.Replace(d.schema, `"short"`, `"long"`, 1) }, all,
 			replay.ChangedInput, nil},
@@ -230,6 +232,86 @@ func TestReportNamesTheCause(t *testing.T) {
 			assert.LessOrEqual(t, len(lines), 26)
 			for _, says := range test.says {
 				assert.Contains(t, strings.Join(lines[:min(4, len(lines))], "\n"), says)
+			}
+		})
+	}
+}
+
+// Ids that an agent makes without the context are others in every run, and no
+// difference; what is said under them is.
+func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
+	d := newDesk()
+	d.clockless = true
+	trace := d.record(t) // ids: x
+	for _, change := range []bool{false, true} {
+		live := newDesk()
+		live.clockless = true
+		*live.ids = 3 // ids: xxxx
+		live.storeTwice = change
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Config: live.config(), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		if !change {
+			assert.Nil(t, report.Divergence, "%s", report)
+			assert.Equal(t, bytes.Count(trace, []byte("\n"))-2, report.Crossings)
+		} else {
+			require.NotNil(t, report.Divergence)
+			assert.Equal(t, replay.Unanswered, report.Divergence.Class)
+		}
+	}
+}
+
+// Live code that never does the same twice is told as such.
+func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
+	trace := newDesk().record(t)
+	turns := 0
+	config := newDesk().config()
+	hydrate := config.TurnInput[0].Run
+	config.TurnInput[0].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		turns++
+		if err := tc.Stash().Set("turns", turns); err != nil {
+			return err
+		}
+		return hydrate(ctx, tc, next)
+	}
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Config: config, Seams: []string{replay.Middleware}})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.NonDeterministic, report.Divergence.Class)
+	assert.Equal(t, 2, turns)
+
+	turns = 0
+	live := replay.Live{Config: config, Seams: []string{replay.Middleware, replay.Executor}}
+	report, err = replay.Verify(t.Context(), bytes.NewReader(trace), live)
+	require.NoError(t, err)
+	assert.Equal(t, replay.Extra, report.Divergence.Class)
+	assert.Equal(t, 1, turns, "an executor asks a model: it is not run twice unasked")
+
+	live.Twice = true
+	report, err = replay.Verify(t.Context(), bytes.NewReader(trace), live)
+	require.NoError(t, err)
+	assert.Equal(t, replay.NonDeterministic, report.Divergence.Class)
+}
+
+// A choice that cannot be is refused, with all that is wrong and what would be
+// right.
+func TestLiveChoicesAreChecked(t *testing.T) {
+	trace := newDesk().record(t)
+	for _, test := range []struct {
+		name string
+		live replay.Live
+		says []string
+	}{
+		{"nothing of that name", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/hydrat"}}, []string{`"turn-input/hydrat" chooses nothing`, "turn-input/hydrate"}},
+		{"no pattern", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/["}}, []string{`"turn-input/[" is no pattern`}},
+		{"no prompt", replay.Live{Config: newDesk().config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
+		{"writing seams unasked", replay.Live{Config: newDesk().config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
+		{"no executor", replay.Live{Seams: []string{replay.Executor}}, []string{"Config.Executor.Run is nil"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(trace), test.live)
+			assert.Nil(t, report)
+			for _, says := range test.says {
+				assert.ErrorContains(t, err, says)
 			}
 		})
 	}

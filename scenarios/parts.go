@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -67,10 +68,16 @@ var hydrate = adk.TurnMiddleware{Name: "hydrate", Run: func(ctx context.Context,
 
 // weather is a tool with a schema and canned answers.
 func weather(answers ...any) *adk.Tool {
-	tool := fakes.NewTool("weather", "Tells the weather in a city.", answers...)
+	return weatherTool().WithHandler(fakes.NewTool("weather", "", answers...).Handle)
+}
+
+// weatherTool is made once, as a program would: its schema takes longer to
+// compile than a turn to run.
+var weatherTool = sync.OnceValue(func() *adk.Tool {
+	tool := fakes.NewTool("weather", "Tells the weather in a city.")
 	tool.Init.InputSchema = []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
 	return tool.Tool()
-}
+})
 
 // cleanUp is a middleware whose post-step runs however things end downstream.
 // It marks the stash, so that the trace shows it ran.

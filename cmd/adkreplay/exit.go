@@ -9,8 +9,9 @@ import (
 
 // The exit codes. Where several apply, the highest wins.
 const (
-	exitSame       = 0 // everything is as it was recorded
+	exitSame       = 0 // everything is as it was recorded, or as it has to be
 	exitDivergence = 1 // something differs from the recording
+	exitFound      = 1 // an invariant is violated, or there is a hint
 	exitUsage      = 2 // wrong usage; nothing was done
 	exitUnreadable = 3 // a trace cannot be read: malformed, truncated, of an unknown version, absent
 	exitInternal   = 4 // the command failed, or was interrupted
@@ -18,8 +19,9 @@ const (
 
 const exitHelp = `
 Exit codes:
-  0  the same: every crossing is as it was recorded
-  1  a divergence: at least one crossing differs
+  0  the same: every crossing is as it was recorded; or nothing was found
+  1  a divergence: at least one crossing differs; or check found a
+     violation, or lint a hint
   2  wrong usage: nothing was done
   3  a trace that cannot be read: malformed, truncated, of an unknown
      version, or absent; it wins over 1

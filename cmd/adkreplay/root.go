@@ -29,7 +29,7 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
 	if exit.err != nil && t.out.err == nil {
 		if wantsJSON(args) {
-			_ = contained(t, func() error { return refusal(exit).printJSON(t) })
+			_ = contained(t, func() error { return printJSON(t, refused(args[0], exit)) })
 		}
 		t.warn(exit.Error())
 	}
@@ -64,13 +64,21 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || args[0] != "verify" {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "check", "lint"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// refused is the JSON document of a command that could not begin, or failed.
+func refused(command string, exit *exitError) any {
+	if command == "verify" {
+		return refusal(exit)
+	}
+	return &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code}
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -89,7 +97,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newCheck(t), newLint(t), newRun(t), newShow(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

@@ -79,8 +79,9 @@ func (t *terminal) warn(message string) {
 
 // The colours, as terminals number them.
 const (
-	red   = "31"
-	green = "32"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
 )
 
 func (t *terminal) paint(colour, text string) string {

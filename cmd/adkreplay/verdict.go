@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -101,7 +100,7 @@ func (s *summary) add(v verdict) {
 // exit code.
 func (s *summary) conclude(t *terminal, o verifyOptions) error {
 	if o.json {
-		if err := s.printJSON(t); err != nil {
+		if err := printJSON(t, s); err != nil {
 			return err
 		}
 	} else {
@@ -122,18 +121,6 @@ func (s *summary) print(t *terminal) {
 		t.printf("every seam was played from its recording: no user code ran")
 	}
 	t.printf("%d traces, %d crossings, %d divergences", len(s.Traces), s.Crossings, s.Divergences)
-}
-
-// printJSON prints the summary as the one document on the standard output.
-func (s *summary) printJSON(t *terminal) error {
-	t.clear()
-	encoder := json.NewEncoder(t.out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false) // people read it too
-	if err := encoder.Encode(s); err != nil {
-		return internal(err)
-	}
-	return nil
 }
 
 func counted(n int, what string) string {

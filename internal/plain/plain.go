@@ -46,29 +46,54 @@ type Opaque struct {
 // Equal tells whether a and b are written alike: equal plain data of the same
 // types, or opaque values of one type.
 func Equal(a, b any) bool {
-	switch a := a.(type) {
-	case nil:
-		if b == nil {
-			return true
-		}
-	case string:
-		if b, ok := b.(string); ok {
-			return a == b
-		}
-	case int:
-		if b, ok := b.(int); ok {
-			return a == b
-		}
-	case bool:
-		if b, ok := b.(bool); ok {
-			return a == b
-		}
-	case float64:
-		if b, ok := b.(float64); ok {
-			return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
-		}
+	if equal, known := equalUnwritten(a, b); known {
+		return equal
 	}
 	return bytes.Equal(AppendJSON(nil, a), AppendJSON(nil, b))
+}
+
+// equalUnwritten compares two values of the commonest types, if they are of one
+// type, and two objects of such values: what most data are. It tells whether it
+// could.
+func equalUnwritten(a, b any) (equal, known bool) {
+	a1, isObject := a.(map[string]any)
+	b1, alike := b.(map[string]any)
+	if !isObject || !alike || a1 == nil || b1 == nil {
+		return equalScalars(a, b)
+	}
+	if len(a1) != len(b1) {
+		return false, true
+	}
+	for key, one := range a1 {
+		other, there := b1[key]
+		if !there {
+			return false, true
+		}
+		if equal, known := equalScalars(one, other); !equal || !known {
+			return false, known
+		}
+	}
+	return true, true
+}
+
+func equalScalars(a, b any) (equal, known bool) {
+	switch a := a.(type) {
+	case nil:
+		return b == nil, b == nil
+	case string:
+		b, ok := b.(string)
+		return a == b, ok
+	case int:
+		b, ok := b.(int)
+		return a == b, ok
+	case bool:
+		b, ok := b.(bool)
+		return a == b, ok
+	case float64:
+		b, ok := b.(float64)
+		return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b, ok
+	}
+	return false, false
 }
 
 // IsPlain tells whether all of v would survive being written and read.

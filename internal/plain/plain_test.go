@@ -223,6 +223,15 @@ func values() *rapid.Generator[any] {
 	return level
 }
 
+// What is equal without being written is written alike.
+func TestEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := values().Draw(t, "a")
+		b := rapid.OneOf(rapid.Just(Copy(a)), values()).Draw(t, "b")
+		require.Equal(t, string(AppendJSON(nil, a)) == string(AppendJSON(nil, b)), Equal(a, b))
+	})
+}
+
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := values().Draw(t, "v")

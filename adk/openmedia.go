@@ -1,0 +1,62 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+)
+
+// OpenMedia reads all the bytes of a media through the context: a trace then
+// holds them, and a replay gives them back without the reader. What Media.Open
+// and its like read beside a context, no trace has (PRM-8). The slice is the
+// caller's. As memory and trace hold the bytes whole, this is for what a model
+// could be given, and not for films.
+//
+// The reader is given ctx; when to give up, also in a turn that is aborted, is
+// its to decide. Its error is given as it is, and its panic as a *PanicError.
+func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err error) {
+	if media == nil {
+		return nil, errors.New("adk: open of a nil media: give it a media")
+	}
+	c := h.call
+	if err := c.enter(KindOpenMedia); err != nil {
+		return nil, err
+	}
+	r := c.run
+	at, op := r.now(), r.nextOp()
+	if x := r.crossing(c, KindOpenMedia, Begin, at); x != nil {
+		x.Op, x.Record = op, media
+		r.tell(x)
+	}
+	r.mu.Unlock()
+
+	err = errGoexit // stands if the reader ends the goroutine
+	defer func() { c.tellOpened(op, data, err) }()
+	data, err = media.read(ctx)
+	return data, err
+}
+
+// tellOpened tells that the bytes were read, or why they were not.
+func (c *call) tellOpened(op int, data []byte, err error) {
+	r := c.run
+	r.before(c, KindOpenMedia, Done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.crossing(c, KindOpenMedia, Done, r.now()); x != nil {
+		x.Op, x.Err = op, err
+		if err == nil {
+			x.Value = data
+		}
+		r.tell(x)
+	}
+}
+
+// read is Bytes, where a panic of the reader is an error.
+func (m *Media) read(ctx context.Context) (data []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			data, err = nil, &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	return m.Bytes(ctx)
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property"
+)
+
+func newCheck(t *terminal) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [file|folder ...]",
+		Short: "Hold traces against what is true of every turn",
+		Long: `check holds every trace against the invariants: what the contract promises of
+every turn, whatever its user code does. It runs nothing. Of each violation it
+prints the rule, what breaks for users, and the shortest stretch of the
+transcript that shows it. Of a folder it takes all files that end in .jsonl, at
+any depth. Without arguments it takes the traces that are part of this command.
+A trace that breaks off is checked as far as it goes, with a warning.
+` + exitHelp,
+		Example: "  adkreplay check\n  adkreplay check testdata/turns\n  adkreplay check --json turn.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseExamine(asJSON, args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runExamine(cmd.Context(), t, o, &checking)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return cmd
+}
+
+// checking looks for violations.
+var checking = inquiry{
+	done: "checked", good: "holds", bad: "violated", colour: red, counts: "violation",
+	find: func(e *property.Examination, into *examined) (found []finding) {
+		into.Violations = e.Violations
+		for _, v := range e.Violations {
+			found = append(found, finding{v.String(), e.Stretch(v)})
+		}
+		return found
+	},
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/property"
+)
+
+// This file is what check and lint share: they read traces and say what they
+// find in them.
+
+// examineOptions say what to examine.
+type examineOptions struct {
+	paths []string // none: the embedded traces
+	json  bool
+}
+
+// inquiry is what is looked for, and the words for it.
+type inquiry struct {
+	done, good, bad, counts string
+	colour                  string
+	// find gives what was found, and notes it in the result.
+	find func(*property.Examination, *examined) []finding
+}
+
+// finding is one thing that was found, and where in the transcript.
+type finding struct{ text, stretch string }
+
+// examined is what was found in one trace.
+type examined struct {
+	Trace      string               `json:"trace"`
+	Crossings  int                  `json:"crossings"`
+	Violations []property.Violation `json:"violations,omitempty"`
+	Hints      []property.Hint      `json:"hints,omitempty"`
+	// Cut says that the trace breaks off, and was examined as far as it goes.
+	Cut string `json:"cut,omitempty"`
+	// Error says why the trace could not be read to its end.
+	Error string `json:"error,omitempty"`
+
+	found []finding
+}
+
+// findings is the result as a whole.
+type findings struct {
+	Traces    []examined `json:"traces"`
+	Crossings int        `json:"crossings"`
+	// Found counts the violations, or the hints.
+	Found      int `json:"found"`
+	Unreadable int `json:"unreadable"`
+	ExitCode   int `json:"exitCode"`
+	// Error says why not everything was examined that was to be.
+	Error string `json:"error,omitempty"`
+}
+
+// parseExamine refuses an empty path, as parseVerify does.
+func parseExamine(asJSON bool, args []string) (examineOptions, error) {
+	if at := slices.Index(args, ""); at >= 0 {
+		return examineOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
+	}
+	return examineOptions{paths: args, json: asJSON}, nil
+}
+
+func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
+	traces := findTraces(o.paths)
+	all := &findings{Traces: []examined{}}
+	for i, trace := range traces {
+		t.step(i, len(traces), trace.name)
+		one := q.examine(ctx, trace)
+		if ctx.Err() != nil {
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d traces were %s", len(all.Traces), len(traces), q.done), exitInternal
+			break // what was cut short is no result
+		}
+		all.add(one)
+		if one.Cut != "" {
+			t.warn(fmt.Sprintf("%s as far as it goes: %s", q.done, one.Cut))
+		}
+		if !o.json {
+			q.print(t, one)
+		}
+	}
+	return q.conclude(t, o, all)
+}
+
+// examine examines one trace.
+func (q *inquiry) examine(ctx context.Context, trace traceFile) examined {
+	one := examined{Trace: trace.name}
+	f, err := trace.open()
+	if err != nil {
+		one.Error = err.Error()
+		return one
+	}
+	defer f.Close()
+	e, err := property.Examine(interruptible{ctx, f}, trace.options())
+	if err != nil {
+		one.Error = fault(trace.name, err)
+	}
+	if e != nil {
+		one.Crossings = e.Crossings
+		one.found = q.find(e, &one)
+		if e.Cut != nil {
+			one.Cut = fault(trace.name, e.Cut)
+		}
+	}
+	return one
+}
+
+// add counts a trace in. The codes are ordered: the highest wins.
+func (all *findings) add(one examined) {
+	all.Traces = append(all.Traces, one)
+	all.Crossings += one.Crossings
+	all.Found += len(one.found)
+	if len(one.found) > 0 {
+		all.ExitCode = max(all.ExitCode, exitFound)
+	}
+	if one.Error != "" {
+		all.Unreadable++
+		all.ExitCode = max(all.ExitCode, exitUnreadable)
+	}
+}
+
+// print says it in a line, and what was found in a few.
+func (q *inquiry) print(t *terminal, one examined) {
+	for _, f := range one.found {
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", one.Trace, below(f.text), indented(f.stretch)))
+	}
+	switch {
+	case one.Error != "":
+		t.judged(red, "unreadable", one.Error)
+	case len(one.found) == 0:
+		t.judged(green, q.good, fmt.Sprintf("%s: %s", one.Trace, counted(one.Crossings, "crossing")))
+	}
+}
+
+// below indents the lines below the first one.
+func below(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+func indented(text string) string {
+	return "    " + below(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  "))
+}
+
+// conclude prints what is to be said of all traces together, and ends with the
+// exit code.
+func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
+	switch {
+	case o.json:
+		if err := printJSON(t, all); err != nil {
+			return err
+		}
+	default:
+		if all.Unreadable > 0 {
+			t.printf("%s could not be read", counted(all.Unreadable, "trace"))
+		}
+		t.printf("%d traces, %d crossings, %d %ss", len(all.Traces), all.Crossings, all.Found, q.counts)
+	}
+	if all.Error != "" {
+		t.warn(all.Error)
+	}
+	return ended(all.ExitCode)
+}
+
+// printJSON prints the one document on the standard output.
+func printJSON(t *terminal, document any) error {
+	t.clear()
+	encoder := json.NewEncoder(t.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // people read it too
+	if err := encoder.Encode(document); err != nil {
+		return internal(err)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+func TestParseExamine(t *testing.T) {
+	o, err := parseExamine(true, []string{"a", "b"})
+	assert.NoError(t, err)
+	assert.Equal(t, examineOptions{paths: []string{"a", "b"}, json: true}, o)
+	_, err = parseExamine(false, []string{"a", ""})
+	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
+}
+
+// violated is a trace in which a second signal was accepted.
+func violated(t *testing.T) string {
+	return put(t, "violated.jsonl", edited(t, "late-signal", func(trace *replay.Trace) {
+		for i := range trace.Lines {
+			if trace.Lines[i].Kind == adk.KindNack {
+				trace.Lines[i].Err = nil
+			}
+		}
+	}))
+}
+
+func hinted(t *testing.T) string { return put(t, "hinted.jsonl", fixture(t, "loud-listener")) }
+
+// The embedded traces hold: each says so in a line.
+func TestCheckEmbedded(t *testing.T) {
+	got := adkreplay("check")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	require.Len(t, lines, len(scenarios.All())+1)
+	for _, line := range lines[:len(lines)-1] {
+		assert.Regexp(t, `^holds [a-z-]+: \d+ crossings$`, line)
+	}
+	assert.Regexp(t, `^\d+ traces, \d+ crossings, 0 violations$`, lines[len(lines)-1])
+	assert.Equal(t, exitSame, got.code)
+	assert.Empty(t, got.err)
+}
+
+func TestCheckAViolation(t *testing.T) {
+	path := violated(t)
+	assert.Equal(t, outcome{exitFound, "violated " + path + `: first-signal-wins (SIG-1) at crossing 25, in executor/model#0: a second signal is accepted
+  An answer that was refused is delivered all the same, or the other way round.
+    ack
+    … 1 crossing
+    nack with error: changed my mind
+1 traces, 34 crossings, 1 violations
+`, ""}, adkreplay("check", path))
+}
+
+// Advice is none of check's business, and violations none of lint's.
+func TestCheckAndLintAreApart(t *testing.T) {
+	assert.Equal(t, exitSame, adkreplay("check", hinted(t)).code)
+	got := adkreplay("lint", violated(t))
+	assert.Equal(t, exitSame, got.code)
+	assert.Contains(t, got.out, "clean ")
+}
+
+func TestLintAHint(t *testing.T) {
+	path := hinted(t)
+	assert.Equal(t, outcome{exitFound, "hint " + path + `: contained-failure at crossing 19, in executor/model#0: listener of message: the screen is gone
+  The failure was kept from the turn, and nobody but the trace knows of it. Mend the listener, the handler or the late use of a handle.
+    !! contained: listener of message: the screen is gone
+1 traces, 32 crossings, 1 hints
+`, ""}, adkreplay("lint", path))
+}
+
+func TestLintEmbedded(t *testing.T) {
+	got := adkreplay("lint")
+	assert.Equal(t, exitFound, got.code)
+	assert.Contains(t, got.out, "clean hello: 31 crossings\n")
+	assert.Contains(t, got.out, `hint gates-aborted: gate-without-timeout at crossing 22, in strand/legal: gate "legal" has no timeout`)
+}
+
+// A prefix is examined as far as it goes, with a warning.
+func TestExamineAPrefix(t *testing.T) {
+	for command, done := range map[string][2]string{"check": {"checked", "holds"}, "lint": {"linted", "clean"}} {
+		path := truncated(t)
+		got := adkreplay(command, path)
+		assert.Equal(t, exitSame, got.code)
+		assert.Equal(t, done[1]+" "+path+": 9 crossings\n", strings.SplitAfter(got.out, "\n")[0])
+		assert.Equal(t, "adkreplay: "+done[0]+" as far as it goes: "+path+":11: truncated trace: the file ends without a footer: it was cut short, or is still being written\n", got.err)
+	}
+}
+
+// Every trace has a result, whatever the others are.
+func TestExamineGoesOn(t *testing.T) {
+	for _, command := range []string{"check", "lint"} {
+		next, bad, changed, same, empty := ofNextVersion(t), malformed(t), changedByHand(t), good(t), t.TempDir()
+		got := adkreplay(command, "nosuch.jsonl", next, bad, changed, empty, same)
+		lines := strings.Split(strings.TrimSpace(got.out), "\n")
+		want := []string{
+			"unreadable nosuch.jsonl: no such file or directory",
+			"unreadable " + next + ":1: version trace: the format's version is 2",
+			"unreadable " + bad + ":9: malformed trace: ",
+			"unreadable " + changed + ":33: digest trace: ",
+			"unreadable " + empty + ": there is no trace in this folder: the names of traces end in .jsonl",
+			map[string]string{"check": "holds ", "lint": "clean "}[command] + same + ": 31 crossings",
+			"5 traces could not be read",
+			"6 traces, ",
+		}
+		require.Len(t, lines, len(want), got.out)
+		for i := range want {
+			assert.True(t, strings.HasPrefix(lines[i], want[i]), "%s\nshould begin with\n%s", lines[i], want[i])
+		}
+		assert.Equal(t, exitUnreadable, got.code)
+	}
+}
+
+// What is hostile in a trace does not reach the terminal.
+func TestExamineOfHostileText(t *testing.T) {
+	path := put(t, "hostile.jsonl", edited(t, "loud-listener", func(trace *replay.Trace) {
+		for i := range trace.Lines {
+			if trace.Lines[i].Kind == adk.KindContained {
+				trace.Lines[i].Text = "gone\x1b[2J"
+			}
+		}
+	}))
+	assert.NotContains(t, adkreplay("lint", path).out, "\x1b")
+}
+
+// examinedDocument is what a program expects of check --json and lint --json.
+type examinedDocument struct {
+	Traces []struct {
+		Trace      string
+		Crossings  int
+		Violations []property.Violation
+		Hints      []property.Hint
+		Cut, Error string
+	}
+	Crossings, Found, Unreadable, ExitCode int
+	Error                                  string
+}
+
+func decodedExamined(t *testing.T, out string) (d examinedDocument) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(out))
+	require.NoError(t, decoder.Decode(&d), out)
+	require.False(t, decoder.More(), "there is more than one document: %s", out)
+	return d
+}
+
+func TestCheckJSON(t *testing.T) {
+	paths := []string{good(t), violated(t), truncated(t), "nosuch.jsonl"}
+	got := adkreplay(append([]string{"check", "--json"}, paths...)...)
+	assert.Equal(t, exitUnreadable, got.code)
+	d := decodedExamined(t, got.out)
+	require.Len(t, d.Traces, 4)
+	assert.Equal(t, 31, d.Traces[0].Crossings)
+	assert.Empty(t, d.Traces[0].Violations)
+	require.Len(t, d.Traces[1].Violations, 1)
+	assert.Equal(t, property.Violation{Invariant: "first-signal-wins", Rule: "SIG-1", Crossing: 25, Seam: "executor/model#0",
+		Text: "a second signal is accepted", Related: []int{23}}, d.Traces[1].Violations[0])
+	assert.Empty(t, d.Traces[1].Hints)
+	assert.Contains(t, d.Traces[2].Cut, ":11: truncated trace")
+	assert.Equal(t, "nosuch.jsonl: no such file or directory", d.Traces[3].Error)
+	assert.Equal(t, []int{1, 1, exitUnreadable}, []int{d.Found, d.Unreadable, d.ExitCode})
+	assert.Contains(t, got.err, "checked as far as it goes")
+}
+
+func TestLintJSON(t *testing.T) {
+	got := adkreplay("lint", "--json", hinted(t))
+	assert.Equal(t, exitFound, got.code)
+	d := decodedExamined(t, got.out)
+	require.Len(t, d.Traces[0].Hints, 1)
+	assert.Equal(t, property.Hint{Advice: "contained-failure", Crossing: 19, Seam: "executor/model#0",
+		Text: "listener of message: the screen is gone"}, d.Traces[0].Hints[0])
+	assert.Equal(t, 1, d.Found)
+}
+
+// The names of the members are a promise to programs.
+func TestExamineJSONNames(t *testing.T) {
+	var raw map[string]any
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("check", "--json", violated(t)).out), &raw))
+	names := func(m map[string]any) (all []string) {
+		for name := range m {
+			all = append(all, name)
+		}
+		return all
+	}
+	assert.ElementsMatch(t, []string{"traces", "crossings", "found", "unreadable", "exitCode"}, names(raw))
+	trace := raw["traces"].([]any)[0].(map[string]any)
+	assert.ElementsMatch(t, []string{"trace", "crossings", "violations"}, names(trace))
+	assert.ElementsMatch(t, []string{"invariant", "rule", "crossing", "seam", "text", "related"}, names(trace["violations"].([]any)[0].(map[string]any)))
+}
+
+// A program that asked for JSON gets it, whatever happens.
+func TestExamineJSONOfFailures(t *testing.T) {
+	for _, command := range []string{"check", "lint"} {
+		got := adkreplay(command, "--json", "--fast")
+		d := decodedExamined(t, got.out)
+		assert.Equal(t, []int{exitUsage, exitUsage}, []int{got.code, d.ExitCode})
+		assert.Equal(t, "adkreplay: "+d.Error+"\n", got.err)
+		assert.NotNil(t, d.Traces)
+
+		ctx, interrupt := context.WithCancel(context.Background())
+		interrupt()
+		var out, stderr bytes.Buffer
+		assert.Equal(t, exitInternal, executeContext(ctx, []string{command, "--json", good(t)}, &out, &stderr))
+		d = decodedExamined(t, out.String())
+		assert.Equal(t, exitInternal, d.ExitCode)
+		assert.Contains(t, d.Error, "interrupted: 0 of 1 traces were ")
+	}
+}

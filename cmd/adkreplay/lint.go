@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property"
+)
+
+func newLint(t *terminal) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "lint [file|folder ...]",
+		Short: "Say what in traces is legal and likely a mistake",
+		Long: `lint looks in every trace for what no rule forbids and what is likely a mistake
+all the same: a message that was reported and never stored, a gate without a
+timeout, a loop without a bound. It runs nothing, and is silent where a trace
+cannot tell. Of each hint it prints why it matters, what to do, and where in the
+transcript it is. Of a folder it takes all files that end in .jsonl, at any
+depth. Without arguments it takes the traces that are part of this command. A
+trace that breaks off is looked at as far as it goes, with a warning.
+` + exitHelp,
+		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseExamine(asJSON, args)
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runExamine(cmd.Context(), t, o, &linting)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return cmd
+}
+
+// linting looks for hints.
+var linting = inquiry{
+	done: "linted", good: "clean", bad: "hint", colour: yellow, counts: "hint",
+	find: func(e *property.Examination, into *examined) (found []finding) {
+		into.Hints = e.Hints
+		for _, h := range e.Hints {
+			found = append(found, finding{h.String(), e.Where(h)})
+		}
+		return found
+	},
+}

@@ -1,0 +1,110 @@
+package property
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Advice is about something that is legal and likely a mistake. No invariant
+// breaks: the turn did what it was told.
+type Advice struct {
+	// Name is what hints call it by.
+	Name string
+	// Why says what may come of it, and Do what to do about it.
+	Why, Do string
+
+	watch func() watcher
+}
+
+// Hint is one place in a turn that some advice is about.
+type Hint struct {
+	// Advice is the name of the advice.
+	Advice string `json:"advice"`
+	// Crossing is the number, from 1, of the crossing that shows it.
+	Crossing int `json:"crossing"`
+	// Seam is the path of the seam call that the crossing belongs to.
+	Seam string `json:"seam"`
+	// Text says what was seen, in a sentence.
+	Text string `json:"text"`
+	// Related are the numbers of the earlier crossings that belong to it.
+	Related []int `json:"related,omitempty"`
+}
+
+// advices are all of them.
+var advices = []Advice{
+	{"reported-not-stored", "The reader saw it, and the next turn does not know of it.",
+		"Store a record of it in the dispatch, under the id of the stream.", made[reportedNotStored]},
+	{"stream-never-sealed", "Listeners wait for the rest: a cursor blinks for ever, a buffer is never flushed.",
+		"Report the last delta, or an empty one, as complete.", made[streamNeverSealed]},
+	{"sets-never-hydrated", "The engine fetches nothing by itself, so the model is asked without the conversation.",
+		"Fetch the messages in the turn input, and add them to the set.", made[setsNeverHydrated]},
+	{"gate-without-timeout", "If nobody answers, the turn and all that it holds wait for ever.",
+		"Give the gate a timeout, and decide what it means.", made[gateWithoutTimeout]},
+	{"unbounded-loop", "The engine has no bound of its own: a model that never stops is paid for ever.",
+		"Put a middleware into the dispatch input that nacks after so many iterations.", made[unboundedLoop]},
+	{"tool-in-output", "What the tool does outside is done twice, behind the answer that the model has given.",
+		"Take the result from the stored tool call, or keep it in the stash.", made[toolInOutput]},
+	{"forged-unbound", "An ephemeral tool stays when the dispatch is acked: only a bound registry prunes it.",
+		"Bind the dispatch's tools where the tool is registered, or prune them.", made[forgedUnbound]},
+	{"repeated-call", "The model goes in a circle: it has this answer already, and pays for it again.",
+		"Ask ToolCallCount before executing, and tell the model what it was told.", made[repeatedCall]},
+	{"blind-post-step", "Next gives nothing back, so that a post-step which writes does so for failures as well.",
+		"Ask the context, or what the downstream left in it, whether there is something to write about.", made[blindPostStep]},
+	{"plain-goroutines", "The engine neither contains their panics nor waits for them, and a replay cannot tell their operations apart.",
+		"Use Fork: the strand has a handle of its own, and the seam call waits for it.", made[plainGoroutines]},
+	{"outside-time", "A replay cannot give this time back, and so the record is another one on every run.",
+		"Take the time from the context's Now.", made[outsideTime]},
+	{"outside-id", "A replay cannot give this id back, and so the record is another one on every run.",
+		"Take the id from the context's NewID.", made[outsideID]},
+	{"contained-failure", "The failure was kept from the turn, and nobody but the trace knows of it.",
+		"Mend the listener, the handler or the late use of a handle.", made[containedFailure]},
+}
+
+// AllAdvice is all advice, in the order in which it is given.
+func AllAdvice() []Advice { return slices.Clone(advices) }
+
+// Hints looks for what is legal in a turn and likely a mistake, in the order of
+// the crossings. It sees what crossed and not the code, so it is silent where it
+// cannot tell; each advice says when. Info is what the probe was told of the run.
+func Hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Hint {
+	return hints(info, crossings, true)
+}
+
+func hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Hint {
+	s := newStory(info)
+	s.watchers = nil
+	for _, advice := range advices {
+		s.advisers = append(s.advisers, advice.watch())
+	}
+	for x := range crossings {
+		s.tell(x)
+	}
+	if whole {
+		s.end()
+	}
+	slices.SortStableFunc(s.hinted, func(a, b Hint) int { return a.Crossing - b.Crossing })
+	return s.hinted
+}
+
+// hint reports that the present advice is about a crossing.
+func (s *story) hint(n int, at *seamCall, related []int, format string, args ...any) {
+	h := Hint{Advice: advices[s.present].Name, Crossing: n, Text: fmt.Sprintf(format, args...), Related: earlier(n, related)}
+	if at.known() {
+		h.Seam = at.seam.String()
+	}
+	s.hinted = append(s.hinted, h)
+}
+
+// String says in a few lines what was seen, where, why it matters and what to do.
+func (h Hint) String() string {
+	text := fmt.Sprintf("%s at crossing %d, in %s: %s", h.Advice, h.Crossing, h.Seam, h.Text)
+	for _, advice := range advices {
+		if advice.Name == h.Advice {
+			text += "\n" + advice.Why + " " + advice.Do
+		}
+	}
+	return text
+}

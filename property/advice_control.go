@@ -1,0 +1,276 @@
+package property
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// gateWithoutTimeout: a gate is waited for without a timeout. That the caller's
+// context has a deadline is not to be seen in a trace.
+type gateWithoutTimeout struct{}
+
+func (w *gateWithoutTimeout) see(s *story, x *adk.Crossing) {
+	if x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
+		s.hint(s.n, s.at, nil, "gate %q has no timeout", x.Name)
+	}
+}
+
+func (w *gateWithoutTimeout) end(*story) {}
+
+// unboundedLoop: a dispatch with no dispatch middleware at all starts its ninth
+// iteration: nothing but the executor decides when it ends. It is silent about
+// shorter loops and where there is a middleware that may be the bound; that the
+// executor counts for itself is not to be seen.
+type unboundedLoop struct{}
+
+// manyIterations is how many a dispatch may have before something should bound
+// it.
+const manyIterations = 8
+
+func (w *unboundedLoop) see(s *story, x *adk.Crossing) {
+	d := s.at.dispatch
+	if x.Kind != adk.KindIterationStart || !d.does(s.at) || d.started != manyIterations {
+		return
+	}
+	if len(d.names.DispatchInput)+len(d.names.DispatchOutput) == 0 {
+		s.hint(s.n, s.at, since(d.call.began), "the dispatch starts iteration %d, and no middleware could end it", d.started)
+	}
+}
+
+func (w *unboundedLoop) end(*story) {}
+
+// toolInOutput: a tool runs in a dispatch of the turn output, with the arguments
+// with which it ran before in the turn.
+type toolInOutput struct{ ran map[string]int }
+
+func (w *toolInOutput) see(s *story, x *adk.Crossing) {
+	if x.Kind != adk.KindToolExecutionStart {
+		return
+	}
+	if before := w.ran[x.Key]; before > 0 && inTurnOutput(s.at) {
+		s.hint(s.n, s.at, since(before), "a tool runs again in the turn output, with the same arguments")
+	}
+	if w.ran == nil {
+		w.ran = map[string]int{}
+	}
+	if w.ran[x.Key] == 0 {
+		w.ran[x.Key] = s.n
+	}
+}
+
+func inTurnOutput(c *seamCall) bool {
+	for ; c.parent != nil; c = c.parent {
+		if c.seam.Label == adk.LabelTurnOutput {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *toolInOutput) end(*story) {}
+
+// forgedUnbound: an ephemeral tool is registered in a dispatch that is acked
+// without its tools being bound or pruned. It is silent about tools that are
+// registered in the turn, where there is nothing to bind.
+type forgedUnbound struct{ forged []forgedTool }
+
+type forgedTool struct {
+	of   *dispatching
+	name string
+	at   int
+}
+
+func (w *forgedUnbound) see(s *story, x *adk.Crossing) {
+	d := s.at.dispatch
+	if d == nil {
+		return
+	}
+	switch x.Kind {
+	case adk.KindRegister:
+		if tool, ok := x.Record.(*adk.Tool); ok && tool.Ephemeral() && x.Err == nil {
+			w.forged = append(w.forged, forgedTool{d, tool.Name(), s.n})
+		}
+	case adk.KindUnregister:
+		w.forged = slices.DeleteFunc(w.forged, func(f forgedTool) bool { return f.of == d && f.name == x.Name })
+	case adk.KindPrune:
+		w.forged = slices.DeleteFunc(w.forged, func(f forgedTool) bool { return f.of == d })
+	case adk.KindDispatchEnd:
+		if x.Status == adk.StatusAck {
+			w.ends(s, d)
+		}
+	}
+}
+
+func (w *forgedUnbound) ends(s *story, d *dispatching) {
+	for _, f := range w.forged {
+		if f.of == d {
+			s.hint(s.n, s.at, since(f.at), "the dispatch was acked, and the ephemeral tool %s is still there", f.name)
+		}
+	}
+}
+
+func (w *forgedUnbound) end(*story) {}
+
+// repeatedCall: a tool runs again in a dispatch with the same arguments, and
+// gives the same text or bytes as before. It is silent where the results differ,
+// as of something that is polled, and after a failure, which may be tried again.
+type repeatedCall struct {
+	begun map[*seamCall]string // the call id that was started last
+	gave  map[oneCall]earlierResult
+}
+
+type oneCall struct {
+	of *dispatching
+	id string
+}
+
+type earlierResult struct {
+	result adk.Digest
+	at     int
+}
+
+func (w *repeatedCall) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindToolExecutionStart:
+		if w.begun == nil {
+			w.begun, w.gave = map[*seamCall]string{}, map[oneCall]earlierResult{}
+		}
+		w.begun[s.at] = x.Key
+	case x.Kind == adk.KindReturn && s.called.seam.Label == adk.LabelTool && x.Outcome == adk.OutcomeOK && w.begun != nil:
+		call := oneCall{s.at.dispatch, w.begun[s.at]}
+		result, ok := resultDigest(x.Result)
+		if before, again := w.gave[call]; ok && again && before.result == result {
+			s.hint(s.n, s.called, since(before.at), "%s gives again what it gave for the same arguments", s.called.seam)
+		}
+		w.gave[call] = earlierResult{result, s.called.began}
+	}
+}
+
+// resultDigest tells results apart; of several media at once it says nothing.
+func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
+	switch r := result.(type) {
+	case adk.Bytes:
+		return adk.DigestOf(r), true
+	case adk.Record:
+		return r.Digest(), true
+	}
+	return digest, false
+}
+
+func (w *repeatedCall) end(*story) {}
+
+// blindPostStep: a middleware stores, mutates or emits behind its next although
+// a middleware below it failed, other than by an abort. It is silent about what
+// is done to the stash and the sets, which is what cleaning up is made of. Whether
+// the middleware found out by itself is not to be seen.
+type blindPostStep struct{ failed map[*seamCall]int }
+
+func (w *blindPostStep) see(s *story, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindReturn:
+		if s.called.isMiddleware() && s.cancelled == 0 && (x.Outcome == adk.OutcomeError || x.Outcome == adk.OutcomePanic) {
+			w.fails(s)
+		}
+	case adk.KindStore, adk.KindMutate, adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
+		if failed := w.failed[s.at]; failed > 0 && x.Phase == adk.Begin && !s.nextIsOpen(s.at) {
+			s.hint(s.n, s.at, since(failed), "%s behind a next below which something failed", x.Kind)
+		}
+	}
+}
+
+// fails notes a failure for all middlewares above.
+func (w *blindPostStep) fails(s *story) {
+	if w.failed == nil {
+		w.failed = map[*seamCall]int{}
+	}
+	for c := s.called.parent; c.isMiddleware(); c = c.parent {
+		w.failed[c] = s.n
+	}
+}
+
+func (s *story) nextIsOpen(c *seamCall) bool {
+	for _, op := range s.ops {
+		if op.call == c && op.kind == adk.KindNext {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *blindPostStep) end(*story) {}
+
+// plainGoroutines: operations of one seam call that can only come from several
+// goroutines: one begins while the same handle sleeps or waits for the storage,
+// two end in the order in which they began, or one is open when its seam call
+// returns. Work that happens to come one after the other is not noticed. It is
+// said once for each seam call.
+type plainGoroutines struct{ said map[*seamCall]bool }
+
+func (w *plainGoroutines) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindReturn:
+		if x.Outcome != adk.OutcomeGoexit {
+			w.returns(s)
+		}
+	case x.Kind.Class() != adk.ClassOperation || x.Kind == adk.KindOffAck:
+	case x.Phase == adk.Done:
+		w.done(s)
+	default:
+		w.begins(s, x)
+	}
+}
+
+func (w *plainGoroutines) begins(s *story, x *adk.Crossing) {
+	for _, op := range s.ops {
+		if op != s.op && op.call == s.at && (op.kind == adk.KindSleep || op.delta.of != "") {
+			w.say(s, s.at, op, "%s begins while the same handle is in a %s", x.Kind, op.kind)
+		}
+	}
+}
+
+func (w *plainGoroutines) done(s *story) {
+	for i, op := range s.ops {
+		if op != s.op {
+			continue
+		}
+		for _, later := range s.ops[i+1:] {
+			if later.call == op.call {
+				w.say(s, op.call, op, "%s is done while the %s that the same handle began later goes on", op.kind, later.kind)
+			}
+		}
+	}
+}
+
+func (w *plainGoroutines) returns(s *story) {
+	for _, op := range s.ops {
+		if op.call == s.called && !op.goexits {
+			w.say(s, s.called, op, "the seam call returns while its %s goes on", op.kind)
+		}
+	}
+}
+
+func (w *plainGoroutines) say(s *story, c *seamCall, op *openOp, format string, args ...any) {
+	if w.said[c] {
+		return
+	}
+	if w.said == nil {
+		w.said = map[*seamCall]bool{}
+	}
+	w.said[c] = true
+	s.hint(s.n, c, since(op.began), format, args...)
+}
+
+func (w *plainGoroutines) end(*story) {}
+
+// containedFailure: a listener or a handler panicked, or a handle was used after
+// its seam call: the turn went on as if nothing had happened (EVT-3, DET-5).
+type containedFailure struct{}
+
+func (w *containedFailure) see(s *story, x *adk.Crossing) {
+	if x.Kind == adk.KindContained {
+		s.hint(s.n, s.at, nil, "%s: %s", x.Name, x.Text)
+	}
+}
+
+func (w *containedFailure) end(*story) {}

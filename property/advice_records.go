@@ -1,0 +1,280 @@
+package property
+
+import (
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// reportedNotStored: the turn's own dispatch was acked, a message or a tool call
+// of it was reported complete, and no record with its id, or with its text, was
+// stored or added in the turn. It is silent about dispatches that user code
+// called, which may do with the text what it likes, and about thoughts.
+type reportedNotStored struct {
+	reported []reportedStream
+	kept     map[string]bool // ids, and texts
+}
+
+// reportedStream is a stream that was reported.
+type reportedStream struct {
+	of       *dispatching
+	kind     adk.Kind
+	id, text string
+	from, to int // the first report and the last
+	at       *seamCall
+	complete bool
+}
+
+func (w *reportedNotStored) see(s *story, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindReportMessage, adk.KindReportToolCall:
+		if d := s.at.dispatch; d != nil && d.call.ownDispatch() && x.Err == nil {
+			w.reported = reporting(w.reported, s, x)
+		}
+	case adk.KindStore, adk.KindMutate, adk.KindAdd:
+		w.keep(x.Record)
+	}
+}
+
+// reporting takes in a report.
+func reporting(all []reportedStream, s *story, x *adk.Crossing) []reportedStream {
+	for i, r := range slices.Backward(all) {
+		if r.of == s.at.dispatch && r.kind == x.Kind && r.id == x.Name {
+			all[i].text += x.Text
+			all[i].to, all[i].complete = s.n, x.Flag
+			return all
+		}
+	}
+	return append(all, reportedStream{s.at.dispatch, x.Kind, x.Name, x.Text, s.n, s.n, s.at, x.Flag})
+}
+
+func (w *reportedNotStored) keep(record adk.Record) {
+	if w.kept == nil {
+		w.kept = map[string]bool{}
+	}
+	switch r := record.(type) {
+	case *adk.Message:
+		w.kept["m"+r.ID()] = true
+		if text := r.Content(); text != nil {
+			w.kept["text"+text.String()] = true
+		}
+	case *adk.ToolCall:
+		w.kept["c"+r.ID()] = true
+	}
+}
+
+func (w *reportedNotStored) end(s *story) {
+	for _, r := range w.reported {
+		if !r.complete || r.of.failed() || s.cancelled > 0 {
+			continue
+		}
+		switch {
+		case r.kind == adk.KindReportMessage && !w.kept["m"+r.id] && !w.kept["text"+r.text]:
+			s.hint(r.to, r.at, since(r.from), "message %q was reported complete and never stored", r.id)
+		case r.kind == adk.KindReportToolCall && !w.kept["c"+r.id]:
+			s.hint(r.to, r.at, since(r.from), "tool call %q was reported complete and never stored", r.id)
+		}
+	}
+}
+
+// failed tells that the dispatch did not come to a good end.
+func (d *dispatching) failed() bool { return d.ended == 0 || d.acked == 0 || d.failures.count > 0 }
+
+// streamNeverSealed: a dispatch was acked, and something was reported in it that
+// was never reported complete. It is silent where the dispatch failed or was
+// aborted: there nobody expects the rest.
+type streamNeverSealed struct{ reported []reportedStream }
+
+func (w *streamNeverSealed) see(s *story, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
+		if s.at.dispatch != nil && x.Err == nil {
+			w.reported = reporting(w.reported, s, x)
+		}
+	case adk.KindDispatchEnd:
+		if x.Status != adk.StatusAck {
+			return
+		}
+		for _, r := range w.reported {
+			if r.of == s.at.dispatch && !r.complete {
+				s.hint(s.n, s.at, since(r.from, r.to), "the dispatch was acked, and the %s of %q was never complete", r.kind, r.id)
+			}
+		}
+	}
+}
+
+func (w *streamNeverSealed) end(*story) {}
+
+// setsNeverHydrated: the executor of the turn is called for the first time, and
+// the set of messages is empty. It is silent about dispatches that user code
+// calls: a summary may have all it needs in its prompt.
+type setsNeverHydrated struct {
+	asked   bool
+	fetched int
+	at      int
+}
+
+func (w *setsNeverHydrated) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindReturn && s.called.seam.Name == "messages.fetch":
+		if w.fetched += len(x.Records); w.at == 0 {
+			w.at = s.n
+		}
+	case x.Kind == adk.KindCall && s.called.seam.Label == adk.LabelExecutor && s.at.ownDispatch() && !w.asked:
+		w.asked = true
+		if seen := s.fold.Seen(s.at.id); seen == nil || len(seen.Records(adk.Messages)) > 0 {
+			return
+		}
+		if w.fetched > 0 {
+			s.hint(s.n, s.called, since(w.at), "the model is asked without a message: %d were fetched, and none was added", w.fetched)
+		} else {
+			s.hint(s.n, s.called, nil, "the model is asked without a message: none was fetched")
+		}
+	}
+}
+
+func (w *setsNeverHydrated) end(*story) {}
+
+// outsideTime: a record that is kept for the first time says that it was created
+// or updated after the turn began, at a time that is no reading of the turn's
+// clock, nor one cut to micro-, milliseconds or seconds. It is silent about
+// earlier times, which a record may bring along.
+type outsideTime struct {
+	readings []time.Time // in order
+	known    map[adk.Record]bool
+	hinted   map[string]bool
+}
+
+func (w *outsideTime) see(s *story, x *adk.Crossing) {
+	if n := len(w.readings); n == 0 || x.At.After(w.readings[n-1]) {
+		w.readings = append(w.readings, x.At)
+	}
+	for _, record := range x.Records {
+		w.know(record)
+	}
+	switch x.Kind {
+	case adk.KindStore, adk.KindMutate, adk.KindAdd:
+		if dated, ok := x.Record.(interface {
+			CreatedAt() time.Time
+			UpdatedAt() time.Time
+		}); ok && !w.known[x.Record] && !w.hinted[x.Record.Key()] {
+			w.look(s, x, dated.CreatedAt(), dated.UpdatedAt())
+		}
+		w.know(x.Record)
+	}
+}
+
+func (w *outsideTime) know(record adk.Record) {
+	if record == nil {
+		return
+	}
+	if w.known == nil {
+		w.known, w.hinted = map[adk.Record]bool{}, map[string]bool{}
+	}
+	w.known[record] = true
+}
+
+func (w *outsideTime) look(s *story, x *adk.Crossing, times ...time.Time) {
+	for _, at := range times {
+		if at.After(w.readings[0]) && !w.read(at) {
+			w.hinted[x.Record.Key()] = true
+			s.hint(s.n, s.at, nil, "%s %q says %s, which is no reading of the turn's clock", x.Record.RecordKind(), x.Record.Key(), at.Format(time.RFC3339Nano))
+			return
+		}
+	}
+}
+
+// read tells whether a time is a reading of the clock, or one that was cut.
+func (w *outsideTime) read(at time.Time) bool {
+	for _, grain := range []time.Duration{1, time.Microsecond, time.Millisecond, time.Second} {
+		if !at.Truncate(grain).Equal(at) {
+			break
+		}
+		i, _ := slices.BinarySearchFunc(w.readings, at, time.Time.Compare)
+		if i < len(w.readings) && w.readings[i].Before(at.Add(grain)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *outsideTime) end(*story) {}
+
+// outsideID: a record is kept under an id that looks made by chance, a UUID, and
+// that neither the context's NewID gave nor anything told before: a fetch, a
+// report, the caller, the arguments of a tool. It is silent about executors,
+// whose ids may be the provider's, and about ids of other forms.
+type outsideID struct{ known map[string]bool }
+
+func (w *outsideID) see(s *story, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindStore, adk.KindMutate, adk.KindAdd:
+		if x.Record == nil {
+			return
+		}
+		if id := x.Record.Key(); isUUID(id) && !w.known[id] && !inExecutor(s.at) {
+			s.hint(s.n, s.at, nil, "%s %q has an id that the turn's id source did not give", x.Record.RecordKind(), id)
+		}
+	}
+	w.know(x.Name)
+	for _, record := range x.Records {
+		w.know(record.Key())
+	}
+	if x.Record != nil {
+		w.know(x.Record.Key())
+	}
+	w.knowAll(x.Value)
+	w.knowAll(x.Args)
+}
+
+func (w *outsideID) know(id string) {
+	if !isUUID(id) {
+		return
+	}
+	if w.known == nil {
+		w.known = map[string]bool{}
+	}
+	w.known[id] = true
+}
+
+// knowAll knows the texts in plain data.
+func (w *outsideID) knowAll(data any) {
+	switch v := data.(type) {
+	case string:
+		w.know(v)
+	case map[string]any:
+		for _, one := range v {
+			w.knowAll(one)
+		}
+	case []any:
+		for _, one := range v {
+			w.knowAll(one)
+		}
+	}
+}
+
+func inExecutor(c *seamCall) bool {
+	for c.seam.Label == adk.LabelStrand {
+		c = c.parent
+	}
+	return c.seam.Label == adk.LabelExecutor
+}
+
+// isUUID tells whether a text has the form of a UUID.
+func isUUID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i, c := range []byte(text) {
+		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (c == '-') {
+			return false
+		}
+		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *outsideID) end(*story) {}

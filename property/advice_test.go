@@ -1,0 +1,345 @@
+package property
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// The hints that the scenarios get. They are good code, so each of these is
+// meant: three gates that wait until the turn is aborted, and a listener that
+// panics to show that it disturbs nobody.
+func TestHintsOfTheFixtures(t *testing.T) {
+	var got []string
+	for _, r := range recordings(t) {
+		for _, h := range Hints(r.info, r.told()) {
+			got = append(got, fmt.Sprintf("%s: %s: %s", r.name, h.Advice, h.Text))
+		}
+	}
+	assert.Equal(t, []string{
+		`gates-aborted: gate-without-timeout: gate "legal" has no timeout`,
+		`gates-aborted: gate-without-timeout: gate "finance" has no timeout`,
+		`gates-aborted: gate-without-timeout: gate "security" has no timeout`,
+		`loud-listener: contained-failure: listener of message: the screen is gone`,
+	}, got)
+}
+
+// An advice says in a sentence why, in another what to do, and has a turn that
+// gets it and one that does not.
+func TestAdviceSaysWhy(t *testing.T) {
+	names := map[string]bool{}
+	for _, advice := range AllAdvice() {
+		assert.False(t, names[advice.Name], "%s is there twice", advice.Name)
+		names[advice.Name] = true
+		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, advice.Name)
+		assert.Regexp(t, `^[A-Z][^.]+\.$`, advice.Why, advice.Name)
+		assert.Regexp(t, `^[A-Z][^.]+\.$`, advice.Do, advice.Name)
+		assert.NotNil(t, slips[advice.Name], "%s: a turn that gets it", advice.Name)
+	}
+	assert.Len(t, slips, len(names))
+	for _, invariant := range Invariants() {
+		assert.False(t, names[invariant.Name], "%s is an invariant", invariant.Name)
+	}
+}
+
+// slip is a turn with a mistake, and the same without it.
+type slip struct {
+	turn func(mended bool) adk.Config
+	says string
+}
+
+var slips = map[string]*slip{
+	"reported-not-stored": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			update, err := h.ReportMessage("a1", "Hello.", true)
+			if err != nil || !mended {
+				return err
+			}
+			return dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: update.Full,
+				CreatedAt: update.CreatedAt, UpdatedAt: update.UpdatedAt})))
+		})
+	}, says: `message "a1" was reported complete and never stored`},
+	"stream-never-sealed": {turn: func(mended bool) adk.Config {
+		return saying(func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers) error {
+			_, err := h.ReportThought("t1", "Hm.", mended)
+			return err
+		})
+	}, says: `the report-thought of "t1" was never complete`},
+	"sets-never-hydrated": {turn: func(mended bool) adk.Config {
+		config := saying(nothing)
+		config.TurnInput = before("hydrate", func(ctx context.Context, tc *adk.TurnContext) error {
+			all, err := tc.Messages().Fetch(ctx)
+			if mended {
+				_, _ = tc.Messages().Add(all[0])
+			}
+			return err
+		})
+		return config
+	}, says: "the model is asked without a message: 1 were fetched, and none was added"},
+	"gate-without-timeout": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			gate := adk.Gate{ID: "approve", Reason: "refund?"}
+			if mended {
+				gate.Timeout = time.Hour
+			}
+			short, cancel := context.WithCancel(ctx)
+			cancel()
+			_, _ = dc.WaitFor(short, gate)
+			return nil
+		})
+	}, says: `gate "approve" has no timeout`},
+	"unbounded-loop": {turn: func(mended bool) adk.Config {
+		config := saying(nothing)
+		config.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if dc.Iteration() < manyIterations {
+				return nil
+			}
+			return dc.Ack()
+		}
+		if mended {
+			config.DispatchInput = []adk.DispatchMiddleware{{Name: "cap", Run: func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error {
+				next(ctx)
+				return nil
+			}}}
+		}
+		return config
+	}, says: "the dispatch starts iteration 8, and no middleware could end it"},
+	"tool-in-output": {turn: func(mended bool) adk.Config {
+		config := runningTool("notify", `{}`)
+		config.TurnOutput = before("again", func(ctx context.Context, tc *adk.TurnContext) error {
+			args := `{}`
+			if mended {
+				args = `{"other":true}`
+			}
+			_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "output", Source: tc, Executor: runningTool("notify", args).Executor})
+			return err
+		})
+		return config
+	}, says: "a tool runs again in the turn output, with the same arguments"},
+	"forged-unbound": {turn: func(mended bool) adk.Config {
+		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if mended {
+				if _, err := dc.Tools().Bind(); err != nil {
+					return err
+				}
+			}
+			return dc.Tools().Register(sure(adk.NewTool(adk.ToolInit{Name: "peek", Description: "Peeks.", Ephemeral: true,
+				InputSchema: []byte(`{"type":"object"}`), Handler: answering})))
+		})
+	}, says: "the dispatch was acked, and the ephemeral tool peek is still there"},
+	"repeated-call": {turn: func(mended bool) adk.Config {
+		again := `{"a":1,"b":2}`
+		if mended {
+			again = `{"a":1,"b":3}`
+		}
+		return runningTool("look", `{"b":2,"a":1}`, again)
+	}, says: "tool/look gives again what it gave for the same arguments"},
+	"blind-post-step": {turn: func(mended bool) adk.Config {
+		config := saying(nothing)
+		fine := true
+		config.TurnInput = []adk.TurnMiddleware{
+			{Name: "log", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+				next(ctx)
+				if mended && !fine {
+					return nil
+				}
+				return tc.EmitMessage(adk.MessageEvent{ID: "note", Delta: "loaded", Full: "loaded", Complete: true})
+			}},
+			{Name: "load", Run: func(context.Context, *adk.TurnContext, adk.Next) error {
+				fine = false
+				return errors.New("the index is broken")
+			}},
+		}
+		return config
+	}, says: "emit-message behind a next below which something failed"},
+	"plain-goroutines": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			log := func(dc *adk.DispatchContext) { dc.Helpers().Log(adk.LevelInfo, "", "working", nil) }
+			if mended {
+				_, err := dc.Fork(ctx, "report", func(_ context.Context, dc *adk.DispatchContext) error { log(dc); return nil })
+				return err
+			}
+			// What a goroutine does while the storage is at work, at a moment that
+			// is the same on every run.
+			return dc.Messages().Store(context.WithValue(ctx, duringStore{}, func() { log(dc) }), question)
+		})
+	}, says: "report-log begins while the same handle is in a store"},
+	"outside-time": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			at := time.Date(2030, 1, 1, 0, 0, 0, 1, time.UTC)
+			if mended {
+				at = dc.Now()
+			}
+			return dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: at, UpdatedAt: at})))
+		})
+	}, says: `message "a1" says 2030-01-01T00:00:00.000000001Z, which is no reading of the turn's clock`},
+	"outside-id": {turn: func(mended bool) adk.Config {
+		config := saying(nothing)
+		config.TurnOutput = before("memorize", func(ctx context.Context, tc *adk.TurnContext) error {
+			id := "1f0b2a44-7d64-6f10-8a5e-0242ac120002"
+			if mended {
+				id = tc.NewID()
+			}
+			at := tc.Now()
+			return tc.Memories().Store(ctx, sure(adk.NewMemory(adk.MemoryInit{ID: id, Content: "x", Confidence: new(1.0), Importance: new(1.0), CreatedAt: at, UpdatedAt: at})))
+		})
+		return config
+	}, says: `memory "1f0b2a44-7d64-6f10-8a5e-0242ac120002" has an id that the turn's id source did not give`},
+	"contained-failure": {turn: func(mended bool) adk.Config {
+		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := dc.OnAck("commit", func(*adk.DispatchContext) {
+				if !mended {
+					panic("nothing to commit")
+				}
+			})
+			return err
+		})
+	}, says: "on-ack handler commit: panic: nothing to commit"},
+}
+
+// Each advice is given to the turn with the mistake, and to it alone; neither
+// turn breaks an invariant.
+func TestEachAdviceAlone(t *testing.T) {
+	for name, slip := range slips {
+		t.Run(name, func(t *testing.T) {
+			e := examined(t, slip.turn(false))
+			require.Len(t, e.Hints, 1)
+			assert.Equal(t, name, e.Hints[0].Advice)
+			assert.Contains(t, e.Hints[0].Text, slip.says)
+			assert.NotEmpty(t, e.Where(e.Hints[0]))
+			assert.Empty(t, e.Violations)
+			mended := examined(t, slip.turn(true))
+			assert.Empty(t, mended.Hints)
+			assert.Empty(t, mended.Violations)
+		})
+	}
+}
+
+// What a turn that failed leaves undone is no mistake: the user left, or the
+// model did.
+func TestNoHintsOfFailure(t *testing.T) {
+	for _, name := range []string{"reported-not-stored", "stream-never-sealed", "forged-unbound"} {
+		config := slips[name].turn(false)
+		run := config.Executor.Run
+		config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_ = run(&neverAcks{ctx}, dc, h)
+			return errors.New("the provider is down")
+		}
+		assert.Empty(t, examined(t, config).Hints, name)
+	}
+}
+
+// A time may be cut to what a record needs, and an older one may be brought
+// along.
+func TestTimesThatAreFine(t *testing.T) {
+	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := &outsideTime{readings: []time.Time{start, start.Add(1234567890)}}
+	for at, want := range map[time.Duration]bool{
+		1234567890: true, 1234567000: true, 1234000000: true, time.Second: true,
+		1234567891: false, 1234568000: false, 1235000000: false, 2 * time.Second: false, 1: false,
+	} {
+		assert.Equal(t, want, w.read(start.Add(at)), at.String())
+	}
+}
+
+// examined is a turn, run and examined.
+func examined(t *testing.T, config adk.Config) *Examination {
+	t.Helper()
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
+	require.NoError(t, recorder.Err())
+	e, err := Examine(&trace)
+	require.NoError(t, err)
+	require.NoError(t, e.Cut)
+	return e
+}
+
+var question = sure(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+
+func sure[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// saying is a turn with a conversation, whose model does something and acks.
+func saying(do func(context.Context, *adk.DispatchContext, *adk.Helpers) error) adk.Config {
+	storage := fakes.NewStorage(question).Storage()
+	storage.Messages = during{storage.Messages}
+	return adk.Config{
+		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			err := do(ctx, dc, h)
+			if _, never := ctx.(*neverAcks); err != nil || never {
+				return err
+			}
+			return dc.Ack()
+		}},
+		Storage: storage,
+		TurnInput: before("hydrate", func(ctx context.Context, tc *adk.TurnContext) error {
+			all, err := tc.Messages().Fetch(ctx)
+			for _, m := range all {
+				_, _ = tc.Messages().Add(m)
+			}
+			return err
+		}),
+	}
+}
+
+// neverAcks is the context of a model that is to fail behind what it does.
+type neverAcks struct{ context.Context }
+
+// during is storage that does what its context asks for, while it stores.
+type during struct{ adk.Collection[*adk.Message] }
+
+type duringStore struct{}
+
+func (d during) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	if do, ok := ctx.Value(duringStore{}).(func()); ok {
+		do()
+	}
+	return d.Collection.Store(ctx, scope, m)
+}
+
+func nothing(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }
+
+func before(name string, do func(context.Context, *adk.TurnContext) error) []adk.TurnMiddleware {
+	return []adk.TurnMiddleware{{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		if err := do(ctx, tc); err != nil {
+			return err
+		}
+		next(ctx)
+		return nil
+	}}}
+}
+
+// runningTool is a turn whose model executes a tool with these arguments, one
+// after the other.
+func runningTool(name string, args ...string) adk.Config {
+	tool := sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Handler: answering}))
+	return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for _, one := range args {
+			if _, err := dc.Execute(ctx, tool, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func answering(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+	return adk.Text("done"), nil
+}

@@ -1,0 +1,38 @@
+package property
+
+import (
+	"io"
+	"strings"
+)
+
+// TB is what Check needs of a *testing.T.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Check holds a trace against all invariants, and fails the test for each
+// violation: what holds for every turn does not hold, why that matters, and the
+// stretch of the transcript that shows it. A trace that breaks off is checked as
+// far as it goes, and the log says so. Hints are not looked at.
+func Check(t TB, trace io.Reader) {
+	t.Helper()
+	e, err := Examine(trace)
+	if err != nil {
+		t.Errorf("the trace cannot be read: %v", err)
+	}
+	if e == nil {
+		return
+	}
+	if e.Cut != nil {
+		t.Logf("checked as far as it goes: %v", e.Cut)
+	}
+	for _, v := range e.Violations {
+		t.Errorf("%s\n%s", v, indented(e.Stretch(v)))
+	}
+}
+
+func indented(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,144 @@
+package property
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Options say how far to explore. The zero value is bound 1, without a limit.
+type Options struct {
+	// Bound is how much goes wrong in one run at most: each fault counts one, and
+	// so does an order of strands that is not the usual one. Zero means 1. The
+	// number of schedules grows with its power.
+	Bound int
+	// Schedules is how many schedules to run at most; zero means all.
+	Schedules int
+	// Budget is how long to explore, by Now; zero means to the end.
+	Budget time.Duration
+	// Workers is how many runs are under way at once; zero means GOMAXPROCS. What
+	// is found does not depend on it.
+	Workers int
+	// Faults are the kinds of faults to try; nil means all, and a list that is empty
+	// none, but for the orders of strands.
+	Faults []FaultKind
+	// AllOrders tries orders of strands that cannot differ too, for user code whose
+	// strands meet elsewhere than in the engine, the storage and the tools.
+	AllOrders bool
+	// Check is asked about every run beside the invariants; an error is a
+	// violation. It is called from several goroutines at once.
+	Check func(Run) error
+	// Now is the clock of the budget and of Elapsed; nil means the system's.
+	Now func() time.Time
+	// Progress is told how many schedules were run, and how many follow as far as
+	// is known. It is called from one goroutine at a time.
+	Progress func(run, known int)
+	// Command is the command that explores the subject, for the commands that
+	// reproduce; empty if there is none.
+	Command string
+}
+
+// Run is one explored run, for a check of the user's own.
+type Run struct {
+	Schedule Schedule
+	// Config is what the subject built for this run: its storage is there to be
+	// looked into.
+	Config adk.Config
+	// Info is what the probe was told of the run.
+	Info adk.RunInfo
+	// Crossings are all crossings of the run. They are good during the check only.
+	Crossings iter.Seq[*adk.Crossing]
+}
+
+// Explore runs a subject again and again and breaks it at every crossing in every
+// way that applies there: FaultKinds has the list, and Exploration.Table says what
+// was tried. Strands are run in every order that can make a difference. After each
+// run the invariants are held against it (Violations), and what only an explorer
+// sees: that Run gave nil, that the turn came to an end, that nothing was left
+// behind, that the same schedule does the same.
+//
+//	result, err := property.Explore(ctx, subject, property.Options{Bound: 2})
+//	require.NoError(t, err)
+//	require.Empty(t, result.Violations, result)
+//
+// Time is virtual: hours of back-off pass at once, and a caller that nobody answers
+// cancels after a hundred years. A strand that waits for another one by other means
+// than the engine's, or code that waits for the machine, is waited for.
+//
+// The error says that the subject makes no turn. When ctx ends, the exploration
+// ends with what it has found, and says so in NotCovered.
+func Explore(ctx context.Context, subject Subject, options Options) (*Exploration, error) {
+	options = options.withDefaults()
+	if err := subject.check(); err != nil {
+		return nil, err
+	}
+	e := newExplorer(ctx, subject, options)
+	defer e.close()
+	if err := e.measure(); err != nil {
+		return nil, err
+	}
+	e.explore()
+	return e.result, nil
+}
+
+// Reproduce runs one schedule of a subject, and gives what it violates. The error
+// says that the subject makes no turn, or none in which the schedule can happen.
+func Reproduce(ctx context.Context, subject Subject, schedule Schedule, options Options) (*Exploration, error) {
+	options = options.withDefaults()
+	if err := subject.check(); err != nil {
+		return nil, err
+	}
+	e := newExplorer(ctx, subject, options)
+	defer e.close()
+	if err := e.measure(); err != nil {
+		return nil, err
+	}
+	n, err := e.resolve(schedule)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", subject.Name, err)
+	}
+	n.again = true
+	e.options.Bound, e.result.Bound = n.cost, n.cost
+	e.reproduce(n)
+	return e.result, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Bound <= 0 {
+		o.Bound = 1
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Faults == nil {
+		o.Faults = FaultKinds()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// check tells whether the subject makes a turn at all.
+func (s Subject) check() error {
+	if s.Build == nil {
+		return errors.New("the subject has no Build: it makes the config and the raw turn of one run")
+	}
+	config, raw := s.Build(func(error) {})
+	config.Probe, config.Clock, config.IDs = nil, nil, nil
+	runner, err := adk.NewRunner(config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel() // the raw turn is validated, and no user code runs
+	if err := runner.Run(ended, raw); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package property
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// hangs is what a turn breaks that does not come to an end.
+const hangs = "a turn comes to an end"
+
+// judge holds everything against a run that can be, and looks what else could go
+// wrong in it.
+func (e *exploring) judge(a *attempt, n node, ended bool) tried {
+	t := tried{node: n, waited: a.waited}
+	if !ended {
+		t.violations = []Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
+			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}
+		return t
+	}
+	t.violations = a.violations()
+	t.violations = append(t.violations, Violations(a.info, a.all())...)
+	if check := e.options.Check; check != nil {
+		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
+			t.violations = append(t.violations, Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
+		}
+	}
+	if a.collect {
+		a.lookFurther(&t, e.options.Faults)
+	}
+	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
+	return t
+}
+
+// violations are those that only who runs a turn sees.
+func (a *attempt) violations() []Violation {
+	found := slices.Clone(a.found)
+	add := func(invariant, rule, format string, args ...any) {
+		found = append(found, Violation{Invariant: invariant, Rule: rule, Crossing: len(a.crossings) + 1, Text: fmt.Sprintf(format, args...)})
+	}
+	if a.panicked != nil {
+		add("Run answers nil", "RUN-5", "a panic left Run: %s", adk.PanicText(a.panicked))
+	}
+	if a.answer != nil {
+		add("Run answers nil", "RUN-5", "Run answered %q", a.answer.Error())
+	}
+	if a.strands != 0 {
+		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", counted(a.strands, "strand"))
+	}
+	for _, f := range a.faults {
+		if !f.fired {
+			add("a run is the same every time", "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
+		}
+	}
+	for i := range found {
+		found[i].Seam = adk.LabelRun
+	}
+	return found
+}
+
+// lookFurther finds the faults that can be made behind what has gone wrong.
+func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
+	t.refused = map[cell]string{}
+	for s := range a.spots(max(t.node.from, 1)) {
+		at := s.place()
+		for _, k := range kinds {
+			c := cell{at, k}
+			switch why := faultTable[k](s); {
+			case why == "":
+				t.more = append(t.more, followup{s.plan(k), c})
+			case t.refused[c] == "":
+				t.refused[c] = why
+			}
+		}
+	}
+}
+
+// runAgain runs a schedule a second time: it has to do the same (DET-2).
+func (e *exploring) runAgain(w *worker, a *attempt, n node) []Violation {
+	first := slices.Clone(a.crossings)
+	b, ended := w.run(n, nil, false, false)
+	at := len(first)
+	if !ended {
+		b.crossings = nil
+	}
+	for i := range first {
+		if i >= len(b.crossings) || !sameCrossing(&first[i], &b.crossings[i]) {
+			at = i
+			break
+		}
+	}
+	if at == len(first) && len(b.crossings) == len(first) {
+		return nil
+	}
+	return []Violation{{Invariant: "a run is the same every time", Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
+		Text: "a second run of the same schedule made another crossing here"}}
+}
+
+// sameCrossing compares what a trace would hold of two crossings.
+func sameCrossing(a, b *adk.Crossing) bool {
+	return a.Seq == b.Seq && a.At.Equal(b.At) && a.Kind == b.Kind && a.Phase == b.Phase && a.Call == b.Call && a.Strand == b.Strand &&
+		a.Op == b.Op && a.ID == b.ID && a.Seam == b.Seam && a.Name == b.Name && a.Key == b.Key && a.Text == b.Text &&
+		slices.Equal(a.Texts, b.Texts) && a.Collection == b.Collection && sameRecord(a.Record, b.Record) &&
+		slices.EqualFunc(a.Records, b.Records, sameRecord) && a.Outcome == b.Outcome && a.Status == b.Status &&
+		sameError(a.Err, b.Err) && sameError(a.Cause, b.Cause) && a.Flag == b.Flag && a.IsError == b.IsError && a.N == b.N &&
+		a.Duration == b.Duration && a.Digest == b.Digest && reflect.DeepEqual(a.Value, b.Value) && reflect.DeepEqual(a.Args, b.Args)
+}
+
+func sameRecord(a, b adk.Record) bool {
+	if isNilRecord(a) || isNilRecord(b) {
+		return isNilRecord(a) == isNilRecord(b)
+	}
+	return a.Key() == b.Key() && a.Digest() == b.Digest()
+}
+
+// isNilRecord tells whether there is no record: a delete has a nil one of its type.
+func isNilRecord(r adk.Record) bool { return r == nil || reflect.ValueOf(r).IsNil() }
+
+func sameError(a, b error) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Error() == b.Error()
+}

@@ -1,0 +1,405 @@
+package property
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// node is a schedule that is to be run, with what is known of it.
+type node struct {
+	faults []planned
+	picks  []Pick
+	// pickedAt are the crossings that were to come when the picks were made.
+	pickedAt []int
+	// from is the first crossing at which something else can go wrong: decisions
+	// are made in the order of time, so that each schedule is made once.
+	from int
+	cost int
+	// orders asks for the orders of the strands of this schedule, and not for the
+	// schedule itself, which was run.
+	orders bool
+	// cell is where the table counts the last fault.
+	cell cell
+	// again asks for a second run that must be the same.
+	again bool
+}
+
+func (n node) schedule() Schedule {
+	s := Schedule{Order: n.picks}
+	for _, f := range n.faults {
+		s.Faults = append(s.Faults, f.Fault)
+	}
+	return s
+}
+
+// tried is what came of a run.
+type tried struct {
+	node       node
+	violations []Violation
+	waited     bool
+	// What can be tried from here on, and what cannot: only where the bound allows
+	// for more.
+	more    []followup
+	refused map[cell]string
+	choices bool // strands could go on in another order
+}
+
+// followup is one more fault, and its cell in the table.
+type followup struct {
+	fault planned
+	cell  cell
+}
+
+// exploring is the exploration of one subject.
+type exploring struct {
+	ctx     context.Context
+	subject Subject
+	options Options
+	begun   time.Time
+	label   []byte
+	workers []*worker
+	result  *Exploration
+	table   *tally
+	known   int // schedules that are to be run and were not
+
+	leftover int  // what was known and is not to be run any more
+	lost     bool // goroutines stayed behind, and that has been said
+	stopped  string
+}
+
+func newExplorer(ctx context.Context, subject Subject, options Options) *exploring {
+	labels, label := labelled()
+	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), label: label, table: newTally(options.Faults),
+		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Finding{}, command: options.Command}}
+	for range options.Workers {
+		e.workers = append(e.workers, newWorker(subject, labels))
+	}
+	return e
+}
+
+// close ends the workers. It may be called twice.
+func (e *exploring) close() {
+	for _, w := range e.workers {
+		w.close()
+	}
+}
+
+// explore runs all schedules, those with less wrong first.
+func (e *exploring) explore() {
+	level := []node{{again: true}}
+	for len(level) > 0 && e.stopped == "" {
+		level = e.runLevel(level)
+	}
+	e.leftover += len(level)
+	e.conclude()
+}
+
+// reproduce runs one schedule.
+func (e *exploring) reproduce(n node) {
+	results := [][]tried{e.try(e.workers[0], n, 1)}
+	e.lookBehind(results)
+	e.commit(results[0][0])
+	e.conclude()
+}
+
+// conclude fills in the result.
+func (e *exploring) conclude() {
+	e.close()
+	e.result.Table = e.table.table()
+	e.result.NotCovered = e.notCovered()
+	e.result.Elapsed = e.options.Now().Sub(e.begun)
+}
+
+// chunk is how many schedules are run between two looks at the whole.
+const chunk = 1024
+
+// runLevel runs the schedules of one cost, and gives those that have one thing
+// more wrong.
+func (e *exploring) runLevel(level []node) (next []node) {
+	for len(level) > 0 && e.stopped == "" {
+		size := min(chunk, len(level), e.remaining())
+		results := e.parallel(level[:size])
+		e.lookBehind(results)
+		for _, all := range results {
+			if all == nil {
+				e.leftover++
+				continue
+			}
+			for _, t := range all {
+				if e.remaining() == 0 {
+					e.stop(e.scheduleLimit())
+					e.leftover++
+					continue
+				}
+				e.commit(t)
+				next = append(next, e.children(t)...)
+			}
+		}
+		level = level[size:]
+		e.known = len(level) + len(next)
+		if e.options.Progress != nil {
+			e.options.Progress(e.result.Schedules, e.result.Schedules+e.known)
+		}
+		switch {
+		case e.over():
+			e.stop(e.whyOver())
+		case e.remaining() == 0 && e.known > 0:
+			e.stop(e.scheduleLimit())
+		}
+	}
+	e.leftover += len(level)
+	return next
+}
+
+func (e *exploring) stop(why string) {
+	if e.stopped == "" {
+		e.stopped = why
+	}
+}
+
+// remaining is how many schedules may still be run.
+func (e *exploring) remaining() int {
+	if e.options.Schedules <= 0 {
+		return int(^uint(0) >> 1)
+	}
+	return max(0, e.options.Schedules-e.result.Schedules)
+}
+
+func (e *exploring) scheduleLimit() string {
+	return fmt.Sprintf("the limit of %s was reached", counted(e.options.Schedules, "schedule"))
+}
+
+// over tells whether time is up.
+func (e *exploring) over() bool {
+	return e.ctx.Err() != nil || (e.options.Budget > 0 && e.options.Now().Sub(e.begun) >= e.options.Budget)
+}
+
+func (e *exploring) whyOver() string {
+	if e.ctx.Err() != nil {
+		return "the exploration was interrupted"
+	}
+	return fmt.Sprintf("the budget of %s was used up", e.options.Budget)
+}
+
+// parallel runs schedules on all workers. Results are in the order of the nodes,
+// and nil for what there was no time for.
+func (e *exploring) parallel(nodes []node) [][]tried {
+	results := make([][]tried, len(nodes))
+	var taken atomic.Int64
+	work := func(w *worker) {
+		for i := int(taken.Add(1)) - 1; i < len(nodes) && !e.over(); i = int(taken.Add(1)) - 1 {
+			results[i] = e.try(w, nodes[i], e.remaining())
+		}
+	}
+	var group sync.WaitGroup
+	for _, w := range e.workers[1:min(len(e.workers), len(nodes))] {
+		group.Go(func() { work(w) })
+	}
+	work(e.workers[0])
+	group.Wait()
+	return results
+}
+
+// lookBehind looks for goroutines that were started inside a turn and are still
+// there, and finds the first schedule that leaves one by running them again. Once
+// is enough: what has stayed behind cannot be told from what stays.
+func (e *exploring) lookBehind(results [][]tried) {
+	if e.lost || leftBehind(e.label, e.lanes()) == 0 {
+		return
+	}
+	e.lost = true
+	for _, all := range results {
+		for i := range all {
+			if slices.ContainsFunc(all[i].violations, func(v Violation) bool { return v.Invariant == hangs }) {
+				return // a turn that hangs leaves all of it behind
+			}
+			before := labelledNow(e.label)
+			e.workers[0].run(all[i].node, nil, false, false)
+			if left := leftBehind(e.label, before); left > 0 {
+				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun,
+					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", counted(left, "goroutine"))})
+				return
+			}
+		}
+	}
+}
+
+// lanes are the goroutines that the exploration itself has.
+func (e *exploring) lanes() (count int) {
+	for _, w := range e.workers {
+		if w.lane != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// try runs one schedule, or the orders of one, at most limit of them.
+func (e *exploring) try(w *worker, n node, limit int) []tried {
+	if n.orders {
+		s := orderSearch{e: e, w: w, limit: limit}
+		s.below(n, nil)
+		return s.all
+	}
+	further := n.cost < e.options.Bound
+	a, ended := w.run(n, nil, further, further)
+	t := e.judge(a, n, ended)
+	if n.again && ended {
+		t.violations = append(t.violations, e.runAgain(w, a, n)...)
+	}
+	return []tried{t}
+}
+
+// orderSearch is the search for the orders of one schedule, depth first.
+type orderSearch struct {
+	e     *exploring
+	w     *worker
+	limit int
+	all   []tried
+}
+
+// below runs n and all orders that differ from its run behind its last pick, and
+// gives the step that was taken there. What asleep sleeps is not tried.
+func (s *orderSearch) below(n node, asleep []sleeper) *footprint {
+	first := n.orders
+	n.orders = false
+	cost := n.cost + 1
+	if !first {
+		cost = n.cost
+	}
+	a, ended := s.w.run(n, asleep, cost < s.e.options.Bound, true)
+	choices := slices.Clone(a.order.choices)
+	redundant := a.order.redundant
+	if !first && !redundant {
+		ran := n
+		ran.picks, ran.pickedAt = decisions(choices)
+		s.all = append(s.all, s.e.judge(a, ran, ended))
+	}
+	for k := len(choices) - 1; k >= 0 && ended; k-- {
+		if choices[k].open {
+			s.branch(n, cost, choices, k)
+		}
+	}
+	if last := len(n.picks); last > 0 && n.picks[last-1].Choice <= len(choices) {
+		return &choices[n.picks[last-1].Choice-1].step
+	}
+	return &footprint{}
+}
+
+// branch tries the other strands at the k-th choice of a run.
+func (s *orderSearch) branch(n node, cost int, choices []choice, k int) {
+	c := choices[k]
+	asleep := append(slices.Clone(c.asleep), sleeper{c.chosen, &c.step})
+	for _, strand := range c.runnable {
+		if slices.ContainsFunc(asleep, func(s sleeper) bool { return s.strand == strand }) {
+			continue
+		}
+		if len(s.all) >= s.limit || s.e.over() {
+			return
+		}
+		below := node{faults: n.faults, picks: deviations(choices, k, strand), from: max(n.from, c.at), cost: cost}
+		if s.e.options.AllOrders {
+			s.below(below, nil)
+			asleep = append(asleep, sleeper{strand, nil}) // it has been tried here, and sleeps nowhere else
+			continue
+		}
+		asleep = append(asleep, sleeper{strand, s.below(below, asleep)})
+	}
+}
+
+// children are the schedules with one thing more wrong that follow from a run.
+func (e *exploring) children(t tried) (next []node) {
+	if t.node.cost >= e.options.Bound {
+		return nil
+	}
+	for _, f := range t.more {
+		next = append(next, t.node.with(f, e.table.first(f.cell)))
+	}
+	if t.choices && len(t.node.picks) == 0 {
+		orders := t.node
+		orders.orders = true
+		next = append(next, orders)
+	}
+	return next
+}
+
+// with is the schedule with one fault more; the strands proceed as usual behind it.
+func (n node) with(f followup, again bool) node {
+	picks := n.picks
+	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
+		picks = picks[:len(picks)-1]
+	}
+	return node{faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
+		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
+}
+
+// commit takes a run into the result.
+func (e *exploring) commit(t tried) {
+	e.result.Schedules++
+	if t.waited {
+		e.result.Waited++
+	}
+	for _, v := range t.violations {
+		e.result.add(t.node.schedule(), v)
+	}
+	e.table.commit(t)
+}
+
+// measure runs the turn undisturbed, to know how long it is.
+func (e *exploring) measure() error {
+	a, ended := e.workers[0].run(node{}, nil, false, false)
+	if ended && len(a.crossings) >= longestTurn {
+		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, counted(longestTurn, "crossing"))
+	}
+	for _, w := range e.workers {
+		w.longest = longestRun(len(a.crossings))
+	}
+	return nil
+}
+
+// resolve finds out how to make the faults of a schedule: what a fault is made of
+// stands in the run that has the earlier ones only.
+func (e *exploring) resolve(s Schedule) (node, error) {
+	n := node{picks: s.Order, cost: len(s.Faults), from: 1}
+	if len(s.Order) > 0 {
+		n.cost++
+	}
+	for _, f := range s.Faults {
+		a, _ := e.workers[0].run(n, nil, true, false)
+		found, err := a.resolve(f)
+		if err != nil {
+			return node{}, err
+		}
+		n.faults = append(n.faults, found)
+	}
+	if len(s.Order) == 0 {
+		return n, nil
+	}
+	a, _ := e.workers[0].run(n, nil, false, true)
+	for _, p := range s.Order {
+		if p.Choice > len(a.order.choices) {
+			return node{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", pickName, p.Choice, p.Strand, len(a.order.choices))
+		}
+		if c := a.order.choices[p.Choice-1]; c.chosen != p.Strand {
+			return node{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", pickName, p.Choice, p.Strand, c.runnable)
+		}
+	}
+	return n, nil
+}
+
+// resolve finds a fault's crossing in the run that has the faults before it.
+func (a *attempt) resolve(f Fault) (planned, error) {
+	for s := range a.spots(f.At) {
+		if why := faultTable[f.Kind](s); why != "" {
+			return planned{}, fmt.Errorf("%s@%d cannot happen: crossing %d is %q, and %s", f.Kind, f.At, f.At, s.place(), why)
+		}
+		return s.plan(f.Kind), nil
+	}
+	return planned{}, fmt.Errorf("%s@%d cannot happen: the turn has %s only", f.Kind, f.At, counted(len(a.crossings), "crossing"))
+}

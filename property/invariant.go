@@ -1,0 +1,161 @@
+package property
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Invariant is something that holds for every turn, whatever its user code does:
+// also for one that fails, panics, is aborted, or misuses what it was given.
+type Invariant struct {
+	// Name is what violations call it by.
+	Name string
+	// Rule is the rule of the contract that it follows from.
+	Rule string
+	// Breaks says what goes wrong for users where it does not hold.
+	Breaks string
+
+	// watch makes what looks for violations in one turn. It is made when the
+	// first of its kinds crosses, and then told every crossing of these kinds.
+	watch func() watcher
+	kinds []adk.Kind
+}
+
+// watcher looks for violations of one invariant in one turn. See is told a
+// crossing before the story takes in what it changes: only calls that begin and
+// operations that begin are known already. End is told that nothing follows; it
+// is not told of a turn that is known in part only.
+type watcher interface {
+	see(s *story, x *adk.Crossing)
+	end(s *story)
+}
+
+// The groups of kinds that watchers ask for.
+var (
+	everyKind      = adk.Kinds()
+	eventKinds     = kindsWhere(func(k adk.Kind) bool { return k.Class() == adk.ClassEvent })
+	operationKinds = kindsWhere(func(k adk.Kind) bool { return k.Class() == adk.ClassOperation })
+	spanningKinds  = kindsWhere(adk.Kind.Spanning)
+	callKinds      = []adk.Kind{adk.KindCall, adk.KindReturn}
+	writeKinds     = []adk.Kind{adk.KindStore, adk.KindMutate, adk.KindDelete}
+	storageKinds   = append([]adk.Kind{adk.KindFetch, adk.KindRefresh}, writeKinds...)
+	loopKinds      = []adk.Kind{adk.KindDispatchStart, adk.KindIterationStart, adk.KindIterationEnd, adk.KindDispatchEnd}
+)
+
+func kindsWhere(is func(adk.Kind) bool) (found []adk.Kind) {
+	for _, k := range adk.Kinds() {
+		if is(k) {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+func kinds(groups ...[]adk.Kind) []adk.Kind { return slices.Concat(groups...) }
+
+func only(list ...adk.Kind) []adk.Kind { return list }
+
+// made makes a watcher from its zero value.
+func made[W any, P interface {
+	*W
+	watcher
+}]() watcher {
+	return P(new(W))
+}
+
+// invariants are all of them, by what they are about.
+var invariants = []Invariant{
+	// The frame: what every trace is made of.
+	{"turn-bounds", "RUN-6", "A listener that opens and closes something per turn leaks it, or works on a turn that it does not know.",
+		made[turnBounds], kinds(callKinds, eventKinds)},
+	{"calls-nest", "DET-4", "Nobody can say any more which user code did what, and a replay cannot give it back.",
+		made[callsNest], everyKind},
+	{"strands-joined", "DET-7", "Work goes on behind the back of the seam that began it, and what it finds is lost.",
+		made[strandsJoined], kinds(callKinds, only(adk.KindFork))},
+	{"operations-pair", "DET-6", "An operation seems to hang for ever, or answers a question that nobody asked.",
+		made[operationsPair], kinds(spanningKinds, callKinds, only(adk.KindTimer))},
+	{"handles-end", "DET-5", "User code that has returned still changes the turn.",
+		made[handlesEnd], operationKinds},
+	{"nothing-after-end", "RUN-9", "User code runs when its caller believes the turn to be over.",
+		made[nothingAfterEnd], kinds(only(adk.KindCall, adk.KindTurnEnd, adk.KindDispatchEnd), operationKinds)},
+	{"ids-unique", "RUN-7", "Two turns or dispatches cannot be told apart in a log, and one record overwrites another.",
+		made[idsUnique], only(adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID)},
+	{"times-monotonic", "EVT-6", "A duration becomes negative.",
+		made[timesMonotonic], everyKind},
+
+	// The order of a turn.
+	{"stages-in-order", "RUN-10", "A turn output runs on an answer that there is not, or an input failure reaches the model.",
+		made[stagesInOrder], only(adk.KindCall, adk.KindReturn, adk.KindErrorEvent, adk.KindDispatchEnd)},
+	{"pipelines-in-order", "PIP-1", "A policy that stands before another runs after it, or not at all.",
+		made[pipelinesInOrder], kinds(callKinds, only(adk.KindNext))},
+	{"loop-in-order", "DSP-2", "The model is asked without what its input pipeline prepares, or its answer is not looked at.",
+		made[loopInOrder], kinds(callKinds, loopKinds, only(adk.KindSight))},
+	{"iterations-counted", "DSP-5", "A cap on iterations, or a bill by iteration, counts wrong.",
+		made[iterationsCounted], kinds(loopKinds, only(adk.KindCall))},
+	{"one-error", "EVT-8", "An alert fires twice, not at all, or for a user who just left.",
+		made[oneError], kinds(callKinds, only(adk.KindErrorEvent, adk.KindDispatchEnd, adk.KindSight, adk.KindTurnEnd, adk.KindCancel))},
+	{"one-status", "SIG-5", "Whoever called the turn takes a failure for an answer, or an answer for a failure.",
+		made[oneStatus], only(adk.KindDispatchEnd, adk.KindReturn)},
+	{"sights-told", "DET-8", "What a stage saw cannot be checked, neither by a replay nor by a person.",
+		made[sightsTold], only(adk.KindCall, adk.KindSight, adk.KindDispatchEnd, adk.KindTurnEnd)},
+
+	// Signals and aborts.
+	{"first-signal-wins", "SIG-1", "An answer that was refused is delivered all the same, or the other way round.",
+		made[firstSignalWins], only(adk.KindAck, adk.KindNack)},
+	{"signal-ends-loop", "DSP-3", "The model is paid to answer once more when the answer was there.",
+		made[signalEndsLoop], only(adk.KindCall, adk.KindSight, adk.KindIterationStart, adk.KindIterationEnd)},
+	{"abort-starts-nothing", "PIP-9", "Work is begun for a user who has left, and its effects stay.",
+		made[abortStartsNothing], only(adk.KindCall, adk.KindSight, adk.KindIterationStart)},
+	{"abort-told-once", "ABT-5", "An abort has no effect, or its reason is another one for each who asks.",
+		made[abortToldOnce], everyKind},
+	{"on-ack-once", "SIG-3", "Something is committed twice, not at all, or although the dispatch failed.",
+		made[onAckOnce], only(adk.KindCall, adk.KindOnAck, adk.KindOffAck, adk.KindAck)},
+	{"ephemeral-pruned", "TOL-8", "A tool that was made for one dispatch is offered to the model again.",
+		made[ephemeralPruned], only(adk.KindOnAck, adk.KindOffAck, adk.KindAck, adk.KindPrune, adk.KindReturn)},
+
+	// Streams, tools and gates.
+	{"streams-sealed", "HLP-2", "A reader sees text appear behind the end of a message, or a text that nobody wrote.",
+		made[streamsSealed], only(adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall, adk.KindMessageEvent, adk.KindThoughtEvent)},
+	{"reports-told", "HLP-1", "A reader misses a part of a message, or gets one twice.",
+		made[reportsTold], only(adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall, adk.KindReportLog,
+			adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall,
+			adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent)},
+	{"tools-settled", "TOL-3", "A model waits for a result that never comes, or takes that of another call for it.",
+		made[toolsSettled], kinds(callKinds, only(adk.KindExecute, adk.KindToolExecutionStart, adk.KindToolExecutionEnd))},
+	{"call-ids", "TOL-4", "Equal calls are not known to be equal, and a detector of repetitions is blind.",
+		made[callIDs], only(adk.KindExecute, adk.KindToolExecutionStart, adk.KindToolCallEvent)},
+	{"gates-settle-once", "GAT-2", "An approval is given and revoked at once, or nobody is told that it was given.",
+		made[gatesSettleOnce], only(adk.KindWaitFor, adk.KindTurnGateOpen, adk.KindTurnGateClosed, adk.KindSettle, adk.KindTimer)},
+
+	// Storage, and what is visible.
+	{"storage-receipt", "DEL-1", "A record is believed to be stored and is not.",
+		made[storageReceipt], kinds(callKinds, storageKinds)},
+	{"flush-in-order", "DEL-6", "Write-behind storage holds part of a failed iteration, or not all of a good one.",
+		made[flushInOrder], kinds(callKinds, writeKinds, loopKinds)},
+	{"sets-keyed", "RUN-12", "Two records of one id stand in one conversation.",
+		made[setsKeyed], only(adk.KindAdd, adk.KindRemove, adk.KindRegister, adk.KindUnregister, adk.KindPrune)},
+	{"deltas-whole", "DEL-3", "The turn holds a part of an iteration that failed: a tool call without its result, half an answer.",
+		made[deltasWhole], only(adk.KindSight)},
+	{"stored-mirrored", "DEL-2", "What was stored and acked is not in the conversation, and the next stage does not see it.",
+		made[storedMirrored], only(adk.KindSight)},
+	{"stash-apart", "STA-6", "A secret or a draft of a dispatch is seen by whoever comes after it.",
+		made[stashApart], only(adk.KindSight)},
+	{"sights-fold", "DET-8", "The model sees something that no step of the turn explains, and no replay can show.",
+		made[sightsFold], only(adk.KindSight)},
+}
+
+// Invariants are all invariants, in the order in which they are checked.
+func Invariants() []Invariant { return slices.Clone(invariants) }
+
+// watching are the places in invariants of those that are told a kind.
+var watching = func() (table [256][]uint8) {
+	for i, invariant := range invariants {
+		for _, kind := range invariant.kinds {
+			if list := table[kind]; len(list) == 0 || list[len(list)-1] != uint8(i) {
+				table[kind] = append(table[kind], uint8(i))
+			}
+		}
+	}
+	return table
+}()

@@ -1,0 +1,346 @@
+package property
+
+import (
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// turnBounds: turnStart first, turnEnd last, each once; neither of them in a
+// dispatch called alone (RUN-6, DSP-8).
+type turnBounds struct{ started, ended int }
+
+func (w *turnBounds) see(s *story, x *adk.Crossing) {
+	if x.Kind.Class() != adk.ClassEvent {
+		return
+	}
+	if s.root == nil || s.root.seam.Label != adk.LabelRun {
+		if x.Kind == adk.KindTurnStart || x.Kind == adk.KindTurnEnd {
+			s.breaks(nil, "%s in a dispatch that was called alone", x.Kind)
+		}
+		return
+	}
+	switch {
+	case w.ended > 0:
+		s.breaks(since(w.ended), "%s is told after turnEnd", x.Kind)
+	case x.Kind == adk.KindTurnStart && w.started > 0:
+		s.breaks(since(w.started), "turnStart is told a second time")
+	case x.Kind != adk.KindTurnStart && w.started == 0:
+		s.breaks(nil, "%s is told before turnStart", x.Kind)
+		w.started = s.n
+	}
+	switch x.Kind {
+	case adk.KindTurnStart:
+		w.started = s.n
+	case adk.KindTurnEnd:
+		w.ended = s.n
+	}
+	if at := s.at; x.Kind == adk.KindTurnStart || x.Kind == adk.KindTurnEnd {
+		if at != s.root {
+			s.breaks(nil, "%s belongs to the run, and is told in another call", x.Kind)
+		}
+	}
+}
+
+func (w *turnBounds) end(s *story) {
+	if s.root == nil || s.root.seam.Label != adk.LabelRun {
+		return
+	}
+	if w.started == 0 {
+		s.breaks(nil, "turnStart was never told")
+	}
+	if w.ended == 0 {
+		s.breaks(since(w.started), "turnEnd was never told")
+	}
+}
+
+// callsNest: a call begins once, in a call that is open, and returns once, to
+// that call and in its strand, when what the engine began below it has returned.
+// What user code made on a plain goroutine may come later (RUN-11), or never.
+type callsNest struct{ last int }
+
+func (w *callsNest) see(s *story, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindCall:
+		w.begins(s, x)
+	case adk.KindReturn:
+		w.returns(s, x)
+	case adk.KindCancel: // may come before the first call
+	default:
+		switch {
+		case !s.at.known():
+			s.breaks(nil, "%s belongs to call %d, which has not begun", x.Kind, x.Call)
+		case x.Strand != s.at.strand:
+			s.breaks(since(s.at.began), "%s says strand %d, and its call is in strand %d", x.Kind, x.Strand, s.at.strand)
+		case s.at.isLoop() && x.Kind != adk.KindContained:
+			w.goesOn(s, x.Kind.String())
+		}
+	}
+}
+
+// goesOn is a step that the run or a dispatch makes by itself: one after the
+// other, and none when it has returned.
+func (w *callsNest) goesOn(s *story, what string) {
+	if s.at.ended > 0 {
+		s.breaks(since(s.at.began, s.at.ended), "%s is told in %s, which has returned", what, s.at.seam)
+	}
+	for _, below := range s.open {
+		if below.parent == s.at && below != s.called && !below.byUser() {
+			s.breaks(since(below.began), "%s comes while %s is open", what, below.seam)
+		}
+	}
+}
+
+// isLoop tells that the call is the run or a dispatch: the engine's own steps.
+func (c *seamCall) isLoop() bool {
+	return c.seam.Label == adk.LabelRun || c.seam.Label == adk.LabelDispatch
+}
+
+func (w *callsNest) begins(s *story, x *adk.Crossing) {
+	c := s.called
+	if x.ID <= w.last {
+		s.breaks(since(s.call(x.ID).began), "call %d begins, and call %d has begun before", x.ID, w.last)
+	}
+	w.last = max(w.last, x.ID)
+	switch {
+	case c == s.root:
+		if x.Call != 0 {
+			s.breaks(nil, "the first call of a run is made by call %d, which has not begun", x.Call)
+		} else if label := c.seam.Label; label != adk.LabelRun && label != adk.LabelDispatch {
+			s.breaks(nil, "the first call is %s: it has to be that of the run", c.seam)
+		}
+	case !s.at.known():
+		s.breaks(since(s.root.began), "%s is called by call %d, which has not begun", c.seam, x.Call)
+	case s.at.ended > 0 && c.op == nil:
+		s.breaks(since(s.at.began, s.at.ended), "%s is called by %s, which has returned", c.seam, s.at.seam)
+	case c.seam.Label != adk.LabelStrand && x.Strand != s.at.strand:
+		s.breaks(since(s.at.began), "%s is called in strand %d, and its caller is in strand %d", c.seam, x.Strand, s.at.strand)
+	case s.at.isLoop():
+		w.goesOn(s, c.seam.String())
+	}
+}
+
+func (w *callsNest) returns(s *story, x *adk.Crossing) {
+	c := s.called
+	switch {
+	case !c.known():
+		s.breaks(nil, "call %d returns, which has not begun", x.ID)
+		return
+	case c.ended > 0:
+		s.breaks(since(c.began, c.ended), "%s returns a second time", c.seam)
+		return
+	case c.strand != x.Strand || c.parent != s.at:
+		s.breaks(since(c.began), "%s returns to call %d in strand %d, and was called by call %d in strand %d",
+			c.seam, x.Call, x.Strand, c.parent.id, c.strand)
+	}
+	for _, below := range s.open {
+		if below.parent == c && !below.byUser() && below.seam.Label != adk.LabelStrand {
+			s.breaks(since(c.began, below.began), "%s returns while %s, which it waits for, is open", c.seam, below.seam)
+		}
+	}
+}
+
+func (w *callsNest) end(s *story) {
+	for _, c := range s.open {
+		if !c.forsaken() {
+			s.breaks(since(c.began), "%s never returns", c.seam)
+		}
+	}
+}
+
+// strandsJoined: a strand runs below the call that forked it, under the number
+// and name of the fork, and returns before that call does (DET-7).
+type strandsJoined struct {
+	last  int
+	forks []forked
+}
+
+type forked struct {
+	number, at int
+	name       string
+	by, strand *seamCall
+}
+
+func (w *strandsJoined) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindFork:
+		if x.Err != nil {
+			return
+		}
+		if x.ID <= w.last {
+			s.breaks(nil, "strand %d is forked, and strand %d has been before", x.ID, w.last)
+		}
+		w.last = max(w.last, x.ID)
+		w.forks = append(w.forks, forked{number: x.ID, at: s.n, name: x.Name, by: s.at})
+	case x.Kind == adk.KindReturn:
+		w.returns(s)
+	case s.called.seam.Label == adk.LabelStrand:
+		w.begins(s)
+	}
+}
+
+func (w *strandsJoined) begins(s *story) {
+	c := s.called
+	for i := range w.forks {
+		f := &w.forks[i]
+		if f.number != c.strand || f.strand != nil {
+			continue
+		}
+		f.strand = c
+		if f.name != c.seam.Name || f.by != c.parent {
+			s.breaks(since(f.at), "strand %d is %s, and was forked as strand/%s in another call", f.number, c.seam, f.name)
+		}
+		return
+	}
+	s.breaks(nil, "%s begins as strand %d, which nobody forked", c.seam, c.strand)
+}
+
+func (w *strandsJoined) returns(s *story) {
+	w.forks = slices.DeleteFunc(w.forks, func(f forked) bool {
+		if f.by == s.called && (f.strand == nil || f.strand.ended == 0) {
+			s.breaks(since(f.at), "%s returns before its strand %s has", s.called.seam, f.name)
+		}
+		return f.by == s.called
+	})
+}
+
+func (w *strandsJoined) end(*story) {}
+
+// operationsPair: a spanning operation that begins is done once, in the same
+// call, after what it called. One that user code made on a plain goroutine may
+// be done later than its seam call, or never where user code keeps it; where a
+// goroutine ends itself the end is not told (PIP-11).
+type operationsPair struct {
+	last     int
+	suspects []suspect
+}
+
+// suspect is an operation that is open where its seam call returns, and that
+// nothing keeps open.
+type suspect struct {
+	op *openOp
+	at int
+}
+
+func (w *operationsPair) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindCall:
+	case x.Kind == adk.KindReturn:
+		w.returns(s)
+	case x.Kind == adk.KindTimer:
+		if op := s.openOp(x.N); op == nil || op.kind != adk.KindSleep && op.kind != adk.KindWaitFor {
+			s.breaks(nil, "a timer wakes operation %d, which does not wait", x.N)
+		} else if op.timer > 0 {
+			s.breaks(since(op.began, op.timer), "a second timer wakes the %s", op.kind)
+		}
+	case x.Phase == adk.Begin:
+		if x.Op <= w.last {
+			s.breaks(nil, "%s begins as operation %d, and operation %d has begun before", x.Kind, x.Op, w.last)
+		}
+		w.last = max(w.last, x.Op)
+	case s.op == nil:
+		s.breaks(nil, "%s is done as operation %d, which is not open", x.Kind, x.Op)
+	case s.op.kind != x.Kind || s.op.call != s.at:
+		s.breaks(since(s.op.began), "%s is done as operation %d, which is a %s of call %d", x.Kind, x.Op, s.op.kind, s.op.call.id)
+	case s.op.open > 0:
+		s.breaks(since(s.op.began, s.op.made.began), "%s is done while %s, which it called, is open", x.Kind, s.op.made.seam)
+	case x.Kind == adk.KindSleep && x.Err == nil && s.op.timer == 0:
+		s.breaks(since(s.op.began), "the sleep is over, and no timer was told")
+	}
+}
+
+func (w *operationsPair) returns(s *story) {
+	for _, op := range s.ops {
+		switch {
+		case op.call != s.called:
+		case op.kind == adk.KindNext: // it is waited for, whatever happens (PIP-10)
+			s.breaks(since(op.began), "%s returns while its next is open", s.called.seam)
+		case op.open == 0 && !op.goexits && !op.userWaits():
+			w.suspects = append(w.suspects, suspect{op, s.n})
+		}
+	}
+}
+
+// userWaits tells that the operation may be open because user code, on a plain
+// goroutine, waits in it.
+func (op *openOp) userWaits() bool {
+	switch op.kind {
+	case adk.KindSleep, adk.KindWaitFor:
+		return op.timer == 0
+	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall, adk.KindOpenMedia:
+		return true // a listener is at it, or a reader
+	}
+	return false
+}
+
+func (w *operationsPair) end(s *story) {
+	for _, one := range w.suspects {
+		if s.openOp(one.op.number) == one.op && one.op.call.outcome != adk.OutcomeGoexit {
+			s.breaksAt(one.at, one.op.call, since(one.op.began), "%s returns, and its %s is never done", one.op.call.seam, one.op.kind)
+		}
+	}
+}
+
+// handlesEnd: no operation on a handle whose seam call has returned. To take a
+// handler away is no operation of the call that registered it (SIG-3).
+type handlesEnd struct{}
+
+func (w *handlesEnd) see(s *story, x *adk.Crossing) {
+	if s.at.ended > 0 && x.Phase != adk.Done && x.Kind != adk.KindOffAck {
+		s.breaks(since(s.at.began, s.at.ended), "%s on a handle of %s, which has returned", x.Kind, s.at.seam)
+	}
+}
+
+func (w *handlesEnd) end(*story) {}
+
+// nothingAfterEnd: no user code is called and no operation begins when the turn,
+// or the dispatch called alone, has ended.
+type nothingAfterEnd struct{ ended int }
+
+func (w *nothingAfterEnd) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindTurnEnd, x.Kind == adk.KindDispatchEnd && s.at == s.root:
+		w.ended = s.n
+	case w.ended == 0 || x.Phase == adk.Done || x.Kind == adk.KindOffAck:
+	case x.Kind == adk.KindCall:
+		s.breaks(since(w.ended), "%s is called after the end", x.Seam)
+	case x.Kind.Class() == adk.ClassOperation:
+		s.breaks(since(w.ended), "%s comes after the end", x.Kind)
+	}
+}
+
+func (w *nothingAfterEnd) end(*story) {}
+
+// idsUnique: the ids of the turn and its dispatches, and those made for user
+// code, are there and are all different.
+type idsUnique struct{ seen map[string]int }
+
+func (w *idsUnique) see(s *story, x *adk.Crossing) {
+	if x.Name == "" {
+		s.breaks(nil, "%s has no id", x.Kind)
+		return
+	}
+	if first := w.seen[x.Name]; first > 0 {
+		s.breaks(since(first), "%s has the id %q, which was given out before", x.Kind, x.Name)
+		return
+	}
+	if w.seen == nil {
+		w.seen = map[string]int{}
+	}
+	w.seen[x.Name] = s.n
+}
+
+func (w *idsUnique) end(*story) {}
+
+// timesMonotonic: the time of a crossing is not before that of the one before.
+type timesMonotonic struct{ last time.Time }
+
+func (w *timesMonotonic) see(s *story, x *adk.Crossing) {
+	if x.At.Before(w.last) {
+		s.breaks(since(s.n-1), "the time goes back by %s", w.last.Sub(x.At))
+	}
+	w.last = x.At
+}
+
+func (w *timesMonotonic) end(*story) {}

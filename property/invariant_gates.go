@@ -1,0 +1,141 @@
+package property
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// gatesSettleOnce: a gate opens, settles once, closes with that result, and only
+// then its waiter goes on; refused offers leave it open (GAT-1 to GAT-4).
+type gatesSettleOnce struct {
+	gates   []*gate // those whose waiter has not gone on
+	batch   []*gate // those that were settled one right after the other
+	settled int     // where the last settlement was told
+}
+
+type gate struct {
+	op                      *openOp
+	id                      string
+	opened, settled, closed int
+	result                  string
+	before                  *gate // which the same abort closes first (GAT-4)
+}
+
+// offerRefused is the result of an offer that leaves its gate open.
+const offerRefused = "refused"
+
+func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindTurnGateOpen:
+		w.opens(s, x)
+	case x.Kind == adk.KindTurnGateClosed:
+		w.closes(s, x)
+	case x.Kind == adk.KindSettle:
+		w.settles(s, x)
+	case x.Kind == adk.KindTimer:
+	case x.Phase == adk.Begin:
+		if g := w.pick(func(g *gate) bool { return g.id == x.Name && g.settled == 0 }); g != nil {
+			s.breaks(since(g.op.began), "gate %q is waited for, and one of that id is open", x.Name)
+		}
+		w.gates = append(w.gates, &gate{op: s.op, id: x.Name})
+	case s.op != nil:
+		w.goesOn(s, x)
+	}
+}
+
+func (w *gatesSettleOnce) pick(is func(*gate) bool) *gate {
+	for _, g := range w.gates {
+		if is(g) {
+			return g
+		}
+	}
+	return nil
+}
+
+func (w *gatesSettleOnce) opens(s *story, x *adk.Crossing) {
+	g := w.pick(func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.opened == 0 })
+	if g == nil {
+		s.breaks(since(s.at.began), "turnGateOpen of %q, which %s does not wait for", x.Name, s.at.seam)
+		return
+	}
+	g.opened = s.n
+}
+
+func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
+	g := w.pick(func(g *gate) bool { return g.id == x.Name && g.settled == 0 })
+	if g == nil {
+		earlier := 0
+		if g := w.pick(func(g *gate) bool { return g.id == x.Name }); g != nil {
+			earlier = g.settled
+		}
+		s.breaks(since(earlier), "gate %q is %s, and it is not open", x.Name, x.Status)
+		return
+	}
+	switch {
+	case x.Status == offerRefused:
+		return
+	case x.Status == adk.GateTimeout && g.op.timer == 0:
+		s.breaks(since(g.op.began), "gate %q times out, and no timer was told", x.Name)
+	case g.opened == 0 && s.cancelled == 0:
+		s.breaks(since(g.op.began), "gate %q is %s before turnGateOpen, when nobody can have it", x.Name, x.Status)
+	}
+	g.settled, g.result = s.n, x.Status
+	w.together(s, g)
+}
+
+// together finds the gates that one abort settles: in one step, in the order in
+// which they were opened.
+func (w *gatesSettleOnce) together(s *story, g *gate) {
+	if n := len(w.batch); n > 0 && w.settled == s.n-1 && s.cancelled > 0 {
+		g.before = w.batch[n-1]
+		if g.before.op.number > g.op.number {
+			s.breaks(since(g.op.began, g.before.op.began), "the abort settles gate %q behind %q, which was opened later", g.id, g.before.id)
+		}
+	} else {
+		w.batch = w.batch[:0]
+	}
+	w.batch, w.settled = append(w.batch, g), s.n
+}
+
+func (w *gatesSettleOnce) closes(s *story, x *adk.Crossing) {
+	g := w.pick(func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.closed == 0 })
+	switch {
+	case g == nil:
+		s.breaks(since(s.at.began), "turnGateClosed of %q, which %s does not wait for", x.Name, s.at.seam)
+		return
+	case g.settled == 0:
+		s.breaks(since(g.op.began), "turnGateClosed of %q, which is not settled", x.Name)
+	case g.result != x.Status:
+		s.breaks(since(g.op.began, g.settled), "gate %q closes as %s, and was %s", x.Name, x.Status, g.result)
+	case g.opened == 0:
+		s.breaks(since(g.op.began), "gate %q closes, and turnGateOpen was not told", x.Name)
+	case g.before != nil && g.before.closed == 0:
+		s.breaks(since(g.before.op.began, g.op.began), "gate %q closes before %q, which was opened earlier", g.id, g.before.id)
+	}
+	g.closed = s.n
+}
+
+func (w *gatesSettleOnce) goesOn(s *story, x *adk.Crossing) {
+	g := w.pick(func(g *gate) bool { return g.op == s.op })
+	if g == nil {
+		return // operations-pair says so
+	}
+	w.gates = slices.DeleteFunc(w.gates, func(open *gate) bool { return open == g })
+	switch {
+	case g.closed == 0:
+		s.breaks(since(g.op.began, g.settled), "the wait for gate %q is over, and turnGateClosed was not told", g.id)
+	case (x.Err == nil) != (g.result == adk.GateResolved):
+		s.breaks(since(g.op.began, g.settled), "the wait for gate %q answers with %v, and the gate was %s", g.id, orNothing(x.Err), g.result)
+	}
+}
+
+// end: what has settled also closes, and its waiter goes on, unless the waiter's
+// goroutine ended.
+func (w *gatesSettleOnce) end(s *story) {
+	for _, g := range w.gates {
+		if g.settled > 0 && !s.goexited {
+			s.breaks(since(g.op.began, g.settled), "gate %q was %s, and its waiter never goes on", g.id, g.result)
+		}
+	}
+}

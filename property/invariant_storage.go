@@ -1,0 +1,125 @@
+package property
+
+import (
+	"errors"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// storageReceipt: an operation on storage calls its obligation once, with what
+// it was given, and answers with how that ended. With write-behind the writes of
+// a dispatch call nothing: the flush does (DEL-1, DEL-6, RUN-13).
+type storageReceipt struct{}
+
+func (w *storageReceipt) see(s *story, x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindCall:
+		if c := s.called; c.seam.Label == adk.LabelStorage && c.byUser() {
+			w.called(s, x)
+		}
+	case x.Phase != adk.Done || s.op == nil || s.op.kind != x.Kind:
+	case w.waits(s, s.op):
+		if x.Err != nil {
+			s.breaks(since(s.op.began), "%s %s fails before the flush: %v", x.Kind, s.op.delta.of, x.Err)
+		}
+	case s.op.made == nil:
+		s.breaks(since(s.op.began), "%s %s is done, and its obligation was not called", x.Kind, s.op.delta.of)
+	case s.op.made.ended > 0 && (s.op.made.outcome == adk.OutcomeOK) != (x.Err == nil):
+		s.breaks(since(s.op.began, s.op.made.ended), "%s %s answers with %v, and its obligation ended with %q",
+			x.Kind, s.op.delta.of, orNothing(x.Err), s.op.made.outcome)
+	}
+}
+
+// waits tells that the obligation is called at the flush.
+func (w *storageReceipt) waits(s *story, op *openOp) bool {
+	return s.info.WriteBehind && op.writes() && op.call.dispatch != nil
+}
+
+func (w *storageReceipt) called(s *story, x *adk.Crossing) {
+	op := s.op
+	switch {
+	case op == nil:
+		s.breaks(since(s.at.began), "%s is called, and %s has no such operation open", s.called.seam, s.at.seam)
+	case w.waits(s, op):
+		s.breaks(since(op.began), "%s is called at once, and persistence is write-behind", s.called.seam)
+	case op.writes() && !op.delta.carries(x):
+		s.breaks(since(op.began), "%s is not given what is to be kept", s.called.seam)
+	}
+}
+
+// carries tells whether an obligation is given what the change is about.
+func (c delta) carries(x *adk.Crossing) bool {
+	if c.record == nil || x.Record == nil {
+		return c.record == nil && x.Record == nil && c.key == x.Key
+	}
+	return c.record == x.Record || c.record.Key() == x.Record.Key() && c.record.Digest() == x.Record.Digest()
+}
+
+func (w *storageReceipt) end(*story) {}
+
+// flushInOrder: with write-behind, the obligations of what was queued are called
+// before the iteration or the acked dispatch ends: all, in order, by the
+// dispatch itself; and none on a nack or an abort. One that fails ends it.
+type flushInOrder struct{}
+
+func (w *flushInOrder) see(s *story, x *adk.Crossing) {
+	d := s.at.dispatch
+	switch {
+	case x.Kind == adk.KindReturn, d == nil:
+	case x.Kind == adk.KindCall:
+		if s.called.seam.Label == adk.LabelStorage && d.does(s.at) {
+			w.persists(s, x, d)
+		}
+	case x.Phase == adk.Done:
+		if s.info.WriteBehind && x.Err == nil && s.op != nil {
+			d.unkept = append(d.unkept, s.op.delta)
+		}
+	case !d.does(s.at):
+	case x.Kind == adk.KindIterationEnd:
+		if d.nacked == 0 {
+			w.ends(s, d, "the iteration ends")
+		}
+		d.unkept = nil
+	case x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck:
+		w.ends(s, d, "the dispatch ends with ack")
+	}
+}
+
+func (w *flushInOrder) persists(s *story, x *adk.Crossing, d *dispatching) {
+	if !s.info.WriteBehind {
+		s.breaks(since(d.call.began), "%s is called by the dispatch itself, and persistence is write-through", x.Seam)
+		return
+	}
+	if d.nacked > 0 || d.failures.count > 0 {
+		s.breaks(since(d.nacked, d.failures.first), "%s is called by the flush of a dispatch that has failed", x.Seam)
+	}
+	if len(d.unkept) == 0 {
+		s.breaks(since(d.call.began), "%s is called by the flush, and nothing is left to persist", x.Seam)
+		return
+	}
+	next := d.unkept[0]
+	if !next.carries(x) || x.Seam.Name != string(next.of)+"."+next.kind.String() {
+		s.breaks(since(next.at), "%s is called by the flush, and the change of %s is the next one", x.Seam, next.of)
+	}
+	d.unkept = d.unkept[1:]
+}
+
+func (w *flushInOrder) ends(s *story, d *dispatching, what string) {
+	if n := len(d.unkept); n > 0 && s.cancelled == 0 {
+		s.breaks(since(d.unkept[0].at), "%s, and %d of its changes was not persisted", what, n)
+	}
+}
+
+func (w *flushInOrder) end(*story) {}
+
+// setsKeyed: a key is in a set once. What an add, a remove or a change of the
+// registry says of what was there is so (RUN-12, TOL-6).
+type setsKeyed struct{}
+
+func (w *setsKeyed) see(s *story, x *adk.Crossing) {
+	if s.foldErr != nil && s.at.known() && s.at.ended == 0 {
+		s.breaks(since(s.at.began), "%v", errors.Unwrap(s.foldErr))
+	}
+}
+
+func (w *setsKeyed) end(*story) {}

@@ -1,0 +1,167 @@
+package property
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// streamsSealed: a stream is sealed once; afterwards its id is refused as
+// E_LLM_EXECUTION_STREAM_SEALED, and never before. What its listeners hear is
+// its deltas put together: that is seen in a run, since a trace derives it.
+type streamsSealed struct{ streams map[streamKey]*tellingStream }
+
+// streamKey is where an id is its own: messages, thoughts and tool calls have
+// their own spaces, by the kind of their reports.
+type streamKey struct {
+	of   *dispatching
+	kind adk.Kind
+	id   string
+}
+
+// tellingStream is a message, a thought or a tool call that is being reported.
+type tellingStream struct {
+	sealed int
+	text   strings.Builder
+	heard  int // how much of the text the listeners have heard
+}
+
+func (w *streamsSealed) see(s *story, x *adk.Crossing) {
+	d := s.at.dispatch
+	switch {
+	case x.Kind.Class() == adk.ClassEvent:
+		w.hear(s, x)
+	case d == nil:
+		s.breaks(since(s.at.began), "%s outside a dispatch", x.Kind)
+	default:
+		w.report(s, x, d)
+	}
+}
+
+func (w *streamsSealed) report(s *story, x *adk.Crossing, d *dispatching) {
+	key := streamKey{d, x.Kind, x.Name}
+	one := w.streams[key]
+	refused := errors.Is(x.Err, adk.E_LLM_EXECUTION_STREAM_SEALED)
+	switch {
+	case one != nil && one.sealed > 0:
+		if !refused {
+			s.breaks(since(one.sealed), "%s of %q is answered with %v, and the stream is sealed", x.Kind, x.Name, orNothing(x.Err))
+		}
+	case refused:
+		s.breaks(since(d.call.began), "%s of %q is refused as sealed, and the stream is not", x.Kind, x.Name)
+	case x.Err == nil:
+		if one == nil {
+			one = &tellingStream{}
+			if w.streams == nil {
+				w.streams = map[streamKey]*tellingStream{}
+			}
+			w.streams[key] = one
+		}
+		one.text.WriteString(x.Text)
+		if x.Flag {
+			one.sealed = s.n
+		}
+	}
+}
+
+func orNothing(err error) any {
+	if err == nil {
+		return "nothing"
+	}
+	return err
+}
+
+// hear holds what the listeners hear against the deltas. What user code emits by
+// itself is its own duty (EVT-10).
+func (w *streamsSealed) hear(s *story, x *adk.Crossing) {
+	kind, told := adk.KindReportMessage, adk.StreamUpdate{}
+	switch e := x.Payload.(type) {
+	case adk.MessageEvent:
+		told = adk.StreamUpdate(e)
+	case adk.ThoughtEvent:
+		kind, told = adk.KindReportThought, adk.StreamUpdate(e)
+	default:
+		return
+	}
+	one := w.streams[streamKey{s.at.dispatch, kind, told.ID}]
+	if one == nil || s.emitting(s.at) {
+		return
+	}
+	one.heard += len(told.Delta)
+	text := one.text.String()
+	if len(told.Full) != one.heard || one.heard > len(text) || told.Full != text[:one.heard] {
+		s.breaks(since(one.sealed), "the listeners hear %d bytes of %q, which are not what its deltas make", len(told.Full), told.ID)
+	}
+}
+
+// emitting tells that an emit of the call is open: events may be its own.
+func (s *story) emitting(c *seamCall) bool {
+	for _, op := range s.ops {
+		if op.call == c && eventOf(op.kind) != noEvent {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *streamsSealed) end(*story) {}
+
+// reportsTold: each report that is accepted, and each emit, is followed by one
+// event of its kind in its call, and no such event comes by itself (HLP-1,
+// HLP-3, HLP-6, EVT-10).
+type reportsTold struct{}
+
+// The events that reports and emits cause, as places in seamCall.untold.
+const (
+	noEvent      = -1
+	messageEvent = iota - 1
+	thoughtEvent
+	toolCallEvent
+	logEvent
+)
+
+// eventOf is the event that a crossing causes, or is.
+func eventOf(k adk.Kind) int {
+	switch k {
+	case adk.KindReportMessage, adk.KindEmitMessage, adk.KindMessageEvent:
+		return messageEvent
+	case adk.KindReportThought, adk.KindEmitThought, adk.KindThoughtEvent:
+		return thoughtEvent
+	case adk.KindReportToolCall, adk.KindEmitToolCall, adk.KindToolCallEvent:
+		return toolCallEvent
+	case adk.KindReportLog, adk.KindLogEvent:
+		return logEvent
+	}
+	return noEvent
+}
+
+func (w *reportsTold) see(s *story, x *adk.Crossing) {
+	if !s.at.known() || x.Phase == adk.Done || x.Err != nil {
+		return
+	}
+	untold := &s.at.untold[eventOf(x.Kind)]
+	if x.Kind.Class() != adk.ClassEvent {
+		*untold++
+		return
+	}
+	if *untold--; *untold < 0 {
+		*untold = 0
+		s.breaks(since(s.at.began), "event %s is told, and nothing in %s reported it", x.Kind, s.at.seam)
+	}
+}
+
+func (w *reportsTold) end(s *story) {
+	for _, c := range s.calls {
+		if c.untold == [4]int{} || s.goexited {
+			continue // a listener that ends its goroutine takes the rest along
+		}
+		for kind, n := range c.untold {
+			if n > 0 {
+				s.breaks(since(c.began, c.ended), "%d of the reports in %s was never told as event %s", n, c.seam, eventNames[kind])
+			}
+		}
+	}
+}
+
+var eventNames = [...]string{"message", "thought", "toolCall", "log"}

@@ -1,0 +1,275 @@
+package property
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Every scenario holds every invariant.
+func TestFixturesHold(t *testing.T) {
+	for _, r := range recordings(t) {
+		assert.Empty(t, Violations(r.info, r.told()), r.name)
+	}
+}
+
+// An invariant follows from a rule of the contract, and says in a sentence what
+// breaks without it.
+func TestInvariantsSayWhy(t *testing.T) {
+	contract, err := os.ReadFile("../CONTRACT.md")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, invariant := range Invariants() {
+		assert.False(t, names[invariant.Name], "%s is there twice", invariant.Name)
+		names[invariant.Name] = true
+		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, invariant.Name)
+		assert.Contains(t, string(contract), "\n- **"+invariant.Rule+"**", "%s: the rule is in the contract", invariant.Name)
+		assert.Regexp(t, `^[A-Z][^.]+\.$`, invariant.Breaks, invariant.Name)
+		assert.NotEmpty(t, invariant.kinds, invariant.Name)
+		assert.NotNil(t, hands[invariant.Name], "%s: a hand that breaks it", invariant.Name)
+	}
+	assert.Len(t, hands, len(names), "each hand breaks an invariant that there is")
+}
+
+// hand is an edit of a fixture that breaks one invariant and no other.
+type hand struct {
+	fixture string
+	edit    func(r *recording)
+	says    string
+}
+
+var hands = map[string]*hand{
+	"turn-bounds": {"hello", func(r *recording) { r.drop(r.find(adk.KindTurnStart, adk.Whole, 0)) }, "is told before turnStart"},
+	"calls-nest":  {"hello", func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Strand = 7 }, "add says strand 7"},
+	"strands-joined": {"parallel-tools", func(r *recording) { r.at(adk.KindFork, adk.Whole, 1).Name = "other" },
+		"was forked as strand/other"},
+	"operations-pair": {"hello", func(r *recording) { r.drop(r.find(adk.KindAck, adk.Done, 0)) }, "executor/model#0 returns, and its ack is never done"},
+	"handles-end": {"hello", func(r *recording) {
+		r.insert(r.find(adk.KindDispatchEnd, adk.Whole, 0), adk.Crossing{Kind: adk.KindNow, Call: r.lines[r.called(adk.LabelExecutor, 0)].ID})
+	}, "now on a handle of executor/model#0, which has returned"},
+	"nothing-after-end": {"hello", func(r *recording) { r.insert(len(r.lines)-1, adk.Crossing{Kind: adk.KindNow, Call: 1}) }, "now comes after the end"},
+	"ids-unique": {"hello", func(r *recording) {
+		r.at(adk.KindDispatchStart, adk.Whole, 0).Name = r.at(adk.KindTurnStart, adk.Whole, 0).Name
+	}, "was given out before"},
+	"times-monotonic": {"hello", func(r *recording) { r.lines[9].At = r.lines[9].At.Add(-time.Second) }, "the time goes back by 1s"},
+
+	"stages-in-order":    {"hello", func(r *recording) { r.info.TurnOutput = []string{"memorize"} }, "without its output, although the dispatch was acked"},
+	"pipelines-in-order": {"hello", func(r *recording) { r.info.TurnInput = []string{"other"} }, `turn-input/hydrate is called as middleware 1, and the pipeline is ["other"]`},
+	"loop-in-order":      {"hello", func(r *recording) { r.info.Executor = "other" }, `the executor of the dispatch is "other"`},
+	"iterations-counted": {"hello", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).N++ }, "counts 2 iterations, and 1 were started"},
+	"one-error":          {"executor-panic", func(r *recording) { r.drop(r.find(adk.KindErrorEvent, adk.Whole, 0)) }, "no error was told"},
+	"one-status":         {"planner-nacked", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = nil }, "nack and without an error"},
+	"sights-told":        {"hello", func(r *recording) { r.drop(r.find(adk.KindSight, adk.Whole, 1)) }, "1 sights of the run were told"},
+
+	"first-signal-wins": {"late-signal", func(r *recording) { r.at(adk.KindNack, adk.Whole, 0).Err = nil }, "a second signal is accepted"},
+	"signal-ends-loop": {"tool-round-trip", func(r *recording) {
+		r.drop(r.find(adk.KindAck, adk.Done, 0))
+		r.drop(r.find(adk.KindAck, adk.Begin, 0))
+		first := r.lines[r.called(adk.LabelExecutor, 0)].ID
+		for i, op := range r.lines { // those behind it are later ones
+			if op.Op > 4 {
+				r.lines[i].Op += 10
+			}
+		}
+		r.insert(r.find(adk.KindIterationEnd, adk.Whole, 0)-1,
+			adk.Crossing{Kind: adk.KindAck, Phase: adk.Begin, Op: 5, Call: first}, adk.Crossing{Kind: adk.KindAck, Phase: adk.Done, Op: 5, Call: first})
+	}, "the iteration ends as if the dispatch went on"},
+	"abort-starts-nothing": {"abort-by-middleware", func(r *recording) {
+		policy := r.lines[r.called(adk.LabelTurnInput, 1)].ID
+		r.insert(r.find(adk.KindNext, adk.Begin, 1)+1,
+			adk.Crossing{Kind: adk.KindCall, Call: policy, ID: 99, Seam: adk.Seam{Label: adk.LabelTurnInput, Name: "hydrate"}},
+			adk.Crossing{Kind: adk.KindReturn, Call: policy, ID: 99, Outcome: adk.OutcomeOK})
+	}, "turn-input/hydrate is entered although the run is aborted"},
+	"abort-told-once": {"abort-after-ack", func(r *recording) {
+		at := r.find(adk.KindCancel, adk.Whole, 0)
+		r.insert(at+1, r.lines[at])
+	}, "cancelled a second time"},
+	"on-ack-once": {"ephemeral-tools", func(r *recording) { r.lines[r.called(adk.LabelOnAck, 0)].Seam.Name = "other" },
+		"on-ack handler other runs where prune-ephemeral is the next one"},
+	"ephemeral-pruned": {"ephemeral-tools", func(r *recording) {
+		r.drop(r.find(adk.KindPrune, adk.Whole, 0))
+	}, "the ephemeral tool peek is still there"},
+
+	"streams-sealed": {"sealed-stream", func(r *recording) { r.at(adk.KindReportMessage, adk.Whole, 1).Err = errors.New("no") },
+		"is answered with no, and the stream is sealed"},
+	"reports-told":  {"streamed-reply", func(r *recording) { r.drop(r.find(adk.KindMessageEvent, adk.Whole, 3)) }, "1 of the reports"},
+	"tools-settled": {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionEnd, adk.Whole, 0).IsError = true }, "and the handler ended with \"ok\""},
+	"call-ids":      {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionStart, adk.Whole, 0).Key = "0" }, "is not the checksum 0666dc0b"},
+	"gates-settle-once": {"gate-approved", func(r *recording) { r.drop(r.find(adk.KindTurnGateClosed, adk.Whole, 0)) },
+		"turnGateClosed was not told"},
+
+	"storage-receipt": {"hello", func(r *recording) { r.lines[r.called(adk.LabelStorage, 1)].Seam.Name = "messages.mutate" },
+		"storage/messages.mutate is called, and executor/model#0 has no such operation open"},
+	"flush-in-order": {"write-behind", func(r *recording) {
+		r.lines[r.called(adk.LabelStorage, 1)].Record = r.at(adk.KindStore, adk.Begin, 1).Record
+	}, "is called by the flush, and the change of messages is the next one"},
+	"sets-keyed": {"hello", func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, "says true of whether the key was in messages"},
+	"deltas-whole": {"executor-panic", func(r *recording) {
+		r.looks(1, func(s *adk.Sight, _ *replay.Fold) {
+			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
+		})
+	}, "all 1 changes of a failed iteration are in the turn"},
+	"stored-mirrored": {"hello", func(r *recording) {
+		r.looks(1, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
+		r.looks(2, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
+	}, "all 1 changes that were stored and flushed are not in the turn"},
+	"stash-apart": {"stash", func(r *recording) {
+		r.looks(1, func(s *adk.Sight, f *replay.Fold) {
+			s.Stash = adk.StashDigest(f.Seen(r.lines[r.called(adk.LabelDispatch, 0)].ID).Stash())
+		})
+	}, "the stash that is seen in run is that of dispatch"},
+	"sights-fold": {"hello", func(r *recording) { r.at(adk.KindSight, adk.Whole, 0).Digest[0]++ }, "the engine gives"},
+}
+
+// looks changes what the n-th sight saw.
+func (r *recording) looks(n int, delta func(*adk.Sight, *replay.Fold)) {
+	at := r.find(adk.KindSight, adk.Whole, n)
+	f := replay.NewFold()
+	for i := range at {
+		_ = f.Apply(&r.lines[i])
+	}
+	sight := f.Sight(r.lines[at].Call)
+	delta(&sight, f)
+	r.lines[at].Digest = sight.Digest()
+}
+
+// Each invariant is broken by one edit that breaks no other, and says what is
+// wrong.
+func TestEachInvariantAlone(t *testing.T) {
+	for name, hand := range hands {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, hand.fixture)
+			hand.edit(&r)
+			found := Violations(r.info, r.told())
+			require.NotEmpty(t, found)
+			for _, v := range found {
+				assert.Equal(t, name, v.Invariant, v.Text)
+				assert.True(t, slices.IsSorted(v.Related))
+				if len(v.Related) > 0 {
+					assert.Less(t, v.Related[len(v.Related)-1], v.Crossing)
+				}
+			}
+			assert.Contains(t, found[0].Text, hand.says)
+		})
+	}
+}
+
+// An edit of whole lines is noticed by some invariant, in these shares of the
+// cases at least. What is not is legal: most of it is two steps that a plain
+// goroutine could have taken the other way round, two sights that are the same,
+// and what changes nothing, such as setting the stash to what it is.
+func TestEditsAreNoticed(t *testing.T) {
+	floors := map[string]float64{"dropped": 0.98, "twice": 0.98, "swapped": 0.80}
+	tried, noticed := map[string]int{}, map[string]int{}
+	for _, r := range recordings(t) {
+		edited := func(what string, lines []adk.Crossing) {
+			tried[what]++
+			one := recording{info: r.info, lines: lines}
+			if len(Violations(one.info, one.told())) > 0 {
+				noticed[what]++
+			}
+		}
+		for i := range r.lines {
+			edited("dropped", slices.Delete(slices.Clone(r.lines), i, i+1))
+			edited("twice", slices.Insert(slices.Clone(r.lines), i, r.lines[i]))
+			if i+1 < len(r.lines) {
+				swapped := slices.Clone(r.lines)
+				swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+				edited("swapped", swapped)
+			}
+		}
+	}
+	for what, floor := range floors {
+		share := float64(noticed[what]) / float64(tried[what])
+		t.Logf("%s: %d tried, %d noticed (%.1f %%)", what, tried[what], noticed[what], 100*share)
+		assert.GreaterOrEqual(t, share, floor, what)
+	}
+}
+
+// A turn that is known in part holds what it holds: nothing is missing at the
+// end of a prefix.
+func TestPrefixesHold(t *testing.T) {
+	for _, r := range recordings(t) {
+		for n := range r.lines {
+			assert.Empty(t, violations(r.info, inOrder(r.lines[:n]), false), "%s, of which %d crossings are known", r.name, n)
+		}
+	}
+}
+
+// Crossings of any kind in any order are told of and do not panic.
+func TestViolationsTakeAnything(t *testing.T) {
+	for _, r := range recordings(t) {
+		for i := range r.lines {
+			Violations(adk.RunInfo{}, inOrder(r.lines[i:]))
+			Hints(adk.RunInfo{}, inOrder(r.lines[i:]))
+		}
+	}
+	for _, kind := range adk.Kinds() {
+		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			for _, call := range []int{0, 1, -1, 1 << 40} {
+				bare := []adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}, {Kind: kind, Phase: phase, Call: call, ID: call, Op: call}}
+				Violations(adk.RunInfo{}, inOrder(bare))
+				Violations(adk.RunInfo{}, inOrder(bare[1:]))
+				Hints(adk.RunInfo{}, inOrder(bare))
+			}
+		}
+	}
+	assert.Empty(t, Violations(adk.RunInfo{}, inOrder(nil)))
+}
+
+// What is broken everywhere is told of a few times only.
+func TestViolationsAreBounded(t *testing.T) {
+	r := recorded(t, "parallel-tools")
+	for i := range r.lines {
+		r.lines[i].At = r.lines[i].At.Add(-time.Duration(i) * time.Hour)
+	}
+	assert.Len(t, Violations(r.info, r.told()), mostOfOne)
+}
+
+// A stream's listeners hear what its deltas make (HLP-1): what a trace derives,
+// a run can be held to.
+func TestStreamsAreHeard(t *testing.T) {
+	r := recorded(t, "streamed-reply")
+	fold, events := replay.NewFold(), 0
+	for i := range r.lines {
+		if x := &r.lines[i]; x.Kind == adk.KindMessageEvent {
+			x.Payload = fold.Payload(x)
+			events++
+		}
+		require.NoError(t, fold.Apply(&r.lines[i]))
+	}
+	require.Greater(t, events, 3)
+	assert.Empty(t, Violations(r.info, r.told()))
+	x := r.at(adk.KindMessageEvent, adk.Whole, 2)
+	e := x.Payload.(adk.MessageEvent)
+	e.Full = strings.ToUpper(e.Full)
+	x.Payload = e
+	found := Violations(r.info, r.told())
+	require.Len(t, found, 1)
+	assert.Equal(t, "streams-sealed", found[0].Invariant)
+	assert.Regexp(t, regexp.MustCompile(`which are not what its deltas make$`), found[0].Text)
+}
+
+func BenchmarkViolations(b *testing.B) {
+	for _, name := range []string{"short-circuit-turn-input", "hello", "parallel-tools"} {
+		b.Run(name, func(b *testing.B) {
+			r := recorded(b, name)
+			all := r.told()
+			b.ReportAllocs()
+			for b.Loop() {
+				Violations(r.info, all)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(r.lines)), "ns/crossing")
+		})
+	}
+}

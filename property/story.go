@@ -1,0 +1,579 @@
+package property
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// story is one turn as far as it has been told: what several watchers have to
+// know, and what they found. A place in it is the number of a crossing; zero is
+// nowhere.
+type story struct {
+	info       adk.RunInfo
+	invariants []Invariant
+	watchers   []watcher // by the place of their invariant; nil until they are needed
+	present    int       // the place of the invariant that is looked at
+	found      []Violation
+	advisers   []watcher // who look for hints, where no watcher looks for violations
+	hinted     []Hint
+
+	n       int // the present crossing
+	fold    *replay.Fold
+	lineErr error // what the fold has against the event that crosses
+	foldErr error // why the fold could not take the crossing in
+
+	root   *seamCall
+	calls  []*seamCall       // by number, as long as none is missing
+	strays map[int]*seamCall // the others
+	spare  []seamCall        // calls to be given out, made many at a time
+	open   []*seamCall       // those that have not returned, in the order they began
+	ops    []*openOp         // in the order in which they began
+
+	// at is the call that the present crossing belongs to; for a call and its
+	// return, that is the caller, and called is the call itself. op is the
+	// operation that begins or is done with it, or that the call is part of.
+	// Unknown calls are strangers, unknown operations nil.
+	at, called, stranger *seamCall
+	op                   *openOp
+
+	cancelled     int
+	goexited      bool // user code ended a goroutine (PIP-11)
+	instructions  []string
+	input, output stageFailures  // of the turn's pipelines
+	lastFailure   *stageFailures // where the last failure was counted
+	mirror        mirror
+}
+
+// seamCall is one seam call.
+type seamCall struct {
+	id, strand   int
+	seam         adk.Seam
+	parent       *seamCall
+	dispatch     *dispatching // that it is part of
+	op           *openOp      // that made it
+	began, ended int
+	outcome      adk.Outcome
+
+	index   int    // of a middleware in its pipeline
+	next    int    // where it called next
+	entered int    // the middleware that its next entered
+	untold  [4]int // events to come from its reports and emits
+}
+
+// dispatching is one run of the dispatch loop.
+type dispatching struct {
+	call       *seamCall
+	names      *adk.RunInfo // of its pipelines
+	phase      phase
+	started    int   // how many iterations were
+	iterating  int   // where the present one began
+	inputs     int   // the first middleware of its input pipeline
+	iterated   int   // where the last one ended
+	signalling phase // when the first signal was given
+	acked      int
+	ackOp      int // the operation of the accepted ack
+	nacked     int
+	nackInVain bool // the run was aborted when the nack came
+	failures   stageFailures
+	errors     int // error events
+	ended      int
+	// unexplained tells that it ended as aborted, and nothing was.
+	unexplained bool
+	queue       []delta // what waits for the flush
+	unkept      []delta // what of it waits for the storage, too (DEL-6)
+}
+
+// phase is how far an iteration has come.
+type phase int
+
+const (
+	phaseNone     phase = iota
+	phaseBegun          // dispatchStart was told
+	phaseInput          // iterationStart was told
+	phaseSight          // the sight before the executor was told
+	phaseExecutor       // the executor was called
+	phaseOutput         // the output pipeline was entered
+	phaseIterated       // iterationEnd was told
+	phaseFailed         // the error was told
+	phaseEnded          // dispatchEnd was told
+)
+
+// stageFailures are those of one pipeline pass, or of all stages of a dispatch. What
+// a stage returns once the run is aborted is none (ABT-13), but for a panic.
+type stageFailures struct {
+	first, count, panics int
+}
+
+// openOp is a spanning operation that has begun and is not done.
+type openOp struct {
+	number  int
+	kind    adk.Kind
+	call    *seamCall
+	began   int
+	delta   delta
+	made    *seamCall // the last call it made
+	open    int       // how many of those are open
+	timer   int
+	goexits bool // a call that it made ended its goroutine
+}
+
+// delta is one change of a set.
+type delta struct {
+	kind   adk.Kind
+	of     adk.CollectionName
+	record adk.Record
+	key    string
+	at     int
+}
+
+func newStory(info adk.RunInfo) *story {
+	return &story{info: info, invariants: invariants, watchers: make([]watcher, len(invariants)),
+		fold: replay.NewFold(), stranger: &seamCall{}}
+}
+
+// tell takes in the next crossing.
+func (s *story) tell(x *adk.Crossing) {
+	s.n++
+	s.begin(x)
+	s.lineErr = nil
+	if x.Kind == adk.KindToolCallEvent && s.at.untold[toolCallEvent] > 0 {
+		line := *x
+		line.Payload = nil // its line is enough
+		s.lineErr = s.fold.CheckPayload(&line)
+	}
+	s.foldErr = s.fold.Apply(x)
+	s.look(x)
+	for i, a := range s.advisers {
+		s.present = i
+		a.see(s, x)
+	}
+	s.take(x)
+}
+
+// look lets those look at the crossing who wait for its kind.
+func (s *story) look(x *adk.Crossing) {
+	if s.watchers == nil {
+		return
+	}
+	for _, i := range watching[x.Kind] {
+		w := s.watchers[i]
+		if w == nil {
+			w = s.invariants[i].watch()
+			s.watchers[i] = w
+		}
+		s.present = int(i)
+		w.see(s, x)
+	}
+}
+
+// end tells that nothing follows.
+func (s *story) end() {
+	s.n++
+	s.at, s.called, s.op = s.stranger, s.stranger, nil
+	for i, w := range s.watchers {
+		if w != nil {
+			s.present = i
+			w.end(s)
+		}
+	}
+	for i, a := range s.advisers {
+		s.present = i
+		a.end(s)
+	}
+}
+
+// begin finds what the crossing is about.
+func (s *story) begin(x *adk.Crossing) {
+	s.at, s.called, s.op = s.call(x.Call), s.stranger, nil
+	switch {
+	case x.Kind == adk.KindCall:
+		s.enter(x)
+	case x.Kind == adk.KindReturn:
+		s.called = s.call(x.ID)
+		s.op = s.called.op
+	case x.Phase == adk.Begin:
+		s.op = &openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, delta: deltaOf(x, s.n)}
+		s.ops = append(s.ops, s.op)
+	case x.Phase == adk.Done:
+		s.op = s.openOp(x.Op)
+	}
+}
+
+func deltaOf(x *adk.Crossing, at int) delta {
+	return delta{x.Kind, x.Collection, x.Record, x.Key, at}
+}
+
+// call is a call by its number.
+func (s *story) call(id int) *seamCall {
+	if id > 0 && id <= len(s.calls) {
+		return s.calls[id-1]
+	}
+	if c := s.strays[id]; c != nil {
+		return c
+	}
+	return s.stranger
+}
+
+// known tells that a call has begun.
+func (c *seamCall) known() bool { return c.began > 0 }
+
+func (s *story) openOp(number int) *openOp {
+	for i := len(s.ops) - 1; i >= 0; i-- {
+		if s.ops[i].number == number {
+			return s.ops[i]
+		}
+	}
+	return nil
+}
+
+// callsAtOnce is how many calls are made at a time.
+const callsAtOnce = 8
+
+// enter makes a call.
+func (s *story) enter(x *adk.Crossing) {
+	if len(s.spare) == 0 {
+		s.spare = make([]seamCall, callsAtOnce)
+	}
+	c := &s.spare[0]
+	s.spare = s.spare[1:]
+	*c = seamCall{id: x.ID, strand: x.Strand, seam: x.Seam, parent: s.at, dispatch: s.at.dispatch, began: s.n}
+	s.called = c
+	if s.root == nil {
+		s.root, s.instructions = c, slices.Clone(x.Texts)
+	}
+	switch {
+	case x.ID == len(s.calls)+1:
+		s.calls = append(s.calls, c)
+	case s.call(x.ID) == s.stranger:
+		if s.strays == nil {
+			s.strays = map[int]*seamCall{}
+		}
+		s.strays[x.ID] = c
+	}
+	if c.seam.Label == adk.LabelDispatch {
+		s.dispatch(c, x)
+	}
+	if s.op = s.maker(c); s.op != nil {
+		c.op = s.op
+	}
+}
+
+func (s *story) dispatch(c *seamCall, x *adk.Crossing) {
+	c.dispatch = &dispatching{call: c, names: x.Seams}
+	if x.Seams == nil {
+		c.dispatch.names = &s.info
+	}
+}
+
+// maker is the open operation that makes a call, nil if there is none: the
+// engine makes some by itself.
+func (s *story) maker(c *seamCall) *openOp {
+	for _, op := range s.ops {
+		if op.call == c.parent && op.makes(c) {
+			return op
+		}
+	}
+	return nil
+}
+
+// makes tells whether the operation can have made a call of its seam call.
+func (op *openOp) makes(c *seamCall) bool {
+	switch c.seam.Label {
+	case adk.LabelStorage:
+		of, verb, _ := strings.Cut(c.seam.Name, ".")
+		return op.made == nil && string(op.delta.of) == of && op.kind.String() == verb
+	case adk.LabelTool:
+		tool, ok := op.delta.record.(*adk.Tool)
+		return op.made == nil && op.kind == adk.KindExecute && ok && tool.Name() == c.seam.Name
+	case adk.LabelOnAck:
+		return op.kind == adk.KindAck
+	}
+	return op.made == nil && op.kind == adk.KindNext && c.isMiddleware()
+}
+
+func (c *seamCall) isMiddleware() bool {
+	switch c.seam.Label {
+	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
+		return true
+	}
+	return false
+}
+
+// inTurn tells that the call is one of the turn's own stages.
+func (s *story) inTurn(c *seamCall) bool {
+	return s.root != nil && c.parent == s.root && s.root.seam.Label == adk.LabelRun
+}
+
+// ownDispatch tells that the call is the dispatch of the turn itself.
+func (c *seamCall) ownDispatch() bool {
+	return c.seam.Label == adk.LabelDispatch && c.seam.Name == ""
+}
+
+// byUser tells that user code made the call, at a time of its own choice: by an
+// operation, or as a dispatch that it called. Where it did so on a plain
+// goroutine nothing waits for it (RUN-11).
+func (c *seamCall) byUser() bool {
+	switch c.seam.Label {
+	case adk.LabelTool, adk.LabelOnAck:
+		return true
+	case adk.LabelStorage:
+		return c.parent.seam.Label != adk.LabelDispatch // that is a flush (DEL-6)
+	case adk.LabelDispatch:
+		return c.seam.Name != "" && c.parent.known()
+	}
+	return false
+}
+
+// forsaken tells that nothing waits for the call any more: it, or one above it,
+// was made on a plain goroutine by a seam call that has returned.
+func (c *seamCall) forsaken() bool {
+	for ; c.parent != nil; c = c.parent {
+		if c.byUser() && c.parent.ended > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// does tells that the call is the loop of the dispatch itself.
+func (d *dispatching) does(c *seamCall) bool { return d != nil && d.call == c }
+
+func (d *dispatching) signalled() int { return max(d.acked, d.nacked) }
+
+// take takes in what the crossing changes.
+func (s *story) take(x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindCall:
+		s.takeCall()
+	case adk.KindReturn:
+		s.takeReturn(x)
+	case adk.KindAck:
+		if d := s.at.dispatch; d != nil && x.Phase == adk.Begin && d.signalled() == 0 {
+			d.acked, d.ackOp, d.signalling = s.n, x.Op, d.phase
+		}
+	case adk.KindNack:
+		if d := s.at.dispatch; d != nil && d.signalled() == 0 {
+			d.nacked, d.nackInVain, d.signalling = s.n, s.cancelled > 0, d.phase
+		}
+	case adk.KindNext:
+		if x.Phase == adk.Begin && s.at.next == 0 {
+			s.at.next = s.n
+		}
+	case adk.KindCancel:
+		s.takeCancel(x)
+	case adk.KindTimer:
+		if op := s.openOp(x.N); op != nil {
+			op.timer = s.n
+		}
+	case adk.KindSight:
+		if d := s.at.dispatch; d.does(s.at) {
+			d.phase = phaseSight
+		}
+	case adk.KindAdd, adk.KindRemove:
+		if s.at.dispatch == nil && x.Err == nil {
+			s.mirror.byHand(deltaOf(x, s.n))
+		}
+	default:
+		s.takeEvent(x)
+	}
+	if x.Phase == adk.Done {
+		s.takeDone(x)
+	}
+}
+
+func (s *story) takeCall() {
+	c, d := s.called, s.called.dispatch
+	s.open = append(s.open, c)
+	if op := c.op; op != nil {
+		op.made = c
+		op.open++
+		if op.kind == adk.KindNext {
+			op.call.entered = s.n
+		}
+	}
+	switch {
+	case !d.does(c.parent):
+	case c.seam.Label == adk.LabelDispatchInput:
+		d.inputs = s.n
+	case c.seam.Label == adk.LabelExecutor:
+		d.phase = phaseExecutor
+	case c.seam.Label == adk.LabelDispatchOutput:
+		d.phase = phaseOutput
+	}
+}
+
+func (s *story) takeReturn(x *adk.Crossing) {
+	c := s.called
+	if !c.known() || c.ended > 0 {
+		return
+	}
+	c.ended, c.outcome = s.n, x.Outcome
+	s.goexited = s.goexited || x.Outcome == adk.OutcomeGoexit
+	if i := slices.Index(s.open, c); i >= 0 {
+		s.open = slices.Delete(s.open, i, i+1)
+	}
+	if op := c.op; op != nil {
+		op.open--
+		op.goexits = op.goexits || x.Outcome == adk.OutcomeGoexit
+	}
+	if f := s.failuresOf(c); f != nil {
+		s.judge(f, c)
+	}
+}
+
+// failuresOf is where a failure of the call counts, nil if it is no stage.
+func (s *story) failuresOf(c *seamCall) *stageFailures {
+	switch c.seam.Label {
+	case adk.LabelTurnInput:
+		return &s.input
+	case adk.LabelTurnOutput:
+		return &s.output
+	case adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelExecutor:
+	case adk.LabelStorage:
+		if c.byUser() {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if c.dispatch == nil {
+		return nil
+	}
+	return &c.dispatch.failures
+}
+
+// judge counts a failed stage: by an error, a panic, or a short-circuit (PIP-5,
+// PIP-7, DSP-6).
+func (s *story) judge(f *stageFailures, c *seamCall) {
+	signalled := c.dispatch != nil && c.dispatch.signalled() > 0
+	switch {
+	case c.outcome == adk.OutcomePanic:
+		f.panics++
+	case s.cancelled > 0:
+		return
+	case c.outcome == adk.OutcomeError:
+	case c.outcome == adk.OutcomeOK && c.isMiddleware() && c.next == 0 && !signalled:
+	default:
+		return
+	}
+	f.count++
+	if f.first == 0 {
+		f.first = s.n
+	}
+	s.lastFailure = f
+}
+
+// takeCancel takes in that the run is aborted. Where a stage's abort error did
+// it, that was no failure (ABT-3).
+func (s *story) takeCancel(x *adk.Crossing) {
+	if s.cancelled == 0 {
+		s.cancelled = s.n
+	}
+	if f := s.lastFailure; x.Key == "stage" && f != nil && f.count > f.panics {
+		f.count--
+	}
+}
+
+func (s *story) takeEvent(x *adk.Crossing) {
+	d := s.at.dispatch
+	if !d.does(s.at) {
+		return
+	}
+	switch x.Kind {
+	case adk.KindDispatchStart:
+		d.phase = phaseBegun
+	case adk.KindIterationStart:
+		d.phase, d.iterating, d.inputs = phaseInput, s.n, 0
+		d.started++
+	case adk.KindIterationEnd:
+		d.phase, d.iterated = phaseIterated, s.n
+		s.mirror.flush(d, d.nacked == 0 && s.cancelled == 0)
+	case adk.KindErrorEvent:
+		d.phase = phaseFailed
+		d.errors++
+	case adk.KindDispatchEnd:
+		d.phase, d.ended = phaseEnded, s.n
+		s.mirror.flush(d, x.Status == adk.StatusAck)
+	}
+}
+
+func (s *story) takeDone(x *adk.Crossing) {
+	op := s.op
+	if op == nil {
+		return
+	}
+	if i := slices.Index(s.ops, op); i >= 0 {
+		s.ops = slices.Delete(s.ops, i, i+1)
+	}
+	if d := op.call.dispatch; d != nil && x.Err == nil && op.kind == x.Kind && op.writes() {
+		d.queue = append(d.queue, op.delta)
+	}
+}
+
+func (op *openOp) writes() bool {
+	return op.kind == adk.KindStore || op.kind == adk.KindMutate || op.kind == adk.KindDelete
+}
+
+// breaks reports that the present crossing breaks the present invariant.
+func (s *story) breaks(related []int, format string, args ...any) {
+	s.breaksAt(s.n, s.place(), related, format, args...)
+}
+
+// mostOfOne is how many violations of one invariant are kept: what is broken in
+// one place often seems to be in all that follow.
+const mostOfOne = 10
+
+func (s *story) breaksAt(n int, at *seamCall, related []int, format string, args ...any) {
+	invariant := s.invariants[s.present]
+	already := 0
+	for _, v := range s.found {
+		if v.Invariant == invariant.Name {
+			already++
+		}
+	}
+	if already == mostOfOne {
+		return
+	}
+	v := Violation{Invariant: invariant.Name, Rule: invariant.Rule, Crossing: n, Text: fmt.Sprintf(format, args...), Related: earlier(n, related)}
+	if at.known() {
+		v.Seam = at.seam.String()
+	}
+	s.found = append(s.found, v)
+}
+
+// earlier are the places before n that are known, each once, in order.
+func earlier(n int, places []int) (known []int) {
+	for _, place := range places {
+		if place > 0 && place < n {
+			known = append(known, place)
+		}
+	}
+	slices.Sort(known)
+	return slices.Compact(known)
+}
+
+// place is the call in which a violation is.
+func (s *story) place() *seamCall {
+	switch {
+	case s.called.known():
+		return s.called
+	case s.at.known():
+		return s.at
+	case s.root != nil:
+		return s.root
+	}
+	return s.stranger
+}
+
+// inOrder are the violations in the order of their crossings.
+func (s *story) inOrder() []Violation {
+	slices.SortStableFunc(s.found, func(a, b Violation) int { return a.Crossing - b.Crossing })
+	return s.found
+}
+
+// since are places as they are related to a violation.
+func since(places ...int) []int { return places }

@@ -1,0 +1,62 @@
+package property
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Violation is one place where a turn breaks an invariant.
+type Violation struct {
+	// Invariant is the name of the invariant, and Rule the contract rule that it
+	// follows from.
+	Invariant string `json:"invariant"`
+	Rule      string `json:"rule"`
+	// Crossing is the number, from 1, of the crossing that breaks it; one more
+	// than the last where something is missing at the end.
+	Crossing int `json:"crossing"`
+	// Seam is the path of the seam call that the crossing belongs to.
+	Seam string `json:"seam"`
+	// Text says what is wrong, in a sentence.
+	Text string `json:"text"`
+	// Related are the numbers of the earlier crossings that one has to see to
+	// understand it, in order.
+	Related []int `json:"related,omitempty"`
+}
+
+// String says in a few lines what does not hold, where, and what it breaks.
+func (v Violation) String() string {
+	where := ""
+	if v.Seam != "" {
+		where = ", in " + v.Seam
+	}
+	text := fmt.Sprintf("%s (%s) at crossing %d%s: %s", v.Invariant, v.Rule, v.Crossing, where, v.Text)
+	for _, invariant := range invariants {
+		if invariant.Name == v.Invariant {
+			text += "\n" + invariant.Breaks
+		}
+	}
+	return text
+}
+
+// Violations holds the crossings of one turn against all invariants, and gives
+// what breaks them in the order of the crossings; nothing when all hold. Info is
+// what the probe was told of the run. The crossings are read once, one after
+// the other.
+func Violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
+	return violations(info, crossings, true)
+}
+
+// violations is Violations, also for a turn that is told in part only: then
+// nothing is missing at its end.
+func violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
+	s := newStory(info)
+	for x := range crossings {
+		s.tell(x)
+	}
+	if whole {
+		s.end()
+	}
+	return s.inOrder()
+}

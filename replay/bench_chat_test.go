@@ -1,0 +1,155 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// chatTrace is the trace of a turn with about n crossings: iterations that stream
+// a message, run a tool, and keep call and message under the ids that those of
+// the iteration before had, so that no sight grows with the turn.
+func chatTrace(b *testing.B, n int) []byte {
+	var trace bytes.Buffer
+	script := fakes.NewTool("lookup", "Looks a city up.", "4 °C")
+	script.Repeat = true
+	lookup := script.Tool()
+	model := &chatModel{iterations: (n - crossingsAround) / crossingsOfChat, lookup: lookup}
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
+		Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{lookup},
+		Executor: adk.Executor{Name: "model", Run: model.answer},
+	}, replay.Record(&trace)))
+	require.NoError(b, err)
+	require.NoError(b, runner.Run(b.Context(), adk.RawTurn{SystemPrompt: "be brief"}))
+	return trace.Bytes()
+}
+
+// How many crossings an iteration of a chatModel has, and the turn around them.
+const (
+	crossingsOfChat = 59
+	crossingsAround = 16
+)
+
+// chatModel acks after so many iterations.
+type chatModel struct {
+	iterations int
+	lookup     *adk.Tool
+}
+
+func (m *chatModel) answer(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	if dc.Iteration() >= m.iterations {
+		return dc.Ack()
+	}
+	now, stream := time.Date(2026, 1, 1, 0, 0, dc.Iteration(), 0, time.UTC), fmt.Sprint("m", dc.Iteration())
+	for i := range 20 {
+		if _, err := h.ReportMessage(stream, "some words ", i == 19); err != nil {
+			return err
+		}
+	}
+	args := map[string]any{"input": "Oslo", "days": 3}
+	result, err := dc.Execute(ctx, m.lookup, args)
+	if err != nil {
+		return err
+	}
+	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "call", Tool: "lookup", Args: args, Results: result,
+		CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+	if err != nil {
+		return err
+	}
+	if err := dc.ToolCalls().Store(ctx, call); err != nil {
+		return err
+	}
+	said, err := adk.NewMessage(adk.MessageInit{ID: "said", Role: adk.RoleAssistant, Content: "It is 4 °C in Oslo.",
+		CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		return err
+	}
+	return dc.Messages().Store(ctx, said)
+}
+
+// What a crossing of a turn of many kinds costs stays the same however many
+// there are. A turn of 16 crossings is the smallest that succeeds.
+func BenchmarkVerifyChat(b *testing.B) {
+	for _, n := range []int{16, 1000, 50_000} {
+		trace := chatTrace(b, n)
+		file := filepath.Join(b.TempDir(), "chat.jsonl")
+		require.NoError(b, os.WriteFile(file, trace, 0o600))
+		b.Run(fmt.Sprintf("%d/memory", n), func(b *testing.B) {
+			perSecond(b, func() int { return verifySame(b, trace) })
+		})
+		b.Run(fmt.Sprintf("%d/file", n), func(b *testing.B) {
+			perSecond(b, func() int { return verifyFile(b, file) })
+		})
+	}
+}
+
+// A folder of ten thousand traces that are small, as a job that guards one has.
+func BenchmarkVerifyManySmall(b *testing.B) {
+	files := make([]string, 10_000)
+	trace, folder := chatTrace(b, 16), b.TempDir()
+	for i := range files {
+		files[i] = filepath.Join(folder, fmt.Sprint(i, ".jsonl"))
+		require.NoError(b, os.WriteFile(files[i], trace, 0o600))
+	}
+	perSecond(b, func() (crossings int) {
+		for _, file := range files {
+			crossings += verifyFile(b, file)
+		}
+		return crossings
+	})
+	b.ReportMetric(float64(len(files)*b.N)/b.Elapsed().Seconds(), "traces/s")
+}
+
+// What of that is reading alone, and what writing.
+func BenchmarkReadChat(b *testing.B) {
+	trace := chatTrace(b, 50_000)
+	perSecond(b, func() (crossings int) {
+		r, err := replay.NewReader(bytes.NewReader(trace))
+		require.NoError(b, err)
+		for {
+			if _, err = r.Next(); err != nil {
+				require.Equal(b, io.EOF, err)
+				return crossings
+			}
+			crossings++
+		}
+	})
+}
+
+func BenchmarkWriteChat(b *testing.B) {
+	trace, err := replay.ReadTrace(bytes.NewReader(chatTrace(b, 50_000)))
+	require.NoError(b, err)
+	perSecond(b, func() int {
+		_, err := trace.WriteTo(io.Discard)
+		require.NoError(b, err)
+		return len(trace.Lines)
+	})
+}
+
+func verifyFile(b *testing.B, file string) int {
+	in, err := os.Open(file)
+	require.NoError(b, err)
+	defer in.Close()
+	return verifyFrom(b, in)
+}
+
+// perSecond reports how many crossings a second run gets through.
+func perSecond(b *testing.B, run func() (crossings int)) {
+	b.ReportAllocs()
+	all := 0
+	for b.Loop() {
+		all += run()
+	}
+	b.ReportMetric(float64(all)/b.Elapsed().Seconds(), "crossings/s")
+}

@@ -1,0 +1,177 @@
+package replay
+
+import (
+	"encoding/json"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Ids that live code makes by itself are others in every run. They are compared
+// one to one up to renaming: where an operation has no recorded one with the same
+// arguments, one that differs in its id alone is taken, if both ids are of that
+// sort and neither has a counterpart yet. A replay without live seams renames
+// nothing.
+
+// anyID stands for any id in a cause.
+const anyID = "*"
+
+// idOf is the id that an operation is about, empty if it is about none.
+func idOf(x *adk.Crossing) string {
+	switch x.Kind {
+	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
+		return x.Name
+	case adk.KindRemove, adk.KindDelete:
+		if x.Collection != adk.Instructions {
+			return x.Key
+		}
+	case adk.KindAdd, adk.KindStore, adk.KindMutate:
+		if hasID(x.Record) {
+			return x.Record.Key()
+		}
+	}
+	return ""
+}
+
+// hasID tells whether a record's key is an id, which the caller made.
+func hasID(record adk.Record) bool {
+	if record == nil {
+		return false
+	}
+	switch record.RecordKind() {
+	case adk.RecordMessage, adk.RecordMemory, adk.RecordRetrievable, adk.RecordThought, adk.RecordToolCall:
+		return true
+	}
+	return false
+}
+
+// withID is an operation about another id; the crossing itself is left as it is.
+func withID(x *adk.Crossing, id string) *adk.Crossing {
+	changed := *x
+	switch {
+	case x.Kind == adk.KindRemove || x.Kind == adk.KindDelete:
+		changed.Key = id
+	case x.Record != nil:
+		changed.Record = recordWithID(x.Record, id)
+	default:
+		changed.Name = id
+	}
+	return &changed
+}
+
+// recordWithID is a record with another id; itself where that makes no record.
+func recordWithID(record adk.Record, id string) adk.Record {
+	data, err := json.Marshal(record)
+	var fields map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return record
+	}
+	fields["id"] = json.RawMessage(quotedJSON(id))
+	if data, err = json.Marshal(fields); err != nil {
+		return record
+	}
+	changed, err := adk.ParseRecord(record.RecordKind(), data)
+	if err != nil {
+		return record
+	}
+	return changed
+}
+
+// renaming is which ids of a new run stand for which of the recorded one.
+type renaming struct {
+	want   map[string]string // by the new id
+	got    map[string]string // by the recorded one
+	known  map[string]bool   // all ids of the recording
+	byLive map[string]bool   // those that live code made, as far as can be seen
+}
+
+// newRenaming knows the ids of a recording: live code made those that appear
+// first in one of its operations and did not come of the context.
+func newRenaming(t *callTree, live func(*seamCall) bool) *renaming {
+	r := &renaming{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}}
+	note := func(id string, made bool) {
+		if id != "" && !r.known[id] {
+			r.known[id], r.byLive[id] = true, made
+		}
+	}
+	for _, x := range t.lines {
+		for _, record := range x.Records {
+			if hasID(record) {
+				note(record.Key(), false)
+			}
+		}
+		switch c := t.calls[x.Call]; {
+		case x.Kind == adk.KindNewID, x.Kind == adk.KindTurnStart, x.Kind == adk.KindDispatchStart:
+			note(x.Name, false)
+		case c != nil:
+			note(idOf(x), live(c))
+		}
+	}
+	return r
+}
+
+// may tells whether a new id may stand for a recorded one.
+func (r *renaming) may(want, got string) bool {
+	if paired, found := r.want[got]; found {
+		return paired == want
+	}
+	_, taken := r.got[want]
+	return !taken && r.byLive[want] && !r.known[got]
+}
+
+// pair makes a new id stand for a recorded one.
+func (r *renaming) pair(want, got string) { r.want[got], r.got[want] = want, got }
+
+// apply gives the lines of a new run with the recorded ids in the place of those
+// that stand for them: in the fields that hold an id, and where a whole argument
+// is one. The digests of sights are those of the renamed run.
+func (r *renaming) apply(lines []Line) []Line {
+	if len(r.want) == 0 {
+		return lines
+	}
+	renamed := make([]Line, len(lines))
+	before, after := NewFold(), NewFold()
+	for i, line := range lines {
+		x := &line.Crossing
+		told := x.Kind == adk.KindSight && before.Check(x) == nil
+		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
+		if id, found := r.want[idOf(x)]; found {
+			x = withID(x, id)
+		}
+		y := *x
+		if hasID(y.Record) {
+			if id, found := r.want[y.Record.Key()]; found {
+				y.Record = recordWithID(y.Record, id)
+			}
+		}
+		if y.Kind == adk.KindCall {
+			if id, found := r.want[y.Key]; found {
+				y.Key = id
+			}
+		}
+		y.Args = r.arguments(y.Args)
+		if told {
+			y.Digest = after.Sight(y.Call).Digest()
+		}
+		_ = after.Apply(&y)
+		renamed[i] = Line{y, line.Extra}
+	}
+	return renamed
+}
+
+// arguments are a tool's arguments with the ids among them renamed.
+func (r *renaming) arguments(args any) any {
+	object, ok := args.(map[string]any)
+	if !ok {
+		return args
+	}
+	renamed := map[string]any{}
+	for key, value := range object {
+		if text, is := value.(string); is {
+			if id, found := r.want[text]; found {
+				value = id
+			}
+		}
+		renamed[key] = value
+	}
+	return renamed
+}
