@@ -366,6 +366,8 @@ func (l *lineRedactor) record(kind adk.RecordKind, value []byte) error {
 				return l.result(m.value)
 			case name == "attachments":
 				return l.list(m.value, l.media)
+			case kind == adk.RecordMedia && name == "mimeType":
+				return l.mimeType(m.value)
 			}
 			return l.json(m.value)
 		})
@@ -373,6 +375,19 @@ func (l *lineRedactor) record(kind adk.RecordKind, value []byte) error {
 }
 
 func (l *lineRedactor) media(value []byte) error { return l.record(adk.RecordMedia, value) }
+
+// mimeType writes a MIME type, which no placeholder is.
+func (l *lineRedactor) mimeType(value []byte) error {
+	text, err := textOfJSON(value)
+	if err != nil {
+		return err
+	}
+	if redacted := l.string(text); redacted != text {
+		text = "application/x-redacted"
+	}
+	l.out = canonical.AppendString(l.out, text)
+	return nil
+}
 
 func (l *lineRedactor) mediaStash(value []byte) error {
 	return l.entries(value, func(entry []byte) error {
