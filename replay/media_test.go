@@ -172,7 +172,7 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.LiveExecutor(opening(1)))
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
-	assert.Equal(t, "media", report.Divergence.Fields[0].Field)
+	assert.Equal(t, "media.filename", report.Divergence.Fields[0].Field)
 }
 
 // A trace in memory holds the bytes of its media too.

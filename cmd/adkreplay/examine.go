@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // This file is what check and lint share: they read traces and say what they
@@ -68,7 +69,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 	traces := findTraces(o.paths)
 	all := &findings{Traces: []examined{}}
 	for i, trace := range traces {
-		t.step(i, len(traces), trace.name)
+		t.step(i, len(traces), trace.Name)
 		one := q.examine(ctx, trace)
 		if ctx.Err() != nil {
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d traces were %s", len(all.Traces), len(traces), q.done), exitInternal
@@ -86,23 +87,23 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 }
 
 // examine examines one trace.
-func (q *inquiry) examine(ctx context.Context, trace traceFile) examined {
-	one := examined{Trace: trace.name}
-	f, err := trace.open()
+func (q *inquiry) examine(ctx context.Context, trace replay.Source) examined {
+	one := examined{Trace: trace.Name}
+	f, err := trace.Open()
 	if err != nil {
 		one.Error = err.Error()
 		return one
 	}
 	defer f.Close()
-	e, err := property.Examine(interruptible{ctx, f}, trace.options())
+	e, err := property.Examine(interruptible{ctx, f}, replay.Options{File: trace.Name})
 	if err != nil {
-		one.Error = fault(trace.name, err)
+		one.Error = fault(trace.Name, err)
 	}
 	if e != nil {
 		one.Crossings = e.Crossings
 		one.found = q.find(e, &one)
 		if e.Cut != nil {
-			one.Cut = fault(trace.name, e.Cut)
+			one.Cut = fault(trace.Name, e.Cut)
 		}
 	}
 	return one

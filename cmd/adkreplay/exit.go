@@ -13,20 +13,21 @@ const (
 	exitDivergence = 1 // something differs from the recording
 	exitFound      = 1 // an invariant is violated, or there is a hint
 	exitUsage      = 2 // wrong usage; nothing was done
-	exitUnreadable = 3 // a trace cannot be read: malformed, truncated, of an unknown version, absent
-	exitInternal   = 4 // the command failed, or was interrupted
+	exitUnreadable = 3 // a trace or a report cannot be read
+	exitInternal   = 4 // not everything was done that was asked for
 )
 
 const exitHelp = `
-Exit codes:
-  0  the same: every crossing is as it was recorded; or nothing was found
+Exit codes; where several apply, the highest wins:
+  0  the same: every crossing is as it was recorded
   1  a divergence: at least one crossing differs; or check found a
      violation, or lint a hint
   2  wrong usage: nothing was done
-  3  a trace that cannot be read: malformed, truncated, of an unknown
-     version, or absent; it wins over 1
-  4  an internal failure, or an interrupt: what was asked for was not
-     done; it wins over all
+  3  a trace, or a report to merge, that cannot be read: malformed,
+     truncated, of an unknown version, or absent
+  4  not everything was done that was asked for: an internal failure,
+     an interrupt, a shard without a report, a result that cannot be
+     written
 `
 
 // exitError is an error that knows with which code the command ends. Without an

@@ -29,7 +29,7 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
 	if exit.err != nil && t.out.err == nil {
 		if wantsJSON(args) {
-			_ = contained(t, func() error { return printJSON(t, refused(args[0], exit)) })
+			_ = contained(t, func() error { return refuse(t, args[0], exit) })
 		}
 		t.warn(exit.Error())
 	}
@@ -64,21 +64,26 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "check", "lint"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	if args[0] == "check" || args[0] == "lint" {
+		return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	}
+	at := slices.Index(args, "--json")
+	return slices.Contains(args, "--json="+stdout) || at >= 0 && at+1 < len(args) && args[at+1] == stdout
 }
 
-// refused is the JSON document of a command that could not begin, or failed.
-func refused(command string, exit *exitError) any {
-	if command == "verify" {
-		return refusal(exit)
+// refuse prints the JSON document of a command that could not begin, or failed.
+func refuse(t *terminal, command string, exit *exitError) error {
+	t.clear()
+	if command == "check" || command == "lint" {
+		return printJSON(t, &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code})
 	}
-	return &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code}
+	return refusal(exit).write(t.out)
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -97,7 +102,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newCheck(t), newLint(t), newRun(t), newShow(t))
+	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newRun(t), newShow(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

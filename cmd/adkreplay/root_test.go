@@ -115,7 +115,7 @@ func TestExitCodes(t *testing.T) {
 		"a transcript":                {exitSame, []string{"show", good(t)}},
 		"a divergence":                {exitDivergence, []string{"verify", divergent(t)}},
 		"a divergence among others":   {exitDivergence, []string{"verify", good(t), divergent(t), good(t)}},
-		"a divergence, as JSON":       {exitDivergence, []string{"verify", "--json", divergent(t)}},
+		"a divergence, as JSON":       {exitDivergence, []string{"verify", "--json", "-", divergent(t)}},
 		"an unknown command":          {exitUsage, []string{"verfy"}},
 		"an unknown topic":            {exitUsage, []string{"help", "verfy"}},
 		"an unknown flag":             {exitUsage, []string{"verify", "--fast"}},
@@ -214,7 +214,7 @@ var errDiskFull = errors.New("no space left on device")
 func TestUnwritableOutput(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, errDiskFull })
 	for _, args := range [][]string{
-		{}, {"verify"}, {"verify", "--json"}, {"verify", divergent(t)}, {"verify", "--json", "--fast"},
+		{}, {"verify"}, {"verify", "--json", "-"}, {"verify", divergent(t)}, {"verify", "--json", "-", "--fast"},
 		{"run"}, {"run", "hello"}, {"show", good(t)}, {"show", truncated(t)},
 	} {
 		var stderr bytes.Buffer

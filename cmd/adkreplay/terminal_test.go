@@ -42,12 +42,12 @@ func TestOnATerminal(t *testing.T) {
 	assert.Contains(t, out.String(), "\x1b[32msame\x1b[0m ")
 	assert.Contains(t, out.String(), "\x1b[31munreadable\x1b[0m nosuch.jsonl: ")
 	// Each step is drawn over the last one, and taken away before a result.
-	assert.Regexp(t, `\A\r\x1b\[K0/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K1/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
+	assert.Regexp(t, `\A\r\x1b\[K1/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K2/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
 }
 
 func TestJSONHasNoColour(t *testing.T) {
 	term, out, _ := onTerminal()
-	err := runVerify(t.Context(), term, verifyOptions{paths: []string{divergent(t), "nosuch.jsonl"}, json: true})
+	err := runVerify(t.Context(), term, verifyOptions{paths: []string{divergent(t), "nosuch.jsonl"}, parallel: 1, reports: reportOptions{json: stdout}})
 	assert.Equal(t, exitUnreadable, classified(err).code)
 	assert.NotContains(t, out.String(), "\x1b")
 }

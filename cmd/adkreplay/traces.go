@@ -17,7 +17,13 @@ import (
 // traceFile is one trace to be read: a file, or an embedded one.
 type traceFile struct {
 	name string
+	size int64 // zero where it is not known
 	open func() (io.ReadCloser, error)
+}
+
+// source is the trace as a part of a corpus.
+func (f traceFile) source() replay.Source {
+	return replay.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
 // What the files of a folder are chosen by: traceEnding, and packedEnding behind
@@ -31,7 +37,7 @@ const (
 // the traces below them, in the order of their paths, and nothing as the
 // embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
-func findTraces(args []string) []traceFile {
+func findTraces(args []string) (sources []replay.Source) {
 	if len(args) == 0 {
 		return embeddedTraces()
 	}
@@ -43,7 +49,10 @@ func findTraces(args []string) []traceFile {
 		}
 		found = append(found, file(arg))
 	}
-	return found
+	for _, f := range found {
+		sources = append(sources, f.source())
+	}
+	return sources
 }
 
 // folderTraces are the traces below a folder, which may be a link to one.
@@ -68,24 +77,27 @@ func folderTraces(root string) (found []traceFile) {
 	return found
 }
 
-func embeddedTraces() (found []traceFile) {
-	names, err := fs.Glob(fixtures.Traces, "*"+traceEnding)
+func embeddedTraces() []replay.Source {
+	found, err := replay.Sources(fixtures.Traces)
 	if err != nil {
-		panic(err) // the pattern is a constant
+		panic(err) // they are part of this program
 	}
-	for _, name := range names {
-		found = append(found, traceFile{strings.TrimSuffix(name, traceEnding),
-			func() (io.ReadCloser, error) { return fixtures.Traces.Open(name) }})
+	for i := range found {
+		found[i].Name = strings.TrimSuffix(found[i].Name, traceEnding)
 	}
 	return found
 }
 
 func file(path string) traceFile {
-	return traceFile{path, func() (io.ReadCloser, error) { return openFile(path) }}
+	f := traceFile{name: path, open: func() (io.ReadCloser, error) { return openFile(path) }}
+	if info, err := os.Stat(path); err == nil {
+		f.size = info.Size()
+	}
+	return f
 }
 
 func unopened(path string, err error) traceFile {
-	return traceFile{path, func() (io.ReadCloser, error) { return nil, err }}
+	return traceFile{name: path, open: func() (io.ReadCloser, error) { return nil, err }}
 }
 
 // openFile opens a file that should be a trace, or says what is in its place.

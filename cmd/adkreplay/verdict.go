@@ -1,127 +1,150 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// verdict is what verify found out about one trace.
-type verdict struct {
-	Trace      string             `json:"trace"`
-	Crossings  int                `json:"crossings"`
-	Divergence *replay.Divergence `json:"divergence,omitempty"`
-	// NotCompared says in words what was not held against the recording.
-	NotCompared []string `json:"notCompared,omitempty"`
-	// Error says why the trace could not be read to its end.
-	Error string `json:"error,omitempty"`
-
-	ran  bool     // at least a part of it was replayed
-	live []string // the seams that were user code
+// reportOptions say where a report goes beside the text for people.
+type reportOptions struct {
+	json, junit string // files; - is the standard output, and empty nowhere
+	github      bool
 }
 
-func (v *verdict) replayed(report *replay.Report) {
-	v.ran = true
-	v.Crossings, v.Divergence = report.Crossings, report.Divergence
-	v.NotCompared, v.live = report.NotCompared, report.Live
+// stdout is the file name of the standard output.
+const stdout = "-"
+
+func (o *reportOptions) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.json, "json", "", "write the report as JSON to this `file`; - is the standard output, without the text")
+	cmd.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this `file`; - as above")
+	cmd.Flags().BoolVar(&o.github, "github", false, "print the causes as annotations for GitHub Actions too")
 }
 
-// code is the exit code of this trace alone.
-func (v *verdict) code() int {
+// check refuses what would overwrite a trace, and two documents on one output.
+func (o *reportOptions) check() error {
+	for _, f := range []struct{ flag, file string }{{"--json", o.json}, {"--junit", o.junit}} {
+		switch {
+		case f.file != stdout && strings.HasPrefix(f.file, "-"):
+			return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", f.flag, f.file)
+		case filepath.Ext(f.file) == traceEnding:
+			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, f.file)
+		}
+	}
 	switch {
-	case v.Error != "":
+	case o.json != "" && o.json == o.junit:
+		return errors.New("--json and --junit cannot write the same file")
+	case o.github && o.onlyStdout():
+		return errors.New("--github prints on the standard output, and a document stands there alone: give it a file")
+	}
+	return nil
+}
+
+// onlyStdout tells whether the standard output holds one document and nothing
+// else.
+func (o *reportOptions) onlyStdout() bool { return o.json == stdout || o.junit == stdout }
+
+// result is a report with the code that the command ends with, as JSON.
+type result struct {
+	*replay.CorpusReport
+	ExitCode int `json:"exitCode"`
+}
+
+// codeOf is the exit code of a report: of several that apply, the highest.
+func codeOf(r *replay.CorpusReport) int {
+	switch {
+	case r.Error != "":
+		return exitInternal
+	case r.Unreadable > 0:
 		return exitUnreadable
-	case v.Divergence != nil:
+	case r.Divergent > 0:
 		return exitDivergence
 	}
 	return exitSame
 }
 
-// print says it in a line, and a divergence in a few.
-func (v *verdict) print(t *terminal) {
-	if v.Divergence != nil {
-		t.judged(red, "divergence", fmt.Sprintf("%s: %s", v.Trace, strings.TrimSuffix(v.Divergence.String(), "\n")))
-	}
-	switch {
-	case v.Error != "":
-		t.judged(red, "unreadable", v.Error)
-	case v.Divergence == nil:
-		t.judged(green, "same", fmt.Sprintf("%s: %s", v.Trace, counted(v.Crossings, "crossing")))
-	}
-	for _, what := range v.NotCompared {
-		t.printf("    not compared: %s", what)
-	}
-}
-
-// summary is the result of verify as a whole.
-type summary struct {
-	Traces      []verdict `json:"traces"`
-	Crossings   int       `json:"crossings"`
-	Divergences int       `json:"divergences"`
-	Unreadable  int       `json:"unreadable"`
-	// UserCode tells whether code other than the engine's ran.
-	UserCode bool `json:"userCode"`
-	ExitCode int  `json:"exitCode"`
-	// Error says why not everything was verified that was to be.
-	Error string `json:"error,omitempty"`
-
-	ran bool
-}
-
-func newSummary() *summary { return &summary{Traces: []verdict{}} }
-
-// refusal is the result of a verify that could not begin, or failed.
-func refusal(exit *exitError) *summary {
-	s := newSummary()
-	s.Error, s.ExitCode = exit.Error(), exit.code
-	return s
-}
-
-// fail says why the result is not whole.
-func (s *summary) fail(why string) { s.Error, s.ExitCode = why, exitInternal }
-
-// add counts a verdict in. The codes are ordered: the highest wins.
-func (s *summary) add(v verdict) {
-	s.Traces = append(s.Traces, v)
-	s.Crossings += v.Crossings
-	if v.Divergence != nil {
-		s.Divergences++
-	}
-	if v.Error != "" {
-		s.Unreadable++
-	}
-	s.ran = s.ran || v.ran
-	s.UserCode = s.UserCode || len(v.live) > 0
-	s.ExitCode = max(s.ExitCode, v.code())
-}
-
-// conclude prints what is to be said of all traces together, and ends with the
-// exit code.
-func (s *summary) conclude(t *terminal, o verifyOptions) error {
-	if o.json {
-		if err := printJSON(t, s); err != nil {
-			return err
+// conclude says what is to be said of all traces together, writes the reports
+// that were asked for, and ends with the exit code.
+func conclude(t *terminal, r *replay.CorpusReport, o reportOptions) error {
+	t.clear()
+	if o.github {
+		if err := r.WriteAnnotations(t.out); err != nil {
+			return internal(err)
 		}
-	} else {
-		s.print(t)
 	}
-	if s.Error != "" {
-		t.warn(s.Error)
+	if !o.onlyStdout() {
+		printSummary(t, r)
 	}
-	return ended(s.ExitCode)
+	asJSON := func(w io.Writer) error { return result{r, codeOf(r)}.write(w) }
+	if err := errors.Join(writeReport(t, o.json, asJSON), writeReport(t, o.junit, r.WriteJUnit)); err != nil {
+		return internal(err)
+	}
+	if r.Error != "" {
+		t.warn(r.Error)
+	}
+	return ended(codeOf(r))
 }
 
-// print ends the list of verdicts. Its last line is for programs too.
-func (s *summary) print(t *terminal) {
-	if s.Unreadable > 0 {
-		t.printf("%s could not be read", counted(s.Unreadable, "trace"))
+// writeReport writes one rendering where it was asked for, as a whole.
+func writeReport(t *terminal, file string, render func(io.Writer) error) error {
+	var content bytes.Buffer
+	if file == "" {
+		return nil
 	}
-	if s.ran && !s.UserCode {
+	if err := render(&content); err != nil {
+		return err
+	}
+	if file == stdout {
+		_, err := t.out.Write(content.Bytes())
+		return err
+	}
+	if err := writeFile(file, content.Bytes()); err != nil {
+		return fmt.Errorf("%s: the report cannot be written: %w", file, withoutPath(err))
+	}
+	return nil
+}
+
+// write writes the document, for programs and for people who read it too.
+func (d result) write(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(d)
+}
+
+// refusal is the document of a command that could not begin, or failed.
+func refusal(exit *exitError) result {
+	return result{&replay.CorpusReport{Format: replay.CorpusFormat, Error: exit.Error(),
+		Traces: []*replay.TraceReport{}, Causes: []*replay.CauseReport{}}, exit.code}
+}
+
+// printSummary ends the list of verdicts. Its last line is for programs too.
+func printSummary(t *terminal, r *replay.CorpusReport) {
+	if causes := r.DescribeCauses(); causes != "" && r.Corpus.Traces > 1 {
+		t.printf("%s", strings.TrimSuffix(causes, "\n"))
+	}
+	if r.Unreadable > 0 {
+		t.printf("%s could not be read", counted(r.Unreadable, "trace"))
+	}
+	if ran(r) && !r.UserCode {
 		t.printf("every seam was played from its recording: no user code ran")
 	}
-	t.printf("%d traces, %d crossings, %d divergences", len(s.Traces), s.Crossings, s.Divergences)
+	if r.Shard != nil {
+		t.printf("shard %s: %d of %s", r.Shard, len(r.Traces), counted(r.Corpus.Traces, "trace"))
+	}
+	t.printf("%d traces, %d crossings, %d divergences", len(r.Traces), r.Crossings, r.Divergent)
 }
+
+// ran tells whether anything was replayed.
+func ran(r *replay.CorpusReport) bool { return r.Crossings > 0 || r.Divergent > 0 }
 
 func counted(n int, what string) string {
 	if n == 1 {

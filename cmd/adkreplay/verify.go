@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +15,21 @@ import (
 
 // verifyOptions say what to verify.
 type verifyOptions struct {
-	paths []string // none: the embedded traces
-	json  bool
+	paths    []string // none: the embedded traces
+	shard    replay.Shard
+	parallel int
+	reports  reportOptions
+}
+
+// verifyFlags are the flags of verify as they were given.
+type verifyFlags struct {
+	shard    string
+	parallel int
+	reports  reportOptions
 }
 
 func newVerify(t *terminal) *cobra.Command {
-	var asJSON bool
+	var flags verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify [file|folder ...]",
 		Short: "Run traces again and compare every crossing",
@@ -25,66 +37,84 @@ func newVerify(t *terminal) *cobra.Command {
 doing what was recorded, and compares every crossing. Of a folder it takes all
 files that end in .jsonl, at any depth. Without arguments it takes the traces
 that are part of this command. A trace that cannot be read does not keep the
-others from being verified.
-` + exitHelp,
-		Example: "  adkreplay verify\n  adkreplay verify testdata/turns\n  adkreplay verify --json turn.jsonl",
+others from being verified. Divergences are grouped: one cause is one entry,
+with the traces that it hits.
+` + shardHelp + exitHelp,
+		Example: `  adkreplay verify
+  adkreplay verify testdata/turns
+  adkreplay verify --json - turn.jsonl
+  adkreplay verify --shard 3/8 --json shard-3.json testdata/turns`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseVerify(asJSON, args)
+			o, err := parseVerify(flags, args, os.Getenv)
 			if err != nil {
 				return misused(cmd, err)
 			}
 			return runVerify(cmd.Context(), t, o)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	flags.reports.register(cmd)
+	cmd.Flags().StringVar(&flags.shard, "shard", "", "verify one part of the traces only: `i/n`, auto or /n")
+	cmd.Flags().IntVar(&flags.parallel, "parallel", runtime.GOMAXPROCS(0), "how many traces to run at once")
 	return cmd
 }
 
 // parseVerify refuses an empty path, which is what a shell makes of a variable
 // that is not set.
-func parseVerify(asJSON bool, args []string) (verifyOptions, error) {
+func parseVerify(flags verifyFlags, args []string, env func(string) string) (verifyOptions, error) {
 	if at := slices.Index(args, ""); at >= 0 {
 		return verifyOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
 	}
-	return verifyOptions{paths: args, json: asJSON}, nil
+	if flags.parallel < 1 {
+		return verifyOptions{}, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", flags.parallel)
+	}
+	if err := flags.reports.check(); err != nil {
+		return verifyOptions{}, err
+	}
+	shard, err := chooseShard(flags.shard, env)
+	if err != nil {
+		return verifyOptions{}, err
+	}
+	return verifyOptions{args, shard, flags.parallel, flags.reports}, nil
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
-	traces := findTraces(o.paths)
-	all := newSummary()
-	for i, trace := range traces {
-		t.step(i, len(traces), trace.name)
-		v := verifyTrace(ctx, trace)
-		if ctx.Err() != nil {
-			break // what was cut short is no verdict
-		}
-		all.add(v)
-		if !o.json {
-			v.print(t)
-		}
+	sources := findTraces(o.paths)
+	done, all := 0, len(o.shard.Of(sources))
+	report, err := replay.VerifyAll(ctx, sources, nil, replay.CorpusOptions{
+		Parallel: o.parallel,
+		Shard:    o.shard,
+		Each: func(v *replay.TraceReport) {
+			done++
+			if !o.reports.onlyStdout() {
+				printVerdict(t, v, len(sources) == 1)
+			}
+			t.step(done, all, v.Trace)
+		},
+	})
+	if report == nil {
+		return internal(err)
 	}
-	if ctx.Err() != nil {
-		all.fail(fmt.Sprintf("interrupted: %d of %d traces were verified", len(all.Traces), len(traces)))
-	}
-	return all.conclude(t, o)
+	return conclude(t, report, o.reports)
 }
 
-// verifyTrace replays one trace. Whatever the replay complains of is in the
-// trace: one that tells no turn cannot be read as one.
-func verifyTrace(ctx context.Context, trace traceFile) verdict {
-	v := verdict{Trace: trace.name}
-	f, err := trace.open()
-	if err != nil {
-		v.Error = err.Error()
-		return v
+// printVerdict says in a line what became of a trace, and of one that stands
+// alone in a few lines where it diverged: those of several are told by their
+// causes.
+func printVerdict(t *terminal, v *replay.TraceReport, alone bool) {
+	if v.Divergence != nil {
+		text := strings.TrimSuffix(v.Divergence.String(), "\n")
+		if !alone {
+			text, _, _ = strings.Cut(text, "\n")
+		}
+		t.judged(red, "divergence", fmt.Sprintf("%s: %s", v.Trace, text))
 	}
-	defer f.Close()
-	report, err := replay.Verify(ctx, f, replay.Live{}, trace.options())
-	if report != nil {
-		v.replayed(report)
+	switch {
+	case v.Error != "":
+		t.judged(red, "unreadable", v.Error)
+	case v.Divergence == nil:
+		t.judged(green, "same", fmt.Sprintf("%s: %s", v.Trace, counted(v.Crossings, "crossing")))
 	}
-	if err != nil {
-		v.Error = fault(trace.name, err)
+	for _, what := range v.NotCompared {
+		t.printf("    not compared: %s", what)
 	}
-	return v
 }

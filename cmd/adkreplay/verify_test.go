@@ -19,10 +19,12 @@ import (
 const noUserCode = "every seam was played from its recording: no user code ran"
 
 func TestParseVerify(t *testing.T) {
-	o, err := parseVerify(true, []string{"a", "b"})
+	nothing := func(string) string { return "" }
+	to := reportOptions{json: "report.json"}
+	o, err := parseVerify(verifyFlags{parallel: 3, shard: "2/5", reports: to}, []string{"a", "b"}, nothing)
 	assert.NoError(t, err)
-	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, json: true}, o)
-	_, err = parseVerify(false, []string{"a", ""})
+	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, parallel: 3, shard: replay.Shard{Index: 2, Count: 5}, reports: to}, o)
+	_, err = parseVerify(verifyFlags{parallel: 1}, []string{"a", ""}, nothing)
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 
@@ -48,12 +50,15 @@ func TestVerifyAFile(t *testing.T) {
 func TestVerifyADivergence(t *testing.T) {
 	path := divergent(t)
 	assert.Equal(t, outcome{exitDivergence, "divergence " + path + `: changed output at crossing 26, in dispatch, 0s into the turn
-    ack
-    ack done
-    executor/model#0 returns
   - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
   + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
     iterations: expected 2, got 1
+agreed before:
+    ack
+    ack done
+    executor/model#0 returns
+next: adkreplay show ` + path + ` --at 25
+next: adkreplay show ` + path + ` --from 16 --to 35
 ` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
 }
 
@@ -159,7 +164,7 @@ func decoded(t *testing.T, out string) (d document) {
 
 func TestVerifyJSON(t *testing.T) {
 	paths := []string{good(t), divergent(t), truncated(t), "nosuch.jsonl"}
-	got := adkreplay(append([]string{"verify", "--json"}, paths...)...)
+	got := adkreplay(append([]string{"verify", "--json", "-"}, paths...)...)
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Empty(t, got.err)
 	d := decoded(t, got.out)
@@ -198,23 +203,23 @@ func TestVerifyJSON(t *testing.T) {
 // The names of the members are a promise to programs.
 func TestVerifyJSONNames(t *testing.T) {
 	var raw struct{ Traces []map[string]any }
-	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", divergent(t), "nosuch.jsonl").out), &raw))
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", "-", divergent(t), "nosuch.jsonl").out), &raw))
 	keys := func(m map[string]any) (names []string) {
 		for name := range m {
 			names = append(names, name)
 		}
 		return names
 	}
-	assert.ElementsMatch(t, []string{"trace", "crossings", "divergence"}, keys(raw.Traces[0]))
-	assert.ElementsMatch(t, []string{"trace", "crossings", "error"}, keys(raw.Traces[1]))
-	assert.ElementsMatch(t, []string{"class", "crossing", "seam", "at", "expected", "got", "fields", "before"},
+	assert.ElementsMatch(t, []string{"trace", "number", "crossings", "divergence", "cause"}, keys(raw.Traces[0]))
+	assert.ElementsMatch(t, []string{"trace", "number", "crossings", "error"}, keys(raw.Traces[1]))
+	assert.ElementsMatch(t, []string{"trace", "class", "crossing", "seam", "at", "expected", "got", "fields", "before"},
 		keys(raw.Traces[0]["divergence"].(map[string]any)))
 }
 
 // A program that asked for JSON gets it, whatever happens.
 func TestVerifyJSONOfFailures(t *testing.T) {
 	for _, args := range [][]string{
-		{"verify", "--json", "--fast"}, {"verify", "--fast", "--json"}, {"verify", "--json=true", ""},
+		{"verify", "--json", "-", "--fast"}, {"verify", "--fast", "--json", "-"}, {"verify", "--json=-", ""},
 	} {
 		got := adkreplay(args...)
 		d := decoded(t, got.out)
@@ -224,7 +229,7 @@ func TestVerifyJSONOfFailures(t *testing.T) {
 		assert.NotNil(t, d.Traces)
 		assert.Empty(t, d.Traces)
 	}
-	for _, args := range [][]string{{"verify", "--fast"}, {"verify", "--fast", "--", "--json"}, {"run", "--json"}, {"--json"}} {
+	for _, args := range [][]string{{"verify", "--fast"}, {"verify", "--fast", "--", "--json", "-"}, {"run", "--json", "-"}, {"--json", "-"}} {
 		assert.Empty(t, adkreplay(args...).out, "%q asks for no JSON", args)
 	}
 }
@@ -233,7 +238,7 @@ func TestInterruptedVerifyJSON(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	interrupt()
 	var out, stderr bytes.Buffer
-	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", good(t)}, &out, &stderr))
+	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", "-", good(t)}, &out, &stderr))
 	d := decoded(t, out.String())
 	assert.Equal(t, exitInternal, d.ExitCode)
 	assert.Equal(t, "interrupted: 0 of 1 traces were verified", d.Error)

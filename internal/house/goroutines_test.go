@@ -21,6 +21,7 @@ var goroutines = map[string]string{
 	"property/faultseams.go":     "user code that is to be broken off",
 	"replay/production.go":       "what writes a trace behind its run, until both have ended",
 	"replay/verify.go":           "the replayed run, which a recorded Goexit ends",
+	"replay/corpus.go":           "the replays of several traces",
 	"replay/context.go":          "what follows the end of a recorded context, as in package context",
 }
 

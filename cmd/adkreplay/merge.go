@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+func newMerge(t *terminal) *cobra.Command {
+	var out reportOptions
+	cmd := &cobra.Command{
+		Use:   "merge report.json ...",
+		Short: "Put the reports of all shards together",
+		Long: `merge puts the reports together that verify --shard i/n --json wrote, one of
+every shard, in any order. The result is what one verify of all traces would
+have said, with its exit code. A shard without a report is named: what it would
+have found is not known. Reports of other traces, or of another number of
+shards, are refused.
+` + exitHelp,
+		Example: "  adkreplay merge shard-*.json\n  adkreplay merge --junit report.xml shard-*.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkMerge(args, out); err != nil {
+				return misused(cmd, err)
+			}
+			reports, err := readReports(args)
+			if err != nil {
+				return unreadable(err)
+			}
+			merged, err := replay.Merge(reports...)
+			if merged == nil {
+				return misused(cmd, errors.New(withoutPackage(err)))
+			}
+			return runMerge(t, merged, out)
+		},
+	}
+	out.register(cmd)
+	return cmd
+}
+
+func checkMerge(args []string, out reportOptions) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("merge takes the reports of all shards, and got none")
+	case slices.Contains(args, ""):
+		return fmt.Errorf("argument %d is empty: give the file of a report", slices.Index(args, "")+1)
+	}
+	return out.check()
+}
+
+// readReports reads all reports, or says what is wrong with those that cannot be
+// read.
+func readReports(paths []string) (reports []*replay.CorpusReport, err error) {
+	var faults []error
+	for _, path := range paths {
+		r, err := readReport(path)
+		if err != nil {
+			faults = append(faults, err)
+		}
+		reports = append(reports, r)
+	}
+	return reports, errors.Join(faults...)
+}
+
+func readReport(path string) (*replay.CorpusReport, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := replay.ReadCorpusReport(bufio.NewReader(f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, withoutPackage(err))
+	}
+	return r, nil
+}
+
+// runMerge says which traces are not the same, and then what verify says.
+func runMerge(t *terminal, merged *replay.CorpusReport, out reportOptions) error {
+	for _, v := range merged.Traces {
+		if (v.Divergence != nil || v.Error != "") && !out.onlyStdout() {
+			printVerdict(t, v, merged.Corpus.Traces == 1)
+		}
+	}
+	return conclude(t, merged, out)
+}

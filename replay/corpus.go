@@ -1,0 +1,279 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Source is one trace of a corpus: a file, an embedded file, a part of an
+// archive. Nothing is opened before its turn comes.
+type Source struct {
+	// Name says which trace it is, in reports: the path of a file, if it has one.
+	Name string
+	// Size is its size in bytes, by which shards are cut; zero where it is not
+	// known.
+	Size int64
+	// Open opens it. It is called once, from whatever goroutine.
+	Open func() (io.ReadCloser, error)
+}
+
+// traceEnding is how the names of traces end.
+const traceEnding = ".jsonl"
+
+// Sources are the traces in a file system: all files, at any depth, whose names
+// end in .jsonl, in the order of their paths. A folder is os.DirFS's, embedded
+// files and zip archives are file systems as they are. That there are none is
+// an error: a check of nothing would be green.
+func Sources(fsys fs.FS) ([]Source, error) {
+	var found []Source
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != traceEnding {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		found = append(found, Source{name, info.Size(), func() (io.ReadCloser, error) { return fsys.Open(name) }})
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = errors.New("there is no trace: the names of traces end in " + traceEnding)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	return found, nil
+}
+
+// CorpusOptions change how many traces are verified. The zero value verifies all
+// of them with as many at once as there are processors.
+type CorpusOptions struct {
+	// Parallel is how many traces are replayed at once. Zero is GOMAXPROCS.
+	Parallel int
+	// Shard is the part of the corpus to verify. Zero is all of it.
+	Shard Shard
+	// Each is told of every trace as soon as all before it are done: in the order
+	// of the sources, whatever Parallel is, and on the goroutine that called
+	// VerifyAll. It must not change what it is given. Nil tells nobody.
+	Each func(*TraceReport)
+	// Reading is how the traces are read. Its File is not used: errors name the
+	// source.
+	Reading Options
+}
+
+// VerifyAll verifies the traces of a corpus, several at once, and groups what
+// diverges by its cause. live gives the live seams for each trace, called once
+// for each from several goroutines at a time; nil scripts every seam.
+//
+// A trace that cannot be read does not keep the others from being verified: it
+// is a result, not an error. An error says that not everything was verified that
+// was to be, because ctx ended; the report holds what was done until then.
+//
+// The report is the same whatever Parallel is. While it works, VerifyAll holds
+// one read buffer and one replay for each trace under way. What stays of a trace
+// is its line in the report, and of one that diverged its divergence, with long
+// values cut: so memory is bounded by Parallel and the largest trace.
+func VerifyAll(ctx context.Context, sources []Source, live func(name string) Live, options ...CorpusOptions) (*CorpusReport, error) {
+	c := &corpus{live: live}
+	if len(options) > 0 {
+		c.options = options[0]
+	}
+	if err := c.options.check(); err != nil {
+		return nil, err
+	}
+	if live == nil {
+		c.live = func(string) Live { return Live{} }
+	}
+	c.part = c.options.Shard.Of(sources)
+	c.sources = sources
+	report := newCorpusReport(sources, c.options.Shard)
+	c.run(ctx, func(t *TraceReport) {
+		report.add(t)
+		if c.options.Each != nil {
+			c.options.Each(t)
+		}
+	})
+	report.group()
+	if len(report.Traces) < len(c.part) {
+		report.Error = fmt.Sprintf("interrupted: %d of %d traces were verified", len(report.Traces), len(c.part))
+		return report, fmt.Errorf("replay: %s: %w", report.Error, context.Cause(ctx))
+	}
+	return report, nil
+}
+
+func (o CorpusOptions) check() error {
+	if o.Parallel < 0 {
+		return fmt.Errorf("replay: CorpusOptions.Parallel is %d: it is how many traces are replayed at once, or zero", o.Parallel)
+	}
+	if _, err := newSentinels(o.Reading.Sentinels); err != nil {
+		return err
+	}
+	return o.Shard.check()
+}
+
+// corpus is a corpus that is being verified.
+type corpus struct {
+	options CorpusOptions
+	live    func(name string) Live
+	sources []Source
+	part    []int        // the places in sources of those that are to be verified
+	taken   atomic.Int64 // how many of them were taken up
+}
+
+// readBuffer is at least as large as a Reader's: one that is given to it serves
+// as its own.
+const readBuffer = 64 << 10
+
+// outcome is what became of the i-th trace of the part. Of user code that
+// panicked it is the panic.
+type outcome struct {
+	i        int
+	report   *TraceReport
+	panicked string
+}
+
+// run verifies the part and gives the reports in order. It gives none behind one
+// that was cut short, and none once ctx has ended. When it returns, everything
+// that it started has ended.
+func (c *corpus) run(ctx context.Context, give func(*TraceReport)) {
+	work, stop := context.WithCancel(ctx)
+	outcomes := make(chan outcome)
+	var workers sync.WaitGroup
+	defer func() { stop(); workers.Wait() }()
+	for range min(c.parallel(), len(c.part)) {
+		workers.Go(func() { c.work(work, outcomes) })
+	}
+	early := map[int]*TraceReport{} // done before one that stands before them
+	for given := 0; given < len(c.part); {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-outcomes:
+			if o.panicked != "" {
+				panic(o.panicked)
+			}
+			early[o.i] = o.report
+		}
+		for ; early[given] != nil && ctx.Err() == nil; given++ {
+			give(early[given])
+			delete(early, given)
+		}
+	}
+}
+
+func (c *corpus) parallel() int {
+	if c.options.Parallel > 0 {
+		return c.options.Parallel
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// work verifies one trace after another until none is left.
+func (c *corpus) work(ctx context.Context, outcomes chan<- outcome) {
+	buffer := bufio.NewReaderSize(nil, readBuffer) // of all its traces
+	for ctx.Err() == nil {
+		i := int(c.taken.Add(1)) - 1
+		if i >= len(c.part) {
+			return
+		}
+		o := c.attempt(ctx, i, buffer)
+		if ctx.Err() != nil {
+			return // what was cut short is no verdict
+		}
+		select {
+		case outcomes <- o:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// attempt verifies the i-th trace. A panic of the functions that the user gave
+// goes to the goroutine that called VerifyAll.
+func (c *corpus) attempt(ctx context.Context, i int, buffer *bufio.Reader) (o outcome) {
+	o.i = i
+	defer func() {
+		if value := recover(); value != nil {
+			o.panicked = fmt.Sprintf("%v\n\n%s", value, debug.Stack())
+		}
+	}()
+	at := c.part[i]
+	o.report = c.verify(ctx, c.sources[at], buffer)
+	o.report.Number = at + 1
+	return o
+}
+
+// verify verifies one trace. Whatever the replay complains of is in the trace:
+// one that tells no turn cannot be read as one.
+func (c *corpus) verify(ctx context.Context, source Source, buffer *bufio.Reader) *TraceReport {
+	t := &TraceReport{Trace: source.Name}
+	in, err := source.Open()
+	if err != nil {
+		t.Error = fault(source.Name, err)
+		return t
+	}
+	defer in.Close()
+	reading := c.options.Reading
+	reading.File = source.Name
+	buffer.Reset(in)
+	report, err := Verify(ctx, buffer, c.live(source.Name), reading)
+	if report != nil {
+		t.Report = *report
+	}
+	if err != nil {
+		t.Error = fault(source.Name, err)
+	}
+	if t.Divergence != nil {
+		t.Cause = newCause(t.Divergence)
+		t.Divergence = abridged(t.Divergence)
+	}
+	return t
+}
+
+// fault says in a line why a trace could not be used, beginning with where: the
+// trace, and the line where there is one.
+func fault(name string, err error) string {
+	text := strings.TrimPrefix(err.Error(), "replay: ")
+	if strings.HasPrefix(text, name+":") {
+		return text
+	}
+	return name + ": " + text
+}
+
+// longestKept is how much is kept of one value of a divergence, in bytes.
+const longestKept = 4 << 10
+
+// abridged is a divergence that holds no long value: a field may be as large as
+// the trace.
+func abridged(d *Divergence) *Divergence {
+	short := *d
+	short.Fields = make([]FieldDiff, len(d.Fields))
+	for i, f := range d.Fields {
+		f.Want, f.Got = cutTo(f.Want, longestKept), cutTo(f.Got, longestKept)
+		short.Fields[i] = f
+	}
+	if d.Fields == nil {
+		short.Fields = nil
+	}
+	return &short
+}
+
+// cutTo keeps the head and the tail of a text that is too long, and says how
+// long it was. What it keeps holds nothing of the text in memory.
+func cutTo(text string, longest int) string {
+	head, tail, cut := halves(text, longest)
+	if !cut {
+		return text
+	}
+	return fmt.Sprintf("%s … %s (%d bytes)", head, tail, len(text))
+}

@@ -1,0 +1,465 @@
+package replay_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// executorFunc is a live executor.
+type executorFunc = func(context.Context, *adk.DispatchContext, *adk.Helpers) error
+
+// recordTurn records a turn of one executor about one city.
+func recordTurn(t testing.TB, city string, run executorFunc) []byte {
+	var trace bytes.Buffer
+	weather := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Tool()
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
+		Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{weather},
+	}, replay.Record(&trace)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You live in " + city + ".", Stash: map[string]any{"city": city}}))
+	return trace.Bytes()
+}
+
+// cities are what is another in every trace of a corpus.
+var cities = []string{"Oslo", "Bergen", "New York", "Rome", "Paris", "Lima", "Quito", "Bern"}
+
+// source is a trace in memory.
+func source(name string, trace []byte) replay.Source {
+	return replay.Source{Name: name, Size: int64(len(trace)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(trace)), nil
+	}}
+}
+
+// embedded are the traces of all scenarios.
+func embedded(t testing.TB) []replay.Source {
+	sources, err := replay.Sources(fixtures.Traces)
+	require.NoError(t, err)
+	return sources
+}
+
+// broken are the embedded traces with some that diverge or cannot be read.
+func broken(t *testing.T) []replay.Source {
+	sources := embedded(t)
+	for i, f := range allFixtures(t) {
+		switch i % 4 {
+		case 1:
+			sources[i] = source(sources[i].Name, reseal(t, bytes.Replace(f.bytes, []byte(`"prompt":"`), []byte(`"prompt":"Now: `), 1)))
+		case 2:
+			sources[i] = source(sources[i].Name, f.bytes[:len(f.bytes)/2])
+		}
+	}
+	return sources
+}
+
+// asJSON is a report as programs read it.
+func asJSON(t testing.TB, r *replay.CorpusReport) string {
+	var out strings.Builder
+	require.NoError(t, r.WriteJSON(&out))
+	return out.String()
+}
+
+func TestVerifyAllEmbedded(t *testing.T) {
+	sources := embedded(t)
+	report, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	crossings := 0
+	for i, f := range allFixtures(t) {
+		assert.Equal(t, f.name+".jsonl", report.Traces[i].Trace)
+		assert.Equal(t, len(f.trace.Lines), report.Traces[i].Crossings, f.name)
+		crossings += len(f.trace.Lines)
+	}
+	assert.Equal(t, crossings, report.Crossings)
+	assert.Equal(t, fmt.Sprintf("%d traces, %d crossings, 0 divergences", len(sources), crossings), report.Summary())
+	assert.Empty(t, report.Causes)
+	assert.False(t, report.UserCode)
+}
+
+// Whatever runs at once, the report is the same, and Each hears in order.
+func TestVerifyAllIsTheSameAtAnyParallelism(t *testing.T) {
+	sources := broken(t)
+	var want string
+	for _, parallel := range []int{1, 2, 7, 100} {
+		var heard []string
+		report, err := replay.VerifyAll(t.Context(), sources, nil, replay.CorpusOptions{
+			Parallel: parallel, Each: func(v *replay.TraceReport) { heard = append(heard, v.Trace) },
+		})
+		require.NoError(t, err)
+		require.Len(t, heard, len(sources))
+		for i, s := range sources {
+			assert.Equal(t, s.Name, heard[i])
+		}
+		if want == "" {
+			want = asJSON(t, report)
+			assert.Equal(t, []int{len(sources), 10, 10}, []int{len(report.Traces), report.Divergent, report.Unreadable})
+		}
+		assert.Empty(t, cmp.Diff(want, asJSON(t, report)), "parallel %d", parallel)
+	}
+}
+
+// No more sources are open at once than are replayed, and every one is closed:
+// neither files nor memory grow with the corpus.
+func TestVerifyAllHoldsNoMoreThanItWorksOn(t *testing.T) {
+	const parallel = 3
+	var open, most, closed atomic.Int64
+	hello := fixtureNamed(t, "hello").bytes
+	var sources []replay.Source
+	for i := range 200 {
+		sources = append(sources, replay.Source{Name: fmt.Sprint(i), Open: func() (io.ReadCloser, error) {
+			now := open.Add(1)
+			for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+			}
+			return closer{bytes.NewReader(hello), func() { open.Add(-1); closed.Add(1) }}, nil
+		}})
+	}
+	report, err := replay.VerifyAll(t.Context(), sources, nil, replay.CorpusOptions{Parallel: parallel})
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	assert.LessOrEqual(t, most.Load(), int64(parallel))
+	assert.Equal(t, int64(len(sources)), closed.Load())
+}
+
+type closer struct {
+	io.Reader
+	close func()
+}
+
+func (c closer) Close() error { c.close(); return nil }
+
+func fixtureNamed(t testing.TB, name string) fixture {
+	for _, f := range allFixtures(t) {
+		if f.name == name {
+			return f
+		}
+	}
+	require.Fail(t, "there is no fixture "+name)
+	return fixture{}
+}
+
+// What stays of a trace that is the same is its line in the report: ten times
+// the traces, of ten times the size, leave only ten times the lines.
+func TestVerifyAllKeepsNoTraces(t *testing.T) {
+	kept := func(traces, deltas int) uint64 {
+		stream := recordTurn(t, "Oslo", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for i := range deltas {
+				if _, err := h.ReportMessage("m1", "some words ", i == deltas-1); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		})
+		sources := make([]replay.Source, traces)
+		for i := range sources {
+			sources[i] = source(fmt.Sprint(i), stream)
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		report, err := replay.VerifyAll(t.Context(), sources, nil)
+		require.NoError(t, err)
+		require.NoError(t, report.Err())
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(report)
+		runtime.KeepAlive(sources)
+		return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
+	}
+	kept(10, 10) // what is made once is made
+	assert.Less(t, kept(300, 200), uint64(300*1000), "more than a kilobyte stayed of each trace")
+}
+
+// A divergence keeps no long value, however long it was.
+func TestVerifyAllCutsLongValues(t *testing.T) {
+	long := strings.Repeat("many words ", 100_000)
+	says := func(what string) executorFunc {
+		return func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_, err := h.ReportMessage("m1", what, true)
+			return errors.Join(err, dc.Ack())
+		}
+	}
+	trace := recordTurn(t, "Oslo", says(long+"Hello!"+long))
+	report, err := replay.VerifyAll(t.Context(), []replay.Source{source("long", trace)},
+		live(says(long+"Hi!"+long)))
+	require.NoError(t, err)
+	assert.Less(t, len(asJSON(t, report)), 30_000)
+	require.Len(t, report.Causes, 1)
+	assert.Equal(t, `changed input in executor/model: report-message, delta: "Hello" → "Hi"`, report.Causes[0].Text)
+	assert.Contains(t, report.Traces[0].Divergence.Fields[0].Want, "bytes)")
+}
+
+// live makes one executor the live one of every trace.
+func live(run executorFunc) func(string) replay.Live {
+	return func(string) replay.Live { return replay.LiveExecutor(run) }
+}
+
+// The live seams are those of each trace, by its name.
+func TestVerifyAllAsksForLiveSeamsByName(t *testing.T) {
+	var sources []replay.Source
+	for _, city := range cities {
+		sources = append(sources, source(city+".jsonl", recordTurn(t, city, agent{}.of(city))))
+	}
+	report, err := replay.VerifyAll(t.Context(), sources, func(name string) replay.Live {
+		return replay.LiveExecutor(agent{}.of(strings.TrimSuffix(name, ".jsonl")))
+	})
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	assert.True(t, report.UserCode)
+	for _, v := range report.Traces {
+		assert.Equal(t, []string{adk.LabelExecutor}, v.Live)
+	}
+}
+
+func TestVerifyAllInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sources := embedded(t)
+	report, err := replay.VerifyAll(ctx, sources, nil, replay.CorpusOptions{
+		Each: func(v *replay.TraceReport) {
+			if v.Number == 3 {
+				cancel()
+			}
+		},
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	want := fmt.Sprintf("interrupted: 3 of %d traces were verified", len(sources))
+	assert.Equal(t, want, report.Error)
+	assert.Len(t, report.Traces, 3)
+	assert.ErrorContains(t, report.Err(), want, "what was not verified is not good")
+}
+
+// A panic of what the user gave reaches the goroutine that called, where it can
+// be recovered.
+func TestVerifyAllPanics(t *testing.T) {
+	sources := embedded(t)
+	sources[5].Open = func() (io.ReadCloser, error) { panic("no such archive") }
+	assert.PanicsWithValue(t, "stop", func() {
+		_, _ = replay.VerifyAll(t.Context(), embedded(t), nil, replay.CorpusOptions{Each: func(*replay.TraceReport) { panic("stop") }})
+	})
+	defer func() {
+		text := fmt.Sprint(recover())
+		assert.True(t, strings.HasPrefix(text, "no such archive\n\ngoroutine "), text)
+	}()
+	_, _ = replay.VerifyAll(t.Context(), sources, nil)
+	assert.Fail(t, "it did not panic")
+}
+
+func TestVerifyAllRefusesOptions(t *testing.T) {
+	for want, o := range map[string]replay.CorpusOptions{
+		"Parallel is -1":        {Parallel: -1},
+		"there is no shard 0/3": {Shard: replay.Shard{Count: 3}},
+		"there is no shard 4/3": {Shard: replay.Shard{Index: 4, Count: 3}},
+		"adk.":                  {Reading: replay.Options{Sentinels: map[string]error{"adk.X": errors.New("x")}}},
+	} {
+		report, err := replay.VerifyAll(t.Context(), embedded(t), nil, o)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, report)
+	}
+}
+
+func TestSources(t *testing.T) {
+	fsys := fstest.MapFS{"b.jsonl": {Data: []byte("1")}, "a/z.jsonl": {Data: []byte("12")}, "a/notes.txt": {}, "c.jsonl/d.jsonl": {}}
+	sources, err := replay.Sources(fsys)
+	require.NoError(t, err)
+	var got []string
+	for _, s := range sources {
+		got = append(got, fmt.Sprint(s.Name, " ", s.Size))
+	}
+	assert.Equal(t, []string{"a/z.jsonl 2", "b.jsonl 1", "c.jsonl/d.jsonl 0"}, got)
+
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, f := range allFixtures(t) {
+		part, err := w.Create("turns/" + f.name + ".jsonl")
+		require.NoError(t, err)
+		_, err = part.Write(f.bytes)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	zipped, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	require.NoError(t, err)
+	sources, err = replay.Sources(zipped)
+	require.NoError(t, err)
+	report, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	assert.NoError(t, report.Err())
+	assert.Len(t, report.Traces, len(allFixtures(t)))
+
+	_, err = replay.Sources(fstest.MapFS{"notes.txt": {}})
+	assert.EqualError(t, err, "replay: there is no trace: the names of traces end in .jsonl")
+	_, err = replay.Sources(os.DirFS(filepath.Join(t.TempDir(), "nosuch")))
+	assert.ErrorContains(t, err, "no such file or directory")
+}
+
+// The shards of any corpus are all of it, each trace once, whatever the order in
+// which a machine lists the files of one size; no shard is heavier than the
+// lightest by more than one trace.
+func TestShardsArePartitions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Int64Range(0, 1000), 0, 60).Draw(t, "sizes")
+		n := rapid.IntRange(1, 9).Draw(t, "shards")
+		sources := make([]replay.Source, len(sizes))
+		for i, size := range sizes {
+			sources[i] = replay.Source{Name: fmt.Sprintf("%03d", i), Size: size}
+		}
+		shardOf := map[string]int{}
+		loads := make([]int64, n)
+		largest := int64(1)
+		for i := range n {
+			last := -1
+			for _, at := range (replay.Shard{Index: i + 1, Count: n}).Of(sources) {
+				require.Greater(t, at, last, "out of order")
+				last = at
+				require.Zero(t, shardOf[sources[at].Name], "in two shards")
+				shardOf[sources[at].Name] = i + 1
+				loads[i] += max(1, sources[at].Size)
+				largest = max(largest, sources[at].Size)
+			}
+		}
+		require.Len(t, shardOf, len(sources))
+		for _, a := range loads {
+			for _, b := range loads {
+				require.LessOrEqual(t, a-b, largest)
+			}
+		}
+		shuffled := rapid.Permutation(sources).Draw(t, "order")
+		for i := range n {
+			for _, at := range (replay.Shard{Index: i + 1, Count: n}).Of(shuffled) {
+				require.Equal(t, i+1, shardOf[shuffled[at].Name])
+			}
+		}
+	})
+}
+
+func TestParseShard(t *testing.T) {
+	s, err := replay.ParseShard("3/8")
+	require.NoError(t, err)
+	assert.Equal(t, replay.Shard{Index: 3, Count: 8}, s)
+	assert.Equal(t, "3/8", s.String())
+	for _, text := range []string{"", "3", "3/", "/8", "0/8", "9/8", "0/0", "-1/8", "a/b", "1/2/3", "1/99999999", " 1/2"} {
+		_, err := replay.ParseShard(text)
+		assert.ErrorContains(t, err, fmt.Sprintf("%q is no shard: give i/n", text))
+	}
+}
+
+// The reports of all shards, put together in any order and by way of their JSON,
+// are the report of the whole.
+func TestMergeIsTheWhole(t *testing.T) {
+	sources := broken(t)
+	whole, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	for _, n := range []int{1, 2, 3, 7, 50} {
+		merged, err := replay.Merge(shardReports(t, sources, n)...)
+		require.NoError(t, err)
+		assert.Empty(t, cmp.Diff(asJSON(t, whole), asJSON(t, merged)), "%d shards", n)
+		assert.Equal(t, whole.String(), merged.String())
+	}
+	alone, err := replay.Merge(whole)
+	require.NoError(t, err)
+	assert.Same(t, whole, alone)
+}
+
+// shardReports are the reports of all n shards, the last first, as read from
+// their JSON.
+func shardReports(t *testing.T, sources []replay.Source, n int) (reports []*replay.CorpusReport) {
+	for i := n; i >= 1; i-- {
+		r, err := replay.VerifyAll(t.Context(), sources, nil, replay.CorpusOptions{Shard: replay.Shard{Index: i, Count: n}})
+		require.NoError(t, err)
+		read, err := replay.ReadCorpusReport(strings.NewReader(asJSON(t, r)))
+		require.NoError(t, err)
+		reports = append(reports, read)
+	}
+	return reports
+}
+
+func TestMergeRefuses(t *testing.T) {
+	sources := embedded(t)
+	of3, of2 := shardReports(t, sources, 3), shardReports(t, sources, 2)
+	others := shardReports(t, sources[1:], 3)
+	whole, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	future := *of3[0]
+	future.Format = 2
+	for want, reports := range map[string][]*replay.CorpusReport{
+		"there is no report to merge":             {},
+		"shard 3/3 has two reports":               {of3[0], of3[1], of3[0]},
+		"shards 3/3 and 1/2 are not of one cut":   {of3[0], of2[1]},
+		"are of other lists of traces (41 traces": {of3[0], others[1]},
+		"is on no shard but on a whole corpus":    {of3[0], whole},
+		"has the format 2: this version merges 1": {of3[1], &future},
+	} {
+		merged, err := replay.Merge(reports...)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, merged)
+	}
+}
+
+// What a missing or interrupted shard would have found is not known: the merged
+// report says so, and is not good.
+func TestMergeOfTooLittle(t *testing.T) {
+	reports := shardReports(t, embedded(t), 4) // 4/4, 3/4, 2/4, 1/4
+	merged, err := replay.Merge(reports[1], reports[3])
+	missing := new(replay.MissingShards)
+	require.ErrorAs(t, err, &missing)
+	assert.Equal(t, []int{2, 4}, missing.Missing)
+	assert.Equal(t, "there is no report of 2/4, 4/4: what these shards would have found is not known", merged.Error)
+	assert.Len(t, merged.Traces, len(reports[1].Traces)+len(reports[3].Traces))
+	assert.Error(t, merged.Err())
+
+	reports[2].Error = "interrupted: 1 of 9 traces were verified"
+	merged, err = replay.Merge(reports...)
+	require.NoError(t, err)
+	assert.Equal(t, "shard 2/4: interrupted: 1 of 9 traces were verified", merged.Error)
+	reports[2].Error = ""
+	reports[2].Traces = reports[2].Traces[1:]
+	_, err = replay.Merge(reports...)
+	assert.ErrorContains(t, err, "the shards are all there, and have 40 of the corpus' 41 traces")
+}
+
+func TestReadCorpusReportRefuses(t *testing.T) {
+	good := asJSON(t, shardReports(t, broken(t), 1)[0])
+	for want, text := range map[string]string{
+		"this is no report of a verification: EOF":  "",
+		"this is no report of a verification: json": "[1]",
+		"there is more behind the document":         good + "{}",
+		"its format is 0, and this version reads 1": "{}",
+		"its format is 2, and this version reads 1": strings.Replace(good, `"format": 1`, `"format": 2`, 1),
+		"trace 2 of the report has no number":       strings.Replace(good, `"number": 2`, `"number": 1`, 1),
+		"a divergence without a cause":              strings.Replace(good, `"cause": {`, `"caus": {`, 1),
+	} {
+		_, err := replay.ReadCorpusReport(strings.NewReader(text))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := replay.ReadCorpusReport(strings.NewReader(strings.Replace(good, `"format": 1`, `"later": [], "format": 1`, 1)))
+	assert.NoError(t, err, "a member that a later version added")
+}
+
+// A whole trace, as read, and what it counts is counted from its traces.
+func TestReadCorpusReportCountsItself(t *testing.T) {
+	good := asJSON(t, shardReports(t, broken(t), 1)[0])
+	lies := strings.Replace(strings.Replace(good, `"divergences": 10`, `"divergences": 0`, 1), `"unreadable": 10`, `"unreadable": 0`, 1)
+	require.NotEqual(t, good, lies)
+	read, err := replay.ReadCorpusReport(strings.NewReader(lies))
+	require.NoError(t, err)
+	assert.Equal(t, good, asJSON(t, read))
+}

@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// group finds the causes of the divergences. Changes at one seam that hit the
+// same traces are one cause; those that come without each other are several, and
+// a trace that has both is hit by both.
+func (r *CorpusReport) group() {
+	r.Causes = []*CauseReport{}
+	for _, at := range r.seams() {
+		at.merge()
+		r.Causes = append(r.Causes, at.causes()...)
+	}
+	for _, c := range r.Causes {
+		c.Text = c.Cause.String()
+	}
+	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
+}
+
+// seamHits are the changes of one kind of crossing at one seam, each with the
+// traces that it hits.
+type seamHits struct {
+	order []string // the identities of the changes, as they came
+	hits  map[string]*changeHits
+}
+
+type changeHits struct {
+	change Change
+	traces []*TraceReport
+}
+
+// seams are the changes of a report by the seams that they are at, in the order
+// in which each comes first.
+func (r *CorpusReport) seams() (all []*seamHits) {
+	known := map[string]*seamHits{}
+	for _, t := range r.Traces {
+		if t.Divergence == nil {
+			continue
+		}
+		at := known[t.Cause.place()]
+		if at == nil {
+			at = &seamHits{hits: map[string]*changeHits{}}
+			known[t.Cause.place()] = at
+			all = append(all, at)
+		}
+		at.add(t)
+	}
+	return all
+}
+
+// add takes the changes of a trace in. A crossing that is missing or extra has
+// none, and is a change by itself.
+func (s *seamHits) add(t *TraceReport) {
+	changes := t.Cause.Changes
+	if len(changes) == 0 {
+		changes = []Change{{}}
+	}
+	for _, change := range changes {
+		id := change.identity()
+		if s.hits[id] == nil {
+			s.hits[id] = &changeHits{change: change}
+			s.order = append(s.order, id)
+		}
+		h := s.hits[id]
+		// Where only what today's code says is the same, what it took the place
+		// of is not.
+		h.change.Various = h.change.Various || h.change.Removed != change.Removed
+		if last := len(h.traces) - 1; last < 0 || h.traces[last] != t {
+			h.traces = append(h.traces, t)
+		}
+	}
+}
+
+// causes puts the changes together that hit the same traces.
+func (s *seamHits) causes() (all []*CauseReport) {
+	known := map[string]*CauseReport{}
+	for _, id := range s.order {
+		h := s.hits[id]
+		var key strings.Builder
+		for _, t := range h.traces {
+			fmt.Fprintf(&key, "%d ", t.Number)
+		}
+		c := known[key.String()]
+		if c == nil {
+			c = &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
+			c.Changes = nil
+			for _, t := range h.traces {
+				c.Traces = append(c.Traces, t.Trace)
+			}
+			known[key.String()] = c
+			all = append(all, c)
+		}
+		if h.change != (Change{}) {
+			c.Changes = append(c.Changes, h.change)
+		}
+	}
+	return all
+}
+
+// fewestVarious is how many single traces in one frame show that it is filled
+// with other data in each: two are no evidence.
+const fewestVarious = 3
+
+// merge makes one of the changes that differ in nothing but data: in the words
+// that are the trace's own, or, where they hit one trace each, in the words in
+// one frame.
+func (s *seamHits) merge() {
+	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
+		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
+	})
+	s.mergeBy(fewestVarious, func(h *changeHits) string {
+		if len(h.traces) > 1 {
+			return ""
+		}
+		return h.change.frame()
+	}, func(c *Change, _ Change) { c.Removed, c.Added, c.Various = "", "", true })
+}
+
+// blurred is a piece with a mask where another piece differs from it.
+func blurred(text, other string) string {
+	a, b := tokensOf(text), tokensOf(other)
+	hunks, _ := hunksOf(a, b)
+	at, all := 0, []token{}
+	for _, h := range hunks {
+		all = append(append(all, a[at:h.fromA]...), token{masked: maskData, spaced: h.fromA < len(a) && a[h.fromA].spaced})
+		at = h.toA
+	}
+	return piece(append(all, a[at:]...))
+}
+
+// mergeBy merges the changes that have one key, if there are enough of them.
+// Those with an empty key stay as they are.
+func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func(*Change, Change)) {
+	counts, keys := map[string]int{}, map[string]string{}
+	for _, id := range s.order {
+		keys[id] = keyOf(s.hits[id])
+		counts[keys[id]]++
+	}
+	first := map[string]*changeHits{}
+	s.order = slices.DeleteFunc(s.order, func(id string) bool {
+		h, key := s.hits[id], keys[id]
+		if key == "" || counts[key] < enough {
+			return false
+		}
+		if first[key] == nil {
+			first[key] = h
+			return false
+		}
+		first[key].take(h)
+		blur(&first[key].change, h.change)
+		return true
+	})
+}
+
+// take takes the traces of another change in.
+func (h *changeHits) take(other *changeHits) {
+	h.change.Various = h.change.Various || other.change.Various
+	h.traces = append(h.traces, other.traces...)
+	slices.SortStableFunc(h.traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	h.traces = slices.Compact(h.traces)
+}
+
+// place is where a cause is: what changed there is not in it.
+func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind}) }
+
+// frame is the field and what stands beside the piece: the same where a template
+// is filled with other data in each trace.
+func (c Change) frame() string { return fmt.Sprintf("%q", []string{c.Field, c.Left, c.Right}) }
+
+// templateKey is the field and the template, with the frame where the template
+// has no word of its own; empty where there is no template.
+func (c Change) templateKey() string {
+	switch {
+	case c.Template == "":
+		return ""
+	case hasWord(c.Template):
+		return fmt.Sprintf("%q", []string{c.Field, c.Template})
+	}
+	return fmt.Sprintf("%q", []string{c.Field, c.Template, c.Left, c.Right})
+}
+
+// identity is the field and what stands there now: recordings that had several
+// things where today's code says one are of one cause. Where today's code has
+// nothing, it is what is gone; and where neither says a word, what stands
+// beside.
+func (c Change) identity() string {
+	switch {
+	case hasWord(c.Added):
+		return fmt.Sprintf("%q", []string{c.Field, "+", c.Added})
+	case hasWord(c.Removed):
+		return fmt.Sprintf("%q", []string{c.Field, "-", c.Removed, c.Added})
+	}
+	return c.key()
+}
