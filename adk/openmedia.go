@@ -3,7 +3,6 @@ package adk
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 )
 
 // OpenMedia reads all the bytes of a media through the context: a trace then
@@ -55,7 +54,7 @@ func (c *call) tellOpened(op int, data []byte, err error) {
 func (m *Media) read(ctx context.Context) (data []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			data, err = nil, &PanicError{Value: value, Stack: debug.Stack()}
+			data, err = nil, newPanicError(value)
 		}
 	}()
 	return m.Bytes(ctx)

@@ -84,7 +84,7 @@ func TestOpenMediaThatCannotBeRead(t *testing.T) {
 		var panicked *adk.PanicError
 		require.ErrorAs(t, err, &panicked)
 		assert.ErrorIs(t, err, errBoom)
-		assert.Contains(t, string(panicked.Stack), "TestOpenMediaThatCannotBeRead")
+		assert.Contains(t, string(panicked.Stack()), "TestOpenMediaThatCannotBeRead")
 		_, err = dc.OpenMedia(ctx, picture("p", bytesOf("")).WithReader(nil))
 		assert.ErrorIs(t, err, adk.E_NOT_A_MEDIA_READER)
 		assert.ErrorContains(t, err, `media "p" holds no bytes`)
