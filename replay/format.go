@@ -69,6 +69,16 @@
 // The footer ends the file: how many crossings there are, and the SHA-256 of
 // every byte before it. A file without one was cut short.
 //
+// The footer of a redacted trace also says how many placeholders there are
+// (redacted), and for how many calls of tools a variant of the tool stands
+// (unvalidated): see Redaction.
+//
+// A trace may be compressed with zstd as a whole; its first bytes say so.
+//
+// Another version of the format gets a number of its own, and a function that
+// makes lines of version 1 into its own: a reader tells the version by the
+// header, before it reads anything else.
+//
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is
 // not understood is a *FormatError.
@@ -95,6 +105,9 @@ const (
 	// DefaultMaxLine is the longest line, in bytes, that is read unless Options
 	// say otherwise.
 	DefaultMaxLine = 64 << 20
+	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
+	// unpacked, unless Options say otherwise.
+	DefaultMaxUnpacked = 1 << 30
 	// maxDepth bounds how deep a line's JSON is nested. Plain data may be nested
 	// 500 deep and arguments 1000, with marks between.
 	maxDepth = 4096
@@ -148,6 +161,25 @@ type Options struct {
 	Sentinels map[string]error
 	// MaxLine is the longest line to read, in bytes. Zero is DefaultMaxLine.
 	MaxLine int
+	// MaxBytes is the longest trace, in bytes of its lines, compressed or not.
+	// A recorder ends a trace before the line that would go beyond it, without a
+	// footer; zero is no bound. A reader refuses to unpack more; zero is
+	// DefaultMaxUnpacked.
+	MaxBytes int64
+	// Redact is what a recorder must not write; nil is nothing.
+	Redact *Redaction
+	// Sample tells of a run that begins whether a recorder records it; nil is
+	// every run. OneIn makes one. It may be called from many goroutines.
+	Sample func(adk.RunInfo) bool
+	// Buffer is how many bytes of a run may wait for a writer that is slower
+	// than the run. With it, a recorder writes behind the run, which never waits;
+	// where the bytes do not suffice, the trace ends there without a footer.
+	// Zero writes while the run waits.
+	Buffer int
+	// Compress has a recorder compress traces with zstd. Readers need no option:
+	// they tell a compressed trace by its first bytes. Every crossing still comes
+	// out by itself, so that a crash leaves what was recorded before it.
+	Compress bool
 	// File is the name that a FormatError says. It is not opened.
 	File string
 }

@@ -36,7 +36,11 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
 	}
-	reader := &Reader{in: bufio.NewReaderSize(r, 16<<10), options: o, dec: newDecoder(known), sum: sha256.New()}
+	in, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	reader := &Reader{in: in, options: o, dec: newDecoder(known), sum: sha256.New()}
 	if err := reader.readHeader(); err != nil {
 		return nil, err
 	}
@@ -175,6 +179,9 @@ func trim(line []byte) []byte { return line[:len(line)-1] }
 func (r *Reader) failedRead(err error) error {
 	if format := (*FormatError)(nil); errors.As(err, &format) {
 		return err
+	}
+	if damage := (*unpackError)(nil); errors.As(err, &damage) {
+		return r.fail(damage.fault, damage.Error(), damage.err)
 	}
 	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)
 }

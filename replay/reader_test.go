@@ -246,15 +246,3 @@ func FuzzLine(f *testing.F) {
 		require.Equal(t, once.String(), twice.String(), "what was written is not read as it was")
 	})
 }
-
-// FuzzReader reads any bytes: it must neither panic nor give another error.
-func FuzzReader(f *testing.F) {
-	f.Add([]byte(nil))
-	f.Add(seal([]string{headerLine}, ""))
-	f.Add(seal(append([]string{headerLine}, fuzzLines[:1]...), `"n":[],`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := ReadTrace(bytes.NewReader(data), Options{MaxLine: 1 << 20}); err != nil {
-			require.ErrorAs(t, err, new(*FormatError))
-		}
-	})
-}

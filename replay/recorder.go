@@ -14,13 +14,16 @@ import (
 // without a footer, and Err says why. It is safe for concurrent use.
 //
 // Each line is written while the turn waits for it. Where the underlying writer
-// can be slow, put a buffer between that cannot.
+// can be slow, Options.Buffer puts a queue between.
 type Recorder struct {
 	options Options
 	open    func(adk.RunInfo) (io.WriteCloser, error)
+	rules   *redactionRules // nil where nothing is redacted
+	invalid error           // of the options: nothing is recorded
 
-	mu   sync.Mutex
-	errs []error
+	behind sync.WaitGroup // the runs that are still being written
+	mu     sync.Mutex
+	errs   []error
 }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run
@@ -39,7 +42,11 @@ func Record(w io.Writer, options ...Options) *Recorder {
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Options) *Recorder {
-	return &Recorder{options: optional(options), open: open}
+	r := &Recorder{options: optional(options), open: open}
+	if redaction := r.options.Redact; redaction != nil {
+		r.rules, r.invalid = compileRedaction(redaction)
+	}
+	return r
 }
 
 // unclosed leaves the closing of a writer to whoever opened it.
@@ -47,19 +54,33 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Observe opens the writer of a run that begins. A run whose writer does not
-// open is not observed.
+// Observe opens the writer of a run that begins. A run that Options.Sample leaves
+// out, or whose writer does not open, is not observed.
 func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	out, err := r.opened(info)
 	if err != nil {
 		r.failed(fmt.Errorf("replay: a run is not recorded: %w", err))
 		return nil
 	}
+	if out == nil {
+		return nil
+	}
+	out = r.layered(out)
+	if r.rules != nil {
+		return &recording{recorder: r, out: out, trace: newRedactingWriter(out, Header{Info: info}, r.rules, r.options)}
+	}
 	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options)}
 }
 
+// opened is the writer of a run, nil for a run that is left out.
 func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
 	defer containPanic(&err)
+	if r.invalid != nil {
+		return nil, r.invalid
+	}
+	if sample := r.options.Sample; sample != nil && !sample(info) {
+		return nil, nil
+	}
 	out, err = r.open(info)
 	if err == nil && out == nil {
 		err = errors.New("there is no writer")
@@ -75,7 +96,8 @@ func containPanic(err *error) {
 }
 
 // Err says why traces have no footer or were not begun, of all runs so far; nil
-// if there are none such. Ask when the runs have ended.
+// if there are none such. Ask when the runs have ended, and with Options.Buffer
+// after Wait.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +114,14 @@ func (r *Recorder) failed(err error) {
 type recording struct {
 	recorder *Recorder
 	out      io.WriteCloser
-	trace    *Writer
+	trace    crossingWriter
 	over     bool
+}
+
+// crossingWriter is a Writer, or one that redacts.
+type crossingWriter interface {
+	Write(*adk.Crossing) error
+	Close() error
 }
 
 // Begin does nothing: a recorder holds nobody back.

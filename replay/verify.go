@@ -20,7 +20,7 @@ type Report struct {
 	// scripted.
 	Live []string `json:"live,omitempty"`
 	// NotCompared says in words what this replay could not hold against the
-	// recording; nothing where all seams were scripted.
+	// recording; nothing where all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`
 }
 
@@ -41,14 +41,20 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 	if err != nil {
 		return nil, err
 	}
-	var report *Report
-	if live.any() {
+	report := newerContract(r.Header(), live)
+	switch {
+	case report != nil:
+		err = r.readRest()
+	case live.any():
 		report, err = verifyLive(ctx, r, known, live)
-	} else {
+	default:
 		report, err = verifyScripted(ctx, trace, r, known)
 	}
 	if report != nil && report.Divergence != nil {
 		report.Divergence.Trace = r.options.File
+	}
+	if report != nil {
+		report.NotCompared = append(report.NotCompared, redactedNote(r.footer)...)
 	}
 	var format *FormatError
 	if errors.As(err, &format) && format.File == "" {

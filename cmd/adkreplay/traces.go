@@ -26,8 +26,12 @@ func (f traceFile) source() replay.Source {
 	return replay.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
-// traceEnding is what the files of a folder are chosen by.
-const traceEnding = ".jsonl"
+// What the files of a folder are chosen by: traceEnding, and packedEnding behind
+// it where a trace is compressed.
+const (
+	traceEnding  = ".jsonl"
+	packedEnding = ".zst"
+)
 
 // findTraces turns the arguments into traces: files as they are, folders as all
 // the traces below them, in the order of their paths, and nothing as the
@@ -59,7 +63,7 @@ func folderTraces(root string) (found []traceFile) {
 		case err != nil:
 			// The rest of the folder may still be read.
 			found = append(found, unopened(path, because(path, err)))
-		case !entry.IsDir() && strings.HasSuffix(name, traceEnding):
+		case !entry.IsDir() && strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding):
 			found = append(found, file(path))
 		}
 		return nil

@@ -20,6 +20,7 @@ var goroutines = map[string]string{
 	"property/faultcontext.go":   "what follows the end of a context, as in package context",
 	"property/play.go":           "a turn that is run, which a Goexit ends",
 	"property/faultseams.go":     "user code that is to be broken off",
+	"replay/production.go":       "what writes a trace behind its run, until both have ended",
 	"replay/verify.go":           "the replayed run, which a recorded Goexit ends",
 	"replay/corpus.go":           "the replays of several traces",
 	"replay/context.go":          "what follows the end of a recorded context, as in package context",

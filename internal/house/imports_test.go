@@ -43,6 +43,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay", ours: []string{"adk", "internal/..."},
+		others:  []string{"github.com/klauspost/compress/zstd"}, // compressed traces
 		because: "programs record in production, without fakes"},
 	{name: "scenarios", ours: []string{"adk", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
@@ -82,6 +83,8 @@ var bans = []ban{
 		because: "what it saves belongs into a leaf, behind tests"},
 	{path: "github.com/spf13/cobra", in: []string{"..."}, except: []string{"cmd/..."},
 		because: "flags, streams and exit codes are the command's"},
+	{path: "github.com/klauspost/compress/zstd", in: []string{"..."}, except: []string{"replay"},
+		because: "who runs turns without recording them carries no compression"},
 	{path: "github.com/sebdah/goldie/v2", in: []string{"..."}, except: []string{"replay/golden"},
 		because: "it registers flags when imported"},
 }

@@ -1,0 +1,226 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+)
+
+// smallTrace is a file of 33 lines.
+func smallTrace(t testing.TB) []byte {
+	t.Helper()
+	file, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	return file
+}
+
+// A file that is cut short gives all its whole lines, and says in which line it
+// ends, wherever it was cut.
+func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
+	file := smallTrace(t)
+	for n := range file {
+		prefix := file[:n]
+		whole := bytes.Count(prefix, []byte("\n"))
+		trace, err := ReadTrace(bytes.NewReader(prefix))
+		var format *FormatError
+		require.ErrorAs(t, err, &format, "cut at byte %d", n)
+		assert.Equal(t, FaultTruncated, format.Fault, "cut at byte %d", n)
+		assert.Equal(t, whole+1, format.Line, "cut at byte %d", n)
+		if whole > 0 {
+			require.NotNil(t, trace)
+			assert.Len(t, trace.Lines, whole-1, "cut at byte %d", n)
+			assert.False(t, trace.Sealed)
+		}
+	}
+}
+
+// notRead reads a damaged file, which must be refused with a line and a reason.
+func notRead(t *testing.T, file []byte, format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	_, err := ReadTrace(bytes.NewReader(file))
+	var refused *FormatError
+	require.ErrorAs(t, err, &refused, what)
+	assert.True(t, refused.Line >= 1 && refused.Line <= bytes.Count(file, []byte("\n"))+1, "%s: %v", what, err)
+	assert.NotEmpty(t, refused.Reason, what)
+	assert.NotEmpty(t, refused.Fault, what)
+}
+
+// Lines that are swapped, doubled or gone, and single bits, are always found.
+func TestEveryDamageIsFound(t *testing.T) {
+	file := smallTrace(t)
+	lines := bytes.SplitAfter(bytes.TrimSuffix(file, []byte("\n")), []byte("\n"))
+	lines[len(lines)-1] = append(bytes.Clone(lines[len(lines)-1]), '\n')
+	for i := range lines {
+		notRead(t, slices.Concat(slices.Insert(slices.Clone(lines), i, lines[i])...), "line %d twice", i+1)
+		notRead(t, slices.Concat(slices.Delete(slices.Clone(lines), i, i+1)...), "without line %d", i+1)
+		for j := range i {
+			if !bytes.Equal(lines[i], lines[j]) {
+				swapped := slices.Clone(lines)
+				swapped[i], swapped[j] = swapped[j], swapped[i]
+				notRead(t, slices.Concat(swapped...), "lines %d and %d swapped", j+1, i+1)
+			}
+		}
+	}
+	for at := range file {
+		for bit := range 8 {
+			damaged := bytes.Clone(file)
+			damaged[at] ^= 1 << bit
+			notRead(t, damaged, "bit %d of byte %d", bit, at)
+		}
+	}
+}
+
+// Values that are nested too deep are refused by their line, in every place
+// that can hold one; none is followed into the stack.
+func TestDeepNestingIsRefused(t *testing.T) {
+	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	causes := func(n int) string {
+		return strings.Repeat(`{"text":"x","cause":`, n) + `{"text":"y"}` + strings.Repeat("}", n)
+	}
+	for _, place := range []string{
+		`{"kind":"stash","path":"a","value":%s}`,
+		`{"kind":"report-tool-call","args":{"a":%s}}`,
+		`{"kind":"report-tool-call","args":[%s]}`,
+		`{"kind":"return","err":%s}`,
+		`{"kind":"call","seam":"run","records":[{"#":1,"tool":{"name":"a","description":"b","inputSchema":{"type":"object","properties":%s}}}]}`,
+		`{"kind":"call","seam":"run","records":[{"#":1,"tool":{"name":"a","description":"b","inputSchema":{"type":"object"},"meta":{"a":%s}}}]}`,
+		`{"kind":"add","record":{"#":1,"thought":{"id":"a","content":"b","payload":%s,"replayCompatibility":"c","createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-01T00:00:00Z"}}}`,
+		`{"kind":"add","record":{"#":1,"toolCall":{"id":"a","tool":"b","args":{"a":%s},"results":{"text":"x"},"createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-01T00:00:00Z","completedAt":"2025-01-01T00:00:00Z"}}}`,
+		`{"kind":"emit-tool-call","phase":"begin","payload":{"args":{"a":%s}}}`,
+		`{"kind":"wait-for","phase":"begin","payload":%s}`,
+		`{"kind":"now","unknown":%s}`,
+	} {
+		for _, value := range []string{lists(100_000), objects(100_000), causes(100_000), lists(5000)} {
+			format := readError(t, seal([]string{headerLine, fmt.Sprintf(place, value)}, ""))
+			assert.Equal(t, 2, format.Line, place)
+			assert.Equal(t, FaultMalformed, format.Fault, place)
+		}
+		for _, depth := range []int{100, 450, 600, 1100, 4000} { // around the bounds: read or refused
+			for _, value := range []string{lists(depth), objects(depth), causes(depth)} {
+				file := seal([]string{headerLine, fmt.Sprintf(place, value)}, "")
+				if _, err := ReadTrace(bytes.NewReader(file)); err != nil {
+					require.ErrorAs(t, err, new(*FormatError))
+				}
+				if _, err := Verify(context.Background(), bytes.NewReader(file), Live{}); err != nil {
+					require.ErrorAs(t, err, new(*FormatError))
+				}
+			}
+		}
+	}
+}
+
+// A trace that says to keep a newer contract than this engine's is not replayed:
+// what would be compared is not what was promised.
+func TestANewerContractIsToldAtOnce(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(string(smallTrace(t))), "\n")
+	lines[0] = strings.Replace(lines[0], `"contract":1`, fmt.Sprintf(`"contract":%d`, ContractRevision+1), 1)
+	report, err := Verify(context.Background(), bytes.NewReader(seal(lines[:len(lines)-1], "")), Live{})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, NewContract, report.Divergence.Class)
+	assert.Zero(t, report.Divergence.Crossing, "the header")
+	assert.Contains(t, report.Divergence.String(), "contract: expected 2, got 1")
+	file := seal(lines[:5], "")
+	_, err = Verify(context.Background(), bytes.NewReader(file[:len(file)-10]), Live{})
+	assert.ErrorAs(t, err, new(*FormatError), "it is read to its end all the same")
+}
+
+// FuzzReadTrace reads any bytes: it must neither panic nor give another error.
+func FuzzReadTrace(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add(seal([]string{headerLine}, ""))
+	f.Add(seal(append([]string{headerLine}, fuzzLines[:1]...), `"n":[],`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := ReadTrace(bytes.NewReader(data), Options{MaxLine: 1 << 20, MaxBytes: 1 << 22}); err != nil {
+			require.ErrorAs(t, err, new(*FormatError))
+		}
+	})
+}
+
+// FuzzVerify replays a trace of any lines: the replay ends, with a report or with
+// an error of the file, and what it says does not depend on the run.
+func FuzzVerify(f *testing.F) {
+	for _, name := range []string{"hello", "gate-timeout", "parallel-tools"} {
+		file, err := fixtures.Traces.ReadFile(name + ".jsonl")
+		require.NoError(f, err)
+		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))])
+	}
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		file := seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		first, err := Verify(ctx, bytes.NewReader(file), Live{}, Options{MaxLine: 1 << 20})
+		require.NoError(t, ctx.Err(), "the replay did not end")
+		if err != nil {
+			require.ErrorAs(t, err, new(*FormatError))
+		}
+		second, again := Verify(ctx, bytes.NewReader(file), Live{}, Options{MaxLine: 1 << 20})
+		require.Equal(t, fmt.Sprint(err), fmt.Sprint(again))
+		require.Equal(t, first, second)
+	})
+}
+
+// FuzzMatcher looks for a pattern in a text that comes in two pieces: what is
+// found is what package regexp finds.
+func FuzzMatcher(f *testing.F) {
+	f.Add(`a+b?|\bc`, "xaab c", 3)
+	f.Add(`(?i)k[éE]*?`, "K\xc3\xa9\xff", 2)
+	f.Fuzz(func(t *testing.T, expr, text string, cut int) {
+		p, err := newPattern("x", expr)
+		if err != nil || len(expr) > 50 || len(text) > 500 || cut < 0 || cut > len(text) {
+			return
+		}
+		s := newRedactStream(newRedactor(&redactionRules{patterns: []*pattern{p}}))
+		s.add(text[:cut], false)
+		s.add(text[cut:], true)
+		var want, got [][]int
+		for _, at := range regexp.MustCompile(expr).FindAllStringIndex(text, -1) {
+			if at[0] < at[1] {
+				want = append(want, at)
+			}
+		}
+		for _, at := range s.spans {
+			got = append(got, []int{at.from, at.to})
+		}
+		require.Equal(t, want, got, "%q in %q", expr, text)
+	})
+}
+
+// The committed corpus is small, and there.
+func TestTheCorpusIsCommitted(t *testing.T) {
+	for _, target := range []string{"FuzzReadTrace", "FuzzVerify", "FuzzMatcher"} {
+		files, err := os.ReadDir("testdata/fuzz/" + target)
+		require.NoError(t, err)
+		assert.NotEmpty(t, files, target)
+	}
+}
+
+// An error of the disk is no fault of the file.
+func TestAReadErrorIsNotTheFilesFault(t *testing.T) {
+	file := smallTrace(t)
+	broken := errors.New("the cable is out")
+	for n := range file {
+		_, err := ReadTrace(io.MultiReader(bytes.NewReader(file[:n]), brokenReader{broken}))
+		require.ErrorIs(t, err, broken)
+		assert.NotErrorAs(t, err, new(*FormatError))
+	}
+}
+
+type brokenReader struct{ err error }
+
+func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }

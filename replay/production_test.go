@@ -1,0 +1,262 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// A trace that grows too large ends with whole lines and without a footer, and
+// the turn goes on.
+func TestATraceHasNoMoreBytesThanAllowed(t *testing.T) {
+	var whole bytes.Buffer
+	require.NoError(t, busyTurn(t, replay.Record(&whole)).Run(context.Background(), rawTurn))
+	for most := 1; most < whole.Len()+2000; most += 97 {
+		var out bytes.Buffer
+		recorder, told := replay.Record(&out, replay.Options{MaxBytes: int64(most)}), &crossings{}
+		require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
+		assert.Equal(t, adk.KindReturn, told.all[len(told.all)-1].Kind, "the run was told to its end")
+		assert.LessOrEqual(t, out.Len(), most)
+		assert.True(t, out.Len() == 0 || bytes.HasSuffix(out.Bytes(), []byte("}\n")), "whole lines")
+		_, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+		if recorder.Err() == nil {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, recorder.Err(), "Options.MaxBytes")
+		assertFault(t, err, replay.FaultTruncated)
+	}
+}
+
+func assertFault(t *testing.T, err error, fault replay.Fault) {
+	t.Helper()
+	var format *replay.FormatError
+	if assert.ErrorAs(t, err, &format) {
+		assert.Equal(t, fault, format.Fault, "%v", err)
+	}
+}
+
+func TestSampling(t *testing.T) {
+	opened := 0
+	open := func(adk.RunInfo) (io.WriteCloser, error) { opened++; return &file{}, nil }
+	recorder := replay.RecordEach(open, replay.Options{Sample: replay.OneIn(3)})
+	var observed []bool
+	for range 7 {
+		observed = append(observed, recorder.Observe(adk.RunInfo{}) != nil)
+	}
+	assert.Equal(t, []bool{true, false, false, true, false, false, true}, observed)
+	assert.Equal(t, 3, opened)
+
+	byName := replay.RecordEach(open, replay.Options{Sample: func(info adk.RunInfo) bool { return info.Executor == "model" }})
+	assert.NotNil(t, byName.Observe(adk.RunInfo{Executor: "model"}))
+	assert.Nil(t, byName.Observe(adk.RunInfo{Executor: "other"}))
+	assert.NotNil(t, replay.RecordEach(open, replay.Options{Sample: replay.OneIn(0)}).Observe(adk.RunInfo{}))
+
+	broken := replay.RecordEach(open, replay.Options{Sample: func(adk.RunInfo) bool { panic("no idea") }})
+	require.NoError(t, busyTurn(t, broken).Run(context.Background(), rawTurn))
+	assert.ErrorContains(t, broken.Err(), "no idea")
+}
+
+// gatedWriter is a disk that does nothing until it is let go.
+type gatedWriter struct {
+	gate   chan struct{}
+	mu     sync.Mutex
+	kept   bytes.Buffer
+	closed int
+	fail   error
+}
+
+func (w *gatedWriter) Write(p []byte) (int, error) {
+	<-w.gate
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail != nil {
+		return 0, w.fail
+	}
+	return w.kept.Write(p)
+}
+
+func (w *gatedWriter) Close() error { w.closed++; return nil }
+
+func behindGate(t *testing.T, buffer int, fail error, options replay.Options) (*gatedWriter, *replay.Recorder) {
+	out := &gatedWriter{gate: make(chan struct{}), fail: fail}
+	options.Buffer = buffer
+	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }, options)
+	// The writer never returns while the turn runs: the turn ends all the same.
+	require.NoError(t, busyTurn(t, recorder).Run(context.Background(), rawTurn))
+	close(out.gate)
+	recorder.Wait()
+	assert.Equal(t, 1, out.closed)
+	return out, recorder
+}
+
+// DET-4
+func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
+	out, recorder := behindGate(t, 1<<20, nil, replay.Options{})
+	require.NoError(t, recorder.Err())
+	_, err := replay.ReadTrace(&out.kept)
+	assert.NoError(t, err)
+
+	out, recorder = behindGate(t, 1<<20, nil, replay.Options{Compress: true, Redact: replay.UsualSecrets()})
+	require.NoError(t, recorder.Err())
+	_, err = replay.ReadTrace(&out.kept)
+	assert.NoError(t, err)
+
+	out, recorder = behindGate(t, 1500, nil, replay.Options{})
+	assert.ErrorContains(t, recorder.Err(), "slower than the run")
+	trace, err := replay.ReadTrace(&out.kept)
+	assertFault(t, err, replay.FaultTruncated)
+	assert.NotEmpty(t, trace.Lines, "what came before is kept")
+
+	out, recorder = behindGate(t, 1<<20, errors.New("disk full"), replay.Options{})
+	assert.ErrorContains(t, recorder.Err(), "disk full")
+	assert.Equal(t, 1, strings.Count(recorder.Err().Error(), "disk full"), "it is said once")
+	assert.Zero(t, out.kept.Len())
+}
+
+// steps keeps what was there after every write.
+type steps struct {
+	bytes.Buffer
+	lens []int
+}
+
+func (s *steps) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p)
+	s.lens = append(s.lens, s.Len())
+	return n, err
+}
+
+func compressed(t *testing.T, lines []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := zstd.NewWriter(&out)
+	require.NoError(t, err)
+	_, err = w.Write(lines)
+	require.NoError(t, errors.Join(err, w.Close()))
+	return out.Bytes()
+}
+
+// A compressed trace says the same as any other, and a crash leaves all
+// crossings that were recorded before it.
+func TestCompressedTraces(t *testing.T) {
+	var out steps
+	var plain bytes.Buffer
+	recorder := replay.Record(&out, replay.Options{Compress: true})
+	require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, replay.Record(&plain))).Run(context.Background(), rawTurn))
+	require.NoError(t, recorder.Err())
+	trace, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+	require.NoError(t, err)
+	want, err := replay.ReadTrace(&plain)
+	require.NoError(t, err)
+	require.Equal(t, len(want.Lines), len(trace.Lines))
+	report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.Live{})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence)
+
+	seen := map[int]bool{}
+	for _, n := range out.lens[:len(out.lens)-1] {
+		cut, err := replay.ReadTrace(bytes.NewReader(out.Bytes()[:n]))
+		if cut == nil {
+			continue // not yet the header
+		}
+		seen[len(cut.Lines)] = true
+		if err != nil { // the end of the frame is not needed
+			assertFault(t, err, replay.FaultTruncated)
+		}
+	}
+	for n := range trace.Lines {
+		assert.True(t, seen[n], "there is a moment at which %d crossings can be read", n)
+	}
+}
+
+// Damage in a compressed file is never taken for another trace.
+func TestDamagedCompressedTraces(t *testing.T) {
+	forEachFixture(t, func(t *testing.T, f fixture) {
+		if f.name != "hello" && f.name != "tool-round-trip" {
+			return // every bit of two suffices
+		}
+		whole := compressed(t, f.bytes)
+		trace, err := replay.ReadTrace(bytes.NewReader(whole))
+		require.NoError(t, err)
+		for n := range whole {
+			cut, err := replay.ReadTrace(bytes.NewReader(whole[:n]))
+			if err == nil {
+				assert.Equal(t, len(trace.Lines), len(cut.Lines), "only the frame's end is missing")
+				continue
+			}
+			var format *replay.FormatError
+			require.ErrorAs(t, err, &format, "cut at %d", n)
+		}
+		for n := range whole {
+			damaged := bytes.Clone(whole)
+			damaged[n] ^= 1 << (n % 8)
+			got, err := replay.ReadTrace(bytes.NewReader(damaged))
+			if err != nil {
+				var format *replay.FormatError
+				require.ErrorAs(t, err, &format, "a bit at %d", n)
+				continue
+			}
+			var again bytes.Buffer // some bits say nothing about what is packed
+			_, err = got.WriteTo(&again)
+			require.NoError(t, err)
+			assert.Equal(t, string(f.bytes), again.String(), "a bit at %d", n)
+		}
+	})
+}
+
+// endless gives one text again and again.
+type endless struct {
+	text []byte
+	at   int
+	gave int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	e.gave += n
+	return n, nil
+}
+
+// A small file that unpacks to a large one costs no more than the bound.
+func TestBombs(t *testing.T) {
+	header := `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}` + "\n"
+	lines := compressed(t, []byte(header+strings.Repeat("{\"kind\":\"now\"}\n", 200_000)))
+	assert.Less(t, len(lines), 5000)
+	_, err := replay.ReadTrace(bytes.NewReader(lines), replay.Options{MaxBytes: 1 << 20})
+	assertFault(t, err, replay.FaultTooLong)
+	assert.ErrorContains(t, err, "more than 1048576 bytes when unpacked")
+
+	blanks := compressed(t, bytes.Repeat([]byte(" "), 64<<20))
+	_, err = replay.ReadTrace(bytes.NewReader(blanks), replay.Options{MaxLine: 1 << 20})
+	assertFault(t, err, replay.FaultTooLong)
+
+	var wide bytes.Buffer
+	w, err := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20))
+	require.NoError(t, err)
+	_, err = io.Copy(w, io.LimitReader(&endless{text: []byte(header)}, 80<<20))
+	require.NoError(t, errors.Join(err, w.Close()))
+	_, err = replay.ReadTrace(&wide)
+	assertFault(t, err, replay.FaultMalformed)
+	assert.ErrorContains(t, err, "window")
+}
+
+// A line without an end is not read to its end.
+func TestALineWithoutEndIsGivenUp(t *testing.T) {
+	in := &endless{text: []byte(`{"a":"`)}
+	_, err := replay.ReadTrace(in, replay.Options{MaxLine: 1 << 16})
+	assertFault(t, err, replay.FaultTooLong)
+	assert.Less(t, in.gave, 1<<18, fmt.Sprint(err))
+}

@@ -1,0 +1,271 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// Redaction says what must never be written into a trace. A recorder that has
+// one takes it out before anything is written (Options.Redact).
+//
+// # What stands in its place
+//
+// A text becomes [redacted:kind:n]: the same secret is the same placeholder all
+// over a trace, and two secrets are two, so what was equal stays equal and what
+// was different stays different. A whole number becomes 0, another number 0.0,
+// true becomes false, a time the beginning of 1970; what is nothing stays
+// nothing. So a placeholder has the type of what it stands for.
+//
+// # Streams
+//
+// What a model streams is looked at as one text: a secret that is spread over
+// several deltas is found. Its placeholder stands in the delta in which it
+// began, and the rest of it is cut from the deltas that follow; every delta
+// keeps its line. For that, lines wait from the first delta in which a secret
+// may have begun until it is clear whether it has, and not longer. A crash loses
+// what waits.
+//
+// # What a path finds is looked for everywhere
+//
+// A text of eight bytes or more that was found by its path is a secret from
+// there on: it is also replaced in texts, names and streams that no path and no
+// pattern says anything about. What was written before it was known stays.
+//
+// # Replays
+//
+// A redacted trace replays as any other, and nothing in it is left out of the
+// comparison. What the engine makes of its inputs (the digests of sights, the
+// checksums of calls, the validated arguments) is made anew of the redacted
+// inputs when the trace is written, so that it is what an engine makes of them
+// again. Where what was recorded was not what its inputs lead to, it is kept: a
+// redacted trace of a broken engine shows the same break.
+//
+// A placeholder may break a tool's schema, or mend arguments that broke it. Then
+// the arguments are not validated again: the line of the execution gets a
+// variant of the tool whose schema leads to the recorded verdict, the footer
+// counts it, and the report of a replay says so. There is no variant where the
+// verdict on a redacted value hangs on a keyword that combines schemas and was
+// not met, as anyOf; nor has a gate's value such a way out. A placeholder that
+// changes the verdict there is a divergence when the trace is replayed.
+//
+// # What is left alone
+//
+// What the format itself says is no field: kinds, phases, outcomes, roles, error
+// codes, times and digests. Whether a secret shows in something that is made of
+// it in another way, as in its hash or in its base64, a pattern of its own must
+// say. The footer counts the placeholders.
+type Redaction struct {
+	// Paths name fields by the last names on the way to them, as a trace writes
+	// them: "password" is every field of that name, "args.password" one that
+	// stands directly in arguments, and "stash.auth.token" a path of the stash.
+	// Case does not matter, * is any one name, and places in lists do not
+	// count. All that lies in such a field is redacted.
+	Paths []string
+	// Patterns find secrets in texts, in whatever field.
+	Patterns []Pattern
+}
+
+// Pattern finds secrets of one kind in texts.
+type Pattern struct {
+	// Kind is what placeholders say: lowercase letters, digits and dashes.
+	Kind string
+	// Expr is a regular expression as package regexp has them. All that it
+	// matches is replaced; it must not match the empty text.
+	Expr string
+}
+
+// redactionRules are a Redaction that was checked. They are shared by the runs
+// of a recorder.
+type redactionRules struct {
+	paths    []pathRule
+	patterns []*pattern
+}
+
+// pathRule is one of Redaction.Paths.
+type pathRule struct {
+	kind  string
+	names []string // in lower case
+}
+
+// compileRedaction checks a Redaction, and names everything that is wrong in it.
+func compileRedaction(r *Redaction) (*redactionRules, error) {
+	var wrong []error
+	rules := &redactionRules{}
+	for _, path := range r.Paths {
+		rule, err := newPathRule(path)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("replay: Options.Redact: the path %q: %w", path, err))
+		}
+		rules.paths = append(rules.paths, rule)
+	}
+	for _, p := range r.Patterns {
+		compiled, err := newPattern(p.Kind, p.Expr)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("replay: Options.Redact: the pattern %q: %w", p.Kind, err))
+		}
+		rules.patterns = append(rules.patterns, compiled)
+	}
+	return rules, errors.Join(wrong...)
+}
+
+var notKind = regexp.MustCompile(`[^a-z0-9-]+`)
+
+func newPathRule(path string) (pathRule, error) {
+	names := strings.Split(strings.ToLower(path), ".")
+	if slices.Contains(names, "") {
+		return pathRule{}, errors.New("a name in it is empty: want names with dots between, such as args.password")
+	}
+	kind := strings.Trim(notKind.ReplaceAllString(names[len(names)-1], "-"), "-")
+	if kind == "" {
+		kind = "field"
+	}
+	return pathRule{kind, names}, nil
+}
+
+// kindOf is the kind of the first rule that says something of a path, whose
+// names are in lower case; empty for none.
+func (rules *redactionRules) kindOf(path []string) string {
+	for _, rule := range rules.paths {
+		if rule.covers(path) {
+			return rule.kind
+		}
+	}
+	return ""
+}
+
+func (rule pathRule) covers(path []string) bool {
+	if len(path) < len(rule.names) {
+		return false
+	}
+	last := path[len(path)-len(rule.names):]
+	for i, name := range rule.names {
+		if name != "*" && name != last[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// leastHunted is the length from which a text that was found by its path is
+// looked for everywhere. Shorter ones would be found in half of all words.
+const leastHunted = 8
+
+// redactor knows the secrets of one run.
+type redactor struct {
+	rules    *redactionRules
+	hunted   []*pattern        // the texts that paths have found
+	hunting  map[string]bool   // the same, by the text
+	numbered map[string]string // the placeholder of each secret
+	secrets  int               // how many different ones there are
+	count    int               // placeholders so far
+}
+
+func newRedactor(rules *redactionRules) *redactor {
+	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}}
+}
+
+// placeholder is what stands in the place of a secret.
+func (r *redactor) placeholder(kind, secret string) string {
+	r.count++
+	text, known := r.numbered[secret]
+	if !known {
+		r.secrets++
+		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
+		r.numbered[secret] = text
+		for _, spelled := range spellings(secret) {
+			r.numbered[spelled] = text
+			r.hunt(kind, spelled)
+		}
+	}
+	return text
+}
+
+// spellings are the ways in which messages of the engine, and texts that hold
+// JSON, spell a secret that has special characters.
+func spellings(secret string) (others []string) {
+	quoted := strconv.Quote(secret)
+	inJSON := string(canonical.AppendString(nil, secret))
+	for _, other := range []string{quoted[1 : len(quoted)-1], inJSON[1 : len(inJSON)-1], strings.NewReplacer("~", "~0", "/", "~1").Replace(secret)} {
+		if other != secret && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// found is placeholder for a whole text that a path found, and has it looked for
+// from now on.
+func (r *redactor) found(kind, secret string, hunt bool) string {
+	if hunt {
+		r.hunt(kind, secret)
+	}
+	return r.placeholder(kind, secret)
+}
+
+// hunt has a text looked for everywhere.
+func (r *redactor) hunt(kind, text string) {
+	if len(text) < leastHunted || r.hunting[text] {
+		return
+	}
+	if p, err := newPattern(kind, regexp.QuoteMeta(text)); err == nil {
+		r.hunting[text] = true
+		r.hunted = append(r.hunted, p)
+	}
+}
+
+// text redacts a text that stands alone.
+func (r *redactor) text(text string) string {
+	spans := r.spans(text)
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	end := 0
+	for _, s := range spans {
+		b.WriteString(text[end:s.from])
+		b.WriteString(r.placeholder(s.kind, text[s.from:s.to]))
+		end = s.to
+	}
+	b.WriteString(text[end:])
+	return b.String()
+}
+
+// uncounted is text for what is not written itself.
+func (r *redactor) uncounted(text string) string {
+	count := r.count
+	text = r.text(text)
+	r.count = count
+	return text
+}
+
+// spans are the secrets in a text, in their order. Those that overlap are one.
+func (r *redactor) spans(text string) (spans []span) {
+	for _, patterns := range [2][]*pattern{r.hunted, r.rules.patterns} {
+		for _, p := range patterns {
+			if p.quick.MatchString(text) {
+				spans = append(spans, newMatcher(p, 0).whole(text)...)
+			}
+		}
+	}
+	return merged(spans)
+}
+
+// merged sorts spans and joins those that overlap.
+func merged(spans []span) []span {
+	slices.SortStableFunc(spans, func(a, b span) int { return a.from - b.from })
+	kept := spans[:0]
+	for _, s := range spans {
+		if last := len(kept) - 1; last >= 0 && s.from < kept[last].to {
+			kept[last].to = max(kept[last].to, s.to)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}

@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+)
+
+// redacted writes a trace again, as a recorder with a Redaction would have.
+func redacted(t testing.TB, trace *Trace, r Redaction) []byte {
+	t.Helper()
+	rules, err := compileRedaction(&r)
+	require.NoError(t, err)
+	var file bytes.Buffer
+	w := newRedactingWriter(&file, Header{Info: trace.Info}, rules, Options{})
+	for i := range trace.Lines {
+		require.NoError(t, w.Write(&trace.Lines[i].Crossing))
+	}
+	require.NoError(t, w.Close())
+	return file.Bytes()
+}
+
+// verifies replays a trace, which must agree in everything.
+func verifies(t testing.TB, file []byte, about string) *Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	report, err := Verify(ctx, bytes.NewReader(file), Live{})
+	require.NoError(t, err, about)
+	if report.Divergence != nil {
+		require.Fail(t, about, "%s\n%s", report.Divergence, file)
+	}
+	return report
+}
+
+func eachFixture(t *testing.T, run func(t *testing.T, trace *Trace)) {
+	files, err := fs.Glob(fixtures.Traces, "*.jsonl")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(file, ".jsonl"), func(t *testing.T) {
+			t.Parallel()
+			data, err := fixtures.Traces.ReadFile(file)
+			require.NoError(t, err)
+			trace, err := ReadTrace(bytes.NewReader(data))
+			require.NoError(t, err)
+			run(t, trace)
+		})
+	}
+}
+
+// formatSays tells whether a trace may have a word whatever is in it.
+func formatSays(word string) bool {
+	for _, k := range adk.Kinds() {
+		if strings.Contains(k.String(), word) {
+			return true
+		}
+		for _, p := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			if slices.ContainsFunc(k.Fields(p), func(use adk.FieldUse) bool { return strings.Contains(use.Label, word) }) {
+				return true
+			}
+		}
+	}
+	return strings.Contains(`kind end adkreplay trace version contract start seams phase begin done sha256 redacted unvalidated
+		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind
+		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
+		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage context.Canceled io.EOF
+		inputSchema properties required type object string additionalProperties false true enum const default integer number
+		description minimum maximum array items results inline ephemeral effect onCollision trustTier confidence importance
+		first-party third-party-public third-party-private content identity identifier representation
+		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
+}
+
+// engineSays tells whether a word may be the engine's own: of an error's
+// message, or of what was contained. What the engine says, it says again.
+func engineSays(trace *Trace, word string) bool {
+	var says func(err error) bool
+	says = func(err error) bool {
+		own := (*adk.Error)(nil)
+		return errors.As(err, &own) && (strings.Contains(own.Message+string(own.Code), word) || own.Cause != nil && says(own.Cause))
+	}
+	return slices.ContainsFunc(trace.Lines, func(l Line) bool {
+		return says(l.Err) || says(l.Cause) || l.Kind == adk.KindContained && strings.Contains(l.Name, word)
+	})
+}
+
+var (
+	wordOf  = regexp.MustCompile(`[A-Za-z]{3,}`)
+	inBytes = regexp.MustCompile(`"\$?bytes":"([^"]*)"`)
+	onlyHex = regexp.MustCompile(`^[a-f]+$`) // digests have these by chance
+)
+
+// placeholders counts those of a file, also within bytes and in the places of
+// MIME types.
+func placeholders(file []byte) int {
+	n := bytes.Count(file, []byte("[redacted:")) + bytes.Count(file, []byte("application/x-redacted"))
+	for _, encoded := range inBytes.FindAllSubmatch(file, -1) {
+		data, _ := base64.StdEncoding.DecodeString(string(encoded[1]))
+		n += bytes.Count(data, []byte("[redacted:"))
+	}
+	return n
+}
+
+// Whatever is secret in a recorded turn, the redacted trace of it does not have
+// it, and replays without a difference.
+func TestRedactedTracesReplay(t *testing.T) {
+	eachFixture(t, func(t *testing.T, trace *Trace) {
+		var file bytes.Buffer
+		_, err := trace.WriteTo(&file)
+		require.NoError(t, err)
+		secrets := map[string]bool{}
+		for _, word := range wordOf.FindAllString(inBytes.ReplaceAllString(file.String(), ""), -1) {
+			if !formatSays(word) && !engineSays(trace, word) && !onlyHex.MatchString(word) {
+				secrets[word] = true
+			}
+		}
+		for _, secret := range slices.Sorted(maps.Keys(secrets)) {
+			got := redacted(t, trace, Redaction{Patterns: []Pattern{{"word", regexp.QuoteMeta(secret)}}})
+			if strings.Contains(string(got), secret) {
+				at := strings.Index(string(got), secret)
+				t.Errorf("%q is in …%s…", secret, got[max(0, at-200):min(len(got), at+100)])
+				continue
+			}
+			verifies(t, got, fmt.Sprintf("without %q", secret))
+			assert.Contains(t, string(got), fmt.Sprintf(`"redacted":%d,`, placeholders(got)), "the count in the footer")
+		}
+	})
+}
+
+// A Redaction with nothing to find changes nothing but the footer.
+func TestWithoutSecretsATraceIsAsItWas(t *testing.T) {
+	eachFixture(t, func(t *testing.T, trace *Trace) {
+		var file bytes.Buffer
+		_, err := trace.WriteTo(&file)
+		require.NoError(t, err)
+		got := redacted(t, trace, *UsualSecrets())
+		want, _, _ := strings.Cut(file.String(), `{"end":`)
+		assert.Equal(t, want, strings.Split(string(got), `{"end":`)[0])
+		assert.Contains(t, string(got), `,"redacted":0,"sha256":`)
+	})
+}
+
+// What the matcher finds is what package regexp finds, however the text comes.
+func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
+	exprs := []string{`a+b?`, `a|ab`, `ab|a`, `(a|b)*c`, `\bab\b`, `^a`, `a$`, `a.*?b`, `a.*b`, `(?i)AB`, `[^a]b`, `é+`, `ab{2,3}`, `(ab)+`, `(?s)a.b`, `(?m)^b$`, `aab|b`, `a(bc|b)c?`, `\Ba`, `x+x+y`}
+	rapid.Check(t, func(t *rapid.T) {
+		expr := rapid.SampledFrom(exprs).Draw(t, "expr")
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("aabbcxyé \n")), 0, 24, -1).Draw(t, "text") + rapid.SampledFrom([]string{"", "\xff", "\xc3"}).Draw(t, "tail")
+		p, err := newPattern("x", expr)
+		require.NoError(t, err)
+		var want []span
+		for _, at := range regexp.MustCompile(expr).FindAllStringIndex(text, -1) {
+			want = append(want, span{at[0], at[1], "x"})
+		}
+		assert.Equal(t, want, newMatcher(p, 0).whole(text), "%s in %q", expr, text)
+
+		s := newRedactStream(newRedactor(&redactionRules{patterns: []*pattern{p}}))
+		for rest := text; ; {
+			n := rapid.IntRange(0, len(rest)).Draw(t, "delta")
+			last := n == len(rest) && rapid.Bool().Draw(t, "last")
+			s.add(rest[:n], last)
+			if rest = rest[n:]; last {
+				break
+			}
+		}
+		assert.Equal(t, want, s.spans, "%s in pieces of %q", expr, text)
+	})
+}

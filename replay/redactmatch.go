@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+// This file finds patterns in texts that come in pieces. Package regexp does
+// not say whether what has come may be the beginning of a match, so the same
+// programs are run here by a machine that can stop between two pieces. It finds
+// what package regexp finds, and takes linear time as that does.
+
+// pattern is a compiled Pattern, or a text that a path found.
+type pattern struct {
+	kind  string
+	quick *regexp.Regexp // tells whether a whole text is worth the machine
+	prog  *syntax.Prog
+	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
+}
+
+func newPattern(kind, expr string) (*pattern, error) {
+	if kind == "" || notKind.MatchString(kind) {
+		return nil, errors.New("its kind: want lowercase letters, digits and dashes")
+	}
+	quick, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	if quick.MatchString("") {
+		return nil, errors.New("it matches the empty text, and so everywhere")
+	}
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	p := &pattern{kind: kind, quick: quick, prog: prog}
+	for r := range p.first {
+		p.first[r] = p.begins(uint32(prog.Start), rune(r), make([]bool, len(prog.Inst)))
+	}
+	return p, nil
+}
+
+// begins tells whether a match may begin with r.
+func (p *pattern) begins(pc uint32, r rune, been []bool) bool {
+	if been[pc] {
+		return false
+	}
+	been[pc] = true
+	switch i := &p.prog.Inst[pc]; i.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		return p.begins(i.Out, r, been) || p.begins(i.Arg, r, been)
+	case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
+		return p.begins(i.Out, r, been)
+	case syntax.InstMatch, syntax.InstFail:
+		return false
+	default:
+		return i.MatchRune(r)
+	}
+}
+
+// span is a secret in a text.
+type span struct {
+	from, to int
+	kind     string
+}
+
+// thread is one way to go on with a match that began at a place.
+type thread struct {
+	pc   uint32
+	from int
+}
+
+// matcher runs a pattern along one text, from left to right. Its threads are in
+// the order of their priority, as those of package regexp.
+type matcher struct {
+	p       *pattern
+	threads []thread // that wait for the next character
+	steps   []thread // those of one step, kept for the next
+	been    []int    // in which step an instruction was reached
+	step    int
+	at      int
+	before  rune // the character before at, -1 at the beginning
+	// A match that is there, and can become another while threads are left.
+	hit      bool
+	from, to int
+}
+
+func newMatcher(p *pattern, at int) *matcher {
+	return &matcher{p: p, at: at, before: -1, been: make([]int, len(p.prog.Inst))}
+}
+
+// whole gives the matches in a text that has come to its end.
+func (m *matcher) whole(text string) []span {
+	return m.end(text, m.run(nil, text, len(text)))
+}
+
+// run goes on to the place end of a text and adds the matches that are certain.
+func (m *matcher) run(spans []span, text string, end int) []span {
+	for m.at < end {
+		if c := text[m.at]; len(m.threads) == 0 && !m.hit && c < utf8.RuneSelf && !m.p.first[c] {
+			m.before = rune(c)
+			m.at++
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(text[m.at:end])
+		m.take(r)
+		m.at += width
+		m.before = r
+		if m.hit && len(m.threads) == 0 {
+			spans = m.settle(spans, text)
+		}
+	}
+	return spans
+}
+
+// end says that the text ends where run has come to.
+func (m *matcher) end(text string, spans []span) []span {
+	for {
+		m.take(-1)
+		if m.threads = m.threads[:0]; !m.hit {
+			return spans
+		}
+		spans = m.run(m.settle(spans, text), text, len(text))
+	}
+}
+
+// settle takes the match as it is, and goes on behind it.
+func (m *matcher) settle(spans []span, text string) []span {
+	m.at, m.hit = m.to, false
+	m.before, _ = utf8.DecodeLastRuneInString(text[:m.at])
+	return append(spans, span{m.from, m.to, m.p.kind})
+}
+
+// open is the place where a match may have begun that is not decided yet.
+func (m *matcher) open() (from int) {
+	from = m.at
+	if m.hit {
+		from = m.from
+	}
+	for _, t := range m.threads {
+		from = min(from, t.from)
+	}
+	return from
+}
+
+// take reads a character, or with -1 the end of the text.
+func (m *matcher) take(r rune) {
+	m.step++
+	m.steps = m.steps[:0]
+	here := syntax.EmptyOpContext(m.before, r)
+	for _, t := range m.threads {
+		m.follow(t.pc, t.from, here)
+	}
+	if !m.hit { // the leftmost match wins
+		m.follow(uint32(m.p.prog.Start), m.at, here)
+	}
+	m.threads = m.threads[:0]
+	for _, t := range m.steps {
+		switch i := &m.p.prog.Inst[t.pc]; {
+		case i.Op == syntax.InstMatch:
+			m.hit, m.from, m.to = true, t.from, m.at
+			return // those that come after it have a lower priority
+		case r >= 0 && i.MatchRune(r):
+			m.threads = append(m.threads, thread{i.Out, t.from})
+		}
+	}
+}
+
+// follow notes the instructions that can be reached without a character.
+func (m *matcher) follow(pc uint32, from int, here syntax.EmptyOp) {
+	if m.been[pc] == m.step {
+		return
+	}
+	m.been[pc] = m.step
+	switch i := &m.p.prog.Inst[pc]; i.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		m.follow(i.Out, from, here)
+		m.follow(i.Arg, from, here)
+	case syntax.InstCapture, syntax.InstNop:
+		m.follow(i.Out, from, here)
+	case syntax.InstEmptyWidth:
+		if syntax.EmptyOp(i.Arg)&^here == 0 {
+			m.follow(i.Out, from, here)
+		}
+	case syntax.InstFail:
+	case syntax.InstMatch:
+		if from < m.at { // the empty text is no secret
+			m.steps = append(m.steps, thread{pc, from})
+		}
+	default:
+		m.steps = append(m.steps, thread{pc, from})
+	}
+}

@@ -1,0 +1,384 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// recordedWith runs a turn and gives the trace that a recorder with options made.
+func recordedWith(t testing.TB, prepare func(*sampleKit), options Options) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	recorder := Record(&file, options)
+	sampleTurn{prepare: func(kit *sampleKit) {
+		prepare(kit)
+		kit.config.Probe = adk.MultiProbe(kit.config.Probe, recorder)
+	}}.run(t)
+	require.NoError(t, recorder.Err())
+	return file.Bytes()
+}
+
+// secret is planted in the turns of these tests.
+const secret = "hunter2.is/my#secret"
+
+// undotted is one that can be a key of a stash.
+const undotted = "hunter2-as-a-key"
+
+var secretPattern = &Redaction{Patterns: []Pattern{{"mine", `hunter2\.is/my#secret`}, {"key", undotted}}}
+
+// leaks are the ways in which a trace could have kept the secret, or a part of
+// it from which it can be guessed.
+func leaks(file []byte) []string {
+	var found []string
+	for _, part := range []string{secret, "hunter2", "my#secret", base64.StdEncoding.EncodeToString([]byte(secret))} {
+		if bytes.Contains(file, []byte(part)) {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+// secretiveTurn has the secret wherever user code can put one. text draws a text
+// with the secret in it, and deltas parts such a text.
+func secretiveTurn(text func() string, deltas func(string) []string) func(*sampleKit) {
+	return func(t *sampleKit) {
+		named := func(label string) string { return label + " " + secret }
+		tool := must(adk.NewTool(adk.ToolInit{Name: named("tool"), Description: text(), Meta: map[string]any{named("meta"): text()},
+			InputSchema: []byte(`{"type":"object","description":"` + secret + `","properties":{
+				"q":{"type":"string","default":"` + secret + `"},"` + secret + `":{"type":"integer"}},"required":["` + secret + `"]}`),
+			Handler: func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				if args["fail"] != nil {
+					return nil, errors.New(text())
+				}
+				return adk.Bytes(text()), nil
+			}}))
+		t.raw = adk.RawTurn{SystemPrompt: text(), Instructions: []string{named("first"), named("second")},
+			Stash: map[string]any{undotted: text(), "n": map[string]any{"list": []any{text(), []string{text()}, []byte(text()), map[string][]string{secret: {text()}}}}}}
+		t.raw.Functional.Message = func(e adk.MessageEvent) {
+			if e.Complete {
+				panic(text())
+			}
+		}
+		t.raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+			_, _ = e.Gate.Resolve(named("mallory"), 5)
+			_, _ = e.Gate.Resolve(named("alice"), map[string]any{"why": text()})
+		}
+		t.kept.messages.kept = []*adk.Message{aMessage(named("m"), adk.RoleUser, text())}
+		t.kept.memories.refuse = errors.New(text())
+		t.config.Tools = []*adk.Tool{tool}
+		t.config.TurnInput = []adk.TurnMiddleware{turnStep(named("hydrate"), hydrate), turnStep(named("emits"), func(ctx context.Context, tc *adk.TurnContext) error {
+			full := ""
+			for _, delta := range deltas(text()) {
+				full += delta
+				_ = tc.EmitMessage(adk.MessageEvent{ID: named("own"), Delta: delta, Full: full})
+			}
+			_ = tc.EmitThought(adk.ThoughtEvent{ID: named("own"), Delta: text(), Full: text(), Complete: true})
+			_ = tc.EmitToolCall(adk.ToolCallEvent{ID: named("own"), Tool: secret, Args: map[string]any{secret: text()}, Results: adk.Text(text())})
+			strand := must(tc.Fork(ctx, named("strand"), func(context.Context, *adk.TurnContext) error { panic(errors.New(text())) }))
+			_ = strand.Wait()
+			return tc.Stash().Set(named("path"), text())
+		})}
+		t.config.Executor = adk.Executor{Name: named("model"), Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			answer := named(fmt.Sprintf("answer %d", dc.Iteration()))
+			for _, delta := range deltas(text()) {
+				_ = must(h.ReportMessage(answer, delta, false))
+				_ = must(h.ReportThought(answer, delta, false))
+			}
+			_ = must(h.ReportMessage(answer, "", true))
+			_, _ = h.ReportMessage(answer, text(), false)
+			args := fmt.Sprintf(`{%q: 1, "more": %q}`, secret, text())
+			_ = must(h.ReportToolCall(named("call"), adk.ToolCallReport{Tool: tool.Name(), Args: args}))
+			_, _ = dc.Execute(ctx, tool, args)
+			_, err := dc.Execute(ctx, tool, map[string]any{secret: 1, "fail": text()})
+			_, invalid := dc.Execute(ctx, tool, map[string]any{secret: text()})
+			_, _ = dc.Execute(ctx, tool, "no object "+text())
+			h.Log(adk.LevelWarn, named("kind"), text(), map[string]any{secret: text(), "err": err.Error()})
+			_ = dc.ToolCalls().Store(ctx, aToolCall(named("call"), text(), text()))
+			_ = dc.Thoughts().Store(ctx, aThought(named("thought"), text()))
+			_ = dc.Memories().Store(ctx, aMemory(named("memory"), text()))
+			_ = dc.Messages().Delete(ctx, named("m"))
+			_, _ = dc.WaitFor(ctx, adk.Gate{ID: named("gate"), Reason: text(), Payload: text(), Schema: []byte(`{"type":"object","description":"` + secret + `"}`)})
+			if dc.Iteration() == 0 {
+				_ = must(dc.OnAck(named("handler"), func(*adk.DispatchContext) { panic(text()) }))
+				return nil
+			}
+			if strings.HasPrefix(text(), secret) {
+				return errors.Join(fmt.Errorf("%s: %w", text(), invalid), dc.Nack(err))
+			}
+			return dc.Ack()
+		}}
+		t.config.TurnOutput = []adk.TurnMiddleware{turnStep(named("fails"), func(context.Context, *adk.TurnContext) error { return errors.New(text()) })}
+	}
+}
+
+// Wherever a secret comes in, and however a stream parts it, no part of it is in
+// the file, and the file replays.
+func TestASecretIsNowhereInATrace(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := func() string {
+			return rapid.SampledFrom([]string{"", "a ", "é\n", "hunter"}).Draw(r, "before") + secret + rapid.SampledFrom([]string{"", " z", "\"", secret}).Draw(r, "after")
+		}
+		deltas := func(text string) []string {
+			parts := []string{rapid.SampledFrom([]string{"", "\xff", "\xc3"}).Draw(r, "broken")}
+			for len(text) > 0 {
+				n := rapid.IntRange(1, len(text)).Draw(r, "delta")
+				parts, text = append(parts, text[:n]), text[n:]
+			}
+			return parts
+		}
+		file := recordedWith(t, secretiveTurn(text, deltas), Options{Redact: secretPattern})
+		if found := leaks(file); len(found) > 0 {
+			at := bytes.Index(file, []byte(found[0]))
+			r.Fatalf("%q in …%s…", found, file[max(0, at-300):min(len(file), at+200)])
+		}
+		report := verifies(t, file, "redacted")
+		assert.Contains(t, strings.Join(report.NotCompared, "\n"), "what was redacted")
+	})
+}
+
+// A stream that a secret is spread over keeps its lines; the placeholder stands
+// where the secret began.
+func TestASecretInDeltas(t *testing.T) {
+	whole := "it is " + secret + ", isn't it? hunt!"
+	for at := range len(whole) + 1 {
+		for second := at; second <= len(whole); second++ {
+			s := newRedactStream(newRedactor(mustRules(t, secretPattern)))
+			var places [][2]int
+			for _, delta := range []string{whole[:at], whole[at:second], whole[second:]} {
+				from, to := s.add(delta, false)
+				places = append(places, [2]int{from, to})
+			}
+			s.end()
+			var joined []string
+			for i, p := range places {
+				joined = append(joined, s.between(p[0], p[1]))
+				assert.Equal(t, strings.Join(joined, ""), s.upTo(p[1]), "after %d", i)
+			}
+			assert.Equal(t, "it is [redacted:mine:1], isn't it? hunt!", strings.Join(joined, ""), "parted at %d and %d", at, second)
+			if begins := len("it is "); at > begins {
+				assert.Contains(t, joined[0], "[redacted:mine:1]", "parted at %d and %d", at, second)
+			}
+		}
+	}
+}
+
+func mustRules(t testing.TB, r *Redaction) *redactionRules {
+	t.Helper()
+	rules, err := compileRedaction(r)
+	require.NoError(t, err)
+	return rules
+}
+
+// Lines wait only while a secret may have begun, and then come out as they were
+// told.
+func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
+	var file bytes.Buffer
+	w := newRedactingWriter(&file, Header{}, mustRules(t, secretPattern), Options{})
+	lines := func() int { return bytes.Count(file.Bytes(), []byte("\n")) - 1 }
+	seq := 0
+	tell := func(c adk.Crossing) {
+		seq++
+		c.Seq, c.At = seq, foldStart
+		require.NoError(t, w.Write(&c))
+	}
+	say := func(id, text string) {
+		tell(adk.Crossing{Kind: adk.KindReportMessage, Call: 2, Name: id, Text: text})
+	}
+	tell(adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelDispatch, Name: "d"}})
+	tell(adk.Crossing{Kind: adk.KindCall, Call: 1, ID: 2, Seam: adk.Seam{Label: adk.LabelExecutor, Name: "m"}})
+	say("a", "the hun")
+	assert.Equal(t, 2, lines(), "it may have begun")
+	say("b", "meanwhile")
+	tell(adk.Crossing{Kind: adk.KindNow, Call: 2})
+	assert.Equal(t, 2, lines(), "the order stays")
+	say("a", "ters")
+	assert.Equal(t, 6, lines(), "it has not begun")
+	say("a", " hunter2.is/my")
+	assert.Equal(t, 6, lines())
+	say("a", "#secret")
+	say("a", "!")
+	assert.Equal(t, 9, lines(), "it has ended")
+	say("a", "hunter2")
+	assert.Equal(t, 9, lines())
+	tell(adk.Crossing{Kind: adk.KindDispatchEnd, Call: 1, Status: adk.StatusAck})
+	assert.Equal(t, 11, lines(), "the streams of the dispatch have ended")
+	require.NoError(t, w.Close())
+	assert.Contains(t, file.String(), `"delta":" [redacted:mine:1]"}`)
+	assert.Contains(t, file.String(), `"delta":"hunter2"}`)
+	assert.Contains(t, file.String(), `{"end":11,"redacted":1,"sha256":`)
+}
+
+// What may be a secret is not waited for without end.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	rules := mustRules(t, &Redaction{Patterns: []Pattern{{"block", `BEGIN[^!]*!`}}})
+	file := recordedWith(t, func(kit *sampleKit) {
+		kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_ = must(h.ReportMessage("m", "a BEGIN of ", false))
+			for range 3 * maxHeld / 1000 {
+				_ = must(h.ReportMessage("m", strings.Repeat("x", 1000), false))
+			}
+			_ = must(h.ReportMessage("m", "the end! and more", true))
+			return dc.Ack()
+		}
+	}, Options{Redact: &Redaction{Patterns: []Pattern{{"block", `BEGIN[^!]*!`}}}})
+	require.NotNil(t, rules)
+	assert.Less(t, len(file), 3*maxHeld/2, "the text was cut")
+	assert.NotContains(t, string(file), "xxx")
+	assert.NotContains(t, string(file), "more", "it is taken for a secret to the end of its stream")
+	assert.Contains(t, string(file), `a [redacted:unended:1]`)
+	verifies(t, file, "cut")
+}
+
+// A path names a field by the last names on the way to it.
+func TestPaths(t *testing.T) {
+	turn := func(kit *sampleKit) {
+		kit.raw.Stash = map[string]any{"auth": map[string]any{"token": "one-two-three", "n": 5, "f": 2.5, "on": true, "at": foldStart, "none": nil, "i": int64(7), "d": []byte("four-five")}}
+		kit.config.Tools = []*adk.Tool{aTool("weather", "one-two-three inside", false, weatherless)}
+		kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_ = dc.Stash().Set("auth.second", []string{"six-seven-eight"})
+			_ = must(h.ReportMessage("m", "it was one-two-", false))
+			_ = must(h.ReportMessage("m", "three", true))
+			_ = dc.Messages().Store(ctx, aMessage("m", adk.RoleAssistant, "it was one-two-three, not token"))
+			_ = must(h.ReportToolCall("c", adk.ToolCallReport{Tool: "weather", Args: `{"AUTH":{"x":[1,"nine"]}, "city":"Oslo"}`}))
+			return dc.Ack()
+		}
+	}
+	file := recordedWith(t, turn, Options{Redact: &Redaction{Paths: []string{"auth"}}})
+	verifies(t, file, "by path")
+	for _, gone := range []string{"one-two", "three", "four", "six", "nine", "2.5", "2025-01-01T09:00:00Z\"},", "true,"} {
+		assert.NotContains(t, string(file), gone)
+	}
+	for _, there := range []string{
+		`"token":"[redacted:auth:2]"`, `"n":0`, `"f":0.0`, `"on":false`, `"none":null`, `"i":{"$int64":"0"}`, `"at":{"$time":"1970-01-01T00:00:00Z"}`,
+		`"description":"[redacted:auth:2] inside"`, `{"$[]string":["[redacted:auth:3]"]}`,
+		`it was [redacted:auth:2], not token`, `{\"AUTH\":{\"x\":[0,\"[redacted:auth:4]\"]},\"city\":\"Oslo\"}`,
+	} {
+		assert.Contains(t, string(file), there)
+	}
+	for path, found := range map[string]bool{"stash.auth.token": true, "STASH.AUTH.TOKEN": true, "auth.*": true, "*.token": true, "token": true,
+		"args.token": false, "stash.token": false, "token.auth": false, "to": false, "*.stash.auth.token": false, "auth": true} {
+		file := recordedWith(t, turn, Options{Redact: &Redaction{Paths: []string{path}}})
+		assert.Equal(t, found, !strings.Contains(string(file), `"token":"one-two-three"`), path)
+		verifies(t, file, path)
+	}
+}
+
+// A placeholder may break a tool's schema or mend what broke it: the recorded
+// verdict stays, and the report says so.
+func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
+	for _, c := range []struct {
+		schema, args string
+		valid        bool
+		unvalidated  string // of the footer
+	}{
+		{`{"type":"object","properties":{"pin":{"type":"string"}}}`, `{"pin":"1234"}`, true, ""},
+		{`{"type":"object","properties":{"pin":{"type":"string","pattern":"^[0-9]{4}$"},"x":{"type":"string","default":"y"}}}`, `{"pin":"1234"}`, true, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"type":"integer","minimum":1000}}}`, `{"pin":1234}`, true, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"type":"string","maxLength":4}}}`, `{"pin":"12345"}`, false, ""},
+		{`{"type":"object","properties":{"pin":{"type":"string","minLength":4}}}`, `{"pin":"123"}`, false, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"type":"string","minLength":4,"maxLength":8}}}`, `{"pin":"123"}`, false, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"type":"array","items":{"type":"integer","maximum":5}}}}`, `{"pin":[9,4]}`, false, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"anyOf":[{"const":"1234"},{"const":"5"}]}}}`, `{"pin":"1234"}`, true, ""},
+		{`{"type":"object","properties":{"pin":{"allOf":[{"pattern":"^1"},{"pattern":"4$"}]},"q":{"type":"string","default":"z"}}}`, `{"pin":"1234"}`, true, `"unvalidated":1`},
+		{`{"type":"object","properties":{"pin":{"type":"string","pattern":"^[0-9]*$","default":"4711"}}}`, `{}`, true, ""},
+	} {
+		file := recordedWith(t, func(kit *sampleKit) {
+			tool := must(adk.NewTool(adk.ToolInit{Name: "pay", Description: "Pays.", InputSchema: []byte(c.schema), Handler: weatherless}))
+			kit.config.Tools = []*adk.Tool{tool}
+			kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				_, err := dc.Execute(ctx, tool, c.args)
+				if assert.Equal(t, c.valid, err == nil, "%s: %v", c.schema, err); err != nil {
+					return fmt.Errorf("the tool says: %w", err)
+				}
+				return dc.Ack()
+			}
+		}, Options{Redact: &Redaction{Paths: []string{"pin"}}})
+		report := verifies(t, file, c.schema)
+		for _, gone := range []string{`1234`, `\"123\"`, `"123"`, "4711", "9,4"} {
+			assert.NotContains(t, string(file), gone, c.schema)
+		}
+		assert.Equal(t, c.unvalidated != "", strings.Contains(string(file), `"unvalidated"`), "%s\n%s", c.schema, file)
+		assert.Equal(t, c.unvalidated != "", strings.Contains(strings.Join(report.NotCompared, "\n"), "not validated again"), c.schema)
+	}
+}
+
+// A redacted trace of a broken engine shows the same break.
+func TestRedactionHidesNoBreak(t *testing.T) {
+	trace, err := ReadTrace(bytes.NewReader(recordedWith(t, weatherTurn, Options{})))
+	require.NoError(t, err)
+	for _, kind := range []adk.Kind{adk.KindSight, adk.KindToolCallEvent, adk.KindToolExecutionStart} {
+		broken := *trace
+		broken.Lines = append([]Line(nil), trace.Lines...)
+		for i := range broken.Lines {
+			if x := &broken.Lines[i]; x.Kind == kind {
+				x.Digest, x.Key = adk.Digest{1}, "another"
+			}
+		}
+		file := redacted(t, &broken, Redaction{Patterns: []Pattern{{"city", "Oslo"}}})
+		report, err := Verify(context.Background(), bytes.NewReader(file), Live{})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence, kind)
+		assert.Equal(t, kind, trace.Lines[report.Divergence.Crossing-1].Kind)
+	}
+}
+
+func TestAWrongRedactionRecordsNothing(t *testing.T) {
+	var file bytes.Buffer
+	recorder := Record(&file, Options{Redact: &Redaction{Paths: []string{"a..b", ""}, Patterns: []Pattern{{"x", "("}, {"x", "a*"}, {"Not a kind", "a"}}}})
+	assert.Nil(t, recorder.Observe(adk.RunInfo{}))
+	for _, wrong := range []string{`"a..b"`, `the path ""`, "missing closing", "matches the empty text", "lowercase letters"} {
+		assert.ErrorContains(t, recorder.Err(), wrong)
+	}
+	assert.Zero(t, file.Len())
+}
+
+// A path that names the deltas covers streams as a whole.
+func TestAPathCoversStreams(t *testing.T) {
+	file := recordedWith(t, func(kit *sampleKit) {
+		kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for _, delta := range []string{"", "all ", "is ", "private"} {
+				_ = must(h.ReportMessage("m", delta, delta == "private"))
+			}
+			_ = dc.EmitMessage(adk.MessageEvent{ID: "e", Delta: "private", Full: "all is private"})
+			return errors.Join(dc.Messages().Store(ctx, aMessage("m", adk.RoleAssistant, "all is private")), dc.Ack())
+		}
+	}, Options{Redact: &Redaction{Paths: []string{"delta", "full", "message.content"}}})
+	assert.NotContains(t, string(file), "private")
+	assert.NotContains(t, string(file), "all ")
+	verifies(t, file, "covered")
+}
+
+// Whatever turn is recorded with one of its words secret, it replays as the turn
+// does without a secret: where that one parts from its recording, since a
+// listener used the executor's helpers, it parts at the same crossing.
+func TestRedactedTurnsReplay(t *testing.T) {
+	for _, turn := range sampleTurns {
+		plain := divergesAt(t, recordedWith(t, turn.prepare, Options{}))
+		for _, word := range []string{"Oslo", "weather", "Ann", "disk", "Hello", "tea", "refund", "approve"} {
+			file := recordedWith(t, turn.prepare, Options{Redact: &Redaction{Patterns: []Pattern{{"word", `\b` + word + `\b`}}}})
+			assert.Equal(t, plain, divergesAt(t, file), "%s without %s", turn.name, word)
+		}
+	}
+}
+
+// divergesAt is the crossing at which a replay diverges, 0 if it does not.
+func divergesAt(t *testing.T, file []byte) int {
+	t.Helper()
+	report, err := Verify(context.Background(), bytes.NewReader(file), Live{})
+	require.NoError(t, err)
+	if report.Divergence == nil {
+		return 0
+	}
+	return report.Divergence.Crossing
+}
