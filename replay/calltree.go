@@ -16,6 +16,9 @@ type callTree struct {
 	strands map[int]string // their paths
 	opens   map[int]*step  // the openings of media, by their operations
 	media   *openings      // what they gave, for who plays the run again
+	// cancels are made behind the crossings of their numbers although they were
+	// not recorded.
+	cancels []*adk.Crossing
 }
 
 // seamCall is one call of a seam.

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,6 +52,8 @@ type causal struct {
 	untold  *timer       // started by an operation that is told next
 	unasked map[int]bool // calls of tools of its own that live code made
 	missed  []int        // calls that the recording has no answer for
+	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	waits   []openWait   // for gates that are open, in the order in which they opened
 	made    int          // ids that are not in the recording
 	turn    *waiter      // whose step is being taken: the times and ids are for it
 }
@@ -81,7 +84,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, gone: map[*step]bool{},
+		unasked: map[int]bool{}, gone: map[*step]bool{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
@@ -108,9 +111,12 @@ func (p *causal) index() {
 		}
 	}
 	for _, x := range p.tree.lines {
-		if x.Kind == adk.KindCancel && x.Key == "outside" {
+		if x.Kind == adk.KindCancel && x.Key == outsideCancel {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 		}
+	}
+	for _, x := range p.tree.cancels {
+		p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 	}
 }
 
@@ -212,6 +218,9 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.forked(got, next)
 	default:
 		next = p.matched(got, next)
+		if next != nil && got.Kind.Class() == adk.ClassOperation {
+			p.passed[next.Seq] = got.Seq
+		}
 	}
 	if s := p.strands[got.Strand]; s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
@@ -266,6 +275,7 @@ func (p *causal) called(got *adk.Crossing) {
 		return
 	}
 	p.used[c.rec] = c
+	p.passed[c.rec.call.Seq] = got.Seq
 	if s := p.strands[got.Strand]; s != nil {
 		s.cursor = max(s.cursor, c.rec.call.Seq)
 	}
@@ -344,6 +354,7 @@ func (p *causal) returned(got *adk.Crossing) {
 		parent.below = without(parent.below, p.calls[got.ID])
 	}
 	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.ret != nil {
+		p.passed[c.rec.ret.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.ret.Seq)
 		}
@@ -356,6 +367,7 @@ func (p *causal) forked(got, next *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
+			p.passed[s.fork.x.Seq] = got.Seq
 			s.rec, s.cursor = s.fork.x.ID, s.fork.x.Seq
 		}
 	}
@@ -375,6 +387,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 			return nil
 		}
 		op.call.open = without(op.call.open, op)
+		p.waits = slices.DeleteFunc(p.waits, func(w openWait) bool { return w.op == op })
 		if op.rec != nil {
 			return op.rec.done
 		}

@@ -284,10 +284,34 @@ func (p *causal) act() bool {
 		first.let = true
 		p.moved.Broadcast()
 	default:
-		return false
+		return p.giveUp()
 	}
 	return true
 }
+
+// openWait is a wait for a gate that is open.
+type openWait struct {
+	op   *newOp
+	gate *adk.TurnGate
+}
+
+// giveUp rejects the gate that has been open for longest, where nothing else can
+// go on: what was recorded for it was refused. It tells whether there is one. mu
+// is held, but while the engine is called.
+func (p *causal) giveUp() bool {
+	if len(p.waits) == 0 {
+		return false
+	}
+	gate := p.waits[0].gate
+	p.waits = p.waits[1:]
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	gate.Reject(byReplay, ErrUnanswered)
+	return true
+}
+
+// byReplay is who rejects a gate for which nothing was recorded.
+const byReplay = "replay"
 
 func (p *causal) nextAct() *act {
 	var next *act
@@ -316,7 +340,7 @@ func (p *causal) do(a *act) {
 		p.mu.Unlock()
 		defer p.mu.Lock()
 		if a.settle == nil {
-			a.gate.Reject("replay", ErrUnanswered)
+			a.gate.Reject(byReplay, ErrUnanswered)
 		} else {
 			settle(a.gate, a.settle)
 		}
@@ -334,7 +358,8 @@ func (p *causal) outside() {
 			return
 		}
 		for _, s := range p.strands {
-			if p.ahead(s, func(x *adk.Crossing) bool { return x.Kind != adk.KindCancel }) < a.seq {
+			next := p.ahead(s, func(x *adk.Crossing) bool { return x.Kind != adk.KindCancel })
+			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
 				return
 			}
 		}
@@ -434,6 +459,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		p.acts = append(p.acts, &act{seq: unrecorded, at: p.now, gate: e.Gate})
 		return
 	}
+	p.waits = append(p.waits, openWait{op, e.Gate})
 	for _, x := range op.rec.notes {
 		if x.Kind == adk.KindSettle && isOutside(x) {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, gate: e.Gate, settle: x})

@@ -163,10 +163,10 @@ func (n *namer) fact(x *adk.Crossing) string {
 
 // cancels are what cancels runs, in words.
 var cancels = map[string]string{
-	"outside": "from outside",
-	"abort":   "by the abort",
-	"stage":   "by a stage's abort error",
-	"goexit":  "by the end of the goroutine",
+	outsideCancel: "from outside",
+	"abort":       "by the abort",
+	"stage":       "by a stage's abort error",
+	"goexit":      "by the end of the goroutine",
 }
 
 // settlements are how gates settle, in words.

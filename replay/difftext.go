@@ -106,12 +106,17 @@ func (t *diffText) fields(l *diffLine) {
 			t.line("", l.depth+2, fmt.Sprintf("and %d fields more", len(l.fields)-i))
 			return
 		}
-		a, b := cutValues(f.Want, f.Got)
-		if f.Want == "" || f.Got == "" { // there is nothing to cut around
-			a, b = bareJSON(f.Want), bareJSON(f.Got)
-		}
-		t.line("", l.depth+2, bare(f.Field)+": "+orNothing(a)+" → "+orNothing(b))
+		t.line("", l.depth+2, fieldText(f))
 	}
+}
+
+// fieldText is a field that differs, around where it does.
+func fieldText(f FieldDiff) string {
+	a, b := cutValues(f.Want, f.Got)
+	if f.Want == "" || f.Got == "" { // there is nothing to cut around
+		a, b = bareJSON(f.Want), bareJSON(f.Got)
+	}
+	return bare(f.Field) + ": " + orNothing(a) + " → " + orNothing(b)
 }
 
 // conclude writes what the traces come to.

@@ -145,7 +145,7 @@ func (p *player) outside() {
 	switch {
 	case x.Kind == adk.KindCancel:
 		p.aborted = true
-		if x.Key == "outside" {
+		if x.Key == outsideCancel {
 			p.cancel(x.Cause, x.Err)
 		}
 	case x.Kind == adk.KindTimer:
@@ -210,10 +210,12 @@ func decided(x *adk.Crossing) bool {
 	return x != nil && x.Kind == adk.KindCancel && (x.Key == cancelStage || x.Key == cancelGoexit)
 }
 
-// What the engine cancels a run by when nothing was asked of it.
+// What a run is cancelled by: the context that was given to it, or the engine
+// when nothing was asked of it.
 const (
-	cancelStage  = "stage"
-	cancelGoexit = "goexit"
+	outsideCancel = "outside"
+	cancelStage   = "stage"
+	cancelGoexit  = "goexit"
 )
 
 // exits is the return of a call whose next step is to end its goroutine: the

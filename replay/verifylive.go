@@ -43,7 +43,8 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	judge
-	trace *Trace // of the new run
+	trace  *Trace // of the new run
+	passed []int  // as causal has it
 }
 
 // rerun makes the run again.
@@ -92,7 +93,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{trace: trace, judge: judge{known: comparer{known}, live: live, want: want,
+	return &replayed{trace: trace, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
 		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 

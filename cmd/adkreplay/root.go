@@ -66,7 +66,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON tells whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -85,6 +85,8 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code})
 	case "explore":
 		return printJSON(t, &explored{Explorations: []*property.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
+	case "replay":
+		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
 	}
 	return refusal(exit).write(t.out)
 }
@@ -105,7 +107,7 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newExplore(t), newShrink(t), newRun(t), newShow(t), newDiff(t))
+	root.AddCommand(newVerify(t), newMerge(t), newCheck(t), newLint(t), newExplore(t), newShrink(t), newRun(t), newShow(t), newDiff(t), newReplay(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

@@ -1,0 +1,268 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Answer answers one recorded crossing differently: it puts a value in the place
+// of what user code or the outside gave there.
+type Answer struct {
+	// Path names the crossing and the field, and what in the field, in the words
+	// of a trace and of the fields of a Divergence:
+	//
+	//	23.result              what the tool returned whose return is crossing 23
+	//	23.args.city           a member of arguments; they stay text if they are text
+	//	6.records[0].content   a field of a record; [q1] is the record of that key
+	//	run.prompt             a seam path, where the seam is called once
+	//	executor/model#1.error how a call ended
+	//	23.cancel              the run is cancelled before crossing 23, for this reason
+	//	23.at                  how long after the crossing before it happened
+	//
+	// error is err, reason or cause, whichever the crossing has. A field that the
+	// crossing does not have is taken from what belongs to it: of an operation
+	// from its other line, the calls that it led to and the settlement of its gate,
+	// of a call from its return.
+	Path string
+	// Value is what stands there now: an error, a record, a tool's result, or
+	// plain data; nil is nothing. A json.RawMessage is the JSON that a trace has
+	// there. A string is also an error of that text, or a tool's result.
+	Value any
+}
+
+// ParseAnswer reads PATH=VALUE. VALUE is JSON, or a text where it is none.
+func ParseAnswer(text string) (Answer, error) {
+	path, value, found := strings.Cut(text, "=")
+	switch {
+	case !found:
+		return Answer{}, fmt.Errorf("replay: %q has no value: want PATH=VALUE, such as 23.result=cold", text)
+	case path == "":
+		return Answer{}, fmt.Errorf("replay: %q has no path: want PATH=VALUE, such as 23.result=cold", text)
+	}
+	if json.Valid([]byte(value)) {
+		return Answer{path, json.RawMessage(value)}, nil
+	}
+	return Answer{path, value}, nil
+}
+
+// WhatIfReport is what came of a turn in which something was answered
+// differently.
+type WhatIfReport struct {
+	// Set is what was answered differently, in the order of the answers.
+	Set []Set `json:"set"`
+	// Diff says in what the new run, b, differs from the recorded one, a.
+	Diff *TraceDiff `json:"diff"`
+	// Unanswered are the crossings of the new run that the recording has no answer
+	// for.
+	Unanswered []NoAnswer `json:"unanswered"`
+	// AsRecorded are the scripted seams that did as recorded although they were
+	// asked, shown or answered something else. What their code would have done,
+	// only their code can say: choose it in Live.
+	AsRecorded []AsRecorded `json:"asRecorded"`
+	// Notes say what else a reader of the diff must know.
+	Notes []string `json:"notes,omitempty"`
+	// Trace is the new run.
+	Trace *Trace `json:"-"`
+}
+
+// Set is an answer that was given.
+type Set struct {
+	// Path is where: the number of the crossing that has the field, and the field.
+	Path string `json:"path"`
+	// Crossing is that number, and Seam the seam call that it belongs to.
+	Crossing int    `json:"crossing"`
+	Seam     string `json:"seam"`
+	// Fields are what it changed; none where the recording has that value already.
+	Fields []FieldDiff `json:"fields"`
+	// Reached tells that it came to pass. It did not where the new run took
+	// another way before, or where the engine does not take it from there.
+	Reached bool `json:"reached"`
+}
+
+// NoAnswer is a crossing of the new run that the recording has no answer for.
+type NoAnswer struct {
+	// Crossing is its number in the new run.
+	Crossing int    `json:"crossing"`
+	Seam     string `json:"seam"`
+	Line     string `json:"line"`
+}
+
+// AsRecorded is something that a scripted seam took no notice of.
+type AsRecorded struct {
+	// Seam is the seam call that did as recorded.
+	Seam string `json:"seam"`
+	// Was tells what was other: it was asked, shown, or answered something else.
+	Was string `json:"was"`
+	// Crossing is the number of that crossing in the recording, and Line how a
+	// transcript says it.
+	Crossing int    `json:"crossing"`
+	Line     string `json:"line"`
+	// Fields are what differs; Want is what was recorded.
+	Fields []FieldDiff `json:"fields"`
+}
+
+// What a scripted seam can take no notice of.
+const (
+	wasAsked    = "asked"
+	wasShown    = "shown"
+	wasAnswered = "answered"
+)
+
+// ErrAnswer is the error of an Answer that cannot be given: its path leads
+// nowhere, what it leads to is the engine's own, or it is no value for that.
+var ErrAnswer = errors.New("replay: this cannot be answered differently")
+
+// answerError is ErrAnswer with what is wrong.
+type answerError struct{ text string }
+
+func (e *answerError) Error() string        { return "replay: " + e.text }
+func (e *answerError) Is(target error) bool { return target == ErrAnswer }
+
+func refusef(format string, args ...any) error {
+	return &answerError{fmt.Sprintf(format, args...)}
+}
+
+// WhatIf re-runs the turn that a trace holds on today's engine with some of its
+// crossings answered differently, and says what the engine makes of it. The seams
+// in live are user code, and all others do what was recorded, as far as they are
+// asked for it; nothing is made up for them.
+//
+// What user code or the outside gave can be answered differently, but not what
+// the engine decided, nor what live says. An answer that cannot be given is an
+// ErrAnswer, and a trace that cannot be read to its end a *FormatError; then
+// nothing was run.
+func WhatIf(ctx context.Context, trace io.Reader, live Live, answers []Answer, options ...Options) (*WhatIfReport, error) {
+	w, err := newWhatIf(trace, live, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		if err := w.answer(a); err != nil {
+			return nil, err
+		}
+	}
+	if w.again, err = rerun(ctx, w.edited, w.known.sentinels, live, w.options); err != nil {
+		return nil, err
+	}
+	return w.report(ctx)
+}
+
+// whatIf is a recorded turn in which crossings are answered differently.
+type whatIf struct {
+	known    comparer
+	live     Live
+	options  Options
+	trace    *Trace
+	recorded *callTree
+	edited   *callTree // its crossings are changed in place; the records in them never are
+	sets     []Set
+	targets  []target // of sets
+	times    bool     // times were set, and are compared
+	notes    []string
+	again    *replayed
+}
+
+func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
+	known, err := newSentinels(optional(options).Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	if err := live.check(); err != nil {
+		return nil, err
+	}
+	r, err := NewReader(trace, options...)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := r.all()
+	if err == nil && r.Header().Contract > ContractRevision {
+		err = &FormatError{Line: lineOfHeader, Fault: FaultImpossible, Reason: fmt.Sprintf(
+			"it is of an engine that keeps revision %d of the contract, and this one keeps %d", r.Header().Contract, ContractRevision)}
+	}
+	var format *FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = r.options.File
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &whatIf{known: comparer{known}, live: live, options: r.options, trace: whole, notes: redactedNote(r.footer)}
+	w.recorded = newCallTree(whole.Info, whole.Lines)
+	w.edited = newCallTree(whole.Info, slices.Clone(whole.Lines))
+	w.recorded.media, w.edited.media = r.dec.media, r.dec.media
+	return w, nil
+}
+
+// answer gives one answer.
+func (w *whatIf) answer(a Answer) error {
+	t, err := w.resolve(a.Path)
+	if err != nil {
+		return err
+	}
+	at := w.recorded.lines[t.x.Seq-1]
+	set := Set{Path: fmt.Sprintf("%d.%s%s", t.x.Seq, t.label(), t.rest), Crossing: t.x.Seq, Seam: w.recorded.seamOf(at).String()}
+	switch t.special {
+	case pathCancel:
+		set.Fields, err = w.cancelBefore(t.x, a)
+	case pathAt:
+		set.Fields, err = w.moveTo(t.x, a)
+	default:
+		before := *t.x
+		if err = w.put(t, a.Value); err == nil {
+			set.Fields = w.changed(&before, t.x)
+		}
+	}
+	if err != nil {
+		return refusef("%s: %v", a.Path, err)
+	}
+	w.sets, w.targets = append(w.sets, set), append(w.targets, t)
+	return nil
+}
+
+// changed are the fields in which an edited crossing differs.
+func (w *whatIf) changed(before, after *adk.Crossing) []FieldDiff {
+	var fields []FieldDiff
+	for _, use := range before.Kind.Fields(before.Phase) {
+		if !w.known.same(use.Field, before, after) {
+			fields = append(fields, FieldDiff{Field: use.Label, Want: w.known.text(use, before), Got: w.known.text(use, after), Input: use.Input})
+		}
+	}
+	return w.known.inDetail(before, after, fields)
+}
+
+// report says what came of it.
+func (w *whatIf) report(ctx context.Context) (*WhatIfReport, error) {
+	note, err := w.unlike(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &WhatIfReport{
+		Set: w.reached(), Unanswered: w.unanswered(), AsRecorded: w.asRecorded(), Trace: w.again.trace,
+		Diff:  Diff(w.trace, w.again.trace, DiffOptions{Times: w.times}),
+		Notes: slices.Concat(w.notes, note, w.live.unseen()),
+	}
+	return r, nil
+}
+
+// unlike notes that the engine does not do as recorded with no answer given: not
+// all of the diff is of the answers then. Live code is not run for that.
+func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
+	if w.live.any() {
+		return nil, nil
+	}
+	plain, err := rerun(ctx, w.recorded, w.known.sentinels, w.live, w.options)
+	if err != nil {
+		return nil, err
+	}
+	if Diff(w.trace, plain.trace).Same() {
+		return nil, nil
+	}
+	return []string{"today's engine does not do what was recorded, with nothing set: verify says in what, and not all of the diff is of what was set"}, nil
+}

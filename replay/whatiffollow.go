@@ -1,0 +1,140 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// This file says what became of the answers, and what the new run had none for.
+
+// reached tells of each answer whether it came to pass.
+func (w *whatIf) reached() []Set {
+	for i, t := range w.targets {
+		w.sets[i].Reached = w.cameToPass(t)
+	}
+	if w.sets == nil {
+		return []Set{}
+	}
+	return w.sets
+}
+
+func (w *whatIf) cameToPass(t target) bool {
+	x := t.x
+	switch {
+	case t.special == pathCancel:
+		return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
+			return y.Kind == adk.KindCancel && y.Key == outsideCancel
+		})
+	case t.special == pathAt && w.again.passed[x.Seq] != 0:
+		return true
+	case w.again.passed[x.Seq] != 0:
+		return len(w.known.compareInputs(x, w.again.got.lines[w.again.passed[x.Seq]-1])) == 0
+	}
+	return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
+		return w.again.got.seamOf(y) == w.edited.seamOf(x) && len(w.known.compareInputs(x, y)) == 0
+	})
+}
+
+// unanswered are the calls of scripted seams that were not recorded, and the
+// gates that nobody settles now.
+func (w *whatIf) unanswered() []NoAnswer {
+	all := []NoAnswer{}
+	for _, x := range w.again.got.lines {
+		if x.Kind == adk.KindCall && w.again.missed[x.ID] || x.Kind == adk.KindSettle && x.Key == byReplay {
+			all = append(all, NoAnswer{x.Seq, w.again.got.seamOf(x).String(), describeIn(w.again.got, x)})
+		}
+	}
+	return all
+}
+
+// asRecorded are the scripted seams that took no notice of what is other now. The
+// recorded crossings are gone through, each with the new one in its place.
+func (w *whatIf) asRecorded() []AsRecorded {
+	all := []AsRecorded{}
+	views := judge{want: w.recorded, got: w.again.got}
+	for _, x := range w.recorded.lines {
+		n := w.again.passed[x.Seq]
+		if n == 0 || w.live.isLive(w.recorded.calls[callOf(x)]) {
+			continue
+		}
+		y := w.again.got.lines[n-1]
+		var was string
+		var fields []FieldDiff
+		switch {
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor:
+			was, fields = wasShown, w.shown(&views, x, y)
+		case x.Kind == adk.KindCall && (x.Seam.Label == adk.LabelTool || x.Seam.Label == adk.LabelStorage):
+			was, fields = wasAsked, w.known.inDetail(x, y, w.known.compareInputs(x, y))
+		case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
+			was, fields = wasAnswered, w.answers(w.recorded.stepOf(x), w.again.got.stepOf(y))
+		}
+		if len(fields) > 0 {
+			all = append(all, AsRecorded{w.recorded.seamOf(x).String(), was, x.Seq, describeIn(w.recorded, x), fields})
+		}
+	}
+	return all
+}
+
+// shown are the differences of what two executor calls were shown: of the sights
+// before them.
+func (w *whatIf) shown(views *judge, x, y *adk.Crossing) []FieldDiff {
+	want, got := w.recorded.sightBefore(x), w.again.got.sightBefore(y)
+	if want == nil || got == nil || want.Digest == got.Digest {
+		return nil
+	}
+	return views.sights(want, got, []FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
+}
+
+// sightBefore is the sight that was told before an executor call.
+func (t *callTree) sightBefore(call *adk.Crossing) *adk.Crossing {
+	for _, x := range slices.Backward(t.lines[:call.Seq-1]) {
+		if x.Kind == adk.KindSight && x.Call == call.Call {
+			return x
+		}
+	}
+	return nil
+}
+
+// answers are the differences of what two operations gave to who performed them:
+// the error, what the engine said beside it, and what came through the engine
+// from a storage, a tool or a gate.
+func (w *whatIf) answers(s, t *step) []FieldDiff {
+	if s == nil || t == nil {
+		return nil
+	}
+	var fields []FieldDiff
+	a, b := s.last(), t.last()
+	for _, use := range a.Kind.Fields(a.Phase) {
+		if use.Field != adk.FieldID && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.same(use.Field, a, b) {
+			fields = append(fields, FieldDiff{Field: use.Label, Want: w.known.text(use, a), Got: w.known.text(use, b)})
+		}
+	}
+	if a.Err != nil || b.Err != nil || a.Phase != b.Phase {
+		return fields
+	}
+	x, y := given(s), given(t)
+	if x == nil || y == nil {
+		return fields
+	}
+	var through []FieldDiff
+	for _, f := range w.known.compareInputs(x, y) {
+		if strings.HasPrefix(f.Field, "re") || f.Field == "value" { // result, records
+			through = append(through, f)
+		}
+	}
+	return append(fields, w.known.inDetail(x, y, through)...)
+}
+
+// given is the crossing with what came through the engine to an operation: the
+// return of a storage or a tool, the settlement of a gate.
+func given(s *step) *adk.Crossing {
+	if s.x.Kind == adk.KindWaitFor {
+		return noteOf(s, adk.KindSettle)
+	}
+	if len(s.calls) == 1 && (s.x.Kind == adk.KindExecute || s.x.Kind == adk.KindFetch || s.x.Kind == adk.KindRefresh) {
+		return s.calls[0].ret
+	}
+	return nil
+}
