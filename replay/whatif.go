@@ -149,9 +149,25 @@ func WhatIf(ctx context.Context, trace io.Reader, live Live, answers []Answer, o
 		}
 	}
 	if w.again, err = rerun(ctx, w.edited, w.known.sentinels, live, w.options); err != nil {
-		return nil, err
+		return nil, w.refused(err)
 	}
-	return w.report(ctx)
+	r, err := w.report(ctx)
+	if ctx.Err() != nil { // also when it ended too late to be noticed
+		return nil, fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
+	}
+	return r, err
+}
+
+// refused is the error of a run that was not made: where what it is given was
+// set, that is why.
+func (w *whatIf) refused(err error) error {
+	var engine *adk.Error
+	for i, t := range w.targets {
+		if t.x == w.edited.root.call && t.special == "" && errors.As(err, &engine) {
+			return refusef("%s: the engine refuses the run with that: %v", w.sets[i].Path, engine)
+		}
+	}
+	return err
 }
 
 // whatIf is a recorded turn in which crossings are answered differently.
@@ -231,7 +247,11 @@ func (w *whatIf) changed(before, after *adk.Crossing) []FieldDiff {
 	var fields []FieldDiff
 	for _, use := range before.Kind.Fields(before.Phase) {
 		if !w.known.same(use.Field, before, after) {
-			fields = append(fields, FieldDiff{Field: use.Label, Want: w.known.text(use, before), Got: w.known.text(use, after), Input: use.Input})
+			want, got := w.known.text(use, before), w.known.text(use, after)
+			if use.Field == adk.FieldOutcome {
+				want, got = quotedJSON(string(before.Outcome)), quotedJSON(string(after.Outcome))
+			}
+			fields = append(fields, FieldDiff{Field: use.Label, Want: want, Got: got, Input: use.Input})
 		}
 	}
 	return w.known.inDetail(before, after, fields)
@@ -242,6 +262,9 @@ func (w *whatIf) report(ctx context.Context) (*WhatIfReport, error) {
 	note, err := w.unlike(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if len(w.edited.cancels) > 0 {
+		note = append(note, "scripted seams do not heed a cancel: behind it they did as recorded, as far as the engine still asked them")
 	}
 	r := &WhatIfReport{
 		Set: w.reached(), Unanswered: w.unanswered(), AsRecorded: w.asRecorded(), Trace: w.again.trace,
@@ -257,11 +280,11 @@ func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
 	if w.live.any() {
 		return nil, nil
 	}
-	plain, err := rerun(ctx, w.recorded, w.known.sentinels, w.live, w.options)
+	unset, err := rerun(ctx, w.recorded, w.known.sentinels, w.live, w.options)
 	if err != nil {
 		return nil, err
 	}
-	if Diff(w.trace, plain.trace).Same() {
+	if Diff(w.trace, unset.trace).Same() {
 		return nil, nil
 	}
 	return []string{"today's engine does not do what was recorded, with nothing set: verify says in what, and not all of the diff is of what was set"}, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // This file says what became of the answers, and what the new run had none for.
@@ -33,8 +34,15 @@ func (w *whatIf) cameToPass(t target) bool {
 		return len(w.known.compareInputs(x, w.again.got.lines[w.again.passed[x.Seq]-1])) == 0
 	}
 	return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
-		return w.again.got.seamOf(y) == w.edited.seamOf(x) && len(w.known.compareInputs(x, y)) == 0
+		return w.again.got.seamOf(y) == w.edited.seamOf(x) && (w.offered(x, y) || len(w.known.compareInputs(x, y)) == 0)
 	})
+}
+
+// offered tells whether a gate was offered the value of a settlement, whatever
+// the engine said to it.
+func (w *whatIf) offered(x, y *adk.Crossing) bool {
+	return x.Kind == adk.KindSettle && y.Kind == adk.KindSettle && x.Name == y.Name && x.Key == y.Key &&
+		x.Status == adk.GateResolved && plain.Equal(x.Value, y.Value)
 }
 
 // unanswered are the calls of scripted seams that were not recorded, and the
@@ -108,7 +116,7 @@ func (w *whatIf) answers(s, t *step) []FieldDiff {
 	a, b := s.last(), t.last()
 	for _, use := range a.Kind.Fields(a.Phase) {
 		if use.Field != adk.FieldID && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.same(use.Field, a, b) {
-			fields = append(fields, FieldDiff{Field: use.Label, Want: w.known.text(use, a), Got: w.known.text(use, b)})
+			fields = append(fields, jsonDiff(use.Label, w.known.text(use, a), w.known.text(use, b))...)
 		}
 	}
 	if a.Err != nil || b.Err != nil || a.Phase != b.Phase {

@@ -121,7 +121,7 @@ func (w *whatIf) field(path string, x *adk.Crossing, word, rest string) (target,
 			reason := w.unsettable(at, use)
 			if reason == "" {
 				there = append(there, target{x: at, use: use, rest: rest})
-			} else if at == x {
+			} else if why == "" {
 				why = reason
 			}
 		}

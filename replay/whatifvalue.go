@@ -48,6 +48,9 @@ func (w *whatIf) put(t target, value any) error {
 	if err := w.read(&after, t.use.Field, field); err != nil {
 		return err
 	}
+	if w.known.same(t.use.Field, t.x, &after) {
+		return nil
+	}
 	if err := consistent(&after, t.use.Field, w.recorded.seamOf(t.x)); err != nil {
 		return err
 	}
@@ -102,8 +105,11 @@ func wholeField(t target, value any, given []byte) []byte {
 			return []byte(quotedJSON(string(raw)))
 		}
 	case adk.FieldErr, adk.FieldCause:
-		if isText {
+		switch {
+		case isText:
 			return []byte(`{"text":` + string(given) + `}`)
+		case given[0] != '{' && string(given) != "null":
+			return []byte(`{"text":` + quotedJSON(string(given)) + `}`)
 		}
 	case adk.FieldResult:
 		switch members, _ := scanMembers(nil, given); {
@@ -187,9 +193,10 @@ func unshared(tree any, known map[string]any) any {
 			known[key] = json.RawMessage(text)
 			return t
 		}
-		text, _ := known[key].(json.RawMessage)
-		again, _ := treeOf(text)
-		return again
+		if text, is := known[key].(json.RawMessage); is {
+			again, _ := treeOf(text)
+			return again
+		}
 	}
 	return tree
 }
@@ -303,6 +310,7 @@ func (w *whatIf) numbered(x *adk.Crossing, f adk.Field, text []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	tree = unshared(tree, map[string]any{})
 	n := 0
 	if f == adk.FieldResult {
 		if result, is := tree.(map[string]any); is {
@@ -492,9 +500,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Answer) ([]FieldDiff, error) {
 	if string(given) == "null" {
 		return nil, errors.New("a cancel needs a reason: give it as the value")
 	}
-	if _, isText := textIn(given); isText {
-		given = []byte(`{"text":` + string(given) + `}`)
-	}
+	given = wholeField(target{use: adk.FieldUse{Field: adk.FieldCause}}, a.Value, given)
 	c := &adk.Crossing{Seq: x.Seq - 1, At: x.At, Kind: adk.KindCancel, Key: outsideCancel}
 	if err := w.read(c, adk.FieldCause, given); err != nil {
 		return nil, err
