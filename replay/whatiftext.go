@@ -26,19 +26,27 @@ func (r *WhatIfReport) String() string {
 		b.WriteString("\nscripted seams that did as recorded, although they were\n")
 	}
 	for _, a := range r.AsRecorded {
-		fmt.Fprintf(&b, "  %s something else: %s at %d, %s\n", a.Was, a.Seam, a.Crossing, a.Line)
+		fmt.Fprintf(&b, "  %s something else: %s at %d%s\n", a.Was, bare(a.Seam), a.Crossing, lineOf(a.Seam, a.Line))
 		writeFields(&b, "      ", a.Fields)
 	}
 	if len(r.Unanswered) > 0 {
 		b.WriteString("\nwithout an answer in the recording\n")
 	}
 	for _, u := range r.Unanswered {
-		fmt.Fprintf(&b, "  %s at %d of b, %s\n", u.Seam, u.Crossing, u.Line)
+		fmt.Fprintf(&b, "  %s at %d of b%s\n", bare(u.Seam), u.Crossing, lineOf(u.Seam, u.Line))
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\nnote: %s\n", bare(note))
 	}
 	return b.String()
+}
+
+// lineOf is a line behind its seam, where it says more than that.
+func lineOf(seam, line string) string {
+	if line == seam {
+		return ""
+	}
+	return ", " + line
 }
 
 // write writes an answer with what it changed.
