@@ -421,6 +421,28 @@ func TestEndsSayWhenTheyBegan(t *testing.T) {
 	assert.Equal(t, 4, ends)
 }
 
+// EVT-1, EVT-2: every observer hears an event, in the order of registration, until
+// it is taken off.
+func TestObserversInOrder(t *testing.T) {
+	log := &notes{}
+	runner := newRunner(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		h.Log(adk.LevelWarn, "kind", "text", nil)
+		return dc.Ack()
+	}))
+	observer := func(name string) adk.Observability {
+		return adk.Observability{Log: func(e adk.LogEvent) { log.add(name + " " + string(e.Level)) }}
+	}
+	runner.Observe(observer("first"))
+	off := runner.Observe(observer("second"))
+	runner.ObserveOnce(observer("once"))
+	raw := hello
+	raw.Observability = observer("own")
+	require.NoError(t, runner.Run(context.Background(), raw))
+	off()
+	require.NoError(t, runner.Run(context.Background(), raw))
+	assert.Equal(t, []string{"first warn", "second warn", "once warn", "own warn", "first warn", "own warn"}, log.all())
+}
+
 // HLP-3, TOL-4: a reported tool call, event by event: what is not known yet is
 // absent, and what was said stays.
 func TestToolCallEvents(t *testing.T) {
@@ -474,14 +496,16 @@ func TestDispatchAloneNacked(t *testing.T) {
 	}
 }
 
-// DSP-1: a dispatch called alone begins with the records it was given, in their
-// order, and with an empty stash and no instructions where none were given.
+// DSP-1, RUN-13: a dispatch called alone begins with the records it was given, in
+// their order, and with an empty stash and no instructions where none were given;
+// its obligations hear of no turn.
 func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {
-	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: (&book{}).storage(),
+	store := &book{}
+	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: store.storage(), IDs: &countingIDs{},
 		Messages: []*adk.Message{message("m2"), message("m1")}, Memories: []*adk.Memory{memory("y")}, Retrievables: []*adk.Retrievable{retrievable("r")},
 		Thoughts: []*adk.Thought{thought("t")}, ToolCalls: []*adk.ToolCall{toolCall("c", "x")}, Tools: []*adk.Tool{tool("b", done), tool("a", done)}}
 	var got [][]string
-	end, err := adk.Dispatch(t.Context(), adk.DispatchInput{Name: "planner", Raw: raw, Executor: executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+	end, err := adk.Dispatch(t.Context(), adk.DispatchInput{Name: "planner", Raw: raw, Executor: executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		got = [][]string{keysOf(dc.Messages().All()), keysOf(dc.Memories().All()), keysOf(dc.Retrievables().All()), keysOf(dc.Thoughts().All()),
 			keysOf(dc.ToolCalls().All()), keysOf(dc.Tools().All()), keysOf(dc.Instructions().All())}
 		assert.Empty(t, dc.Stash().All())
@@ -489,10 +513,12 @@ func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {
 		assert.Same(t, raw.Messages[0], first)
 		assert.Equal(t, 1, dc.ToolCallCount(raw.ToolCalls[0].Checksum()), "SIG-4")
 		assert.Empty(t, dc.TurnID())
-		return dc.Ack()
+		return errors.Join(dc.Messages().Store(ctx, message("m3")), dc.Ack())
 	})})
 	require.NoError(t, err)
 	assert.Equal(t, adk.StatusAck, end.Status)
+	require.Len(t, store.scopes, 1)
+	assert.Equal(t, []string{"", "id1"}, []string{store.scopes[0].TurnID, store.scopes[0].DispatchID})
 	assert.Equal(t, [][]string{{"m2", "m1"}, {"y"}, {"r"}, {"t"}, {"c"}, {"b", "a"}, {}}, got)
 }
 
@@ -598,8 +624,9 @@ func second[T any](_ T, err error) error { return err }
 
 // PRM-1: models whose tokenizer is not among the exact ones are guessed at.
 func TestTokensOfOtherModels(t *testing.T) {
+	const word = "antidisestablishmentarianism" // a quarter of its 28 units is what no exact encoding counts
 	for _, encoding := range []string{"gemini", "llama2"} {
-		assert.Equal(t, 2, adk.EstimateTokens("12345", encoding))
-		assert.Equal(t, 2, adk.NewTokenizable("12345").EstimateTokens(encoding))
+		assert.Equal(t, 7, adk.EstimateTokens(word, encoding))
+		assert.Equal(t, 7, adk.NewTokenizable(word).EstimateTokens(encoding))
 	}
 }
