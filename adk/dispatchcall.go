@@ -92,6 +92,8 @@ func (in DispatchInput) faults() faultList {
 		f.add("neither Source nor Raw is given: give a turn's context or a raw one")
 	case in.Source != nil && in.Raw != nil:
 		f.add("both Source and Raw are given: give one of them")
+	case in.Source != nil && in.Source.call == nil:
+		f.add("Source is no context of a turn: give the one that a seam call was given")
 	}
 	return f
 }

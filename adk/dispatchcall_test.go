@@ -58,6 +58,7 @@ func TestDispatchRefusesInvalidInput(t *testing.T) {
 	}{
 		"nothing":        {adk.DispatchInput{}, adk.E_INVALID_LLM_DISPATCH_INPUT, []string{"Name", "Executor.Name", "Executor.Run", "neither Source nor Raw"}},
 		"both":           {adk.DispatchInput{Name: "x", Executor: planner().Executor, Source: &adk.TurnContext{}, Raw: alone()}, adk.E_INVALID_LLM_DISPATCH_INPUT, []string{"both Source and Raw"}},
+		"empty source":   {adk.DispatchInput{Name: "x", Executor: planner().Executor, Source: &adk.TurnContext{}}, adk.E_INVALID_LLM_DISPATCH_INPUT, []string{"Source is no context of a turn"}},
 		"nil middleware": {adk.DispatchInput{Name: "x", Executor: planner().Executor, Raw: alone(), Input: []adk.DispatchMiddleware{{}}}, adk.E_INVALID_LLM_DISPATCH_INPUT, []string{"Input[0].Run", "Input[0].Name"}},
 		"raw":            {adk.DispatchInput{Name: "x", Executor: planner().Executor, Raw: listening}, adk.E_INVALID_LLM_EXECUTION_CONTEXT, []string{"SystemPrompt", "Storage.Messages"}},
 	} {

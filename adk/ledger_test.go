@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,7 +72,10 @@ func TestTurnNackedInItsThirdIteration(t *testing.T) {
 func TestLogsOfEachIteration(t *testing.T) {
 	var iterations []int
 	raw := hello
-	raw.Observability.Log = func(e adk.LogEvent) { iterations = append(iterations, e.Iteration) }
+	raw.Observability.Log = func(e adk.LogEvent) {
+		iterations = append(iterations, e.Iteration)
+		assert.Nil(t, e.Payload)
+	}
 	runTurn(t, fourIterations(nil), raw)
 	assert.Equal(t, []int{0, 1, 2, 3}, iterations)
 }
@@ -218,7 +222,8 @@ func TestUnboundToolsSurviveTheAck(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
-// STA-1, STA-2: zero values are values; an empty map is there and is no leaf.
+// STA-1, STA-2: zero values are values; an empty map is there and is no leaf, a
+// record is one.
 func TestStashOfZeroValues(t *testing.T) {
 	inTurn(t, hello, func(_ context.Context, tc *adk.TurnContext) {
 		s := tc.Stash()
@@ -229,7 +234,8 @@ func TestStashOfZeroValues(t *testing.T) {
 		}
 		require.NoError(t, s.Set("m", map[string]any{}))
 		assert.True(t, s.Has("m"))
-		assert.Equal(t, []string{"b", "l", "n", "s"}, s.Keys())
+		require.NoError(t, s.Set("record", message("m"))) // a leaf, as is whatever is no map
+		assert.Equal(t, []string{"b", "l", "n", "record", "s"}, s.Keys())
 	})
 }
 
@@ -316,3 +322,311 @@ func TestPanicWithoutAnError(t *testing.T) {
 type apples int
 
 func (a apples) String() string { return fmt.Sprint(int(a), " apples") }
+
+// RUN-7, RUN-13, DSP-9: what is fetched is given to the caller, and put into no
+// set.
+func TestFetchingFillsNoSet(t *testing.T) {
+	kept, store := message("m"), &book{}
+	look := func(ctx context.Context, set adk.Records[*adk.Message]) {
+		got, err := set.Fetch(ctx)
+		require.NoError(t, err)
+		require.Len(t, got, 1)
+		assert.Same(t, kept, got[0])
+		assert.Zero(t, set.Len())
+	}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		look(ctx, dc.Messages())
+		return dc.Ack()
+	})
+	config.Storage = store.storage()
+	config.TurnInput = []adk.TurnMiddleware{{Name: "keep", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		require.NoError(t, tc.Messages().Store(ctx, kept))
+		look(ctx, tc.Messages())
+		next(ctx)
+		assert.Zero(t, tc.Messages().Len())
+		return nil
+	}}}
+	runTurn(t, config, hello)
+	assert.Equal(t, []string{"messages.store m", "messages.fetch", "messages.fetch"}, store.all())
+}
+
+// DEL-2, DEL-4, DSP-9, RUN-12: changes of every kind of record reach the turn,
+// each in its place.
+func TestEveryKindOfRecordReachesTheTurn(t *testing.T) {
+	t.Run("messages", reaches(adk.Handle.Messages, func(id string) *adk.Message { return message(id) }))
+	t.Run("memories", reaches(adk.Handle.Memories, memory))
+	t.Run("retrievables", reaches(adk.Handle.Retrievables, retrievable))
+	t.Run("thoughts", reaches(adk.Handle.Thoughts, thought))
+	t.Run("tool calls", reaches(adk.Handle.ToolCalls, func(id string) *adk.ToolCall { return toolCall(id, "x") }))
+	t.Run("instructions", reaches(adk.Handle.Instructions, adk.NewTokenizable))
+}
+
+func reaches[T interface {
+	comparable
+	adk.Record
+}](of func(adk.Handle) adk.Records[T], record func(id string) T) func(*testing.T) {
+	return func(t *testing.T) {
+		config, held := newConfig(), []string{}
+		config.TurnInput = []adk.TurnMiddleware{turnStep("seed", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			for _, id := range []string{"a", "b", "c"} {
+				must(of(h).Add(record(id)))
+			}
+			next(ctx)
+			return nil
+		})}
+		config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			set := of(dc.Handle)
+			assert.Equal(t, []string{"a", "b", "c"}, keysOf(set.All()))
+			return errors.Join(set.Mutate(ctx, record("b")), set.Store(ctx, record("d")), set.Mutate(ctx, record("e")), set.Delete(ctx, "a"), dc.Ack())
+		})
+		config.TurnOutput = []adk.TurnMiddleware{turnStep("look", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			held = keysOf(of(h).All())
+			next(ctx)
+			return nil
+		})}
+		runTurn(t, config, hello)
+		assert.Equal(t, []string{"b", "c", "d", "e"}, held)
+	}
+}
+
+// EVT-5, EVT-6, DSP-2: what ends says when it began.
+func TestEndsSayWhenTheyBegan(t *testing.T) {
+	config, raw := busy()
+	config.Clock = &handClock{step: 1} // every reading is a nanosecond later
+	var turn, dispatch, iteration, execution, gate time.Time
+	ends := 0
+	ended := func(span adk.Span, startedAt time.Time) {
+		ends++
+		assert.True(t, startedAt.After(noon))
+		assert.Equal(t, startedAt, span.StartedAt)
+		assert.True(t, span.EndedAt.After(startedAt))
+		assert.Equal(t, span.EndedAt.Sub(startedAt), span.Duration())
+	}
+	raw.Observability = settling(adk.Observability{
+		TurnStart:          func(e adk.TurnStart) { turn = e.StartedAt },
+		TurnEnd:            func(e adk.TurnEnd) { ended(e.Span, turn) },
+		DispatchStart:      func(e adk.DispatchStart) { dispatch = e.StartedAt },
+		DispatchEnd:        func(e adk.DispatchEnd) { ended(e.Span, dispatch) },
+		IterationStart:     func(e adk.IterationStart) { iteration = e.StartedAt },
+		IterationEnd:       func(e adk.IterationEnd) { ended(e.Span, iteration) },
+		ToolExecutionStart: func(e adk.ToolExecutionStart) { execution = e.StartedAt },
+		ToolExecutionEnd: func(e adk.ToolExecutionEnd) {
+			ended(e.Span, execution)
+			assert.Equal(t, []bool{true, true, true}, []bool{turn.Before(dispatch), dispatch.Before(iteration), iteration.Before(execution)})
+		},
+		TurnGateOpen:   func(e adk.TurnGateOpen) { gate = e.OpenedAt },
+		TurnGateClosed: func(e adk.TurnGateClosed) { assert.True(t, gate.After(iteration) && e.SettledAt.After(gate)) },
+	})
+	runTurn(t, config, raw)
+	assert.Equal(t, 4, ends)
+}
+
+// EVT-1, EVT-2: every observer hears an event, in the order of registration, until
+// it is taken off.
+func TestObserversInOrder(t *testing.T) {
+	log := &notes{}
+	runner := newRunner(t, executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		h.Log(adk.LevelWarn, "kind", "text", nil)
+		return dc.Ack()
+	}))
+	observer := func(name string) adk.Observability {
+		return adk.Observability{Log: func(e adk.LogEvent) { log.add(name + " " + string(e.Level)) }}
+	}
+	runner.Observe(observer("first"))
+	off := runner.Observe(observer("second"))
+	runner.ObserveOnce(observer("once"))
+	raw := hello
+	raw.Observability = observer("own")
+	require.NoError(t, runner.Run(context.Background(), raw))
+	off()
+	require.NoError(t, runner.Run(context.Background(), raw))
+	assert.Equal(t, []string{"first warn", "second warn", "once warn", "own warn", "first warn", "own warn"}, log.all())
+}
+
+// HLP-3, TOL-4: a reported tool call, event by event: what is not known yet is
+// absent, and what was said stays.
+func TestToolCallEvents(t *testing.T) {
+	config, clock, result := newConfig(), &handClock{}, adk.NewTokenizable("r")
+	config.Clock = clock
+	config.Executor = executor(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for _, report := range []adk.ToolCallReport{{Args: `{"n":1}`}, {Tool: "x"}, {}, {Results: result, Complete: true}} {
+			clock.advance(1)
+			must(h.ReportToolCall("c", report))
+		}
+		return dc.Ack()
+	})
+	var heard []adk.ToolCallEvent
+	raw := hello
+	raw.Functional.ToolCall = func(e adk.ToolCallEvent) { heard = append(heard, e) }
+	runTurn(t, config, raw)
+
+	args := adk.ToolCallEvent{Origin: adk.Origin{TurnID: "id1", DispatchID: "id2"}, ID: "c", Args: map[string]any{"n": 1.0}, CreatedAt: noon.Add(1), UpdatedAt: noon.Add(1)}
+	named := args
+	named.Tool, named.Checksum, named.UpdatedAt = "x", checksum("x", `{"n":1}`), noon.Add(2)
+	nothing, complete := named, named
+	nothing.UpdatedAt = noon.Add(3)
+	complete.Results, complete.Complete, complete.UpdatedAt, complete.CompletedAt = result, true, noon.Add(4), noon.Add(4)
+	assert.Equal(t, []adk.ToolCallEvent{args, named, nothing, complete}, heard)
+}
+
+// DSP-6, DSP-8: a nack of a dispatch called alone: its caller gets the very
+// error, its listeners one of the package's type.
+func TestDispatchAloneNacked(t *testing.T) {
+	ours := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "of the package's type"}
+	for name, c := range map[string]struct {
+		cause error
+		code  adk.Code
+	}{"foreign": {errBoom, adk.E_LLM_EXECUTION_NACKED}, "ours": {ours, adk.E_INVALID_TOOL_ARGS}, "nil": {nil, adk.E_LLM_EXECUTION_NACKED}} {
+		t.Run(name, func(t *testing.T) {
+			raw, heard := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: (&book{}).storage()}, []*adk.Error{}
+			raw.Observability.Error = func(e adk.ErrorEvent) { heard = append(heard, e.Error) }
+			end, err := adk.Dispatch(t.Context(), adk.DispatchInput{Name: "planner", Raw: raw,
+				Executor: executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Nack(c.cause) })})
+			assert.Equal(t, adk.StatusNack, end.Status)
+			assert.Same(t, err, end.Error)
+			require.Len(t, heard, 1)
+			assert.Equal(t, c.code, heard[0].Code)
+			if c.cause == nil {
+				assert.Same(t, heard[0], err)
+			} else {
+				assert.Same(t, c.cause, err)
+				assert.ErrorIs(t, heard[0], c.cause)
+			}
+		})
+	}
+}
+
+// DSP-1, RUN-13: a dispatch called alone begins with the records it was given, in
+// their order, and with an empty stash and no instructions where none were given;
+// its obligations hear of no turn.
+func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {
+	store := &book{}
+	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: store.storage(), IDs: &countingIDs{},
+		Messages: []*adk.Message{message("m2"), message("m1")}, Memories: []*adk.Memory{memory("y")}, Retrievables: []*adk.Retrievable{retrievable("r")},
+		Thoughts: []*adk.Thought{thought("t")}, ToolCalls: []*adk.ToolCall{toolCall("c", "x")}, Tools: []*adk.Tool{tool("b", done), tool("a", done)}}
+	var got [][]string
+	end, err := adk.Dispatch(t.Context(), adk.DispatchInput{Name: "planner", Raw: raw, Executor: executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		got = [][]string{keysOf(dc.Messages().All()), keysOf(dc.Memories().All()), keysOf(dc.Retrievables().All()), keysOf(dc.Thoughts().All()),
+			keysOf(dc.ToolCalls().All()), keysOf(dc.Tools().All()), keysOf(dc.Instructions().All())}
+		assert.Empty(t, dc.Stash().All())
+		first, _ := dc.Messages().Get("m2")
+		assert.Same(t, raw.Messages[0], first)
+		assert.Equal(t, 1, dc.ToolCallCount(raw.ToolCalls[0].Checksum()), "SIG-4")
+		assert.Empty(t, dc.TurnID())
+		return errors.Join(dc.Messages().Store(ctx, message("m3")), dc.Ack())
+	})})
+	require.NoError(t, err)
+	assert.Equal(t, adk.StatusAck, end.Status)
+	require.Len(t, store.scopes, 1)
+	assert.Equal(t, []string{"", "id1"}, []string{store.scopes[0].TurnID, store.scopes[0].DispatchID})
+	assert.Equal(t, [][]string{{"m2", "m1"}, {"y"}, {"r"}, {"t"}, {"c"}, {"b", "a"}, {}}, got)
+}
+
+// GAT-1, GAT-3: a schema converts nothing, and the waiter gets the rejection's
+// very error.
+func TestGateConvertsNothing(t *testing.T) {
+	var value any
+	var err error
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+		_, refused := e.Gate.Resolve("ann", "1")
+		assert.ErrorIs(t, refused, adk.E_INVALID_TURN_GATE_RESOLUTION)
+		e.Gate.Reject("ann", errBoom)
+	}
+	runTurn(t, waiting(adk.Gate{ID: "g", Reason: "r", Schema: []byte(`{"type":"integer"}`)}, &value, &err), raw)
+	assert.Nil(t, value)
+	assert.Same(t, errBoom, err)
+}
+
+// TOL-3, TOL-5: whatever a handler returns is what its caller gets.
+func TestResultsComeUnchanged(t *testing.T) {
+	one, two := picture("one", bytesOf("1")), picture("two", bytesOf("2"))
+	for _, want := range []adk.ToolResult{adk.NewTokenizable("text"), adk.NewTokenizable(""), adk.Bytes("\xff\x00"), adk.Bytes{}, one, adk.MediaList{two, one}} {
+		var got adk.ToolResult
+		gives := tool("gives", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return want, nil })
+		lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			got = must(dc.Execute(ctx, gives, "{}"))
+			return dc.Ack()
+		}), hello)
+		assert.Equal(t, want, got)
+		assert.Contains(t, lines, "! toolExecutionEnd gives")
+	}
+}
+
+// PRM-2 to PRM-8: every field of a record reads back, times in UTC.
+func TestFieldsReadBack(t *testing.T) {
+	began := time.Date(2026, 1, 2, 14, 0, 0, 5, time.FixedZone("east", 2*3600))
+	updated, completed := began.Add(time.Second), began.Add(time.Minute)
+	ann, attached := must(adk.NewIdentity(7, "Ann")), picture("p", bytesOf("1"))
+	dated := func(createdAt, updatedAt time.Time) {
+		assert.Equal(t, []time.Time{began.UTC(), updated.UTC()}, []time.Time{createdAt, updatedAt})
+	}
+
+	m := must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "hi", Attachments: []*adk.Media{attached}, Identity: ann, CreatedAt: began, UpdatedAt: updated}))
+	dated(m.CreatedAt(), m.UpdatedAt())
+	assert.Equal(t, []any{"m", adk.RoleAssistant, "hi", []*adk.Media{attached}, ann}, []any{m.ID(), m.Role(), m.Content().String(), m.Attachments(), m.Identity()})
+	assert.Empty(t, message("bare").Attachments())
+
+	y := must(adk.NewMemory(adk.MemoryInit{ID: "y", Content: "fact", Confidence: new(0.25), Importance: new(0.75), CreatedAt: began, UpdatedAt: updated}))
+	dated(y.CreatedAt(), y.UpdatedAt())
+	assert.Equal(t, []any{"y", "fact", 0.25, 0.75}, []any{y.ID(), y.Content().String(), y.Confidence(), y.Importance()})
+
+	r := must(adk.NewRetrievable(adk.RetrievableInit{ID: "r", Content: "found", TrustTier: adk.TrustThirdPartyPrivate, Source: "wiki", Kind: "page", Score: new(0.5), CreatedAt: began, UpdatedAt: updated}))
+	dated(r.CreatedAt(), r.UpdatedAt())
+	score, _ := r.Score()
+	assert.Equal(t, []any{"r", "found", adk.TrustThirdPartyPrivate, "wiki", "page", 0.5}, []any{r.ID(), r.Content().String(), r.TrustTier(), r.Source(), r.Kind(), score})
+	bare := retrievable("bare")
+	assert.Empty(t, bare.Source()+bare.Kind())
+
+	h := must(adk.NewThought(adk.ThoughtInit{ID: "t", Content: "hm", Identity: ann, Payload: "sealed", ReplayCompatibility: "v1", CreatedAt: began, UpdatedAt: updated}))
+	dated(h.CreatedAt(), h.UpdatedAt())
+	assert.Equal(t, []any{"t", "hm", ann, "sealed", "v1"}, []any{h.ID(), h.Content().String(), h.Identity(), h.Payload(), h.ReplayCompatibility()})
+
+	c := must(adk.NewToolCall(adk.ToolCallInit{ID: "c", Tool: "x", Args: `{"n":1}`, Results: attached, Inline: new(false), IsError: true, FromArtifactTool: true, CreatedAt: began, UpdatedAt: updated, CompletedAt: completed}))
+	dated(c.CreatedAt(), c.UpdatedAt())
+	assert.Equal(t, completed.UTC(), c.CompletedAt())
+	assert.Equal(t, []any{"c", "x", map[string]any{"n": 1.0}, checksum("x", `{"n":1}`), false, true, true},
+		[]any{c.ID(), c.Tool(), c.Args(), c.Checksum(), c.Inline(), c.IsError(), c.FromArtifactTool()})
+	assert.Same(t, attached, c.Results())
+	plain := toolCall("plain", "x")
+	assert.Equal(t, []bool{true, false, false}, []bool{plain.Inline(), plain.IsError(), plain.FromArtifactTool()})
+
+	d := must(adk.NewMedia(adk.MediaInit{ID: "d", Kind: adk.MediaDocument, MIMEType: "a/b", Filename: "f", Reader: adk.MediaBytes(nil), TrustTier: adk.TrustFirstParty,
+		ModalityHazard: adk.HazardInert, Source: "disk", Stash: map[string]adk.MediaStashEntry{"text:caption": {Value: "v", TrustTier: adk.TrustFirstParty, DerivedFrom: "p"}}}))
+	assert.Equal(t, []any{"d", adk.MediaDocument, "a/b", "f", adk.TrustFirstParty, adk.HazardInert, "disk"},
+		[]any{d.ID(), d.Kind(), d.MIMEType(), d.Filename(), d.TrustTier(), d.ModalityHazard(), d.Source()})
+	caption, found := d.Stashed("text:caption")
+	assert.True(t, found)
+	assert.Equal(t, adk.MediaStashEntry{Value: "v", TrustTier: adk.TrustFirstParty, DerivedFrom: "p"}, caption)
+	assert.Equal(t, map[string]adk.MediaStashEntry{}, attached.Stash())
+}
+
+// PRM-4, PRM-5, PRM-6: what is required is required: an error names every field
+// that is missing.
+func TestRecordsOfNothing(t *testing.T) {
+	for code, c := range map[adk.Code]struct {
+		err  error
+		want []string
+	}{
+		adk.E_INVALID_INITIAL_MEMORY_VALUE:      {second(adk.NewMemory(adk.MemoryInit{})), []string{"id", "content", "confidence", "importance", "createdAt", "updatedAt"}},
+		adk.E_INVALID_INITIAL_RETRIEVABLE_VALUE: {second(adk.NewRetrievable(adk.RetrievableInit{})), []string{"id", "content", "trustTier", "createdAt", "updatedAt"}},
+		// PRM-6: a payload is no text.
+		adk.E_INVALID_INITIAL_THOUGHT_VALUE: {second(adk.NewThought(adk.ThoughtInit{Payload: 1})), []string{"id", "content", "replayCompatibility", "createdAt", "updatedAt"}},
+	} {
+		require.ErrorIs(t, c.err, code)
+		for _, field := range c.want {
+			assert.ErrorContains(t, c.err, field+": is missing")
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// PRM-1: models whose tokenizer is not among the exact ones are guessed at.
+func TestTokensOfOtherModels(t *testing.T) {
+	const word = "antidisestablishmentarianism" // a quarter of its 28 units is what no exact encoding counts
+	for _, encoding := range []string{"gemini", "llama2"} {
+		assert.Equal(t, 7, adk.EstimateTokens(word, encoding))
+		assert.Equal(t, 7, adk.NewTokenizable(word).EstimateTokens(encoding))
+	}
+}
