@@ -74,6 +74,7 @@ type newOp struct {
 	rec    *step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
+	opened *adk.TurnGate
 }
 
 func newCausal(tree *callTree, live Live, known comparer) *causal {
@@ -386,7 +387,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
-		op := &newOp{got.Op, c, rec, got.Kind, ""}
+		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 		if got.Kind == adk.KindWaitFor {
 			op.gate = got.Name
 		}

@@ -284,9 +284,46 @@ func (p *causal) act() bool {
 		first.let = true
 		p.moved.Broadcast()
 	default:
-		return false
+		return p.giveUp()
 	}
 	return true
+}
+
+// giveUp rejects the first gate that nobody can settle any more: what ended the
+// wait for it in the recording, an abort, did not come. mu is held.
+func (p *causal) giveUp() bool {
+	var first *newOp
+	for _, op := range p.ops {
+		if op.opened != nil && !p.mayStillEnd(op) && (first == nil || op.number < first.number) {
+			first = op
+		}
+	}
+	if first == nil {
+		return false
+	}
+	gate := first.opened
+	first.opened = nil
+	p.do(&act{gate: gate})
+	return true
+}
+
+// mayStillEnd tells whether something was recorded in the strand of a wait while
+// that went on, and has not come yet: a goroutine of live code's own did it, and
+// nobody sees that coming.
+func (p *causal) mayStillEnd(op *newOp) bool {
+	strand := p.strands[op.call.strand]
+	if strand == nil || op.rec == nil {
+		return false
+	}
+	for _, x := range p.tree.lines[max(strand.cursor, op.rec.x.Seq):] {
+		if x == op.rec.done {
+			break
+		}
+		if by := p.tree.calls[x.Call]; by != nil && by.strand == op.rec.in.strand && x.Strand == op.rec.x.Strand && x.Kind.Class() == adk.ClassOperation {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *causal) nextAct() *act {
@@ -430,6 +467,9 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	op := p.gateOp(e.Gate.ID())
+	if op != nil {
+		op.opened = e.Gate
+	}
 	if op == nil || op.rec == nil {
 		p.acts = append(p.acts, &act{seq: unrecorded, at: p.now, gate: e.Gate})
 		return
