@@ -23,7 +23,7 @@ race: ## run all tests under the race detector, shuffled
 
 .PHONY: mutants
 mutants: ## break the engine in every known way, edit every field of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles' ./replay
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: explore

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -53,7 +52,6 @@ type causal struct {
 	unasked map[int]bool // calls of tools of its own that live code made
 	missed  []int        // calls that the recording has no answer for
 	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	waits   []openWait   // for gates that are open, in the order in which they opened
 	made    int          // ids that are not in the recording
 	turn    *waiter      // whose step is being taken: the times and ids are for it
 }
@@ -77,6 +75,7 @@ type newOp struct {
 	rec    *step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
+	opened *adk.TurnGate
 }
 
 func newCausal(tree *callTree, live Live, known comparer) *causal {
@@ -387,7 +386,6 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 			return nil
 		}
 		op.call.open = without(op.call.open, op)
-		p.waits = slices.DeleteFunc(p.waits, func(w openWait) bool { return w.op == op })
 		if op.rec != nil {
 			return op.rec.done
 		}
@@ -399,7 +397,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
-		op := &newOp{got.Op, c, rec, got.Kind, ""}
+		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 		if got.Kind == adk.KindWaitFor {
 			op.gate = got.Name
 		}

@@ -289,29 +289,45 @@ func (p *causal) act() bool {
 	return true
 }
 
-// openWait is a wait for a gate that is open.
-type openWait struct {
-	op   *newOp
-	gate *adk.TurnGate
-}
+// byReplay is who rejects a gate for which nothing was recorded.
+const byReplay = "replay"
 
-// giveUp rejects the gate that has been open for longest, where nothing else can
-// go on: what was recorded for it was refused. It tells whether there is one. mu
-// is held, but while the engine is called.
+// giveUp rejects the first gate that nobody can settle any more: what ended the
+// wait for it in the recording, an abort, did not come. mu is held.
 func (p *causal) giveUp() bool {
-	if len(p.waits) == 0 {
+	var first *newOp
+	for _, op := range p.ops {
+		if op.opened != nil && !p.mayStillEnd(op) && (first == nil || op.number < first.number) {
+			first = op
+		}
+	}
+	if first == nil {
 		return false
 	}
-	gate := p.waits[0].gate
-	p.waits = p.waits[1:]
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	gate.Reject(byReplay, ErrUnanswered)
+	gate := first.opened
+	first.opened = nil
+	p.do(&act{gate: gate})
 	return true
 }
 
-// byReplay is who rejects a gate for which nothing was recorded.
-const byReplay = "replay"
+// mayStillEnd tells whether something was recorded in the strand of a wait while
+// that went on, and has not come yet: a goroutine of live code's own did it, and
+// nobody sees that coming.
+func (p *causal) mayStillEnd(op *newOp) bool {
+	strand := p.strands[op.call.strand]
+	if strand == nil || op.rec == nil {
+		return false
+	}
+	for _, x := range p.tree.lines[max(strand.cursor, op.rec.x.Seq):] {
+		if x == op.rec.done {
+			break
+		}
+		if by := p.tree.calls[x.Call]; by != nil && by.strand == op.rec.in.strand && x.Strand == op.rec.x.Strand && x.Kind.Class() == adk.ClassOperation {
+			return true
+		}
+	}
+	return false
+}
 
 func (p *causal) nextAct() *act {
 	var next *act
@@ -455,11 +471,13 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	op := p.gateOp(e.Gate.ID())
+	if op != nil {
+		op.opened = e.Gate
+	}
 	if op == nil || op.rec == nil {
 		p.acts = append(p.acts, &act{seq: unrecorded, at: p.now, gate: e.Gate})
 		return
 	}
-	p.waits = append(p.waits, openWait{op, e.Gate})
 	for _, x := range op.rec.notes {
 		if x.Kind == adk.KindSettle && isOutside(x) {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, gate: e.Gate, settle: x})

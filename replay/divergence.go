@@ -54,6 +54,10 @@ type Divergence struct {
 	// Candidates are the recorded answers that came nearest to an operation that
 	// got none.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Scripted tells that a run with live seams was as recorded, and that the
+	// recording itself does not play again with every seam scripted: the file or
+	// the engine was changed, and no live code made the difference.
+	Scripted bool `json:"scripted,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Blast `json:"after,omitempty"`

@@ -221,6 +221,8 @@ func (j *judge) pair(in *seamCall, w, g *step) (reached int) {
 		return max(reached, w.done.Seq)
 	case w.done != nil:
 		j.add(&difference{class: Missing, want: w.done, call: in, at: w.done.Seq, lines: 1})
+	case g.done != nil:
+		j.add(&difference{class: Extra, got: g.done, call: in, at: reached, behind: true, lines: 1})
 	}
 	return reached
 }

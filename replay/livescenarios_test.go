@@ -13,19 +13,22 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
+// seamSets are the typical choices of what is live.
+var seamSets = [][]string{
+	{replay.Middleware},
+	{replay.Executor},
+	{replay.ToolCode},
+	{replay.Storage},
+	{replay.Prompt, replay.Tools, "run/stash"},
+	{replay.Prompt, replay.Middleware},
+	{replay.Middleware, replay.Executor, replay.ToolCode},
+	{replay.Executor, replay.ToolCode, replay.Storage},
+	{replay.Everything},
+}
+
 // Today's code is the recorded code, so whatever of it is live, nothing differs.
 func TestLiveScenariosAreAsRecorded(t *testing.T) {
-	for _, seams := range [][]string{
-		{replay.Middleware},
-		{replay.Executor},
-		{replay.ToolCode},
-		{replay.Storage},
-		{replay.Prompt, replay.Tools, "run/stash"},
-		{replay.Prompt, replay.Middleware},
-		{replay.Middleware, replay.Executor, replay.ToolCode},
-		{replay.Executor, replay.ToolCode, replay.Storage},
-		{replay.Everything},
-	} {
+	for _, seams := range seamSets {
 		for _, s := range scenarios.All() {
 			t.Run(s.Name+" with "+strings.Join(seams, " "), func(t *testing.T) {
 				trace, err := fixtures.Traces.ReadFile(s.Name + ".jsonl")

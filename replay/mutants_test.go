@@ -85,22 +85,57 @@ func TestEngineMutantsAreNoticed(t *testing.T) {
 	}
 }
 
-// noticed builds the command with the mutant in the place of the source file,
-// and tells whether its verify finds a divergence in its own fixtures.
+// verifyFixtures is the command's verify without all that a command needs beside,
+// which would have to be built with every mutant: it plays the fixtures again, and
+// ends with 3 where one differs.
+const verifyFixtures = `package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+func main() {
+	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
+	if err != nil || len(names) == 0 {
+		panic(fmt.Sprint("no fixtures: ", err))
+	}
+	for _, name := range names {
+		data, err := fixtures.Traces.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		report, err := replay.Verify(context.Background(), bytes.NewReader(data), replay.Live{})
+		if err != nil || report.Divergence != nil {
+			os.Exit(3)
+		}
+	}
+}
+`
+
+// noticed builds a program with the mutant in the place of the source file, and
+// tells whether it finds a divergence in the fixtures.
 func (m engineMutant) noticed(t *testing.T, path, text string) bool {
 	dir := t.TempDir()
-	source, overlay, command := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "adkreplay")
+	source, overlay, program := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "main.go")
 	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(program, []byte(verifyFixtures), 0o600))
 	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{path: source}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, replaced, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", command,
-		"github.com/adkreplay/adkreplay/cmd/adkreplay").CombinedOutput()
+	command := filepath.Join(dir, "verify")
+	out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w", "-overlay", overlay, "-o", command, program).CombinedOutput()
 	require.NoError(t, err, "mutant %s does not compile:\n%s", m.name, out)
-	out, err = exec.CommandContext(ctx, command, "verify").CombinedOutput()
+	out, err = exec.CommandContext(ctx, command).CombinedOutput()
 	var exit *exec.ExitError
-	return assert.True(t, errors.As(err, &exit) && exit.ExitCode() == 1,
-		"mutant %s: %s\nverify ended with %v and not with 1:\n%s", m.name, m.about, err, out)
+	return assert.True(t, errors.As(err, &exit) && exit.ExitCode() == 3,
+		"mutant %s: %s\nthe replay of the fixtures ended with %v and not with 3:\n%s", m.name, m.about, err, out)
 }

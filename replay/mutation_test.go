@@ -51,6 +51,7 @@ type mutant struct {
 	fixture fixture
 	trace   *replay.Trace
 	at      int    // the number of the crossing at which the two part first
+	line    int    // the place of the edited line among the lines, -1 for the header
 	kind    string // of the edited crossing
 	field   string // the field that was edited, empty for an edit of whole lines
 	what    string
@@ -67,7 +68,7 @@ func mutants(f fixture, yield func(mutant)) {
 		for _, e := range fieldEdits(line.Crossing) {
 			lines := slices.Clone(f.trace.Lines)
 			lines[i].Crossing = e.edited
-			yield(mutant{f, sealed(f, lines), i + 1, lineName(&line.Crossing), e.field, e.what, e.input})
+			yield(mutant{f, sealed(f, lines), i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input})
 		}
 	}
 	structuralMutants(f, yield)
@@ -79,7 +80,7 @@ func headerMutants(f fixture, yield func(mutant)) {
 	give := func(field, what string, change func(*adk.RunInfo)) {
 		trace := sealed(f, f.trace.Lines)
 		change(&trace.Info)
-		yield(mutant{f, trace, 0, "header", field, what, true})
+		yield(mutant{f, trace, 0, -1, "header", field, what, true})
 	}
 	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
 	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
@@ -107,7 +108,7 @@ func structuralMutants(f fixture, yield func(mutant)) {
 	lines := f.trace.Lines
 	give := func(i int, what string, edited []replay.Line) {
 		if at := firstDifference(lines, edited); at > 0 {
-			yield(mutant{f, sealed(f, edited), at, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
+			yield(mutant{f, sealed(f, edited), at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
 		}
 	}
 	for i := range lines {

@@ -71,6 +71,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if more := len(d.Fields) - len(show); more > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
+	if d.Scripted {
+		b.WriteString("    not by live code: the recording itself does not play again, with every seam scripted\n")
+	}
 }
 
 // String is the difference in a line, long values cut down to where they differ.

@@ -1,0 +1,195 @@
+package replay_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// unnoticedInLive are the edits of lines of live seams that a replay need not
+// notice, although the code behind them ran: the kind of the line and the field,
+// or the edit of the whole line, and why. Lines of scripted seams and of the
+// engine have the reasons of a replay without live seams, in unrepeated.
+var unnoticedInLive = reasons(map[string][]string{
+	"a listener's panic, which is made again as it was and disturbs nobody": {
+		"contained text", "contained dropped", "contained twice"},
+	"a time: the clock is scripted, and between two lines it may stand anywhere": {
+		"return at", "sleep begin at"},
+	"an id that live code makes is another in every run, and here nothing repeats it": {
+		"report-message id"},
+	"which of two strands goes first": {
+		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
+	"between which crossings the caller's context ended": {
+		"message swapped"},
+	"what user code did behind an opening, the media's reader may have done within": {
+		"open-media done swapped"},
+})
+
+// sampledLive is of how many mutants a normal run tries one.
+const sampledLive = 64
+
+// An edited file, with a footer made anew, is noticed when it is replayed with
+// the real code of its scenario, whatever part of that is live: both in what is
+// scripted then and in what live code does again. A normal run tries a sample of
+// the kinds of edits, another one for each fixture and choice of seams; with the
+// variable of the engine's mutants all edits are tried.
+func TestMutationInFilesIsNoticedLive(t *testing.T) {
+	every := os.Getenv(mutantsVariable) == "all"
+	unused := maps.Clone(unnoticedInLive)
+	counts := make([]*liveCount, len(seamSets))
+	for i, seams := range seamSets {
+		counts[i] = &liveCount{seams: seams, byField: map[string]int{}, unused: unused}
+	}
+	forEachFixture(t, func(t *testing.T, f fixture) {
+		scenario, found := scenarios.Named(f.name)
+		require.True(t, found, "the scenario that the fixture was recorded of")
+		had := map[uint32]bool{}
+		mutants(f, func(m mutant) {
+			for _, c := range counts {
+				sort := crc32.ChecksumIEEE(fmt.Append(nil, c.seams, f.name, m.kind, m.field, m.what))
+				if !every && (had[sort] || sort%sampledLive != 0) {
+					continue
+				}
+				had[sort] = true
+				c.add(t, m, liveNotices(t, scenario, c.seams, m))
+			}
+		})
+	})
+	for _, c := range counts {
+		t.Log(c)
+	}
+	if every {
+		assert.Empty(t, unused, "on the list, and always noticed")
+	} else {
+		t.Logf("a sample, one of %d: `make mutants` (%s=all) tries all", sampledLive, mutantsVariable)
+	}
+}
+
+// liveCount counts the mutants of one choice of live seams.
+type liveCount struct {
+	seams          []string
+	tried, noticed int
+	byField        map[string]int    // what was not noticed
+	unused         map[string]string // the reasons that nobody needed yet
+}
+
+// countingLive is held while counts change: fixtures are tried side by side.
+var countingLive sync.Mutex
+
+func (c *liveCount) String() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(c.byField)) {
+		list = append(list, fmt.Sprintf("%s %d", name, c.byField[name]))
+	}
+	return fmt.Sprintf("mutations in files, live %s: %d tried, %d noticed, %d with a reason (by kind: %s)",
+		strings.Join(c.seams, " "), c.tried, c.noticed, c.tried-c.noticed, strings.Join(list, ", "))
+}
+
+// add counts a mutant. One that was not noticed needs a reason.
+func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
+	countingLive.Lock()
+	defer countingLive.Unlock()
+	c.tried++
+	if noticed {
+		c.noticed++
+		return
+	}
+	name := m.kind + " " + cmp.Or(m.field, m.what)
+	c.byField[name]++
+	list, said := unrepeated, "what need not be"
+	if m.line >= 0 && liveCalls(t, m.fixture, c.seams)[callOf(m.fixture.trace.Lines[m.line])] {
+		list, said = unnoticedInLive, "what need not be in live code"
+		delete(c.unused, name)
+	}
+	if list[name] == "" {
+		t.Errorf("%s: not noticed, and on no list of %s", m, said)
+	}
+	if !m.input {
+		t.Errorf("%s: not noticed, and the engine decided it", m)
+	}
+}
+
+// callOf is the number of the seam call that a line is of.
+func callOf(line replay.Line) int {
+	if line.Kind == adk.KindCall || line.Kind == adk.KindReturn {
+		return line.ID
+	}
+	return line.Call
+}
+
+// liveCalls are the calls of a recorded turn that live code makes again. What a
+// live seam forks and registers, and the dispatches that it calls, are live with
+// it and never without.
+func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
+	takes := func(seam adk.Seam) bool {
+		return slices.ContainsFunc(seams, func(pattern string) bool {
+			matched, _ := path.Match(pattern, seam.Label+"/"+seam.Name)
+			return matched || pattern == replay.Everything
+		})
+	}
+	scenario, _ := scenarios.Named(f.name)
+	config, _ := scenario.Build(scenarios.Outside{Cancel: func(error) {}})
+	brought := map[string]bool{} // the tools that are of the user's own code
+	for _, tool := range config.Tools {
+		brought[tool.Name()] = true
+	}
+	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
+	for _, x := range f.trace.Lines {
+		if x.Kind == adk.KindRegister && live[x.Call] {
+			brought[x.Record.(*adk.Tool).Name()] = true
+		}
+		if x.Kind != adk.KindCall {
+			continue
+		}
+		below[x.ID] = below[x.Call]
+		switch x.Seam.Label {
+		case adk.LabelRun:
+		case adk.LabelDispatch:
+			if x.Seam.Name != "" {
+				live[x.ID], below[x.ID] = live[x.Call], x.ID
+			}
+		case adk.LabelStrand, adk.LabelOnAck:
+			live[x.ID] = live[x.Call]
+		case adk.LabelTool:
+			live[x.ID] = takes(x.Seam) && brought[x.Seam.Name]
+		default:
+			live[x.ID] = takes(x.Seam)
+			if dispatch := below[x.ID]; dispatch != 0 {
+				live[x.ID] = live[dispatch]
+			}
+		}
+	}
+	return live
+}
+
+// liveNotices writes a mutant, with a footer of its own, and verifies it with the
+// code of its scenario.
+func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m mutant) bool {
+	var file bytes.Buffer
+	if _, err := m.trace.WriteTo(&file); err != nil {
+		return true // nothing that could be in a file
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config, raw := s.Build(scenarios.Outside{Cancel: func(error) {}})
+	report, err := replay.Verify(ctx, &file, replay.Live{Config: config, Turn: raw, Seams: seams, Writes: true})
+	require.NoError(t, ctx.Err(), "%s: the replay did not end", m)
+	return err != nil || report.Divergence != nil
+}
