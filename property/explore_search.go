@@ -219,9 +219,9 @@ func (e *exploring) lookBehind(results [][]tried) {
 			if slices.ContainsFunc(all[i].violations, func(v Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
 			}
-			before := labelledNow(e.label)
+			before := labelledNow(e.label) - e.lanes()
 			e.workers[0].run(all[i].candidate, nil, false, false)
-			if left := leftBehind(e.label, before); left > 0 {
+			if left := leftBehind(e.label, before+e.lanes()); left > 0 { // a run may need a new lane, or end one
 				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun,
 					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", inWords(left, "goroutine"))})
 				return
