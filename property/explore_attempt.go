@@ -82,10 +82,13 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 
 // run runs the turn, on the caller's goroutine.
 func (a *attempt) run(subject Subject) {
-	a.scheduler = fakes.NewScheduler(fakes.Pick(a.pick))
-	clock := a.scheduler.Clock()
 	config, raw := subject.Build(func(cause error) { a.outside.end(context.Canceled, cause) })
 	a.config = config
+	clock, ok := config.Clock.(*fakes.Clock)
+	if !ok {
+		clock = fakes.NewClock()
+	}
+	a.scheduler = fakes.NewSchedulerOn(clock, fakes.Pick(a.pick))
 	config = a.around(config)
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	runner, err := adk.NewRunner(config)
@@ -307,10 +310,12 @@ func (a *attempt) find(v Violation) {
 }
 
 // all are the crossings of the run, one after the other.
-func (a *attempt) all() iter.Seq[*adk.Crossing] {
+func (a *attempt) all() iter.Seq[*adk.Crossing] { return inTurn(a.crossings) }
+
+func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) {
-		for i := range a.crossings {
-			if !yield(&a.crossings[i]) {
+		for i := range crossings {
+			if !yield(&crossings[i]) {
 				return
 			}
 		}

@@ -15,6 +15,9 @@ const hangs = "a turn comes to an end"
 // wrong in it.
 func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
 	t := tried{candidate: n, waited: a.waited}
+	if e.reproducing {
+		e.shown = slices.Clone(a.crossings)
+	}
 	if !ended {
 		t.violations = []Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
 			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}

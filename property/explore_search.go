@@ -68,6 +68,9 @@ type exploring struct {
 	table   *tally
 	known   int // schedules that are to be run and were not
 
+	reproducing bool
+	shown       []adk.Crossing // of the run that is reproduced
+
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
 	stopped  string
@@ -100,12 +103,26 @@ func (e *exploring) explore() {
 	e.conclude()
 }
 
-// reproduce runs one schedule.
+// reproduce runs one schedule, and shows what it violates.
 func (e *exploring) reproduce(n candidate) {
+	e.reproducing = true
 	results := [][]tried{e.try(e.workers[0], n, 1)}
 	e.lookBehind(results)
 	e.commit(results[0][0])
+	for i := range e.result.Violations {
+		e.show(&e.result.Violations[i])
+	}
 	e.conclude()
+}
+
+// show fills in what shows a violation: where something went wrong, and what came
+// of it.
+func (e *exploring) show(b *Breach) {
+	related := slices.Clone(b.Related)
+	for _, f := range b.Schedule.Faults {
+		related = append(related, f.At)
+	}
+	b.Stretch = stretch(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
 }
 
 // conclude fills in the result.
