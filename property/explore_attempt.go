@@ -42,9 +42,9 @@ type attempt struct {
 	outside   *outside
 	config    adk.Config // as the subject built it
 
-	told  atomic.Int64 // how many crossings were told
-	ended atomic.Bool  // turnEnd was told
-	stuck chan struct{}
+	told  atomic.Int64    // how many crossings were told
+	ended atomic.Bool     // turnEnd was told
+	stuck chan<- struct{} // takes one thing: that nothing will ever move
 
 	mu      sync.Mutex
 	info    adk.RunInfo
@@ -72,7 +72,6 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.outside = newOutside()
 	a.told.Store(0)
 	a.ended.Store(false)
-	a.stuck = make(chan struct{})
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
 	clear(a.gates)
 	a.strands, a.waited, a.found = 0, false, nil
@@ -101,7 +100,7 @@ func (a *attempt) run(subject Subject) {
 	}
 	clock.AfterFunc(patience, func() {
 		a.giveUp()
-		clock.AfterFunc(patience, func() { close(a.stuck) })
+		clock.AfterFunc(patience, func() { a.stuck <- struct{}{} })
 	})
 	defer func() { a.panicked = recover() }()
 	a.answer = runner.Run(a.outside, raw)

@@ -80,14 +80,13 @@ func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
 	}
 }
 
-// runAgain runs a schedule a second time: it has to do the same (DET-2).
-func (e *exploring) runAgain(w *worker, a *attempt, n candidate) []Violation {
-	first := slices.Clone(a.crossings)
-	b, ended := w.run(n, nil, false, false)
-	at := len(first)
+// sameAgain holds the second run of a schedule against the first: it has to do the
+// same (DET-2).
+func sameAgain(first []adk.Crossing, b *attempt, ended bool) []Violation {
 	if !ended {
 		b.crossings = nil
 	}
+	at := len(first)
 	for i := range first {
 		if i >= len(b.crossings) || !sameCrossing(&first[i], &b.crossings[i]) {
 			at = i

@@ -106,7 +106,7 @@ func (e *exploring) explore() {
 // reproduce runs one schedule, and shows what it violates.
 func (e *exploring) reproduce(n candidate) {
 	e.reproducing = true
-	results := [][]tried{e.try(e.workers[0], n, 1)}
+	results := e.parallel([]candidate{n})
 	e.lookBehind(results)
 	e.commit(results[0][0])
 	for i := range e.result.Violations {
@@ -207,20 +207,78 @@ func (e *exploring) whyOver() string {
 // parallel runs schedules on all workers. Results are in the order of the nodes,
 // and nil for what there was no time for.
 func (e *exploring) parallel(nodes []candidate) [][]tried {
-	results := make([][]tried, len(nodes))
-	var taken atomic.Int64
-	work := func(w *worker) {
-		for i := int(taken.Add(1)) - 1; i < len(nodes) && !e.over(); i = int(taken.Add(1)) - 1 {
-			results[i] = e.try(w, nodes[i], e.remaining())
-		}
-	}
+	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes))}
 	var group sync.WaitGroup
 	for _, w := range e.workers[1:min(len(e.workers), len(nodes))] {
-		group.Go(func() { work(w) })
+		group.Go(func() { all.work(w) })
 	}
-	work(e.workers[0])
+	all.work(e.workers[0])
 	group.Wait()
-	return results
+	return all.results
+}
+
+// share is a list of schedules that workers share.
+type share struct {
+	e       *exploring
+	nodes   []candidate
+	results [][]tried
+	taken   atomic.Int64
+}
+
+// work runs schedules until none is left, or no time.
+func (s *share) work(w *worker) {
+	p := part{share: s}
+	for {
+		w.each(p.next, p.ran)
+		if p.at == len(s.nodes) {
+			return
+		}
+		s.results[p.at] = s.e.orders(w, s.nodes[p.at])
+	}
+}
+
+// part is what one worker does of a share.
+type part struct {
+	*share
+	at     int            // the schedule that is under way
+	second bool           // it is run again
+	first  []adk.Crossing // of its first run
+}
+
+// next sets an attempt up for a schedule that nobody has taken. It tells of none
+// where a search for orders comes next, or nothing.
+func (p *part) next(a *attempt) bool {
+	if p.second {
+		a.reset(p.nodes[p.at], nil, false, false)
+		return true
+	}
+	p.at = min(int(p.taken.Add(1))-1, len(p.nodes))
+	if p.e.over() {
+		p.at = len(p.nodes)
+	}
+	if p.at == len(p.nodes) || p.nodes[p.at].orders {
+		return false
+	}
+	n := p.nodes[p.at]
+	further := n.cost < p.e.options.Bound
+	a.reset(n, nil, further, further)
+	return true
+}
+
+// ran judges a run, or holds a second one against the first.
+func (p *part) ran(a *attempt, ended bool) {
+	if p.second {
+		p.second = false
+		t := &p.results[p.at][0]
+		t.violations = append(t.violations, sameAgain(p.first, a, ended)...)
+		return
+	}
+	n := p.nodes[p.at]
+	p.results[p.at] = []tried{p.e.judge(a, n, ended)}
+	if n.again && ended {
+		p.second = true
+		p.first, a.crossings = a.crossings, p.first
+	}
 }
 
 // lookBehind looks for goroutines that were started inside a turn and are still
@@ -257,20 +315,11 @@ func (e *exploring) lanes() (count int) {
 	return count
 }
 
-// try runs one schedule, or the orders of one, at most limit of them.
-func (e *exploring) try(w *worker, n candidate, limit int) []tried {
-	if n.orders {
-		s := orderSearch{e: e, w: w, limit: limit}
-		s.below(n, nil)
-		return s.all
-	}
-	further := n.cost < e.options.Bound
-	a, ended := w.run(n, nil, further, further)
-	t := e.judge(a, n, ended)
-	if n.again && ended {
-		t.violations = append(t.violations, e.runAgain(w, a, n)...)
-	}
-	return []tried{t}
+// orders runs the orders of a schedule, as many as may still be run at most.
+func (e *exploring) orders(w *worker, n candidate) []tried {
+	s := orderSearch{e: e, w: w, limit: e.remaining()}
+	s.below(n, nil)
+	return s.all
 }
 
 // orderSearch is the search for the orders of one schedule, depth first.
