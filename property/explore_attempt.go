@@ -61,6 +61,11 @@ type attempt struct {
 
 	answer   error
 	panicked any
+
+	// What judging uses again from run to run.
+	story   *story
+	more    []followup
+	refused map[place]*[faultKindEnd]bool // that were told before
 }
 
 // reset begins a run. collect asks for what else could go wrong in it, record for

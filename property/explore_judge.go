@@ -24,7 +24,7 @@ func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
 		return t
 	}
 	t.violations = a.violations()
-	t.violations = append(t.violations, Violations(a.info, a.all())...)
+	t.violations = append(t.violations, a.brokenInvariants()...)
 	if check := e.options.Check; check != nil {
 		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
 			t.violations = append(t.violations, Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
@@ -63,21 +63,47 @@ func (a *attempt) violations() []Violation {
 	return found
 }
 
+// brokenInvariants are those that the run breaks.
+func (a *attempt) brokenInvariants() []Violation {
+	if a.story == nil {
+		a.story = newStory(a.info)
+	} else {
+		a.story.begins(a.info)
+	}
+	return a.story.holds(a.all(), true)
+}
+
 // lookFurther finds the faults that can be made behind what has gone wrong.
 func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
-	t.refused = map[cell]string{}
+	a.more = a.more[:0]
 	for s := range a.spots(max(t.candidate.from, 1)) {
 		at := s.place()
+		told := a.refusedAt(at)
 		for _, k := range kinds {
-			c := cell{at, k}
 			switch why := faultTable[k](s); {
 			case why == "":
-				t.more = append(t.more, followup{s.plan(k), c})
-			case t.refused[c] == "":
-				t.refused[c] = why
+				a.more = append(a.more, followup{s.plan(k), cell{at, k}})
+			case !told[k]:
+				told[k] = true
+				t.refused = append(t.refused, untriable{cell{at, k}, why})
 			}
 		}
 	}
+	t.more = slices.Clone(a.more)
+}
+
+// refusedAt tells which faults were refused at a place before: the first reason is
+// the one that is told.
+func (a *attempt) refusedAt(at place) *[faultKindEnd]bool {
+	told := a.refused[at]
+	if told == nil {
+		if a.refused == nil {
+			a.refused = map[place]*[faultKindEnd]bool{}
+		}
+		told = &[faultKindEnd]bool{}
+		a.refused[at] = told
+	}
+	return told
 }
 
 // sameAgain holds the second run of a schedule against the first: it has to do the

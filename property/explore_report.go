@@ -194,9 +194,9 @@ func (t *tally) commit(r tried) {
 	if c := r.candidate.cell; c.fault != 0 {
 		t.tried[c]++
 	}
-	for c, why := range r.refused {
-		if t.refused[c] == "" {
-			t.refused[c] = why
+	for _, one := range r.refused {
+		if t.refused[one.cell] == "" {
+			t.refused[one.cell] = one.why
 		}
 	}
 }

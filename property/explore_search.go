@@ -46,8 +46,14 @@ type tried struct {
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
 	more    []followup
-	refused map[cell]string
+	refused []untriable
 	choices bool // strands could go on in another order
+}
+
+// untriable says why a fault cannot be tried at a place.
+type untriable struct {
+	cell cell
+	why  string
 }
 
 // followup is one more fault, and its cell in the table.
