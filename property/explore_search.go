@@ -234,13 +234,7 @@ type share struct {
 // work runs schedules until none is left, or no time.
 func (s *share) work(w *worker) {
 	p := part{share: s}
-	for {
-		w.each(p.next, p.ran)
-		if p.at == len(s.nodes) {
-			return
-		}
-		s.results[p.at] = s.e.orders(w, s.nodes[p.at])
-	}
+	w.each(p.next, p.ran)
 }
 
 // part is what one worker does of a share.
@@ -249,30 +243,41 @@ type part struct {
 	at     int            // the schedule that is under way
 	second bool           // it is run again
 	first  []adk.Crossing // of its first run
+	orders *orderSearch   // its orders are searched for
 }
 
-// next sets an attempt up for a schedule that nobody has taken. It tells of none
-// where a search for orders comes next, or nothing.
+// next sets an attempt up for the next run: a second one, one of the search for
+// orders, or a schedule that nobody has taken.
 func (p *part) next(a *attempt) bool {
 	if p.second {
 		a.reset(p.nodes[p.at], nil, false, false)
 		return true
 	}
-	p.at = min(int(p.taken.Add(1))-1, len(p.nodes))
-	if p.e.over() {
-		p.at = len(p.nodes)
+	for p.orders == nil || !p.orders.next(a) {
+		if p.orders != nil {
+			p.results[p.at], p.orders = p.orders.all, nil
+		}
+		p.at = int(p.taken.Add(1)) - 1
+		if p.at >= len(p.nodes) || p.e.over() {
+			return false
+		}
+		n := p.nodes[p.at]
+		if !n.orders {
+			further := n.cost < p.e.options.Bound
+			a.reset(n, nil, further, further)
+			return true
+		}
+		p.orders = searchOrders(p.e, n)
 	}
-	if p.at == len(p.nodes) || p.nodes[p.at].orders {
-		return false
-	}
-	n := p.nodes[p.at]
-	further := n.cost < p.e.options.Bound
-	a.reset(n, nil, further, further)
 	return true
 }
 
 // ran judges a run, or holds a second one against the first.
 func (p *part) ran(a *attempt, ended bool) {
+	if p.orders != nil {
+		p.orders.ran(a, ended)
+		return
+	}
 	if p.second {
 		p.second = false
 		t := &p.results[p.at][0]
@@ -319,70 +324,6 @@ func (e *exploring) lanes() (count int) {
 		}
 	}
 	return count
-}
-
-// orders runs the orders of a schedule, as many as may still be run at most.
-func (e *exploring) orders(w *worker, n candidate) []tried {
-	s := orderSearch{e: e, w: w, limit: e.remaining()}
-	s.below(n, nil)
-	return s.all
-}
-
-// orderSearch is the search for the orders of one schedule, depth first.
-type orderSearch struct {
-	e     *exploring
-	w     *worker
-	limit int
-	all   []tried
-}
-
-// below runs n and all orders that differ from its run behind its last pick, and
-// gives the step that was taken there. What asleep sleeps is not tried.
-func (s *orderSearch) below(n candidate, asleep []sleeper) *footprint {
-	first := n.orders
-	n.orders = false
-	cost := n.cost + 1
-	if !first {
-		cost = n.cost
-	}
-	a, ended := s.w.run(n, asleep, cost < s.e.options.Bound, true)
-	choices := slices.Clone(a.order.choices)
-	redundant := a.order.redundant
-	if !first && !redundant {
-		ran := n
-		ran.picks, ran.pickedAt = decisions(choices)
-		s.all = append(s.all, s.e.judge(a, ran, ended))
-	}
-	for k := len(choices) - 1; k >= 0 && ended; k-- {
-		if choices[k].open {
-			s.branch(n, cost, choices, k)
-		}
-	}
-	if last := len(n.picks); last > 0 && n.picks[last-1].Choice <= len(choices) {
-		return &choices[n.picks[last-1].Choice-1].step
-	}
-	return &footprint{}
-}
-
-// branch tries the other strands at the k-th choice of a run.
-func (s *orderSearch) branch(n candidate, cost int, choices []choice, k int) {
-	c := choices[k]
-	asleep := append(slices.Clone(c.asleep), sleeper{c.chosen, &c.step})
-	for _, strand := range c.runnable {
-		if slices.ContainsFunc(asleep, func(s sleeper) bool { return s.strand == strand }) {
-			continue
-		}
-		if len(s.all) >= s.limit || s.e.over() {
-			return
-		}
-		below := candidate{faults: n.faults, picks: deviations(choices, k, strand), from: max(n.from, c.at), cost: cost}
-		if s.e.options.AllOrders {
-			s.below(below, nil)
-			asleep = append(asleep, sleeper{strand, nil}) // it has been tried here, and sleeps nowhere else
-			continue
-		}
-		asleep = append(asleep, sleeper{strand, s.below(below, asleep)})
-	}
 }
 
 // children are the schedules with one thing more wrong that follow from a run.
