@@ -42,9 +42,9 @@ type attempt struct {
 	outside   *outside
 	config    adk.Config // as the subject built it
 
-	told  atomic.Int64 // how many crossings were told
-	ended atomic.Bool  // turnEnd was told
-	stuck chan struct{}
+	told  atomic.Int64    // how many crossings were told
+	ended atomic.Bool     // turnEnd was told
+	stuck chan<- struct{} // takes one thing: that nothing will ever move
 
 	mu      sync.Mutex
 	info    adk.RunInfo
@@ -61,6 +61,11 @@ type attempt struct {
 
 	answer   error
 	panicked any
+
+	// What judging uses again from run to run.
+	story   *story
+	more    []followup
+	refused map[place]*[faultKindEnd]bool // that were told before
 }
 
 // reset begins a run. collect asks for what else could go wrong in it, record for
@@ -72,7 +77,6 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.outside = newOutside()
 	a.told.Store(0)
 	a.ended.Store(false)
-	a.stuck = make(chan struct{})
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
 	clear(a.gates)
 	a.strands, a.waited, a.found = 0, false, nil
@@ -82,10 +86,13 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 
 // run runs the turn, on the caller's goroutine.
 func (a *attempt) run(subject Subject) {
-	a.scheduler = fakes.NewScheduler(fakes.Pick(a.pick))
-	clock := a.scheduler.Clock()
 	config, raw := subject.Build(func(cause error) { a.outside.end(context.Canceled, cause) })
 	a.config = config
+	clock, ok := config.Clock.(*fakes.Clock)
+	if !ok {
+		clock = fakes.NewClock()
+	}
+	a.scheduler = fakes.NewSchedulerOn(clock, fakes.Pick(a.pick))
 	config = a.around(config)
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	runner, err := adk.NewRunner(config)
@@ -98,7 +105,7 @@ func (a *attempt) run(subject Subject) {
 	}
 	clock.AfterFunc(patience, func() {
 		a.giveUp()
-		clock.AfterFunc(patience, func() { close(a.stuck) })
+		clock.AfterFunc(patience, func() { a.stuck <- struct{}{} })
 	})
 	defer func() { a.panicked = recover() }()
 	a.answer = runner.Run(a.outside, raw)
@@ -307,10 +314,12 @@ func (a *attempt) find(v Violation) {
 }
 
 // all are the crossings of the run, one after the other.
-func (a *attempt) all() iter.Seq[*adk.Crossing] {
+func (a *attempt) all() iter.Seq[*adk.Crossing] { return inTurn(a.crossings) }
+
+func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) {
-		for i := range a.crossings {
-			if !yield(&a.crossings[i]) {
+		for i := range crossings {
+			if !yield(&crossings[i]) {
 				return
 			}
 		}

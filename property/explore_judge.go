@@ -15,13 +15,16 @@ const hangs = "a turn comes to an end"
 // wrong in it.
 func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
 	t := tried{candidate: n, waited: a.waited}
+	if e.reproducing {
+		e.shown = slices.Clone(a.crossings)
+	}
 	if !ended {
 		t.violations = []Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
 			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}
 		return t
 	}
 	t.violations = a.violations()
-	t.violations = append(t.violations, Violations(a.info, a.all())...)
+	t.violations = append(t.violations, a.brokenInvariants()...)
 	if check := e.options.Check; check != nil {
 		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
 			t.violations = append(t.violations, Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
@@ -60,31 +63,56 @@ func (a *attempt) violations() []Violation {
 	return found
 }
 
+// brokenInvariants are those that the run breaks.
+func (a *attempt) brokenInvariants() []Violation {
+	if a.story == nil {
+		a.story = newStory(a.info)
+	} else {
+		a.story.begins(a.info)
+	}
+	return a.story.holds(a.all(), true)
+}
+
 // lookFurther finds the faults that can be made behind what has gone wrong.
 func (a *attempt) lookFurther(t *tried, kinds []FaultKind) {
-	t.refused = map[cell]string{}
+	a.more = a.more[:0]
 	for s := range a.spots(max(t.candidate.from, 1)) {
 		at := s.place()
+		told := a.refusedAt(at)
 		for _, k := range kinds {
-			c := cell{at, k}
 			switch why := faultTable[k](s); {
 			case why == "":
-				t.more = append(t.more, followup{s.plan(k), c})
-			case t.refused[c] == "":
-				t.refused[c] = why
+				a.more = append(a.more, followup{s.plan(k), cell{at, k}})
+			case !told[k]:
+				told[k] = true
+				t.refused = append(t.refused, untriable{cell{at, k}, why})
 			}
 		}
 	}
+	t.more = slices.Clone(a.more)
 }
 
-// runAgain runs a schedule a second time: it has to do the same (DET-2).
-func (e *exploring) runAgain(w *worker, a *attempt, n candidate) []Violation {
-	first := slices.Clone(a.crossings)
-	b, ended := w.run(n, nil, false, false)
-	at := len(first)
+// refusedAt tells which faults were refused at a place before: the first reason is
+// the one that is told.
+func (a *attempt) refusedAt(at place) *[faultKindEnd]bool {
+	told := a.refused[at]
+	if told == nil {
+		if a.refused == nil {
+			a.refused = map[place]*[faultKindEnd]bool{}
+		}
+		told = &[faultKindEnd]bool{}
+		a.refused[at] = told
+	}
+	return told
+}
+
+// sameAgain holds the second run of a schedule against the first: it has to do the
+// same (DET-2).
+func sameAgain(first []adk.Crossing, b *attempt, ended bool) []Violation {
 	if !ended {
 		b.crossings = nil
 	}
+	at := len(first)
 	for i := range first {
 		if i >= len(b.crossings) || !sameCrossing(&first[i], &b.crossings[i]) {
 			at = i

@@ -38,6 +38,9 @@ type Breach struct {
 	// subject; Test in go test, given the subject.
 	Command string `json:"command,omitempty"`
 	Test    string `json:"test"`
+	// Stretch is the stretch of the run's transcript that shows it, with the
+	// crossings at which something goes wrong. Reproduce alone has it.
+	Stretch string `json:"stretch,omitempty"`
 }
 
 // shownBreaches is how many violations String shows.
@@ -96,6 +99,9 @@ func (f Breach) write(b *strings.Builder) {
 		fmt.Fprintf(b, " (%s)", f.Rule)
 	}
 	fmt.Fprintf(b, ": %s\n", f.Text)
+	if f.Stretch != "" {
+		b.WriteString(indented(f.Stretch) + "\n")
+	}
 	if f.Command != "" {
 		fmt.Fprintf(b, "    %s\n", f.Command)
 	} else {
@@ -188,9 +194,9 @@ func (t *tally) commit(r tried) {
 	if c := r.candidate.cell; c.fault != 0 {
 		t.tried[c]++
 	}
-	for c, why := range r.refused {
-		if t.refused[c] == "" {
-			t.refused[c] = why
+	for _, one := range r.refused {
+		if t.refused[one.cell] == "" {
+			t.refused[one.cell] = one.why
 		}
 	}
 }

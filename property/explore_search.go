@@ -46,8 +46,14 @@ type tried struct {
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
 	more    []followup
-	refused map[cell]string
+	refused []untriable
 	choices bool // strands could go on in another order
+}
+
+// untriable says why a fault cannot be tried at a place.
+type untriable struct {
+	cell cell
+	why  string
 }
 
 // followup is one more fault, and its cell in the table.
@@ -67,6 +73,9 @@ type exploring struct {
 	result  *Exploration
 	table   *tally
 	known   int // schedules that are to be run and were not
+
+	reproducing bool
+	shown       []adk.Crossing // of the run that is reproduced
 
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
@@ -100,12 +109,26 @@ func (e *exploring) explore() {
 	e.conclude()
 }
 
-// reproduce runs one schedule.
+// reproduce runs one schedule, and shows what it violates.
 func (e *exploring) reproduce(n candidate) {
-	results := [][]tried{e.try(e.workers[0], n, 1)}
+	e.reproducing = true
+	results := e.parallel([]candidate{n})
 	e.lookBehind(results)
 	e.commit(results[0][0])
+	for i := range e.result.Violations {
+		e.show(&e.result.Violations[i])
+	}
 	e.conclude()
+}
+
+// show fills in what shows a violation: where something went wrong, and what came
+// of it.
+func (e *exploring) show(b *Breach) {
+	related := slices.Clone(b.Related)
+	for _, f := range b.Schedule.Faults {
+		related = append(related, f.At)
+	}
+	b.Stretch = stretch(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
 }
 
 // conclude fills in the result.
@@ -190,20 +213,83 @@ func (e *exploring) whyOver() string {
 // parallel runs schedules on all workers. Results are in the order of the nodes,
 // and nil for what there was no time for.
 func (e *exploring) parallel(nodes []candidate) [][]tried {
-	results := make([][]tried, len(nodes))
-	var taken atomic.Int64
-	work := func(w *worker) {
-		for i := int(taken.Add(1)) - 1; i < len(nodes) && !e.over(); i = int(taken.Add(1)) - 1 {
-			results[i] = e.try(w, nodes[i], e.remaining())
-		}
-	}
+	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes))}
 	var group sync.WaitGroup
 	for _, w := range e.workers[1:min(len(e.workers), len(nodes))] {
-		group.Go(func() { work(w) })
+		group.Go(func() { all.work(w) })
 	}
-	work(e.workers[0])
+	all.work(e.workers[0])
 	group.Wait()
-	return results
+	return all.results
+}
+
+// share is a list of schedules that workers share.
+type share struct {
+	e       *exploring
+	nodes   []candidate
+	results [][]tried
+	taken   atomic.Int64
+}
+
+// work runs schedules until none is left, or no time.
+func (s *share) work(w *worker) {
+	p := part{share: s}
+	w.each(p.next, p.ran)
+}
+
+// part is what one worker does of a share.
+type part struct {
+	*share
+	at     int            // the schedule that is under way
+	second bool           // it is run again
+	first  []adk.Crossing // of its first run
+	orders *orderSearch   // its orders are searched for
+}
+
+// next sets an attempt up for the next run: a second one, one of the search for
+// orders, or a schedule that nobody has taken.
+func (p *part) next(a *attempt) bool {
+	if p.second {
+		a.reset(p.nodes[p.at], nil, false, false)
+		return true
+	}
+	for p.orders == nil || !p.orders.next(a) {
+		if p.orders != nil {
+			p.results[p.at], p.orders = p.orders.all, nil
+		}
+		p.at = int(p.taken.Add(1)) - 1
+		if p.at >= len(p.nodes) || p.e.over() {
+			return false
+		}
+		n := p.nodes[p.at]
+		if !n.orders {
+			further := n.cost < p.e.options.Bound
+			a.reset(n, nil, further, further)
+			return true
+		}
+		p.orders = searchOrders(p.e, n)
+	}
+	return true
+}
+
+// ran judges a run, or holds a second one against the first.
+func (p *part) ran(a *attempt, ended bool) {
+	if p.orders != nil {
+		p.orders.ran(a, ended)
+		return
+	}
+	if p.second {
+		p.second = false
+		t := &p.results[p.at][0]
+		t.violations = append(t.violations, sameAgain(p.first, a, ended)...)
+		return
+	}
+	n := p.nodes[p.at]
+	p.results[p.at] = []tried{p.e.judge(a, n, ended)}
+	if n.again && ended {
+		p.second = true
+		p.first, a.crossings = a.crossings, p.first
+	}
 }
 
 // lookBehind looks for goroutines that were started inside a turn and are still
@@ -219,9 +305,9 @@ func (e *exploring) lookBehind(results [][]tried) {
 			if slices.ContainsFunc(all[i].violations, func(v Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
 			}
-			before := labelledNow(e.label)
+			before := labelledNow(e.label) - e.lanes()
 			e.workers[0].run(all[i].candidate, nil, false, false)
-			if left := leftBehind(e.label, before); left > 0 {
+			if left := leftBehind(e.label, before+e.lanes()); left > 0 { // a run may need a new lane, or end one
 				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun,
 					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", inWords(left, "goroutine"))})
 				return
@@ -238,79 +324,6 @@ func (e *exploring) lanes() (count int) {
 		}
 	}
 	return count
-}
-
-// try runs one schedule, or the orders of one, at most limit of them.
-func (e *exploring) try(w *worker, n candidate, limit int) []tried {
-	if n.orders {
-		s := orderSearch{e: e, w: w, limit: limit}
-		s.below(n, nil)
-		return s.all
-	}
-	further := n.cost < e.options.Bound
-	a, ended := w.run(n, nil, further, further)
-	t := e.judge(a, n, ended)
-	if n.again && ended {
-		t.violations = append(t.violations, e.runAgain(w, a, n)...)
-	}
-	return []tried{t}
-}
-
-// orderSearch is the search for the orders of one schedule, depth first.
-type orderSearch struct {
-	e     *exploring
-	w     *worker
-	limit int
-	all   []tried
-}
-
-// below runs n and all orders that differ from its run behind its last pick, and
-// gives the step that was taken there. What asleep sleeps is not tried.
-func (s *orderSearch) below(n candidate, asleep []sleeper) *footprint {
-	first := n.orders
-	n.orders = false
-	cost := n.cost + 1
-	if !first {
-		cost = n.cost
-	}
-	a, ended := s.w.run(n, asleep, cost < s.e.options.Bound, true)
-	choices := slices.Clone(a.order.choices)
-	redundant := a.order.redundant
-	if !first && !redundant {
-		ran := n
-		ran.picks, ran.pickedAt = decisions(choices)
-		s.all = append(s.all, s.e.judge(a, ran, ended))
-	}
-	for k := len(choices) - 1; k >= 0 && ended; k-- {
-		if choices[k].open {
-			s.branch(n, cost, choices, k)
-		}
-	}
-	if last := len(n.picks); last > 0 && n.picks[last-1].Choice <= len(choices) {
-		return &choices[n.picks[last-1].Choice-1].step
-	}
-	return &footprint{}
-}
-
-// branch tries the other strands at the k-th choice of a run.
-func (s *orderSearch) branch(n candidate, cost int, choices []choice, k int) {
-	c := choices[k]
-	asleep := append(slices.Clone(c.asleep), sleeper{c.chosen, &c.step})
-	for _, strand := range c.runnable {
-		if slices.ContainsFunc(asleep, func(s sleeper) bool { return s.strand == strand }) {
-			continue
-		}
-		if len(s.all) >= s.limit || s.e.over() {
-			return
-		}
-		below := candidate{faults: n.faults, picks: deviations(choices, k, strand), from: max(n.from, c.at), cost: cost}
-		if s.e.options.AllOrders {
-			s.below(below, nil)
-			asleep = append(asleep, sleeper{strand, nil}) // it has been tried here, and sleeps nowhere else
-			continue
-		}
-		asleep = append(asleep, sleeper{strand, s.below(below, asleep)})
-	}
 }
 
 // children are the schedules with one thing more wrong that follow from a run.

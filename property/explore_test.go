@@ -83,17 +83,17 @@ func TestScenariosWithOneFault(t *testing.T) {
 
 // The result is the same whatever the number of workers.
 func TestWorkersDoNotShow(t *testing.T) {
-	for _, name := range []string{"hello", "gates-aborted"} {
+	t.Parallel()
+	for name, limit := range map[string]int{"hello": 0, "parallel-tools": 1300} { // a chunk and more
 		var results []string
-		for _, workers := range []int{1, 2, 5} {
-			result := explore(t, named(t, name), property.Options{Bound: 2, Workers: workers, Schedules: 3000, Now: still, Check: noCancel})
+		for _, workers := range []int{1, 5} {
+			result := explore(t, named(t, name), property.Options{Bound: 2, Workers: workers, Schedules: limit, Now: still, Check: noCancel})
 			text, err := json.Marshal(result)
 			require.NoError(t, err)
 			results = append(results, string(text)+result.String())
 		}
 		assert.NotContains(t, results[0], `"violations":[]`)
 		assert.Equal(t, results[0], results[1])
-		assert.Equal(t, results[0], results[2])
 	}
 }
 
@@ -153,13 +153,14 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
 
 // A violation says how to see it again, and that shows it.
 func TestViolationsAreReproduced(t *testing.T) {
+	t.Parallel()
 	s := named(t, "gates-aborted")
-	options := property.Options{Bound: 2, Schedules: 1500, Check: noCancel, Command: "adkreplay explore gates-aborted"}
+	options := property.Options{Bound: 2, Schedules: 700, Check: noCancel, Command: "adkreplay explore gates-aborted"}
 	result := explore(t, s, options)
 	require.NotEmpty(t, result.Violations)
 	withOrder := 0
 	for i, f := range result.Violations {
-		if i%17 != 0 {
+		if i%31 != 0 {
 			continue
 		}
 		text := f.Schedule.String()
@@ -168,7 +169,10 @@ func TestViolationsAreReproduced(t *testing.T) {
 		again, err := property.Reproduce(t.Context(), s, property.MustSchedule(text), options)
 		require.NoError(t, err, text)
 		require.Len(t, again.Violations, 1, text)
-		assert.Equal(t, f, again.Violations[0])
+		shown := again.Violations[0]
+		assert.NotEmpty(t, shown.Stretch, "only what is reproduced shows where")
+		shown.Stretch = ""
+		assert.Equal(t, f, shown)
 		if len(f.Schedule.Order) > 0 {
 			withOrder++
 		}

@@ -137,8 +137,10 @@ func isBreakable() bool {
 	var callers [64]uintptr
 	for skip := 1; ; skip += len(callers) {
 		n := runtime.Callers(skip, callers[:])
-		if slices.ContainsFunc(callers[:n], func(pc uintptr) bool { return runtime.FuncForPC(pc).Entry() == runBreakableEntry }) {
-			return true
+		for _, pc := range slices.Backward(callers[:n]) { // it stands at the end
+			if runtime.FuncForPC(pc).Entry() == runBreakableEntry {
+				return true
+			}
 		}
 		if n < len(callers) {
 			return false

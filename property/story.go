@@ -2,6 +2,7 @@ package property
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -29,9 +30,16 @@ type story struct {
 	root   *seamCall
 	calls  []*seamCall       // by number, as long as none is missing
 	strays map[int]*seamCall // the others
-	spare  []seamCall        // calls to be given out, made many at a time
-	open   []*seamCall       // those that have not returned, in the order they began
-	ops    []*openOp         // in the order in which they began
+	// Calls and operations to be given out, made many at a time, and used again
+	// for the next turn.
+	spare     []seamCall
+	spareOps  []openOp
+	opened    int // how many operations were given out
+	madeCalls []seamCall
+	madeOps   []openOp
+
+	open []*seamCall // those that have not returned, in the order they began
+	ops  []*openOp   // in the order in which they began
 
 	// at is the call that the present crossing belongs to; for a call and its
 	// return, that is the caller, and called is the call itself. op is the
@@ -131,8 +139,36 @@ type delta struct {
 }
 
 func newStory(info adk.RunInfo) *story {
-	return &story{info: info, invariants: invariants, watchers: make([]watcher, len(invariants)),
-		fold: replay.NewFold(), stranger: &seamCall{}}
+	s := &story{watchers: make([]watcher, len(invariants)), stranger: &seamCall{}}
+	s.begins(info)
+	return s
+}
+
+// begins makes the story that of another turn, with the memory that it has.
+func (s *story) begins(info adk.RunInfo) {
+	clear(s.watchers)
+	*s.stranger = seamCall{}
+	if len(s.madeCalls) < len(s.calls) {
+		s.madeCalls = make([]seamCall, len(s.calls))
+	}
+	if len(s.madeOps) < s.opened {
+		s.madeOps = make([]openOp, s.opened)
+	}
+	*s = story{info: info, invariants: invariants, watchers: s.watchers, fold: replay.NewFold(), stranger: s.stranger,
+		calls: s.calls[:0], open: s.open[:0], ops: s.ops[:0],
+		spare: s.madeCalls, spareOps: s.madeOps, madeCalls: s.madeCalls, madeOps: s.madeOps}
+}
+
+// holds holds the crossings of the turn against all invariants. A whole turn has
+// nothing missing at its end.
+func (s *story) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
+	for x := range crossings {
+		s.tell(x)
+	}
+	if whole {
+		s.end()
+	}
+	return s.inOrder()
 }
 
 // tell takes in the next crossing.
@@ -196,11 +232,22 @@ func (s *story) begin(x *adk.Crossing) {
 		s.called = s.call(x.ID)
 		s.op = s.called.op
 	case x.Phase == adk.Begin:
-		s.op = &openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, delta: deltaOf(x, s.n)}
-		s.ops = append(s.ops, s.op)
+		s.opens(x)
 	case x.Phase == adk.Done:
 		s.op = s.openOp(x.Op)
 	}
+}
+
+// opens makes an operation.
+func (s *story) opens(x *adk.Crossing) {
+	if len(s.spareOps) == 0 {
+		s.spareOps = make([]openOp, madeAtOnce)
+	}
+	s.op = &s.spareOps[0]
+	s.spareOps = s.spareOps[1:]
+	s.opened++
+	*s.op = openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, delta: deltaOf(x, s.n)}
+	s.ops = append(s.ops, s.op)
 }
 
 func deltaOf(x *adk.Crossing, at int) delta {
@@ -230,13 +277,13 @@ func (s *story) openOp(number int) *openOp {
 	return nil
 }
 
-// callsAtOnce is how many calls are made at a time.
-const callsAtOnce = 8
+// madeAtOnce is how many calls, or operations, are made at a time.
+const madeAtOnce = 8
 
 // enter makes a call.
 func (s *story) enter(x *adk.Crossing) {
 	if len(s.spare) == 0 {
-		s.spare = make([]seamCall, callsAtOnce)
+		s.spare = make([]seamCall, madeAtOnce)
 	}
 	c := &s.spare[0]
 	s.spare = s.spare[1:]

@@ -11,7 +11,8 @@ type Subject struct {
 	// Name is what reports call it by.
 	Name string
 	// Build makes what one run needs, fresh: storage, tools and whatever else
-	// remembers. Clock, ids, scheduling and probe are set by whoever runs it.
+	// remembers. Clock, ids, scheduling and probe are set by whoever runs it; a
+	// *fakes.Clock that the config brings is kept, for user code that waits by it.
 	// Cancel ends the context that is given to Run.
 	Build func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn)
 }

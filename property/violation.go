@@ -51,12 +51,5 @@ func Violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation
 // violations is Violations, also for a turn that is told in part only: then
 // nothing is missing at its end.
 func violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
-	s := newStory(info)
-	for x := range crossings {
-		s.tell(x)
-	}
-	if whole {
-		s.end()
-	}
-	return s.inOrder()
+	return newStory(info).holds(crossings, whole)
 }

@@ -18,6 +18,7 @@ import (
 
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
+	t.Parallel()
 	written := map[string]Turn{"Everything": everything()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +20,19 @@ import (
 
 // exploreOptions say what to explore, and how far.
 type exploreOptions struct {
-	subjects []property.Subject
+	targets []target
 	// only is the one schedule to run; nil means to explore.
 	only    *property.Schedule
 	limits  property.Options
 	budget  time.Duration // of all subjects together; zero is none
 	json    bool
 	elapsed func() time.Time // nil means the system's clock
+}
+
+// target is something to explore: a scenario, or the file of a trace.
+type target struct {
+	name string
+	open func(context.Context) (property.Subject, error)
 }
 
 // exploreFlags are the flags of explore as they were given.
@@ -37,22 +46,27 @@ type exploreFlags struct {
 func newExplore(t *terminal) *cobra.Command {
 	var flags exploreFlags
 	cmd := &cobra.Command{
-		Use:   "explore [scenario ...]",
+		Use:   "explore scenario|file ...",
 		Short: "Break a turn at every crossing, in every order of its strands, and see whether it holds",
-		Long: `explore runs the turn of a scenario again and again, and breaks it at every
-crossing in every way that applies there: the caller cancels before and after
-it, a deadline passes, user code fails or panics, a stream is cut, a storage
-fails before and after its write, a tool returns after the abort, a gate is
-settled early, late or twice. Strands run in every order that can make a
-difference. After each run all invariants are held against it.
+		Long: `explore runs a turn again and again, and breaks it at every crossing in every
+way that applies there: the caller cancels before and after it, a deadline
+passes, user code fails or panics, a stream is cut, a storage fails before and
+after its write, a tool returns after the abort, a gate is settled early, late
+or twice. Strands run in every order that can make a difference. After each run
+all invariants are held against it.
+
+The turn is that of a scenario, or of a trace: then user code does what the
+trace says that it did, whatever else goes wrong. Code of your own is explored
+in a test, with property.Explore.
 
 With --bound 2 things go wrong in pairs; the number of schedules grows with its
 power. Time is virtual, so nothing is waited for. Each violation comes with the
-command that makes exactly that run again, with --only.
+command that makes exactly that run again, with --only, and shows where it goes
+wrong.
 
 ` + exploreExitHelp,
 		Example: "  adkreplay explore hello\n  adkreplay explore --bound 2 tool-round-trip\n  adkreplay explore --all --budget 10s\n" +
-			"  adkreplay explore hello --only 'cancel@7,panic@12'",
+			"  adkreplay explore turn.jsonl\n  adkreplay explore hello --only 'cancel@7,panic@12'",
 		ValidArgs: scenarioNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.hasOnly = cmd.Flags().Changed("only")
@@ -77,6 +91,7 @@ const exploreExitHelp = `Exit codes:
   0  no run violated anything
   1  a violation: at least one run did
   2  wrong usage: nothing was done
+  3  a trace that cannot be read: nothing was explored
   4  an internal failure, or an interrupt: what was asked for was not
      done; it wins over all
 `
@@ -88,7 +103,7 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	case flags.all && len(args) > 0:
 		return o, fmt.Errorf("--all explores every scenario: leave it or %q out", args[0])
 	case !flags.all && len(args) == 0:
-		return o, errors.New("explore needs the name of a scenario, or --all")
+		return o, errors.New("explore needs the name of a scenario, the file of a trace, or --all")
 	case flags.bound < 1:
 		return o, fmt.Errorf("--bound %d: at least one thing has to go wrong", flags.bound)
 	case flags.schedules < 0 || flags.workers < 0 || flags.budget < 0:
@@ -98,11 +113,11 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 		args = scenarioNames()
 	}
 	for _, name := range args {
-		s, err := subjectNamed(name)
+		one, err := targetNamed(name)
 		if err != nil {
 			return o, err
 		}
-		o.subjects = append(o.subjects, s)
+		o.targets = append(o.targets, one)
 	}
 	return o.withOnly(flags)
 }
@@ -111,24 +126,30 @@ func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
 	if !flags.hasOnly {
 		return o, nil
 	}
-	if len(o.subjects) != 1 {
-		return o, errors.New("--only is a schedule of one scenario: name that one alone")
+	if len(o.targets) != 1 {
+		return o, errors.New("--only is a schedule of one turn: name that one alone")
 	}
 	only, err := property.ParseSchedule(flags.only)
 	o.only = &only
 	return o, err
 }
 
-// subjectNamed is the subject of an argument.
-func subjectNamed(name string) (property.Subject, error) {
-	s, ok := scenarios.Named(name)
-	switch {
-	case ok:
-		return subjectOf(s), nil
-	case strings.HasSuffix(name, traceEnding):
-		return property.Subject{}, fmt.Errorf("%s: a trace cannot be explored: give the name of a scenario", name)
+// targetNamed is what an argument names: a scenario, and where there is none of
+// that name a file.
+func targetNamed(name string) (target, error) {
+	if s, ok := scenarios.Named(name); ok {
+		return target{name, func(context.Context) (property.Subject, error) { return subjectOf(s), nil }}, nil
 	}
-	return property.Subject{}, fmt.Errorf("there is no scenario %q%s", name, didYouMean(name, scenarioNames()))
+	_, err := os.Stat(name)
+	if err != nil && !strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding) {
+		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
+	}
+	return target{name, func(ctx context.Context) (property.Subject, error) {
+		turn, err := readTurn(ctx, file(name))
+		s := turn.Subject()
+		s.Name = name
+		return s, err
+	}}, nil
 }
 
 func subjectOf(s scenarios.Scenario) property.Subject {
@@ -140,49 +161,94 @@ func subjectOf(s scenarios.Scenario) property.Subject {
 // explored is the result of explore as a whole.
 type explored struct {
 	Explorations []*property.Exploration `json:"explorations"`
-	Schedules    int                     `json:"schedules"`
-	Violations   int                     `json:"violations"`
-	ExitCode     int                     `json:"exitCode"`
+	// NotBegun are those that there was no time for.
+	NotBegun   []string `json:"notBegun,omitempty"`
+	Schedules  int      `json:"schedules"`
+	Violations int      `json:"violations"`
+	ExitCode   int      `json:"exitCode"`
 	// Error says why not everything was explored that was to be.
 	Error string `json:"error,omitempty"`
 }
 
+// garbage is how much garbage explore lets stand, in percent of what it needs,
+// where the person has not said (GOGC): it needs little, and collecting at the
+// usual 100 percent takes a quarter of its time.
+const garbage = 400
+
 func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	}
 	if o.elapsed == nil {
 		o.elapsed = time.Now
 	}
 	begun := o.elapsed()
+	subjects, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
 	all := &explored{Explorations: []*property.Exploration{}}
-	for _, s := range o.subjects {
-		x, err := o.explore(ctx, t, s, begun)
-		if err != nil {
+	for _, s := range subjects {
+		left := o.budget - o.elapsed().Sub(begun)
+		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
+			all.NotBegun = append(all.NotBegun, s.Name)
+			continue
+		}
+		x, err := o.explore(ctx, t, s, left)
+		switch {
+		case err != nil && o.only != nil: // it is a schedule of another turn
+			return &exitError{exitUsage, err}
+		case err != nil:
 			return internal(err)
 		}
 		all.add(x)
 		if !o.json {
-			printExploration(t, x, len(o.subjects) == 1 && o.only == nil)
+			printExploration(t, x, len(subjects) == 1 && o.only == nil)
 		}
 		if ctx.Err() != nil {
-			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d subjects were explored to the end", len(all.Explorations)-1, len(o.subjects)), exitInternal
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s explored to the end", len(all.Explorations)-1, counted(len(subjects), "turn")), exitInternal
 			break
 		}
 	}
 	return all.conclude(t, o)
 }
 
+// open makes the subjects. All files are read before anything is explored.
+func (o exploreOptions) open(ctx context.Context) (subjects []property.Subject, err error) {
+	for _, one := range o.targets {
+		s, err := one.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, s)
+	}
+	return subjects, nil
+}
+
 // explore explores one subject with what is left of the budget, or runs the one
 // schedule of it.
-func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Subject, begun time.Time) (*property.Exploration, error) {
+func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Subject, left time.Duration) (*property.Exploration, error) {
 	limits := o.limits
-	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+s.Name
-	limits.Progress = func(run, known int) { t.step(run, known, s.Name) }
+	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+quoted(s.Name)
+	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
 		return property.Reproduce(ctx, s, *o.only, limits)
 	}
 	if o.budget > 0 {
-		limits.Budget = max(o.budget-o.elapsed().Sub(begun), 1)
+		limits.Budget = max(left, 1)
 	}
 	return property.Explore(ctx, s, limits)
+}
+
+// quoted is an argument as a shell takes it for one.
+func quoted(arg string) string {
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./+@%:,", r)
+	}
+	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 func (all *explored) add(x *property.Exploration) {
@@ -201,11 +267,7 @@ func printExploration(t *terminal, x *property.Exploration, whole bool) {
 	if !whole {
 		text, _, _ = strings.Cut(text, "\n\n")
 	}
-	verdict, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
-	t.printf("%s", verdict)
-	if rest != "" {
-		t.printf("%s", rest)
-	}
+	t.printf("%s", strings.TrimSuffix(text, "\n"))
 }
 
 // conclude prints what is to be said of all subjects together, and ends with the
@@ -216,7 +278,7 @@ func (all *explored) conclude(t *terminal, o exploreOptions) error {
 		if err := printJSON(t, all); err != nil {
 			return err
 		}
-	case len(o.subjects) > 1:
+	case len(o.targets) > 1:
 		all.print(t, o)
 	}
 	if all.Error != "" {
@@ -228,8 +290,13 @@ func (all *explored) conclude(t *terminal, o exploreOptions) error {
 // print ends the list of explorations.
 func (all *explored) print(t *terminal, o exploreOptions) {
 	left := ""
+	if len(all.NotBegun) > 0 {
+		t.printf("not begun, as the budget of %s was used up: %s", o.budget, strings.Join(all.NotBegun, ", "))
+		left = ", not all of it"
+	}
 	if slices.ContainsFunc(all.Explorations, func(x *property.Exploration) bool { return len(x.NotCovered) > 0 }) {
 		left = ", not all of it"
 	}
-	t.printf("%d scenarios, %d schedules, bound %d, %d violations%s", len(all.Explorations), all.Schedules, o.limits.Bound, all.Violations, left)
+	t.printf("%s, %s, bound %d, %s%s", counted(len(all.Explorations), "turn"), counted(all.Schedules, "schedule"), o.limits.Bound,
+		counted(all.Violations, "violation"), left)
 }

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
+)
+
+func TestParseExplore(t *testing.T) {
+	o, err := parseExplore(exploreFlags{bound: 2, schedules: 9, workers: 1, budget: time.Second, json: true}, []string{"hello", "turn.jsonl"})
+	require.NoError(t, err)
+	assert.Equal(t, property.Options{Bound: 2, Schedules: 9, Workers: 1}, o.limits)
+	assert.Equal(t, []string{"hello", "turn.jsonl"}, []string{o.targets[0].name, o.targets[1].name})
+	assert.Nil(t, o.only)
+
+	o, err = parseExplore(exploreFlags{bound: 1, all: true}, nil)
+	require.NoError(t, err)
+	assert.Len(t, o.targets, len(scenarioNames()))
+
+	o, err = parseExplore(exploreFlags{bound: 1, hasOnly: true, only: "cancel@7"}, []string{"hello"})
+	require.NoError(t, err)
+	assert.Equal(t, "cancel@7", o.only.String())
+}
+
+// What is asked for in the wrong way is refused, with what would be right.
+func TestExploreRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "explore needs the name of a scenario, the file of a trace, or --all"},
+		{[]string{"helo"}, `there is no scenario "helo", and no file: did you mean hello?`},
+		{[]string{"--all", "hello"}, `--all explores every scenario: leave it or "hello" out`},
+		{[]string{"hello", "--bound", "0"}, "--bound 0: at least one thing has to go wrong"},
+		{[]string{"hello", "--schedules", "-1"}, "--budget, --schedules and --workers cannot be negative"},
+		{[]string{"hello", "--budget", "soon"}, `invalid argument "soon" for "--budget" flag`},
+		{[]string{"hello", "planner", "--only", "cancel@7"}, "--only is a schedule of one turn: name that one alone"},
+		{[]string{"hello", "--only", "cancle@7"}, `schedule "cancle@7": there is no kind of fault "cancle": there are cancel, `},
+		{[]string{"hello", "--only", ""}, `schedule "": "": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`},
+	} {
+		got := adkreplay(append([]string{"explore"}, c.args...)...)
+		assert.Equal(t, exitUsage, got.code, "%q", c.args)
+		assert.Empty(t, got.out)
+		assert.Contains(t, got.err, c.want)
+		assert.Contains(t, got.err, "see adkreplay explore --help")
+	}
+}
+
+// A schedule of another turn has no place in this one.
+func TestExploreOfAScheduleThatCannotBe(t *testing.T) {
+	assert.Equal(t, outcome{exitUsage, "", "adkreplay: hello: cancel@99 cannot happen: the turn has 31 crossings only\n"},
+		adkreplay("explore", "hello", "--only", "cancel@99"))
+}
+
+// No trace is explored before all of them were read.
+func TestExploreWhatCannotBeRead(t *testing.T) {
+	for _, path := range []string{"nosuch.jsonl", truncated(t), malformed(t), t.TempDir()} {
+		got := adkreplay("explore", "hello", path)
+		assert.Equal(t, exitUnreadable, got.code, path)
+		assert.Empty(t, got.out)
+		assert.Contains(t, got.err, "adkreplay: "+path+":")
+	}
+}
+
+// elapsed is how long something took, in a quotable line.
+var elapsed = regexp.MustCompile(`\d+\.\d\d s`)
+
+// The line that can be quoted stands first, and the table below it.
+func TestExploreOne(t *testing.T) {
+	got := adkreplay("explore", "hello")
+	assert.Equal(t, exitSame, got.code)
+	assert.Empty(t, got.err)
+	lines := strings.Split(elapsed.ReplaceAllString(got.out, "0.02 s"), "\n")
+	assert.Equal(t, "hello: 99 schedules, bound 1, 0 violations, 0.02 s", lines[0])
+	assert.Regexp(t, `^  crossing +cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice$`, lines[2])
+	assert.Contains(t, got.out, "\n  report-message          1             a         1      j      1    1               d              d          e           f          g           g\n")
+	assert.Contains(t, got.out, "\n  d  only obligations are storage faults' matter\n")
+}
+
+// A trace breaks as the scenario does that it is a recording of: as often, and at
+// the same crossings.
+func TestExploreATrace(t *testing.T) {
+	for _, name := range []string{"hello", "gate-timeout", "parallel-tools"} {
+		path := put(t, "turn.jsonl", fixture(t, name))
+		of, trace := adkreplay("explore", name), adkreplay("explore", path)
+		assert.Equal(t, exitSame, trace.code)
+		assert.True(t, strings.HasPrefix(trace.out, path+": "))
+		assert.Equal(t, elapsed.ReplaceAllString(strings.TrimPrefix(of.out, name), ""), elapsed.ReplaceAllString(strings.TrimPrefix(trace.out, path), ""))
+	}
+}
+
+func TestExploreSeveral(t *testing.T) {
+	got := adkreplay("explore", "hello", "short-circuit-turn-input", "--workers", "1")
+	assert.Equal(t, outcome{exitSame, `hello: 99 schedules, bound 1, 0 violations, 0 s
+short-circuit-turn-input: 58 schedules, bound 1, 0 violations, 0 s
+2 turns, 157 schedules, bound 1, 0 violations
+`, ""}, outcome{got.code, elapsed.ReplaceAllString(got.out, "0 s"), got.err})
+}
+
+func TestExploreJSON(t *testing.T) {
+	got := adkreplay("explore", "hello", "gates-aborted", "--json")
+	assert.Equal(t, exitSame, got.code)
+	var all explored
+	require.NoError(t, json.Unmarshal([]byte(got.out), &all))
+	require.Len(t, all.Explorations, 2)
+	assert.Equal(t, 99, all.Explorations[0].Schedules)
+	assert.Equal(t, 8, all.Explorations[1].Waited)
+	assert.Equal(t, all.Explorations[0].Schedules+all.Explorations[1].Schedules, all.Schedules)
+	assert.Equal(t, property.FaultKinds(), all.Explorations[0].Table.Faults)
+	assert.Contains(t, got.out, `"violations": []`)
+}
+
+// A limit is no failure, and what it left out is said.
+func TestExploreToALimit(t *testing.T) {
+	got := adkreplay("explore", "hello", "--bound", "2", "--schedules", "150")
+	assert.Equal(t, exitSame, got.code)
+	assert.Regexp(t, `^hello: 150 schedules, bound 2, 0 violations, \d+\.\d\d s, not all of it\n  not covered: at least \d+ schedules that follow from those tried, and all that follow from these: the limit of 150 schedules was reached\n`, got.out)
+}
+
+// exploring runs explore with a clock that moves by a second whenever it is read.
+func exploring(ctx context.Context, o exploreOptions) outcome {
+	now := fakes.Epoch
+	o.elapsed = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+	o.limits.Workers = 1
+	var out, stderr bytes.Buffer
+	term := newTerminal(&out, &stderr)
+	exit := classified(runExplore(ctx, term, o))
+	return outcome{exit.code, out.String(), stderr.String()}
+}
+
+// One budget is for all, and who got nothing of it is named.
+func TestExploreToABudget(t *testing.T) {
+	o, err := parseExplore(exploreFlags{bound: 1, budget: 4 * time.Second}, []string{"hello", "planner", "stash"})
+	require.NoError(t, err)
+	got := exploring(t.Context(), o)
+	assert.Equal(t, exitSame, got.code)
+	assert.Regexp(t, `^hello: \d schedules?, bound 1, 0 violations, \d\.00 s, not all of it\n  not covered: .*the budget of 3s was used up
+not begun, as the budget of 4s was used up: planner, stash
+1 turn, \d schedules?, bound 1, 0 violations, not all of it\n$`, got.out)
+}
+
+func TestExploreInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello", "planner"})
+	require.NoError(t, err)
+	got := exploring(ctx, o)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.out, "the exploration was interrupted")
+	assert.Equal(t, "adkreplay: interrupted: 0 of 2 turns explored to the end\n", got.err)
+}
+
+// fickle is a turn that is another at every run when the caller cancels it early.
+func fickle(runs *int) target {
+	return target{"fickle one", func(context.Context) (property.Subject, error) {
+		return property.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				if *runs++; ctx.Err() != nil {
+					h.Log(adk.LevelInfo, "run", strings.Repeat("again ", *runs), nil)
+				}
+				return dc.Ack()
+			}}}, adk.RawTurn{SystemPrompt: "Help."}
+		}}, nil
+	}}
+}
+
+// A violation ends with the command that makes that run again, which finds the
+// same and shows where.
+func TestExploreFinds(t *testing.T) {
+	runs := 0
+	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello"})
+	require.NoError(t, err)
+	o.targets = []target{fickle(&runs)}
+	got := exploring(t.Context(), o)
+	assert.Equal(t, exitFound, got.code)
+	command := regexp.MustCompile(`adkreplay explore 'fickle one' --only '(.*)'`).FindStringSubmatch(got.out)
+	require.NotNil(t, command, got.out)
+	assert.Equal(t, "cancel-after@7", command[1])
+
+	only := property.MustSchedule(command[1])
+	o.only = &only
+	again := exploring(t.Context(), o)
+	assert.Equal(t, exitFound, again.code)
+	assert.Regexp(t, `^fickle one: 1 schedule, bound 1, 1 violation, \d\.00 s
+  cancel-after@7: crossing \d: a run is the same every time \(DET-2\): a second run of the same schedule made another crossing here
+    executor.*
+(    .*\n)*    adkreplay explore 'fickle one' --only 'cancel-after@7'\n$`, again.out)
+}
+
+func TestExploreDrawsItsProgress(t *testing.T) {
+	term, _, stderr := onTerminal()
+	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello"})
+	require.NoError(t, err)
+	require.NoError(t, runExplore(t.Context(), term, o))
+	assert.Contains(t, stderr.String(), "\r\x1b[K99/99 schedules of hello")
+	assert.True(t, strings.HasSuffix(stderr.String(), "\r\x1b[K"), "it is taken away before the result")
+}
+
+func TestQuoted(t *testing.T) {
+	for arg, want := range map[string]string{"hello": "hello", "a/b-1.jsonl": "a/b-1.jsonl", "": "''", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`, "ü": "'ü'"} {
+		assert.Equal(t, want, quoted(arg))
+	}
+}
