@@ -47,7 +47,8 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 GOLDIE = github.com/sebdah/goldie/v2
 HAS_GOLDEN = {{if .ForTest}}{{range .Deps}}{{if eq . "$(GOLDIE)"}}{{$$.ForTest}}{{end}}{{end}}{{end}}
 
+# A variable that is given to make is in the environment of its commands.
 .PHONY: golden
-golden: ## make the fixtures and the golden files again; read the diff before you commit it
+golden: ## make the fixtures and the golden files again, with REASON='why' where transcripts change; read the diff before you commit it
 	$(GO) generate ./fixtures
-	$(GO) test $$($(GO) list -test -f '$(HAS_GOLDEN)' ./... | sort -u) -update
+	ADKREPLAY_REASON="$${REASON-$$ADKREPLAY_REASON}" $(GO) test $$($(GO) list -test -f '$(HAS_GOLDEN)' ./... | sort -u) -update

@@ -22,7 +22,8 @@ import (
 //
 // Strands run freely, as live code may wait for one another in ways that nobody
 // sees, but for three things that are put in the recorded order: what comes from
-// outside (acts), what is shared between strands (isShared), and the clock.
+// outside (acts), what is shared between strands (isShared), and the clock. Where
+// nothing is live, all of it is put in the recorded order.
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
@@ -92,6 +93,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	if len(tree.lines) > 0 {
 		p.now = tree.lines[0].At
 	}
+	p.made = madeIn(tree.lines)
 	p.index()
 	return p
 }
@@ -200,7 +202,25 @@ func (p *causal) NewID() string {
 		}
 	}
 	p.made++
-	return fmt.Sprintf("live-%d", p.made)
+	return fmt.Sprintf(madeID, p.made)
+}
+
+// madeID is an id that is not in the recording.
+const madeID = "live-%d"
+
+// madeIn is the highest number of such an id that is: the recording may be of a
+// replay.
+func madeIn(lines []*adk.Crossing) (highest int) {
+	for _, x := range lines {
+		switch x.Kind {
+		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
+			var n int
+			if _, err := fmt.Sscanf(x.Name, madeID, &n); err == nil {
+				highest = max(highest, n)
+			}
+		}
+	}
+	return highest
 }
 
 // Tell follows the new run.

@@ -90,10 +90,13 @@ func (o *openings) reader(media *adk.Media) adk.MediaReader {
 	})
 }
 
+// notHeld is how the text begins of what lacks in a trace.
+const notHeld = "the trace does not hold"
+
 // errNotOpened is what a media answers whose bytes the trace does not hold.
 func errNotOpened(media *adk.Media) error {
 	return &adk.Error{Code: adk.E_NOT_A_MEDIA_READER, Message: fmt.Sprintf(
-		"the trace does not hold the bytes of media %.64q (%.64s, %.64q): nobody opened it through a context, as Handle.OpenMedia does",
+		notHeld+" the bytes of media %.64q (%.64s, %.64q): nobody opened it through a context, as Handle.OpenMedia does",
 		media.ID(), media.MIMEType(), media.Filename())}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -41,7 +42,9 @@ func TestNoTranscriptIsLeftOver(t *testing.T) {
 		_, ok := scenarios.Named(strings.TrimSuffix(filepath.Base(file), ".golden"))
 		assert.True(t, ok, "%s belongs to no scenario", file)
 	}
+	reasons, err := filepath.Glob("testdata/*.golden" + replay.ReasonEnding)
+	require.NoError(t, err)
 	others, err := os.ReadDir("testdata")
 	require.NoError(t, err)
-	assert.Len(t, others, len(scenarios.All()))
+	assert.Len(t, others, len(scenarios.All())+len(reasons))
 }

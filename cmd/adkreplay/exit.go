@@ -11,7 +11,7 @@ import (
 const (
 	exitSame       = 0 // everything is as it was recorded, or as it has to be
 	exitDivergence = 1 // something differs from the recording
-	exitFound      = 1 // an invariant is violated, or there is a hint
+	exitFound      = 1 // an invariant is violated, there is a hint, or a file is stale
 	exitUsage      = 2 // wrong usage; nothing was done
 	exitUnreadable = 3 // a trace or a report cannot be read
 	exitInternal   = 4 // not everything was done that was asked for
@@ -20,14 +20,14 @@ const (
 const exitHelp = `
 Exit codes; where several apply, the highest wins:
   0  the same: every crossing is as it was recorded
-  1  a divergence: at least one crossing differs; or check found a
-     violation, or lint a hint
+  1  a divergence: at least one crossing differs, and was not accepted;
+     or check found a violation, lint a hint, or stale a file
   2  wrong usage: nothing was done
   3  a trace, or a report to merge, that cannot be read: malformed,
      truncated, of an unknown version, or absent
   4  not everything was done that was asked for: an internal failure,
      an interrupt, a shard without a report, a result that cannot be
-     written
+     written, a file of which stale cannot tell
 `
 
 // exitError is an error that knows with which code the command ends. Without an

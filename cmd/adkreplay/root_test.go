@@ -202,7 +202,7 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 
 // Every command's help says with which codes it ends.
 func TestHelpDocumentsTheExitCodes(t *testing.T) {
-	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}} {
+	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}, {"help", "accept"}, {"stale", "--help"}} {
 		got := adkreplay(args...)
 		assert.Equal(t, exitSame, got.code)
 		assert.Contains(t, got.out, exitHelp, "%q", args)
@@ -227,6 +227,7 @@ func TestUnwritableOutput(t *testing.T) {
 		{}, {"verify"}, {"verify", "--json"}, {"verify", divergent(t)}, {"verify", "--json", "--fast"},
 		{"run"}, {"run", "hello"}, {"show", good(t)}, {"show", truncated(t)},
 		{"show", "--at", "3", good(t)}, {"show", "--json", good(t)}, {"show", "--grep", "m1", good(t)},
+		{"accept", divergent(t)}, {"stale", "--claims", claimed(t, "", "a.golden"), t.TempDir()},
 		{"diff", good(t), divergent(t)}, {"diff", "--json", good(t), divergent(t)},
 	} {
 		var stderr bytes.Buffer

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -163,7 +164,7 @@ func record(ctx context.Context, s scenarios.Scenario) ([]byte, error) {
 }
 
 func writeTrace(path string, trace []byte) error {
-	err := writeFile(path, trace)
+	err := wholefile.Write(path, trace)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return internal(fmt.Errorf("%s: the trace cannot be written: there is no folder %s", path, filepath.Dir(path)))

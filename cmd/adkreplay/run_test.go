@@ -130,3 +130,20 @@ func TestRunOfAFailingScenario(t *testing.T) {
 	assert.Equal(t, "before", readFile(t, path))
 	assert.Empty(t, filesIn(t, folder), "all or nothing")
 }
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
+
+func filesIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -163,7 +164,7 @@ func writeGo(path string, turn property.Turn) error {
 	if err := property.WriteScenario(&source, packageOf(path), testName(path), turn); err != nil {
 		return internal(err)
 	}
-	if err := writeFile(path, source.Bytes()); err != nil {
+	if err := wholefile.Write(path, source.Bytes()); err != nil {
 		return internal(fmt.Errorf("%s: the test cannot be written: %w", path, withoutPath(err)))
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -107,7 +108,7 @@ func writeReport(t *terminal, file string, render func(io.Writer) error) error {
 		_, err := t.out.Write(content.Bytes())
 		return err
 	}
-	if err := writeFile(file, content.Bytes()); err != nil {
+	if err := wholefile.Write(file, content.Bytes()); err != nil {
 		return fmt.Errorf("%s: the report cannot be written: %w", file, withoutPath(err))
 	}
 	return nil

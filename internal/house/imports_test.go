@@ -28,6 +28,7 @@ var rooms = []room{
 	{name: "internal/ordered", because: "a leaf"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
+	{name: "internal/wholefile", because: "a leaf"},
 	{name: "adk", ours: []string{"internal/..."},
 		others: []string{
 			"github.com/google/jsonschema-go/jsonschema", // one schema validates arguments and describes them (TOL-2)

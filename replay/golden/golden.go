@@ -10,9 +10,16 @@
 //	go test ./agent -run '^TestGreeting$' -update
 //
 // and it is for reading: a transcript says in order what passed between the
-// engine and the agent's own code, so a diff of it says what a change did.
+// engine and the agent's own code, so a diff of it says what a change did. Where
+// there is a file already, the environment variable ADKREPLAY_REASON has to say
+// why it is changed; the reason is kept beside it, in greeting.golden.reason.
 // Nothing is written by a turn that fails a check, and nothing where the
 // environment variable CI is set: golden files are changed by people.
+//
+// Traces does the same for a folder of recorded turns.
+//
+// Where ADKREPLAY_CLAIMS names a folder, the checks write down there which files
+// they used, and adkreplay stale tells which ones nobody does.
 //
 // The flag is goldie's, and importing this package registers it: a test binary
 // with a flag -update of its own cannot import both. Where git may change line
@@ -22,16 +29,19 @@ package golden
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sebdah/goldie/v2"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // TB is what a check needs of a test. *testing.T and *testing.B have it.
@@ -112,6 +122,7 @@ func (c check) transcript(run func(adk.Probe) error) {
 		c.fail("a golden file needs a name")
 		return
 	}
+	Claim(c.t, c.file())
 	first, err := observe(run)
 	if err != nil {
 		c.fail("the turn was not run: %v", err)
@@ -201,7 +212,7 @@ func (c check) compare(transcript string) {
 		c.fail("%v", err)
 	case string(golden) != transcript:
 		c.t.Errorf("golden: the turn is not the one in %s:\n%s\nIf it is as it should be, this updates the file:\n  %s",
-			c.file(), difference(string(golden), transcript), command(c.t.Name(), "-update"))
+			c.file(), difference(string(golden), transcript), withReason(c.t))
 	}
 }
 
@@ -210,22 +221,66 @@ func difference(expected, actual string) string {
 	return goldie.Diff(goldie.ClassicDiff, actual, expected)
 }
 
-// update writes the golden file, and says so where it changes.
+// update writes the golden file where it changes. A change is shown before the
+// file is written, and needs a reason.
 func (c check) update(transcript string) {
 	c.t.Helper()
-	if os.Getenv("CI") != "" {
-		c.fail("-update is refused where the environment variable CI is set: a golden file is changed by somebody who reads the diff")
-		return
-	}
 	golden, err := os.ReadFile(c.file())
-	if err == nil && string(golden) == transcript {
-		return
+	switch {
+	case replay.InCI(os.Getenv):
+		c.fail("%s", refusedInCI)
+	case os.IsNotExist(err):
+		c.create(transcript)
+	case err != nil:
+		c.fail("%v", err)
+	case string(golden) != transcript:
+		c.accept(string(golden), transcript)
 	}
+}
+
+const refusedInCI = "-update is refused where the environment variable CI is set: what is expected is changed by somebody who reads the diff"
+
+func (c check) create(transcript string) {
+	c.t.Helper()
 	if err := c.files.Update(nil, c.name, []byte(transcript)); err != nil {
 		c.fail("%v", err)
 		return
 	}
-	c.t.Logf("golden: wrote %s: read it before you commit it\n%s", c.file(), difference(string(golden), transcript))
+	c.t.Logf("golden: wrote %s: read it before you commit it\n%s", c.file(), difference("", transcript))
+}
+
+func (c check) accept(golden, transcript string) {
+	c.t.Helper()
+	acceptance := acceptance(c.t, fmt.Sprintf("the turn is not the one in %s:\n%s", c.file(), difference(golden, transcript)))
+	if acceptance == nil {
+		return
+	}
+	n, was, is, _ := firstDifference(golden, transcript)
+	if err := acceptance.Replace(c.file(), []byte(transcript), fmt.Sprintf("from line %d on:\n- %s\n+ %s", n, was, is)); err != nil {
+		c.fail("it is not accepted: %v", err)
+	}
+}
+
+// reasonVariable is the environment variable that says why what is expected
+// changes.
+const reasonVariable = "ADKREPLAY_REASON"
+
+// acceptance shows what changes, and gives what accepts it; nil, and the test
+// fails, where there is no reason.
+func acceptance(t TB, changes string) *replay.Acceptance {
+	t.Helper()
+	a, err := replay.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
+	if err != nil {
+		t.Errorf("golden: %s\nIt is not accepted without a reason. If it is as it should be, say why:\n  %s", changes, withReason(t))
+		return nil
+	}
+	t.Logf("golden: accepted: %s", changes)
+	return a
+}
+
+// withReason is the command that accepts what changed in a test.
+func withReason(t TB) string {
+	return reasonVariable + "='why it changed' " + command(t.Name(), "-update")
 }
 
 // updating tells whether the test runs with goldie's flag.

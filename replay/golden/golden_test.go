@@ -2,12 +2,13 @@ package golden_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -81,7 +82,7 @@ func failure(t *testing.T, tb *fakeTB, flags string) string {
 	t.Helper()
 	require.Len(t, tb.failed, 1)
 	again := "go test ./replay/golden -run '^TestGreeting$/^in the morning$' " + flags
-	assert.True(t, strings.HasSuffix(tb.failed[0], "\n  "+again), tb.failed[0])
+	assert.Regexp(t, "\n  (ADKREPLAY_REASON='why it changed' )?"+regexp.QuoteMeta(again)+"$", tb.failed[0])
 	return tb.failed[0]
 }
 
@@ -174,23 +175,72 @@ func TestTurnContainsMisuse(t *testing.T) {
 func TestUpdateIsRefusedInCI(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
 	before := goldenFile(t, dir)
+	t.Setenv("ADKREPLAY_REASON", "Politeness.")
+	for _, ci := range []string{"true", "1", "woodpecker"} {
+		t.Setenv("CI", ci)
+		said := failure(t, checked(t, dir, "true", greeting("Goodbye!")), "-count=1")
+		assert.Contains(t, said, "-update is refused where the environment variable CI is set")
+		assert.Equal(t, before, goldenFile(t, dir))
+	}
+	t.Setenv("CI", "false")
+	assert.Empty(t, checked(t, dir, "true", greeting("Goodbye!")).failed)
 	t.Setenv("CI", "true")
-	said := failure(t, checked(t, dir, "true", greeting("Goodbye!")), "-count=1")
-	assert.Contains(t, said, "-update is refused where the environment variable CI is set")
-	assert.Equal(t, before, goldenFile(t, dir))
-	assert.Empty(t, checked(t, dir, "false", greeting("Hello!")).failed)
+	assert.Empty(t, checked(t, dir, "false", greeting("Goodbye!")).failed)
 }
 
-// An update says what it changed, and nothing where nothing has changed.
+// An update says what it changed before it does, and nothing where nothing has
+// changed. The reason is kept beside the file, under those of earlier updates.
 func TestUpdate(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
+	assertFiles(t, dir, "greeting.golden") // a new file needs no reason
 	assert.Empty(t, checked(t, dir, "true", greeting("Hello!")).told)
-	tb := checked(t, dir, "true", greeting("Goodbye!"))
-	assert.Empty(t, tb.failed)
-	require.Len(t, tb.told, 1)
-	assert.Contains(t, tb.told[0], "wrote "+dir+"/greeting.golden")
-	assert.Contains(t, tb.told[0], "+      store m1 assistant \"Goodbye!\" in messages")
-	assert.Contains(t, goldenFile(t, dir), "Goodbye!")
+	for _, step := range []struct{ says, reason string }{{"Goodbye!", "Politeness:\n\tthe shop  asked for it."}, {"Bye!", "Shorter."}} {
+		t.Setenv("ADKREPLAY_REASON", step.reason)
+		tb := checked(t, dir, "true", greeting(step.says))
+		assert.Empty(t, tb.failed)
+		require.Len(t, tb.told, 1)
+		assert.Contains(t, tb.told[0], "accepted: the turn is not the one in "+dir+"/greeting.golden")
+		assert.Contains(t, tb.told[0], "+      store m1 assistant \""+step.says+"\" in messages")
+		assert.Contains(t, goldenFile(t, dir), step.says)
+	}
+	assertFiles(t, dir, "greeting.golden", "greeting.golden.reason")
+	reasons, err := os.ReadFile(filepath.Join(dir, "greeting.golden.reason"))
+	require.NoError(t, err)
+	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Politeness: the shop asked for it\.
+    from line 8 on:
+    -       report-message m1 "Hello!"[^\n]*
+    \+       report-message m1 "Goodbye!"[^\n]*
+    sha256 [0-9a-f]{64} became [0-9a-f]{64}
+\d{4}-\d\d-\d\d Shorter\.
+(    [^\n]+\n){4}\z`, string(reasons))
+	assert.Contains(t, string(reasons), fmt.Sprintf("became %x\n", sha256.Sum256([]byte(goldenFile(t, dir)))))
+	assert.Empty(t, checked(t, dir, "false", greeting("Bye!")).failed)
+}
+
+// Without a reason a golden file stays as it is, and what would change is shown.
+func TestUpdateNeedsAReason(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	before := goldenFile(t, dir)
+	for _, reason := range []string{"", " \n"} {
+		t.Setenv("ADKREPLAY_REASON", reason)
+		said := failure(t, checked(t, dir, "true", greeting("Goodbye!")), "-update")
+		assert.Contains(t, said, "+      store m1 assistant \"Goodbye!\" in messages")
+		assert.Contains(t, said, "not accepted without a reason")
+		assert.Contains(t, said, "\n  ADKREPLAY_REASON='why it changed' go test ")
+		assert.Equal(t, before, goldenFile(t, dir))
+		assertFiles(t, dir, "greeting.golden")
+	}
+}
+
+// Where the reason cannot be kept, nothing is changed.
+func TestUpdateThatCannotBeWritten(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	before := goldenFile(t, dir)
+	t.Setenv("ADKREPLAY_REASON", "Politeness.")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "greeting.golden.reason"), 0o755))
+	said := failure(t, checked(t, dir, "true", greeting("Goodbye!")), "-count=1")
+	assert.Contains(t, said, "it is not accepted: ")
+	assert.Equal(t, before, goldenFile(t, dir))
 }
 
 func TestTurnThatCannotBeRun(t *testing.T) {
@@ -263,7 +313,16 @@ func goldenFile(t *testing.T, dir string) string {
 
 func assertNoFile(t *testing.T, dir string) {
 	t.Helper()
+	assertFiles(t, dir)
+}
+
+func assertFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	assert.Empty(t, files)
+	var names []string
+	for _, file := range files {
+		names = append(names, file.Name())
+	}
+	assert.Equal(t, want, names)
 }

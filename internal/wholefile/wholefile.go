@@ -1,4 +1,5 @@
-package main
+// Package wholefile writes files as a whole or not at all.
+package wholefile
 
 import (
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// writeFile puts a whole file in the place of whatever is there, or nothing: a
+// Write puts a whole file in the place of whatever is there, or nothing: a
 // reader never meets half of one, and a failure leaves what was there before.
-func writeFile(path string, content []byte) error {
+func Write(path string, content []byte) error {
 	target, mode, err := replaceable(path)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package wholefile
 
 import (
 	"io/fs"
@@ -9,6 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// put makes a file in a folder of its own.
+func put(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
+}
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -27,12 +35,12 @@ func filesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-func TestWriteFile(t *testing.T) {
+func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "trace")
-	require.NoError(t, writeFile(path, []byte("first")))
+	require.NoError(t, Write(path, []byte("first")))
 	require.NoError(t, os.Chmod(path, 0o600))
-	require.NoError(t, writeFile(path, []byte("2nd")))
+	require.NoError(t, Write(path, []byte("2nd")))
 	assert.Equal(t, "2nd", readFile(t, path))
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -41,11 +49,11 @@ func TestWriteFile(t *testing.T) {
 }
 
 // A link stays one: its target is what is written.
-func TestWriteFileBehindALink(t *testing.T) {
+func TestWriteBehindALink(t *testing.T) {
 	path := put(t, "target", []byte("before"))
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(path, link))
-	require.NoError(t, writeFile(link, []byte("after")))
+	require.NoError(t, Write(link, []byte("after")))
 	assert.Equal(t, "after", readFile(t, path))
 	target, err := os.Readlink(link)
 	require.NoError(t, err)
@@ -53,20 +61,20 @@ func TestWriteFileBehindALink(t *testing.T) {
 }
 
 // A device is written to, and not replaced by a file.
-func TestWriteFileToADevice(t *testing.T) {
-	require.NoError(t, writeFile(os.DevNull, []byte("gone")))
+func TestWriteToADevice(t *testing.T) {
+	require.NoError(t, Write(os.DevNull, []byte("gone")))
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
 	assert.False(t, info.Mode().IsRegular())
 }
 
 // Where writing fails half way, nothing is left of it and what was there stays.
-func TestWriteFileFails(t *testing.T) {
+func TestWriteFails(t *testing.T) {
 	folder := t.TempDir()
-	assert.ErrorIs(t, writeFile(filepath.Join(folder, "no", "trace"), []byte("x")), fs.ErrNotExist)
-	assert.Error(t, writeFile(folder, []byte("x")), "a folder is no file")
+	assert.ErrorIs(t, Write(filepath.Join(folder, "no", "trace"), []byte("x")), fs.ErrNotExist)
+	assert.Error(t, Write(folder, []byte("x")), "a folder is no file")
 	path := put(t, "trace", []byte("before"))
 	require.NoError(t, os.Mkdir(partOf(path), 0o755)) // the part cannot be made
-	assert.ErrorIs(t, writeFile(path, []byte("after")), fs.ErrExist)
+	assert.ErrorIs(t, Write(path, []byte("after")), fs.ErrExist)
 	assert.Equal(t, "before", readFile(t, path))
 }

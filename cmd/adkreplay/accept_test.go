@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// accept runs accept where a person sits.
+func accept(t *testing.T, args ...string) outcome {
+	t.Helper()
+	t.Setenv("CI", "")
+	return adkreplay(append([]string{"accept"}, args...)...)
+}
+
+// contents are the files of a folder that lie directly in it.
+func contents(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, name := range filesIn(t, folder) {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
+			all[name] = readFile(t, filepath.Join(folder, name))
+		}
+	}
+	return all
+}
+
+// Without a reason accept shows what verify shows, and changes nothing.
+func TestAcceptShows(t *testing.T) {
+	t.Chdir(folder(t, "stash"))
+	before := contents(t, ".")
+	shown := adkreplay("verify", ".")
+	got := accept(t, ".")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Equal(t, shown.out+`acceptable a.jsonl; behind what is shown 0 follow from it, 0 differ on their own
+acceptable b.jsonl; behind what is shown 0 follow from it, 0 differ on their own
+acceptable deep/d.jsonl; behind what is shown 0 follow from it, 0 differ on their own
+3 of 3 divergences can be accepted: with --reason 'why it is meant' they are
+`, got.out)
+	assert.Equal(t, before, contents(t, "."))
+	assert.Equal(t, exitDivergence, accept(t, "a.jsonl").code)
+}
+
+// What is accepted is what the engine does: verify is green, and the reason says
+// what was changed and why. All else is left as it was.
+func TestAccept(t *testing.T) {
+	t.Chdir(folder(t, "stash"))
+	before := contents(t, ".")
+	got := accept(t, ".", "--reason", "Iterations are counted when they end.")
+	assert.Equal(t, exitUnreadable, got.code, "cut.jsonl is what it was")
+	assert.Contains(t, got.out, "cause 1 of 1: changed output in dispatch: dispatchEnd")
+	assert.Contains(t, got.out, "\naccepted a.jsonl: the reason is in a.jsonl.reason; behind what is shown 0 follow")
+	assert.Equal(t, []string{"3 of 3 divergences accepted"}, last(1, got.out))
+
+	after := contents(t, ".")
+	assert.Len(t, after, len(before)+2)
+	assert.Equal(t, string(fixture(t, "hello")), after["a.jsonl"], "today's engine does what the fixture says")
+	assert.Equal(t, before["stash.jsonl"], after["stash.jsonl"])
+	assert.Equal(t, before["cut.jsonl"], after["cut.jsonl"])
+	reason := after["a.jsonl.reason"]
+	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Iterations are counted when they end\.
+    changed output in dispatch: dispatchEnd, iterations: another ‹number›
+    changed output at crossing 26, in dispatch, 0s into the turn
+      - \* dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
+      \+ \* dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
+        iterations: expected 2, got 1
+    sha256 `, reason)
+	assert.Contains(t, reason, fmt.Sprintf("    sha256 %x became %x\n", sha256.Sum256([]byte(before["a.jsonl"])), sha256.Sum256([]byte(after["a.jsonl"]))))
+
+	assert.Equal(t, exitSame, adkreplay("verify", "a.jsonl", "b.jsonl", "deep", "stash.jsonl").code)
+	assert.Equal(t, exitSame, accept(t, "a.jsonl", "--reason", "Again.").code)
+	assert.Equal(t, after, contents(t, "."), "there was nothing to accept")
+}
+
+func TestAcceptIsRefused(t *testing.T) {
+	path := divergent(t)
+	before := readFile(t, path)
+	for _, c := range []struct {
+		args []string
+		ci   string
+		want string
+	}{
+		{[]string{path, "--reason", "Meant."}, "true", "nothing is accepted where the environment variable CI is set: somebody who reads the difference does that"},
+		{[]string{path, "--reason", "Meant."}, "1", "nothing is accepted where the environment variable CI is set: somebody who reads the difference does that"},
+		{[]string{path, "--reason", ""}, "", "an acceptance needs a reason: say in a line why the change is meant"},
+		{[]string{path, "--reason", " \n"}, "", "an acceptance needs a reason: say in a line why the change is meant"},
+		{[]string{"--reason", "Meant."}, "", "accept takes files or folders, and got none: the embedded traces are no files"},
+		{[]string{"", "--reason", "Meant."}, "", "argument 1 is empty: give a file or a folder"},
+	} {
+		t.Setenv("CI", c.ci)
+		assert.Equal(t, outcome{exitUsage, "", "adkreplay: " + c.want + "; see adkreplay accept --help\n"}, adkreplay(append([]string{"accept"}, c.args...)...))
+	}
+	t.Setenv("CI", "true")
+	assert.Equal(t, exitDivergence, adkreplay("accept", path).code, "showing is no harm")
+	assert.Equal(t, before, readFile(t, path))
+	assert.Equal(t, []string{"divergent.jsonl"}, filesIn(t, filepath.Dir(path)))
+	t.Setenv("CI", "false")
+	assert.Equal(t, exitSame, adkreplay("accept", path, "--reason", "Meant.").code)
+}
+
+// What cannot be accepted says why, and keeps nothing else from being accepted.
+func TestAcceptRefusesATrace(t *testing.T) {
+	noted := edited(t, "hello", func(trace *replay.Trace) {
+		moreIterations(trace)
+		trace.Lines[3].Extra = []replay.Member{{Name: "note", Value: []byte("1")}}
+	})
+	cut := edited(t, "hello", moreIterations)
+	cut = cut[:bytes.LastIndex(cut, []byte(`{"end"`))]
+	root := t.TempDir()
+	t.Chdir(root)
+	for name, content := range map[string][]byte{"a.jsonl": noted, "b.jsonl": edited(t, "hello", moreIterations), "cut.jsonl": cut} {
+		require.NoError(t, os.WriteFile(name, content, 0o600))
+	}
+	got := accept(t, "a.jsonl", "b.jsonl", "--reason", "Meant.")
+	assert.Equal(t, exitDivergence, got.code, "one divergence is left")
+	assert.Contains(t, got.out, `refused a.jsonl: crossing 4 has a member "note", which this version does not know and would lose`)
+	assert.Contains(t, got.out, "\naccepted b.jsonl: ")
+	assert.Equal(t, []string{"1 of 2 divergences accepted"}, last(1, got.out))
+	assert.Equal(t, string(noted), readFile(t, "a.jsonl"))
+
+	got = accept(t, "cut.jsonl", "--reason", "Meant.")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "refused cut.jsonl:33: truncated trace: ")
+	assert.Equal(t, string(cut), readFile(t, "cut.jsonl"))
+	assert.Equal(t, []string{"a.jsonl", "b.jsonl", "b.jsonl.reason", "cut.jsonl"}, filesIn(t, root))
+}
+
+// Where either file cannot be written, neither is.
+func TestAcceptThatCannotBeWritten(t *testing.T) {
+	path := divergent(t)
+	before := readFile(t, path)
+	require.NoError(t, os.Mkdir(path+replay.ReasonEnding, 0o755))
+	got := accept(t, path, "--reason", "Meant.")
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.out, "refused "+path+": ")
+	assert.Equal(t, before, readFile(t, path))
+
+	path = divergent(t)
+	part := fmt.Sprintf("%s.%d.part", path, os.Getpid()) // in the way of the new trace, and not of the reason
+	require.NoError(t, os.Mkdir(part, 0o755))
+	got = accept(t, path, "--reason", "Meant.")
+	assert.Equal(t, exitInternal, got.code)
+	assert.Equal(t, before, readFile(t, path))
+	assert.Equal(t, []string{"divergent.jsonl", filepath.Base(part)}, filesIn(t, filepath.Dir(path)), "no reason is left of what was not done")
+
+	require.NoError(t, os.WriteFile(path+replay.ReasonEnding, []byte("earlier\n"), 0o600))
+	assert.Equal(t, exitInternal, accept(t, path, "--reason", "Meant.").code)
+	assert.Equal(t, "earlier\n", readFile(t, path+replay.ReasonEnding))
+}
+
+// A reason is one line, whatever it is given, and acts on no terminal.
+func TestAcceptedReasonIsOneLine(t *testing.T) {
+	path := divergent(t)
+	require.Equal(t, exitSame, accept(t, path, "--reason", "First\nline\x1b[31m.").code)
+	assert.Regexp(t, `\A\d{4}-\d\d-\d\d First line\\x1b\[31m\.\n    changed`, readFile(t, path+replay.ReasonEnding))
+}

@@ -1,0 +1,141 @@
+package golden_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/golden"
+)
+
+// recordings is a folder of recorded turns of the weather agent, and a file that
+// is none.
+func recordings(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	config, raw := weather()
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(runner.Run(context.Background(), raw), recorder.Err()))
+	dir = t.TempDir()
+	for _, name := range names {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), trace.Bytes(), 0o600))
+	}
+	return dir
+}
+
+// saying is the live prompt of today.
+func saying(prompt string) func(string) replay.Live {
+	return func(string) replay.Live {
+		return replay.Live{Turn: adk.RawTurn{SystemPrompt: prompt}, Seams: []string{replay.Prompt}}
+	}
+}
+
+func tracesChecked(t *testing.T, dir, update string, live func(string) replay.Live) *fakeTB {
+	t.Helper()
+	t.Setenv("ADKREPLAY_CLAIMS", "")
+	setUpdate(t, update)
+	tb := &fakeTB{name: "TestGreeting/in the morning"}
+	golden.Traces(tb, dir, live)
+	return tb
+}
+
+// What diverges with the live seams is shown by its cause, accepted with a
+// reason, and then as expected.
+func TestTraces(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "")
+	dir := recordings(t, "a.jsonl", "deep/b.jsonl")
+	assert.Empty(t, tracesChecked(t, dir, "false", nil).failed)
+	assert.Empty(t, tracesChecked(t, dir, "false", saying("Be brief.")).failed)
+
+	said := failure(t, tracesChecked(t, dir, "false", saying("Be kind.")), "-update")
+	assert.Contains(t, said, "cause 1 of 1: changed input in run")
+	assert.Contains(t, said, "in 2 traces: "+dir+"/a.jsonl, "+dir+"/deep/b.jsonl")
+	before := readAll(t, dir)
+	failure(t, tracesChecked(t, dir, "true", saying("Be kind.")), "-update") // no reason
+	assert.Equal(t, before, readAll(t, dir))
+
+	t.Setenv("ADKREPLAY_REASON", "Kindness.")
+	tb := tracesChecked(t, dir, "true", saying("Be kind."))
+	assert.Empty(t, tb.failed)
+	require.Len(t, tb.told, 1)
+	assert.Contains(t, tb.told[0], "cause 1 of 1: changed input in run")
+	assert.Empty(t, tracesChecked(t, dir, "false", saying("Be kind.")).failed)
+	assert.Empty(t, tracesChecked(t, dir, "false", nil).failed)
+	after := readAll(t, dir)
+	assert.Len(t, after, 4)
+	assert.Contains(t, after["deep/b.jsonl"], "Be kind.")
+	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Kindness\.\n    changed input in run: `, after["deep/b.jsonl.reason"])
+
+	assert.Empty(t, tracesChecked(t, dir, "true", nil).failed)
+	assert.Equal(t, after, readAll(t, dir), "what is the same is left alone")
+}
+
+func TestTracesAreNotAcceptedInCI(t *testing.T) {
+	dir := recordings(t, "a.jsonl")
+	before := readAll(t, dir)
+	t.Setenv("ADKREPLAY_REASON", "Kindness.")
+	t.Setenv("CI", "true")
+	said := failure(t, tracesChecked(t, dir, "true", saying("Be kind.")), "-count=1")
+	assert.Contains(t, said, "refused where the environment variable CI is set")
+	assert.Equal(t, before, readAll(t, dir))
+}
+
+// A trace that cannot be accepted fails the check, and the others are accepted.
+func TestTracesThatCannotBeAccepted(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "Kindness.")
+	dir := recordings(t, "a.jsonl", "cut.jsonl", "unwritable.jsonl")
+	cut := filepath.Join(dir, "cut.jsonl")
+	whole := readAll(t, dir)["cut.jsonl"]
+	require.NoError(t, os.WriteFile(cut, []byte(whole[:len(whole)-200]), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "unwritable.jsonl.reason"), 0o755))
+	tb := tracesChecked(t, dir, "true", saying("Be kind."))
+	require.Len(t, tb.failed, 3)
+	assert.Contains(t, tb.failed[0], "cut.jsonl is not accepted: ")
+	assert.Contains(t, tb.failed[1], "unwritable.jsonl is not accepted: ")
+	assert.Contains(t, tb.failed[2], "1 traces could not be read")
+	files := readAll(t, dir)
+	assert.Contains(t, files["a.jsonl"], "Be kind.")
+	assert.Equal(t, whole, files["unwritable.jsonl"])
+	assert.Equal(t, whole[:len(whole)-200], files["cut.jsonl"])
+}
+
+// A check of nothing is not green.
+func TestTracesOfNothing(t *testing.T) {
+	assert.Contains(t, failure(t, tracesChecked(t, t.TempDir(), "false", nil), "-count=1"), "there is no trace")
+	dir := recordings(t, "a.jsonl")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), nil, 0o600))
+	tb := tracesChecked(t, dir, "true", nil)
+	require.Len(t, tb.failed, 1)
+	assert.Contains(t, tb.failed[0], "unreadable "+dir+"/a.jsonl:")
+	assert.NotContains(t, tb.failed[0], "ADKREPLAY_REASON")
+}
+
+// readAll are the files below a folder, by their paths in it.
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(content)
+		return err
+	}))
+	return files
+}

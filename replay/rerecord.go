@@ -1,0 +1,143 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Rerecord runs the turn of a trace again, as Verify does, and writes the trace
+// of the new run: what today's engine, with the seams in live as user code, makes
+// of what every other seam was recorded to do. It is compressed where the
+// recording was. The report says in what the two differ.
+//
+// What is written stands for the recording from then on, so it is written only
+// if it says the same whenever it is run again. An error says that nothing was
+// written, and why:
+//
+//   - the recording cannot be read to its end, which is a *FormatError;
+//   - the new run asked for what the recording has no answer to;
+//   - the recording holds what a new one would lose: members that this version
+//     does not know, or redacted values where live seams say others;
+//   - the new trace itself diverges when it is verified with every seam
+//     scripted, or with the live seams where it is harmless to run them again.
+func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, options ...Options) (*Report, error) {
+	in := bufio.NewReader(trace)
+	begin, _ := in.Peek(len(zstdMagic))
+	r, err := NewReader(in, options...)
+	if err != nil {
+		return nil, err
+	}
+	again, err := r.rerecord(ctx, live)
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer
+	if _, err := again.trace.WriteTo(&content); err != nil {
+		return nil, err
+	}
+	if err := again.steady(ctx, content.Bytes(), r.options); err != nil {
+		return nil, err
+	}
+	report := again.report()
+	if report.Divergence != nil {
+		report.Divergence.Trace = r.options.File
+	}
+	return report, writeAs(begin, w, content.Bytes())
+}
+
+// rerecord reads the trace and makes its run again.
+func (r *Reader) rerecord(ctx context.Context, live Live) (*replayed, error) {
+	known, err := newSentinels(r.options.Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	if err := live.check(); err != nil {
+		return nil, err
+	}
+	if r.header.Contract > ContractRevision {
+		return nil, fmt.Errorf("replay: the trace is of revision %d of the contract, which is newer than this engine's %d", r.header.Contract, ContractRevision)
+	}
+	trace, err := r.all()
+	if err != nil {
+		return nil, err
+	}
+	if err := trace.mayGo(live); err != nil {
+		return nil, err
+	}
+	want := newCallTree(trace.Info, trace.Lines)
+	want.media = r.dec.media
+	again, err := rerun(ctx, want, known, live, r.options)
+	if err != nil {
+		return nil, err
+	}
+	if err := again.answered(); err != nil {
+		return nil, err
+	}
+	again.trace.Header.Extra, again.trace.seamsExtra = trace.Header.Extra, trace.seamsExtra
+	again.trace.FooterExtra = trace.FooterExtra
+	return again, nil
+}
+
+// mayGo tells what would be lost if another recording took the place of this one.
+func (t *Trace) mayGo(live Live) error {
+	for i := range t.Lines {
+		if extra := t.Lines[i].Extra; len(extra) > 0 {
+			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, extra[0].Name)
+		}
+	}
+	if len(redactedNote(t.FooterExtra)) > 0 && live.any() {
+		return errors.New("replay: it is redacted, and what live seams say is not: record the turn anew, with Options.Redact")
+	}
+	return nil
+}
+
+// answered tells whether the new run got by with what the recording holds.
+func (r *replayed) answered() error {
+	for _, x := range r.got.lines {
+		if r.missed[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
+			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, describeIn(r.got, x))
+		}
+	}
+	return nil
+}
+
+// lacks tells whether an error is one that a replay makes for want of an answer.
+// It was written and read, so that only its text is left.
+func lacks(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), notHeld))
+}
+
+// steady verifies the new trace.
+func (r *replayed) steady(ctx context.Context, content []byte, options Options) error {
+	seams := []Live{{}}
+	if r.live.any() && r.live.harmless() {
+		seams = append(seams, r.live)
+	}
+	for _, live := range seams {
+		report, err := Verify(ctx, bytes.NewReader(content), live, options)
+		if err != nil {
+			return fmt.Errorf("replay: the new trace cannot be verified: %w", err)
+		}
+		if report.Divergence != nil {
+			head, _, _ := strings.Cut(report.Divergence.String(), "\n")
+			return fmt.Errorf("replay: the new trace would diverge too: %s", head)
+		}
+	}
+	return nil
+}
+
+// writeAs writes a trace, compressed if what it takes the place of began so.
+func writeAs(begin []byte, w io.Writer, content []byte) error {
+	if !bytes.Equal(begin, zstdMagic) {
+		_, err := w.Write(content)
+		return err
+	}
+	packed := newCompressor(unclosed{w})
+	_, err := packed.Write(content)
+	return errors.Join(err, packed.Close())
+}

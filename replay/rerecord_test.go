@@ -1,0 +1,189 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// rerecorded is the new trace of a turn, and the report on it.
+func rerecorded(t *testing.T, trace []byte, live replay.Live, options ...replay.Options) (*replay.Report, []byte) {
+	t.Helper()
+	var again bytes.Buffer
+	report, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), &again, live, options...)
+	require.NoError(t, err)
+	return report, again.Bytes()
+}
+
+func sameWhenVerified(t *testing.T, trace []byte, live replay.Live) {
+	t.Helper()
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace), live)
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+}
+
+// Of a turn of which nothing has changed the new trace is the old one, byte for
+// byte: what an acceptance changes is what the change did. Strands too keep the
+// order in which they were recorded.
+func TestRerecordOfTheSame(t *testing.T) {
+	for _, s := range scenarios.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			want, err := fixtures.Traces.ReadFile(s.Name + ".jsonl")
+			require.NoError(t, err)
+			report, got := rerecorded(t, want, replay.Live{})
+			assert.Nil(t, report.Divergence)
+			assert.Equal(t, string(want), string(got))
+		})
+	}
+}
+
+// What the live seams do is in the new trace, which is then the same with them
+// and without.
+func TestRerecordWithLiveSeams(t *testing.T) {
+	trace := newDesk().record(t)
+	changed := newDesk()
+	changed.prompt = strings.Replace(changed.prompt, "Be brief", "Be kind", 1)
+	changed.stashKey = "client.name"
+	live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Prompt, replay.Middleware}}
+
+	report, got := rerecorded(t, trace, live, replay.Options{File: "desk.jsonl"})
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.ChangedInput, report.Divergence.Class)
+	assert.Equal(t, "desk.jsonl", report.Divergence.Trace)
+	assert.Positive(t, report.Divergence.After.Follow+report.Divergence.After.Own, "what else is other is told too")
+	assert.Contains(t, string(got), "Be kind")
+	assert.Contains(t, string(got), "client.name")
+	sameWhenVerified(t, got, replay.Live{})
+	sameWhenVerified(t, got, live)
+
+	_, again := rerecorded(t, got, live)
+	assert.Equal(t, string(got), string(again))
+}
+
+// A turn that asks for what was not recorded is not made up: it has to be
+// recorded anew.
+func TestRerecordWithoutAnAnswer(t *testing.T) {
+	trace := newDesk().record(t)
+	for name, change := range map[string]func(*desk){
+		"a retry":        func(d *desk) { d.retry = true },
+		"an extra store": func(d *desk) { d.storeTwice = true },
+	} {
+		changed := newDesk()
+		change(&changed)
+		live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Executor}}
+		assert.Contains(t, refusedToRerecord(t, trace, live), "the recording has no answer for crossing ", name)
+	}
+}
+
+// refusedToRerecord is why there is no new trace. Nothing is written then.
+func refusedToRerecord(t *testing.T, trace []byte, live replay.Live, options ...replay.Options) string {
+	t.Helper()
+	var again bytes.Buffer
+	_, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), &again, live, options...)
+	require.Error(t, err)
+	assert.Empty(t, again.Bytes())
+	return err.Error()
+}
+
+// Live code that does another thing on every run has no trace to accept.
+func TestRerecordOfCodeThatIsNotTheSameTwice(t *testing.T) {
+	trace := newDesk().record(t)
+	changed := newDesk()
+	changed.clockless = true
+	live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Executor}, Twice: true}
+	assert.Contains(t, refusedToRerecord(t, trace, live), "the recording has no answer")
+
+	runs := 0
+	changed = newDesk()
+	config := changed.config()
+	hydrate := config.TurnInput[0].Run
+	config.TurnInput[0].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		runs++
+		if err := tc.Stash().Set("runs", runs); err != nil {
+			return err
+		}
+		return hydrate(ctx, tc, next)
+	}
+	live = replay.Live{Config: config, Turn: changed.turn(), Seams: []string{replay.Middleware}}
+	assert.Contains(t, refusedToRerecord(t, trace, live), "the new trace would diverge too: ")
+}
+
+// What a new recording would lose keeps the old one where it is.
+func TestRerecordLosesNothing(t *testing.T) {
+	trace, err := fixtures.Traces.ReadFile("tool-round-trip.jsonl")
+	require.NoError(t, err)
+
+	noted := changedTrace(t, trace, func(trace *replay.Trace) {
+		trace.Lines[4].Extra = []replay.Member{{Name: "note", Value: []byte(`"mine"`)}}
+	})
+	assert.Equal(t, `replay: crossing 5 has a member "note", which this version does not know and would lose`, refusedToRerecord(t, noted, replay.Live{}))
+
+	header := changedTrace(t, trace, func(trace *replay.Trace) {
+		trace.Header.Extra = []replay.Member{{Name: "build", Value: []byte(`"b7"`)}}
+		trace.FooterExtra = []replay.Member{{Name: "redacted", Value: []byte(`3`)}}
+	})
+	_, again := rerecorded(t, header, replay.Live{})
+	assert.Equal(t, string(header), string(again))
+
+	live := replay.Live{Turn: adk.RawTurn{SystemPrompt: "Be kind."}, Seams: []string{replay.Prompt}}
+	assert.Contains(t, refusedToRerecord(t, header, live), "it is redacted, and what live seams say is not")
+}
+
+func changedTrace(t *testing.T, trace []byte, change func(*replay.Trace)) []byte {
+	t.Helper()
+	read := must(replay.ReadTrace(bytes.NewReader(trace)))
+	change(read)
+	var file bytes.Buffer
+	_, err := read.WriteTo(&file)
+	require.NoError(t, err)
+	return file.Bytes()
+}
+
+// A trace is as compressed as it was.
+func TestRerecordOfACompressedTrace(t *testing.T) {
+	var packed bytes.Buffer
+	hello, _ := scenarios.Named("hello")
+	recorder := replay.Record(&packed, replay.Options{Compress: true})
+	require.NoError(t, errors.Join(hello.Run(t.Context(), recorder), recorder.Err()))
+	_, again := rerecorded(t, packed.Bytes(), replay.Live{})
+	assert.Equal(t, packed.Bytes()[:4], again[:4])
+	same := changedTrace(t, again, func(*replay.Trace) {})
+	assert.Equal(t, string(must(fixtures.Traces.ReadFile("hello.jsonl"))), string(same))
+}
+
+// A trace that cannot be read to its end, or is none of a turn, is a FormatError.
+func TestRerecordOfADamagedTrace(t *testing.T) {
+	trace := must(fixtures.Traces.ReadFile("hello.jsonl"))
+	lines := bytes.SplitAfter(trace, []byte("\n"))
+	for name, damaged := range map[string][]byte{
+		"empty":     nil,
+		"truncated": bytes.Join(lines[:10], nil),
+		"by hand":   bytes.Replace(trace, []byte(`"turn":"id-1"`), []byte(`"turn":"id-7"`), 1),
+		"no turn":   changedTrace(t, trace, func(trace *replay.Trace) { trace.Lines = trace.Lines[1:2] }),
+	} {
+		_, err := replay.Rerecord(t.Context(), bytes.NewReader(damaged), io.Discard, replay.Live{}, replay.Options{File: "a.jsonl"})
+		var format *replay.FormatError
+		assert.ErrorAs(t, err, &format, name)
+	}
+	newer := bytes.Replace(trace, []byte(`"contract":1`), []byte(`"contract":99`), 1)
+	assert.Contains(t, refusedToRerecord(t, newer, replay.Live{}), "revision 99 of the contract, which is newer than this engine's 1")
+}
+
+func TestRerecordToAWriterThatFails(t *testing.T) {
+	trace := must(fixtures.Traces.ReadFile("hello.jsonl"))
+	_, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), failingWriter{}, replay.Live{})
+	assert.ErrorContains(t, err, "no space left")
+	_, err = replay.Rerecord(t.Context(), bytes.NewReader(trace), io.Discard, replay.Live{Seams: []string{"executer/*x"}})
+	assert.ErrorContains(t, err, "chooses nothing")
+}
