@@ -22,8 +22,7 @@ import (
 //
 // Strands run freely, as live code may wait for one another in ways that nobody
 // sees, but for three things that are put in the recorded order: what comes from
-// outside (acts), what is shared between strands (isShared), and the clock. Where
-// nothing is live, all of it is put in the recorded order.
+// outside (acts), what is shared between strands (isShared), and the clock.
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.

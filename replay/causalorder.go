@@ -183,22 +183,18 @@ func (p *causal) behindCancel(w *waiter) bool {
 }
 
 // overtakes tells whether another strand has still to do, before the step, what
-// is put in order.
+// both share.
 func (p *causal) overtakes(w *waiter) bool {
-	if !p.isOrdered(w.step.Kind) || w.next == nil {
+	if !isShared(w.step.Kind) || w.next == nil {
 		return false
 	}
 	for _, other := range p.strands {
-		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return p.isOrdered(x.Kind) }) < w.seq() {
+		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return isShared(x.Kind) }) < w.seq() {
 			return true
 		}
 	}
 	return false
 }
-
-// isOrdered tells whether a step keeps its recorded order between strands. Where
-// all is scripted, every step does: nobody waits for anybody unseen.
-func (p *causal) isOrdered(kind adk.Kind) bool { return !p.live.any() || isShared(kind) }
 
 // ahead is the place of the next recorded crossing of a strand that is of some
 // kind.

@@ -13,7 +13,9 @@ import (
 // Rerecord runs the turn of a trace again, as Verify does, and writes the trace
 // of the new run: what today's engine, with the seams in live as user code, makes
 // of what every other seam was recorded to do. It is compressed where the
-// recording was. The report says in what the two differ.
+// recording was. The report says in what the two differ. Where nothing does, the
+// new trace is the old one, byte for byte, but for the order between strands: only
+// what they share is put in the recorded order.
 //
 // What is written stands for the recording from then on, so it is written only
 // if it says the same whenever it is run again. An error says that nothing was
