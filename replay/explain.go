@@ -36,7 +36,7 @@ type Candidate struct {
 // report is the report of a run with live seams.
 func (r *replayed) report() *Report {
 	found := r.compare()
-	report := &Report{Crossings: len(r.equal), Live: r.live.parts(), NotCompared: r.notCompared()}
+	report := &Report{Crossings: len(r.equal), Live: r.live.parts(), Unreached: r.unreached(), NotCompared: r.notCompared()}
 	r.markOwn()
 	if len(found) > 0 {
 		report.Divergence = r.explain(found)
@@ -44,6 +44,23 @@ func (r *replayed) report() *Report {
 		report.Divergence = contract(r.trace.Lines)
 	}
 	return report
+}
+
+// unreached are the live seams that the new run did not come to. What a run is
+// given is always reached, but for listeners of gates: they need one.
+func (r *replayed) unreached() (never []string) {
+	reached := map[string]bool{partPrompt: true, partStash: true, partTools: true}
+	for _, c := range r.got.calls {
+		reached[c.call.Seam.Label+"/"+c.call.Seam.Name] = true
+		reached[c.call.Seam.Label] = c.call.Seam.Label == adk.LabelExecutor // of LiveExecutor, which has no name
+	}
+	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
+	for _, part := range r.live.parts() {
+		if !reached[part] {
+			never = append(never, part)
+		}
+	}
+	return never
 }
 
 // notCompared says what this replay could not hold against the recording.
