@@ -54,7 +54,7 @@ func Config(o Outside) (adk.Config, error) {
 		DispatchInput: []adk.DispatchMiddleware{
 			{Name: "cap", Run: limit},
 		},
-		Executor: adk.Executor{Name: "model", Run: executor{o.Model}.run},
+		Executor: adk.Executor{Name: "model", Run: think(o.Model)},
 		Tools:    []*adk.Tool{forecast},
 		Storage:  o.Storage.Obligations(),
 	}, nil

@@ -33,29 +33,28 @@ type Call struct {
 	Args     string // JSON
 }
 
-// executor is the agent's decision maker.
-type executor struct{ model Model }
-
-// run is one iteration: it asks the model, and runs the tools that it wants. A
-// reply that wants none ends the dispatch.
-func (e executor) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-	q := question(dc)
-	if err := note(h, q); err != nil {
-		return err
-	}
-	reply, err := e.model.Reply(ctx, q)
-	if err != nil {
-		return fmt.Errorf("the model did not answer: %w", err)
-	}
-	if reply.Text != "" {
-		if err := say(ctx, dc, h, reply.Text); err != nil {
+// think makes the executor. Each iteration asks the model, and runs the tools
+// that it wants. A reply that wants none ends the dispatch.
+func think(model Model) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		q := question(dc)
+		if err := note(h, q); err != nil {
 			return err
 		}
+		reply, err := model.Reply(ctx, q)
+		if err != nil {
+			return fmt.Errorf("the model did not answer: %w", err)
+		}
+		if reply.Text != "" {
+			if err := say(ctx, dc, h, reply.Text); err != nil {
+				return err
+			}
+		}
+		if len(reply.Calls) == 0 {
+			return dc.Ack()
+		}
+		return runTools(ctx, dc, h, reply.Calls)
 	}
-	if len(reply.Calls) == 0 {
-		return dc.Ack()
-	}
-	return runTools(ctx, dc, h, reply.Calls)
 }
 
 func question(dc *adk.DispatchContext) Question {
@@ -94,7 +93,8 @@ func say(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, text stri
 	return dc.Messages().Store(ctx, m)
 }
 
-// runTools runs calls in parallel, each in a strand.
+// runTools runs calls in parallel, each in a strand. The strands have the names
+// of the tools: what is the same in all of them is then one cause in a report.
 func runTools(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, calls []Call) error {
 	var strands []*adk.Strand
 	for _, call := range calls {
@@ -102,7 +102,7 @@ func runTools(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, call
 		if err != nil {
 			return err
 		}
-		strand, err := dc.Fork(ctx, call.ID, func(ctx context.Context, dc *adk.DispatchContext) error {
+		strand, err := dc.Fork(ctx, call.Tool, func(ctx context.Context, dc *adk.DispatchContext) error {
 			return runTool(ctx, dc, call, begun.CreatedAt)
 		})
 		if err != nil {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -75,6 +76,7 @@ func recorded(t *testing.T, trace string) agent.Outside {
 // telling is what a trace has told so far.
 type telling struct {
 	calls   map[int]adk.Crossing // of seams, by their numbers
+	units   any
 	fetched map[string]bool
 	before  []adk.Record
 	replies []agent.Reply
@@ -92,6 +94,10 @@ func (r *telling) take(x adk.Crossing) {
 		}
 	case adk.KindReturn:
 		r.returned(r.calls[x.ID], x)
+	case adk.KindStash:
+		if x.Name == "user.units" {
+			r.units = x.Value
+		}
 	case adk.KindReportMessage:
 		r.replies[len(r.replies)-1].Text += x.Text
 	case adk.KindReportToolCall:
@@ -105,12 +111,13 @@ func (r *telling) take(x adk.Crossing) {
 func (r *telling) returned(call, x adk.Crossing) {
 	switch call.Seam.Label {
 	case adk.LabelTool:
-		city := call.Args.(map[string]any)["city"].(string)
+		args := call.Args.(map[string]any)
+		q := query(fmt.Sprint(args["city"]), args["days"], fmt.Sprint(r.units))
 		answer := weather{err: errors.Unwrap(x.Err)} // the tool has wrapped it
 		if text, ok := x.Result.(*adk.Tokenizable); ok {
 			answer.text = text.String()
 		}
-		r.answers[city] = append(r.answers[city], answer)
+		r.answers[q] = append(r.answers[q], answer)
 	case adk.LabelStorage:
 		if name := call.Seam.Name; !r.fetched[name] { // later fetches give what was stored meanwhile too
 			r.fetched[name] = true

@@ -30,8 +30,9 @@ import (
 type turn struct {
 	name      string
 	question  string
+	stranger  bool // nothing is known of the user
 	replies   []agent.Reply
-	forecasts map[string][]weather // by city, in order
+	forecasts map[string][]weather // by the query, in order
 	leaves    bool                 // the user, when the first call of a tool is complete
 	ends      string               // how the dispatch ends
 }
@@ -49,6 +50,7 @@ var turns = []turn{
 	{
 		name:     "greeting",
 		question: "Hello!",
+		stranger: true,
 		replies:  []agent.Reply{{Text: "Hello! Which city?"}},
 		ends:     adk.StatusAck,
 	},
@@ -59,7 +61,7 @@ var turns = []turn{
 			{Text: "Let me look.", Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"Oslo"}`}}},
 			{Text: "Oslo today: rain, 8 °C."},
 		},
-		forecasts: map[string][]weather{"Oslo": {{text: "rain, 8 °C"}}},
+		forecasts: map[string][]weather{query("Oslo", 1, "metric"): {{text: "rain, 8 °C"}}},
 		ends:      adk.StatusAck,
 	},
 	{
@@ -72,8 +74,11 @@ var turns = []turn{
 			}},
 			{Text: "Yes: Rome has 24 °C on Sunday, Oslo 9 °C."},
 		},
-		forecasts: map[string][]weather{"Rome": {{text: "sun, 22 to 24 °C"}}, "Oslo": {{text: "rain, 7 to 9 °C"}}},
-		ends:      adk.StatusAck,
+		forecasts: map[string][]weather{
+			query("Rome", 3, "metric"): {{text: "sun, 22 to 24 °C"}},
+			query("Oslo", 3, "metric"): {{text: "rain, 7 to 9 °C"}},
+		},
+		ends: adk.StatusAck,
 	},
 	{
 		name:     "busy-and-unknown",
@@ -85,8 +90,11 @@ var turns = []turn{
 			}},
 			{Text: "Bergen today: rain, 10 °C. I do not know Osslo: did you mean Oslo?"},
 		},
-		forecasts: map[string][]weather{"Bergen": {{err: errBusy}, {text: "rain, 10 °C"}}, "Osslo": {{err: agent.ErrNoSuchCity}}},
-		ends:      adk.StatusAck,
+		forecasts: map[string][]weather{
+			query("Bergen", 1, "metric"): {{err: errBusy}, {text: "rain, 10 °C"}},
+			query("Osslo", 1, "metric"):  {{err: agent.ErrNoSuchCity}},
+		},
+		ends: adk.StatusAck,
 	},
 	{
 		name:     "in-circles",
@@ -96,8 +104,11 @@ var turns = []turn{
 			{Calls: []agent.Call{{ID: "call_2", Tool: "forecast", Args: `{"city":"home"}`}}},
 			{Calls: []agent.Call{{ID: "call_3", Tool: "forecast", Args: `{"days":9}`}}},
 		},
-		forecasts: map[string][]weather{"here": {{err: agent.ErrNoSuchCity}}, "home": {{err: agent.ErrNoSuchCity}}},
-		ends:      adk.StatusNack,
+		forecasts: map[string][]weather{
+			query("here", 1, "metric"): {{err: agent.ErrNoSuchCity}},
+			query("home", 1, "metric"): {{err: errBusy}, {err: errBusy}},
+		},
+		ends: adk.StatusNack,
 	},
 	{
 		name:     "user-leaves",
@@ -108,9 +119,12 @@ var turns = []turn{
 				{ID: "call_2", Tool: "forecast", Args: `{"city":"Rome"}`},
 			}},
 		},
-		forecasts: map[string][]weather{"Bergen": {{err: errBusy}}, "Rome": {{text: "sun, 22 °C"}}},
-		leaves:    true,
-		ends:      adk.StatusAborted,
+		forecasts: map[string][]weather{
+			query("Bergen", 1, "metric"): {{err: errBusy}},
+			query("Rome", 1, "metric"):   {{text: "sun, 22 °C"}},
+		},
+		leaves: true,
+		ends:   adk.StatusAborted,
 	},
 }
 
@@ -190,6 +204,9 @@ func (c turn) before() []adk.Record {
 	message := func(id string, role adk.Role, text string) adk.Record {
 		return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: at, UpdatedAt: at}))
 	}
+	if c.stranger {
+		return []adk.Record{message("q1", adk.RoleUser, c.question)}
+	}
 	return []adk.Record{
 		message("q1", adk.RoleUser, "I am packing for a journey."),
 		message("a1", adk.RoleAssistant, "Where are you going?"),
@@ -226,7 +243,12 @@ func (m *model) Reply(context.Context, agent.Question) (agent.Reply, error) {
 	return m.replies[m.asked-1], nil
 }
 
-// service is a weather service whose answers are known, for each city one after
+// query is what the weather service is asked.
+func query(city string, days any, units string) string {
+	return fmt.Sprintf("%s, %v days, %s", city, days, units)
+}
+
+// service is a weather service whose answers are known, for each query one after
 // the other.
 type service struct {
 	mu      sync.Mutex
@@ -238,14 +260,15 @@ func newService(answers map[string][]weather) *service {
 	return &service{answers: answers, asked: map[string]int{}}
 }
 
-// Forecast is the next answer for the city.
-func (s *service) Forecast(_ context.Context, city string, _ int, _ string) (string, error) {
+// Forecast is the next answer to the query.
+func (s *service) Forecast(_ context.Context, city string, days int, units string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked[city]++
-	if n := s.asked[city]; n <= len(s.answers[city]) {
-		answer := s.answers[city][n-1]
+	q := query(city, days, units)
+	s.asked[q]++
+	if n := s.asked[q]; n <= len(s.answers[q]) {
+		answer := s.answers[q][n-1]
 		return answer.text, answer.err
 	}
-	return "", fmt.Errorf("question %d about %s: there are %d answers", s.asked[city], city, len(s.answers[city]))
+	return "", fmt.Errorf("query %d for %q: there are %d answers", s.asked[q], q, len(s.answers[q]))
 }

@@ -147,11 +147,35 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if first.got != nil {
 		d.Got = describeIn(r.got, first.got)
 	}
-	d.Place = r.live.place(run.seamOf(at), first.call.call.Seam)
+	d.Place = r.live.place(append([]adk.Seam{run.seamOf(at)}, forkedBy(first.call)...)...)
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
+		d.Expected = r.instead(found)
 	}
 	return d
+}
+
+// forkedBy are the seams of a call and, of a strand, of those that forked it:
+// the strand's code is theirs.
+func forkedBy(c *seamCall) (seams []adk.Seam) {
+	for ; c != nil; c = c.parent {
+		if seams = append(seams, c.call.Seam); c.call.Seam.Label != adk.LabelStrand {
+			break
+		}
+	}
+	return seams
+}
+
+// instead is what was recorded at the very place of the first difference, if that
+// did not happen; nothing where something just came between.
+func (r *replayed) instead(found []*difference) string {
+	first := found[0]
+	for _, d := range found[1:] {
+		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
+			return describeIn(r.want, d.want)
+		}
+	}
+	return ""
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
@@ -273,6 +297,9 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
+// givenAlready is why an answer is not given that would fit.
+const givenAlready = "was given already: it was recorded once less"
+
 // refusals are the reasons why a recorded operation does not answer a new one.
 func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, gotCall *seamCall) (reasons []string) {
 	if a, b := call.call.Seam, gotCall.call.Seam; a.Label != b.Label || a.Name != b.Name {
@@ -288,7 +315,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, 
 		}
 	}
 	if len(reasons) == 0 {
-		reasons = append(reasons, "was given already: it was recorded once less")
+		reasons = append(reasons, givenAlready)
 	}
 	return reasons
 }
