@@ -127,7 +127,7 @@ func runTool(ctx context.Context, dc *adk.DispatchContext, call Call, began time
 	result, failure := execute(ctx, dc, tool, call.Args)
 	if failure != nil {
 		if ctx.Err() != nil {
-			return failure
+			return context.Cause(ctx)
 		}
 		result = adk.Text(failure.Error())
 	}
