@@ -21,9 +21,16 @@ test: ## run all tests
 race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
+.PHONY: example
+example: ## copy the example out of the tree, and build and test it there
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -r example "$$dir/agent" && cd "$$dir/agent" && \
+		$(GO) mod edit -replace github.com/adkreplay/adkreplay="$(CURDIR)" && \
+		test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) test ./... && $(GO) tool adkreplay verify testdata/turns
+
 .PHONY: mutants
-mutants: ## break the engine in every known way, edit every field of every trace, and see who goes red
+mutants: ## break the engine and the example in every known way, edit every field of every trace, and see who goes red
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed' ./replay/golden
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: explore

@@ -74,7 +74,8 @@ type CorpusOptions struct {
 
 // VerifyAll verifies the traces of a corpus, several at once, and groups what
 // diverges by its cause. live gives the live seams for each trace, called once
-// for each from several goroutines at a time; nil scripts every seam.
+// for each from several goroutines at a time; nil scripts every seam. Where it
+// ends its goroutine, as t.FailNow does, so does VerifyAll.
 //
 // A trace that cannot be read does not keep the others from being verified: it
 // is a result, not an error. An error says that not everything was verified that
@@ -136,7 +137,7 @@ type corpus struct {
 const readBuffer = 64 << 10
 
 // outcome is what became of the i-th trace of the part. Of user code that
-// panicked it is the panic.
+// panicked it is the panic; of user code that ended its goroutine it is nothing.
 type outcome struct {
 	i        int
 	report   *TraceReport
@@ -163,6 +164,9 @@ func (c *corpus) run(ctx context.Context, give func(*TraceReport)) {
 			if o.panicked != "" {
 				panic(o.panicked)
 			}
+			if o.report == nil {
+				runtime.Goexit()
+			}
 			early[o.i] = o.report
 		}
 		for ; early[given] != nil && ctx.Err() == nil; given++ {
@@ -187,30 +191,33 @@ func (c *corpus) work(ctx context.Context, outcomes chan<- outcome) {
 		if i >= len(c.part) {
 			return
 		}
-		o := c.attempt(ctx, i, buffer)
-		if ctx.Err() != nil {
-			return // what was cut short is no verdict
-		}
-		select {
-		case outcomes <- o:
-		case <-ctx.Done():
-		}
+		c.attempt(ctx, i, buffer, func(o outcome) {
+			if ctx.Err() != nil {
+				return // what was cut short is no verdict
+			}
+			select {
+			case outcomes <- o:
+			case <-ctx.Done():
+			}
+		})
 	}
 }
 
-// attempt verifies the i-th trace. A panic of the functions that the user gave
-// goes to the goroutine that called VerifyAll.
-func (c *corpus) attempt(ctx context.Context, i int, buffer *bufio.Reader) (o outcome) {
-	o.i = i
+// attempt verifies the i-th trace, and gives what became of it. A panic of the
+// functions that the user gave, or the end of the goroutine, goes to the
+// goroutine that called VerifyAll.
+func (c *corpus) attempt(ctx context.Context, i int, buffer *bufio.Reader, give func(outcome)) {
+	o := outcome{i: i}
 	defer func() {
 		if value := recover(); value != nil {
 			o.panicked = fmt.Sprintf("%v\n\n%s", value, debug.Stack())
 		}
+		give(o)
 	}()
 	at := c.part[i]
-	o.report = c.verify(ctx, c.sources[at], buffer)
-	o.report.Number = at + 1
-	return o
+	report := c.verify(ctx, c.sources[at], buffer)
+	report.Number = at + 1
+	o.report = report
 }
 
 // verify verifies one trace. Whatever the replay complains of is in the trace:

@@ -264,6 +264,18 @@ func TestVerifyAllPanics(t *testing.T) {
 	assert.Fail(t, "it did not panic")
 }
 
+// So does the end of a goroutine, as t.FailNow brings it about.
+func TestVerifyAllEndsItsGoroutine(t *testing.T) {
+	sources, ended := embedded(t), make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- !returned }()
+		_, _ = replay.VerifyAll(t.Context(), sources, func(string) replay.Live { runtime.Goexit(); return replay.Live{} })
+		returned = true
+	}()
+	assert.True(t, <-ended)
+}
+
 func TestVerifyAllRefusesOptions(t *testing.T) {
 	for want, o := range map[string]replay.CorpusOptions{
 		"Parallel is -1":        {Parallel: -1},

@@ -48,6 +48,8 @@ type Change struct {
 	Template string `json:"template,omitempty"`
 	// Various tells that the pieces are others in every trace.
 	Various bool `json:"various,omitempty"`
+
+	was, now string // the values, where nothing else tells the change
 }
 
 // newCause is what a divergence has in common with others of its cause.
@@ -292,6 +294,8 @@ func (c Cause) String() string {
 func (c Change) String() string {
 	field := bare(c.Field)
 	switch {
+	case c.was != "":
+		return fmt.Sprintf("%s: %s → %s", field, bare(c.was), bare(c.now))
 	case c.Field == fieldLine && !c.Various:
 		return bare(c.Removed + c.Added)
 	case c.Various && c.Added != "":

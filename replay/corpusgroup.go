@@ -17,7 +17,7 @@ func (r *CorpusReport) group() {
 		r.Causes = append(r.Causes, at.causes()...)
 	}
 	for _, c := range r.Causes {
-		c.Text = c.Cause.String()
+		c.Text = c.Cause.String() + c.First.Divergence.onceMore()
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
@@ -96,10 +96,54 @@ func (s *seamHits) causes() (all []*CauseReport) {
 			all = append(all, c)
 		}
 		if h.change != (Change{}) {
+			h.change.was, h.change.now = h.values()
 			c.Changes = append(c.Changes, h.change)
 		}
 	}
 	return all
+}
+
+// values are what a member was and is, where words do not tell a change and both
+// are short and the same in all traces.
+func (h *changeHits) values() (was, now string) {
+	if h.change.Removed != h.change.Added || h.change.Various {
+		return "", ""
+	}
+	for i, t := range h.traces {
+		f, found := t.Divergence.fieldOf(h.change.Field)
+		want, got := cutValues(f.Want, f.Got)
+		want, got = orNothing(want), orNothing(got)
+		if !found || max(len(want), len(got)) > longestValue || i > 0 && (want != was || got != now) {
+			return "", ""
+		}
+		was, now = want, got
+	}
+	return was, now
+}
+
+// fieldOf is the one differing field that a change is of, or is within.
+func (d *Divergence) fieldOf(change string) (found FieldDiff, one bool) {
+	for _, f := range d.Fields {
+		place := anyPlace(f.Field)
+		if rest, within := strings.CutPrefix(change, place); within && (rest == "" || rest[0] == '[' || rest[0] == '.') {
+			if one {
+				return found, false
+			}
+			found, one = f, true
+		}
+	}
+	return found, one
+}
+
+// onceMore says of an operation that nothing is wrong with it but that it was
+// recorded once less.
+func (d *Divergence) onceMore() string {
+	for _, c := range d.Candidates {
+		if d.Expected == "" && slices.Equal(c.Refused, []string{givenAlready}) {
+			return ", once more than recorded"
+		}
+	}
+	return ""
 }
 
 // fewestVarious is how many single traces in one frame show that it is filled

@@ -35,7 +35,7 @@ func TestCorpusReportString(t *testing.T) {
 	report := mixed(t)
 	want := `4 traces, 81 crossings, 2 divergences, 1 unreadable
 unreadable absent.jsonl: gone <away>\nto \x01 nowhere
-cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: another ‹number›
+cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
   in 2 traces: turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&"\ufffe.jsonl, other.jsonl
 ` + indented(report.Traces[1].Divergence)
 	assert.Equal(t, want, report.String())
@@ -106,7 +106,7 @@ func TestJUnit(t *testing.T) {
 	assert.Nil(t, good.Failure)
 	assert.Nil(t, good.Error)
 	assert.Equal(t, "a\ufffd[31m\ufffd:b,c%0A\r\n::error::]]><testcase>&\"\ufffd.jsonl", bad.Name)
-	assert.Equal(t, &problem{"changed output", report.Causes[0].Text, report.Traces[1].Divergence.String()}, bad.Failure)
+	assert.Equal(t, &problem{"changed output", report.Traces[1].Cause.String(), report.Traces[1].Divergence.String()}, bad.Failure)
 	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \ufffd nowhere", ""}, absent.Error)
 }
 
@@ -141,7 +141,7 @@ func TestAnnotations(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	require.Len(t, lines, 2, "one cause, one trace that cannot be read, and no line of a text's own")
 	assert.True(t, strings.HasPrefix(lines[0], `::error file=turns/a\x1b[31m\x00%3Ab%2Cc%250A%0D%0A%3A%3Aerror%3A%3A]]><testcase>&"\ufffe.jsonl,line=27,title=changed output::`+
-		`changed output in dispatch: dispatchEnd, iterations: another ‹number›%0A  in 2 traces: `), lines[0])
+		`changed output in dispatch: dispatchEnd, iterations: 2 → 1%0A  in 2 traces: `), lines[0])
 	assert.Contains(t, lines[0], "%0A        iterations: expected 2, got 1")
 	assert.Equal(t, `::error file=absent.jsonl,title=unreadable::absent.jsonl: gone <away>%0Ato \x01 nowhere`, lines[1])
 

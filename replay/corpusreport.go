@@ -165,7 +165,7 @@ func (r *CorpusReport) Err() error {
 const (
 	mostNamed   = 3  // names of traces
 	mostEntries = 20 // causes, and unreadable traces
-	mostLines   = 25 // of one divergence
+	mostLines   = 22 // of one divergence
 )
 
 // String is the report for a person: the counts, what could not be read, and
@@ -217,11 +217,12 @@ func (r *CorpusReport) DescribeCauses() string {
 	return b.String()
 }
 
-// String is the cause, the traces that it hits, and the divergence of the first.
+// String is the cause, the traces that it hits, and the divergence of the first
+// with what was not compared in it: at most 25 lines.
 func (c *CauseReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
-	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.describeNotCompared(), "\n"), "\n")
 	for _, line := range lines[:min(len(lines), mostLines)] {
 		fmt.Fprintf(&b, "    %s\n", harmless(line)) // a report that was read may hold anything
 	}

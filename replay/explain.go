@@ -36,7 +36,7 @@ type Candidate struct {
 // report is the report of a run with live seams.
 func (r *replayed) report() *Report {
 	found := r.compare()
-	report := &Report{Crossings: len(r.equal), Live: r.live.parts(), NotCompared: r.notCompared()}
+	report := &Report{Crossings: len(r.equal), Live: r.live.parts(), Unreached: r.unreached(), NotCompared: r.notCompared()}
 	r.markOwn()
 	if len(found) > 0 {
 		report.Divergence = r.explain(found)
@@ -44,6 +44,23 @@ func (r *replayed) report() *Report {
 		report.Divergence = contract(r.trace.Lines)
 	}
 	return report
+}
+
+// unreached are the live seams that the new run did not come to. What a run is
+// given is always reached, but for listeners of gates: they need one.
+func (r *replayed) unreached() (never []string) {
+	reached := map[string]bool{partPrompt: true, partStash: true, partTools: true}
+	for _, c := range r.got.calls {
+		reached[c.call.Seam.Label+"/"+c.call.Seam.Name] = true
+		reached[c.call.Seam.Label] = c.call.Seam.Label == adk.LabelExecutor // of LiveExecutor, which has no name
+	}
+	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
+	for _, part := range r.live.parts() {
+		if !reached[part] {
+			never = append(never, part)
+		}
+	}
+	return never
 }
 
 // notCompared says what this replay could not hold against the recording.
@@ -130,11 +147,35 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if first.got != nil {
 		d.Got = describeIn(r.got, first.got)
 	}
-	d.Place = r.live.place(run.seamOf(at), first.call.call.Seam)
+	d.Place = r.live.place(append([]adk.Seam{run.seamOf(at)}, forkedBy(first.call)...)...)
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
+		d.Expected = r.instead(found)
 	}
 	return d
+}
+
+// forkedBy are the seams of a call and, of a strand, of those that forked it:
+// the strand's code is theirs.
+func forkedBy(c *seamCall) (seams []adk.Seam) {
+	for ; c != nil; c = c.parent {
+		if seams = append(seams, c.call.Seam); c.call.Seam.Label != adk.LabelStrand {
+			break
+		}
+	}
+	return seams
+}
+
+// instead is what was recorded at the very place of the first difference, if that
+// did not happen; nothing where something just came between.
+func (r *replayed) instead(found []*difference) string {
+	first := found[0]
+	for _, d := range found[1:] {
+		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
+			return describeIn(r.want, d.want)
+		}
+	}
+	return ""
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
@@ -256,6 +297,9 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
+// givenAlready is why an answer is not given that would fit.
+const givenAlready = "was given already: it was recorded once less"
+
 // refusals are the reasons why a recorded operation does not answer a new one.
 func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, gotCall *seamCall) (reasons []string) {
 	if a, b := call.call.Seam, gotCall.call.Seam; a.Label != b.Label || a.Name != b.Name {
@@ -271,7 +315,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, 
 		}
 	}
 	if len(reasons) == 0 {
-		reasons = append(reasons, "was given already: it was recorded once less")
+		reasons = append(reasons, givenAlready)
 	}
 	return reasons
 }

@@ -248,8 +248,12 @@ func (l Live) harmless() bool {
 func (l Live) unseen() (said []string) {
 	var code []string
 	for _, part := range l.parts() {
-		if !strings.HasPrefix(part, adk.LabelRun+"/") {
+		switch label, _, _ := strings.Cut(part, "/"); {
+		case label == adk.LabelRun:
+		case label != adk.LabelStorage:
 			code = append(code, part)
+		case !slices.Contains(code, Storage): // its obligations share what they keep
+			code = append(code, Storage)
 		}
 	}
 	if len(code) > 0 {

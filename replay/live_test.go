@@ -43,6 +43,7 @@ func TestLiveExecutorWithAToolOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 	assert.Equal(t, []string{adk.LabelExecutor}, report.Live)
+	assert.Empty(t, report.Unreached)
 	assert.Len(t, report.NotCompared, 1)
 
 	report, err = replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()),

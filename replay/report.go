@@ -183,6 +183,12 @@ func (r *Report) String() string {
 	default:
 		b.WriteString(d.String())
 	}
+	return b.String() + r.describeNotCompared()
+}
+
+// describeNotCompared is the last lines of a report.
+func (r *Report) describeNotCompared() string {
+	var b strings.Builder
 	said := r.NotCompared
 	if len(said) > mostSaid {
 		said = append(slices.Clone(said[:mostSaid-1]), strings.Join(said[mostSaid-1:], "; "))

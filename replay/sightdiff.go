@@ -111,11 +111,34 @@ func recordJSON(r adk.Record) string {
 // jsonDiff lists the paths at which two JSON texts differ; texts that are not
 // JSON differ as a whole.
 func jsonDiff(label, want, got string) []FieldDiff {
-	var w, g any
-	if json.Unmarshal([]byte(want), &w) != nil || json.Unmarshal([]byte(got), &g) != nil {
+	w, wantJSON := decodedJSON(want)
+	g, gotJSON := decodedJSON(got)
+	if !wantJSON || !gotJSON {
 		return []FieldDiff{{Field: label, Want: want, Got: got}}
 	}
-	return treeDiff(label, w, g)
+	return treeDiff(label, withNumbers(w), withNumbers(g))
+}
+
+// withNumbers puts numbers in the place of what JSON says of them, which tells
+// 7 and 7.0 apart.
+func withNumbers(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // beyond its range it is infinite
+		return f
+	case map[string]any:
+		for key, member := range v {
+			v[key] = withNumbers(member)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = withNumbers(element)
+		}
+	}
+	return value
 }
 
 // treeDiff lists the paths at which two trees of plain data differ.

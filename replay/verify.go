@@ -19,6 +19,9 @@ type Report struct {
 	// Live are the labels of the seams that were user code; empty when all were
 	// scripted.
 	Live []string `json:"live,omitempty"`
+	// Unreached are those of Live that the new run never came to: nothing is said
+	// about their code.
+	Unreached []string `json:"unreached,omitempty"`
 	// NotCompared says in words what this replay could not hold against the
 	// recording; nothing where all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`

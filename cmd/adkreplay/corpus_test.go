@@ -45,7 +45,7 @@ func TestVerifyGroupsByCause(t *testing.T) {
 		assert.Equal(t, "divergence a"+line+"divergence b"+line+
 			"unreadable cut.jsonl:3: truncated trace: the line has no end: the file was cut short within it\n"+
 			"divergence deep/d"+line+`same stash.jsonl: 43 crossings
-cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: another ‹number›
+cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
   in 3 traces: a.jsonl, b.jsonl, deep/d.jsonl
     changed output at crossing 26, in dispatch, 0s into the turn
       - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn

@@ -88,7 +88,7 @@ func TestChecksClaim(t *testing.T) {
 	tb := &testTB{TB: t}
 	check := func() {
 		Transcript(tb, "none", func(adk.Probe) error { return nil }, Options{Dir: "testdata/nowhere"})
-		Traces(tb, "../../fixtures", nil)
+		Replay(tb, "../../fixtures", nil)
 	}
 	t.Setenv(claimsVariable, "")
 	check()

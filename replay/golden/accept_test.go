@@ -42,59 +42,64 @@ func saying(prompt string) func(string) replay.Live {
 	}
 }
 
-func tracesChecked(t *testing.T, dir, update string, live func(string) replay.Live) *fakeTB {
+func updated(t *testing.T, dir, update string, live func(string) replay.Live) *fakeTB {
 	t.Helper()
 	t.Setenv("ADKREPLAY_CLAIMS", "")
 	setUpdate(t, update)
 	tb := &fakeTB{name: "TestGreeting/in the morning"}
-	golden.Traces(tb, dir, live)
+	golden.Replay(tb, dir, live)
 	return tb
+}
+
+// said is what the one failure of a check says.
+func said(t *testing.T, tb *fakeTB) string {
+	t.Helper()
+	require.Len(t, tb.failed, 1)
+	return tb.failed[0]
 }
 
 // What diverges with the live seams is shown by its cause, accepted with a
 // reason, and then as expected.
-func TestTraces(t *testing.T) {
+func TestReplayAccepts(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "")
 	dir := recordings(t, "a.jsonl", "deep/b.jsonl")
-	assert.Empty(t, tracesChecked(t, dir, "false", nil).failed)
-	assert.Empty(t, tracesChecked(t, dir, "false", saying("Be brief.")).failed)
+	assert.Empty(t, updated(t, dir, "false", saying("Be brief.")).failed)
 
-	said := failure(t, tracesChecked(t, dir, "false", saying("Be kind.")), "-update")
-	assert.Contains(t, said, "cause 1 of 1: changed input in run")
-	assert.Contains(t, said, "in 2 traces: "+dir+"/a.jsonl, "+dir+"/deep/b.jsonl")
+	told := said(t, updated(t, dir, "false", saying("Be kind.")))
+	assert.Contains(t, told, "changed input in run")
+	assert.Contains(t, told, "in 2 traces: "+dir+"/a.jsonl, "+dir+"/deep/b.jsonl")
 	before := readAll(t, dir)
-	failure(t, tracesChecked(t, dir, "true", saying("Be kind.")), "-update") // no reason
+	said(t, updated(t, dir, "true", saying("Be kind."))) // no reason
 	assert.Equal(t, before, readAll(t, dir))
 
 	t.Setenv("ADKREPLAY_REASON", "Kindness.")
-	tb := tracesChecked(t, dir, "true", saying("Be kind."))
+	tb := updated(t, dir, "true", saying("Be kind."))
 	assert.Empty(t, tb.failed)
 	require.Len(t, tb.told, 1)
-	assert.Contains(t, tb.told[0], "cause 1 of 1: changed input in run")
-	assert.Empty(t, tracesChecked(t, dir, "false", saying("Be kind.")).failed)
-	assert.Empty(t, tracesChecked(t, dir, "false", nil).failed)
+	assert.Contains(t, tb.told[0], "changed input in run")
+	assert.Empty(t, updated(t, dir, "false", saying("Be kind.")).failed)
 	after := readAll(t, dir)
 	assert.Len(t, after, 4)
 	assert.Contains(t, after["deep/b.jsonl"], "Be kind.")
 	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Kindness\.\n    changed input in run: `, after["deep/b.jsonl.reason"])
 
-	assert.Empty(t, tracesChecked(t, dir, "true", nil).failed)
+	assert.Empty(t, updated(t, dir, "true", saying("Be kind.")).failed)
 	assert.Equal(t, after, readAll(t, dir), "what is the same is left alone")
 }
 
-func TestTracesAreNotAcceptedInCI(t *testing.T) {
+func TestNothingIsAcceptedInCI(t *testing.T) {
 	dir := recordings(t, "a.jsonl")
 	before := readAll(t, dir)
 	t.Setenv("ADKREPLAY_REASON", "Kindness.")
 	t.Setenv("CI", "true")
-	said := failure(t, tracesChecked(t, dir, "true", saying("Be kind.")), "-count=1")
-	assert.Contains(t, said, "refused where the environment variable CI is set")
+	told := said(t, updated(t, dir, "true", saying("Be kind.")))
+	assert.Contains(t, told, "refused where the environment variable CI is set")
 	assert.Equal(t, before, readAll(t, dir))
 }
 
 // A trace that cannot be accepted fails the check, and the others are accepted.
-func TestTracesThatCannotBeAccepted(t *testing.T) {
+func TestReplayRefusesSome(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("ADKREPLAY_REASON", "Kindness.")
 	dir := recordings(t, "a.jsonl", "cut.jsonl", "unwritable.jsonl")
@@ -102,11 +107,11 @@ func TestTracesThatCannotBeAccepted(t *testing.T) {
 	whole := readAll(t, dir)["cut.jsonl"]
 	require.NoError(t, os.WriteFile(cut, []byte(whole[:len(whole)-200]), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "unwritable.jsonl.reason"), 0o755))
-	tb := tracesChecked(t, dir, "true", saying("Be kind."))
+	tb := updated(t, dir, "true", saying("Be kind."))
 	require.Len(t, tb.failed, 3)
 	assert.Contains(t, tb.failed[0], "cut.jsonl is not accepted: ")
 	assert.Contains(t, tb.failed[1], "unwritable.jsonl is not accepted: ")
-	assert.Contains(t, tb.failed[2], "1 traces could not be read")
+	assert.Contains(t, tb.failed[2], "cut.jsonl:40: truncated trace")
 	files := readAll(t, dir)
 	assert.Contains(t, files["a.jsonl"], "Be kind.")
 	assert.Equal(t, whole, files["unwritable.jsonl"])
@@ -114,13 +119,13 @@ func TestTracesThatCannotBeAccepted(t *testing.T) {
 }
 
 // A check of nothing is not green.
-func TestTracesOfNothing(t *testing.T) {
-	assert.Contains(t, failure(t, tracesChecked(t, t.TempDir(), "false", nil), "-count=1"), "there is no trace")
+func TestReplayOfNothing(t *testing.T) {
+	assert.Contains(t, said(t, updated(t, t.TempDir(), "false", nil)), "there is no trace")
 	dir := recordings(t, "a.jsonl")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), nil, 0o600))
-	tb := tracesChecked(t, dir, "true", nil)
+	tb := updated(t, dir, "true", nil)
 	require.Len(t, tb.failed, 1)
-	assert.Contains(t, tb.failed[0], "unreadable "+dir+"/a.jsonl:")
+	assert.Contains(t, tb.failed[0], dir+"/a.jsonl:1: truncated trace")
 	assert.NotContains(t, tb.failed[0], "ADKREPLAY_REASON")
 }
 

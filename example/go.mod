@@ -1,0 +1,25 @@
+module example.com/agent
+
+go 1.26.8
+
+require (
+	github.com/adkreplay/adkreplay v0.0.0
+	github.com/google/jsonschema-go v0.4.3
+)
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/pkoukk/tiktoken-go-loader v0.0.2 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/sebdah/goldie/v2 v2.8.0 // indirect
+	github.com/sergi/go-diff v1.0.0 // indirect
+	github.com/spf13/cobra v1.10.2 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
+)
+
+replace github.com/adkreplay/adkreplay => ../
+
+tool github.com/adkreplay/adkreplay/cmd/adkreplay

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// history loads the conversation: nothing else fills a turn's sets.
+func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	messages, err := tc.Messages().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if _, err := tc.Messages().Add(m); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}
+
+// profile puts what is known of the user where the tools find it.
+func profile(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	memories, err := tc.Memories().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	units := "metric"
+	for _, m := range memories {
+		if m.ID() == "units" {
+			units = m.Content().String()
+		}
+	}
+	if err := tc.Stash().Set("user.units", units); err != nil {
+		return err
+	}
+	next(ctx)
+	return nil
+}
+
+// mostIterations is how often the model is asked in one turn.
+const mostIterations = 3
+
+// limit ends a dispatch in which the model goes round in circles: the engine has
+// no bound of its own.
+func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	if dc.Iteration() >= mostIterations {
+		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
+	}
+	next(ctx)
+	return nil
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Storage keeps a conversation in memory. One with a database behind it has the
+// same methods: four for each kind of record, and one for tools. It is safe for
+// concurrent use.
+type Storage struct {
+	messages     shelf[*adk.Message]
+	memories     shelf[*adk.Memory]
+	retrievables shelf[*adk.Retrievable]
+	thoughts     shelf[*adk.Thought]
+	toolCalls    shelf[*adk.ToolCall]
+	instructions shelf[*adk.Tokenizable]
+}
+
+// NewStorage is a storage that holds messages and memories already.
+func NewStorage(seed ...adk.Record) (*Storage, error) {
+	s := &Storage{}
+	for _, record := range seed {
+		switch r := record.(type) {
+		case *adk.Message:
+			s.messages.put(r)
+		case *adk.Memory:
+			s.memories.put(r)
+		default:
+			return nil, fmt.Errorf("agent: a storage is not seeded with a %T", record)
+		}
+	}
+	return s, nil
+}
+
+// Obligations are the storage as the engine takes it.
+func (s *Storage) Obligations() adk.Storage {
+	return adk.Storage{
+		Messages:     &s.messages,
+		Memories:     &s.memories,
+		Retrievables: &s.retrievables,
+		Thoughts:     &s.thoughts,
+		ToolCalls:    &s.toolCalls,
+		Instructions: &s.instructions,
+		Tools:        noTools{}, // all tools are in the config
+	}
+}
+
+// shelf keeps the records of one kind in the order in which they came.
+type shelf[T adk.Record] struct {
+	mu      sync.Mutex
+	records []T
+}
+
+// Fetch gives the records, the oldest first.
+func (s *shelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.records), nil
+}
+
+// Store keeps a record.
+func (s *shelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(record)
+	return nil
+}
+
+// Mutate puts a record in the place of the one with its key.
+func (s *shelf[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return s.Store(ctx, scope, record)
+}
+
+// Delete removes the record with the key.
+func (s *shelf[T]) Delete(_ context.Context, _ adk.Scope, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = slices.DeleteFunc(s.records, func(r T) bool { return r.Key() == key })
+	return nil
+}
+
+// put keeps a record, in the place of one with its key.
+func (s *shelf[T]) put(record T) {
+	at := slices.IndexFunc(s.records, func(r T) bool { return r.Key() == record.Key() })
+	if at < 0 {
+		s.records = append(s.records, record)
+		return
+	}
+	s.records[at] = record
+}
+
+// noTools is a storage of tools that has none.
+type noTools struct{}
+
+func (noTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return nil, nil }

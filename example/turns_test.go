@@ -1,0 +1,274 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/agent"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// The recorded turns of this example are of a scripted model and a scripted
+// weather service, so that it needs neither a key nor a network. An agent in
+// production records its own:
+//
+//	config.Probe = replay.Record(file, reading)
+
+// turn is a conversation and what happens outside in one turn of it.
+type turn struct {
+	name      string
+	question  string
+	stranger  bool // nothing is known of the user
+	replies   []agent.Reply
+	forecasts map[string][]weather // by the query, in order
+	leaves    bool                 // the user, when the first call of a tool is complete
+	ends      string               // how the dispatch ends
+}
+
+// weather is what the service answers.
+type weather struct {
+	text string
+	err  error
+}
+
+var errBusy = errors.New("the weather service is busy")
+
+// turns are the turns in testdata/turns: each way in which one can go.
+var turns = []turn{
+	{
+		name:     "greeting",
+		question: "Hello!",
+		stranger: true,
+		replies:  []agent.Reply{{Text: "Hello! Which city?"}},
+		ends:     adk.StatusAck,
+	},
+	{
+		name:     "one-city",
+		question: "What is the weather in Oslo?",
+		replies: []agent.Reply{
+			{Text: "Let me look.", Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"Oslo"}`}}},
+			{Text: "Oslo today: rain, 8 °C."},
+		},
+		forecasts: map[string][]weather{query("Oslo", 1, "metric"): {{text: "rain, 8 °C"}}},
+		ends:      adk.StatusAck,
+	},
+	{
+		name:     "two-cities",
+		question: "Is it warmer in Rome than in Oslo, over the weekend?",
+		replies: []agent.Reply{
+			{Calls: []agent.Call{
+				{ID: "call_1", Tool: "forecast", Args: `{"city":"Rome","days":3}`},
+				{ID: "call_2", Tool: "forecast", Args: `{"city":"Oslo","days":3}`},
+			}},
+			{Text: "Yes: Rome has 24 °C on Sunday, Oslo 9 °C."},
+		},
+		forecasts: map[string][]weather{
+			query("Rome", 3, "metric"): {{text: "sun, 22 to 24 °C"}},
+			query("Oslo", 3, "metric"): {{text: "rain, 7 to 9 °C"}},
+		},
+		ends: adk.StatusAck,
+	},
+	{
+		name:     "busy-and-unknown",
+		question: "And in Bergen and Osslo?",
+		replies: []agent.Reply{
+			{Calls: []agent.Call{
+				{ID: "call_1", Tool: "forecast", Args: `{"city":"Bergen"}`},
+				{ID: "call_2", Tool: "forecast", Args: `{"city":"Osslo"}`},
+			}},
+			{Text: "Bergen today: rain, 10 °C. I do not know Osslo: did you mean Oslo?"},
+		},
+		forecasts: map[string][]weather{
+			query("Bergen", 1, "metric"): {{err: errBusy}, {text: "rain, 10 °C"}},
+			query("Osslo", 1, "metric"):  {{err: agent.ErrNoSuchCity}},
+		},
+		ends: adk.StatusAck,
+	},
+	{
+		name:     "in-circles",
+		question: "How cold will it be?",
+		replies: []agent.Reply{
+			{Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"here"}`}}},
+			{Calls: []agent.Call{{ID: "call_2", Tool: "forecast", Args: `{"city":"home"}`}}},
+			{Calls: []agent.Call{{ID: "call_3", Tool: "forecast", Args: `{"days":9}`}}},
+		},
+		forecasts: map[string][]weather{
+			query("here", 1, "metric"): {{err: agent.ErrNoSuchCity}},
+			query("home", 1, "metric"): {{err: errBusy}, {err: errBusy}},
+		},
+		ends: adk.StatusNack,
+	},
+	{
+		name:     "user-leaves",
+		question: "Rome or Bergen?",
+		replies: []agent.Reply{
+			{Text: "One moment.", Calls: []agent.Call{
+				{ID: "call_1", Tool: "forecast", Args: `{"city":"Bergen"}`},
+				{ID: "call_2", Tool: "forecast", Args: `{"city":"Rome"}`},
+			}},
+		},
+		forecasts: map[string][]weather{
+			query("Bergen", 1, "metric"): {{err: errBusy}},
+			query("Rome", 1, "metric"):   {{text: "sun, 22 °C"}},
+		},
+		leaves: true,
+		ends:   adk.StatusAborted,
+	},
+}
+
+var record = flag.Bool("record", false, "record the turns in testdata/turns again")
+
+// Every turn ends as it should, and breaks no invariant of the engine.
+// With -record its trace is written.
+func TestTurns(t *testing.T) {
+	for _, c := range turns {
+		t.Run(c.name, func(t *testing.T) {
+			var trace bytes.Buffer
+			recorder := replay.Record(&trace, reading)
+			if err := errors.Join(c.run(recorder), recorder.Err()); err != nil {
+				t.Fatal(err)
+			}
+			property.Check(t, bytes.NewReader(trace.Bytes()))
+			if *record {
+				write(t, filepath.Join(folder, c.name+".jsonl"), trace.Bytes())
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path string, trace []byte) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal("-record is refused where CI is set: a trace is changed by somebody who reads the diff")
+	}
+	if err := os.WriteFile(path, trace, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run plays the turn, observed by the probe.
+func (c turn) run(probe adk.Probe) error {
+	config, raw, err := c.build()
+	if err != nil {
+		return err
+	}
+	ctx, leave := context.WithCancelCause(context.Background())
+	defer leave(nil)
+	status := ""
+	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) { status = e.Status }
+	if c.leaves {
+		raw.Functional.ToolCall = func(e adk.ToolCallEvent) {
+			if e.Complete {
+				leave(errors.New("the user has left"))
+			}
+		}
+	}
+	runner, err := adk.NewRunner(fakes.Deterministic(config, probe))
+	if err != nil {
+		return err
+	}
+	if err := runner.Run(ctx, raw); err != nil {
+		return err
+	}
+	if status != c.ends {
+		return fmt.Errorf("the dispatch ended with %q, want %q", status, c.ends)
+	}
+	return nil
+}
+
+// build is the agent with all that is outside played by the script.
+func (c turn) build() (adk.Config, adk.RawTurn, error) {
+	storage, err := agent.NewStorage(c.before()...)
+	if err != nil {
+		return adk.Config{}, adk.RawTurn{}, err
+	}
+	config, err := agent.Config(agent.Outside{Model: newModel(c.replies), Forecasts: newService(c.forecasts), Storage: storage})
+	return config, agent.Turn(), err
+}
+
+// before is what the storage holds when the turn begins.
+func (c turn) before() []adk.Record {
+	at := fakes.Epoch.Add(-time.Hour)
+	message := func(id string, role adk.Role, text string) adk.Record {
+		return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: at, UpdatedAt: at}))
+	}
+	if c.stranger {
+		return []adk.Record{message("q1", adk.RoleUser, c.question)}
+	}
+	return []adk.Record{
+		message("q1", adk.RoleUser, "I am packing for a journey."),
+		message("a1", adk.RoleAssistant, "Where are you going?"),
+		message("q2", adk.RoleUser, c.question),
+		must(adk.NewMemory(adk.MemoryInit{ID: "units", Content: "metric", Confidence: new(0.9), Importance: new(0.5), CreatedAt: at, UpdatedAt: at})),
+	}
+}
+
+// must is for records that are written down here and cannot be wrong.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// model is a model that gives replies that are known, one after the other.
+type model struct {
+	mu      sync.Mutex
+	replies []agent.Reply
+	asked   int
+}
+
+func newModel(replies []agent.Reply) *model { return &model{replies: replies} }
+
+// Reply is the next reply.
+func (m *model) Reply(context.Context, agent.Question) (agent.Reply, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if m.asked > len(m.replies) {
+		return agent.Reply{}, fmt.Errorf("question %d: there are %d replies", m.asked, len(m.replies))
+	}
+	return m.replies[m.asked-1], nil
+}
+
+// query is what the weather service is asked.
+func query(city string, days any, units string) string {
+	return fmt.Sprintf("%s, %v days, %s", city, days, units)
+}
+
+// service is a weather service whose answers are known, for each query one after
+// the other.
+type service struct {
+	mu      sync.Mutex
+	answers map[string][]weather
+	asked   map[string]int
+}
+
+func newService(answers map[string][]weather) *service {
+	return &service{answers: answers, asked: map[string]int{}}
+}
+
+// Forecast is the next answer to the query.
+func (s *service) Forecast(_ context.Context, city string, days int, units string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := query(city, days, units)
+	s.asked[q]++
+	if n := s.asked[q]; n <= len(s.answers[q]) {
+		answer := s.answers[q][n-1]
+		return answer.text, answer.err
+	}
+	return "", fmt.Errorf("query %d for %q: there are %d answers", s.asked[q], q, len(s.answers[q]))
+}

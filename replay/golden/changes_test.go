@@ -1,0 +1,154 @@
+package golden_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// example is the agent in the folder of that name, which has a module of its own.
+const example = "../../example"
+
+// edit puts a text in the place of one that occurs once in a file of the example.
+type edit struct{ file, old, new string }
+
+// change is a change of the example, and what the first three lines of the first
+// report must say of it.
+type change struct {
+	name  string
+	edits []edit
+	class replay.Class
+	says  []string
+}
+
+const (
+	inputs = "\t\t\t{Name: \"history\", Run: history},\n\t\t\t{Name: \"profile\", Run: profile},\n"
+	store  = "\treturn dc.Messages().Store(ctx, m)\n"
+)
+
+// changes are what people do to an agent. A store or a sleep that is made once
+// more is extra and not unanswered, since the storage and the clock are live.
+var changes = []change{
+	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}},
+	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}},
+	{"a bound in the schema", []edit{{"tool.go", "jsonschema.Ptr(7.0)", "jsonschema.Ptr(14.0)"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.maximum: 7 → 14"}},
+	{"a field of the schema", []edit{{"tool.go", `json:"city"`, `json:"town"`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.town", "properties.city"}},
+	{"the description of the tool", []edit{{"tool.go", "the coming days.", "the next days."}}, replay.ChangedInput, []string{`tool forecast.description: "coming" → "next"`}},
+	{"a default argument", []edit{{"tool.go", "defaultDays = 1", "defaultDays = 3"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.default: 1 → 3"}},
+	{"a dropped middleware", []edit{{"agent.go", "\t\t\t{Name: \"profile\", Run: profile},\n", ""}}, replay.Missing, []string{"in turn-input/profile", `without "profile"`}},
+	{"a dropped middleware of the dispatch", []edit{{"agent.go", "\t\t\t{Name: \"cap\", Run: limit},\n", ""}}, replay.Missing, []string{"in dispatch-input/cap", `without "cap"`}},
+	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`turn-input[]: ["history","profile"] → ["profile","history"]`}},
+	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}},
+	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}},
+	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}},
+	{"a retry of whatever the tool gives", []edit{{"executor.go", "\t\tresult, err = dc.Execute(ctx, tool, args)\n", "\t\t_, _ = dc.Execute(ctx, tool, args)\n\t\tresult, err = dc.Execute(ctx, tool, args)\n"}}, replay.Extra, []string{"in strand/forecast: execute forecast, once more than recorded"}},
+	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep 1s, once more than recorded", "in-circles"}},
+	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep 1s"}},
+	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}},
+	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store assistant, once more than recorded"}},
+	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store assistant"}},
+	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}},
+	{"a cancelled sibling", []edit{
+		{"executor.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
+		{"executor.go", "\t\t\treturn runTool(", "\t\t\tdefer cancel(errors.New(\"one answer is enough\"))\n\t\t\treturn runTool("},
+	}, replay.ChangedError, []string{"in strand/forecast: sleep", `err: now with "one answer is enough"`}},
+	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in tool/forecast", "err.text", "nothing on"}},
+	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}},
+	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Extra, []string{"in dispatch-input/cap: next", "in-circles"}},
+	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "deadline exceeded"}},
+	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedInput, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}},
+	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add user"}},
+	{"a message that the model is not told", []edit{{"executor.go", "Messages: dc.Messages().All()", "Messages: dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: report-log", "payload.messages"}},
+	{"what the service is asked", []edit{{"tool.go", "in.City, in.Days, units)", "in.City, in.Days+1, units)"}}, replay.ChangedError, []string{"in tool/forecast"}},
+	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Extra, []string{`executor: "model" → "brain"`}},
+}
+
+// apply gives the changed files, by their names.
+func (c change) apply() (map[string]string, error) {
+	files := map[string]string{}
+	for _, e := range c.edits {
+		if files[e.file] == "" {
+			text, err := os.ReadFile(filepath.Join(example, e.file))
+			if err != nil {
+				return nil, err
+			}
+			files[e.file] = string(text)
+		}
+		if n := strings.Count(files[e.file], e.old); n != 1 {
+			return nil, fmt.Errorf("%s: %q occurs %d times in %s, want once", c.name, e.old, n, e.file)
+		}
+		files[e.file] = strings.Replace(files[e.file], e.old, e.new, 1)
+	}
+	return files, nil
+}
+
+func TestChangesFit(t *testing.T) {
+	for _, c := range changes {
+		_, err := c.apply()
+		assert.NoError(t, err)
+	}
+}
+
+// report is one failure of golden.Replay, as go test prints it.
+var report = regexp.MustCompile(`(?s)replay: (.*?)\n\s*next: go test [^\n]*`)
+
+// Whoever changes the example and runs its tests is told what it was: the class
+// and the cause in the first three lines, on one screen, and never nothing.
+func TestChangesAreNamed(t *testing.T) {
+	if os.Getenv("ADKREPLAY_MUTANTS") != "all" {
+		t.Skip("builds the example for each change: ADKREPLAY_MUTANTS=all, which make mutants sets, runs it")
+	}
+	for _, c := range changes {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out := c.test(t)
+			reports := report.FindAllStringSubmatch(out, -1)
+			require.NotEmpty(t, reports, out)
+			for _, r := range reports {
+				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 25, r[0])
+			}
+			head := regexp.MustCompile(`^cause 1 of \d+: `).ReplaceAllString(reports[0][1], "")
+			head = strings.Join(strings.SplitN(head, "\n", 4)[:3], "\n")
+			assert.True(t, strings.HasPrefix(head, string(c.class)+" in "), "want the class %q:\n%s", c.class, head)
+			for _, says := range c.says {
+				assert.Contains(t, head, says)
+			}
+			t.Log("\n" + out)
+		})
+	}
+}
+
+// test runs the example's replay test with the change in place, and gives what it
+// prints when it fails.
+func (c change) test(t *testing.T) string {
+	t.Helper()
+	files, err := c.apply()
+	require.NoError(t, err)
+	dir, replaced := t.TempDir(), map[string]string{}
+	for name, text := range files {
+		path, err := filepath.Abs(filepath.Join(example, name))
+		require.NoError(t, err)
+		replaced[path] = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(replaced[path], []byte(text), 0o600))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+
+	run := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "^TestReplay$", ".")
+	run.Dir = example
+	out, err := run.CombinedOutput()
+	require.Error(t, err, "it is green:\n%s", out)
+	require.Contains(t, string(out), "--- FAIL: TestReplay", "%s", out)
+	return string(out)
+}

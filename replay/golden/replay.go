@@ -1,0 +1,232 @@
+package golden
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Replay plays all traces in a folder again with live seams, and fails the test
+// once for each cause of a difference, with the traces that it hits and a report
+// on the first of them.
+//
+//	golden.Replay(t, "testdata/turns", func(trace string) replay.Live {
+//		return replay.Live{Config: agent.Config(), Seams: []string{replay.Middleware}}
+//	})
+//
+// live is called for each trace, with its path from the folder that the test
+// runs in, and from several goroutines at a time; it may end the test as
+// t.Fatal does. It makes everything fresh that a run changes.
+//
+// With -update and a reason in ADKREPLAY_REASON, what differs is accepted after
+// it was logged: the trace is then what today's code makes of the recorded turn,
+// and the reason is kept beside it. replay.Rerecord says what cannot be
+// accepted; that fails the check, and keeps nothing else from being accepted.
+//
+// What was not looked at is not green: the check fails where there is no trace,
+// where a trace cannot be read, where nothing of the user's ran, and where a
+// pattern of Seams chose nothing that any of the turns came to. Other live seams
+// that no turn came to are logged.
+func Replay(t TB, dir string, live func(trace string) replay.Live, options ...replay.CorpusOptions) {
+	t.Helper()
+	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
+	sources, err := replay.Sources(os.DirFS(dir))
+	if err != nil {
+		c.fail("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
+		return
+	}
+	for i := range sources { // a path that commands take
+		sources[i].Name = path.Join(c.dir, sources[i].Name)
+		Claim(t, sources[i].Name)
+	}
+	if len(options) > 0 {
+		c.options = options[0]
+	}
+	c.live = c.noting(live)
+	c.report, err = replay.VerifyAll(context.Background(), sources, c.live, c.options)
+	switch {
+	case err != nil:
+		c.fail("%s", strings.TrimPrefix(err.Error(), "replay: "))
+	case c.report.Divergent > 0 && updating():
+		c.update()
+	case c.report.Divergent > 0:
+		c.unreadable()
+		c.causes()
+	case c.report.Unreadable > 0:
+		c.unreadable()
+	default:
+		c.looked()
+	}
+}
+
+// corpusCheck is one check of a folder under way.
+type corpusCheck struct {
+	t       TB
+	dir     string
+	live    func(trace string) replay.Live
+	options replay.CorpusOptions
+	report  *replay.CorpusReport
+
+	mu       sync.Mutex
+	patterns map[string]bool // of live seams, that were asked for
+}
+
+// noting is live, but for that it notes the patterns.
+func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.Live {
+	return func(trace string) (chosen replay.Live) {
+		if live != nil {
+			chosen = live(trace)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, pattern := range chosen.Seams {
+			c.patterns[pattern] = true
+		}
+		return chosen
+	}
+}
+
+// fail fails the test, and ends with the command that fails again.
+func (c *corpusCheck) fail(format string, args ...any) {
+	c.t.Helper()
+	c.t.Errorf("replay: "+format+"\nnext: %s", append(args, command(c.t.Name(), "-count=1"))...)
+}
+
+// causes fails for each cause, those first that hit most traces.
+func (c *corpusCheck) causes() {
+	c.t.Helper()
+	for i, cause := range c.report.Causes {
+		which := ""
+		if n := len(c.report.Causes); n > 1 {
+			which = fmt.Sprintf("cause %d of %d: ", i+1, n)
+		}
+		accept := ""
+		if i == len(c.report.Causes)-1 {
+			accept = "\nto accept this: " + withReason(c.t)
+		}
+		c.fail("%s%s%s", which, cause, accept)
+	}
+}
+
+// update accepts what differs, and fails for what cannot be accepted.
+func (c *corpusCheck) update() {
+	c.t.Helper()
+	if replay.InCI(os.Getenv) {
+		c.fail("%s", refusedInCI)
+		return
+	}
+	acceptance := acceptance(c.t, c.dir+": "+c.report.String())
+	if acceptance == nil {
+		return
+	}
+	for _, result := range c.report.Accept(context.Background(), acceptance, c.live, c.options.Reading) {
+		if result.Refused != nil {
+			c.t.Errorf("replay: %s is not accepted: %s", result.Trace, strings.TrimPrefix(result.Refused.Error(), "replay: "))
+		}
+	}
+	c.unreadable()
+}
+
+// unreadable fails for each reason why traces could not be played again: a
+// choice of seams that cannot be is one reason in all of them.
+func (c *corpusCheck) unreadable() {
+	c.t.Helper()
+	hit := map[string][]string{}
+	var reasons []string
+	for _, t := range c.report.Traces {
+		if t.Error == "" {
+			continue
+		}
+		reason := strings.TrimPrefix(t.Error, t.Trace)
+		if hit[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		hit[reason] = append(hit[reason], t.Trace)
+	}
+	for _, reason := range reasons {
+		more := ""
+		if n := len(hit[reason]); n > 1 {
+			more = "\n  and so in " + plural(n-1, "other trace")
+		}
+		c.fail("%s%s%s", hit[reason][0], reason, more)
+	}
+}
+
+// looked fails where all is the same because nobody looked.
+func (c *corpusCheck) looked() {
+	c.t.Helper()
+	all := plural(len(c.report.Traces), "trace")
+	reached, never := c.reached()
+	if !slices.ContainsFunc(reached, isCode) && (len(reached) == 0 || slices.ContainsFunc(never, isCode)) {
+		c.fail("no code of yours ran in %s of %s%s: choose seams that the turns come to", all, c.dir, listed(", in which nothing comes to ", never))
+		return
+	}
+	idle := false
+	for _, pattern := range slices.Sorted(maps.Keys(c.patterns)) {
+		if !slices.ContainsFunc(reached, func(seam string) bool { return takes(pattern, seam) }) {
+			idle = true
+			c.fail("nothing that %q takes ran in %s of %s: record a turn that comes to it, or do not choose it", pattern, all, c.dir)
+		}
+	}
+	if !idle {
+		c.t.Logf("replay: %s of %s, all the same%s", all, c.dir, listed("; live, but in none of them: ", never))
+	}
+}
+
+// reached are the live seams that some turn came to, and those that none did.
+func (c *corpusCheck) reached() (reached, never []string) {
+	ran := map[string]bool{}
+	for _, t := range c.report.Traces {
+		for _, seam := range t.Live {
+			ran[seam] = ran[seam] || !slices.Contains(t.Unreached, seam)
+		}
+	}
+	obligations := 0
+	for _, seam := range slices.Sorted(maps.Keys(ran)) {
+		switch {
+		case ran[seam]:
+			reached = append(reached, seam)
+		case strings.HasPrefix(seam, "storage/"):
+			obligations++
+		default:
+			never = append(never, seam)
+		}
+	}
+	if obligations > 0 { // there are 25, and few agents need all
+		never = append(never, "storage/* ("+plural(obligations, "obligation")+")")
+	}
+	return reached, never
+}
+
+// isCode tells seams of code from what a run is given.
+func isCode(seam string) bool { return !strings.HasPrefix(seam, "run/") }
+
+// takes tells whether a pattern of Live.Seams takes a seam, as reports have it:
+// an executor without a name is the label alone.
+func takes(pattern, seam string) bool {
+	matched, _ := path.Match(pattern, seam) // Verify has refused what is no pattern
+	nameless, _ := path.Match(pattern, seam+"/")
+	return matched || nameless || pattern == replay.Everything
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func listed(before string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return before + strings.Join(names, ", ")
+}

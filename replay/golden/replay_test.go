@@ -1,0 +1,151 @@
+package golden_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/golden"
+)
+
+// turns is a folder with two recorded turns of the weather agent.
+func turns(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range []string{"a.jsonl", "b.jsonl"} {
+		file, err := os.Create(filepath.Join(dir, name))
+		require.NoError(t, err)
+		config, raw := weather()
+		recorder := replay.Record(file)
+		runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), raw))
+		require.NoError(t, recorder.Err())
+		require.NoError(t, file.Close())
+	}
+	return dir
+}
+
+// replayed makes the check with the weather agent and these live seams.
+func replayed(dir string, change func(*replay.Live), seams ...string) *fakeTB {
+	tb := &fakeTB{name: "TestReplay"}
+	golden.Replay(tb, dir, func(string) replay.Live {
+		config, raw := weather()
+		live := replay.Live{Config: config, Turn: raw, Seams: seams}
+		change(&live)
+		return live
+	})
+	return tb
+}
+
+func unchanged(*replay.Live) {}
+
+func TestReplayPasses(t *testing.T) {
+	dir := turns(t)
+	tb := replayed(dir, unchanged, replay.Prompt, replay.Tools, replay.Executor)
+	assert.Empty(t, tb.failed)
+	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same"}, tb.told)
+
+	tb = replayed(dir, func(l *replay.Live) {
+		l.Writes = true
+		l.Config.TurnOutput = []adk.TurnMiddleware{}
+		l.Config.Tools = append(l.Config.Tools, fakes.NewTool("clock", "Tells the time.").Tool())
+	}, replay.Executor, replay.ToolCode, replay.Storage)
+	assert.Empty(t, tb.failed)
+	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same; live, but in none of them: tool/clock, storage/* (23 obligations)"}, tb.told)
+}
+
+// An executor of which only the code is given is found too.
+func TestReplayOfAnExecutorWithoutAName(t *testing.T) {
+	tb := &fakeTB{name: "TestReplay"}
+	golden.Replay(tb, turns(t), func(string) replay.Live {
+		config, _ := weather()
+		return replay.LiveExecutor(config.Executor.Run)
+	})
+	assert.Empty(t, tb.failed)
+}
+
+// A cause is one failure with all traces that it hits: what changed in its first
+// line, and the command that shows it again in its last.
+func TestReplayFailsForEachCause(t *testing.T) {
+	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
+	require.Len(t, tb.failed, 1)
+	lines := strings.Split(tb.failed[0], "\n")
+	assert.Equal(t, `replay: changed input in run: run, prompt: "brief" → "kind"`, lines[0])
+	assert.Contains(t, lines[1], "in 2 traces: ")
+	assert.Equal(t, "next: go test ./replay/golden -run '^TestReplay$' -count=1", lines[len(lines)-1])
+	assert.LessOrEqual(t, len(lines), 25)
+}
+
+// What nobody looked at is not green.
+func TestReplayIsRedWhereNobodyLooked(t *testing.T) {
+	dir, empty := turns(t), t.TempDir()
+	idle := func(l *replay.Live) {
+		pass := func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error { next(ctx); return nil }
+		l.Config.DispatchInput = []adk.DispatchMiddleware{{Name: "late", Run: pass}}
+	}
+	for _, test := range []struct {
+		name string
+		tb   *fakeTB
+		says []string
+	}{
+		{"an empty folder", replayed(empty, unchanged, replay.Executor), []string{empty + ": there is no trace"}},
+		{"no folder", replayed(filepath.Join(empty, "turns"), unchanged, replay.Executor), []string{"no such file"}},
+		{"nothing live", replayed(dir, unchanged), []string{"no code of yours ran in 2 traces of " + dir}},
+		{"code that no turn comes to", replayed(dir, func(l *replay.Live) { l.Writes = true }, replay.Prompt, "storage/memories.store"),
+			[]string{"no code of yours ran in 2 traces", "in which nothing comes to storage/* (1 obligation)"}},
+		{"a pattern of which nothing ran", replayed(dir, func(l *replay.Live) { l.Writes = true }, replay.Executor, "storage/memories.*"),
+			[]string{`nothing that "storage/memories.*" takes ran in 2 traces`}},
+		{"a pattern that takes nothing", replayed(dir, unchanged, replay.Executor, replay.Middleware),
+			[]string{`nothing that "*put/*" takes ran in 2 traces`}},
+		{"a seam that is not there", replayed(dir, idle, "dispatch-input/lat"),
+			[]string{dir + `/a.jsonl: Live: Seams: "dispatch-input/lat" chooses nothing`, "dispatch-input/late", "and so in 1 other trace"}},
+		{"a seam that was not recorded", replayed(dir, idle, "dispatch-input/late"), []string{"extra in dispatch-input/late"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.Len(t, test.tb.failed, 1)
+			for _, says := range test.says {
+				assert.Contains(t, test.tb.failed[0], says)
+			}
+			assert.Empty(t, test.tb.told)
+		})
+	}
+}
+
+// A trace that cannot be read does not hide what the others say, nor is it
+// hidden by them.
+func TestReplayOfACutTrace(t *testing.T) {
+	dir := turns(t)
+	trace, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), trace[:len(trace)-10], 0o600))
+
+	tb := replayed(dir, unchanged, replay.Executor)
+	require.Len(t, tb.failed, 1)
+	assert.Contains(t, tb.failed[0], dir+"/a.jsonl:")
+	assert.Contains(t, tb.failed[0], "truncated")
+
+	tb = replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
+	assert.Len(t, tb.failed, 2)
+}
+
+// A live that ends its goroutine, as t.Fatal does, ends the check.
+func TestReplayEndsWithItsTest(t *testing.T) {
+	dir, ended := turns(t), make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- !returned }()
+		golden.Replay(&fakeTB{}, dir, func(string) replay.Live { runtime.Goexit(); return replay.Live{} })
+		returned = true
+	}()
+	assert.True(t, <-ended)
+}
