@@ -10,8 +10,9 @@ import (
 )
 
 // A middleware takes a seat, and gives it back when everything downstream has
-// ended. It forgets that asking for the conversation may fail.
-func ExampleExplore() {
+// ended. It forgets that asking for the conversation may fail. An exploration named
+// the schedule that shows it; run again, it shows where.
+func ExampleReproduce() {
 	seats := 1
 	seat := adk.TurnMiddleware{Name: "seat", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		seats--
@@ -37,19 +38,13 @@ func ExampleExplore() {
 		return nil
 	}
 
-	result, err := property.Explore(context.Background(), subject, property.Options{Check: free, Workers: 1, // seats is one for all
-		Faults: []property.FaultKind{property.Cancel, property.StorageBefore, property.Cut}})
+	result, err := property.Reproduce(context.Background(), subject, property.MustSchedule("storage-before@5"), property.Options{Check: free})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, breach := range result.Violations {
-		again, err := property.Reproduce(context.Background(), subject, breach.Schedule, property.Options{Check: free})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Printf("%s: %s\n%s", breach.Schedule, breach.Text, again.Violations[0].Stretch)
+		fmt.Printf("%s: %s\n%s", breach.Schedule, breach.Text, breach.Stretch)
 	}
 	// Output:
 	// storage-before@5: 0 seats are free
