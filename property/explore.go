@@ -57,7 +57,10 @@ type Run struct {
 
 // Explore runs a subject again and again and breaks it at every crossing in every
 // way that applies there: FaultKinds has the list, and Exploration.Table says what
-// was tried. Strands are run in every order that can make a difference. After each
+// was tried. Strands are run in every order that can make a difference: two orders
+// make none when one comes of the other by exchanging neighbouring steps of two
+// strands, of which the crossings show that they touch nothing in common and change
+// nothing that handles read (the comment in orders.go has the whole of it). After each
 // run the invariants are held against it (Violations), and what only an explorer
 // sees: that Run gave nil, that the turn came to an end, that nothing was left
 // behind, that the same schedule does the same.
@@ -73,15 +76,11 @@ type Run struct {
 // The error says that the subject makes no turn. When ctx ends, the exploration
 // ends with what it has found, and says so in NotCovered.
 func Explore(ctx context.Context, subject Subject, options Options) (*Exploration, error) {
-	options = options.withDefaults()
-	if err := subject.check(); err != nil {
+	e, err := measured(ctx, subject, options)
+	if err != nil {
 		return nil, err
 	}
-	e := newExplorer(ctx, subject, options)
 	defer e.close()
-	if err := e.measure(); err != nil {
-		return nil, err
-	}
 	e.explore()
 	return e.result, nil
 }
@@ -89,15 +88,11 @@ func Explore(ctx context.Context, subject Subject, options Options) (*Exploratio
 // Reproduce runs one schedule of a subject, and gives what it violates. The error
 // says that the subject makes no turn, or none in which the schedule can happen.
 func Reproduce(ctx context.Context, subject Subject, schedule Schedule, options Options) (*Exploration, error) {
-	options = options.withDefaults()
-	if err := subject.check(); err != nil {
+	e, err := measured(ctx, subject, options)
+	if err != nil {
 		return nil, err
 	}
-	e := newExplorer(ctx, subject, options)
 	defer e.close()
-	if err := e.measure(); err != nil {
-		return nil, err
-	}
 	n, err := e.resolve(schedule)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", subject.Name, err)
@@ -106,6 +101,19 @@ func Reproduce(ctx context.Context, subject Subject, schedule Schedule, options 
 	e.options.Bound, e.result.Bound = n.cost, n.cost
 	e.reproduce(n)
 	return e.result, nil
+}
+
+// measured is an exploration that knows how long the undisturbed turn is.
+func measured(ctx context.Context, subject Subject, options Options) (*exploring, error) {
+	if err := subject.check(); err != nil {
+		return nil, err
+	}
+	e := newExplorer(ctx, subject, options.withDefaults())
+	if err := e.measure(); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
 }
 
 func (o Options) withDefaults() Options {

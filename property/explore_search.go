@@ -139,8 +139,9 @@ func (e *exploring) conclude() {
 	e.result.Elapsed = e.options.Now().Sub(e.begun)
 }
 
-// chunk is how many schedules are run between two looks at the whole.
-const chunk = 1024
+// chunk is how many schedules are run between two looks at the whole: few enough
+// that progress is told of slow turns too, and many enough that looking is cheap.
+const chunk = 256
 
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.

@@ -169,11 +169,13 @@ func BenchmarkTurns(b *testing.B) {
 				b.Fatal(flaws)
 			}
 		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 	})
 	b.Run("run", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			_ = drawn[i%len(drawn)].Run()
 		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 	})
 	b.Run("predict", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {

@@ -70,18 +70,8 @@ func (c shelf[T]) verb() string {
 }
 
 // Fetch gives what the script says, or what is kept.
-func (c shelf[T]) Fetch(ctx context.Context, scope adk.Scope) (all []T, err error) {
-	err = c.stage.oblige(ctx, c.name, c.verb(), func(body *Body) (err error) {
-		var scripted bool
-		if all, scripted = recordsOf[T](c.stage, body); !scripted {
-			all, err = c.kept.Fetch(ctx, scope)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+func (c shelf[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+	return fetch(ctx, c.stage, c.name, c.verb(), func() ([]T, error) { return c.kept.Fetch(ctx, scope) })
 }
 
 // Store keeps a record.
@@ -106,11 +96,16 @@ type toolShelf struct {
 }
 
 // Fetch gives what the script says, or what is kept.
-func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) (all []*adk.Tool, err error) {
-	err = c.stage.oblige(ctx, adk.Tools, "fetch", func(body *Body) (err error) {
+func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error) {
+	return fetch(ctx, c.stage, adk.Tools, "fetch", func() ([]*adk.Tool, error) { return c.kept.Fetch(ctx, scope) })
+}
+
+// fetch makes a call of an obligation that gives records.
+func fetch[T adk.Record](ctx context.Context, s *stage, of adk.CollectionName, verb string, kept func() ([]T, error)) (all []T, err error) {
+	err = s.oblige(ctx, of, verb, func(body *Body) (err error) {
 		var scripted bool
-		if all, scripted = recordsOf[*adk.Tool](c.stage, body); !scripted {
-			all, err = c.kept.Fetch(ctx, scope)
+		if all, scripted = recordsOf[T](s, body); !scripted {
+			all, err = kept()
 		}
 		return err
 	})
