@@ -67,7 +67,7 @@ func TestAccept(t *testing.T) {
 	assert.Equal(t, before["cut.jsonl"], after["cut.jsonl"])
 	reason := after["a.jsonl.reason"]
 	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Iterations are counted when they end\.
-    changed output in dispatch: dispatchEnd, iterations: another ‹number›
+    changed output in dispatch: dispatchEnd, iterations: 2 → 1
     changed output at crossing 26, in dispatch, 0s into the turn
       - \* dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
       \+ \* dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
