@@ -22,8 +22,8 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## break the engine in every known way, edit every field of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+mutants: ## break the engine in every known way, edit every field and damage every line of every trace, and see who goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles|^TestVerifyRefusesDamaged' ./replay
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
 .PHONY: explore
