@@ -28,8 +28,6 @@ import (
 // or the edit of the whole line, and why. Lines of scripted seams and of the
 // engine have the reasons of a replay without live seams, in unrepeated.
 var unnoticedInLive = reasons(map[string][]string{
-	"a listener's panic, which is made again as it was and disturbs nobody": {
-		"contained text", "contained dropped", "contained twice"},
 	"a time: the clock is scripted, and between two lines it may stand anywhere": {
 		"return at", "sleep begin at"},
 	"an id that live code makes is another in every run, and here nothing repeats it": {
@@ -119,7 +117,7 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 	name := m.kind + " " + cmp.Or(m.field, m.what)
 	c.byField[name]++
 	list, said := unrepeated, "what need not be"
-	if m.line >= 0 && liveCalls(t, m.fixture, c.seams)[callOf(m.fixture.trace.Lines[m.line])] {
+	if m.line >= 0 && isOfLive(m.fixture.trace.Lines[m.line], liveCalls(m.fixture, c.seams)) {
 		list, said = unnoticedInLive, "what need not be in live code"
 		delete(c.unused, name)
 	}
@@ -131,18 +129,22 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 	}
 }
 
-// callOf is the number of the seam call that a line is of.
-func callOf(line replay.Line) int {
-	if line.Kind == adk.KindCall || line.Kind == adk.KindReturn {
-		return line.ID
+// isOfLive tells whether a line is of a call that is live. A settlement, a cancel
+// and a contained panic come from outside, whoever they reach.
+func isOfLive(line replay.Line, live map[int]bool) bool {
+	switch {
+	case line.Kind.Class() == adk.ClassFact:
+		return false
+	case line.Kind == adk.KindCall || line.Kind == adk.KindReturn:
+		return live[line.ID]
 	}
-	return line.Call
+	return live[line.Call]
 }
 
 // liveCalls are the calls of a recorded turn that live code makes again. What a
 // live seam forks and registers, and the dispatches that it calls, are live with
 // it and never without.
-func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
+func liveCalls(f fixture, seams []string) map[int]bool {
 	takes := func(seam adk.Seam) bool {
 		return slices.ContainsFunc(seams, func(pattern string) bool {
 			matched, _ := path.Match(pattern, seam.Label+"/"+seam.Name)
@@ -155,10 +157,14 @@ func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
 	for _, tool := range config.Tools {
 		brought[tool.Name()] = true
 	}
+	handlers := map[string]bool{}                // those for an ack that live code registered
 	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
 	for _, x := range f.trace.Lines {
-		if x.Kind == adk.KindRegister && live[x.Call] {
-			brought[x.Record.(*adk.Tool).Name()] = true
+		switch x.Kind {
+		case adk.KindRegister:
+			brought[x.Record.(*adk.Tool).Name()] = brought[x.Record.(*adk.Tool).Name()] || live[x.Call]
+		case adk.KindOnAck:
+			handlers[x.Name] = live[x.Call]
 		}
 		if x.Kind != adk.KindCall {
 			continue
@@ -170,8 +176,10 @@ func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
 			if x.Seam.Name != "" {
 				live[x.ID], below[x.ID] = live[x.Call], x.ID
 			}
-		case adk.LabelStrand, adk.LabelOnAck:
+		case adk.LabelStrand:
 			live[x.ID] = live[x.Call]
+		case adk.LabelOnAck:
+			live[x.ID] = handlers[x.Seam.Name]
 		case adk.LabelTool:
 			live[x.ID] = takes(x.Seam) && brought[x.Seam.Name]
 		default:
