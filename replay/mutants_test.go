@@ -145,7 +145,7 @@ func (m engineMutant) noticed(t *testing.T, path, text string) bool {
 	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{path: source}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, replaced, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a build waits where a machine is busy
 	defer cancel()
 	command := filepath.Join(dir, "verify")
 	out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w", "-overlay", overlay, "-o", command, program).CombinedOutput()
