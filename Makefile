@@ -28,8 +28,8 @@ example: ## copy the example out of the tree, and build and test it there
 		test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) test ./... && $(GO) tool adkreplay verify testdata/turns
 
 .PHONY: mutants
-mutants: ## break the engine and the example in every known way, edit every field of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+mutants: ## break the engine and the example in every known way, edit every field and damage every line of every trace, and see who goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles|^TestVerifyRefusesDamaged' ./replay
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed' ./replay/golden
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 

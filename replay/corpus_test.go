@@ -191,6 +191,7 @@ func TestVerifyAllKeepsNoTraces(t *testing.T) {
 
 // A divergence keeps no long value, however long it was.
 func TestVerifyAllCutsLongValues(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("many words ", 100_000)
 	says := func(what string) executorFunc {
 		return func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

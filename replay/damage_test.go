@@ -30,6 +30,7 @@ func smallTrace(t testing.TB) []byte {
 // A file that is cut short gives all its whole lines, and says in which line it
 // ends, wherever it was cut.
 func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
+	t.Parallel()
 	file := smallTrace(t)
 	for n := range file {
 		prefix := file[:n]
@@ -61,6 +62,7 @@ func notRead(t *testing.T, file []byte, format string, args ...any) {
 
 // Lines that are swapped, doubled or gone, and single bits, are always found.
 func TestEveryDamageIsFound(t *testing.T) {
+	t.Parallel()
 	file := smallTrace(t)
 	lines := bytes.SplitAfter(bytes.TrimSuffix(file, []byte("\n")), []byte("\n"))
 	lines[len(lines)-1] = append(bytes.Clone(lines[len(lines)-1]), '\n')
@@ -87,6 +89,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 // Values that are nested too deep are refused by their line, in every place
 // that can hold one; none is followed into the stack.
 func TestDeepNestingIsRefused(t *testing.T) {
+	t.Parallel()
 	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	causes := func(n int) string {

@@ -42,6 +42,7 @@ func TestDiffOfATraceAndItself(t *testing.T) {
 // Whichever of two traces comes first, the same differences are found, with a
 // and b exchanged.
 func TestDiffMirrored(t *testing.T) {
+	t.Parallel()
 	all := allFixtures(t)
 	forEachFixture(t, func(t *testing.T, f fixture) {
 		for i, g := range all {
@@ -109,7 +110,8 @@ var noDifference = map[string]string{
 // the ends of what that opens. What an edit makes of the digests of sights
 // counts too: they are then those of something else.
 func TestDiffOfEdits(t *testing.T) {
-	const of = 30 // one mutant of so many, so that this takes a second
+	t.Parallel()
+	const of = 60 // one mutant of so many, so that this takes less than a second
 	forEachFixture(t, func(t *testing.T, f fixture) {
 		sights := 0
 		for _, line := range f.trace.Lines {
@@ -238,6 +240,7 @@ func insertSpy(v *version) {
 // An inserted middleware is its own lines, and nothing else: what it is put
 // around stays what it was.
 func TestDiffOfAnInsertedMiddleware(t *testing.T) {
+	t.Parallel()
 	a, b := weatherVersion(askAndSay("Oslo", "It is 4 °C.")), weatherVersion(askAndSay("Oslo", "It is 4 °C."))
 	insertSpy(&b)
 	traceA, traceB := a.record(t), b.record(t)
@@ -389,6 +392,7 @@ func TestDiffOfAPrefix(t *testing.T) {
 // Long traces are aligned in a time that grows with their length: this one would
 // take hours if it grew with the square.
 func TestDiffOfLongTraces(t *testing.T) {
+	t.Parallel()
 	a, b := longTraces(t, 50_000)
 	d := replay.Diff(a, b, byLength)
 	assert.Equal(t, 1, d.Crossings.Changed, d)
@@ -399,6 +403,7 @@ func TestDiffOfLongTraces(t *testing.T) {
 
 // Of a stream of which every delta differs, each is a line.
 func TestDiffOfLongTracesThatDifferThroughout(t *testing.T) {
+	t.Parallel()
 	a, _ := longTraces(t, 20_000)
 	b := &replay.Trace{Header: a.Header, Lines: slices.Clone(a.Lines)}
 	for i := range b.Lines {

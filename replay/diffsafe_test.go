@@ -42,6 +42,7 @@ func TestDiffIsSafe(t *testing.T) {
 // Diff takes any crossings: none, those that no engine tells, in any order; and
 // loses none of them.
 func TestDiffTakesAnything(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, turn := range sampleTurns {
 		whole := turn.run(t)
@@ -66,6 +67,7 @@ func TestDiffTakesAnything(t *testing.T) {
 
 // However deep calls are within calls, the stack is not exhausted.
 func TestDiffOfDeepCalls(t *testing.T) {
+	t.Parallel()
 	deep := func(depth int) *Trace {
 		told := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
 		for id := 2; id <= depth; id++ {

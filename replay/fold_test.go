@@ -67,6 +67,7 @@ func count(told []*adk.Crossing, kind adk.Kind) (n int) {
 // What shows in a sight, an event or the order is noticed when a line is left
 // out, in each of the sample turns (DET-8).
 func TestFoldNoticesMissingLines(t *testing.T) {
+	t.Parallel()
 	// What nothing follows from cannot be missed: that user code was told the
 	// time, or that a reply gave nothing but an error.
 	unseen := map[adk.Kind]bool{adk.KindNow: true, adk.KindNewID: true, adk.KindContained: true, adk.KindOnAck: true, adk.KindOffAck: true,
@@ -226,6 +227,7 @@ func TestFoldNoticesTampering(t *testing.T) {
 // A fold goes on behind what it cannot explain, without a panic: prefixes,
 // crossings left out, and each alone.
 func TestFoldTakesAnything(t *testing.T) {
+	t.Parallel()
 	for _, turn := range sampleTurns {
 		told := turn.run(t)
 		for i, x := range told {

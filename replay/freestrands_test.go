@@ -20,6 +20,7 @@ import (
 // freely, by the machine's clock, with everything that can go wrong between
 // them. It plays again exactly. (DET-6, DET-7)
 func TestFreeStrandsPlayAgain(t *testing.T) {
+	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("cancelled=%v", cancelled), func(t *testing.T) {
 			for range 20 {

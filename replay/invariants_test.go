@@ -23,6 +23,7 @@ func TestSampleTurnsHoldTheInvariants(t *testing.T) {
 
 // So do turns whose strands ran freely, by the machine's clock.
 func TestFreeStrandsHoldTheInvariants(t *testing.T) {
+	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
 		for range 20 {
 			read, err := replay.ReadTrace(bytes.NewReader(recordFreely(t, cancelled)))

@@ -28,12 +28,14 @@ import (
 // or the edit of the whole line, and why. Lines of scripted seams and of the
 // engine have the reasons of a replay without live seams, in unrepeated.
 var unnoticedInLive = reasons(map[string][]string{
-	"a listener's panic, which is made again as it was and disturbs nobody": {
-		"contained text", "contained dropped", "contained twice"},
 	"a time: the clock is scripted, and between two lines it may stand anywhere": {
 		"return at", "sleep begin at"},
 	"an id that live code makes is another in every run, and here nothing repeats it": {
 		"report-message id"},
+	"an id that nothing repeats: payloads that carry it are derived and not written": {
+		"dispatchStart dispatch"},
+	"what a recorded media held: live code reads it from the recording, and what it makes of that is said elsewhere": {
+		"open-media done bytes"},
 	"which of two strands goes first": {
 		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 	"between which crossings the caller's context ended": {
@@ -43,7 +45,7 @@ var unnoticedInLive = reasons(map[string][]string{
 })
 
 // sampledLive is of how many mutants a normal run tries one.
-const sampledLive = 64
+const sampledLive = 128
 
 // An edited file, with a footer made anew, is noticed when it is replayed with
 // the real code of its scenario, whatever part of that is live: both in what is
@@ -51,6 +53,7 @@ const sampledLive = 64
 // the kinds of edits, another one for each fixture and choice of seams; with the
 // variable of the engine's mutants all edits are tried.
 func TestMutationInFilesIsNoticedLive(t *testing.T) {
+	t.Parallel()
 	every := os.Getenv(mutantsVariable) == "all"
 	unused := maps.Clone(unnoticedInLive)
 	counts := make([]*liveCount, len(seamSets))
@@ -114,7 +117,7 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 	name := m.kind + " " + cmp.Or(m.field, m.what)
 	c.byField[name]++
 	list, said := unrepeated, "what need not be"
-	if m.line >= 0 && liveCalls(t, m.fixture, c.seams)[callOf(m.fixture.trace.Lines[m.line])] {
+	if m.line >= 0 && isOfLive(m.fixture.trace.Lines[m.line], liveCalls(m.fixture, c.seams)) {
 		list, said = unnoticedInLive, "what need not be in live code"
 		delete(c.unused, name)
 	}
@@ -126,18 +129,22 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 	}
 }
 
-// callOf is the number of the seam call that a line is of.
-func callOf(line replay.Line) int {
-	if line.Kind == adk.KindCall || line.Kind == adk.KindReturn {
-		return line.ID
+// isOfLive tells whether a line is of a call that is live. A settlement, a cancel
+// and a contained panic come from outside, whoever they reach.
+func isOfLive(line replay.Line, live map[int]bool) bool {
+	switch {
+	case line.Kind.Class() == adk.ClassFact:
+		return false
+	case line.Kind == adk.KindCall || line.Kind == adk.KindReturn:
+		return live[line.ID]
 	}
-	return line.Call
+	return live[line.Call]
 }
 
 // liveCalls are the calls of a recorded turn that live code makes again. What a
 // live seam forks and registers, and the dispatches that it calls, are live with
 // it and never without.
-func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
+func liveCalls(f fixture, seams []string) map[int]bool {
 	takes := func(seam adk.Seam) bool {
 		return slices.ContainsFunc(seams, func(pattern string) bool {
 			matched, _ := path.Match(pattern, seam.Label+"/"+seam.Name)
@@ -150,10 +157,14 @@ func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
 	for _, tool := range config.Tools {
 		brought[tool.Name()] = true
 	}
+	handlers := map[string]bool{}                // those for an ack that live code registered
 	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
 	for _, x := range f.trace.Lines {
-		if x.Kind == adk.KindRegister && live[x.Call] {
-			brought[x.Record.(*adk.Tool).Name()] = true
+		switch x.Kind {
+		case adk.KindRegister:
+			brought[x.Record.(*adk.Tool).Name()] = brought[x.Record.(*adk.Tool).Name()] || live[x.Call]
+		case adk.KindOnAck:
+			handlers[x.Name] = live[x.Call]
 		}
 		if x.Kind != adk.KindCall {
 			continue
@@ -165,8 +176,10 @@ func liveCalls(t *testing.T, f fixture, seams []string) map[int]bool {
 			if x.Seam.Name != "" {
 				live[x.ID], below[x.ID] = live[x.Call], x.ID
 			}
-		case adk.LabelStrand, adk.LabelOnAck:
+		case adk.LabelStrand:
 			live[x.ID] = live[x.Call]
+		case adk.LabelOnAck:
+			live[x.ID] = handlers[x.Seam.Name]
 		case adk.LabelTool:
 			live[x.ID] = takes(x.Seam) && brought[x.Seam.Name]
 		default:

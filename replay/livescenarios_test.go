@@ -28,6 +28,7 @@ var seamSets = [][]string{
 
 // Today's code is the recorded code, so whatever of it is live, nothing differs.
 func TestLiveScenariosAreAsRecorded(t *testing.T) {
+	t.Parallel()
 	for _, seams := range seamSets {
 		for _, s := range scenarios.All() {
 			t.Run(s.Name+" with "+strings.Join(seams, " "), func(t *testing.T) {

@@ -76,6 +76,7 @@ func permutations(n int, f func([]int)) {
 // A turn with parallel tools replays whatever the order in which the tools
 // finish, and each call has its own result (DET-7).
 func TestEveryOrderOfCompletions(t *testing.T) {
+	t.Parallel()
 	orders := 0
 	for n := 1; n <= 5; n++ {
 		var trace bytes.Buffer

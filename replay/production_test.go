@@ -183,6 +183,7 @@ func TestCompressedTraces(t *testing.T) {
 
 // Damage in a compressed file is never taken for another trace.
 func TestDamagedCompressedTraces(t *testing.T) {
+	t.Parallel()
 	forEachFixture(t, func(t *testing.T, f fixture) {
 		if f.name != "hello" && f.name != "tool-round-trip" {
 			return // every bit of two suffices
@@ -232,6 +233,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // A small file that unpacks to a large one costs no more than the bound.
 func TestBombs(t *testing.T) {
+	t.Parallel()
 	header := `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}` + "\n"
 	lines := compressed(t, []byte(header+strings.Repeat("{\"kind\":\"now\"}\n", 200_000)))
 	assert.Less(t, len(lines), 5000)

@@ -120,6 +120,7 @@ func placeholders(file []byte) int {
 // Whatever is secret in a recorded turn, the redacted trace of it does not have
 // it, and replays without a difference.
 func TestRedactedTracesReplay(t *testing.T) {
+	t.Parallel()
 	eachFixture(t, func(t *testing.T, trace *Trace) {
 		var file bytes.Buffer
 		_, err := trace.WriteTo(&file)

@@ -125,6 +125,7 @@ func secretiveTurn(text func() string, deltas func(string) []string) func(*sampl
 // Wherever a secret comes in, and however a stream parts it, no part of it is in
 // the file, and the file replays.
 func TestASecretIsNowhereInATrace(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		text := func() string {
 			return rapid.SampledFrom([]string{"", "a ", "é\n", "hunter"}).Draw(r, "before") + secret + rapid.SampledFrom([]string{"", " z", "\"", secret}).Draw(r, "after")
@@ -221,6 +222,7 @@ func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 
 // What may be a secret is not waited for without end.
 func TestWhatWaitsIsBounded(t *testing.T) {
+	t.Parallel()
 	rules := mustRules(t, &Redaction{Patterns: []Pattern{{"block", `BEGIN[^!]*!`}}})
 	file := recordedWith(t, func(kit *sampleKit) {
 		kit.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -363,6 +365,7 @@ func TestAPathCoversStreams(t *testing.T) {
 // does without a secret: where that one parts from its recording, since a
 // listener used the executor's helpers, it parts at the same crossing.
 func TestRedactedTurnsReplay(t *testing.T) {
+	t.Parallel()
 	for _, turn := range sampleTurns {
 		plain := divergesAt(t, recordedWith(t, turn.prepare, Options{}))
 		for _, word := range []string{"Oslo", "weather", "Ann", "disk", "Hello", "tea", "refund", "approve"} {

@@ -104,13 +104,14 @@ func written(v any) string {
 
 // DET-4
 func TestEveryCrossingComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	for _, k := range adk.Kinds() {
 		phases := []adk.Phase{adk.Whole}
 		if k.Spanning() {
 			phases = []adk.Phase{adk.Begin, adk.Done}
 		}
 		for _, p := range phases {
-			t.Run(k.String()+" "+p.String(), rapid.MakeCheck(func(t *rapid.T) {
+			t.Run(k.String()+" "+p.String(), inParallel(func(t *rapid.T) {
 				want := []adk.Crossing{drawCrossing(t, k, p), drawCrossing(t, k, p)}
 				data := writeTrace(t, want...)
 				read := readTrace(t, data)
@@ -123,6 +124,14 @@ func TestEveryCrossingComesBackAsItWas(t *testing.T) {
 				requireSameAgain(t, read, data)
 			}))
 		}
+	}
+}
+
+// inParallel is a check for a subtest that runs beside the others.
+func inParallel(check func(*rapid.T)) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, check)
 	}
 }
 
