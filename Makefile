@@ -22,9 +22,13 @@ race: ## run all tests under the race detector, shuffled
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: mutants
-mutants: ## break the engine in every known way, edit every field of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestEngineMutants|^TestMutationInFiles' ./replay
+mutants: killers ## break the engine in every known way, edit every field of every trace, and see who goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -run '^TestMutationInFiles' ./replay
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
+
+.PHONY: killers
+killers: ## break the engine in every way that a trace can show, and print who saw it: invariants, model, generators, exploration, fixtures
+	cd property/killers && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'
 
 .PHONY: explore
 explore: ## break every scenario at every crossing in pairs, in every order of its strands
