@@ -72,6 +72,9 @@ const (
 	// does not hold its bytes. Whoever opens it in the recorded turn mends that,
 	// with Handle.OpenMedia.
 	E_NOT_A_MEDIA_READER Code = "E_NOT_A_MEDIA_READER"
+	// E_NOT_A_SPOOL_READER occurs when an artifact is given no reader of its lines.
+	// The engine makes no artifacts: packages that do fail with it.
+	E_NOT_A_SPOOL_READER Code = "E_NOT_A_SPOOL_READER"
 
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
 	// error carries the middleware's name and the cause.
@@ -136,6 +139,7 @@ var codeTable = map[Code]struct{ fatal bool }{
 	E_INVALID_TURN_GATE_RESOLUTION:      {fatal: true},
 	E_TOOL_ALREADY_REGISTERED:           {fatal: true},
 	E_NOT_A_MEDIA_READER:                {fatal: true},
+	E_NOT_A_SPOOL_READER:                {fatal: true},
 	E_INPUT_PIPELINE_ERROR:              {},
 	E_OUTPUT_PIPELINE_ERROR:             {},
 	E_DISPATCH_PIPELINE_ERROR:           {},

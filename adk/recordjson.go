@@ -16,9 +16,21 @@ type digestOnce struct {
 }
 
 func (d *digestOnce) of(record interface{ appendJSON([]byte) []byte }) Digest {
-	d.once.Do(func() { d.digest = DigestOf(record.appendJSON(nil)) })
+	d.once.Do(func() {
+		text := scratch.Get().(*[]byte)
+		*text = record.appendJSON((*text)[:0])
+		d.digest = DigestOf(*text)
+		if cap(*text) <= maxScratch {
+			scratch.Put(text)
+		}
+	})
 	return d.digest
 }
+
+// scratch holds buffers for texts that nobody keeps, up to maxScratch bytes each.
+var scratch = sync.Pool{New: func() any { text := make([]byte, 0, 512); return &text }}
+
+const maxScratch = 64 << 10
 
 // recordJSON writes the one JSON form of a record: the fields in the order they
 // are written in, on one line, by rules that no release of Go can change under

@@ -54,7 +54,15 @@ type ToolInit struct {
 	OnCollision Collision
 	// Effect says whether running the tool writes.
 	Effect Effect
+	// ArtifactConstructor makes of what the handler returned what the tool call
+	// is to hold. Whoever makes the tool call asks for it; nil leaves to them how.
+	ArtifactConstructor ArtifactConstructor
 }
+
+// ArtifactConstructor makes of a tool's result, often Bytes or a long text, the
+// one that stands for it in a tool call. It is no seam: the engine hands it over
+// and never calls it, and a trace knows nothing of it.
+type ArtifactConstructor func(ctx context.Context, result ToolResult) (ToolResult, error)
 
 // Tool is something a model can ask for: a name, a description, a schema for
 // its arguments, and a handler that only the engine can reach (TOL-1, TOL-3).
@@ -224,6 +232,10 @@ func (t *Tool) OnCollision() Collision { return t.spec.init.OnCollision }
 
 // Effect tells whether running the tool writes.
 func (t *Tool) Effect() Effect { return t.spec.init.Effect }
+
+// ArtifactConstructor makes of the tool's results what its calls hold; nil if the
+// tool does not say (TOL-1).
+func (t *Tool) ArtifactConstructor() ArtifactConstructor { return t.spec.init.ArtifactConstructor }
 
 // WithHandler gives the same tool with another handler, as fakes and replays
 // need it; the description, and so the digest, stay. A nil handler gives a tool

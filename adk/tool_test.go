@@ -39,11 +39,16 @@ func TestNewToolKeepsItsFields(t *testing.T) {
 	assert.False(t, plain.Trusted())
 	assert.Equal(t, CollisionThrow, plain.OnCollision())
 	assert.Equal(t, EffectUnknown, plain.Effect())
+	assert.Nil(t, plain.ArtifactConstructor())
 
 	init := toolInit("weather")
 	init.Meta = map[string]any{"scope": map[string]any{"roles": []any{"admin"}}}
 	init.Ephemeral, init.Trusted, init.OnCollision, init.Effect = true, true, CollisionKeep, EffectReads
+	init.ArtifactConstructor = func(context.Context, ToolResult) (ToolResult, error) { return NewTokenizable("artifact"), nil }
 	full := mustTool(t, init)
+	artifact, err := full.WithHandler(nil).ArtifactConstructor()(t.Context(), Bytes("long"))
+	require.NoError(t, err)
+	assert.Equal(t, "artifact", artifact.(*Tokenizable).String())
 	assert.True(t, full.Ephemeral())
 	assert.True(t, full.Trusted())
 	assert.Equal(t, CollisionKeep, full.OnCollision())

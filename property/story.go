@@ -257,7 +257,7 @@ func (s *story) enter(x *adk.Crossing) {
 	if c.seam.Label == adk.LabelDispatch {
 		s.dispatch(c, x)
 	}
-	if s.op = s.maker(c); s.op != nil {
+	if s.op = s.maker(c, x); s.op != nil {
 		c.op = s.op
 	}
 }
@@ -270,14 +270,22 @@ func (s *story) dispatch(c *seamCall, x *adk.Crossing) {
 }
 
 // maker is the open operation that makes a call, nil if there is none: the
-// engine makes some by itself.
-func (s *story) maker(c *seamCall) *openOp {
+// engine makes some by itself. Of several that can have made it, as where
+// goroutines share a context, it is the first that was given the same.
+func (s *story) maker(c *seamCall, x *adk.Crossing) *openOp {
+	var first *openOp
 	for _, op := range s.ops {
-		if op.call == c.parent && op.makes(c) {
+		if op.call != c.parent || !op.makes(c) {
+			continue
+		}
+		if c.seam.Label != adk.LabelStorage || op.delta.carries(x) {
 			return op
 		}
+		if first == nil {
+			first = op
+		}
 	}
-	return nil
+	return first
 }
 
 // makes tells whether the operation can have made a call of its seam call.

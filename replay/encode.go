@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -42,7 +43,26 @@ type recordID struct {
 }
 
 func newEncoder(s *sentinels) *encoder {
-	return &encoder{out: make([]byte, 0, 512), records: map[recordID]int{}, sentinels: s}
+	e := encoders.Get().(*encoder)
+	e.sentinels = s
+	return e
+}
+
+// encoders holds those that are done with, since a service that records writes a
+// trace for every turn.
+var encoders = sync.Pool{New: func() any {
+	return &encoder{out: make([]byte, 0, 1024), records: map[recordID]int{}}
+}}
+
+// free gives the encoder to whoever needs one next, unless it has grown. Nobody
+// may use it, or what it wrote, afterwards.
+func (e *encoder) free() {
+	if cap(e.out) > 64<<10 || len(e.records) > 256 {
+		return
+	}
+	clear(e.records)
+	*e = encoder{out: e.out[:0], records: e.records}
+	encoders.Put(e)
 }
 
 // begin starts a line.

@@ -85,6 +85,8 @@ func (w *Writer) close(extra []Member) error {
 		return w.err
 	}
 	w.err = errClosed
+	w.enc.free()
+	w.enc = nil
 	return nil
 }
 
