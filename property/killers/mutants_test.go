@@ -27,7 +27,7 @@ const mutantsVariable = "ADKREPLAY_MUTANTS"
 
 // patience is how long a killer may take, many times what it needs: an engine that
 // waits for ever is noticed too.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // sample are the mutants that every run of the tests builds: one that is seen in
 // the sets of the turn, and one in an event.
