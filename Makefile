@@ -28,10 +28,14 @@ example: ## copy the example out of the tree, and build and test it there
 		test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) test ./... && $(GO) tool adkreplay verify testdata/turns
 
 .PHONY: mutants
-mutants: ## break the engine and the example in every known way, edit every field and damage every line of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestEngineMutants|^TestMutationInFiles|^TestVerifyRefusesDamaged' ./replay
+mutants: killers ## break the engine and the example in every known way, edit every field and damage every line of every trace, and see who goes red
+	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutationInFiles|^TestVerifyRefusesDamaged' ./replay
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed' ./replay/golden
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
+
+.PHONY: killers
+killers: ## break the engine in every way that a trace can show, and print who saw it: invariants, model, generators, exploration, fixtures
+	cd property/killers && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'
 
 .PHONY: explore
 explore: ## break every scenario at every crossing in pairs, in every order of its strands

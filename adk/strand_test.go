@@ -261,3 +261,35 @@ func TestTheSameTurnEveryTime(t *testing.T) {
 		require.Equal(t, first, turn())
 	}
 }
+
+// DET-7, TOL-3: tools that run in strands at the same time each answer who called
+// them, also where one has ended before the other has answered.
+func TestToolsInStrands(t *testing.T) {
+	answers := map[string]string{}
+	var mu sync.Mutex
+	ended := make(chan struct{})
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		call := func(name string) *adk.Strand {
+			return must(dc.Fork(ctx, name, func(ctx context.Context, dc *adk.DispatchContext) error {
+				result, err := dc.Execute(ctx, tool(name, func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+					return adk.NewTokenizable("of " + name), nil
+				}), "{}")
+				mu.Lock()
+				defer mu.Unlock()
+				answers[name] = fmt.Sprint(result)
+				return err
+			}))
+		}
+		a, b := call("a"), call("b")
+		return errors.Join(a.Wait(), b.Wait(), dc.Ack())
+	})
+	raw := hello
+	raw.Observability.ToolExecutionEnd = func(e adk.ToolExecutionEnd) {
+		if e.ToolName == "b" {
+			close(ended)
+		}
+		<-ended // a has its result, and answers when b has ended
+	}
+	runTurn(t, config, raw)
+	assert.Equal(t, map[string]string{"a": "of a", "b": "of b"}, answers)
+}

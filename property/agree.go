@@ -96,11 +96,12 @@ func (s *spectator) visible() []string {
 func eventLine(x *adk.Crossing) string {
 	switch e := x.Payload.(type) {
 	case adk.MessageEvent:
-		return fmt.Sprintf("message %s delta=%q full=%q complete=%t", e.ID, e.Delta, e.Full, e.Complete)
+		return fmt.Sprintf("message %s delta=%q full=%q complete=%t origin=%t", e.ID, e.Delta, e.Full, e.Complete, e.Origin != (adk.Origin{}))
 	case adk.ThoughtEvent:
-		return fmt.Sprintf("thought %s delta=%q full=%q complete=%t", e.ID, e.Delta, e.Full, e.Complete)
+		return fmt.Sprintf("thought %s delta=%q full=%q complete=%t origin=%t", e.ID, e.Delta, e.Full, e.Complete, e.Origin != (adk.Origin{}))
 	case adk.ToolCallEvent:
-		return fmt.Sprintf("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t", e.ID, e.Tool, e.Args != nil, e.Checksum != "", e.IsError, e.Complete)
+		return fmt.Sprintf("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t origin=%t",
+			e.ID, e.Tool, e.Args != nil, e.Checksum != "", e.IsError, e.Complete, e.Origin != (adk.Origin{}))
 	case adk.DispatchEnd:
 		return fmt.Sprintf("dispatchEnd %s iterations=%d", e.Status, e.Iterations)
 	case adk.IterationStart:

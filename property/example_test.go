@@ -79,6 +79,6 @@ func ExampleExamine() {
 		fmt.Println(hint.Advice+":", hint.Text)
 	}
 	// Output:
-	// 33 invariants, 0 violations
+	// 35 invariants, 0 violations
 	// sets-never-hydrated: the model is asked without a message: none was fetched
 }

@@ -107,13 +107,12 @@ func (w *oneStatus) see(s *story, x *adk.Crossing) {
 }
 
 func (w *oneStatus) ack(s *story, x *adk.Crossing, d *dispatching) {
-	flushed := d.acked > 0 && d.iterated > d.acked && d.iterated < s.cancelled
 	switch {
 	case d.acked == 0:
 		s.breaks(since(d.nacked, s.cancelled), "the dispatch ends with ack, and nobody acked")
 	case d.failures.count > 0:
 		s.breaks(since(d.acked, d.failures.first), "the dispatch ends with ack although a stage failed (DSP-11)")
-	case s.cancelled > 0 && !flushed:
+	case s.cancelled > 0 && !w.flushed(s, d):
 		s.breaks(since(d.acked, s.cancelled), "the dispatch ends with ack although it was aborted before the flush (ABT-8)")
 	case x.Err != nil:
 		s.breaks(since(d.acked), "the dispatch ends with ack and an error")
@@ -135,7 +134,14 @@ func (w *oneStatus) aborted(s *story, d *dispatching) {
 		d.unexplained = true
 	case d.nacked > 0 && !d.nackInVain:
 		s.breaks(since(d.nacked, s.cancelled), "a nack before the abort stays a nack (ABT-8)")
+	case w.flushed(s, d):
+		s.breaks(since(d.acked, d.iterated, s.cancelled), "the dispatch ends as aborted, and its ack was flushed before the abort (ABT-8)")
 	}
+}
+
+// flushed tells that an ack in the output pipeline was flushed before the abort.
+func (w *oneStatus) flushed(s *story, d *dispatching) bool {
+	return d.acked > 0 && d.acked < d.iterated && d.iterated < s.cancelled
 }
 
 func (w *oneStatus) end(*story) {}

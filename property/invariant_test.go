@@ -72,6 +72,8 @@ var hands = map[string]*hand{
 	"sights-told":        {"hello", func(r *recording) { r.drop(r.find(adk.KindSight, adk.Whole, 1)) }, "1 sights of the run were told"},
 
 	"first-signal-wins": {"late-signal", func(r *recording) { r.at(adk.KindNack, adk.Whole, 0).Err = nil }, "a second signal is accepted"},
+	"nacks-kept": {"refused-answer", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = errors.New("something else") },
+		"the dispatch was nacked with no answer at all, and ends with something else"},
 	"signal-ends-loop": {"tool-round-trip", func(r *recording) {
 		r.drop(r.find(adk.KindAck, adk.Done, 0))
 		r.drop(r.find(adk.KindAck, adk.Begin, 0))
@@ -102,7 +104,16 @@ var hands = map[string]*hand{
 
 	"streams-sealed": {"sealed-stream", func(r *recording) { r.at(adk.KindReportMessage, adk.Whole, 1).Err = errors.New("no") },
 		"is answered with no, and the stream is sealed"},
-	"reports-told":  {"streamed-reply", func(r *recording) { r.drop(r.find(adk.KindMessageEvent, adk.Whole, 3)) }, "1 of the reports"},
+	"reports-told": {"streamed-reply", func(r *recording) { r.drop(r.find(adk.KindMessageEvent, adk.Whole, 3)) }, "1 of the reports"},
+	"emits-as-given": {"refused-answer", func(r *recording) {
+		at := r.find(adk.KindNack, adk.Whole, 0)
+		review, given := r.lines[at].Call, adk.MessageEvent{ID: "m", Delta: "a"}
+		told := given
+		told.TurnID = "t"
+		r.insert(at, adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Begin, Op: 99, Call: review, Payload: given},
+			adk.Crossing{Kind: adk.KindMessageEvent, Call: review, Payload: told},
+			adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Done, Op: 99, Call: review})
+	}, "and what was emitted is"},
 	"tools-settled": {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionEnd, adk.Whole, 0).IsError = true }, "and the handler ended with \"ok\""},
 	"call-ids":      {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionStart, adk.Whole, 0).Key = "0" }, "is not the checksum 0666dc0b"},
 	"gates-settle-once": {"gate-approved", func(r *recording) { r.drop(r.find(adk.KindTurnGateClosed, adk.Whole, 0)) },

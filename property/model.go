@@ -573,7 +573,7 @@ func (m *model) report(d *modelDispatch, what string, op *Op) error {
 	}
 	s.full += op.Text
 	s.sealed = op.Flag
-	m.emit("%s %s delta=%q full=%q complete=%t", what, op.Name, op.Text, s.full, op.Flag)
+	m.emit("%s %s delta=%q full=%q complete=%t origin=true", what, op.Name, op.Text, s.full, op.Flag)
 	return nil
 }
 
@@ -599,7 +599,7 @@ func (m *model) reportToolCall(d *modelDispatch, op *Op) error {
 	s.args = s.args || op.Args.get() != nil
 	s.isError = s.isError || op.IsError
 	s.sealed = op.Flag
-	m.emit("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag)
+	m.emit("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t origin=true", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag)
 	return nil
 }
 
@@ -617,10 +617,10 @@ func (m *model) onHandle(h *modelHandle, op *Op) error {
 	case "wait-for":
 		return m.waitFor(op)
 	case "emit-message", "emit-thought": // EVT-10
-		m.emit("%s %s delta=%q full=%q complete=%t", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
+		m.emit("%s %s delta=%q full=%q complete=%t origin=false", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
 	case "emit-tool-call":
 		_, args := op.Args.get().(map[string]any)
-		m.emit("toolCall %s tool=%q args=%t checksum=false isError=%t complete=%t", op.Name, op.Key, args, op.IsError, op.Flag)
+		m.emit("toolCall %s tool=%q args=%t checksum=false isError=%t complete=%t origin=false", op.Name, op.Key, args, op.IsError, op.Flag)
 	case "register": // TOL-6
 		if op.Record.get() == nil {
 			return errors.New("no tool")

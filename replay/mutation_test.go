@@ -24,6 +24,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
+// mutantsVariable makes the test try every edit of every fixture.
+const mutantsVariable = "ADKREPLAY_MUTANTS"
+
 // fixture is a recorded turn.
 type fixture struct {
 	name  string
@@ -292,8 +295,8 @@ func reasons(byReason map[string][]string) map[string]string {
 // An edited file whose footer was made anew replays otherwise than it says,
 // unless what was edited came in from user code and is said nowhere else. What
 // the engine decided is always noticed. A normal run tries an eighth of the kinds
-// of edits that a fixture has, another one for each fixture; with the variable of
-// the engine's mutants all are tried.
+// of edits that a fixture has, another one for each fixture; with the variable all
+// are tried.
 func TestMutationInFilesIsNoticed(t *testing.T) {
 	t.Parallel()
 	every := os.Getenv(mutantsVariable) == "all"

@@ -26,6 +26,7 @@ type room struct {
 var rooms = []room{
 	{name: "internal/canonical", because: "a leaf"},
 	{name: "internal/ordered", because: "a leaf"},
+	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
 	{name: "internal/wholefile", because: "a leaf"},

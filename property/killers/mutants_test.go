@@ -1,0 +1,205 @@
+package killers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/mutant"
+)
+
+const treeRoot = "../.."
+
+// mutantsVariable makes the test build all mutants.
+const mutantsVariable = "ADKREPLAY_MUTANTS"
+
+// patience is how long a killer may take, many times what it needs: an engine that
+// waits for ever is noticed too.
+const patience = 2 * time.Minute
+
+// sample are the mutants that every run of the tests builds: one that is seen in
+// the sets of the turn, and one in an event.
+var sample = []string{"DEL-3-flush-on-nack", "HLP-1-lost-delta"}
+
+// binaryFlags make the binary in half the time, for they leave the optimizations out.
+var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
+
+// Every mutant that a trace can show is killed, and by those whom its file names;
+// make killers builds all and prints who saw what. TestMutantsAreKilled/DEL-3$ with
+// the variable set runs one.
+func TestMutantsAreKilled(t *testing.T) {
+	all, err := mutant.All(treeRoot)
+	require.NoError(t, err)
+	every := os.Getenv(mutantsVariable) == "all"
+	if testing.Short() && !every {
+		t.Skip("each mutant is a build: not with -short")
+	}
+	var mu sync.Mutex
+	verdicts, left := map[string]verdict{}, []mutant.Mutant(nil)
+	t.Cleanup(func() { // when the last of them has ended
+		fmt.Print(tableOf(verdicts, left))
+	})
+	for _, m := range all {
+		if m.Untold != "" {
+			left = append(left, m)
+			continue
+		}
+		if !every && !slices.Contains(sample, m.Name) {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			v := tried(t, m, every)
+			mu.Lock()
+			verdicts[m.Name] = v
+			if every { // it takes a while: say how far it is
+				fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells())
+			}
+			mu.Unlock()
+			assert.NotEmpty(t, v.killers(), "%s survives: %s A trace must show it: an invariant is missing, or a kind of turn", m.Name, m.Says)
+			for _, name := range m.Killers {
+				assert.Contains(t, v.killers(), name, "%s survives one that has to see it: %s", m.Name, m.Says)
+			}
+		})
+	}
+}
+
+// verdict is what all killers saw of one mutant, in their order.
+type verdict struct {
+	mutant.Mutant
+	seen []sighting
+}
+
+func (v verdict) killers() (names []string) {
+	for _, s := range v.seen {
+		if s.By != "" {
+			names = append(names, s.Killer)
+		}
+	}
+	return names
+}
+
+// tried builds the mutant and shows it to every killer.
+func tried(t *testing.T, m mutant.Mutant, whole bool) verdict {
+	binary, err := m.Build(t.Context(), treeRoot, t.TempDir(), binaryFlags...)
+	require.NoError(t, err)
+	v := verdict{Mutant: m}
+	for _, k := range killers {
+		seen, err := shown(t.Context(), binary, k, whole)
+		require.NoError(t, err, "%s, shown to %s", m.Name, k.name)
+		v.seen = append(v.seen, seen)
+	}
+	return v
+}
+
+// shown runs one killer in a process of its own, since a mutant may end it, or
+// never end.
+func shown(ctx context.Context, binary string, k killer, whole bool) (sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	begun := time.Now()
+	run := exec.CommandContext(ctx, binary, "-test.run", "^TestTheEngineStands$/^"+k.name+"$", fmt.Sprintf("-whole=%t", whole))
+	out, err := run.CombinedOutput()
+	if at := bytes.Index(out, []byte(`{"killer":`)); at >= 0 {
+		var seen sighting
+		err := json.NewDecoder(bytes.NewReader(out[at:])).Decode(&seen)
+		return seen, err
+	}
+	seen := sighting{Killer: k.name, Text: string(out), Seconds: time.Since(begun).Seconds()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil || bytes.Contains(out, []byte("all goroutines are asleep")):
+		seen.By = "waits for ever"
+	case errors.As(err, &exit):
+		seen.By = "crashes"
+	default:
+		return seen, fmt.Errorf("it said nothing: %w\n%s", err, out)
+	}
+	return seen, nil
+}
+
+// tableOf is the table of mutants against killers, with what follows from it.
+func tableOf(verdicts map[string]verdict, left []mutant.Mutant) string {
+	var names []string
+	for name := range verdicts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var text strings.Builder
+	text.WriteString("| mutant | what breaks |")
+	for _, k := range killers {
+		fmt.Fprintf(&text, " %s (%s) |", k.name, k.unit)
+	}
+	text.WriteString(" first after |\n| --- | --- |" + strings.Repeat(" --- |", len(killers)+1) + "\n")
+	alone, slowest, killed := map[string][]string{}, 0.0, 0
+	for _, name := range names {
+		v := verdicts[name]
+		first, seers := v.first(), v.killers()
+		fmt.Fprintf(&text, "| %s | %s |%s %s |\n", name, v.Says, v.cells(), first)
+		if len(seers) > 0 {
+			killed++
+		}
+		if len(seers) == 1 {
+			alone[seers[0]] = append(alone[seers[0]], name)
+		}
+		for _, s := range v.seen {
+			slowest = max(slowest, s.Seconds)
+		}
+	}
+	fmt.Fprintf(&text, "%d mutants, %d killed; the budget of a killer is %d turns, or %d scenarios, and the slowest took %.1f s\n",
+		len(names), killed, wholeBudget.turns, wholeBudget.scenarios, slowest)
+	for _, k := range killers {
+		if of := alone[k.name]; len(of) > 0 {
+			fmt.Fprintf(&text, "seen by %s alone: %s\n", k.name, strings.Join(of, ", "))
+		}
+	}
+	if len(left) > 0 {
+		text.WriteString("\nleft out, as no trace shows them:\n")
+		for _, m := range left {
+			fmt.Fprintf(&text, "| %s | %s | %s |\n", m.Name, m.Says, m.Untold)
+		}
+	}
+	return text.String()
+}
+
+// cells say of each killer what it saw, and after how many of its unit.
+func (v verdict) cells() string {
+	var text strings.Builder
+	for _, s := range v.seen {
+		switch {
+		case s.By == "":
+			text.WriteString(" · |")
+		case s.Looked == 0:
+			fmt.Fprintf(&text, " ✓ %s |", s.By)
+		default:
+			fmt.Fprintf(&text, " ✓ %d %s |", s.Looked, s.By)
+		}
+	}
+	return text.String()
+}
+
+// first is how long the fastest killer took.
+func (v verdict) first() string {
+	best := -1.0
+	for _, s := range v.seen {
+		if s.By != "" && (best < 0 || s.Seconds < best) {
+			best = s.Seconds
+		}
+	}
+	if best < 0 {
+		return "**survives**"
+	}
+	return fmt.Sprintf("%.3f s", best)
+}
