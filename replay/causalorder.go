@@ -499,8 +499,8 @@ func isOutside(x *adk.Crossing) bool {
 	switch x.Status {
 	case adk.GateResolved, adk.GateRejected, gateRefused:
 		return true
-	case adk.GateAborted:
-		return x.Key != ""
+	case adk.GateAborted: // the engine's own has a cause
+		return errors.Unwrap(x.Err) == nil
 	}
 	return false
 }

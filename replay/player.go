@@ -175,13 +175,7 @@ func (p *player) settles(x *adk.Crossing) bool {
 	if x == nil || x.Kind != adk.KindSettle || p.gates[x.Name] == nil {
 		return false
 	}
-	switch x.Status {
-	case adk.GateResolved, adk.GateRejected, "refused":
-		return true
-	case adk.GateAborted:
-		return !p.aborted && errors.Unwrap(x.Err) == nil
-	}
-	return false
+	return isOutside(x) && (x.Status != adk.GateAborted || !p.aborted)
 }
 
 // act settles a gate when the cursor stands at its settlement. It calls the
