@@ -1,6 +1,7 @@
 package adk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -92,4 +93,11 @@ func TestPanicText(t *testing.T) {
 	assert.Equal(t, "panic: boom", p.Error())
 	assert.ErrorIs(t, p, errBoom)
 	assert.Empty(t, p.Stack(), "no panic made it")
+
+	heard := &outcome{}
+	runTurn(t, executing(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { panic(errBoom) }), heard.watch(hello))
+	require.Len(t, heard.errors, 1)
+	require.ErrorAs(t, heard.errors[0].Error, &p)
+	assert.Contains(t, string(p.Stack()), "errors_test.go")
+	assert.Equal(t, "panic: boom", p.Error())
 }
