@@ -24,7 +24,8 @@ import (
 //
 // live is called for each trace, with its path from the folder that the test
 // runs in, and from several goroutines at a time; it may end the test as
-// t.Fatal does. It makes everything fresh that a run changes.
+// t.Fatal does. It makes everything fresh that a run changes. The options say
+// how the traces are read.
 //
 // With -update and a reason in ADKREPLAY_REASON, what differs is accepted after
 // it was logged: the trace is then what today's code makes of the recorded turn,
@@ -35,7 +36,7 @@ import (
 // where a trace cannot be read, where nothing of the user's ran, and where a
 // pattern of Seams chose nothing that any of the turns came to. Other live seams
 // that no turn came to are logged.
-func Replay(t TB, dir string, live func(trace string) replay.Live, options ...replay.CorpusOptions) {
+func Replay(t TB, dir string, live func(trace string) replay.Live, options ...replay.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
 	sources, err := replay.Sources(os.DirFS(dir))
@@ -48,7 +49,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...re
 		Claim(t, sources[i].Name)
 	}
 	if len(options) > 0 {
-		c.options = options[0]
+		c.options.Reading = options[0]
 	}
 	c.live = c.noting(live)
 	c.report, err = replay.VerifyAll(context.Background(), sources, c.live, c.options)
