@@ -15,6 +15,16 @@ var found = map[string]Turn{
 	// run, and in the recording before that (PIP-11).
 	"goexit with a strand": {Prompt: "p", Scripts: []Script{{Seam: "executor/model#0", Body: Body{
 		Ops: []Op{{Kind: "fork", Name: "s"}}, End: End{How: adk.OutcomeGoexit}}}}},
+	// And so where it had waited for the strand.
+	"goexit behind a strand": {Prompt: "p", TurnInput: []string{"a"}, Scripts: []Script{{Seam: "turn-input/a", Body: Body{
+		Ops: []Op{{Kind: "fork", Name: "s", Do: &Body{}}, {Kind: OpJoin, Name: "s"}}, End: End{How: adk.OutcomeGoexit}}}}},
+	// A strand that waits settled the gate that had the id before, since nobody
+	// had heard of the new one yet (GAT-1).
+	"two gates of one id beside a strand": {Prompt: "p", TurnInput: []string{"a"}, Scripts: []Script{{Seam: "turn-input/a", Body: Body{Ops: []Op{
+		{Kind: "fork", Name: "s", Do: &Body{Ops: []Op{twoGates, twoGates, twoGates}}},
+		{Kind: "fork", Name: "t", Do: &Body{Ops: []Op{{Kind: "sleep", Duration: 1}, {Kind: "new-id"}}}},
+		{Kind: "next"},
+		{Kind: OpJoin, Name: "s"}}}}}},
 	// The strand and the waiter both came to the recorded offer in the replay, and
 	// each made it: a refused one is made twice (GAT-3).
 	"refused offer beside a strand": {Prompt: "p", TurnInput: []string{"a"}, Scripts: []Script{{Seam: "turn-input/a", Body: Body{Ops: []Op{
@@ -24,6 +34,10 @@ var found = map[string]Turn{
 		{Kind: "fork", Name: "t", Do: &Body{}},
 		{Kind: OpJoin, Name: "s"}}}}}},
 }
+
+// twoGates is one of several waits for gates of one id.
+var twoGates = Op{Kind: "wait-for", Name: "g", Text: "may I?", Duration: 1,
+	Settle: []Settlement{{By: "bob", Result: adk.GateResolved, Value: ValueOf(true)}}}
 
 func TestFound(t *testing.T) {
 	for name, turn := range found {

@@ -71,6 +71,8 @@ type player struct {
 type strand struct {
 	waiting int         // goroutines in await, Begin or Resume
 	parked  func() bool // the ready of a strand that waits inside the engine
+	// Of a scripted call that waits for what it does next: tells its last line.
+	ends func(*adk.Crossing) bool
 }
 
 func newPlayer(src source, known *sentinels) *player {
@@ -215,14 +217,14 @@ const (
 // exits is the return of a call whose next step is to end its goroutine: the
 // cancel that the cursor stands at is told by it, before the strands that it
 // then waits for go on. mu is held.
-func (p *player) exits(strand int, ends func(*adk.Crossing) bool) *adk.Crossing {
-	if x := p.peek(0); x == nil || x.Kind != adk.KindCancel || x.Key != cancelGoexit {
+func (p *player) exits(strand int, s *strand) *adk.Crossing {
+	if x := p.peek(0); s.ends == nil || x == nil || x.Kind != adk.KindCancel || x.Key != cancelGoexit {
 		return nil
 	}
 	for i := 1; ; i++ {
 		x := p.peek(i)
 		if x == nil || x.Strand == strand {
-			if x != nil && x.Outcome == adk.OutcomeGoexit && ends(x) {
+			if x != nil && x.Outcome == adk.OutcomeGoexit && s.ends(x) {
 				return x
 			}
 			return nil
@@ -273,8 +275,9 @@ func (p *player) await(n int) *adk.Crossing {
 // takes on one of a strand that is parked, which was made through that strand's
 // handle by another goroutine. ends tells the line up to which it performs.
 func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossing {
-	if x := p.exits(n, ends); x != nil {
-		return x
+	if s := p.strands[n]; s != nil {
+		defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
+		s.ends = ends
 	}
 	p.idle++
 	x := p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
@@ -295,6 +298,9 @@ func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 		x := p.head()
 		if p.stopped || x == nil {
 			return nil
+		}
+		if last := p.exits(n, s); last != nil {
+			return last
 		}
 		if mine(x) && !p.settles(p.peek(0)) && !decided(p.peek(0)) {
 			return x
@@ -330,7 +336,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 	}
 	for n, s := range p.strands {
 		onItsWay := s.waiting == 0 && (s.parked == nil || s.parked())
-		if onItsWay || s.waiting > 0 && n == x.Strand && !decided(p.peek(0)) {
+		if onItsWay || s.waiting > 0 && (n == x.Strand && !decided(p.peek(0)) || p.exits(n, s) != nil) {
 			return false
 		}
 	}
@@ -456,6 +462,9 @@ func (p *player) Tell(got *adk.Crossing) {
 		return
 	}
 	p.note(want)
+	if got.Kind == adk.KindTurnGateOpen { // the one before it of that id is over, and its listener is not told yet
+		delete(p.gates, got.Name)
+	}
 	if got.Kind.Class() == adk.ClassEvent {
 		p.expectPanics(got)
 	}
