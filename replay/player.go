@@ -65,6 +65,7 @@ type player struct {
 	idle    int // goroutines in awaitScripted
 	claimed int // the crossing that one of them has taken on for another strand
 	acted   int // the settlement that one of them makes
+	acting  int // goroutines on their way in one, whatever their strands do
 }
 
 // strand is what the player knows of a strand of the new run.
@@ -193,11 +194,19 @@ func (p *player) act() {
 		gate := p.gates[x.Name]
 		before := p.matched
 		p.acted = p.matched + 1
-		p.unlocked(func() { settle(gate, x) })
+		p.settle(gate, x)
 		if p.matched == before && !p.stopped {
 			p.missing(x)
 		}
 	}
+}
+
+// settle makes a recorded settlement. What hears of it may end the goroutine. mu
+// is held, but while the engine is called.
+func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
+	p.acting++
+	defer func() { p.acting-- }()
+	p.unlocked(func() { settle(gate, x) })
 }
 
 // decided tells whether x is a cancel that the engine decided on: a strand that
@@ -331,7 +340,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 // one that x belongs to is not waiting for it, and nobody can take it on. mu is
 // held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+	if p.acting > 0 || p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
 		return false
 	}
 	for n, s := range p.strands {
