@@ -20,7 +20,7 @@ import (
 // chatTrace is the trace of a turn with about n crossings: iterations that stream
 // a message, run a tool, and keep call and message under the ids that those of
 // the iteration before had, so that no sight grows with the turn.
-func chatTrace(b *testing.B, n int) []byte {
+func chatTrace(b *testing.B, n int, input ...adk.DispatchMiddleware) []byte {
 	var trace bytes.Buffer
 	script := fakes.NewTool("lookup", "Looks a city up.", "4 °C")
 	script.Repeat = true
@@ -28,7 +28,7 @@ func chatTrace(b *testing.B, n int) []byte {
 	model := &chatModel{iterations: (n - crossingsAround) / crossingsOfChat, lookup: lookup}
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
 		Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{lookup},
-		Executor: adk.Executor{Name: "model", Run: model.answer},
+		Executor: adk.Executor{Name: "model", Run: model.answer}, DispatchInput: input,
 	}, replay.Record(&trace)))
 	require.NoError(b, err)
 	require.NoError(b, runner.Run(b.Context(), adk.RawTurn{SystemPrompt: "be brief"}))
@@ -90,6 +90,27 @@ func BenchmarkVerifyChat(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("%d/file", n), func(b *testing.B) {
 			perSecond(b, func() int { return verifyFile(b, file) })
+		})
+	}
+}
+
+// The same with live middleware, which is run in every iteration: the replay then
+// holds the whole recording, to answer by cause.
+func BenchmarkVerifyChatLive(b *testing.B) {
+	pass := adk.DispatchMiddleware{Name: "pass", Run: func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error {
+		next(ctx)
+		return nil
+	}}
+	live := replay.Live{Config: adk.Config{DispatchInput: []adk.DispatchMiddleware{pass}}, Seams: []string{replay.Middleware}}
+	for _, n := range []int{16, 1000, 50_000} {
+		trace := chatTrace(b, n, pass)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			perSecond(b, func() int {
+				report, err := replay.Verify(b.Context(), bytes.NewReader(trace), live)
+				require.NoError(b, err)
+				require.Nil(b, report.Divergence)
+				return report.Crossings
+			})
 		})
 	}
 }
