@@ -71,7 +71,9 @@ type Run struct {
 //
 // Time is virtual: hours of back-off pass at once, and a caller that nobody answers
 // cancels after a hundred years. A strand that waits for another one by other means
-// than the engine's, or code that waits for the machine, is waited for.
+// than the engine's, or code that waits for the machine, is waited for; so are
+// sibling strands that wait for one another (Strand.Wait), which hang as they do in
+// a program.
 //
 // The error says that the subject makes no turn. When ctx ends, the exploration
 // ends with what it has found, and says so in NotCovered.

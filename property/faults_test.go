@@ -237,32 +237,6 @@ func TestWrittenTwice(t *testing.T) {
 	assert.Equal(t, []string{"panic", "storage-after"}, by, "a panic behind the write is a write, too")
 }
 
-// Strands that wait for one another hang, and the schedule that makes them is named.
-func TestHang(t *testing.T) {
-	s := executing("deadlock", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		var other *adk.Strand // one strand runs at a time
-		one, err := dc.Fork(ctx, "one", func(ctx context.Context, dc *adk.DispatchContext) error {
-			if err := dc.Sleep(ctx, time.Second); err != nil && other != nil {
-				return other.Wait()
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		other, err = dc.Fork(ctx, "other", func(context.Context, *adk.DispatchContext) error { return one.Wait() })
-		if err != nil {
-			return err
-		}
-		return dc.Ack()
-	})
-	result := explore(t, s, property.Options{Workers: 2})
-	require.NotEmpty(t, result.Violations)
-	for _, f := range result.Violations {
-		assert.Equal(t, "a turn comes to an end", f.Invariant)
-	}
-}
-
 // A goroutine that nobody waits for is found, with the schedule that leaves it.
 func TestGoroutineLeftBehind(t *testing.T) {
 	never := make(chan struct{})
