@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -113,7 +114,9 @@ func (e *encoder) rest(m Member) {
 // rawKey begins a member; its name needs no escapes.
 func (e *encoder) rawKey(name string) {
 	e.comma()
-	e.out = append(append(append(e.out, '"'), name...), '"', ':')
+	e.out = append(e.out, '"')
+	e.out = append(e.out, name...)
+	e.out = append(e.out, '"', ':')
 }
 
 // comma separates what follows from what is there already.
@@ -128,28 +131,30 @@ func (e *encoder) header(h Header) error {
 	if h.Version != FormatVersion {
 		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, FormatVersion)
 	}
-	start, err := appendTime(nil, h.Start)
-	if err != nil {
-		return err
-	}
 	e.begin(h.Extra)
 	e.string(memberFormat, formatName)
 	e.int(memberVersion, h.Version)
 	e.int(memberContract, h.Contract)
-	e.raw(memberStart, start)
-	e.raw(memberSeams, seamsObject(h))
+	e.key(memberStart)
+	var err error
+	if e.out, err = appendTime(e.out, h.Start); err != nil {
+		return err
+	}
+	e.key(memberSeams)
+	e.seams(&h.Info, h.seamsExtra)
 	e.bool(memberAlone, h.Info.Alone)
 	e.bool(memberBehind, h.Info.WriteBehind)
 	return e.end()
 }
 
-// seamsObject is the value of a header's seams.
-func seamsObject(h Header) []byte {
-	e := encoder{out: make([]byte, 0, 256)}
-	e.begin(h.seamsExtra)
+// seams writes the names of the seams, an object with members of its own that
+// this package may not know.
+func (e *encoder) seams(info *adk.RunInfo, extra []Member) {
+	outer := e.extra
+	e.out, e.extra = append(e.out, '{'), extra
 	e.key(adk.LabelExecutor)
-	e.text(h.Info.Executor)
-	for _, p := range pipelines(&h.Info) {
+	e.text(info.Executor)
+	for _, p := range pipelines(info) {
 		e.key(p.label)
 		e.out = append(e.out, '[')
 		for _, name := range *p.names {
@@ -161,7 +166,7 @@ func seamsObject(h Header) []byte {
 	for _, m := range e.extra {
 		e.rest(m)
 	}
-	return append(e.out, '}')
+	e.out, e.extra = append(e.out, '}'), outer
 }
 
 // pipeline is where a RunInfo holds the names of a pipeline's middlewares.
@@ -197,7 +202,7 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 		return err
 	}
 	since := c.At.Sub(e.last)
-	if !e.last.Add(since).Equal(c.At) {
+	if farthest(since) && !e.last.Add(since).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.last)
 	}
 	if e.begin(extra); e.foreign {
@@ -217,6 +222,10 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	e.last = c.At
 	return e.end()
 }
+
+// farthest tells whether a duration is one of the two at which Time.Sub stops,
+// however far two times are apart.
+func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.MinInt64 }
 
 // kindAndPhase writes what every crossing's line begins with.
 func (e *encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
@@ -324,7 +333,8 @@ func (e *encoder) field(use adk.FieldUse, c *adk.Crossing) error {
 		}
 	case adk.FieldSeams:
 		if c.Seams != nil {
-			e.raw(label, seamsObject(Header{Info: *c.Seams}))
+			e.key(label)
+			e.seams(c.Seams, nil)
 		}
 	case adk.FieldPayload:
 		return e.payloadField(label, c.Payload)
@@ -353,11 +363,6 @@ func (e *encoder) string(name, text string) {
 		e.key(name)
 		e.text(text)
 	}
-}
-
-func (e *encoder) raw(name string, value []byte) {
-	e.key(name)
-	e.out = append(e.out, value...)
 }
 
 // text writes a string so that every byte of it comes back.
@@ -440,14 +445,10 @@ func (e *encoder) record(r adk.Record) error {
 		e.out = append(strconv.AppendInt(e.out, int64(n), 10), '}')
 		return nil
 	}
-	text, err := r.MarshalJSON()
-	if err != nil {
-		return err
-	}
 	e.records[id] = len(e.records) + 1
 	e.out = strconv.AppendInt(e.out, int64(len(e.records)), 10)
 	e.rawKey(string(id.kind))
-	e.out = append(append(e.out, text...), '}')
+	e.out = append(r.AppendJSON(e.out), '}')
 	return nil
 }
 

@@ -214,7 +214,7 @@ func AppendNumber(dst []byte, f float64) []byte {
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); {
+	for i := plainPrefix(s); i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if c < ' ' || c == '"' || c == '\\' {
 				dst = appendEscape(append(dst, s[start:i]...), c)
@@ -231,6 +231,25 @@ func AppendString(dst []byte, s string) []byte {
 		i += size
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// plainPrefix is how many bytes at the beginning of s are sure to need no escape
+// and no look at their UTF-8, a multiple of eight. Most texts are plain all
+// through, so eight bytes are looked at together, one in each byte of a word: a
+// byte's highest bit is set where it was in s, or is left by a subtraction that
+// went below zero, which from a byte without that bit it does where the byte is
+// smaller than a space, or equal to a quote or a backslash. What a subtraction
+// borrows from the next byte can only end the prefix too soon.
+func plainPrefix(s string) (n int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s, n = s[8:], n+8 {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (word|(word-each*' ')|((word^each*'"')-each)|((word^each*'\\')-each))&high != 0 {
+			break
+		}
+	}
+	return n
 }
 
 func appendEscape(dst []byte, c byte) []byte {

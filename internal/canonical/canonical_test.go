@@ -37,6 +37,21 @@ func text(t *testing.T, v any) string {
 	return string(got)
 }
 
+// A word of plain bytes is passed over together, with every other one among
+// them it is looked at byte by byte, wherever that stands.
+func TestPlainPrefix(t *testing.T) {
+	assert.Equal(t, 16, plainPrefix("only plain bytes, up to the last whole word"[:23]))
+	for place := range 8 {
+		for b := range 256 {
+			word := []byte("a plain ~word")[:8]
+			word[place] = byte(b)
+			plain := b >= ' ' && b < 0x80 && b != '"' && b != '\\'
+			want := map[bool]int{true: 8, false: 0}[plain]
+			assert.Equal(t, want, plainPrefix(string(word)), "byte %#x at %d", b, place)
+		}
+	}
+}
+
 // TOL-4: what JSON has no number for is null.
 func TestNumbersOutsideJSON(t *testing.T) {
 	assert.Equal(t, "[null,null,null]", text(t, []any{math.NaN(), math.Inf(1), math.Inf(-1)}))
