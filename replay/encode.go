@@ -26,6 +26,7 @@ type encoder struct {
 	out       []byte
 	last      time.Time
 	records   map[recordID]int
+	paths     map[adk.Seam]string // of seams that were written, in this trace or in one before
 	sentinels *sentinels
 	extra     []Member // of this line, not yet written
 	foreign   bool     // the line has members of somebody else's making
@@ -43,6 +44,10 @@ type recordID struct {
 	digest adk.Digest
 }
 
+// maxPaths bounds how many paths of seams are remembered: more than most programs
+// have, but not one for each of a million iterations.
+const maxPaths = 256
+
 func newEncoder(s *sentinels) *encoder {
 	e := encoders.Get().(*encoder)
 	e.sentinels = s
@@ -52,7 +57,7 @@ func newEncoder(s *sentinels) *encoder {
 // encoders holds those that are done with, since a service that records writes a
 // trace for every turn.
 var encoders = sync.Pool{New: func() any {
-	return &encoder{out: make([]byte, 0, 1024), records: map[recordID]int{}}
+	return &encoder{out: make([]byte, 0, 1024), records: map[recordID]int{}, paths: map[adk.Seam]string{}}
 }}
 
 // free gives the encoder to whoever needs one next, unless it has grown. Nobody
@@ -62,7 +67,7 @@ func (e *encoder) free() {
 		return
 	}
 	clear(e.records)
-	*e = encoder{out: e.out[:0], records: e.records}
+	*e = encoder{out: e.out[:0], records: e.records, paths: e.paths}
 	encoders.Put(e)
 }
 
@@ -113,10 +118,13 @@ func (e *encoder) rest(m Member) {
 
 // rawKey begins a member; its name needs no escapes.
 func (e *encoder) rawKey(name string) {
-	e.comma()
-	e.out = append(e.out, '"')
-	e.out = append(e.out, name...)
-	e.out = append(e.out, '"', ':')
+	out := e.out
+	if last := out[len(out)-1]; last != '{' && last != '[' {
+		out = append(out, ',')
+	}
+	out = append(out, '"')
+	out = append(out, name...)
+	e.out = append(out, '"', ':')
 }
 
 // comma separates what follows from what is there already.
@@ -367,6 +375,12 @@ func (e *encoder) string(name, text string) {
 
 // text writes a string so that every byte of it comes back.
 func (e *encoder) text(s string) {
+	if canonical.IsPlain(s) {
+		e.out = append(e.out, '"')
+		e.out = append(e.out, s...)
+		e.out = append(e.out, '"')
+		return
+	}
 	if utf8.ValidString(s) {
 		e.out = canonical.AppendString(e.out, s)
 		return
@@ -393,14 +407,29 @@ func (e *encoder) seam(label string, seam adk.Seam) error {
 	if seam == (adk.Seam{}) {
 		return nil
 	}
-	path := seam.String()
-	if read, err := adk.ParseSeam(path); err != nil {
-		return err
-	} else if read != seam {
-		return fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	path, known := e.paths[seam]
+	if !known {
+		var err error
+		if path, err = checkedPath(seam); err != nil {
+			return err
+		}
+		if len(e.paths) < maxPaths {
+			e.paths[seam] = path
+		}
 	}
 	e.string(label, path)
 	return nil
+}
+
+// checkedPath is the path of a seam, which must read back as the same.
+func checkedPath(seam adk.Seam) (string, error) {
+	path := seam.String()
+	if read, err := adk.ParseSeam(path); err != nil {
+		return "", err
+	} else if read != seam {
+		return "", fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	}
+	return path, nil
 }
 
 func (e *encoder) value(label string, v any) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
@@ -37,19 +38,20 @@ func text(t *testing.T, v any) string {
 	return string(got)
 }
 
-// A word of plain bytes is passed over together, with every other one among
-// them it is looked at byte by byte, wherever that stands.
-func TestPlainPrefix(t *testing.T) {
-	assert.Equal(t, 16, plainPrefix("only plain bytes, up to the last whole word"[:23]))
-	for place := range 8 {
-		for b := range 256 {
-			word := []byte("a plain ~word")[:8]
-			word[place] = byte(b)
-			plain := b >= ' ' && b < 0x80 && b != '"' && b != '\\'
-			want := map[bool]int{true: 8, false: 0}[plain]
-			assert.Equal(t, want, plainPrefix(string(word)), "byte %#x at %d", b, place)
+// Whatever the byte, wherever it stands, a text is plain if nothing had to be
+// escaped or replaced.
+func TestIsPlain(t *testing.T) {
+	for _, length := range []int{1, 7, 8, 9, 16, 21} {
+		for place := range length {
+			for b := range 256 {
+				text := []byte("a ~ plain text as any")[:length]
+				text[place] = byte(b)
+				plain := b >= ' ' && b < utf8.RuneSelf && b != '"' && b != '\\'
+				assert.Equal(t, plain, IsPlain(string(text)), "byte %#x at %d of %d", b, place, length)
+			}
 		}
 	}
+	assert.True(t, IsPlain(""))
 }
 
 // TOL-4: what JSON has no number for is null.
