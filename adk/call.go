@@ -39,11 +39,13 @@ func (c *call) errEnded(kind Kind) error {
 // enter admits an operation: it lets the observer decide when, takes the lock
 // and refuses a handle that has ended. On nil error the caller holds run.mu.
 func (c *call) enter(kind Kind) error {
-	phase := Whole
-	if kind.Spanning() {
-		phase = Begin
+	if c.run.observed() {
+		phase := Whole
+		if kind.Spanning() {
+			phase = Begin
+		}
+		c.run.before(c, kind, phase)
 	}
-	c.run.before(c, kind, phase)
 	c.run.mu.Lock()
 	if c.ended {
 		defer c.run.mu.Unlock()

@@ -113,19 +113,27 @@ type heard struct {
 // large and goes by reference; each listener gets a copy.
 func publishFunctional[E any](c *call, kind Kind, event *E, pick func(*Functional) func(E)) {
 	for _, e := range c.run.shared.functional.all() {
-		hear(c, kind, e, pick(&e.listeners), event)
+		if listener := pick(&e.listeners); listener != nil {
+			hear(c, kind, e, listener, event)
+		}
 	}
 	own := &c.run.own.functional
-	hear(c, kind, own, pick(&own.listeners), event)
+	if listener := pick(&own.listeners); listener != nil {
+		hear(c, kind, own, listener, event)
+	}
 }
 
 // publishObservability is publishFunctional for the other bus.
 func publishObservability[E any](c *call, kind Kind, event *E, pick func(*Observability) func(E)) {
 	for _, e := range c.run.shared.observability.all() {
-		hear(c, kind, e, pick(&e.listeners), event)
+		if listener := pick(&e.listeners); listener != nil {
+			hear(c, kind, e, listener, event)
+		}
 	}
 	own := &c.run.own.observability
-	hear(c, kind, own, pick(&own.listeners), event)
+	if listener := pick(&own.listeners); listener != nil {
+		hear(c, kind, own, listener, event)
+	}
 }
 
 // unheard tells that nobody is there for functional events, neither a listener
@@ -138,14 +146,19 @@ func (r *run) unheard() bool {
 
 // hear calls one listener and contains its panic (EVT-3).
 func hear[L, E any](c *call, kind Kind, e *entry[L], listener func(E), event *E) {
-	if listener == nil || !e.takes(kind) {
+	if !e.takes(kind) {
 		return
 	}
+	returned := false
 	defer func() {
+		if returned {
+			return // most do, and recover takes longer to say so
+		}
 		if r := recover(); r != nil {
 			c.run.before(c, KindContained, Whole)
 			c.run.contain(c, fmt.Sprintf("listener of %s", kind), PanicText(r))
 		}
 	}()
 	listener(*event)
+	returned = true
 }

@@ -13,12 +13,17 @@ import (
 type Helpers struct{ call *call }
 
 // streams are the message or the thought streams of a dispatch, by id. There are
-// few at a time, which a set finds faster than a map does.
-type streams struct{ byID ordered.Set[string, *stream] }
+// few at a time, which a set finds faster than a map does, and most deltas are of
+// the stream that the last one was of.
+type streams struct {
+	byID ordered.Set[string, *stream]
+	last *stream
+}
 
 // stream is a text that grows by deltas. full is never copied: a string of
 // what is there stays valid while more is appended behind it (HLP-5).
 type stream struct {
+	id        string
 	createdAt time.Time
 	full      strings.Builder
 	sealed    bool
@@ -31,9 +36,7 @@ type stream struct {
 // E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
 func (h *Helpers) ReportMessage(id, delta string, complete bool) (event MessageEvent, err error) {
 	d := h.call.dispatch
-	err = h.report(KindReportMessage, &d.messages, id, delta, complete, (*StreamUpdate)(&event), func(c *call, u *StreamUpdate) {
-		c.emitMessage((*MessageEvent)(u))
-	})
+	err = h.report(KindReportMessage, &d.messages, id, delta, complete, (*StreamUpdate)(&event))
 	return event, err
 }
 
@@ -41,14 +44,12 @@ func (h *Helpers) ReportMessage(id, delta string, complete bool) (event MessageE
 // own (HLP-1).
 func (h *Helpers) ReportThought(id, delta string, complete bool) (event ThoughtEvent, err error) {
 	d := h.call.dispatch
-	err = h.report(KindReportThought, &d.thoughts, id, delta, complete, (*StreamUpdate)(&event), func(c *call, u *StreamUpdate) {
-		c.emitThought((*ThoughtEvent)(u))
-	})
+	err = h.report(KindReportThought, &d.thoughts, id, delta, complete, (*StreamUpdate)(&event))
 	return event, err
 }
 
 // report fills in the update, which is large and not copied from call to call.
-func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, update *StreamUpdate, emit func(*call, *StreamUpdate)) error {
+func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, update *StreamUpdate) error {
 	c := h.call
 	if err := c.enter(kind); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	at := r.now()
 	s, err := all.open(id, at)
 	if err == nil {
-		*update = s.append(c.origin(), id, delta, complete, at)
+		s.append(update, c, delta, complete, at)
 	}
 	if x := r.crossing(c, kind, Whole, at); x != nil {
 		x.Name, x.Text, x.Flag, x.Err = id, delta, complete, err
@@ -67,8 +68,31 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 		r.mu.Unlock()
 		return err
 	}
-	s.relay.unlockAndEmit(c, update, emit)
+	if s.relay.unlockToEmit(c, update) {
+		s.emit(kind, c, update)
+	}
 	return nil
+}
+
+// emit lets the listeners hear the update, and those that come while they do.
+func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
+	r, emitted := c.run, false
+	defer func() {
+		if !emitted { // a listener ended the goroutine
+			s.relay.leave(r)
+		}
+	}()
+	for {
+		if kind == KindReportMessage {
+			c.emitMessage((*MessageEvent)(u))
+		} else {
+			c.emitThought((*ThoughtEvent)(u))
+		}
+		if c, u = s.relay.next(r); u == nil {
+			emitted = true
+			return
+		}
+	}
 }
 
 // open finds or begins the stream of an id.
@@ -76,39 +100,49 @@ func (all *streams) open(id string, at time.Time) (*stream, error) {
 	if id == "" {
 		return nil, fmt.Errorf("adk: report without an id: give the stream one")
 	}
-	s, known := all.byID.Get(id)
-	if !known {
-		s = &stream{createdAt: at}
-		all.byID.Add(id, s)
+	if all.last == nil || all.last.id != id {
+		all.last = all.find(id, at)
 	}
-	if s.sealed {
+	if all.last.sealed {
 		return nil, errSealed(id)
 	}
-	return s, nil
+	return all.last, nil
+}
+
+func (all *streams) find(id string, at time.Time) *stream {
+	s, known := all.byID.Get(id)
+	if !known {
+		s = &stream{id: id, createdAt: at}
+		all.byID.Add(id, s)
+	}
+	return s
 }
 
 func errSealed(id string) error {
 	return &Error{Code: E_LLM_EXECUTION_STREAM_SEALED, Message: fmt.Sprintf("%q was reported complete: a new stream needs a new id", id)}
 }
 
-func (s *stream) append(from Origin, id, delta string, complete bool, at time.Time) StreamUpdate {
+// append adds a delta and fills in the update, which is empty.
+func (s *stream) append(u *StreamUpdate, from *call, delta string, complete bool, at time.Time) {
 	s.full.WriteString(delta)
 	s.sealed = complete
-	u := StreamUpdate{Origin: from, ID: id, CreatedAt: s.createdAt, UpdatedAt: at, Delta: delta, Full: s.full.String(), Complete: complete}
+	u.Origin = from.origin()
+	u.ID, u.Delta, u.Full, u.Complete = s.id, delta, s.full.String(), complete
+	u.CreatedAt, u.UpdatedAt = s.createdAt, at
 	if complete {
 		u.CompletedAt = at
 	}
-	return u
 }
 
 // relay lets one goroutine at a time emit the updates of a stream, so that
 // listeners hear them in their order (EVT-2); those that come meanwhile wait
-// here and are emitted by the one that is at it. Guarded by run.mu, but for what
-// is being emitted, which belongs to the goroutine that does: events are large,
-// and need not be copied from call to call this way.
+// here and are emitted by the one that is at it. Guarded by run.mu, but for
+// present, which belongs to the one that emits. Events are large and go by
+// reference; nothing here calls what it is given, so that one that need not wait
+// stays on the stack.
 type relay[E any] struct {
 	emitting bool
-	present  pending[E]
+	present  pending[E] // of those that waited, the one that is being emitted
 	waiting  []pending[E]
 }
 
@@ -117,38 +151,38 @@ type pending[E any] struct {
 	event E
 }
 
-// unlockAndEmit releases run.mu, which is held, and lets the listeners hear the
-// event, and those that come while they do, unless somebody is at it already.
-func (y *relay[E]) unlockAndEmit(c *call, event *E, emit func(*call, *E)) {
-	r := c.run
-	if y.emitting {
+// unlockToEmit releases run.mu, which is held, and tells whether the event is the
+// caller's to emit, and what next gives after it. Otherwise somebody is at it.
+func (y *relay[E]) unlockToEmit(c *call, event *E) bool {
+	mine := !y.emitting
+	if mine {
+		y.emitting = true
+	} else {
 		y.waiting = append(y.waiting, pending[E]{c, *event})
-		r.mu.Unlock()
-		return
 	}
-	y.emitting = true
-	y.present.call, y.present.event = c, *event
+	c.run.mu.Unlock()
+	return mine
+}
+
+// next gives what came while the last event was emitted; nil ends the emitting.
+func (y *relay[E]) next(r *run) (*call, *E) {
+	r.mu.Lock()
+	if len(y.waiting) == 0 {
+		y.emitting = false
+		r.mu.Unlock()
+		return nil, nil
+	}
+	y.present = y.waiting[0]
+	y.waiting = y.waiting[1:]
 	r.mu.Unlock()
-	clean := false
-	defer func() {
-		if !clean { // a listener ended the goroutine
-			r.mu.Lock()
-			y.emitting = false
-			r.mu.Unlock()
-		}
-	}()
-	for {
-		emit(y.present.call, &y.present.event)
-		r.mu.Lock()
-		if len(y.waiting) == 0 {
-			y.emitting, clean = false, true
-			r.mu.Unlock()
-			return
-		}
-		y.present = y.waiting[0]
-		y.waiting = y.waiting[1:]
-		r.mu.Unlock()
-	}
+	return y.present.call, &y.present.event
+}
+
+// leave ends the emitting early: what waits is for the next that comes.
+func (y *relay[E]) leave(r *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	y.emitting = false
 }
 
 // ToolCallReport is what is new about a tool call; zero fields leave what is
@@ -189,8 +223,27 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 		r.mu.Unlock()
 		return ToolCallEvent{}, err
 	}
-	c.dispatch.reported[id].relay.unlockAndEmit(c, &event, (*call).emitToolCall)
+	if s := c.dispatch.reported[id]; s.relay.unlockToEmit(c, &event) {
+		s.emit(c, &event)
+	}
 	return event, nil
+}
+
+// emit lets the listeners hear the event, and those that come while they do.
+func (s *toolCallStream) emit(c *call, e *ToolCallEvent) {
+	r, emitted := c.run, false
+	defer func() {
+		if !emitted { // a listener ended the goroutine
+			s.relay.leave(r)
+		}
+	}()
+	for {
+		c.emitToolCall(e)
+		if c, e = s.relay.next(r); e == nil {
+			emitted = true
+			return
+		}
+	}
 }
 
 // mergeToolCall makes the next state of a reported tool call. run.mu is held.

@@ -69,13 +69,16 @@ func askProbe(p Probe, info RunInfo) (o Observer) {
 	return p.Observe(info)
 }
 
-// now reads the clock, the one time for a crossing (DET-1). Time never goes
-// back within a run, so that no duration is negative (EVT-6). mu is held.
+// now reads the clock, the one time for a crossing (DET-1); UTC leaves out the
+// monotonic reading. Time never goes back within a run, so that no duration is
+// negative (EVT-6). mu is held.
 func (r *run) now() time.Time {
-	if at := r.config.Clock.Now().Round(0).UTC(); at.After(r.last) || r.last.IsZero() {
-		r.last = at
+	at := r.config.Clock.Now().UTC()
+	if at.Before(r.last) && !r.last.IsZero() {
+		return r.last
 	}
-	return r.last
+	r.last = at
+	return at
 }
 
 // crossing prepares the crossing to be told, stamped with the call, its strand
@@ -123,9 +126,13 @@ func (r *run) dropIfPanicked() {
 // that ends the context at that line decides alike. It makes no difference
 // whether anybody observes. mu is held.
 func (r *run) latchCancel(at time.Time) {
-	if r.cancelTold || r.ctx.Err() == nil {
-		return
+	if !r.cancelTold && r.ctx.Err() != nil {
+		r.tellCancel(at)
 	}
+}
+
+// tellCancel tells that the run's context is done. mu is held.
+func (r *run) tellCancel(at time.Time) {
 	r.cancelTold = true
 	if !r.observed() {
 		return
