@@ -337,9 +337,9 @@ func TestAllocations(t *testing.T) {
 		config         adk.Config
 		most, recorded float64
 	}{
-		{"one-shot turn", oneShot(message("m")).config, 35, 75},
-		{"three tools", threeTools().config, 210, 310},
-		{"10,000 deltas", deltas(10_000), 50, 10_100},
+		{"one-shot turn", oneShot(message("m")).config, 24, 40},
+		{"three tools", threeTools().config, 180, 230},
+		{"10,000 deltas", deltas(10_000), 40, 10_060},
 	} {
 		assert.LessOrEqual(t, allocations(t, turn.config), turn.most, turn.name)
 		turn.config.Probe = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return &counter{}, nil })

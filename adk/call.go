@@ -123,7 +123,7 @@ func (r *run) openUnlessAborted(parent *call, seam Seam) *call {
 
 func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, with opened) *call {
 	caller := callerOf(parent, strand)
-	r.before(&caller, KindCall, Whole)
+	r.before(caller, KindCall, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
@@ -136,7 +136,7 @@ func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, 
 	if parent != nil {
 		c.dispatch, c.visible = parent.dispatch, parent.visible
 	}
-	if x := r.line(&caller, KindCall, Whole, at); x != nil {
+	if x := r.line(caller, KindCall, Whole, at); x != nil {
 		x.ID, x.Seam = c.id, seam
 		with.fill(x)
 		r.tell(x)
@@ -160,12 +160,14 @@ func (r *run) newCall() *call {
 
 // callerOf is what the lines of a call and of its return are stamped with: the
 // calling call, and the called strand. The first call of a run has no caller.
-func callerOf(parent *call, strand int) call {
-	caller := call{strand: strand}
-	if parent != nil {
-		caller.id = parent.id
+func callerOf(parent *call, strand int) *call {
+	switch {
+	case parent == nil:
+		return &call{strand: strand}
+	case parent.strand == strand:
+		return parent
 	}
-	return caller
+	return &call{id: parent.id, strand: strand}
 }
 
 // result is what a seam call came back with: the outcome is invoke's to say, the
@@ -220,12 +222,12 @@ func (c *call) close(res result) {
 	c.join()
 	c.settle()
 	caller := callerOf(c.parent, c.strand)
-	r.before(&caller, KindReturn, Whole)
+	r.before(caller, KindReturn, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
 	c.ended = true
-	if x := r.crossing(&caller, KindReturn, Whole, at); x != nil {
+	if x := r.crossing(caller, KindReturn, Whole, at); x != nil {
 		x.ID, x.Outcome, x.Err, x.Records, x.Result = c.id, res.outcome, res.err, res.records, res.tool
 		r.tell(x)
 	}

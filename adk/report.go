@@ -136,13 +136,11 @@ func (s *stream) append(u *StreamUpdate, from *call, delta string, complete bool
 
 // relay lets one goroutine at a time emit the updates of a stream, so that
 // listeners hear them in their order (EVT-2); those that come meanwhile wait
-// here and are emitted by the one that is at it. Guarded by run.mu, but for
-// present, which belongs to the one that emits. Events are large and go by
-// reference; nothing here calls what it is given, so that one that need not wait
-// stays on the stack.
+// here and are emitted by the one that is at it. Guarded by run.mu. Events are
+// large and go by reference; nothing here calls what it is given, so that one that
+// need not wait stays on the stack.
 type relay[E any] struct {
 	emitting bool
-	present  pending[E] // of those that waited, the one that is being emitted
 	waiting  []pending[E]
 }
 
@@ -172,10 +170,10 @@ func (y *relay[E]) next(r *run) (*call, *E) {
 		r.mu.Unlock()
 		return nil, nil
 	}
-	y.present = y.waiting[0]
+	first := &y.waiting[0] // nobody else's from here on: the list only grows behind it
 	y.waiting = y.waiting[1:]
 	r.mu.Unlock()
-	return y.present.call, &y.present.event
+	return first.call, &first.event
 }
 
 // leave ends the emitting early: what waits is for the next that comes.

@@ -12,6 +12,10 @@ import (
 // scanLimit is the size up to which looking at every entry beats a map.
 const scanLimit = 8
 
+// spare is the room that a set makes for members to come: most stay small and are
+// added to, a copy of one too.
+const spare = 4
+
 // Set holds values by key, in the order in which their keys were first added.
 // The zero Set is empty and ready to use.
 //
@@ -36,6 +40,9 @@ func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
 	if at := s.find(key); at >= 0 {
 		s.entries[at].value = value
 		return true
+	}
+	if s.entries == nil {
+		s.entries = make([]entry[K, V], 0, spare)
 	}
 	s.entries = append(s.entries, entry[K, V]{key, value})
 	if index := s.index.Load(); index != nil {
@@ -118,7 +125,10 @@ func (s *Set[K, V]) Clone() *Set[K, V] {
 // CopyFrom makes s an independent set of the members of other, in the same
 // order.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
-	s.entries = slices.Clone(other.entries)
+	s.entries = nil
+	if n := len(other.entries); n > 0 {
+		s.entries = append(make([]entry[K, V], 0, n+spare), other.entries...)
+	}
 	s.index.Store(nil)
 }
 
