@@ -15,7 +15,7 @@ type callTree struct {
 	root    *seamCall      // nil if there are no crossings
 	strands map[int]string // their paths
 	opens   map[int]*step  // the openings of media, by their operations
-	media   *openings      // what they gave, for who plays the run again
+	media   *openings      // what they gave; nil where the run is not run again
 	// cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	cancels []*adk.Crossing
@@ -62,6 +62,14 @@ func newCallTree(info adk.RunInfo, lines []Line) *callTree {
 		t.lines = append(t.lines, x)
 		b.add(x)
 	}
+	return t
+}
+
+// tree is the run of a trace whose lines were read, to be run again: it has what
+// the openings of media gave.
+func (r *Reader) tree(lines []Line) *callTree {
+	t := newCallTree(r.header.Info, lines)
+	t.media = r.dec.media
 	return t
 }
 

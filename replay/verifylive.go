@@ -23,8 +23,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if d := contract(trace.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := newCallTree(trace.Info, trace.Lines)
-	want.media = r.dec.media
+	want := r.tree(trace.Lines)
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -156,11 +155,15 @@ func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Op
 	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
 		return nil
 	}
-	whole, err := ReadTrace(trace, options)
+	r, err := NewReader(trace, options)
 	if err != nil {
 		return nil
 	}
-	again, err := rerun(ctx, newCallTree(whole.Info, whole.Lines), known, Live{}, options)
+	whole, err := r.all()
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, r.tree(whole.Lines), known, Live{}, options)
 	if err != nil {
 		return nil
 	}

@@ -210,9 +210,7 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 		return nil, err
 	}
 	w := &whatIf{known: comparer{known}, live: live, options: r.options, trace: whole, notes: redactedNote(r.footer)}
-	w.recorded = newCallTree(whole.Info, whole.Lines)
-	w.edited = newCallTree(whole.Info, slices.Clone(whole.Lines))
-	w.recorded.media, w.edited.media = r.dec.media, r.dec.media
+	w.recorded, w.edited = r.tree(whole.Lines), r.tree(slices.Clone(whole.Lines))
 	return w, nil
 }
 
