@@ -39,6 +39,7 @@ type causal struct {
 	moved   *sync.Cond
 	now     time.Time
 	stopped bool
+	failed  error // why it stopped before its end
 	calls   map[int]*newCall
 	ops     map[int]*newOp     // the open operations
 	strands map[int]*newStrand // those that have begun, or were forked
@@ -179,7 +180,7 @@ func recordText(record adk.Record) string {
 }
 
 // Observe makes the player the observer of the new run.
-func (p *causal) Observe(adk.RunInfo) adk.Observer { return p }
+func (p *causal) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
 // Now is the present of the new run: that of the recorded counterpart of the
 // step that is being taken, and never earlier than it was.
@@ -568,6 +569,14 @@ func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
 func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
 func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
 func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
+
+// fail stops a replay that cannot go on.
+func (p *causal) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = err
+	p.stop()
+}
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {

@@ -411,7 +411,7 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 // The probe.
 
 // Observe makes the player the observer of the new run.
-func (p *player) Observe(adk.RunInfo) adk.Observer { return p }
+func (p *player) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
 // Begin holds a strand back until the recording says that it is its turn.
 func (p *player) Begin(s adk.Step) {

@@ -87,13 +87,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	p := newCausal(want, live, comparer{known})
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
-	var interrupted error
-	defer context.AfterFunc(ctx, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		interrupted = fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
-		p.stop()
-	})()
+	defer context.AfterFunc(ctx, func() { p.fail(interrupted(ctx)) })()
 
 	var written bytes.Buffer
 	recorder := Record(&written, Options{Sentinels: options.Sentinels})
@@ -110,8 +104,8 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if interrupted != nil {
-		return nil, interrupted
+	if p.failed != nil {
+		return nil, p.failed
 	}
 	trace, err := ReadTrace(&written, Options{Sentinels: options.Sentinels})
 	if err = errors.Join(recorder.Err(), err); err != nil {

@@ -153,7 +153,7 @@ func WhatIf(ctx context.Context, trace io.Reader, live Live, answers []Answer, o
 	}
 	r, err := w.report(ctx)
 	if ctx.Err() != nil { // also when it ended too late to be noticed
-		return nil, fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
+		return nil, interrupted(ctx)
 	}
 	return r, err
 }
