@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,13 +92,10 @@ func byEngine(seam adk.Seam) bool {
 	return seam.Label == adk.LabelRun || seam.Label == adk.LabelDispatch
 }
 
-func isPipeline(seam adk.Seam) bool {
-	switch seam.Label {
-	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
-		return true
-	}
-	return false
-}
+// pipelineLabels are the labels of the pipelines, in the order of a turn.
+var pipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelTurnOutput}
+
+func isPipeline(seam adk.Seam) bool { return slices.Contains(pipelineLabels, seam.Label) }
 
 // treeBuilder adds the lines one after the other.
 type treeBuilder struct {

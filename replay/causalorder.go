@@ -462,7 +462,7 @@ func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
 // gateOpened adds the settlements of a gate. One that was not recorded is
 // rejected when nobody can go on, unless the user's listeners settle gates.
 func (p *causal) gateOpened(e adk.TurnGateOpen) {
-	if p.live.takes(partGates) {
+	if p.live.Takes(partGates) {
 		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
 			hear(e)
 		}

@@ -68,7 +68,7 @@ func (r *replayed) notCompared() []string {
 	said := r.live.unseen()
 	var left []string
 	for _, part := range r.live.choices() {
-		if !r.live.takes(part) && r.live.given(part) {
+		if !r.live.Takes(part) && r.live.given(part) {
 			if label, _, _ := strings.Cut(part, "/"); label != adk.LabelRun {
 				part = label + "/*"
 			}

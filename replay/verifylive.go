@@ -126,7 +126,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
-		if p.live.takes(partTools) {
+		if p.live.Takes(partTools) {
 			in.Raw.Tools = each(p.live.Config.Tools, p.stage.tool)
 		}
 		return runAlone(in), nil
@@ -137,7 +137,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 	}
 	config.Probe = probe
 	p.live.apply(&config, &raw)
-	if p.live.takes(partTools) {
+	if p.live.Takes(partTools) {
 		config.Tools = each(p.live.Config.Tools, p.stage.tool)
 	}
 	return runTurn(config, raw, &p.loud)
