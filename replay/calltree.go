@@ -97,6 +97,17 @@ var pipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.La
 
 func isPipeline(seam adk.Seam) bool { return slices.Contains(pipelineLabels, seam.Label) }
 
+// inCalledDispatch tells whether a call is of a middleware or an executor of a
+// dispatch that user code called, and not of the one of the turn.
+func (c *seamCall) inCalledDispatch() bool {
+	return (isPipeline(c.call.Seam) || c.call.Seam.Label == adk.LabelExecutor) && c.owner.called()
+}
+
+// called tells whether user code called a run or dispatch.
+func (c *seamCall) called() bool {
+	return c != nil && c.parent != nil && !byEngine(c.parent.call.Seam)
+}
+
 // treeBuilder adds the lines one after the other.
 type treeBuilder struct {
 	*callTree

@@ -140,7 +140,7 @@ func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.k
 func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
 	seam := c.call.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
-	for owner := c.owner; owner != nil && owner.parent != nil && !byEngine(owner.parent.call.Seam); owner = owner.parent.owner {
+	for owner := c.owner; owner.called(); owner = owner.parent.owner {
 		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
 	}
 	return key + known.arguments(x)

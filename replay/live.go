@@ -108,17 +108,27 @@ func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x
 // any tells whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// isLive tells whether a call is of live code.
+// chooses tells whether a call is of a seam that Seams choose. The middlewares and
+// the executor of a dispatch that user code calls are none: they are that code's.
+func (l Live) chooses(c *seamCall) bool {
+	seam := c.call.Seam
+	return !byEngine(seam) && !c.inCalledDispatch() && l.takesSeam(seam.Label, seam.Name)
+}
+
+// isLive tells whether a call is of live code: of a seam that is chosen, or of what
+// such a seam brings.
 func (l Live) isLive(c *seamCall) bool {
-	for ; c != nil; c = c.parent {
-		if seam := c.call.Seam; l.takesSeam(seam.Label, seam.Name) {
-			return true
-		}
-		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
+	for c != nil && !l.chooses(c) {
+		switch label := c.call.Seam.Label; {
+		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
+			c = c.parent
+		case c.inCalledDispatch():
+			c = c.owner
+		default:
 			return false
 		}
 	}
-	return false
+	return c != nil
 }
 
 // choices are all that Seams can choose, by the config and beside it.
