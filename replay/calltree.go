@@ -97,6 +97,23 @@ var pipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.La
 
 func isPipeline(seam adk.Seam) bool { return slices.Contains(pipelineLabels, seam.Label) }
 
+// callOf is the call that a crossing belongs to; of a call or a return it is
+// that.
+func callOf(x *adk.Crossing) int {
+	if x.Kind.Class() == adk.ClassCall {
+		return x.ID
+	}
+	return x.Call
+}
+
+// seamOf is the seam call that a crossing belongs to.
+func (t *callTree) seamOf(x *adk.Crossing) adk.Seam {
+	if c := t.calls[callOf(x)]; c != nil {
+		return c.call.Seam
+	}
+	return x.Seam
+}
+
 // inCalledDispatch tells whether a call is of a middleware or an executor of a
 // dispatch that user code called, and not of the one of the turn.
 func (c *seamCall) inCalledDispatch() bool {

@@ -35,10 +35,9 @@ type causal struct {
 	cancel func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	mu      sync.Mutex
+	timers  // with the lock that guards what follows
 	moved   *sync.Cond
 	now     time.Time
-	stopped bool
 	failed  error // why it stopped before its end
 	calls   map[int]*newCall
 	ops     map[int]*newOp     // the open operations
@@ -49,7 +48,6 @@ type causal struct {
 	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
-	untold  *timer       // started by an operation that is told next
 	unasked map[int]bool // calls of tools of its own that live code made
 	missed  []int        // calls that the recording has no answer for
 	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none

@@ -329,7 +329,9 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	return false
 }
 
+// nextAct is the act that is due first; nil if there is none.
 func (p *causal) nextAct() *act {
+	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.spent })
 	var next *act
 	for _, a := range p.acts {
 		if next == nil || before(a.at, a.seq, next.at, next.seq) {
@@ -380,30 +382,6 @@ func (p *causal) outside() {
 			}
 		}
 		p.do(a)
-	}
-}
-
-// AfterFunc keeps the timer until the operation that waits for it is told.
-func (p *causal) AfterFunc(_ time.Duration, fire func()) func() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := &timer{fire: fire}
-	p.untold = t
-	if p.stopped {
-		t.expire()
-	}
-	return func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		waited := !t.spent
-		t.spent = true
-		for _, a := range p.acts {
-			if a.timer == t {
-				p.acts = without(p.acts, a)
-				break
-			}
-		}
-		return waited
 	}
 }
 

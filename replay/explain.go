@@ -109,18 +109,6 @@ func contract(lines []Line) *Divergence {
 	return nil
 }
 
-// seamOf is the seam call that a crossing belongs to.
-func (t *callTree) seamOf(x *adk.Crossing) adk.Seam {
-	id := x.Call
-	if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
-		id = x.ID
-	}
-	if c := t.calls[id]; c != nil {
-		return c.call.Seam
-	}
-	return x.Seam
-}
-
 // describeIn is a crossing of a run in a line, as transcripts have it.
 func describeIn(run *callTree, x *adk.Crossing) string {
 	n := newNamer(NewFold())

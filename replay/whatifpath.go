@@ -227,15 +227,6 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	return ""
 }
 
-// callOf is the call that a crossing belongs to; of a call or a return it is
-// that.
-func callOf(x *adk.Crossing) int {
-	if x.Kind.Class() == adk.ClassCall {
-		return x.ID
-	}
-	return x.Call
-}
-
 // takesInput tells whether a part of a run's input is live.
 func (w *whatIf) takesInput(f adk.Field) bool {
 	switch f {
