@@ -31,8 +31,12 @@ type executorFunc = func(context.Context, *adk.DispatchContext, *adk.Helpers) er
 
 // recordTurn records a turn of one executor about one city.
 func recordTurn(t testing.TB, city string, run executorFunc) []byte {
+	return recordWith(t, city, run, fakes.NewTool("weather", "Tells the weather in a city.", "rain").Tool())
+}
+
+// recordWith is recordTurn with a tool.
+func recordWith(t testing.TB, city string, run executorFunc, weather *adk.Tool) []byte {
 	var trace bytes.Buffer
-	weather := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Tool()
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{weather},
 	}, replay.Record(&trace)))
