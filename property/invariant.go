@@ -69,10 +69,18 @@ func made[W any, P interface {
 	if !ok {
 		return P(new(W))
 	}
+	if w, ok := used.(remaking); ok {
+		w.remake()
+		return used
+	}
 	var none W
 	*w = none
 	return w
 }
+
+// remaking is a watcher that almost every turn gives something to remember:
+// remake forgets it and keeps the room.
+type remaking interface{ remake() }
 
 // invariants are all of them, by what they are about.
 var invariants = []Invariant{
