@@ -141,7 +141,7 @@ func (e *exploring) conclude() {
 
 // chunk is how many schedules are run between two looks at the whole: few enough
 // that progress is told of slow turns too, and many enough that looking is cheap.
-const chunk = 256
+const chunk = 1024
 
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
