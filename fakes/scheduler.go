@@ -51,7 +51,9 @@ func (s *Scheduler) Clock() *Clock { return s.clock }
 // Observe begins a run with strand 0, the caller of Run, having the turn.
 func (s *Scheduler) Observe(adk.RunInfo) adk.Observer {
 	t := &turns{clock: s.clock, order: s.order()}
-	t.strand(0)
+	t.first.passed.L = &t.mu
+	t.one[0] = &t.first
+	t.strands = t.one[:]
 	return t
 }
 
@@ -73,8 +75,10 @@ type turns struct {
 	forked atomic.Bool
 
 	mu        sync.Mutex
-	turn      int       // who has the turn
-	strands   []*strand // by number
+	turn      int        // who has the turn
+	strands   []*strand  // by number
+	first     strand     // number 0, and most runs have no other
+	one       [1]*strand // the room of strands for it
 	strangers []stranger
 	moving    bool // time is being moved
 	free      bool // scheduling has ended

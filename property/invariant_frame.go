@@ -225,7 +225,6 @@ type suspect struct {
 
 func (w *operationsPair) see(s *story, x *adk.Crossing) {
 	switch {
-	case x.Kind == adk.KindCall:
 	case x.Kind == adk.KindReturn:
 		w.returns(s)
 	case x.Kind == adk.KindTimer:

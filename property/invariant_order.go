@@ -95,7 +95,6 @@ type onePass struct {
 
 func (w *pipelinesInOrder) see(s *story, x *adk.Crossing) {
 	switch {
-	case x.Kind == adk.KindReturn:
 	case x.Kind == adk.KindCall:
 		if s.called.isMiddleware() {
 			w.enters(s)

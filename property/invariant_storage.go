@@ -65,7 +65,7 @@ type flushInOrder struct{}
 func (w *flushInOrder) see(s *story, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
-	case x.Kind == adk.KindReturn, d == nil:
+	case d == nil:
 	case x.Kind == adk.KindCall:
 		if s.called.seam.Label == adk.LabelStorage && d.does(s.at) {
 			w.persists(s, x, d)

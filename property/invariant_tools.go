@@ -33,7 +33,6 @@ func (w *toolsSettled) see(s *story, x *adk.Crossing) {
 		if s.called.seam.Label == adk.LabelTool {
 			w.handles(s)
 		}
-	case x.Kind == adk.KindReturn:
 	case x.Phase == adk.Begin:
 		w.open = append(w.open, &execution{op: s.op})
 	case s.op != nil:

@@ -139,7 +139,7 @@ type choice struct {
 // who sleeps.
 type order struct {
 	picks  []Decision
-	asleep []sleeper // at the last pick, and from there on
+	asleep []sleeper // at the last pick, and from there on; never changed in place
 	record bool
 
 	mu      sync.Mutex // plain goroutines of user code tell crossings as they like
@@ -153,7 +153,7 @@ type order struct {
 
 // reset begins another run.
 func (o *order) reset(picks []Decision, asleep []sleeper, record bool) {
-	o.picks, o.asleep, o.record = picks, slices.Clone(asleep), record
+	o.picks, o.asleep, o.record = picks, asleep, record
 	o.made, o.choices, o.running, o.redundant = 0, o.choices[:0], false, false
 }
 
@@ -170,11 +170,20 @@ func (o *order) pick(c fakes.Choice, at int, open bool) int {
 	}
 	if o.record {
 		open = open && o.made > o.lastPick() && !o.redundant
-		o.choices = append(o.choices, choice{runnable: slices.Clone(c.Runnable), usual: c.Runnable[usual],
-			chosen: c.Runnable[chosen], at: at, open: open, asleep: slices.Clone(o.asleep)})
+		o.choices = append(o.choices, choice{runnable: o.kept(c.Runnable), usual: c.Runnable[usual],
+			chosen: c.Runnable[chosen], at: at, open: open, asleep: o.asleep})
 		o.running = true
 	}
 	return chosen
+}
+
+// kept is a list that a choice can keep: that of the choice before, where it is the
+// same.
+func (o *order) kept(runnable []int) []int {
+	if n := len(o.choices); n > 0 && slices.Equal(o.choices[n-1].runnable, runnable) {
+		return o.choices[n-1].runnable
+	}
+	return slices.Clone(runnable)
 }
 
 // lastPick is the number of the last choice that is decided by a pick.
@@ -239,7 +248,10 @@ func (o *order) saw(x *adk.Crossing) {
 	}
 	var seen footprint
 	seen.add(x)
-	o.asleep = slices.DeleteFunc(o.asleep, func(s sleeper) bool { return !s.step.commutes(&seen) })
+	wakes := func(s sleeper) bool { return !s.step.commutes(&seen) }
+	if slices.ContainsFunc(o.asleep, wakes) {
+		o.asleep = slices.DeleteFunc(slices.Clone(o.asleep), wakes) // not in place: choices have the list
+	}
 }
 
 // deviations are the decisions that were not the usual ones, up to the k-th

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -73,7 +74,15 @@ var gates = []Scenario{
 // answers.
 func guarded(finally string, answer fakes.Answer) (adk.Config, adk.RawTurn) {
 	script := fakes.Script{{fakes.Call("delete", `{"path":"/tmp/report"}`)}, {fakes.Say(finally), fakes.Ack()}}
-	tool := must(adk.NewTool(adk.ToolInit{
+	keeper := fakes.NewKeeper(map[string]fakes.Answer{"delete a file?": answer})
+	turn := adk.RawTurn{SystemPrompt: prompt, Observability: keeper.Observability()}
+	return agent(script, "Delete the old report.", deleteTool()), turn
+}
+
+// deleteTool remembers nothing, and is made once: its schema takes longer to
+// compile than a turn to run.
+var deleteTool = sync.OnceValue(func() *adk.Tool {
+	return must(adk.NewTool(adk.ToolInit{
 		Name: "delete", Description: "Deletes a file, when somebody approves.", Effect: adk.EffectWrites,
 		InputSchema: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
 		Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -87,7 +96,4 @@ func guarded(finally string, answer fakes.Answer) (adk.Config, adk.RawTurn) {
 			return adk.Text("deleted"), nil
 		},
 	}))
-	keeper := fakes.NewKeeper(map[string]fakes.Answer{"delete a file?": answer})
-	turn := adk.RawTurn{SystemPrompt: prompt, Observability: keeper.Observability()}
-	return agent(script, "Delete the old report.", tool), turn
-}
+})
