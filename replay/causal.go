@@ -46,6 +46,7 @@ type causal struct {
 	gone    map[*step]bool     // those that were taken
 	ids     *renaming
 	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
+	met     map[*seamCall]int            // for unmet
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
 	unasked map[int]bool // calls of tools of its own that live code made
@@ -81,7 +82,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	p := &causal{
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
-		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, gone: map[*step]bool{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
@@ -147,6 +148,7 @@ func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
 // arguments are the kind of an operation and what user code gave it, in a text.
 func (c comparer) arguments(x *adk.Crossing) string {
 	e := newEncoder(c.sentinels)
+	defer e.free()
 	e.begin(nil)
 	for _, use := range x.Kind.Fields(x.Phase) {
 		switch {
@@ -322,12 +324,23 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
 	if above.rec == nil {
 		return nil
 	}
-	for _, s := range above.rec.steps {
+	for _, s := range p.unmet(above.rec) {
 		if s.call != nil && p.used[s.call] == nil && s.call.call.Seam == got.Seam && s.call.strand == c.path && sameRecord(s.x.Record, got.Record) && s.x.Key == got.Key {
 			return s.call
 		}
 	}
 	return nil
+}
+
+// unmet are the steps of a recorded call from the first call on that has no
+// counterpart yet. The front is remembered: a dispatch of many iterations has many.
+func (p *causal) unmet(rec *seamCall) []*step {
+	met := p.met[rec]
+	for met < len(rec.steps) && (rec.steps[met].call == nil || p.used[rec.steps[met].call] != nil) {
+		met++
+	}
+	p.met[rec] = met
+	return rec.steps[met:]
 }
 
 // first is the first of the recorded calls that is of the seam and has no
