@@ -17,6 +17,10 @@ type callTree struct {
 	strands map[int]string // their paths
 	opens   map[int]*step  // the openings of media, by their operations
 	media   *openings      // what they gave; nil where the run is not run again
+	// order is the place of each crossing, by its number, in the order in which the
+	// strands take their steps when it is run again, but for what they share, which
+	// stays as it is; nil where they run freely.
+	order []int
 	// cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	cancels []*adk.Crossing

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -67,6 +68,14 @@ func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 	return seq < otherSeq
 }
 
+// place is where a recorded crossing comes in the order of the steps.
+func (p *causal) place(seq int) int {
+	if p.tree.order == nil || seq == unrecorded {
+		return seq
+	}
+	return p.tree.order[seq]
+}
+
 // isShared tells whether a step changes or uses what strands share: these keep
 // the recorded order, so that a turn is the same whichever strand is faster.
 func isShared(kind adk.Kind) bool {
@@ -97,7 +106,7 @@ func (p *causal) Begin(s adk.Step) {
 	}
 	strand.waiting = without(strand.waiting, w)
 	p.turn = w
-	if w.next != nil && s.Kind != adk.KindCall { // which call it is, is not known yet
+	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
 		p.now = later(p.now, w.next.At)
 	}
 }
@@ -129,7 +138,10 @@ func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 // foresee is the recorded crossing that a step is about to make again: the next
 // of its kind in the counterpart of its call.
 func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
-	if step.Call == 0 {
+	switch {
+	case step.Call == 0 && step.Kind == adk.KindReturn:
+		return p.tree.root.ret
+	case step.Call == 0:
 		return p.tree.root.call
 	}
 	c := p.calls[step.Call]
@@ -169,7 +181,7 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.turn != nil {
 		return false
 	}
-	return w.let || !p.behindCancel(w) && !p.overtakes(w)
+	return w.let || p.tree.order == nil && !p.behindCancel(w) && !p.overtakes(w)
 }
 
 // behindCancel tells whether a cancel comes before the step.
@@ -268,17 +280,13 @@ func (p *causal) act() bool {
 	if p.stopped || !p.stuck() {
 		return false
 	}
-	var first *waiter
-	for _, s := range p.strands {
-		for _, w := range s.waiting {
-			if first == nil || w.seq() < first.seq() || w.seq() == first.seq() && s.number < first.strand.number {
-				first = w
-			}
-		}
-	}
 	next := p.nextAct()
+	first := p.firstWaiter(func(w *waiter) bool { return p.tree.order == nil || !p.overtakes(w) })
+	if first == nil && next == nil {
+		first = p.firstWaiter(func(*waiter) bool { return true })
+	}
 	switch {
-	case next != nil && (first == nil || before(next.at, next.seq, p.now, first.seq())):
+	case next != nil && (first == nil || before(next.at, p.place(next.seq), p.now, p.place(first.seq()))):
 		p.do(next)
 	case first != nil:
 		first.let = true
@@ -287,6 +295,18 @@ func (p *causal) act() bool {
 		return p.giveUp()
 	}
 	return true
+}
+
+// firstWaiter is the one that comes first in the order of the steps, of those that may.
+func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
+	for _, s := range p.strands {
+		for _, w := range s.waiting {
+			if may(w) && (first == nil || cmp.Or(cmp.Compare(p.place(w.seq()), p.place(first.seq())), cmp.Compare(s.number, first.strand.number)) < 0) {
+				first = w
+			}
+		}
+	}
+	return first
 }
 
 // byReplay is who rejects a gate for which nothing was recorded.
@@ -334,7 +354,7 @@ func (p *causal) nextAct() *act {
 	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.spent })
 	var next *act
 	for _, a := range p.acts {
-		if next == nil || before(a.at, a.seq, next.at, next.seq) {
+		if next == nil || before(a.at, p.place(a.seq), next.at, p.place(next.seq)) {
 			next = a
 		}
 	}
@@ -370,7 +390,7 @@ func (p *causal) do(a *act) {
 // outside makes what every strand has passed by: a cancel and timers. Live code
 // may wait for them where nobody sees it. mu is held.
 func (p *causal) outside() {
-	for {
+	for p.tree.order == nil {
 		a := p.nextAct()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
@@ -395,7 +415,11 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 		p.untold = nil
 		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), timer: t}
 		if x := noteOf(op.rec, adk.KindTimer); x != nil {
-			a.seq, a.at = x.Seq, x.At
+			if a.seq = x.Seq; !x.At.IsZero() {
+				a.at = x.At
+			}
+		} else if op.rec != nil && op.rec.done != nil && got.Kind == adk.KindSleep { // its context ended before the timer, which was late
+			a.at = later(a.at, op.rec.done.At)
 		}
 		p.acts = append(p.acts, a)
 	}

@@ -110,7 +110,8 @@ type CorpusOptions struct {
 //
 // A trace that cannot be read does not keep the others from being verified: it
 // is a result, not an error. An error says that not everything was verified that
-// was to be, because ctx ended; the report holds what was done until then.
+// was to be, because ctx ended; the report holds what was done until then. There
+// is no report where there are no sources: a check of nothing would be green.
 //
 // The report is the same whatever Parallel is. While it works, VerifyAll holds
 // one read buffer and one replay for each trace under way. What stays of a trace
@@ -123,6 +124,9 @@ func VerifyAll(ctx context.Context, sources []Source, live func(name string) Liv
 	}
 	if err := c.options.check(); err != nil {
 		return nil, err
+	}
+	if len(sources) == 0 {
+		return nil, errors.New("replay: there are no traces to verify")
 	}
 	if live == nil {
 		c.live = func(string) Live { return Live{} }

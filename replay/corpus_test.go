@@ -331,6 +331,13 @@ func TestSources(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file or directory")
 }
 
+// A check of nothing is not green.
+func TestVerifyAllOfNothing(t *testing.T) {
+	report, err := replay.VerifyAll(t.Context(), nil, nil)
+	assert.EqualError(t, err, "replay: there are no traces to verify")
+	assert.Nil(t, report)
+}
+
 // What may be meant as a trace is never left out without a word.
 func TestSourcesPassNothingOver(t *testing.T) {
 	for _, name := range []string{"a.JSONL", "a.jsonl.gz", "a.jsonl.zstd", "a.Jsonl.zst", "a.jsonl.bak", "a.jsonl~"} {

@@ -19,6 +19,7 @@ type judge struct {
 	unasked   map[int]bool // crossings of the new run that executed a tool of live code's own
 
 	pairs         map[*seamCall]*seamCall // from the new to the recorded
+	counterparts  map[int]*adk.Crossing   // the recorded crossings, by the numbers of the new ones
 	found         []*difference
 	equal         []int      // the recorded crossings that agreed
 	before, after walkedFold // of the recorded run, and of the new one
@@ -38,7 +39,7 @@ type difference struct {
 
 // compare gives the differences in the recorded order.
 func (j *judge) compare() []*difference {
-	j.pairs = map[*seamCall]*seamCall{}
+	j.pairs, j.counterparts = map[*seamCall]*seamCall{}, map[int]*adk.Crossing{}
 	j.calls(j.want.root, j.got.root)
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
@@ -96,6 +97,7 @@ func (j *judge) add(d *difference) { j.found = append(j.found, d) }
 
 // lines compares two crossings that correspond.
 func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
+	j.counterparts[got.Seq] = want
 	fields := j.known.compareInputs(want, got)
 	if want.Kind == adk.KindSight && len(fields) > 0 {
 		fields = j.sights(want, got, fields)

@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // Rerecord runs the turn of a trace again, as Verify does, and writes the trace
 // of the new run: what today's engine, with the seams in live as user code, makes
 // of what every other seam was recorded to do. It is compressed where the
 // recording was. The report says in what the two differ. Where nothing does, the
-// new trace is the old one, byte for byte, but for the order between strands: only
-// what they share is put in the recorded order.
+// new trace is the old one, byte for byte. Strands are in the recorded order where
+// that still applies, however fast they were; but where live code does in several
+// strands at once what was not recorded, and they share it, as it happened.
 //
 // What is written stands for the recording from then on, so it is written only
 // if it says the same whenever it is run again. An error says that nothing was
@@ -78,9 +82,67 @@ func (r *Reader) rerecord(ctx context.Context, live Live) (*replayed, error) {
 	if err := again.answered(); err != nil {
 		return nil, err
 	}
+	if err := again.arrange(ctx, Options{Sentinels: r.options.Sentinels}); err != nil {
+		return nil, err
+	}
 	again.trace.Header.Extra, again.trace.seamsExtra = trace.Header.Extra, trace.seamsExtra
 	again.trace.FooterExtra = trace.FooterExtra
 	return again, nil
+}
+
+// arrange puts the crossings of the new run into an order that is the same whenever
+// it is made: that of the recording where it still applies. The strands of the new
+// run went as they liked, since live code may wait where nobody sees it; so it is
+// made once more with every seam scripted, one step at a time.
+func (r *replayed) arrange(ctx context.Context, options Options) error {
+	var content bytes.Buffer
+	if _, err := r.trace.WriteTo(&content); err != nil {
+		return err
+	}
+	in, err := NewReader(&content, options)
+	if err != nil {
+		return err
+	}
+	trace, err := in.all()
+	if err != nil {
+		return err
+	}
+	r.compare()
+	tree := in.tree(trace.Lines)
+	tree.order = r.places(trace.Lines)
+	arranged, err := rerun(ctx, tree, r.known.sentinels, Live{}, options)
+	if err != nil {
+		return err
+	}
+	if err := arranged.answered(); err != nil {
+		return err
+	}
+	r.trace = arranged.trace
+	r.judge = judge{known: r.known, live: r.live, want: r.want, got: newCallTree(r.trace.Info, r.ids.apply(r.trace.Lines))}
+	return nil
+}
+
+// places are those of the crossings of the new run in the recorded order: one that
+// was not recorded stands behind the one before it in its strand. It also gives
+// them the recorded times, and none where none was recorded; but what live code was
+// told of the time stays.
+func (r *replayed) places(lines []Line) []int {
+	places, reached := make([]int, len(lines)+1), map[int]int{}
+	for i := range lines {
+		x := &lines[i].Crossing
+		var at time.Time
+		if want := r.counterparts[x.Seq]; want != nil {
+			at, reached[x.Strand] = want.At, want.Seq
+		}
+		if x.Kind != adk.KindNow {
+			x.At = at
+		}
+		places[x.Seq] = reached[x.Strand]
+		if x.Kind == adk.KindFork {
+			reached[x.ID] = reached[x.Strand]
+		}
+	}
+	return places
 }
 
 // mayGo tells what would be lost if another recording took the place of this one.

@@ -72,7 +72,8 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 type replayed struct {
 	judge
 	trace  *Trace // of the new run
-	passed []int  // as causal has it
+	ids    *renaming
+	passed []int // as causal has it
 }
 
 // rerun makes the run again.
@@ -115,7 +116,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{trace: trace, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
+	return &replayed{trace: trace, ids: p.ids, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
 		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 

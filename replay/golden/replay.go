@@ -49,10 +49,10 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...re
 		Claim(t, sources[i].Name)
 	}
 	if len(options) > 0 {
-		c.options.Reading = options[0]
+		c.reading = options[0]
 	}
 	c.live = c.noting(live)
-	c.report, err = replay.VerifyAll(context.Background(), sources, c.live, c.options)
+	c.report, err = replay.VerifyAll(context.Background(), sources, c.live, replay.CorpusOptions{Reading: c.reading})
 	switch {
 	case err != nil:
 		c.fail("%s", strings.TrimPrefix(err.Error(), "replay: "))
@@ -73,7 +73,7 @@ type corpusCheck struct {
 	t       TB
 	dir     string
 	live    func(trace string) replay.Live
-	options replay.CorpusOptions
+	reading replay.Options
 	report  *replay.CorpusReport
 
 	mu       sync.Mutex
@@ -128,7 +128,7 @@ func (c *corpusCheck) update() {
 	if acceptance == nil {
 		return
 	}
-	for _, result := range c.report.Accept(context.Background(), acceptance, c.live, c.options.Reading) {
+	for _, result := range c.report.Accept(context.Background(), acceptance, c.live, c.reading) {
 		if result.Refused != nil {
 			c.t.Errorf("replay: %s is not accepted: %s", result.Trace, strings.TrimPrefix(result.Refused.Error(), "replay: "))
 		}
