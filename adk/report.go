@@ -178,6 +178,9 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	if err := c.enter(KindReportToolCall); err != nil {
 		return ToolCallEvent{}, err
 	}
+	if emptyResult(report.Results) {
+		report.Results = nil
+	}
 	r := c.run
 	at := r.now()
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)

@@ -93,6 +93,9 @@ func (dc *DispatchContext) Nack(cause error) error {
 	if err := c.enter(KindNack); err != nil {
 		return err
 	}
+	if ours, ok := cause.(*Error); ok && ours == nil {
+		cause = nil // a nil pointer is no error
+	}
 	r, d := c.run, c.dispatch
 	defer r.mu.Unlock()
 	at := r.now()

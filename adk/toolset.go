@@ -32,7 +32,7 @@ func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
 
 func (t ToolSet) register(tool *Tool, overwrite bool) error {
 	if tool == nil {
-		return fmt.Errorf("adk: register of a nil tool: give it a tool")
+		return errNilTool()
 	}
 	c := t.call
 	if err := c.enter(KindRegister); err != nil {
