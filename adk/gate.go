@@ -15,7 +15,8 @@ import (
 type Gate struct {
 	// ID and Reason are required; no two gates open at once have one ID.
 	ID, Reason string
-	// Payload is plain data for whoever settles the gate; optional.
+	// Payload is plain data for whoever settles the gate; optional. It is handed
+	// over as it is, not copied.
 	Payload any
 	// Schema is the JSON Schema of the value that resolves it; optional.
 	Schema json.RawMessage
