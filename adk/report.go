@@ -131,11 +131,20 @@ func (y *relay[E]) unlockAndEmit(c *call, event *E, emit func(*call, *E)) {
 	r.mu.Unlock()
 	clean := false
 	defer func() {
-		if !clean { // a listener ended the goroutine
-			r.mu.Lock()
-			y.emitting = false
-			r.mu.Unlock()
+		if clean {
+			return
 		}
+		// A listener ended the goroutine. What came meanwhile is still heard, and
+		// before all that is to come.
+		r.mu.Lock()
+		y.emitting = false
+		if len(y.waiting) == 0 {
+			r.mu.Unlock()
+			return
+		}
+		next := y.waiting[0]
+		y.waiting = y.waiting[1:]
+		y.unlockAndEmit(next.call, &next.event, emit)
 	}()
 	for {
 		emit(y.present.call, &y.present.event)
