@@ -146,9 +146,15 @@ func TestListenerCancels(t *testing.T) {
 	}
 }
 
+type wrapper struct{ error }
+
+func (w *wrapper) Unwrap() error { return w.error }
+
 // ABT-2, ABT-11: what was cancelled elsewhere is a failure, joined with an abort
 // error or not, from a private context, a deadline or a gate aborted alone.
 func TestForeignCancellationsAreFailures(t *testing.T) {
+	var nilError *adk.Error
+	var nilWrapper *wrapper
 	private := func(ctx context.Context) error {
 		own, cancel := context.WithCancelCause(ctx)
 		cancel(errBoom)
@@ -168,6 +174,9 @@ func TestForeignCancellationsAreFailures(t *testing.T) {
 		"abort joined below": func(ctx context.Context, _ adk.Handle) error {
 			return fmt.Errorf("%w and %w", private(ctx), adk.Aborted(nil))
 		},
+		// A nil pointer that came back as an error is one, whatever its methods do.
+		"nil of our type":        func(context.Context, adk.Handle) error { return nilError },
+		"nil of another type":    func(context.Context, adk.Handle) error { return nilWrapper },
 		"panicked with an abort": func(context.Context, adk.Handle) error { panic(adk.Aborted(nil)) },
 		// ABT-10, GAT-1
 		"gate aborted alone": func(ctx context.Context, h adk.Handle) error {

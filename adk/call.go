@@ -276,6 +276,8 @@ func (s *Strand) Wait() error {
 	return s.err
 }
 
+var errNoStrand = errors.New("adk: Fork: the strand has no function: give it one")
+
 // fork runs body as a strand of c: the only place where the engine starts a
 // goroutine.
 func (c *call) fork(ctx context.Context, name string, body func(ctx context.Context, strand *call) error) (*Strand, error) {

@@ -8,7 +8,8 @@ import (
 
 // Clock is where the engine, and user code through its contexts, take time
 // from (DET-1). It is called while the engine holds a lock: it must not call
-// back into the engine.
+// back into the engine, nor end its goroutine. Where it panics time stands still
+// and a wait is over at once; the probe is told.
 type Clock interface {
 	// Now is the present.
 	Now() time.Time
@@ -19,7 +20,9 @@ type Clock interface {
 }
 
 // IDSource makes the ids of turns and dispatches, and those that user code
-// asks its context for (DET-1). It must be safe for concurrent use.
+// asks its context for (DET-1). It must be safe for concurrent use, and not call
+// back into the engine, which holds a lock. Where it panics a turn or a dispatch
+// has no id, and the probe is told; in Handle.NewID the panic is the caller's.
 type IDSource interface {
 	NewID() string
 }

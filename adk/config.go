@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// Next runs everything downstream of a middleware and returns when that has
-// finished, however it ended (PIP-2). The first call counts; later ones do
-// nothing (PIP-3). A nil ctx means the middleware's own.
+// Next runs everything downstream of a middleware, which is the later ones of its
+// own pipeline, and returns when that has finished, however it ended (PIP-2). The
+// executor and the dispatch are not among them: they follow when the whole
+// pipeline has ended (RUN-9, DSP-2), and a ctx that is handed on here does not
+// reach them. The first call counts; later ones do nothing (PIP-3). A nil ctx
+// means the middleware's own.
 type Next func(ctx context.Context)
 
 // TurnMiddleware is one entry of a turn pipeline (PIP-1).

@@ -32,7 +32,7 @@ type RawDispatch struct {
 	Storage      Storage
 	// Instructions are the standing instructions, in order, each text once.
 	Instructions []string
-	// Stash is the nested tree with which the stash begins.
+	// Stash is the nested tree with which the stash begins, as in RawTurn.
 	Stash map[string]any
 	// The records that the sets begin with, in order, each id once.
 	Messages     []*Message

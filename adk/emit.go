@@ -83,7 +83,7 @@ func (c *call) emitLog(e LogEvent) {
 func (t *turn) emitTurnStart() {
 	var e TurnStart
 	t.call.event(KindTurnStart, func(at time.Time, x *Crossing) {
-		t.turnID, t.startedAt = t.config.IDs.NewID(), at
+		t.turnID, t.startedAt = t.newID(), at
 		e.TurnID, e.StartedAt = t.turnID, at
 		if x != nil {
 			x.Payload = e
@@ -107,7 +107,7 @@ func (t *turn) emitTurnEnd() {
 func (d *dispatch) emitDispatchStart() {
 	e := DispatchStart{TurnID: d.run.turnID}
 	d.call.event(KindDispatchStart, func(at time.Time, x *Crossing) {
-		d.id, d.startedAt = d.run.config.IDs.NewID(), at
+		d.id, d.startedAt = d.run.newID(), at
 		e.DispatchID, e.StartedAt = d.id, at
 		if x != nil {
 			x.Payload = e

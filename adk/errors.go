@@ -182,25 +182,34 @@ type Error struct {
 	Cause error
 }
 
-// Error is the code, the message and the cause's text, in this order.
+// Error is the code, the message and the cause's text, in this order. A cause
+// that cannot say its text, as a nil pointer often cannot, does not break it.
 func (e *Error) Error() string {
+	if e == nil {
+		return "<nil>"
+	}
 	text := string(e.Code)
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
 	if e.Cause != nil {
-		text += ": " + e.Cause.Error()
+		text += ": " + fmt.Sprint(e.Cause)
 	}
 	return text
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.
-func (e *Error) Unwrap() error { return e.Cause }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Cause
+}
 
 // Is makes errors.Is match an Error against its own Code.
 func (e *Error) Is(target error) bool {
 	code, ok := target.(Code)
-	return ok && code == e.Code
+	return ok && e != nil && code == e.Code
 }
 
 // Fatal tells whether the failure marks a programming error (ERR-2).
@@ -255,8 +264,18 @@ func Aborted(reason error) error {
 
 // isAbort tells whether err is the package's own abort error (ABT-2). An error
 // that joins several is one only if all of them are: a failure joined with an
-// abort stays a failure.
-func isAbort(err error) bool {
+// abort stays a failure. So does an error whose own methods panic, as those of a
+// nil pointer that came back as an error do.
+func isAbort(err error) (abort bool) {
+	defer func() {
+		if recover() != nil {
+			abort = false
+		}
+	}()
+	return leadsToAbort(err)
+}
+
+func leadsToAbort(err error) bool {
 	for err != nil {
 		switch e := err.(type) {
 		case *PanicError:
@@ -272,7 +291,7 @@ func isAbort(err error) bool {
 		case interface{ Unwrap() []error }:
 			all := e.Unwrap()
 			for _, one := range all {
-				if !isAbort(one) {
+				if !leadsToAbort(one) {
 					return false
 				}
 			}

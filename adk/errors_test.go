@@ -77,6 +77,11 @@ func TestErrorIsAsked(t *testing.T) {
 	assert.False(t, e.Fatal())
 	assert.Equal(t, "E_TURN_GATE_TIMEOUT: too late: boom", e.Error())
 	assert.Equal(t, "E_TURN_ABORTED: the turn was aborted: boom", adk.Aborted(errBoom).Error())
+
+	var none *adk.Error // a cause that is a nil pointer does no harm
+	e.Cause = none
+	assert.Equal(t, "E_TURN_GATE_TIMEOUT: too late: <nil>", e.Error())
+	assert.NotErrorIs(t, e, adk.E_TURN_GATE_ABORTED)
 }
 
 type badText struct{}

@@ -310,3 +310,36 @@ func TestDeltasOfTwoStrandsKeepTheirOrder(t *testing.T) {
 		})
 	}
 }
+
+// EVT-2, PIP-11: a listener that ends the goroutine leaves nothing unheard of
+// what others reported meanwhile, and nothing out of its order.
+func TestListenerEndsTheGoroutineOfAStream(t *testing.T) {
+	hearing, reported := make(chan bool), make(chan bool)
+	var heard []string
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		ends := must(dc.Fork(ctx, "ends", func(_ context.Context, dc *adk.DispatchContext) error {
+			_, err := dc.Helpers().ReportMessage("m", "1", false)
+			return err
+		}))
+		<-hearing
+		for _, delta := range []string{"2", "3"} {
+			_, err := h.ReportMessage("m", delta, false)
+			require.NoError(t, err)
+		}
+		close(reported)
+		assert.Error(t, ends.Wait())
+		_, err := h.ReportMessage("m", "4", true)
+		return err
+	})
+	raw := hello
+	raw.Functional.Message = func(e adk.MessageEvent) {
+		heard = append(heard, e.Full)
+		if e.Delta == "1" {
+			close(hearing)
+			<-reported
+			runtime.Goexit()
+		}
+	}
+	runTurn(t, config, raw)
+	assert.Equal(t, []string{"1", "12", "123", "1234"}, heard)
+}

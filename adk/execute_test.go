@@ -75,6 +75,7 @@ func TestExecuteFails(t *testing.T) {
 		"nothing":            {func() (adk.ToolResult, error) { return nil, nil }, nil},
 		"nil text":           {func() (adk.ToolResult, error) { return (*adk.Tokenizable)(nil), nil }, nil},
 		"no media":           {func() (adk.ToolResult, error) { return adk.MediaList{}, nil }, nil},
+		"nil media":          {func() (adk.ToolResult, error) { return adk.MediaList{nil}, nil }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := tool("bad", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
@@ -110,7 +111,7 @@ func TestToolSet(t *testing.T) {
 		got, ok := set.Get("a")
 		assert.True(t, ok && set.Has("a"))
 		assert.Same(t, newer, got)
-		assert.Error(t, set.Register(nil))
+		assert.ErrorIs(t, set.Register(nil), adk.E_INVALID_INITIAL_TOOL_VALUE)
 		assert.True(t, must(set.Unregister("b")))
 		assert.False(t, must(set.Unregister("b")))
 		require.NoError(t, set.Register(tool("c", done)))

@@ -15,7 +15,8 @@ import (
 type Gate struct {
 	// ID and Reason are required; no two gates open at once have one ID.
 	ID, Reason string
-	// Payload is plain data for whoever settles the gate; optional.
+	// Payload is plain data for whoever settles the gate; optional. It is handed
+	// over as it is, not copied.
 	Payload any
 	// Schema is the JSON Schema of the value that resolves it; optional.
 	Schema json.RawMessage
@@ -48,6 +49,8 @@ type TurnGate struct {
 	closed  chan struct{}   // closed when turnGateClosed was emitted
 	after   *TurnGate       // the gate that one abort closes before this one (GAT-4)
 
+	opened bool // the listeners of its opening have run; guarded by run.mu
+
 	// Guarded by run.mu, and final once settled is closed.
 	result, by string
 	value      any
@@ -79,14 +82,16 @@ func (g *TurnGate) IsSettled() bool { return isClosed(g.settled) }
 func (g *TurnGate) Resolve(by string, value any) (settled bool, err error) {
 	if g.schema != nil {
 		if value, err = g.check(value); err != nil {
-			g.refuse(by, value, err)
+			if !g.refuse(by, value, err) {
+				err = nil // it came too late to be refused
+			}
 			return false, err
 		}
 	}
 	return g.settle(GateResolved, by, value, nil), nil
 }
 
-// Reject makes WaitFor return err.
+// Reject makes WaitFor return err, or an error that says so where err is nil.
 func (g *TurnGate) Reject(by string, err error) (settled bool) {
 	if err == nil {
 		err = fmt.Errorf("gate %q was rejected", g.raw.ID)
@@ -121,12 +126,15 @@ func (g *TurnGate) check(value any) (any, error) {
 	return checked, nil
 }
 
-// refuse tells that an offer was refused.
-func (g *TurnGate) refuse(by string, value any, err error) {
+// refuse tells that an offer was refused, if the gate is still open.
+func (g *TurnGate) refuse(by string, value any, err error) (open bool) {
 	defer g.call.lock()()
-	if at := g.lapse(); !g.IsSettled() {
-		g.tell(at, gateRefused, by, value, err)
+	at := g.lapse()
+	if g.IsSettled() {
+		return false
 	}
+	g.tell(at, gateRefused, by, value, err)
+	return true
 }
 
 // settle is what a settler asks for. It comes too late when the gate has lapsed
@@ -164,7 +172,7 @@ func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 // E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5).
 func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	c := h.call
-	compiled, err := gate.compile()
+	compiled, err := gate.compile(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +208,11 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 }
 
 // compile validates the raw gate (GAT-5).
-func (gate Gate) compile() (*schema, error) {
+func (gate Gate) compile(ctx context.Context) (*schema, error) {
 	var f faultList
+	if ctx == nil {
+		f.add("the context is nil: context.Background() was meant")
+	}
 	if gate.ID == "" {
 		f.add("ID is empty: a gate is settled by its ID")
 	}
@@ -241,6 +252,9 @@ func (g *TurnGate) stay(openedAt time.Time, stop func() bool) {
 // wait blocks until the gate has settled or has to settle itself.
 func (g *TurnGate) wait() {
 	c, own := g.call, g.call.run.ctx
+	c.run.mu.Lock()
+	g.opened = true
+	c.run.mu.Unlock()
 	c.park(func() bool {
 		return isClosed(g.settled) || isClosed(g.expired) || g.ctx.Err() != nil || own.Err() != nil
 	})
@@ -278,14 +292,24 @@ func (g *TurnGate) lapse() (at time.Time) {
 }
 
 // abortGates settles every open gate, in the order they were opened, and chains
-// them so that they close in that order too (GAT-4). run.mu is held.
+// them so that they close in that order too (GAT-4); one that a listener waits
+// for while another opens has to close before it. run.mu is held.
 func (r *run) abortGates(at time.Time) {
 	var before *TurnGate
 	for _, g := range slices.Clone(r.gates) {
-		g.after = before
+		if before != nil && before.encloses(g) {
+			g.after = before.after
+		} else {
+			g.after, before = before, g
+		}
 		g.settleLocked(at, GateAborted, "", nil, g.errAborted(context.Cause(r.ctx)))
-		before = g
 	}
+}
+
+// encloses tells whether g is waited for by a listener of the opening of outer,
+// which so cannot wake before g has closed. run.mu is held.
+func (outer *TurnGate) encloses(g *TurnGate) bool {
+	return !outer.opened && outer.call.strand == g.call.strand
 }
 
 func (g *TurnGate) emitOpen(at time.Time) {

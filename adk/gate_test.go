@@ -26,14 +26,14 @@ func waiting(gate adk.Gate, value *any, err *error) adk.Config {
 // it open, what the waiter gets and how it closes; a second settlement does
 // nothing.
 func TestSettlements(t *testing.T) {
-	gate := adk.Gate{ID: "g", Reason: "r", Payload: "p"}
+	gate := adk.Gate{ID: "g", Reason: "r", Payload: "p", Schema: []byte(`{"type":["null","integer"]}`)}
 	for name, c := range map[string]struct {
 		settle func(g *adk.TurnGate, clock *handClock) bool
 		closed string
 		value  any
 		err    error
 	}{
-		"resolved":           {func(g *adk.TurnGate, _ *handClock) bool { return must(g.Resolve("ann", 1)) }, "g resolved ann", 1, nil},
+		"resolved":           {func(g *adk.TurnGate, _ *handClock) bool { return must(g.Resolve("ann", 1)) }, "g resolved ann", 1.0, nil},
 		"resolved with nil":  {func(g *adk.TurnGate, _ *handClock) bool { return must(g.Resolve("", nil)) }, "g resolved", nil, nil},
 		"rejected":           {func(g *adk.TurnGate, _ *handClock) bool { return g.Reject("bob", errBoom) }, "g rejected bob", nil, errBoom},
 		"rejected with code": {func(g *adk.TurnGate, _ *handClock) bool { return g.Reject("", adk.E_TURN_GATE_TIMEOUT) }, "g rejected", nil, adk.E_TURN_GATE_TIMEOUT},
@@ -52,7 +52,8 @@ func TestSettlements(t *testing.T) {
 				assert.Equal(t, "p", e.Gate.Payload())
 				assert.False(t, e.Gate.IsSettled())
 				assert.True(t, c.settle(e.Gate, clock))
-				settled, _ := e.Gate.Resolve("late", 2)
+				settled, err := e.Gate.Resolve("late", "refused by the schema, were it open")
+				assert.NoError(t, err)
 				assert.False(t, settled || e.Gate.Reject("late", errBoom) || e.Gate.Abort("late"), "GAT-2")
 				assert.True(t, e.Gate.IsSettled())
 			}
@@ -121,6 +122,13 @@ func TestOrderOfAGate(t *testing.T) {
 
 // GAT-5: malformed gates are refused and no event fires.
 func TestMalformedGates(t *testing.T) {
+	var none context.Context
+	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, err := dc.WaitFor(none, adk.Gate{ID: "g", Reason: "r"})
+		assert.ErrorIs(t, err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE)
+		return dc.Ack()
+	}), hello)
+	assert.Empty(t, with(lines, "! turnGate"), "no context")
 	for name, c := range map[string]struct {
 		gate adk.Gate
 		want []string
@@ -230,6 +238,36 @@ func TestAbortClosesGatesInOrder(t *testing.T) {
 	assert.Equal(t, []string{"! turnGateClosed a aborted", "! turnGateClosed b aborted", "! turnGateClosed c aborted", "! turnGateClosed d aborted"}, with(lines, "! turnGateClosed"))
 	assert.Empty(t, with(lines, "! error"))
 	assert.Contains(t, with(lines, "! dispatchEnd")[0], "aborted")
+}
+
+// GAT-4, GAT-7: a listener that waits for a gate while another opens. The inner
+// one has to close first, or the abort would wait for itself.
+func TestAbortClosesAGateInsideAGate(t *testing.T) {
+	var inner error
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		first := must(dc.Fork(ctx, "first", func(ctx context.Context, dc *adk.DispatchContext) error {
+			_, err := dc.WaitFor(ctx, adk.Gate{ID: "first", Reason: "r"})
+			return err
+		}))
+		<-gates
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "outer", Reason: "r", Payload: dc})
+		assert.ErrorIs(t, first.Wait(), adk.E_TURN_GATE_ABORTED)
+		return err
+	})
+	raw := hello
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+		switch dc, _ := e.Gate.Payload().(*adk.DispatchContext); e.Gate.ID() {
+		case "first":
+			gates <- e.Gate
+		case "outer":
+			_, inner = dc.WaitFor(t.Context(), adk.Gate{ID: "inner", Reason: "r", Payload: dc})
+		case "inner":
+			require.NoError(t, dc.Abort(errBoom))
+		}
+	}
+	lines := runTurn(t, config, raw)
+	assert.ErrorIs(t, inner, errBoom)
+	assert.Equal(t, []string{"! turnGateClosed first aborted", "! turnGateClosed inner aborted", "! turnGateClosed outer aborted"}, with(lines, "! turnGateClosed"))
 }
 
 // GAT-7, GAT-6: gates that are open at once settle alone, and when the turn is

@@ -155,8 +155,17 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 
 // timer starts a timer. run.mu is held, up to the telling of the operation that
 // waits for it, so that an observer that is also the clock knows whose it is.
+// Where the clock panics the wait is over at once: better than never.
 func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) {
 	fired := make(chan struct{})
+	defer func() {
+		if value := recover(); value != nil {
+			r.containConfig("clock", value)
+			over := make(chan struct{}) // fired may still be the clock's to close
+			close(over)
+			passed, stop = over, func() bool { return false }
+		}
+	}()
 	return fired, r.config.Clock.AfterFunc(d, func() { close(fired) })
 }
 
@@ -186,6 +195,9 @@ func (c *call) tellTimer(op int, at time.Time) {
 // waits for it before the seam call returns; its panic becomes its error
 // (DET-7). The name is the strand's, required, and need not be unique.
 func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, tc *TurnContext) error) (*Strand, error) {
+	if fn == nil {
+		return nil, errNoStrand
+	}
 	return tc.call.fork(ctx, name, func(ctx context.Context, strand *call) error { return fn(ctx, &strand.tc) })
 }
 
@@ -193,6 +205,9 @@ func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx contex
 // waits for it before the seam call returns; its panic becomes its error
 // (DET-7). The name is the strand's, required, and need not be unique.
 func (dc *DispatchContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, dc *DispatchContext) error) (*Strand, error) {
+	if fn == nil {
+		return nil, errNoStrand
+	}
 	return dc.call.fork(ctx, name, func(ctx context.Context, strand *call) error { return fn(ctx, &strand.dc) })
 }
 

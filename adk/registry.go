@@ -160,7 +160,7 @@ func errToolTaken(names ...string) error {
 	}
 	return &Error{
 		Code:    E_TOOL_ALREADY_REGISTERED,
-		Message: strings.Join(quoted, ", ") + " is registered already; rename it, use Replace, or set a collision policy",
+		Message: "registered already: " + strings.Join(quoted, ", ") + "; rename, use Replace, or set a collision policy",
 	}
 }
 

@@ -78,8 +78,13 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 	r, emitted := c.run, false
 	defer func() {
-		if !emitted { // a listener ended the goroutine
-			s.relay.leave(r)
+		if emitted {
+			return
+		}
+		// A listener ended the goroutine. What came meanwhile is still heard, and
+		// before all that is to come.
+		if c, u := s.relay.next(r); u != nil {
+			s.emit(kind, c, u)
 		}
 	}()
 	for {
@@ -176,13 +181,6 @@ func (y *relay[E]) next(r *run) (*call, *E) {
 	return first.call, &first.event
 }
 
-// leave ends the emitting early: what waits is for the next that comes.
-func (y *relay[E]) leave(r *run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	y.emitting = false
-}
-
 // ToolCallReport is what is new about a tool call; zero fields leave what is
 // known as it is (HLP-3).
 type ToolCallReport struct {
@@ -210,6 +208,9 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	if err := c.enter(KindReportToolCall); err != nil {
 		return ToolCallEvent{}, err
 	}
+	if emptyResult(report.Results) {
+		report.Results = nil
+	}
 	r := c.run
 	at := r.now()
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
@@ -231,8 +232,11 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 func (s *toolCallStream) emit(c *call, e *ToolCallEvent) {
 	r, emitted := c.run, false
 	defer func() {
-		if !emitted { // a listener ended the goroutine
-			s.relay.leave(r)
+		if emitted {
+			return
+		}
+		if c, e := s.relay.next(r); e != nil { // as for a stream
+			s.emit(c, e)
 		}
 	}()
 	for {

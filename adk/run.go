@@ -73,12 +73,35 @@ func askProbe(p Probe, info RunInfo) (o Observer) {
 // monotonic reading. Time never goes back within a run, so that no duration is
 // negative (EVT-6). mu is held.
 func (r *run) now() time.Time {
-	at := r.config.Clock.Now().UTC()
+	at := r.clock()
 	if at.Before(r.last) && !r.last.IsZero() {
 		return r.last
 	}
 	r.last = at
 	return at
+}
+
+// clock is what the clock says. Where it panics, time stands still: the lock is
+// held here, and half of the steps that ask are the engine's own. mu is held.
+func (r *run) clock() (at time.Time) {
+	defer func() {
+		if value := recover(); value != nil {
+			at = r.last
+			r.containConfig("clock", value)
+		}
+	}()
+	return r.config.Clock.Now().UTC()
+}
+
+// newID is an id for the engine's own use; a source that panics has none to
+// give. mu is held.
+func (r *run) newID() (id string) {
+	defer func() {
+		if value := recover(); value != nil {
+			r.containConfig("id source", value)
+		}
+	}()
+	return r.config.IDs.NewID()
 }
 
 // crossing prepares the crossing to be told, stamped with the call, its strand
@@ -204,6 +227,14 @@ func (r *run) containLocked(c *call, what, text string) {
 	if x := r.crossing(c, KindContained, Whole, r.now()); x != nil {
 		x.Name, x.Text = what, text
 		r.tell(x)
+	}
+}
+
+// containConfig tells of a panic of the clock or the id source. They are asked
+// while a crossing is being made, and so this takes one of its own. mu is held.
+func (r *run) containConfig(what string, value any) {
+	if r.observed() {
+		r.tell(&Crossing{At: r.last, Kind: KindContained, Call: min(r.calls, 1), Name: what, Text: PanicText(value)})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -246,6 +247,54 @@ func TestEveryEndOfATurn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// badClock panics at one reading, counted from 1, and wherever it is asked for a
+// timer.
+type badClock struct {
+	handClock
+	at int
+}
+
+func (c *badClock) Now() time.Time {
+	if now := c.handClock.Now(); c.reads != c.at {
+		return now
+	}
+	panic("no time")
+}
+
+func (*badClock) AfterFunc(time.Duration, func()) func() bool { panic("no timer") }
+
+type badIDs struct{}
+
+func (badIDs) NewID() string { panic("no id") }
+
+// RUN-5, RUN-6: a clock and an id source that panic are user code too, which is
+// asked under the engine's lock. Time stands still, a wait is over at once, an
+// id is empty, and the probe is told.
+func TestClockAndIDsThatPanic(t *testing.T) {
+	run := func(clock *badClock, ids adk.IDSource) (heard, contained []string) {
+		config := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			h.Log(adk.LevelInfo, "k", "m", nil)
+			assert.NoError(t, dc.Sleep(ctx, time.Hour))
+			return dc.Ack()
+		})
+		config.Clock, config.IDs = clock, ids
+		rec := &recorder{}
+		require.NoError(t, newRunner(t, watchedBy(config, rec)).Run(t.Context(), hello))
+		return events(rec.all()), with(facts(rec.all()), "contained")
+	}
+	clock := &badClock{}
+	want, timer := run(clock, &countingIDs{})
+	require.Equal(t, []string{"contained clock"}, timer)
+	for at := range clock.reads {
+		heard, contained := run(&badClock{at: at + 1}, &countingIDs{})
+		assert.Equal(t, want, heard, "reading %d", at+1)
+		assert.Len(t, contained, 2, "reading %d", at+1)
+	}
+	heard, contained := run(&badClock{}, badIDs{})
+	assert.Equal(t, want, heard)
+	assert.Equal(t, []string{"contained id source", "contained id source", "contained clock"}, contained)
 }
 
 // with4 puts a line before the last.

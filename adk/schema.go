@@ -84,8 +84,10 @@ func compileSchema(raw json.RawMessage) (_ *schema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if tree == nil {
-		return nil, errors.New("not a JSON Schema: null") // which the decoding below would take for {}
+	switch tree.(type) {
+	case map[string]any, bool:
+	default: // null among them, which the decoding below would take for {}
+		return nil, errors.New("not a JSON Schema: want an object, true or false")
 	}
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(raw, &parsed); err != nil {

@@ -85,13 +85,16 @@ func (c *call) runAckHandler(h *ackHandler) {
 	}
 }
 
-// Nack ends the dispatch as failed with err, or with E_LLM_EXECUTION_NACKED if
-// err is nil (DSP-6). A dispatch that was signalled before is
+// Nack ends the dispatch as failed with cause, or with E_LLM_EXECUTION_NACKED if
+// cause is nil (DSP-6). A dispatch that was signalled before is
 // E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
 func (dc *DispatchContext) Nack(cause error) error {
 	c := dc.call
 	if err := c.enter(KindNack); err != nil {
 		return err
+	}
+	if ours, ok := cause.(*Error); ok && ours == nil {
+		cause = nil // a nil pointer is no error
 	}
 	r, d := c.run, c.dispatch
 	defer r.mu.Unlock()
@@ -129,8 +132,10 @@ func (dc *DispatchContext) NackError() error {
 }
 
 // OnAck registers a handler that runs inside the first Ack, after those
-// registered before it, and never on a nack (SIG-3). The name is required. off
-// takes the handler away again, also after the seam call that registered it.
+// registered before it, and never on a nack (SIG-3). One that is registered when
+// the dispatch has been signalled, or by a handler, never runs. The name is
+// required. off takes the handler away again, also after the seam call that
+// registered it.
 func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (off func(), err error) {
 	if name == "" || handler == nil {
 		return nil, errors.New("adk: OnAck needs a name and a handler")

@@ -44,6 +44,17 @@ func TestFirstSignalWins(t *testing.T) {
 	}
 }
 
+// DSP-6, DSP-7: a nil pointer is a nack without an error, and not an error event
+// without one.
+func TestNackWithANilPointer(t *testing.T) {
+	heard := &outcome{}
+	var none *adk.Error
+	runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Nack(none) }), heard.watch(hello))
+	require.Len(t, heard.errors, 1)
+	assert.ErrorIs(t, heard.errors[0].Error, adk.E_LLM_EXECUTION_NACKED)
+	assert.Same(t, heard.errors[0].Error, heard.ends[0].Error)
+}
+
 // SIG-1, RUN-11: of many signals at once exactly one wins.
 func TestSignalsAtOnce(t *testing.T) {
 	var won atomic.Int32

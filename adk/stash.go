@@ -103,7 +103,7 @@ func (s *stash) walkable(path string, segments []string) error {
 	for i, segment := range segments {
 		branch, ok := node.(map[string]any)
 		if !ok {
-			return stashError("stash path %q leads below %q, which holds a %T and not a map: choose another path, or set %[2]q to nil first",
+			return stashError("stash path %q leads below %q, which holds a %T and not a map[string]any: choose another path, or set %[2]q to nil first",
 				path, strings.Join(segments[:i], "."), node)
 		}
 		if node, ok = branch[segment]; !ok {
@@ -153,7 +153,7 @@ func checkTree(tree map[string]any, prefix string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		if name == "" {
-			return fmt.Errorf("stash key under %q is empty", strings.TrimSuffix(prefix, "."))
+			return fmt.Errorf("stash key %q is empty at its end: give the value a name", prefix)
 		}
 		if strings.Contains(name, ".") {
 			return fmt.Errorf("stash key %q has a dot: a nested map was meant, %s", prefix+name, nestedHint(name))
@@ -244,9 +244,11 @@ func (s Stash) All() map[string]any {
 }
 
 // Set puts a copy of value at a dot-path, building the maps on the way; nil
-// removes the path. A path over a subtree replaces it. A path with an empty
-// segment, below a leaf or into a slice is E_INVALID_STASH_PATH (STA-2 to
-// STA-5).
+// removes the path. A path over a subtree replaces it. Only a map[string]any is
+// a subtree: any other value is a leaf, a slice and a map of another type too,
+// and no path leads into it. A path with an empty segment, below a leaf or into
+// a slice is E_INVALID_STASH_PATH, and so is a dotted or empty key in a subtree
+// (STA-2 to STA-5, STA-7).
 func (s Stash) Set(path string, value any) error {
 	c := s.call
 	if err := c.enter(KindStash); err != nil {

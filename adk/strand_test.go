@@ -96,6 +96,26 @@ func TestNestedStrands(t *testing.T) {
 	assert.Equal(t, []string{"contained late fork", "contained late fork"}, with(facts(lines), "contained"))
 }
 
+// DET-7: a strand needs a name and something to do.
+func TestForkRefuses(t *testing.T) {
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, err := dc.Fork(ctx, "", func(context.Context, *adk.DispatchContext) error { return nil })
+		assert.ErrorContains(t, err, "name")
+		_, err = dc.Fork(ctx, "idle", nil)
+		assert.ErrorContains(t, err, "function")
+		return dc.Ack()
+	})
+	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		_, err := tc.Fork(ctx, "idle", nil)
+		assert.ErrorContains(t, err, "function")
+		next(ctx)
+		return nil
+	}}}
+	lines := runTurn(t, config, hello)
+	assert.Empty(t, with(lines, "fork"))
+	assert.Contains(t, lines, "! dispatchEnd ack 1")
+}
+
 // DET-7: while a seam call waits for its strands nothing can be forked from it.
 func TestForkWhileJoining(t *testing.T) {
 	returned := make(chan struct{})

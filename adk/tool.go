@@ -275,8 +275,8 @@ func (t *Tool) Describe() ToolDescription {
 	return ToolDescription{Name: t.Name(), Description: t.Description(), InputSchema: t.InputSchema()}
 }
 
-// Validate gives a copy of the arguments with the schema's defaults filled in,
-// or E_INVALID_TOOL_ARGS naming every offending path, sorted, with the keyword
+// Validate gives a copy of the arguments with the schema's defaults filled in
+// where a property is absent and not required, or E_INVALID_TOOL_ARGS naming every offending path, sorted, with the keyword
 // that failed and never the value (TOL-2). Nothing is converted: "1" is no
 // number. Nil arguments are an empty object.
 func (t *Tool) Validate(args map[string]any) (map[string]any, error) {

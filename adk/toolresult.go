@@ -24,7 +24,7 @@ func (m *Media) isToolResult()       {}
 func (l MediaList) isToolResult()    {}
 
 // emptyResult tells whether a result is none at all (TOL-5): nil, a nil pointer
-// or bytes, or a list without media. A text without characters is a result, and
+// or bytes, or a list without media or with one that is nil. A text without characters is a result, and
 // so are no bytes that are not nil.
 func emptyResult(r ToolResult) bool {
 	switch r := r.(type) {
@@ -37,7 +37,7 @@ func emptyResult(r ToolResult) bool {
 	case *Media:
 		return r == nil
 	case MediaList:
-		return len(r) == 0
+		return len(r) == 0 || slices.Contains(r, nil)
 	default:
 		return false
 	}
@@ -45,6 +45,10 @@ func emptyResult(r ToolResult) bool {
 
 // results checks what a tool call is to hold, and gives it as the call's own.
 func (c *fieldCheck) results(field string, r ToolResult) ToolResult {
+	if list, ok := r.(MediaList); ok && len(list) > 0 {
+		c.medias(field, list) // which names the one that is nil
+		return slices.Clone(list)
+	}
 	if emptyResult(r) {
 		c.fault(field, "is missing or empty, want text, a media or a list of media")
 		return nil
@@ -52,9 +56,6 @@ func (c *fieldCheck) results(field string, r ToolResult) ToolResult {
 	switch r := r.(type) {
 	case *Tokenizable:
 		c.optional(field, r.String())
-	case MediaList:
-		c.medias(field, r)
-		return slices.Clone(r)
 	case Bytes:
 		c.fault(field, "is %d raw bytes, want text, a media or a list of media", len(r))
 	}

@@ -24,7 +24,8 @@ func (t ToolSet) Get(name string) (*Tool, bool) { return t.registry().Get(name) 
 // Has tells whether there is a tool of that name.
 func (t ToolSet) Has(name string) bool { return t.registry().Has(name) }
 
-// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED.
+// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED, a nil
+// tool E_INVALID_INITIAL_TOOL_VALUE.
 func (t ToolSet) Register(tool *Tool) error { return t.register(tool, false) }
 
 // Replace adds a tool, in the place of one with its name if there is one.
@@ -32,7 +33,7 @@ func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
 
 func (t ToolSet) register(tool *Tool, overwrite bool) error {
 	if tool == nil {
-		return fmt.Errorf("adk: register of a nil tool: give it a tool")
+		return errNilTool()
 	}
 	c := t.call
 	if err := c.enter(KindRegister); err != nil {
@@ -110,7 +111,8 @@ func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 
 // Execute runs a tool: it computes the call id from the arguments as they are
 // given (TOL-4), validates them, and runs the handler between the two tool
-// execution events (TOL-3). args is an object, JSON text of one, or *Arguments.
+// execution events (TOL-3). args is an object, JSON text of one, or *Arguments;
+// a tool without arguments is given {}, not nil.
 // Bad arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
 // E_TOOL_DOWNSTREAM_ERROR.
 func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {

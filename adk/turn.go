@@ -12,7 +12,8 @@ type RawTurn struct {
 	// Instructions are the standing instructions, in order, each text once.
 	Instructions []string
 	// Stash is the nested tree with which the turn's stash begins; optional. A
-	// dotted key at any level is an error (STA-7).
+	// dotted key at any level of it is an error (STA-7); what is a leaf, as
+	// Stash.Set says, is not looked into.
 	Stash map[string]any
 	// Functional and Observability hear this run alone; optional.
 	Functional    Functional
