@@ -110,19 +110,43 @@ func (g *goWriter) file() string {
 	g.out.Reset()
 	g.use("context")
 	g.use("testing")
+	subject := fmt.Sprintf("Name: %q, Build: build%s", strings.ToLower(g.name[:1])+g.name[1:], g.name) + g.alone()
+	if g.turn.goexitsInListener() {
+		subject += ", NoReplay: true"
+	}
 	for line := range strings.Lines(g.transcript) {
 		g.line("//\t%s", strings.TrimRight(line, "\n"))
 	}
 	head := fmt.Sprintf("// Test%s checks this turn:\n//\n%s", g.name, g.out.String())
 	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
-	for _, flaw := range property.CheckSubject(property.Subject{Name: %[2]q, Build: build%[1]s}) {
+	for _, flaw := range property.CheckSubject(property.Subject{%[2]s}) {
 		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
 	}
 }
 
 func build%[1]s(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 %[3]s}
-%[4]s`, g.name, strings.ToLower(g.name[:1])+g.name[1:], build, g.helpers())
+%[4]s`, g.name, subject, build, g.helpers())
+}
+
+// alone writes what a dispatch called alone has beside a turn.
+func (g *goWriter) alone() string {
+	a := g.turn.Alone
+	if a == nil {
+		return ""
+	}
+	fields := fmt.Sprintf("Name: %q", a.Name)
+	if a.Gates {
+		fields += ", Gates: true"
+	}
+	if len(a.Records) > 0 {
+		var records []string
+		for _, r := range a.Records {
+			records = append(records, "{Record: "+g.record(r.Record)+"}")
+		}
+		fields += ", Records: []property.Record{" + strings.Join(records, ", ") + "}"
+	}
+	return ", Alone: &property.Alone{" + fields + "}"
 }
 
 func (g *goWriter) helpers() string {
@@ -235,7 +259,15 @@ func (g *goWriter) raw() {
 	if stash, ok := t.Stash.get().(map[string]any); ok {
 		g.line("turn.Stash = %s", g.value(stash))
 	}
-	if g.used.gates || g.used.open {
+	var whenOpen string // what listeners do that fail when a gate opens
+	for i, loud := range t.Loud {
+		if loud.Event == adk.KindTurnGateOpen.String() {
+			whenOpen += g.falls(i, loud) + "\n"
+		} else {
+			g.loud(i, loud)
+		}
+	}
+	if g.used.gates || g.used.open || whenOpen != "" {
 		g.line("turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {")
 		if g.used.open {
 			g.line("open[e.Gate.ID()] = e.Gate")
@@ -243,17 +275,14 @@ func (g *goWriter) raw() {
 		if g.used.gates {
 			g.line("if by := settle[e.Gate.ID()]; by != nil { by(e.Gate) }")
 		}
-		g.line("}")
-	}
-	for i, loud := range t.Loud {
-		g.loud(i, loud)
+		g.line("%s}", whenOpen)
 	}
 	if t.Cancelled != nil {
 		g.line("cancel(%s)", g.failure(t.Cancelled))
 	}
 }
 
-// loud writes a listener that panics.
+// loud writes a listener that panics, or ends its goroutine.
 func (g *goWriter) loud(i int, loud Loud) {
 	kind := adk.KindByName(loud.Event)
 	event := strings.ToUpper(loud.Event[:1]) + loud.Event[1:]
@@ -264,13 +293,22 @@ func (g *goWriter) loud(i int, loud Loud) {
 	case adk.KindLogEvent, adk.KindErrorEvent:
 		payload = event + "Event"
 	}
+	falls := g.falls(i, loud)
+	g.line("turn.%s.%s = func(adk.%s) { %s }", bus, event, payload, falls)
+}
+
+// falls writes how a listener fails at its event, and what it counts events by.
+func (g *goWriter) falls(i int, loud Loud) string {
+	failing := fmt.Sprintf("panic(%q)", orElse(loud.Text, "loud"))
+	if loud.Goexit {
+		failing = g.use("runtime") + ".Goexit()"
+	}
 	if loud.Occurrence == 0 {
 		g.line("heard%d := false", i)
-		g.line("turn.%s.%s = func(adk.%s) { if !heard%d { heard%d = true; panic(%q) } }", bus, event, payload, i, i, orElse(loud.Text, "loud"))
-		return
+		return fmt.Sprintf("if !heard%d { heard%[1]d = true; %s }", i, failing)
 	}
 	g.line("heard%d := 0", i)
-	g.line("turn.%s.%s = func(adk.%s) { heard%d++; if heard%d == %d { panic(%q) } }", bus, event, payload, i, i, loud.Occurrence+1, orElse(loud.Text, "loud"))
+	return fmt.Sprintf("heard%d++; if heard%[1]d == %d { %s }", i, loud.Occurrence+1, failing)
 }
 
 // storage writes the storage and how it fails.

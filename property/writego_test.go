@@ -19,7 +19,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]Turn{"Everything": everything()}
+	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -47,7 +47,7 @@ func TestWriteScenario(t *testing.T) {
 		trace, _, err := turn.Trace()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), trace, 0o600))
-		fmt.Fprintf(&list, "\t%q: build%s,\n", name, name)
+		fmt.Fprintf(&list, "\t%q: {Build: build%s%s},\n", name, name, (&goWriter{turn: turn, name: name}).alone())
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "same_test.go"), fmt.Appendf(nil, sameTest, list.String()), 0o600))
 	out, err := exec.Command("go", "test", "./"+filepath.ToSlash(dir)).CombinedOutput()
@@ -57,25 +57,30 @@ func TestWriteScenario(t *testing.T) {
 const sameTest = `package written
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property"
 )
 
-var all = map[string]func(context.CancelCauseFunc) (adk.Config, adk.RawTurn){
+var (
+	_ adk.Record
+	_ = fakes.Epoch
+)
+
+var all = map[string]property.Subject{
 %s}
 
 func TestSame(t *testing.T) {
-	for name, build := range all {
+	for name, subject := range all {
 		want, err := os.ReadFile(name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := property.Subject{Build: build}.Trace()
+		got, _, err := subject.Trace()
 		if err != nil || string(got) != string(want) {
 			a, b := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
 			for i := 0; i < min(len(a), len(b)); i++ {
