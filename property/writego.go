@@ -13,9 +13,10 @@ import (
 )
 
 // WriteScenario writes a turn as a Go test: what user code does in the words of
-// package fakes where these say it, and as plain functions where not; its
-// transcript above it. The test checks the turn as CheckTurn does. The name is an
-// exported Go name, as in LostMessage, and pkg the test's package.
+// package fakes where these say it, and as plain functions where not. Above it
+// stands what is wrong with the turn, if anything is, and its transcript. The test
+// checks the turn as CheckSubject does. The name is an exported Go name, as in
+// LostMessage, and pkg the test's package.
 //
 // A storage that is scripted beyond failures is the turn's and not the test's: a
 // fetch that gave records gives those that the test's storage is made with.
@@ -50,12 +51,14 @@ type goWriter struct {
 	name    string
 	imports map[string]bool
 
-	// What a run of the turn shows: its transcript, the operations that failed,
-	// how many iterations each executor began, and how often each tool ran.
+	// What runs of the turn show: its transcript, the operations that failed, how
+	// many iterations each executor began, how often each tool ran, and what is
+	// wrong.
 	transcript string
 	failed     map[*Op]bool
 	calls      map[string]int
 	iterations map[string]int
+	flaws      []Flaw
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
@@ -64,6 +67,7 @@ type goWriter struct {
 
 // observe runs the turn to see what a script alone does not say.
 func (g *goWriter) observe() error {
+	g.flaws = CheckTurn(g.turn)
 	trace, refused, err := g.turn.Trace()
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func (g *goWriter) file() string {
 	for line := range strings.Lines(g.transcript) {
 		g.line("//\t%s", strings.TrimRight(line, "\n"))
 	}
-	head := fmt.Sprintf("// Test%s checks this turn:\n//\n%s", g.name, g.out.String())
+	head := fmt.Sprintf("// Test%s %s\n//\n%s", g.name, whatWasWrong(g.flaws), g.out.String())
 	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
 	for _, flaw := range property.CheckSubject(property.Subject{%[2]s}) {
 		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
@@ -147,6 +151,23 @@ func (g *goWriter) alone() string {
 		fields += ", Records: []property.Record{" + strings.Join(records, ", ") + "}"
 	}
 	return ", Alone: &property.Alone{" + fields + "}"
+}
+
+// whatWasWrong says what a turn is checked for: the first of its flaws, and what
+// that breaks for users.
+func whatWasWrong(flaws []Flaw) string {
+	if len(flaws) == 0 {
+		return "checks this turn:"
+	}
+	first := flaws[0]
+	text, _, _ := strings.Cut(first.Text, "\n")
+	said := fmt.Sprintf("checks a turn in which this went wrong:\n// %s: %s.", first.Name, strings.TrimSuffix(text, "."))
+	for _, invariant := range invariants {
+		if invariant.Name == first.Name {
+			said += "\n// " + invariant.Breaks
+		}
+	}
+	return said + "\n// It went like this then:"
 }
 
 func (g *goWriter) helpers() string {
@@ -201,7 +222,8 @@ func (g *goWriter) build() {
 	t := g.turn
 	outer := g.out
 	g.out = strings.Builder{}
-	g.executor("Executor", "model", orElse(t.Executor, "model"), t.Scripts)
+	executor := g.executor(orElse(t.Executor, "model"), t.Scripts)
+	g.line("config.Executor = %s", executor)
 	for _, p := range []struct {
 		field, label string
 		names        []string
@@ -224,7 +246,6 @@ func (g *goWriter) build() {
 // begin writes what the rest needs, known when the rest is written.
 func (g *goWriter) begin() {
 	g.storage()
-	g.line("config := adk.Config{Storage: storage.Storage()}")
 	if g.turn.WriteBehind {
 		g.line("config.WriteBehind = true")
 	}
@@ -297,21 +318,22 @@ func (g *goWriter) loud(i int, loud Loud) {
 	g.line("turn.%s.%s = func(adk.%s) { %s }", bus, event, payload, falls)
 }
 
-// falls writes how a listener fails at its event, and what it counts events by.
+// falls writes how a listener fails at its event, and before that what it counts
+// events by.
 func (g *goWriter) falls(i int, loud Loud) string {
 	failing := fmt.Sprintf("panic(%q)", orElse(loud.Text, "loud"))
 	if loud.Goexit {
 		failing = g.use("runtime") + ".Goexit()"
 	}
-	if loud.Occurrence == 0 {
-		g.line("heard%d := false", i)
-		return fmt.Sprintf("if !heard%d { heard%[1]d = true; %s }", i, failing)
+	heard := "heard"
+	if len(g.turn.Loud) > 1 {
+		heard += strconv.Itoa(i + 1)
 	}
-	g.line("heard%d := 0", i)
-	return fmt.Sprintf("heard%d++; if heard%[1]d == %d { %s }", i, loud.Occurrence+1, failing)
+	g.line("%s := 0", heard)
+	return fmt.Sprintf("if %s++; %[1]s == %d { %s }", heard, loud.Occurrence+1, failing)
 }
 
-// storage writes the storage and how it fails.
+// storage writes the config with a storage, and how that fails.
 func (g *goWriter) storage() {
 	var seed []string
 	for _, r := range g.turn.Kept {
@@ -334,10 +356,16 @@ func (g *goWriter) storage() {
 			faults = append(faults, fault)
 		}
 	}
-	g.line("storage := fakes.NewStorage(%s)", strings.Join(seed, ", "))
+	made := fmt.Sprintf("fakes.NewStorage(%s)", strings.Join(seed, ", "))
+	if len(faults) == 0 {
+		g.line("config := adk.Config{Storage: %s.Storage()}", made)
+		return
+	}
+	g.line("storage := %s", made)
 	for _, fault := range faults {
 		g.line("storage.Fail(%s)", fault)
 	}
+	g.line("config := adk.Config{Storage: storage.Storage()}")
 }
 
 func (g *goWriter) fault(s *Script, of, verb string) string {

@@ -54,6 +54,17 @@ func TestWriteScenario(t *testing.T) {
 	assert.NoError(t, err, "%s", out)
 }
 
+// Whoever reads a scenario is told first what went wrong, and why that matters.
+func TestScenarioSaysWhatWasWrong(t *testing.T) {
+	assert.Equal(t, `checks a turn in which this went wrong:
+// deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.
+// The turn holds a part of an iteration that failed: a tool call without its result, half an answer.
+// It went like this then:`, whatWasWrong([]Flaw{{"deltas-whole", "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {"sights-fold", ""}}))
+	assert.Equal(t, "checks a turn in which this went wrong:\n// missing: missing at crossing 3.\n// It went like this then:",
+		whatWasWrong([]Flaw{{"missing", "missing at crossing 3\n  - dispatch"}}))
+	assert.Equal(t, "checks this turn:", whatWasWrong(nil))
+}
+
 const sameTest = `package written
 
 import (

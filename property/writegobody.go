@@ -52,12 +52,9 @@ func (g *goWriter) keepHandle(path, context, next string) {
 	}
 }
 
-// executor writes an executor as a script of package fakes.
-func (g *goWriter) executor(field, variable, name string, scripts []Script) {
-	g.line("%s := fakes.Script{", variable)
-	g.out.WriteString(g.script(name, scripts))
-	g.line("}")
-	g.line("config.%s = %s.Executor(%q)", field, variable, name)
+// executor writes an executor: a script of package fakes.
+func (g *goWriter) executor(name string, scripts []Script) string {
+	return fmt.Sprintf("fakes.Script{\n%s}.Executor(%q)", g.script(name, scripts), name)
 }
 
 func (g *goWriter) script(name string, scripts []Script) string {
@@ -541,7 +538,7 @@ func (g *goWriter) dispatch(op *Op, on, ctx string) string {
 	}
 	name := orElse(n.Executor, "model")
 	return g.inner(func() {
-		fmt.Fprintf(&g.out, "adk.Dispatch(%s, adk.DispatchInput{Name: %q, Source: %s,\nExecutor: fakes.Script{\n%s}.Executor(%q),\n", ctx, n.Name, on, g.script(name, n.Scripts), name)
+		fmt.Fprintf(&g.out, "adk.Dispatch(%s, adk.DispatchInput{Name: %q, Source: %s,\nExecutor: %s,\n", ctx, n.Name, on, g.executor(name, n.Scripts))
 		g.pipeline("Input: ", adk.LabelDispatchInput, n.Input, n.Scripts, ",\n")
 		g.pipeline("Output: ", adk.LabelDispatchOutput, n.Output, n.Scripts, ",\n")
 		g.out.WriteString("})")

@@ -159,8 +159,8 @@ func (g *goWriter) result(v *Value) string {
 var recordTypes = map[adk.RecordKind]string{adk.RecordMessage: "Message", adk.RecordMemory: "Memory", adk.RecordThought: "Thought",
 	adk.RecordToolCall: "ToolCall", adk.RecordRetrievable: "Retrievable", adk.RecordMedia: "Media"}
 
-// record writes a record: messages and instructions by their constructors, the
-// others as the JSON that they are kept as.
+// record writes a record: by its constructor where that says all of it in a few
+// words, and otherwise as the JSON that it is kept as.
 func (g *goWriter) record(r adk.Record) string {
 	switch x := r.(type) {
 	case nil:
@@ -169,25 +169,51 @@ func (g *goWriter) record(r adk.Record) string {
 		return fmt.Sprintf("adk.NewTokenizable(%q)", x.String())
 	case *adk.Tool:
 		return g.tool(x)
-	case *adk.Message:
-		if init := x.Init(); len(init.Attachments) == 0 && sameIdentity(x) {
-			return g.must(fmt.Sprintf("adk.NewMessage(adk.MessageInit{ID: %q, Role: %q, Content: %q, CreatedAt: %s, UpdatedAt: %s})",
-				init.ID, init.Role, init.Content, g.time(init.CreatedAt), g.time(init.UpdatedAt)))
-		}
+	}
+	name := recordTypes[r.RecordKind()]
+	if fields, ok := g.fields(r); ok {
+		return g.must(fmt.Sprintf("adk.New%s(adk.%[1]sInit{%s})", name, fields))
 	}
 	data, err := r.MarshalJSON()
 	if err != nil {
 		return "nil"
 	}
-	return g.must(fmt.Sprintf("adk.ParseRecord(%q, []byte(%s))", r.RecordKind(), quotedRaw(string(data)))) + ".(*adk." + recordTypes[r.RecordKind()] + ")"
+	return g.must(fmt.Sprintf("adk.ParseRecord(%q, []byte(%s))", r.RecordKind(), quotedRaw(string(data)))) + ".(*adk." + name + ")"
 }
 
-// sameIdentity tells whether a message is of nobody but its role.
-func sameIdentity(m *adk.Message) bool {
-	init := m.Init()
-	init.Identity = adk.Identity{}
-	plain, err := adk.NewMessage(init)
-	return err == nil && plain.Digest() == m.Digest()
+// fields are what a constructor needs to make the record, ok if they are all of it.
+func (g *goWriter) fields(r adk.Record) (fields string, ok bool) {
+	var plain adk.Record
+	var err error
+	var created, updated time.Time
+	switch x := r.(type) {
+	case *adk.Message:
+		init := x.Init()
+		created, updated = init.CreatedAt, init.UpdatedAt
+		plain, err = adk.NewMessage(adk.MessageInit{ID: init.ID, Role: init.Role, Content: init.Content, CreatedAt: created, UpdatedAt: updated})
+		fields = fmt.Sprintf("ID: %q, Role: %q, Content: %q", init.ID, init.Role, init.Content)
+	case *adk.Memory:
+		init := x.Init()
+		created, updated = init.CreatedAt, init.UpdatedAt
+		plain = x
+		fields = fmt.Sprintf("ID: %q, Content: %q, Confidence: new(%#v), Importance: new(%#v)", init.ID, init.Content, *init.Confidence, *init.Importance)
+	case *adk.Thought:
+		init := x.Init()
+		created, updated = init.CreatedAt, init.UpdatedAt
+		plain, err = adk.NewThought(adk.ThoughtInit{ID: init.ID, Content: init.Content, CreatedAt: created, UpdatedAt: updated})
+		fields = fmt.Sprintf("ID: %q, Content: %q", init.ID, init.Content)
+	case *adk.Retrievable:
+		init := x.Init()
+		created, updated = init.CreatedAt, init.UpdatedAt
+		plain, err = adk.NewRetrievable(adk.RetrievableInit{ID: init.ID, Content: init.Content, TrustTier: init.TrustTier, CreatedAt: created, UpdatedAt: updated})
+		fields = fmt.Sprintf("ID: %q, Content: %q, TrustTier: %q", init.ID, init.Content, init.TrustTier)
+	default:
+		return "", false
+	}
+	if err != nil || plain.Digest() != r.Digest() {
+		return "", false
+	}
+	return fields + fmt.Sprintf(", CreatedAt: %s, UpdatedAt: %s", g.time(created), g.time(updated)), true
 }
 
 // quotedRaw is a raw string literal where the text can stand in one.
