@@ -87,12 +87,6 @@ func refusal(refused, again error) []Flaw {
 	return nil
 }
 
-// CheckTrace holds a trace against all invariants and replays it.
-func CheckTrace(trace []byte) []Flaw {
-	_, flaws := held(trace)
-	return append(flaws, replayed(trace)...)
-}
-
 // held holds a trace against all invariants; it is nil where it cannot be read.
 func held(trace []byte) (read *replay.Trace, flaws []Flaw) {
 	read, err := replay.ReadTrace(bytes.NewReader(trace))
