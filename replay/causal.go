@@ -35,10 +35,10 @@ type causal struct {
 	cancel func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	mu      sync.Mutex
+	timers  // with the lock that guards what follows
 	moved   *sync.Cond
 	now     time.Time
-	stopped bool
+	failed  error // why it stopped before its end
 	calls   map[int]*newCall
 	ops     map[int]*newOp     // the open operations
 	strands map[int]*newStrand // those that have begun, or were forked
@@ -46,9 +46,9 @@ type causal struct {
 	gone    map[*step]bool     // those that were taken
 	ids     *renaming
 	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
+	met     map[*seamCall]int            // for unmet
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
-	untold  *timer       // started by an operation that is told next
 	unasked map[int]bool // calls of tools of its own that live code made
 	missed  []int        // calls that the recording has no answer for
 	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
@@ -82,7 +82,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	p := &causal{
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
-		used: map[*seamCall]*newCall{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, gone: map[*step]bool{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
@@ -139,7 +139,7 @@ func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.k
 func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
 	seam := c.call.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
-	for owner := c.owner; owner != nil && owner.parent != nil && !byEngine(owner.parent.call.Seam); owner = owner.parent.owner {
+	for owner := c.owner; owner.called(); owner = owner.parent.owner {
 		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
 	}
 	return key + known.arguments(x)
@@ -148,6 +148,7 @@ func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
 // arguments are the kind of an operation and what user code gave it, in a text.
 func (c comparer) arguments(x *adk.Crossing) string {
 	e := newEncoder(c.sentinels)
+	defer e.free()
 	e.begin(nil)
 	for _, use := range x.Kind.Fields(x.Phase) {
 		switch {
@@ -179,7 +180,7 @@ func recordText(record adk.Record) string {
 }
 
 // Observe makes the player the observer of the new run.
-func (p *causal) Observe(adk.RunInfo) adk.Observer { return p }
+func (p *causal) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
 // Now is the present of the new run: that of the recorded counterpart of the
 // step that is being taken, and never earlier than it was.
@@ -323,12 +324,23 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
 	if above.rec == nil {
 		return nil
 	}
-	for _, s := range above.rec.steps {
+	for _, s := range p.unmet(above.rec) {
 		if s.call != nil && p.used[s.call] == nil && s.call.call.Seam == got.Seam && s.call.strand == c.path && sameRecord(s.x.Record, got.Record) && s.x.Key == got.Key {
 			return s.call
 		}
 	}
 	return nil
+}
+
+// unmet are the steps of a recorded call from the first call on that has no
+// counterpart yet. The front is remembered: a dispatch of many iterations has many.
+func (p *causal) unmet(rec *seamCall) []*step {
+	met := p.met[rec]
+	for met < len(rec.steps) && (rec.steps[met].call == nil || p.used[rec.steps[met].call] != nil) {
+		met++
+	}
+	p.met[rec] = met
+	return rec.steps[met:]
 }
 
 // first is the first of the recorded calls that is of the seam and has no
@@ -568,6 +580,14 @@ func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
 func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
 func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
 func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
+
+// fail stops a replay that cannot go on.
+func (p *causal) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = err
+	p.stop()
+}
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {

@@ -128,14 +128,15 @@ func (c comparer) sameError(a, b error) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return bytes.Equal(c.errorText(a), c.errorText(b))
+	return c.errorText(a) == c.errorText(b)
 }
 
-func (c comparer) errorText(err error) []byte {
+func (c comparer) errorText(err error) string {
 	e := newEncoder(c.sentinels)
+	defer e.free()
 	e.begin(nil)
 	e.errorField("err", err)
-	return e.out
+	return string(e.out)
 }
 
 // sameText compares a field as a trace writes it.
@@ -150,6 +151,7 @@ func (c comparer) text(use adk.FieldUse, x *adk.Crossing) string {
 		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // a media's: nobody reads them
 	}
 	e := newEncoder(c.sentinels)
+	defer e.free()
 	e.begin(nil)
 	if err := e.field(use, x); err != nil {
 		return "unwritable: " + err.Error()

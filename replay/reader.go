@@ -54,18 +54,23 @@ func (r *Reader) Header() Header { return r.header }
 // the error is io.EOF. A file that ends before its footer gives all its lines,
 // and then a *FormatError of FaultTruncated. Once there was an error, it stays.
 func (r *Reader) Next() (*Line, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
 	if len(r.lines) == 0 {
 		r.lines = make([]Line, linesAtOnce)
 	}
 	line := &r.lines[0]
-	if r.err = r.readLine(line); r.err != nil {
-		return nil, r.err
+	if err := r.read(line); err != nil {
+		return nil, err
 	}
 	r.lines = r.lines[1:]
 	return line, nil
+}
+
+// read is Next into a line that is there.
+func (r *Reader) read(line *Line) error {
+	if r.err == nil {
+		r.err = r.readLine(line)
+	}
+	return r.err
 }
 
 // linesAtOnce is how many lines are made at a time: making each alone is what

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
 // How much a report shows: it fits on a screen.
@@ -150,26 +152,14 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 
 // Next are the commands that look closer at the divergence.
 func (d *Divergence) Next() []string {
-	file := d.Trace
-	if file == "" {
+	if d.Trace == "" {
 		return nil
 	}
-	at := max(d.Crossing-1, 1)
+	file, at := bare(shell.Quote(d.Trace)), max(d.Crossing-1, 1)
 	return []string{
-		fmt.Sprintf("adkreplay show %s --at %d", shellWord(file), at),
-		fmt.Sprintf("adkreplay show %s --from %d --to %d", shellWord(file), max(at-9, 1), at+10),
+		fmt.Sprintf("adkreplay show %s --at %d", file, at),
+		fmt.Sprintf("adkreplay show %s --from %d --to %d", file, max(at-9, 1), at+10),
 	}
-}
-
-// shellWord is a word that a shell takes as it is.
-func shellWord(text string) string {
-	isPlain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(bare(text), "'", `'\''`) + "'"
 }
 
 // String is the whole report for a person.

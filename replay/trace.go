@@ -2,6 +2,7 @@ package replay
 
 import (
 	"io"
+	"slices"
 )
 
 // Trace is a whole trace in memory.
@@ -29,20 +30,29 @@ func ReadTrace(r io.Reader, options ...Options) (*Trace, error) {
 	return reader.all()
 }
 
-// all reads what is left of a trace.
+// all reads what is left of a trace. The lines are gathered in blocks and put
+// together once: lines are large, and growing a slice would copy them over and
+// over.
 func (r *Reader) all() (*Trace, error) {
 	t := &Trace{Header: r.Header(), options: r.options}
-	for {
-		line, err := r.Next()
-		if err == io.EOF {
-			t.Sealed, t.FooterExtra = true, r.footer
-			return t, nil
+	var blocks [][]Line
+	var failure error
+	for failure == nil {
+		block := make([]Line, linesAtOnce)
+		n := 0
+		for n < len(block) && failure == nil {
+			if failure = r.read(&block[n]); failure == nil {
+				n++
+			}
 		}
-		if err != nil {
-			return t, err
-		}
-		t.Lines = append(t.Lines, *line)
+		blocks = append(blocks, block[:n])
 	}
+	t.Lines = slices.Concat(blocks...)
+	if failure == io.EOF {
+		t.Sealed, t.FooterExtra = true, r.footer
+		return t, nil
+	}
+	return t, failure
 }
 
 // WriteTo writes the trace, with a footer of its own if it is sealed: what was

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -229,7 +229,7 @@ func (o exploreOptions) open(ctx context.Context) (subjects []property.Subject, 
 // schedule of it.
 func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Subject, left time.Duration) (*property.Exploration, error) {
 	limits := o.limits
-	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+quoted(s.Name)
+	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+shell.Quote(s.Name)
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
 		return property.Reproduce(ctx, s, *o.only, limits)
@@ -238,17 +238,6 @@ func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Sub
 		limits.Budget = max(left, 1)
 	}
 	return property.Explore(ctx, s, limits)
-}
-
-// quoted is an argument as a shell takes it for one.
-func quoted(arg string) string {
-	plain := func(r rune) bool {
-		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./+@%:,", r)
-	}
-	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 func (all *explored) add(x *property.Exploration) {

@@ -209,9 +209,3 @@ func TestExploreDrawsItsProgress(t *testing.T) {
 	assert.Contains(t, stderr.String(), "\r\x1b[K99/99 schedules of hello")
 	assert.True(t, strings.HasSuffix(stderr.String(), "\r\x1b[K"), "it is taken away before the result")
 }
-
-func TestQuoted(t *testing.T) {
-	for arg, want := range map[string]string{"hello": "hello", "a/b-1.jsonl": "a/b-1.jsonl", "": "''", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`, "ü": "'ü'"} {
-		assert.Equal(t, want, quoted(arg))
-	}
-}

@@ -29,6 +29,7 @@ var rooms = []room{
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
+	{name: "internal/shell", because: "a leaf"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "adk", ours: []string{"internal/..."},
 		others: []string{
@@ -41,7 +42,7 @@ var rooms = []room{
 		because: "it rests on the engine alone, and the engine does not need it"},
 	{name: "fakes", ours: []string{"adk"},
 		because: "tests use it without traces, and tests of traces use it"},
-	{name: "replay/golden", ours: []string{"adk", "fakes", "replay"},
+	{name: "replay/golden", ours: []string{"adk", "fakes", "replay", "internal/shell"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay", ours: []string{"adk", "internal/..."},

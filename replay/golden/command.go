@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
 // command is the command that runs one test again, from the root of its module.
 func command(test, flags string) string {
-	return "go test " + packagePath() + " -run " + shellQuote(pattern(test)) + " " + flags
+	return "go test " + packagePath() + " -run " + shell.Quote(pattern(test)) + " " + flags
 }
 
 // pattern matches a test and nothing else; -run matches each level of subtests
@@ -21,9 +23,6 @@ func pattern(test string) string {
 	}
 	return strings.Join(levels, "/")
 }
-
-// shellQuote quotes a word for a shell.
-func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // packagePath is the package under test as the go command takes it: go test runs
 // a test in its package's folder. It is "." where no module is found.

@@ -1,0 +1,31 @@
+package shell
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"hello": "hello", "a/b-1.jsonl": "a/b-1.jsonl", "cancel@7,panic@12": "cancel@7,panic@12",
+		"": "''", "a b": "'a b'", "$x": "'$x'", "~": "'~'", "a=b": "'a=b'", "^TestA$": "'^TestA$'", "it's": `'it'\''s'`, "ü": "'ü'", "a\nb": "'a\nb'",
+	} {
+		assert.Equal(t, want, Quote(word))
+	}
+}
+
+// A real shell gives the word back.
+func TestQuoteInAShell(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no sh on this machine")
+	}
+	for _, word := range []string{"", "plain", "it's", `"a" \ $b`, "a\nb", "*", "&|;<>()`!#", "--flag=x", "ü"} {
+		out, err := exec.Command(sh, "-c", "printf %s "+Quote(word)).Output()
+		require.NoError(t, err)
+		assert.Equal(t, word, string(out))
+	}
+}
