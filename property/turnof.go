@@ -25,6 +25,9 @@ func TurnOf(trace *replay.Trace) (Turn, error) {
 	for i := range trace.Lines {
 		tr.take(&trace.Lines[i].Crossing)
 	}
+	if !tr.begun {
+		return Turn{}, errors.New("property: the trace breaks off before the call of its run: nothing says what was handed in")
+	}
 	t := tr.finish()
 	t.Order = orderOf(t, trace)
 	return t, nil
