@@ -49,6 +49,8 @@ func everything() Turn {
 				{Kind: "next"},
 			}}},
 			{Seam: "executor/model#0", Body: Body{Ops: []Op{
+				{Kind: "on-ack", Name: "i", Do: &Body{Ops: []Op{{Kind: "stash", Must: true, Name: "i", Value: ValueOf(1)},
+					{Kind: "fork", Must: true, Name: "s", Do: &Body{}}, {Kind: OpJoin, Name: "s"}, {Kind: "now"}}}},
 				{Kind: "on-ack", Name: "h", Do: &Body{Ops: []Op{{Kind: "report-log", Key: "info", Name: "k", Text: "acked", Value: ValueOf(int64(5))}}, End: End{How: adk.OutcomePanic, Err: Failing("no")}}},
 				{Kind: OpBind},
 				{Kind: OpRead, Key: ReadStash, Name: "user.pets", Flag: true},

@@ -298,7 +298,7 @@ func (g *goWriter) op(ops []Op, at int, context string, results func(err string)
 		g.settleOp(op)
 		return
 	}
-	call, values := g.call(ops, at, on, ctx)
+	call, values := g.call(ops, at, on, ctx, results)
 	if call == "" {
 		return
 	}
@@ -364,7 +364,7 @@ func orKnownCancel(f *Failure) *Failure {
 
 // call writes the call that an operation is, and how many values it gives: none
 // where it is a statement already.
-func (g *goWriter) call(ops []Op, at int, on, ctx string) (string, int) {
+func (g *goWriter) call(ops []Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	switch op.Kind {
 	case "ack":
@@ -400,7 +400,7 @@ func (g *goWriter) call(ops []Op, at int, on, ctx string) (string, int) {
 	case "prune":
 		return on + ".Tools().PruneEphemeral()", 2
 	case "fork", "on-ack", OpBind:
-		return g.begun(ops, at, on, ctx)
+		return g.begun(ops, at, on, ctx, results)
 	case OpJoin, "off-ack":
 		return g.end(ops, at)
 	case OpDispatch:
@@ -441,7 +441,7 @@ func (g *goWriter) execute(op *Op, on, ctx string) string {
 }
 
 // begun writes what gives something to end it with, which is kept if it is.
-func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
+func (g *goWriter) begun(ops []Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	var call string
 	switch op.Kind {
@@ -454,7 +454,7 @@ func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
 	case "on-ack":
 		inner := g.inner(func() {
 			if op.Do != nil {
-				g.body(&Body{Ops: notMust(op.Do.Ops), End: withoutError(op.Do.End)}, "dc", func(string) string { return "" })
+				g.body(&Body{Ops: op.Do.Ops, End: withoutError(op.Do.End)}, "dc", func(string) string { return "" })
 			}
 		})
 		call = fmt.Sprintf("%s.OnAck(%q, func(dc *adk.DispatchContext) {\n%s})", on, op.Name, inner)
@@ -466,7 +466,7 @@ func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
 		return call, 2
 	}
 	if op.Must {
-		return fmt.Sprintf("%s, err := %s\nif err != nil { return err }", ending(op), call), 0
+		return fmt.Sprintf("%s, err := %s\nif err != nil { return %s }", ending(op), call, results("err")), 0
 	}
 	return fmt.Sprintf("%s, _ := %s", ending(op), call), 0
 }
@@ -500,18 +500,7 @@ func (g *goWriter) end(ops []Op, at int) (string, int) {
 	return "", 0
 }
 
-// notMust are the operations of a handler, which gives no error.
-func notMust(ops []Op) []Op {
-	list := slices.Clone(ops)
-	for i := range list {
-		if list[i].Must {
-			list = append(list[:i:i], list[i])
-			break
-		}
-	}
-	return list
-}
-
+// withoutError is the end of a handler, which gives no error.
 func withoutError(end End) End {
 	if end.How == adk.OutcomeError {
 		return End{}
