@@ -74,11 +74,11 @@ func ExampleExamine() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(property.Invariants()), "invariants,", len(found.Violations), "violations")
+	fmt.Println(found.Crossings, "crossings,", len(found.Violations), "violations")
 	for _, hint := range found.Hints {
 		fmt.Println(hint.Advice+":", hint.Text)
 	}
 	// Output:
-	// 35 invariants, 0 violations
+	// 23 crossings, 0 violations
 	// sets-never-hydrated: the model is asked without a message: none was fetched
 }

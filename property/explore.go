@@ -142,6 +142,9 @@ func (s Subject) check() error {
 	if s.Build == nil {
 		return errors.New("the subject has no Build: it makes the config and the raw turn of one run")
 	}
+	if s.Alone != nil {
+		return fmt.Errorf("%s is a dispatch called alone: only turns are explored", s.Name)
+	}
 	config, raw := s.Build(func(error) {})
 	config.Probe, config.Clock, config.IDs = nil, nil, nil
 	runner, err := adk.NewRunner(config)

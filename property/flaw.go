@@ -26,27 +26,48 @@ const (
 	// Unrecorded is a turn that cannot be made, or whose trace cannot be written
 	// or read.
 	Unrecorded = "unrecorded"
+	// Untrue is a turn in which a caller was answered otherwise than the trace says,
+	// or finds changed what it handed in (RUN-7).
+	Untrue = "untrue"
 	// Unsteady is a turn whose second run makes another trace (DET-2).
 	Unsteady = "unsteady"
 )
 
 // CheckTurn runs a turn twice, compares the traces, replays them and holds them
 // against all invariants. It gives everything that is wrong.
-func CheckTurn(t Turn) []Flaw { return CheckSubject(t.Subject()) }
+func CheckTurn(t Turn) []Flaw {
+	var first *stage
+	subject := t.subject(func(s *stage) {
+		if first == nil {
+			first = s
+		}
+	})
+	return subject.flaws(func() answers { return first.answers })
+}
 
-// CheckSubject is CheckTurn for any subject.
-func CheckSubject(s Subject) []Flaw {
-	trace, refused, err := s.Trace()
+// CheckSubject is CheckTurn for any subject. What user code was answered inside of
+// a run is known of turns alone.
+func CheckSubject(s Subject) []Flaw { return s.flaws(func() answers { return answers{} }) }
+
+func (s Subject) flaws(inside func() answers) []Flaw {
+	trace, got, err := s.recorded()
+	if err != nil {
+		return []Flaw{{Unrecorded, err.Error()}}
+	}
+	answered := inside()
+	again, gotAgain, err := s.recorded()
 	if err != nil {
 		return []Flaw{{Unrecorded, err.Error()}}
 	}
 	if len(trace) == 0 {
-		return refusal(refused)
+		return refusal(got.refused(), gotAgain.refused())
 	}
-	flaws := CheckTrace(trace)
-	again, _, err := s.Trace()
-	if err != nil {
-		return append(flaws, Flaw{Unrecorded, err.Error()})
+	read, flaws := held(trace)
+	if read != nil {
+		flaws = append(flaws, untrue(read, got, answered)...)
+	}
+	if !s.NoReplay {
+		flaws = append(flaws, replayed(trace)...)
 	}
 	if at := differsAt(trace, again); at >= 0 {
 		flaws = append(flaws, Flaw{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, line(trace, at), line(again, at))})
@@ -55,32 +76,38 @@ func CheckSubject(s Subject) []Flaw {
 }
 
 // refusal is what is wrong with a turn of which there is no trace: nothing, if
-// the raw turn was refused as the contract says (RUN-4).
-func refusal(refused error) []Flaw {
-	if errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) {
-		return nil
+// the raw turn was refused as the contract says (RUN-4, DSP-12), and again so.
+func refusal(refused, again error) []Flaw {
+	if !errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) && !errors.Is(refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT) {
+		return []Flaw{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
 	}
-	return []Flaw{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
+	if !sameError(refused, again) {
+		return []Flaw{{Unsteady, fmt.Sprintf("the turn is refused with %v, and then with %v", refused, again)}}
+	}
+	return nil
 }
 
-// CheckTrace replays a trace and holds it against all invariants.
-func CheckTrace(trace []byte) []Flaw {
-	report, err := replay.Verify(context.Background(), bytes.NewReader(trace), replay.Live{})
-	if err != nil {
-		return []Flaw{{Unrecorded, err.Error()}}
-	}
-	var flaws []Flaw
-	if d := report.Divergence; d != nil {
-		flaws = append(flaws, Flaw{string(d.Class), fmt.Sprint(d)})
-	}
+// held holds a trace against all invariants; it is nil where it cannot be read.
+func held(trace []byte) (read *replay.Trace, flaws []Flaw) {
 	read, err := replay.ReadTrace(bytes.NewReader(trace))
 	if err != nil {
-		return append(flaws, Flaw{Unrecorded, err.Error()})
+		return nil, []Flaw{{Unrecorded, err.Error()}}
 	}
 	for _, v := range Violations(read.Info, crossings(read)) {
 		flaws = append(flaws, Flaw{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
 	}
-	return flaws
+	return read, flaws
+}
+
+func replayed(trace []byte) []Flaw {
+	report, err := replay.Verify(context.Background(), bytes.NewReader(trace), replay.Live{})
+	if err != nil {
+		return []Flaw{{Unrecorded, err.Error()}}
+	}
+	if d := report.Divergence; d != nil {
+		return []Flaw{{string(d.Class), fmt.Sprint(d)}}
+	}
+	return nil
 }
 
 func crossings(t *replay.Trace) iter.Seq[*adk.Crossing] {

@@ -38,7 +38,7 @@ func orUsual(n, usual int) int {
 	return n
 }
 
-// Turns draws whole turns: pipelines of any length whose middlewares do legal
+// Turns draws whole turns, and some dispatches called alone: pipelines of any length whose middlewares do legal
 // and illegal things, executors over several iterations with streams, tools,
 // gates and stores, signals, failures and cancels at any point.
 func Turns(knobs Knobs) *rapid.Generator[Turn] {
@@ -101,10 +101,12 @@ func weighed(words ...any) []string {
 func (d *drawing) turn() Turn {
 	t := Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
 	d.raw(&t)
-	t.TurnInput = d.names(adk.LabelTurnInput)
+	if t.Alone = d.alone(); t.Alone == nil {
+		t.TurnInput = d.names(adk.LabelTurnInput)
+		t.TurnOutput = d.names(adk.LabelTurnOutput)
+	}
 	t.DispatchInput = d.names(adk.LabelDispatchInput)
 	t.DispatchOutput = d.names(adk.LabelDispatchOutput)
-	t.TurnOutput = d.names(adk.LabelTurnOutput)
 	t.Tools = d.tools()
 	t.Kept = d.records(d.upTo(3))
 	d.iterations = d.upTo(d.Iterations)
@@ -114,9 +116,35 @@ func (d *drawing) turn() Turn {
 	d.handles(&t)
 	d.storage(&t)
 	if d.once(8) {
-		t.Loud = []Loud{{Event: oneOf(d, events), Occurrence: d.upTo(2), Text: "the listener fell over"}}
+		t.Loud = d.loud(t.Alone != nil)
 	}
 	return t
+}
+
+// loud draws a listener that fails. Listeners that panic in a dispatch called alone,
+// or when a gate opens, are no part of what a replay makes again.
+func (d *drawing) loud(alone bool) []Loud {
+	if !d.NoGoexit && d.once(3) {
+		return []Loud{{Event: oneOf(d, append([]string{"turnGateOpen", "turnGateOpen", "turnGateOpen"}, events...)), Goexit: true}}
+	}
+	if alone {
+		return nil
+	}
+	return []Loud{{Event: oneOf(d, events), Occurrence: d.upTo(2), Text: "the listener fell over"}}
+}
+
+// alone draws that it is no turn, now and then, but a dispatch called alone.
+func (d *drawing) alone() *Alone {
+	if !d.once(8) {
+		return nil
+	}
+	a := &Alone{Name: "planner", Gates: d.once(2)}
+	for _, of := range collections {
+		if of != adk.Instructions && d.once(3) {
+			a.Records = append(a.Records, Record{d.record(of)})
+		}
+	}
+	return a
 }
 
 // raw draws what is handed in, now and then what is refused.
@@ -334,6 +362,7 @@ func (d *drawing) op(kind string, depth int) Op {
 		op.Name, op.Settle = oneOf(d, gateIDs), []Settlement{d.settlement()}
 	case OpDispatch:
 		op.Dispatch = d.nested()
+		op.Must = op.Must || op.Dispatch.Wrong != "" // so that the answer shows
 	case "late":
 		return d.late(depth)
 	default:
@@ -448,6 +477,9 @@ func (d *drawing) nested() *Nested {
 	}
 	if d.once(4) {
 		n.Output = []string{"a"}
+	}
+	if !d.Legal && d.once(16) {
+		n.Wrong = oneOf(d, wrongs)
 	}
 	own := *d
 	own.Operations, own.dispatchSeams = min(d.Operations, 3), nil

@@ -114,18 +114,11 @@ func (f flushed) explanation(applied, all int) explanation {
 	because := since(f.at)
 	switch {
 	case !f.kept:
-		return explanation{"deltas-whole", changesOf(applied, all) + " of a failed iteration are in the turn", because}
+		return explanation{"deltas-whole", fmt.Sprintf("the turn holds %d of %d changes of a failed iteration", applied, all), because}
 	case applied == 0:
-		return explanation{"stored-mirrored", changesOf(all, all) + " that were stored and flushed are not in the turn", because}
+		return explanation{"stored-mirrored", fmt.Sprintf("the turn holds none of %d changes that were stored and flushed", all), because}
 	}
-	return explanation{"deltas-whole", "only " + changesOf(applied, all) + " of an iteration are in the turn", because}
-}
-
-func changesOf(n, of int) string {
-	if n == of {
-		return fmt.Sprintf("all %d changes", n)
-	}
-	return fmt.Sprintf("%d of %d changes", n, of)
+	return explanation{"deltas-whole", fmt.Sprintf("the turn holds %d of %d changes of an iteration", applied, all), because}
 }
 
 // sightIf is the sight of the turn if of one flush so many changes had been

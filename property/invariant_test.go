@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,16 @@ func TestInvariantsSayWhy(t *testing.T) {
 		assert.NotNil(t, hands[invariant.Name], "%s: a hand that breaks it", invariant.Name)
 	}
 	assert.Len(t, hands, len(names), "each hand breaks an invariant that there is")
+}
+
+// Whoever reads how many there are reads the number that there are.
+func TestInvariantsAreCounted(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	counts := regexp.MustCompile(`(\d+)\s+invariants`).FindAllStringSubmatch(string(readme), -1)
+	for _, count := range counts {
+		assert.Equal(t, strconv.Itoa(len(Invariants())), count[1], count[0])
+	}
 }
 
 // hand is an edit of a fixture that breaks one invariant and no other.
@@ -129,11 +140,11 @@ var hands = map[string]*hand{
 		r.looks(1, func(s *adk.Sight, _ *replay.Fold) {
 			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
 		})
-	}, "all 1 changes of a failed iteration are in the turn"},
+	}, "the turn holds 1 of 1 changes of a failed iteration"},
 	"stored-mirrored": {"hello", func(r *recording) {
 		r.looks(1, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
 		r.looks(2, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
-	}, "all 1 changes that were stored and flushed are not in the turn"},
+	}, "the turn holds none of 1 changes that were stored and flushed"},
 	"stash-apart": {"stash", func(r *recording) {
 		r.looks(1, func(s *adk.Sight, f *replay.Fold) {
 			s.Stash = adk.StashDigest(f.Seen(r.lines[r.called(adk.LabelDispatch, 0)].ID).Stash())

@@ -11,13 +11,16 @@ import (
 
 // toolsSettled: an execution is refused for its arguments and nothing happens,
 // or it starts, runs the handler, and ends with how the handler ended; its
-// answer says the same. Executions of one call at once are told apart by the
-// tool and in their order.
-type toolsSettled struct{ open []*execution }
+// answer says the same. Several at once in one call come from plain goroutines
+// (RUN-11): which course was whose shows when they are done.
+type toolsSettled struct {
+	open    []*openOp
+	courses []*course
+}
 
-// execution is a tool that is being executed.
-type execution struct {
-	op             *openOp
+// course is what is told of one execution between its begin and its being done.
+type course struct {
+	call           *seamCall // whose handle runs the tool
 	started, ended int
 	handler        *seamCall
 	failed         bool
@@ -34,82 +37,125 @@ func (w *toolsSettled) see(s *story, x *adk.Crossing) {
 			w.handles(s)
 		}
 	case x.Phase == adk.Begin:
-		w.open = append(w.open, &execution{op: s.op})
-	case s.op != nil:
+		w.open = append(w.open, s.op)
+	case s.op != nil && slices.Contains(w.open, s.op): // else operations-pair says so
 		w.done(s, x)
 	}
 }
 
-// pick is the first execution of the present call of which something holds.
-func (w *toolsSettled) pick(s *story, is func(*execution) bool) *execution {
-	for _, e := range w.open {
-		if e.op.call == s.at && is(e) {
-			return e
+// pick is the first course of the present call of which something holds.
+func (w *toolsSettled) pick(s *story, is func(*course) bool) *course {
+	for _, c := range w.courses {
+		if c.call == s.at && is(c) {
+			return c
 		}
 	}
 	return nil
 }
 
-func (w *toolsSettled) starts(s *story) {
-	e := w.pick(s, func(e *execution) bool { return e.started == 0 })
-	if e == nil {
-		s.breaks(since(s.at.began), "toolExecutionStart, and %s executes no tool that has not started", s.at.seam)
-		return
+// surplus tells whether the present call has more courses than executions.
+func (w *toolsSettled) surplus(s *story) bool {
+	n := 0
+	for _, c := range w.courses {
+		if c.call == s.at {
+			n++
+		}
 	}
-	e.started = s.n
+	for _, op := range w.open {
+		if op.call == s.at {
+			n--
+		}
+	}
+	return n > 0
+}
+
+func (w *toolsSettled) starts(s *story) {
+	w.courses = append(w.courses, &course{call: s.at, started: s.n})
+	if w.surplus(s) {
+		w.courses = w.courses[:len(w.courses)-1]
+		s.breaks(since(s.at.began), "toolExecutionStart, and %s executes no tool that has not started", s.at.seam)
+	}
 }
 
 func (w *toolsSettled) handles(s *story) {
-	e := w.pick(s, func(e *execution) bool { return e.op == s.op })
+	c := w.pick(s, func(c *course) bool { return c.handler == nil && c.ended == 0 })
+	ended := w.pick(s, func(c *course) bool { return c.ended > 0 })
 	switch {
-	case e == nil:
+	case s.op == nil || !slices.Contains(w.open, s.op):
 		s.breaks(since(s.at.began), "%s is called, and nobody executes that tool", s.called.seam)
-	case e.started == 0:
-		s.breaks(since(e.op.began), "%s is called before toolExecutionStart", s.called.seam)
-	case e.ended > 0:
-		s.breaks(since(e.op.began, e.ended), "%s is called after toolExecutionEnd", s.called.seam)
+	case c != nil:
+		c.handler = s.called
+	case ended != nil:
+		s.breaks(since(s.op.began, ended.ended), "%s is called after toolExecutionEnd", s.called.seam)
 	default:
-		e.handler = s.called
+		s.breaks(since(s.op.began), "%s is called before toolExecutionStart", s.called.seam)
 	}
 }
 
-// ends takes the execution whose handler has returned; one whose listener ended
-// the goroutine has none.
+// ends takes the course whose handler has returned so, or any that has returned;
+// one whose listener ended the goroutine has none.
 func (w *toolsSettled) ends(s *story, x *adk.Crossing) {
-	e := w.pick(s, func(e *execution) bool { return e.ended == 0 && e.handler != nil && e.handler.ended > 0 })
-	if e == nil {
-		e = w.pick(s, func(e *execution) bool { return e.ended == 0 && e.started > 0 && e.handler == nil })
+	returned := func(c *course) bool { return c.ended == 0 && c.handler != nil && c.handler.ended > 0 }
+	c := w.pick(s, func(c *course) bool { return returned(c) && x.IsError == (c.handler.outcome != adk.OutcomeOK) })
+	if c == nil {
+		c = w.pick(s, returned)
 	}
-	if e == nil {
+	if c == nil {
+		c = w.pick(s, func(c *course) bool { return c.ended == 0 && c.handler == nil })
+	}
+	if c == nil {
 		s.breaks(since(s.at.began), "toolExecutionEnd, and no tool of %s is about to end", s.at.seam)
 		return
 	}
-	e.ended, e.failed = s.n, x.IsError
+	c.ended, c.failed = s.n, x.IsError
 	switch {
-	case e.handler == nil && !x.IsError:
-		s.breaks(since(e.op.began), "toolExecutionEnd tells of success, and the handler was never called")
-	case e.handler != nil && x.IsError != (e.handler.outcome != adk.OutcomeOK):
-		s.breaks(since(e.op.began, e.handler.ended), "toolExecutionEnd says %t of whether the tool failed, and the handler ended with %q", x.IsError, e.handler.outcome)
+	case c.handler == nil && !x.IsError:
+		s.breaks(since(c.started), "toolExecutionEnd tells of success, and the handler was never called")
+	case c.handler != nil && x.IsError != (c.handler.outcome != adk.OutcomeOK):
+		s.breaks(since(c.started, c.handler.ended), "toolExecutionEnd says %t of whether the tool failed, and the handler ended with %q", x.IsError, c.handler.outcome)
 	}
 }
 
+// done takes the course that the answer fits, and otherwise the first: then it
+// says what does not fit.
 func (w *toolsSettled) done(s *story, x *adk.Crossing) {
-	e := w.pick(s, func(e *execution) bool { return e.op == s.op })
-	if e == nil {
-		return // operations-pair says so
+	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
+	if errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) && !w.surplus(s) {
+		return
 	}
-	w.open = slices.DeleteFunc(w.open, func(open *execution) bool { return open == e })
-	because := since(e.op.began, e.started, e.ended)
+	told := func(c *course) bool { return c.ended > 0 && c.failed == (x.Err != nil) }
+	c := w.pick(s, func(c *course) bool { return told(c) && c.handled(s.op, x.Err) })
+	if c == nil { // an end does not say of which tool it is
+		c = w.pick(s, func(c *course) bool { return c.handled(s.op, x.Err) })
+		if other := w.pick(s, told); c != nil && other != nil {
+			c.ended, other.ended = other.ended, c.ended
+			c.failed, other.failed = other.failed, c.failed
+		}
+	}
+	if c == nil {
+		c = w.pick(s, func(*course) bool { return true })
+	}
+	if c == nil {
+		s.breaks(since(s.op.began), "the execution is done without having started, and the arguments were not refused")
+		return
+	}
+	w.courses = slices.DeleteFunc(w.courses, func(one *course) bool { return one == c })
+	because := since(s.op.began, c.started, c.ended)
 	switch {
-	case e.started == 0 && !errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS):
-		s.breaks(because, "the execution is done without having started, and the arguments were not refused")
-	case e.started > 0 && e.ended == 0:
+	case c.ended == 0:
 		s.breaks(because, "the execution is done, and toolExecutionEnd was not told")
-	case e.started > 0 && e.failed != (x.Err != nil):
+	case c.failed != (x.Err != nil):
 		s.breaks(because, "the execution answers with %v, and toolExecutionEnd said otherwise", orNothing(x.Err))
-	case e.failed && !errors.Is(x.Err, adk.E_TOOL_DOWNSTREAM_ERROR):
+	case c.failed && !errors.Is(x.Err, adk.E_TOOL_DOWNSTREAM_ERROR):
 		s.breaks(because, "the handler's failure is answered as %v, and not as E_TOOL_DOWNSTREAM_ERROR", x.Err)
 	}
+}
+
+// handled tells whether the handler of the tool that the operation runs ended as
+// the answer says.
+func (c *course) handled(op *openOp, answer error) bool {
+	tool, ok := op.delta.record.(*adk.Tool)
+	return ok && c.handler != nil && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
 }
 
 func (w *toolsSettled) end(*story) {}

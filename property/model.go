@@ -19,8 +19,9 @@ import (
 
 // Prediction is what has to come of a turn.
 type Prediction struct {
-	// Refused tells that Run refuses the raw turn; then nothing else happens.
-	Refused bool
+	// Refused is the code with which what was given is refused; then nothing else
+	// happens.
+	Refused error
 	// Events are the events in words, with their decisive fields.
 	Events []string
 	// Visible is what the turn holds at its end: a line for each record, tool and
@@ -32,7 +33,10 @@ type Prediction struct {
 func Predict(t Turn) Prediction {
 	m := &model{turn: t, root: newModelScope(t.Scripts), kept: newModelSets()}
 	if m.refused() {
-		return Prediction{Refused: true}
+		if t.Alone != nil {
+			return Prediction{Refused: adk.E_INVALID_LLM_EXECUTION_CONTEXT} // DSP-12
+		}
+		return Prediction{Refused: adk.E_INVALID_TURN_CONTEXT}
 	}
 	for _, r := range t.Kept {
 		m.kept[collectionOf(r.Record)].put(r.Record)
@@ -80,7 +84,10 @@ func (m *model) run() {
 		m.world.sets[adk.Tools].put(tool.Record)
 	}
 	m.aborted = m.turn.Cancelled != nil
-
+	if m.turn.Alone != nil {
+		m.alone()
+		return
+	}
 	m.emit("turnStart")
 	if failure := m.pipeline(adk.LabelTurnInput, m.turn.TurnInput, m.root, nil, 0); failure != nil {
 		m.emit("%s", failure)
@@ -94,6 +101,16 @@ func (m *model) run() {
 		}
 	}
 	m.emit("turnEnd")
+}
+
+// alone: DSP-1, DEL-5.
+func (m *model) alone() {
+	for _, r := range m.turn.Alone.Records {
+		m.world.sets[collectionOf(r.Record)].put(r.Record)
+	}
+	d := m.newModelDispatch()
+	m.dispatch(d, m.root, orElse(m.turn.Executor, "model"), m.turn.DispatchInput, m.turn.DispatchOutput)
+	m.world = d.world
 }
 
 // modelFailure is a failure of a stage.
@@ -478,6 +495,9 @@ func (m *model) operate(h *modelHandle, op *Op) error {
 		if malformed(op) { // GAT-5: before anything else
 			return &adk.Error{Code: adk.E_INVALID_INITIAL_TURN_GATE_VALUE}
 		}
+		if m.turn.Alone != nil && !m.turn.Alone.Gates { // DSP-10
+			return &adk.Error{Code: adk.E_LLM_EXECUTION_GATE_NOT_SUPPORTED}
+		}
 	}
 	if h.ended {
 		return &adk.Error{Code: adk.E_CONTEXT_ENDED}
@@ -492,8 +512,14 @@ func (m *model) operate(h *modelHandle, op *Op) error {
 	return m.onHandle(h, op)
 }
 
-// nested: DSP-1, DSP-8.
+// nested: DSP-1, DSP-8, DSP-12.
 func (m *model) nested(n *Nested) error {
+	switch n.Wrong {
+	case WrongBoth, WrongNeither:
+		return &adk.Error{Code: adk.E_INVALID_LLM_DISPATCH_INPUT}
+	case WrongStorage:
+		return &adk.Error{Code: adk.E_INVALID_LLM_EXECUTION_CONTEXT}
+	}
 	d := m.newModelDispatch()
 	return m.dispatch(d, newModelScope(n.Scripts), orElse(n.Executor, "model"), n.Input, n.Output)
 }

@@ -115,7 +115,12 @@ func (s *stage) onTurn(a *actor, op *Op) error {
 		if op.Dispatch == nil {
 			return nil
 		}
-		_, err := adk.Dispatch(a.ctx, s.nested(op.Dispatch, a.tc))
+		end, err := adk.Dispatch(a.ctx, s.nested(op.Dispatch, a.tc))
+		if end.Status != "" {
+			s.mu.Lock()
+			s.dispatches = append(s.dispatches, answer{true, end, err})
+			s.mu.Unlock()
+		}
 		return err
 	}
 	return s.onHandle(a.ctx, a.tc.Handle, op)
@@ -124,9 +129,18 @@ func (s *stage) onTurn(a *actor, op *Op) error {
 // nested is a dispatch that the turn's user code calls.
 func (s *stage) nested(n *Nested, source *adk.TurnContext) adk.DispatchInput {
 	in := newScope(n.Scripts)
-	return adk.DispatchInput{Name: n.Name, Source: source, Executor: s.executor(orElse(n.Executor, "model"), in),
+	input := adk.DispatchInput{Name: n.Name, Source: source, Executor: s.executor(orElse(n.Executor, "model"), in),
 		Input:  s.dispatchPipeline(adk.LabelDispatchInput, n.Input, in),
 		Output: s.dispatchPipeline(adk.LabelDispatchOutput, n.Output, in)}
+	switch n.Wrong {
+	case WrongBoth:
+		input.Raw = &adk.RawDispatch{SystemPrompt: "Plan.", Storage: s.storage()}
+	case WrongNeither:
+		input.Source = nil
+	case WrongStorage:
+		input.Source, input.Raw = nil, &adk.RawDispatch{SystemPrompt: "Plan."}
+	}
+	return input
 }
 
 // inside plays what a strand or an on-ack handler does.
@@ -255,7 +269,12 @@ func (s *stage) execute(a *actor, op *Op) error {
 	if !found {
 		return fmt.Errorf("there is no tool %q", op.Name)
 	}
-	_, err := a.dc.Execute(a.ctx, tool, op.Args.get())
+	result, err := a.dc.Execute(a.ctx, tool, op.Args.get())
+	if !errors.Is(err, adk.E_CONTEXT_ENDED) { // that is told as contained
+		s.mu.Lock()
+		s.executions = append(s.executions, toolAnswer{result, err})
+		s.mu.Unlock()
+	}
 	return err
 }
 

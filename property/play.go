@@ -23,25 +23,30 @@ func (t Turn) Trace() (trace []byte, refused, err error) { return t.Subject().Tr
 // Run runs the subject once, with a clock, ids and strands that make every run
 // the same: those that its config brings, where they serve (fakes.Deterministic).
 func (s Subject) Run(probes ...adk.Probe) error {
+	return s.run(probes...).refused()
+}
+
+func (s Subject) run(probes ...adk.Probe) answer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	config, raw := s.Build(cancel)
-	runner, err := adk.NewRunner(fakes.Deterministic(config, probes...))
-	if err != nil {
-		return err
-	}
-	return ownGoroutine(func() error { return runner.Run(ctx, raw) })
+	return ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(config, probes...), raw) })
 }
 
 // Trace runs the subject once and gives its trace. refused is what Run answered.
 func (s Subject) Trace() (trace []byte, refused, err error) {
+	trace, got, err := s.recorded()
+	return trace, got.refused(), err
+}
+
+func (s Subject) recorded() ([]byte, answer, error) {
 	var out bytes.Buffer
 	recorder := replay.Record(&out)
-	refused = s.Run(recorder)
+	got := s.run(recorder)
 	if err := recorder.Err(); err != nil {
-		return out.Bytes(), refused, fmt.Errorf("property: recording a turn: %w", err)
+		return out.Bytes(), got, fmt.Errorf("property: recording a turn: %w", err)
 	}
-	return out.Bytes(), refused, nil
+	return out.Bytes(), got, nil
 }
 
 // InOrder is the usual order of strands, but for the picks.
@@ -63,12 +68,12 @@ func InOrder(picks []Decision) fakes.Order {
 
 // ownGoroutine runs on a goroutine of its own, since a Goexit in user code ends
 // it.
-func ownGoroutine(run func() error) (err error) {
+func ownGoroutine[T any](run func() T) (got T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = run()
+		got = run()
 	}()
 	<-done
-	return err
+	return got
 }

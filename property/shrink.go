@@ -127,6 +127,11 @@ func (p *pruning) turn(t Turn) Turn {
 	t.Instructions = pruned(p, t.Instructions, nil)
 	t.Tools = pruned(p, t.Tools, nil)
 	t.Kept = pruned(p, t.Kept, nil)
+	if t.Alone != nil {
+		alone := *t.Alone
+		alone.Records = pruned(p, alone.Records, nil)
+		t.Alone = &alone
+	}
 	t.Loud = pruned(p, t.Loud, nil)
 	t.TurnInput = pruned(p, t.TurnInput, nil)
 	t.DispatchInput = pruned(p, t.DispatchInput, nil)
@@ -269,9 +274,16 @@ func zero[T any](e *editing, isZero bool, field *T) {
 
 func (e *editing) turn(t *Turn) {
 	zero(e, !t.WriteBehind, &t.WriteBehind)
+	zero(e, t.Alone == nil, &t.Alone)
+	if t.Alone != nil {
+		zero(e, !t.Alone.Gates, &t.Alone.Gates)
+	}
 	zero(e, t.Stash == nil, &t.Stash)
 	zero(e, t.Cancelled == nil, &t.Cancelled)
 	e.edit(len(t.Prompt) > 1, func() { t.Prompt = "p" })
+	for i := range t.Loud {
+		zero(e, !t.Loud[i].Goexit, &t.Loud[i].Goexit)
+	}
 	for i := range t.Order {
 		e.edit(t.Order[i].Choice > 1, func() { t.Order[i].Choice-- })
 	}

@@ -132,6 +132,18 @@ func TestShrinkGivesBackWhatDoesNotFail(t *testing.T) {
 	assert.Positive(t, stats.Tried)
 }
 
+// What is kept can be the name of a flaw: here of a config that makes no turn, as
+// two of its middlewares have one name (RUN-3).
+func TestKeepsFlaw(t *testing.T) {
+	turn := everything()
+	turn.TurnOutput = []string{"out", "other", "out"}
+	keeps := KeepsFlaw(Unrecorded)
+	assert.False(t, keeps(everything()))
+	require.True(t, keeps(turn))
+	small, _ := Shrink(turn, keeps)
+	assert.Equal(t, Turn{Prompt: "p", TurnOutput: []string{"out", "out"}}, small)
+}
+
 // The turn that is shrunk is not changed, and every piece is found.
 func TestWithout(t *testing.T) {
 	turn := everything()

@@ -24,6 +24,7 @@ type stage struct {
 	plans map[string][]Settlement // by gate, for when it opens
 	gates map[string]*adk.TurnGate
 	heard map[string]int // events, where listeners panic
+	answers
 
 	order     fakes.Order
 	onFailure func(*Op)         // hears of operations that answer with an error; may be nil
@@ -99,6 +100,8 @@ func (s *stage) build() (adk.Config, adk.RawTurn) {
 	}
 	raw := adk.RawTurn{SystemPrompt: t.Prompt, Instructions: t.Instructions}
 	raw.Stash, _ = t.Stash.get().(map[string]any)
+	s.given, _ = t.Stash.get().(map[string]any)
+	s.left = raw.Stash
 	s.listen(&raw)
 	if t.Cancelled != nil {
 		s.cancel(t.Cancelled.Err())
@@ -300,9 +303,13 @@ func (s *stage) hear(kind adk.Kind) {
 	s.heard[name] = n + 1
 	s.mu.Unlock()
 	for _, loud := range s.turn.Loud {
-		if loud.Event == name && loud.Occurrence == n {
-			panic(orElse(loud.Text, "loud"))
+		if loud.Event != name || loud.Occurrence != n {
+			continue
 		}
+		if loud.Goexit {
+			runtime.Goexit()
+		}
+		panic(orElse(loud.Text, "loud"))
 	}
 }
 

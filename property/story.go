@@ -1,6 +1,7 @@
 package property
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -237,7 +238,44 @@ func (s *story) begin(x *adk.Crossing) {
 		s.opens(x)
 	case x.Phase == adk.Done:
 		s.op = s.openOp(x.Op)
+		s.exchange(x)
 	}
+}
+
+// exchange gives an operation that is done the call that another one like it seemed
+// to have made. Where goroutines share a context, only the end tells whose it was.
+func (s *story) exchange(x *adk.Crossing) {
+	op := s.op
+	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x) {
+		return
+	}
+	for _, other := range s.ops {
+		if other != op && other.call == op.call && other.delta.like(op.delta) && op.fits(other.made, x) {
+			op.made, other.made = other.made, op.made
+			op.open, other.open = other.open, op.open
+			op.goexits, other.goexits = other.goexits, op.goexits
+			for _, one := range []*openOp{op, other} {
+				if one.made != nil {
+					one.made.op = one
+				}
+			}
+			return
+		}
+	}
+}
+
+// fits tells whether an operation can be done so after the call that it made, or
+// after none: a tool whose arguments are refused is not called.
+func (op *openOp) fits(made *seamCall, x *adk.Crossing) bool {
+	if made == nil {
+		return op.kind == adk.KindExecute && errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS)
+	}
+	return made.ended > 0 && (made.outcome == adk.OutcomeOK) == (x.Err == nil)
+}
+
+// like tells whether two operations are given the same.
+func (c delta) like(other delta) bool {
+	return c.kind == other.kind && c.of == other.of && c.key == other.key && c.record == other.record
 }
 
 // opens makes an operation.

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Subject is a turn that can be run again and again.
+// Subject is a turn, or a dispatch called alone, that can be run again and again.
 type Subject struct {
 	// Name is what reports call it by.
 	Name string
@@ -15,4 +15,9 @@ type Subject struct {
 	// *fakes.Clock that the config brings is kept, for user code that waits by it.
 	// Cancel ends the context that is given to Run.
 	Build func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn)
+	// Alone makes it a dispatch that is called alone; nil is a turn.
+	Alone *Alone
+	// NoReplay leaves the replay out of CheckSubject: where a listener ends its
+	// goroutine, a trace does not tell so, and a replay goes another way.
+	NoReplay bool
 }

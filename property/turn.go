@@ -31,11 +31,14 @@ type Turn struct {
 	TurnOutput     []string `json:"turnOutput,omitempty"`
 	DispatchInput  []string `json:"dispatchInput,omitempty"`
 	DispatchOutput []string `json:"dispatchOutput,omitempty"`
+	// Alone makes it a dispatch that is called alone: then it has no pipelines but
+	// those of the dispatch.
+	Alone *Alone `json:"alone,omitempty"`
 	// WriteBehind is the config's (DEL-6).
 	WriteBehind bool `json:"writeBehind,omitempty"`
 	// Cancelled is the cause of a context that is done before Run is called.
 	Cancelled *Failure `json:"cancelled,omitempty"`
-	// Loud are the listeners that panic.
+	// Loud are the listeners that fail.
 	Loud []Loud `json:"loud,omitempty"`
 	// Scripts say what seam calls do, in any order; of two for one call the
 	// first counts.
@@ -160,21 +163,33 @@ type Nested struct {
 	Input    []string `json:"input,omitempty"`
 	Output   []string `json:"output,omitempty"`
 	Scripts  []Script `json:"scripts,omitempty"`
+	// Wrong is what the engine has to refuse it for, if anything.
+	Wrong string `json:"wrong,omitempty"`
 }
 
-// Loud is a listener that panics.
+// What the engine has to refuse a dispatch for (DSP-1, DSP-12).
+const (
+	// WrongBoth is a raw context beside that of the turn, WrongNeither is none.
+	WrongBoth    = "both"
+	WrongNeither = "neither"
+	// WrongStorage is a raw context, in the place of the turn's, without a storage.
+	WrongStorage = "storage"
+)
+
+// Loud is a listener that panics, or that ends its goroutine.
 type Loud struct {
 	// Event is the name of the event's kind, as in dispatchEnd.
 	Event string `json:"event"`
-	// Occurrence is the event of the kind, from 0, that it panics at.
+	// Occurrence is the event of the kind, from 0, at which it does.
 	Occurrence int    `json:"occurrence,omitempty"`
 	Text       string `json:"text,omitempty"`
+	Goexit     bool   `json:"goexit,omitempty"`
 }
 
 // Size is how much there is in a turn to read: its operations at every depth,
 // its seams, tools, records and scripts. It is what shrinking makes less.
 func (t Turn) Size() int {
-	n := len(t.Instructions) + len(t.Tools) + len(t.Kept) + len(t.Loud) +
+	n := len(t.Instructions) + len(t.Tools) + t.Alone.size() + len(t.Kept) + len(t.Loud) +
 		len(t.TurnInput) + len(t.TurnOutput) + len(t.DispatchInput) + len(t.DispatchOutput)
 	for _, s := range t.Scripts {
 		n += 1 + s.Body.operations()
@@ -207,6 +222,10 @@ func (b *Body) operations() int {
 	return n
 }
 
+func (t Turn) goexitsInListener() bool {
+	return slices.ContainsFunc(t.Loud, func(l Loud) bool { return l.Goexit })
+}
+
 // script finds the script of a seam call.
 func script(all []Script, seam string, occurrence int) *Body {
 	at := slices.IndexFunc(all, func(s Script) bool { return s.Seam == seam && s.Occurrence == occurrence })
@@ -223,7 +242,7 @@ func (t Turn) Subject() Subject { return t.subject(func(*stage) {}) }
 
 // subject is the turn with stages that are changed before each run.
 func (t Turn) subject(change func(*stage)) Subject {
-	return Subject{Name: "turn", Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+	return Subject{Name: "turn", Alone: t.Alone, NoReplay: t.goexitsInListener(), Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		s := newStage(t, cancel)
 		change(s)
 		return s.build()

@@ -49,6 +49,8 @@ func everything() Turn {
 				{Kind: "next"},
 			}}},
 			{Seam: "executor/model#0", Body: Body{Ops: []Op{
+				{Kind: "on-ack", Name: "i", Do: &Body{Ops: []Op{{Kind: "stash", Must: true, Name: "i", Value: ValueOf(1)},
+					{Kind: "fork", Must: true, Name: "s", Do: &Body{}}, {Kind: OpJoin, Name: "s"}, {Kind: "now"}}}},
 				{Kind: "on-ack", Name: "h", Do: &Body{Ops: []Op{{Kind: "report-log", Key: "info", Name: "k", Text: "acked", Value: ValueOf(int64(5))}}, End: End{How: adk.OutcomePanic, Err: Failing("no")}}},
 				{Kind: OpBind},
 				{Kind: OpRead, Key: ReadStash, Name: "user.pets", Flag: true},
@@ -82,6 +84,67 @@ func everything() Turn {
 			{Seam: "turn-output/out", Body: Body{Ops: []Op{{Kind: "next", On: "turn-input/in"}, {Kind: "stash", On: "executor/model#0", Name: "late"}, {Kind: OpCancel, Cause: Failing("left")}, {Kind: "next"}}, End: End{How: adk.OutcomeGoexit}}},
 		},
 	}
+}
+
+// alone is a dispatch called alone, to which a tool call was given.
+func alone() Turn {
+	return Turn{
+		Prompt: "Plan.", Stash: ValueOf(map[string]any{"n": 1}), DispatchInput: []string{"cap"},
+		Alone: &Alone{Name: "planner", Gates: true, Records: []Record{{someRecords[adk.ToolCalls][0]}, {message("a", "Hello")}}},
+		Scripts: []Script{{Seam: "executor/model#0", Body: Body{Ops: []Op{
+			{Kind: OpRead, Key: ReadCount, Record: RecordOf(someRecords[adk.ToolCalls][0])},
+			{Kind: "store", Of: adk.Messages, Record: RecordOf(message("b", "x"))},
+			{Kind: "wait-for", Name: "g", Text: "may I?", Settle: []Settlement{{By: "ann", Result: adk.GateResolved}}},
+			{Kind: "nack", Cause: Failing("no plan")},
+		}}}},
+	}
+}
+
+// A dispatch called alone is run, told and refused as one (DSP-1, DSP-8, DSP-10, DSP-12).
+func TestDispatchAloneRuns(t *testing.T) {
+	assert.Empty(t, CheckTurn(alone()))
+	assert.Empty(t, Disagree(alone()))
+	trace, refused, err := alone().Trace()
+	require.NoError(t, err)
+	assert.NoError(t, refused)
+	told := transcript(t, trace)
+	for _, words := range []string{"dispatch/planner", `"count" 1`, "resolved by ann", "nack"} {
+		assert.Contains(t, told, words)
+	}
+	assert.NotContains(t, told, "turnStart")
+
+	unsettled := alone()
+	unsettled.Alone.Gates = false
+	assert.Empty(t, CheckTurn(unsettled))
+	trace, _, err = unsettled.Trace()
+	require.NoError(t, err)
+	assert.NotContains(t, transcript(t, trace), "wait-for")
+
+	wrong := alone()
+	wrong.Alone.Records = append(wrong.Alone.Records, wrong.Alone.Records...)
+	_, refused, _ = wrong.Trace()
+	require.ErrorIs(t, refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT)
+	assert.Empty(t, CheckTurn(wrong))
+
+	_, err = Explore(t.Context(), alone().Subject(), Options{})
+	assert.ErrorContains(t, err, "a dispatch called alone: only turns are explored")
+}
+
+// endedByListener is a turn whose waiter ends when its gate opens.
+func endedByListener() Turn {
+	return Turn{Prompt: "p", TurnInput: []string{"a"}, Loud: []Loud{{Event: "turnGateOpen", Goexit: true}}, Scripts: []Script{{Seam: "turn-input/a",
+		Body: Body{Ops: []Op{{Kind: "wait-for", Name: "g", Text: "may I?"}, {Kind: "next"}}}}}}
+}
+
+// GAT-6: a gate is gone with its turn, also when a listener ends who waits for it.
+func TestListenerEndsTheWaiter(t *testing.T) {
+	assert.Empty(t, CheckTurn(endedByListener()))
+	trace, _, err := endedByListener().Trace()
+	require.NoError(t, err)
+	told := transcript(t, trace)
+	assert.Contains(t, told, "turnGateClosed gate1 aborted")
+	assert.Contains(t, told, "      → goexit: it ended its goroutine\n  sight at the end")
+	assert.NotContains(t, told, "dispatch")
 }
 
 func TestTurnRuns(t *testing.T) {

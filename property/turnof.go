@@ -12,21 +12,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// TurnOf translates a recorded turn into one that can be run, shrunk and written
+// TurnOf translates a recorded turn, or a dispatch called alone, into one that can be run, shrunk and written
 // as Go: what each seam call did, how it ended, and the order of its strands. A
 // trace that was cut short gives the turn as far as it goes.
 //
 // What a trace does not say is not in the turn: whether user code returned the
-// error of an operation or one of its own, the ids and times that a clock and an
+// error of an operation or one of its own, that a listener ended its goroutine, the ids and times that a clock and an
 // id source of its own gave, what a handle that had ended was asked for, and the
 // media that were opened.
 func TurnOf(trace *replay.Trace) (Turn, error) {
-	if trace.Info.Alone {
-		return Turn{}, errors.New("property: the trace is of a dispatch called alone, and no turn")
-	}
 	tr := newTranslation(trace.Info)
 	for i := range trace.Lines {
 		tr.take(&trace.Lines[i].Crossing)
+	}
+	if !tr.begun {
+		return Turn{}, errors.New("property: the trace breaks off before the call of its run: nothing says what was handed in")
 	}
 	t := tr.finish()
 	t.Order = orderOf(t, trace)
@@ -190,6 +190,11 @@ func (tr *translation) call(x *adk.Crossing) {
 		tr.raw(x)
 		return
 	case adk.LabelDispatch:
+		if x.Call == 0 {
+			tr.turn.Alone = &Alone{Name: x.Seam.Name, Gates: true} // a wait that was refused is nowhere told
+			tr.raw(x)
+			return
+		}
 		if x.Seams != nil {
 			tr.nested(c, x)
 		}
@@ -219,6 +224,8 @@ func (tr *translation) raw(x *adk.Crossing) {
 	for _, r := range x.Records {
 		if r.RecordKind() == adk.RecordTool {
 			tr.turn.Tools = append(tr.turn.Tools, Record{r})
+		} else if tr.turn.Alone != nil {
+			tr.turn.Alone.Records = append(tr.turn.Alone.Records, Record{r})
 		}
 	}
 }

@@ -13,9 +13,10 @@ import (
 )
 
 // WriteScenario writes a turn as a Go test: what user code does in the words of
-// package fakes where these say it, and as plain functions where not; its
-// transcript above it. The test checks the turn as CheckTurn does. The name is an
-// exported Go name, as in LostMessage, and pkg the test's package.
+// package fakes where these say it, and as plain functions where not. Above it
+// stands what is wrong with the turn, if anything is, and its transcript. The test
+// checks the turn as CheckSubject does. The name is an exported Go name, as in
+// LostMessage, and pkg the test's package.
 //
 // A storage that is scripted beyond failures is the turn's and not the test's: a
 // fetch that gave records gives those that the test's storage is made with.
@@ -50,12 +51,14 @@ type goWriter struct {
 	name    string
 	imports map[string]bool
 
-	// What a run of the turn shows: its transcript, the operations that failed,
-	// how many iterations each executor began, and how often each tool ran.
+	// What runs of the turn show: its transcript, the operations that failed, how
+	// many iterations each executor began, how often each tool ran, and what is
+	// wrong.
 	transcript string
 	failed     map[*Op]bool
 	calls      map[string]int
 	iterations map[string]int
+	flaws      []Flaw
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
@@ -64,6 +67,7 @@ type goWriter struct {
 
 // observe runs the turn to see what a script alone does not say.
 func (g *goWriter) observe() error {
+	g.flaws = CheckTurn(g.turn)
 	trace, refused, err := g.turn.Trace()
 	if err != nil {
 		return err
@@ -110,19 +114,60 @@ func (g *goWriter) file() string {
 	g.out.Reset()
 	g.use("context")
 	g.use("testing")
+	subject := fmt.Sprintf("Name: %q, Build: build%s", strings.ToLower(g.name[:1])+g.name[1:], g.name) + g.alone()
+	if g.turn.goexitsInListener() {
+		subject += ", NoReplay: true"
+	}
 	for line := range strings.Lines(g.transcript) {
 		g.line("//\t%s", strings.TrimRight(line, "\n"))
 	}
-	head := fmt.Sprintf("// Test%s checks this turn:\n//\n%s", g.name, g.out.String())
+	head := fmt.Sprintf("// Test%s %s\n//\n%s", g.name, whatWasWrong(g.flaws), g.out.String())
 	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
-	for _, flaw := range property.CheckSubject(property.Subject{Name: %[2]q, Build: build%[1]s}) {
+	for _, flaw := range property.CheckSubject(property.Subject{%[2]s}) {
 		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
 	}
 }
 
 func build%[1]s(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 %[3]s}
-%[4]s`, g.name, strings.ToLower(g.name[:1])+g.name[1:], build, g.helpers())
+%[4]s`, g.name, subject, build, g.helpers())
+}
+
+// alone writes what a dispatch called alone has beside a turn.
+func (g *goWriter) alone() string {
+	a := g.turn.Alone
+	if a == nil {
+		return ""
+	}
+	fields := fmt.Sprintf("Name: %q", a.Name)
+	if a.Gates {
+		fields += ", Gates: true"
+	}
+	if len(a.Records) > 0 {
+		var records []string
+		for _, r := range a.Records {
+			records = append(records, "{Record: "+g.record(r.Record)+"}")
+		}
+		fields += ", Records: []property.Record{" + strings.Join(records, ", ") + "}"
+	}
+	return ", Alone: &property.Alone{" + fields + "}"
+}
+
+// whatWasWrong says what a turn is checked for: the first of its flaws, and what
+// that breaks for users.
+func whatWasWrong(flaws []Flaw) string {
+	if len(flaws) == 0 {
+		return "checks this turn:"
+	}
+	first := flaws[0]
+	text, _, _ := strings.Cut(first.Text, "\n")
+	said := fmt.Sprintf("checks a turn in which this went wrong:\n// %s: %s.", first.Name, strings.TrimSuffix(text, "."))
+	for _, invariant := range invariants {
+		if invariant.Name == first.Name {
+			said += "\n// " + invariant.Breaks
+		}
+	}
+	return said + "\n// It went like this then:"
 }
 
 func (g *goWriter) helpers() string {
@@ -177,7 +222,8 @@ func (g *goWriter) build() {
 	t := g.turn
 	outer := g.out
 	g.out = strings.Builder{}
-	g.executor("Executor", "model", orElse(t.Executor, "model"), t.Scripts)
+	executor := g.executor(orElse(t.Executor, "model"), t.Scripts)
+	g.line("config.Executor = %s", executor)
 	for _, p := range []struct {
 		field, label string
 		names        []string
@@ -200,7 +246,6 @@ func (g *goWriter) build() {
 // begin writes what the rest needs, known when the rest is written.
 func (g *goWriter) begin() {
 	g.storage()
-	g.line("config := adk.Config{Storage: storage.Storage()}")
 	if g.turn.WriteBehind {
 		g.line("config.WriteBehind = true")
 	}
@@ -235,7 +280,15 @@ func (g *goWriter) raw() {
 	if stash, ok := t.Stash.get().(map[string]any); ok {
 		g.line("turn.Stash = %s", g.value(stash))
 	}
-	if g.used.gates || g.used.open {
+	var whenOpen string // what listeners do that fail when a gate opens
+	for i, loud := range t.Loud {
+		if loud.Event == adk.KindTurnGateOpen.String() {
+			whenOpen += g.falls(i, loud) + "\n"
+		} else {
+			g.loud(i, loud)
+		}
+	}
+	if g.used.gates || g.used.open || whenOpen != "" {
 		g.line("turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {")
 		if g.used.open {
 			g.line("open[e.Gate.ID()] = e.Gate")
@@ -243,17 +296,14 @@ func (g *goWriter) raw() {
 		if g.used.gates {
 			g.line("if by := settle[e.Gate.ID()]; by != nil { by(e.Gate) }")
 		}
-		g.line("}")
-	}
-	for i, loud := range t.Loud {
-		g.loud(i, loud)
+		g.line("%s}", whenOpen)
 	}
 	if t.Cancelled != nil {
 		g.line("cancel(%s)", g.failure(t.Cancelled))
 	}
 }
 
-// loud writes a listener that panics.
+// loud writes a listener that panics, or ends its goroutine.
 func (g *goWriter) loud(i int, loud Loud) {
 	kind := adk.KindByName(loud.Event)
 	event := strings.ToUpper(loud.Event[:1]) + loud.Event[1:]
@@ -264,16 +314,26 @@ func (g *goWriter) loud(i int, loud Loud) {
 	case adk.KindLogEvent, adk.KindErrorEvent:
 		payload = event + "Event"
 	}
-	if loud.Occurrence == 0 {
-		g.line("heard%d := false", i)
-		g.line("turn.%s.%s = func(adk.%s) { if !heard%d { heard%d = true; panic(%q) } }", bus, event, payload, i, i, orElse(loud.Text, "loud"))
-		return
-	}
-	g.line("heard%d := 0", i)
-	g.line("turn.%s.%s = func(adk.%s) { heard%d++; if heard%d == %d { panic(%q) } }", bus, event, payload, i, i, loud.Occurrence+1, orElse(loud.Text, "loud"))
+	falls := g.falls(i, loud)
+	g.line("turn.%s.%s = func(adk.%s) { %s }", bus, event, payload, falls)
 }
 
-// storage writes the storage and how it fails.
+// falls writes how a listener fails at its event, and before that what it counts
+// events by.
+func (g *goWriter) falls(i int, loud Loud) string {
+	failing := fmt.Sprintf("panic(%q)", orElse(loud.Text, "loud"))
+	if loud.Goexit {
+		failing = g.use("runtime") + ".Goexit()"
+	}
+	heard := "heard"
+	if len(g.turn.Loud) > 1 {
+		heard += strconv.Itoa(i + 1)
+	}
+	g.line("%s := 0", heard)
+	return fmt.Sprintf("if %s++; %[1]s == %d { %s }", heard, loud.Occurrence+1, failing)
+}
+
+// storage writes the config with a storage, and how that fails.
 func (g *goWriter) storage() {
 	var seed []string
 	for _, r := range g.turn.Kept {
@@ -296,10 +356,16 @@ func (g *goWriter) storage() {
 			faults = append(faults, fault)
 		}
 	}
-	g.line("storage := fakes.NewStorage(%s)", strings.Join(seed, ", "))
+	made := fmt.Sprintf("fakes.NewStorage(%s)", strings.Join(seed, ", "))
+	if len(faults) == 0 {
+		g.line("config := adk.Config{Storage: %s.Storage()}", made)
+		return
+	}
+	g.line("storage := %s", made)
 	for _, fault := range faults {
 		g.line("storage.Fail(%s)", fault)
 	}
+	g.line("config := adk.Config{Storage: storage.Storage()}")
 }
 
 func (g *goWriter) fault(s *Script, of, verb string) string {

@@ -19,7 +19,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]Turn{"Everything": everything()}
+	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -47,35 +47,51 @@ func TestWriteScenario(t *testing.T) {
 		trace, _, err := turn.Trace()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), trace, 0o600))
-		fmt.Fprintf(&list, "\t%q: build%s,\n", name, name)
+		fmt.Fprintf(&list, "\t%q: {Build: build%s%s},\n", name, name, (&goWriter{turn: turn, name: name}).alone())
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "same_test.go"), fmt.Appendf(nil, sameTest, list.String()), 0o600))
 	out, err := exec.Command("go", "test", "./"+filepath.ToSlash(dir)).CombinedOutput()
 	assert.NoError(t, err, "%s", out)
 }
 
+// Whoever reads a scenario is told first what went wrong, and why that matters.
+func TestScenarioSaysWhatWasWrong(t *testing.T) {
+	assert.Equal(t, `checks a turn in which this went wrong:
+// deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.
+// The turn holds a part of an iteration that failed: a tool call without its result, half an answer.
+// It went like this then:`, whatWasWrong([]Flaw{{"deltas-whole", "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {"sights-fold", ""}}))
+	assert.Equal(t, "checks a turn in which this went wrong:\n// missing: missing at crossing 3.\n// It went like this then:",
+		whatWasWrong([]Flaw{{"missing", "missing at crossing 3\n  - dispatch"}}))
+	assert.Equal(t, "checks this turn:", whatWasWrong(nil))
+}
+
 const sameTest = `package written
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property"
 )
 
-var all = map[string]func(context.CancelCauseFunc) (adk.Config, adk.RawTurn){
+var (
+	_ adk.Record
+	_ = fakes.Epoch
+)
+
+var all = map[string]property.Subject{
 %s}
 
 func TestSame(t *testing.T) {
-	for name, build := range all {
+	for name, subject := range all {
 		want, err := os.ReadFile(name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := property.Subject{Build: build}.Trace()
+		got, _, err := subject.Trace()
 		if err != nil || string(got) != string(want) {
 			a, b := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
 			for i := 0; i < min(len(a), len(b)); i++ {

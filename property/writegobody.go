@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/fakes"
 )
 
 // This file writes seams and operations as Go.
@@ -54,12 +52,9 @@ func (g *goWriter) keepHandle(path, context, next string) {
 	}
 }
 
-// executor writes an executor as a script of package fakes.
-func (g *goWriter) executor(field, variable, name string, scripts []Script) {
-	g.line("%s := fakes.Script{", variable)
-	g.out.WriteString(g.script(name, scripts))
-	g.line("}")
-	g.line("config.%s = %s.Executor(%q)", field, variable, name)
+// executor writes an executor: a script of package fakes.
+func (g *goWriter) executor(name string, scripts []Script) string {
+	return fmt.Sprintf("fakes.Script{\n%s}.Executor(%q)", g.script(name, scripts), name)
 }
 
 func (g *goWriter) script(name string, scripts []Script) string {
@@ -303,7 +298,7 @@ func (g *goWriter) op(ops []Op, at int, context string, results func(err string)
 		g.settleOp(op)
 		return
 	}
-	call, values := g.call(ops, at, on, ctx)
+	call, values := g.call(ops, at, on, ctx, results)
 	if call == "" {
 		return
 	}
@@ -369,7 +364,7 @@ func orKnownCancel(f *Failure) *Failure {
 
 // call writes the call that an operation is, and how many values it gives: none
 // where it is a statement already.
-func (g *goWriter) call(ops []Op, at int, on, ctx string) (string, int) {
+func (g *goWriter) call(ops []Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	switch op.Kind {
 	case "ack":
@@ -405,7 +400,7 @@ func (g *goWriter) call(ops []Op, at int, on, ctx string) (string, int) {
 	case "prune":
 		return on + ".Tools().PruneEphemeral()", 2
 	case "fork", "on-ack", OpBind:
-		return g.begun(ops, at, on, ctx)
+		return g.begun(ops, at, on, ctx, results)
 	case OpJoin, "off-ack":
 		return g.end(ops, at)
 	case OpDispatch:
@@ -446,7 +441,7 @@ func (g *goWriter) execute(op *Op, on, ctx string) string {
 }
 
 // begun writes what gives something to end it with, which is kept if it is.
-func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
+func (g *goWriter) begun(ops []Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	var call string
 	switch op.Kind {
@@ -459,7 +454,7 @@ func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
 	case "on-ack":
 		inner := g.inner(func() {
 			if op.Do != nil {
-				g.body(&Body{Ops: notMust(op.Do.Ops), End: withoutError(op.Do.End)}, "dc", func(string) string { return "" })
+				g.body(&Body{Ops: op.Do.Ops, End: withoutError(op.Do.End)}, "dc", func(string) string { return "" })
 			}
 		})
 		call = fmt.Sprintf("%s.OnAck(%q, func(dc *adk.DispatchContext) {\n%s})", on, op.Name, inner)
@@ -471,7 +466,7 @@ func (g *goWriter) begun(ops []Op, at int, on, ctx string) (string, int) {
 		return call, 2
 	}
 	if op.Must {
-		return fmt.Sprintf("%s, err := %s\nif err != nil { return err }", ending(op), call), 0
+		return fmt.Sprintf("%s, err := %s\nif err != nil { return %s }", ending(op), call, results("err")), 0
 	}
 	return fmt.Sprintf("%s, _ := %s", ending(op), call), 0
 }
@@ -505,18 +500,7 @@ func (g *goWriter) end(ops []Op, at int) (string, int) {
 	return "", 0
 }
 
-// notMust are the operations of a handler, which gives no error.
-func notMust(ops []Op) []Op {
-	list := slices.Clone(ops)
-	for i := range list {
-		if list[i].Must {
-			list = append(list[:i:i], list[i])
-			break
-		}
-	}
-	return list
-}
-
+// withoutError is the end of a handler, which gives no error.
 func withoutError(end End) End {
 	if end.How == adk.OutcomeError {
 		return End{}
@@ -543,7 +527,7 @@ func (g *goWriter) dispatch(op *Op, on, ctx string) string {
 	}
 	name := orElse(n.Executor, "model")
 	return g.inner(func() {
-		fmt.Fprintf(&g.out, "adk.Dispatch(%s, adk.DispatchInput{Name: %q, Source: %s,\nExecutor: fakes.Script{\n%s}.Executor(%q),\n", ctx, n.Name, on, g.script(name, n.Scripts), name)
+		fmt.Fprintf(&g.out, "adk.Dispatch(%s, adk.DispatchInput{Name: %q, Source: %s,\nExecutor: %s,\n", ctx, n.Name, on, g.executor(name, n.Scripts))
 		g.pipeline("Input: ", adk.LabelDispatchInput, n.Input, n.Scripts, ",\n")
 		g.pipeline("Output: ", adk.LabelDispatchOutput, n.Output, n.Scripts, ",\n")
 		g.out.WriteString("})")
@@ -638,190 +622,4 @@ func (g *goWriter) gate(op *Op) string {
 		fields += ", Timeout: " + g.duration(op.Duration)
 	}
 	return "adk.Gate{" + fields + "}"
-}
-
-// The values.
-
-func (g *goWriter) duration(d time.Duration) string {
-	if d == 0 {
-		return "0"
-	}
-	if d == fakes.Forever {
-		return "fakes.Forever"
-	}
-	g.use("time")
-	for _, unit := range []struct {
-		d    time.Duration
-		name string
-	}{{time.Hour, "time.Hour"}, {time.Minute, "time.Minute"}, {time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}} {
-		if d == unit.d {
-			return unit.name
-		}
-		if d%unit.d == 0 {
-			return fmt.Sprintf("%d * %s", d/unit.d, unit.name)
-		}
-	}
-	return fmt.Sprintf("time.Duration(%d)", d)
-}
-
-func (g *goWriter) time(t time.Time) string {
-	if t.Equal(fakes.Epoch) {
-		return "fakes.Epoch"
-	}
-	return fmt.Sprintf("fakes.Epoch.Add(%s)", g.duration(t.Sub(fakes.Epoch)))
-}
-
-// failure writes an error.
-func (g *goWriter) failure(f *Failure) string {
-	switch {
-	case f == nil:
-		return "nil"
-	case f.Known != "":
-		pkg, _, _ := strings.Cut(f.Known, ".")
-		g.use(pkg)
-		return f.Known
-	case f.Code == adk.E_TURN_ABORTED && f.Text == "the turn was aborted" && f.Stage == "" && f.Name == "":
-		if len(f.Causes) == 0 {
-			return "adk.Aborted(nil)"
-		}
-		if len(f.Causes) == 1 {
-			return "adk.Aborted(" + g.failure(&f.Causes[0]) + ")"
-		}
-	case f.Code != "" && len(f.Causes) == 0 && f.Stage == "" && f.Name == "":
-		return fmt.Sprintf("&adk.Error{Code: %q, Message: %q}", f.Code, f.Text)
-	case f.Code == "" && !f.Panic && len(f.Causes) == 0:
-		return fmt.Sprintf("%s.New(%q)", g.use("errors"), f.Text)
-	}
-	return "(" + failureLiteral("&property.Failure", f) + ").Err()"
-}
-
-func failureLiteral(kind string, f *Failure) string {
-	var fields []string
-	add := func(name string, value any, is bool) {
-		if is {
-			fields = append(fields, fmt.Sprintf("%s: %#v", name, value))
-		}
-	}
-	add("Text", f.Text, f.Text != "")
-	if f.Code != "" {
-		fields = append(fields, fmt.Sprintf("Code: %q", f.Code))
-	}
-	add("Stage", f.Stage, f.Stage != "")
-	add("Name", f.Name, f.Name != "")
-	add("Known", f.Known, f.Known != "")
-	add("Panic", true, f.Panic)
-	if len(f.Causes) > 0 {
-		var causes []string
-		for i := range f.Causes {
-			causes = append(causes, failureLiteral("", &f.Causes[i]))
-		}
-		fields = append(fields, "Causes: []property.Failure{"+strings.Join(causes, ", ")+"}")
-	}
-	return kind + "{" + strings.Join(fields, ", ") + "}"
-}
-
-func (g *goWriter) panicValue(f *Failure) string {
-	if text, ok := f.panicValue().(string); ok {
-		return strconv.Quote(text)
-	}
-	if f.Panic && len(f.Causes) == 1 {
-		return g.failure(&f.Causes[0])
-	}
-	return g.failure(f)
-}
-
-// value writes plain data.
-func (g *goWriter) value(v any) string {
-	switch x := v.(type) {
-	case nil:
-		return "nil"
-	case string:
-		return strconv.Quote(x)
-	case bool, int:
-		return fmt.Sprint(x)
-	case float64:
-		return fmt.Sprintf("float64(%v)", x)
-	case []any:
-		var items []string
-		for _, item := range x {
-			items = append(items, g.value(item))
-		}
-		return "[]any{" + strings.Join(items, ", ") + "}"
-	case map[string]any:
-		var items []string
-		for _, key := range slices.Sorted(maps.Keys(x)) {
-			items = append(items, strconv.Quote(key)+": "+g.value(x[key]))
-		}
-		return "map[string]any{" + strings.Join(items, ", ") + "}"
-	case time.Time:
-		return g.time(x)
-	case time.Duration:
-		return g.duration(x)
-	case int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32:
-		return fmt.Sprintf("%T(%v)", x, x)
-	case adk.Record:
-		return g.record(x)
-	}
-	return fmt.Sprintf("%#v", v)
-}
-
-func (g *goWriter) result(v *Value) string {
-	switch r := v.V.(type) {
-	case nil:
-		return "nil"
-	case *adk.Tokenizable:
-		return fmt.Sprintf("adk.Text(%q)", r.String())
-	case adk.Bytes:
-		return fmt.Sprintf("adk.Bytes(%q)", string(r))
-	case adk.MediaList:
-		var items []string
-		for _, m := range r {
-			items = append(items, g.record(m))
-		}
-		return "adk.MediaList{" + strings.Join(items, ", ") + "}"
-	}
-	return g.value(v.V)
-}
-
-// recordTypes are the types of records, by their kind.
-var recordTypes = map[adk.RecordKind]string{adk.RecordMessage: "Message", adk.RecordMemory: "Memory", adk.RecordThought: "Thought",
-	adk.RecordToolCall: "ToolCall", adk.RecordRetrievable: "Retrievable", adk.RecordMedia: "Media"}
-
-// record writes a record: messages and instructions by their constructors, the
-// others as the JSON that they are kept as.
-func (g *goWriter) record(r adk.Record) string {
-	switch x := r.(type) {
-	case nil:
-		return "nil"
-	case *adk.Tokenizable:
-		return fmt.Sprintf("adk.NewTokenizable(%q)", x.String())
-	case *adk.Tool:
-		return g.tool(x)
-	case *adk.Message:
-		if init := x.Init(); len(init.Attachments) == 0 && sameIdentity(x) {
-			return g.must(fmt.Sprintf("adk.NewMessage(adk.MessageInit{ID: %q, Role: %q, Content: %q, CreatedAt: %s, UpdatedAt: %s})",
-				init.ID, init.Role, init.Content, g.time(init.CreatedAt), g.time(init.UpdatedAt)))
-		}
-	}
-	data, err := r.MarshalJSON()
-	if err != nil {
-		return "nil"
-	}
-	return g.must(fmt.Sprintf("adk.ParseRecord(%q, []byte(%s))", r.RecordKind(), quotedRaw(string(data)))) + ".(*adk." + recordTypes[r.RecordKind()] + ")"
-}
-
-// sameIdentity tells whether a message is of nobody but its role.
-func sameIdentity(m *adk.Message) bool {
-	init := m.Init()
-	init.Identity = adk.Identity{}
-	plain, err := adk.NewMessage(init)
-	return err == nil && plain.Digest() == m.Digest()
-}
-
-// quotedRaw is a raw string literal where the text can stand in one.
-func quotedRaw(text string) string {
-	if strconv.CanBackquote(text) {
-		return "`" + text + "`"
-	}
-	return strconv.Quote(text)
 }

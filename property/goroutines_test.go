@@ -1,0 +1,101 @@
+package property
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// severalAtOnce is a turn whose executor does what plain goroutines might do at
+// once: the same and other tools, some of which fail or are refused, and storage.
+func severalAtOnce() Turn {
+	execute := func(name string, args any) Op { return Op{Kind: "execute", Name: name, Args: ValueOf(args)} }
+	oslo := map[string]any{"city": "Oslo"}
+	failing := Body{End: End{How: adk.OutcomeError, Err: Failing("down")}}
+	return Turn{Prompt: "p", Tools: []Record{{someTools[0]}, {someTools[1]}}, Scripts: []Script{
+		{Seam: "executor/model#0", Body: Body{Ops: []Op{
+			execute("peek", map[string]any{}), execute("peek", map[string]any{}), execute("peek", oslo),
+			execute("weather", oslo), execute("weather", map[string]any{"city": 5}),
+			{Kind: "fetch", Of: adk.Messages}, {Kind: "fetch", Of: adk.Messages},
+			{Kind: "store", Of: adk.Messages, Record: RecordOf(message("a", "x"))}, {Kind: "store", Of: adk.Messages, Record: RecordOf(message("b", "y"))},
+			{Kind: "nack"}}}},
+		{Seam: "tool/peek", Occurrence: 1, Body: failing},
+		{Seam: "storage/messages.fetch", Occurrence: 1, Body: failing},
+		{Seam: "storage/messages.store", Body: failing},
+	}}
+}
+
+// Plain goroutines are legal (RUN-11): whatever they do at once on one handle, no
+// invariant takes the steps of one for those of another.
+func TestPlainGoroutinesHold(t *testing.T) {
+	trace, _, err := severalAtOnce().Trace()
+	require.NoError(t, err)
+	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	require.NoError(t, err)
+	before, each, after := operationsOf(read)
+	require.Len(t, each, 9)
+	rapid.Check(t, func(t *rapid.T) {
+		open := append([][]adk.Crossing(nil), each...)
+		lines := append([]adk.Crossing(nil), before...)
+		for len(open) > 0 {
+			at := rapid.IntRange(0, len(open)-1).Draw(t, "goroutine")
+			lines = append(lines, open[at][0])
+			if open[at] = open[at][1:]; len(open[at]) == 0 {
+				open = append(open[:at:at], open[at+1:]...)
+			}
+		}
+		lines = renumbered(append(lines, after...))
+		for _, v := range Violations(read.Info, inOrder(lines)) {
+			t.Errorf("%s\n%s", v, stretch(inOrder(lines), v.Crossing, v.Related))
+		}
+	})
+}
+
+// operationsOf are the crossings of each spanning operation, and those around them.
+func operationsOf(read *replay.Trace) (before []adk.Crossing, each [][]adk.Crossing, after []adk.Crossing) {
+	open := false
+	for i := range read.Lines {
+		x := read.Lines[i].Crossing
+		if x.Phase == adk.Begin {
+			open = true
+			each = append(each, nil)
+		}
+		switch last := len(each) - 1; {
+		case open:
+			each[last] = append(each[last], x)
+		case last < 0:
+			before = append(before, x)
+		default:
+			after = append(after, x)
+		}
+		open = open && x.Phase != adk.Done
+	}
+	return before, each, after
+}
+
+// renumbered numbers calls and operations in the order in which they begin.
+func renumbered(lines []adk.Crossing) []adk.Crossing {
+	calls, ops := map[int]int{}, map[int]int{}
+	number := func(numbers map[int]int, old int, begins bool) int {
+		if begins {
+			numbers[old] = len(numbers) + 1
+		}
+		return numbers[old]
+	}
+	for i := range lines {
+		x := &lines[i]
+		x.Call = calls[x.Call]
+		if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
+			x.ID = number(calls, x.ID, x.Kind == adk.KindCall)
+		}
+		if x.Phase != adk.Whole {
+			x.Op = number(ops, x.Op, x.Phase == adk.Begin)
+		}
+	}
+	return lines
+}
