@@ -60,7 +60,7 @@ func newCause(d *Divergence) *Cause {
 		line = d.Got
 	}
 	c.Kind = lineKind(line)
-	if len(d.Fields) == 0 {
+	if len(d.Fields) == 0 || d.Fields[0].Field == fieldPlace {
 		if c.Kind = lineShape(line); authored[c.Kind] {
 			c.Changes = []Change{lineChange(d.Class, line)}
 		}
@@ -295,7 +295,7 @@ func (c Change) String() string {
 	field := bare(c.Field)
 	switch {
 	case c.was != "":
-		return fmt.Sprintf("%s: %s → %s", field, bare(c.was), bare(c.now))
+		return fmt.Sprintf("%s: %s → %s", field, bareJSON(c.was), bareJSON(c.now))
 	case c.Field == fieldLine && !c.Various:
 		return bare(c.Removed + c.Added)
 	case c.Various && c.Added != "":
@@ -306,6 +306,10 @@ func (c Change) String() string {
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
 		return fmt.Sprintf("%s: another %s", field, bare(c.Added))
+	case c.Removed+c.Added == maskObject && c.Removed != "":
+		return field + ": one less"
+	case c.Removed+c.Added == maskObject:
+		return field + ": one more"
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Removed != "":

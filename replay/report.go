@@ -55,13 +55,19 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// writeChange shows the two crossings and the fields in which they differ.
+// writeChange shows the two crossings and the fields in which they differ. Two
+// that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
-	if d.Expected != "" {
-		fmt.Fprintf(b, "  - %s\n", d.Expected)
+	expected, got := d.Expected, d.Got
+	if expected == got && got != "" {
+		fmt.Fprintf(b, "    %s\n", got)
+		expected, got = "", ""
 	}
-	if d.Got != "" {
-		fmt.Fprintf(b, "  + %s\n", d.Got)
+	if expected != "" {
+		fmt.Fprintf(b, "  - %s\n", expected)
+	}
+	if got != "" {
+		fmt.Fprintf(b, "  + %s\n", got)
 	}
 	show := d.Fields
 	if len(show) > mostFields {
@@ -80,6 +86,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 
 // String is the difference in a line, long values cut down to where they differ.
 func (f FieldDiff) String() string {
+	if now, is := jsonText(f.Got); is && f.Field == fieldPlace {
+		return "now " + now
+	}
 	if f.Field == "err" {
 		f.Want, f.Got = writtenError(f.Want), writtenError(f.Got)
 	}
