@@ -261,6 +261,45 @@ func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
 }
 
 // Live code that never does the same twice is told as such.
+// One to one: what was said and kept under one id is not the same under two, also
+// where one of them is the recorded one.
+func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
+	executor := func(said, kept string) replay.Live {
+		return replay.LiveExecutor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := h.ReportMessage(said, "Hello.", true); err != nil {
+				return err
+			}
+			now := dc.Now()
+			m, err := adk.NewMessage(adk.MessageInit{ID: kept, Role: adk.RoleAssistant, Content: "Hello.", CreatedAt: now, UpdatedAt: now})
+			if err != nil {
+				return err
+			}
+			if err := dc.Messages().Store(ctx, m); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+	}
+	config := executor("m", "m").Config
+	config.Executor.Name, config.Storage = "model", fakes.NewStorage().Storage()
+	var trace bytes.Buffer
+	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
+	for _, test := range []struct {
+		said, kept string
+		want       replay.Class // none where it is the same
+	}{
+		{"m", "m", ""}, {"n", "n", ""}, {"m", "n", replay.ChangedInput}, {"n", "m", replay.ChangedInput}, {"n", "o", replay.ChangedInput},
+	} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), executor(test.said, test.kept))
+		require.NoError(t, err)
+		var got replay.Class
+		if report.Divergence != nil {
+			got = report.Divergence.Class
+		}
+		assert.Equal(t, test.want, got, "said as %s, kept as %s: %s", test.said, test.kept, report)
+	}
+}
+
 func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 	trace := newDesk().record(t)
 	turns := 0
