@@ -56,8 +56,8 @@ type Change struct {
 func newCause(d *Divergence) *Cause {
 	c := &Cause{Class: d.Class, Seam: withoutIteration(d.Seam)}
 	line := d.Expected
-	if line == "" || d.Class == Extra {
-		line = d.Got
+	if line == "" || d.Class == Extra || d.Class == ChangedError && lineKind(d.Got) != lineKind(line) {
+		line = d.Got // a call that ended, in the place of what it did not come to
 	}
 	c.Kind = lineKind(line)
 	if len(d.Fields) == 0 || d.Fields[0].Field == fieldPlace {

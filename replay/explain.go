@@ -77,6 +77,9 @@ func (r *replayed) notCompared() []string {
 			}
 		}
 	}
+	if r.live.hears() {
+		left = append(left, "listeners of Turn")
+	}
 	if len(left) > 0 {
 		said = append(said, "what was given and is not live: "+short(left, same[string]))
 	}

@@ -47,7 +47,10 @@ func (d *Divergence) String() string {
 
 // writeHead says what and where.
 func (d *Divergence) writeHead(b *strings.Builder) {
-	fmt.Fprintf(b, "%s at crossing %d, in %s", d.Class, d.Crossing, bare(d.Seam))
+	fmt.Fprintf(b, "%s at crossing %d", d.Class, d.Crossing)
+	if d.Seam != "" { // a damaged trace may name no call that there is
+		fmt.Fprintf(b, ", in %s", bare(d.Seam))
+	}
 	if d.Strand != 0 {
 		fmt.Fprintf(b, ", strand %d", d.Strand)
 	}

@@ -237,6 +237,20 @@ func TestReportNamesTheCause(t *testing.T) {
 	}
 }
 
+// What was given and does not run is said: a listener that panics is a crossing in
+// a recording, and none in a replay.
+func TestListenersAreNotCompared(t *testing.T) {
+	d := newDesk()
+	live := replay.Live{Config: d.config(), Turn: d.turn(), Seams: []string{replay.Prompt}}
+	live.Turn.Functional.Message = func(adk.MessageEvent) { t.Error("the listener was called") }
+	report, err := replay.Verify(t.Context(), bytes.NewReader(d.record(t)), live)
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence)
+	require.Len(t, report.NotCompared, 2)
+	assert.True(t, strings.HasPrefix(report.NotCompared[0], "what was given and is not live: "), report.NotCompared[0])
+	assert.Contains(t, report.NotCompared[0], "listeners of Turn")
+}
+
 // Ids that an agent makes without the context are others in every run, and no
 // difference; what is said under them is.
 func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
@@ -335,6 +349,8 @@ func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 // right.
 func TestLiveChoicesAreChecked(t *testing.T) {
 	trace := newDesk().record(t)
+	holed := newDesk().config()
+	holed.Storage.Memories = nil
 	for _, test := range []struct {
 		name string
 		live replay.Live
@@ -345,6 +361,8 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 		{"no prompt", replay.Live{Config: newDesk().config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
 		{"writing seams unasked", replay.Live{Config: newDesk().config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
 		{"no executor", replay.Live{Seams: []string{replay.Executor}}, []string{"Config.Executor.Run is nil"}},
+		{"not everything", replay.Live{Seams: []string{replay.Everything}}, []string{"Turn.SystemPrompt is empty", "Config.Executor.Run is nil", "Config.Storage has no messages, memories, "}},
+		{"a storage with a hole", replay.Live{Config: holed, Seams: []string{replay.Storage}, Writes: true}, []string{"Config.Storage has no memories, and all of it is to be live"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := replay.Verify(t.Context(), bytes.NewReader(trace), test.live)
