@@ -9,7 +9,7 @@ import (
 
 // call is one seam call: user code that the engine has entered and not yet
 // left. The handles that the user code gets are part of it, so that an
-// operation knows whose it is (DET-5), and a seam call costs one allocation.
+// operation knows whose it is (DET-5), and cost no allocation of their own.
 type call struct {
 	run      *run
 	dispatch *dispatch // nil outside a dispatch
@@ -120,11 +120,6 @@ func (r *run) openUnlessAborted(parent *call, seam Seam) *call {
 }
 
 func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, with opened) *call {
-	c := &call{run: r, parent: parent, seam: seam, strand: strand}
-	if parent != nil {
-		c.dispatch, c.visible = parent.dispatch, parent.visible
-	}
-	c.tc.call, c.dc.call, c.helpers.call = c, c, c
 	caller := callerOf(parent, strand)
 	r.before(&caller, KindCall, Whole)
 	r.mu.Lock()
@@ -134,13 +129,30 @@ func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, 
 	if !admitted() {
 		return nil
 	}
-	r.calls++
-	c.id = r.calls
+	c := r.newCall()
+	c.parent, c.seam, c.strand = parent, seam, strand
+	if parent != nil {
+		c.dispatch, c.visible = parent.dispatch, parent.visible
+	}
 	if x := r.line(&caller, KindCall, Whole, at); x != nil {
 		x.ID, x.Seam = c.id, seam
 		with.fill(x)
 		r.tell(x)
 	}
+	return c
+}
+
+// newCall numbers a call and makes room for it, and for some more: the smallest
+// useful turn, which loads, answers and stores, has six. mu is held.
+func (r *run) newCall() *call {
+	if len(r.room) == 0 {
+		r.room = make([]call, 6)
+	}
+	c := &r.room[0]
+	r.room = r.room[1:]
+	r.calls++
+	c.run, c.id = r, r.calls
+	c.tc.call, c.dc.call, c.helpers.call = c, c, c
 	return c
 }
 

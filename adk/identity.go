@@ -44,6 +44,20 @@ func IdentityOf(name string) Identity {
 	return Identity{identifier: name, representation: NewTokenizable(name)}
 }
 
+// identity is who speaks where a record says nothing else. The known roles have
+// one each, which all records share.
+func (r Role) identity() Identity {
+	switch r {
+	case RoleUser:
+		return theUser
+	case RoleAssistant:
+		return theAssistant
+	}
+	return IdentityOf(string(r))
+}
+
+var theUser, theAssistant = IdentityOf(string(RoleUser)), IdentityOf(string(RoleAssistant))
+
 // identifierOf gives a string or an integer of any kind as string or int64.
 func identifierOf(identifier any) (any, error) {
 	switch v := reflect.ValueOf(identifier); {

@@ -296,9 +296,10 @@ func (m *Media) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is what is known of the media, without its bytes; the reader is
 // not touched.
-func (m *Media) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+func (m *Media) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-func (m *Media) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (m *Media) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", m.id)
 	j.text("kind", string(m.kind))

@@ -89,9 +89,10 @@ func (m *Memory) Key() string { return m.id }
 func (m *Memory) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is the memory as ParseRecord reads it back.
-func (m *Memory) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+func (m *Memory) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-func (m *Memory) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (m *Memory) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", m.id)
 	j.text("content", m.content.String())

@@ -60,7 +60,7 @@ func NewMessage(init MessageInit) (*Message, error) {
 	c.medias("attachments", init.Attachments)
 	m := &Message{
 		id: init.ID, role: init.Role, attachments: slices.Clone(init.Attachments),
-		identity: c.identity(init.Identity, IdentityOf(string(init.Role))),
+		identity: c.identity(init.Identity, init.Role.identity()),
 	}
 	m.createdAt, m.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_MESSAGE_VALUE); err != nil {
@@ -131,9 +131,10 @@ func (m *Message) Key() string { return m.id }
 func (m *Message) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is the message as ParseRecord reads it back.
-func (m *Message) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
+func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-func (m *Message) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (m *Message) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", m.id)
 	j.text("role", string(m.role))
@@ -141,7 +142,7 @@ func (m *Message) appendJSON(dst []byte) []byte {
 		j.text("content", m.content.String())
 	}
 	j.medias("attachments", m.attachments)
-	j.identity("identity", m.identity, IdentityOf(string(m.role)))
+	j.identity("identity", m.identity, m.role.identity())
 	j.moment("createdAt", m.createdAt)
 	j.moment("updatedAt", m.updatedAt)
 	return j.close()

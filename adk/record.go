@@ -36,6 +36,8 @@ type Record interface {
 	// MarshalJSON is the record as a trace and a sight see it: the same bytes
 	// for equal records, on every machine.
 	MarshalJSON() ([]byte, error)
+	// AppendJSON appends what MarshalJSON gives.
+	AppendJSON(dst []byte) []byte
 
 	isRecord()
 }

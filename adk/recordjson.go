@@ -15,16 +15,20 @@ type digestOnce struct {
 	digest Digest
 }
 
-func (d *digestOnce) of(record interface{ appendJSON([]byte) []byte }) Digest {
-	d.once.Do(func() {
-		text := scratch.Get().(*[]byte)
-		*text = record.appendJSON((*text)[:0])
-		d.digest = DigestOf(*text)
-		if cap(*text) <= maxScratch {
-			scratch.Put(text)
-		}
-	})
+func (d *digestOnce) of(record Record) Digest {
+	d.once.Do(func() { d.digest = digestOf(record) })
 	return d.digest
+}
+
+// digestOf computes the digest of a record's JSON.
+func digestOf(record Record) Digest {
+	text := scratch.Get().(*[]byte)
+	*text = record.AppendJSON((*text)[:0])
+	digest := DigestOf(*text)
+	if cap(*text) <= maxScratch {
+		scratch.Put(text)
+	}
+	return digest
 }
 
 // scratch holds buffers for texts that nobody keeps, up to maxScratch bytes each.
@@ -100,7 +104,7 @@ func (j *recordJSON) medias(name string, list []*Media) {
 		if i == 0 {
 			separator = '['
 		}
-		j.out = media.appendJSON(append(j.out, separator))
+		j.out = media.AppendJSON(append(j.out, separator))
 	}
 	j.out = append(j.out, ']')
 }

@@ -130,9 +130,10 @@ func (r *Retrievable) Key() string { return r.id }
 func (r *Retrievable) Digest() Digest { return r.digest.of(r) }
 
 // MarshalJSON is the retrievable as ParseRecord reads it back.
-func (r *Retrievable) MarshalJSON() ([]byte, error) { return r.appendJSON(nil), nil }
+func (r *Retrievable) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 
-func (r *Retrievable) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", r.id)
 	j.text("content", r.content.String())

@@ -30,6 +30,7 @@ type run struct {
 	last    time.Time
 	seq     int
 	calls   int
+	room    []call // for the calls to come
 	ops     int
 	strands int
 

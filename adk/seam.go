@@ -43,14 +43,14 @@ func (s Seam) perIteration() bool {
 // String is the seam's path: label, name, and the iteration where there is one,
 // as in dispatch-input/cap#2.
 func (s Seam) String() string {
-	path := s.Label
+	var slash, mark, iteration string // put together at once, which allocates once
 	if s.Name != "" {
-		path += "/" + s.Name
+		slash = "/"
 	}
 	if s.perIteration() {
-		path += "#" + strconv.Itoa(s.Iteration)
+		mark, iteration = "#", strconv.Itoa(s.Iteration)
 	}
-	return path
+	return s.Label + slash + s.Name + mark + iteration
 }
 
 // ParseSeam reads a path that String wrote.

@@ -47,7 +47,7 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 	c.required("content", init.Content, "the text of the thought")
 	t := &Thought{
 		id: init.ID, content: NewTokenizable(init.Content),
-		identity: c.identity(init.Identity, usualThinker()),
+		identity: c.identity(init.Identity, RoleAssistant.identity()),
 		payload:  plain.Copy(init.Payload), replayCompatibility: init.ReplayCompatibility,
 	}
 	c.plain("payload", init.Payload)
@@ -61,9 +61,6 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 	}
 	return t, nil
 }
-
-// usualThinker is the identity of a thought that says nothing else.
-func usualThinker() Identity { return IdentityOf(string(RoleAssistant)) }
 
 // plain checks that a value is plain data, and names the places where not.
 func (c *fieldCheck) plain(field string, v any) {
@@ -127,13 +124,14 @@ func (t *Thought) Key() string { return t.id }
 func (t *Thought) Digest() Digest { return t.digest.of(t) }
 
 // MarshalJSON is the thought as ParseRecord reads it back.
-func (t *Thought) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
+func (t *Thought) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-func (t *Thought) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (t *Thought) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", t.id)
 	j.text("content", t.content.String())
-	j.identity("identity", t.identity, usualThinker())
+	j.identity("identity", t.identity, RoleAssistant.identity())
 	if t.payload != nil {
 		j.field("payload")
 		j.out = plain.AppendJSON(j.out, t.payload)

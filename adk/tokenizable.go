@@ -79,8 +79,7 @@ func (t *Tokenizable) Digest() Digest {
 	if d := t.digest.Load(); d != nil {
 		return *d
 	}
-	data, _ := t.MarshalJSON() // a string always encodes
-	d := DigestOf(data)
+	d := digestOf(t)
 	t.digest.Store(&d)
 	return d
 }
@@ -89,7 +88,10 @@ func (t *Tokenizable) Digest() Digest {
 // are. Like every marshaler's output, it is escaped again by json.Marshal and
 // kept by a json.Encoder whose SetEscapeHTML is off.
 func (t *Tokenizable) MarshalJSON() ([]byte, error) {
-	return canonical.AppendString(nil, t.text), nil
+	return t.AppendJSON(nil), nil
 }
+
+// AppendJSON appends what MarshalJSON gives.
+func (t *Tokenizable) AppendJSON(dst []byte) []byte { return canonical.AppendString(dst, t.text) }
 
 func (t *Tokenizable) isRecord() {}

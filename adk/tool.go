@@ -298,7 +298,10 @@ func (t *Tool) Digest() Digest { return t.spec.digest }
 
 // MarshalJSON is the tool as described, without its handler; what has its zero
 // value is left out.
-func (t *Tool) MarshalJSON() ([]byte, error) { return bytes.Clone(t.spec.json), nil }
+func (t *Tool) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON gives.
+func (t *Tool) AppendJSON(dst []byte) []byte { return append(dst, t.spec.json...) }
 
 // PlainTag names the type in a trace's plain data.
 func (t *Tool) PlainTag() string { return string(RecordTool) }

@@ -178,9 +178,10 @@ func (t *ToolCall) Digest() Digest { return t.digest.of(t) }
 
 // MarshalJSON is the tool call as ParseRecord reads it back. The checksum is
 // left out: it follows from tool and arguments.
-func (t *ToolCall) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
+func (t *ToolCall) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-func (t *ToolCall) appendJSON(dst []byte) []byte {
+// AppendJSON appends what MarshalJSON gives.
+func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", t.id)
 	j.text("tool", t.tool)
@@ -214,7 +215,7 @@ func appendResults(dst []byte, r ToolResult) []byte {
 		j.text("text", r.String())
 	case *Media:
 		j.field("media")
-		j.out = r.appendJSON(j.out)
+		j.out = r.AppendJSON(j.out)
 	case MediaList:
 		j.medias("mediaList", r)
 	default:

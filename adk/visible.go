@@ -52,31 +52,27 @@ func (v *visible) copyOf() *visible {
 
 // digest is the sight's digest.
 func (v *visible) digest() Digest {
-	s := Sight{
-		Prompt:       v.prompt.Digest(),
-		Instructions: digests(&v.instructions),
-		Messages:     digests(&v.messages),
-		Memories:     digests(&v.memories),
-		Retrievables: digests(&v.retrievables),
-		Thoughts:     digests(&v.thoughts),
-		ToolCalls:    digests(&v.toolCalls),
-		Stash:        v.stash.digest(),
-	}
+	all := make([]Digest, 0, 32) // on the stack, and most sights need no more
+	s := Sight{Prompt: v.prompt.Digest(), Stash: v.stash.digest()}
+	s.Instructions, all = digests(all, &v.instructions)
+	s.Messages, all = digests(all, &v.messages)
+	s.Memories, all = digests(all, &v.memories)
+	s.Retrievables, all = digests(all, &v.retrievables)
+	s.Thoughts, all = digests(all, &v.thoughts)
+	s.ToolCalls, all = digests(all, &v.toolCalls)
 	for _, t := range v.tools.All() {
 		s.Tools = append(s.Tools, t.Digest())
 	}
 	return s.Digest()
 }
 
-func digests[T Record](set *ordered.Set[string, T]) []Digest {
-	if set.Len() == 0 {
-		return nil
-	}
-	all := make([]Digest, 0, set.Len())
+// digests appends the digests of a set to all, and gives them and all of them.
+func digests[T Record](all []Digest, set *ordered.Set[string, T]) (these, more []Digest) {
+	more = all
 	for record := range set.Values() {
-		all = append(all, record.Digest())
+		more = append(more, record.Digest())
 	}
-	return all
+	return more[len(all):], more
 }
 
 // Sight is the digests of all that is visible at one point of a run, in order

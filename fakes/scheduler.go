@@ -88,7 +88,7 @@ type strand struct {
 	waiting  bool        // wants the turn: starting, or held at a hook
 	granted  bool        // has the turn, and has not passed its hook with it
 	ready    func() bool // parked, until this is true; nil if not parked
-	passed   *sync.Cond
+	passed   sync.Cond
 }
 
 // stranger is a goroutine that waits in the engine by the handle of a strand
@@ -107,7 +107,7 @@ func (st *strand) runnable() bool {
 // strand finds a strand, or takes it up.
 func (t *turns) strand(number int) *strand {
 	for len(t.strands) <= number {
-		t.strands = append(t.strands, &strand{number: len(t.strands), passed: sync.NewCond(&t.mu)})
+		t.strands = append(t.strands, &strand{number: len(t.strands), passed: sync.Cond{L: &t.mu}})
 	}
 	return t.strands[number]
 }

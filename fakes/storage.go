@@ -102,15 +102,25 @@ func NewStorage(seed ...adk.Record) *Storage {
 
 // Storage is the storage as a config takes it.
 func (s *Storage) Storage() adk.Storage {
-	return adk.Storage{
-		Messages:     collection[*adk.Message]{s, adk.Messages, &s.messages},
-		Memories:     collection[*adk.Memory]{s, adk.Memories, &s.memories},
-		Retrievables: collection[*adk.Retrievable]{s, adk.Retrievables, &s.retrievables},
-		Thoughts:     collection[*adk.Thought]{s, adk.Thoughts, &s.thoughts},
-		ToolCalls:    collection[*adk.ToolCall]{s, adk.ToolCalls, &s.toolCalls},
-		Instructions: collection[*adk.Tokenizable]{s, adk.Instructions, &s.instructions},
-		Tools:        collection[*adk.Tool]{s, adk.Tools, &s.tools},
+	all := struct { // one piece of memory: an explorer makes a storage for every run
+		messages     collection[*adk.Message]
+		memories     collection[*adk.Memory]
+		retrievables collection[*adk.Retrievable]
+		thoughts     collection[*adk.Thought]
+		toolCalls    collection[*adk.ToolCall]
+		instructions collection[*adk.Tokenizable]
+		tools        collection[*adk.Tool]
+	}{
+		messages:     collection[*adk.Message]{s, adk.Messages, &s.messages},
+		memories:     collection[*adk.Memory]{s, adk.Memories, &s.memories},
+		retrievables: collection[*adk.Retrievable]{s, adk.Retrievables, &s.retrievables},
+		thoughts:     collection[*adk.Thought]{s, adk.Thoughts, &s.thoughts},
+		toolCalls:    collection[*adk.ToolCall]{s, adk.ToolCalls, &s.toolCalls},
+		instructions: collection[*adk.Tokenizable]{s, adk.Instructions, &s.instructions},
+		tools:        collection[*adk.Tool]{s, adk.Tools, &s.tools},
 	}
+	return adk.Storage{Messages: &all.messages, Memories: &all.memories, Retrievables: &all.retrievables, Thoughts: &all.thoughts,
+		ToolCalls: &all.toolCalls, Instructions: &all.instructions, Tools: &all.tools}
 }
 
 // Fail makes calls fail from now on. Of several faults that fit one call the
@@ -229,7 +239,7 @@ type collection[T adk.Record] struct {
 }
 
 // Fetch gives the records in order.
-func (c collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, err error) {
+func (c *collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, err error) {
 	err = c.storage.do(scope, StorageCall{Collection: c.name, Op: OpFetch}, func() { fetched = slices.Clone(c.shelf.records) })
 	if err != nil {
 		return nil, err
@@ -238,22 +248,22 @@ func (c collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, e
 }
 
 // Store keeps a record, in the place of one with its key.
-func (c collection[T]) Store(_ context.Context, scope adk.Scope, record T) error {
+func (c *collection[T]) Store(_ context.Context, scope adk.Scope, record T) error {
 	return c.keep(scope, OpStore, record)
 }
 
 // Mutate puts a record in the place of the one with its key, or keeps a new one.
-func (c collection[T]) Mutate(_ context.Context, scope adk.Scope, record T) error {
+func (c *collection[T]) Mutate(_ context.Context, scope adk.Scope, record T) error {
 	return c.keep(scope, OpMutate, record)
 }
 
-func (c collection[T]) keep(scope adk.Scope, op Op, record T) error {
+func (c *collection[T]) keep(scope adk.Scope, op Op, record T) error {
 	call := StorageCall{Collection: c.name, Op: op, Key: record.Key(), Record: record}
 	return c.storage.do(scope, call, func() { c.shelf.put(record) })
 }
 
 // Delete removes the record with the key.
-func (c collection[T]) Delete(_ context.Context, scope adk.Scope, key string) error {
+func (c *collection[T]) Delete(_ context.Context, scope adk.Scope, key string) error {
 	return c.storage.do(scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
 }
 

@@ -16,7 +16,7 @@ type Advice struct {
 	// Why says what may come of it, and Do what to do about it.
 	Why, Do string
 
-	watch func() watcher
+	watch maker
 }
 
 // Hint is one place in a turn that some advice is about.
@@ -77,7 +77,7 @@ func hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Hi
 	s := newStory(info)
 	s.watchers = nil
 	for _, advice := range advices {
-		s.advisers = append(s.advisers, advice.watch())
+		s.advisers = append(s.advisers, advice.watch(nil))
 	}
 	for x := range crossings {
 		s.tell(x)

@@ -117,7 +117,7 @@ func eventLine(x *adk.Crossing) string {
 	case adk.ToolExecutionEnd:
 		return fmt.Sprintf("toolExecutionEnd %s isError=%t", e.ToolName, e.IsError)
 	case adk.LogEvent:
-		return fmt.Sprintf("log %s %s %q", e.Level, e.Kind, e.Message)
+		return fmt.Sprintf("log %s %s %q %#v", e.Level, e.Kind, e.Message, e.Payload)
 	case adk.ErrorEvent:
 		if e.Error.Stage == "" { // the contract asks for a name where a pipeline failed (PIP-5)
 			return fmt.Sprintf("error %s", e.Error.Code)

@@ -38,6 +38,7 @@ type attempt struct {
 	longest int  // the crossing at which the caller gives up
 
 	scheduler *fakes.Scheduler
+	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	outside   *outside
 	config    adk.Config // as the subject built it
@@ -92,7 +93,10 @@ func (a *attempt) run(subject Subject) {
 	if !ok {
 		clock = fakes.NewClock()
 	}
-	a.scheduler = fakes.NewSchedulerOn(clock, fakes.Pick(a.pick))
+	if a.ordered == nil {
+		a.ordered = fakes.Pick(a.pick)
+	}
+	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
 	config = a.around(config)
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	runner, err := adk.NewRunner(config)

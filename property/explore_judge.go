@@ -70,7 +70,11 @@ func (a *attempt) brokenInvariants() []Violation {
 	} else {
 		a.story.begins(a.info)
 	}
-	return a.story.holds(a.all(), true)
+	for i := range a.crossings {
+		a.story.tell(&a.crossings[i])
+	}
+	a.story.end()
+	return a.story.inOrder()
 }
 
 // lookFurther finds the faults that can be made behind what has gone wrong.

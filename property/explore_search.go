@@ -141,7 +141,7 @@ func (e *exploring) conclude() {
 
 // chunk is how many schedules are run between two looks at the whole: few enough
 // that progress is told of slow turns too, and many enough that looking is cheap.
-const chunk = 256
+const chunk = 1024
 
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
@@ -162,7 +162,7 @@ func (e *exploring) runLevel(level []candidate) (next []candidate) {
 					continue
 				}
 				e.commit(t)
-				next = append(next, e.children(t)...)
+				next = e.children(next, t)
 			}
 		}
 		level = level[size:]
@@ -214,7 +214,7 @@ func (e *exploring) whyOver() string {
 // parallel runs schedules on all workers. Results are in the order of the nodes,
 // and nil for what there was no time for.
 func (e *exploring) parallel(nodes []candidate) [][]tried {
-	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes))}
+	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes)), singles: make([]tried, len(nodes))}
 	var group sync.WaitGroup
 	for _, w := range e.workers[1:min(len(e.workers), len(nodes))] {
 		group.Go(func() { all.work(w) })
@@ -229,6 +229,7 @@ type share struct {
 	e       *exploring
 	nodes   []candidate
 	results [][]tried
+	singles []tried // the room of those results that are one run, made at once
 	taken   atomic.Int64
 }
 
@@ -286,7 +287,8 @@ func (p *part) ran(a *attempt, ended bool) {
 		return
 	}
 	n := p.nodes[p.at]
-	p.results[p.at] = []tried{p.e.judge(a, n, ended)}
+	p.singles[p.at] = p.e.judge(a, n, ended)
+	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
 	if n.again && ended {
 		p.second = true
 		p.first, a.crossings = a.crossings, p.first
@@ -327,10 +329,10 @@ func (e *exploring) lanes() (count int) {
 	return count
 }
 
-// children are the schedules with one thing more wrong that follow from a run.
-func (e *exploring) children(t tried) (next []candidate) {
+// children adds the schedules with one thing more wrong that follow from a run.
+func (e *exploring) children(next []candidate, t tried) []candidate {
 	if t.candidate.cost >= e.options.Bound {
-		return nil
+		return next
 	}
 	for _, f := range t.more {
 		next = append(next, t.candidate.with(f, e.table.first(f.cell)))

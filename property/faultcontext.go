@@ -9,21 +9,17 @@ import (
 // outside is the context that is given to Run: it ends when the schedule says
 // so, with the Err and the cause that the schedule wants, and whatever is derived
 // from it ends in that very step, without a goroutine. Value leads context.Cause
-// to inner, which holds the cause.
+// to ended, which holds the cause.
 type outside struct {
-	inner context.Context
-	fail  context.CancelCauseFunc
-	done  chan struct{}
+	done chan struct{}
 
 	mu     sync.Mutex
 	err    error
-	follow []func() // in the order they came; nil where one was stopped
+	ended  context.Context // nil before the end
+	follow []func()        // in the order they came; nil where one was stopped
 }
 
-func newOutside() *outside {
-	inner, fail := context.WithCancelCause(context.Background())
-	return &outside{inner: inner, fail: fail, done: make(chan struct{})}
-}
+func newOutside() *outside { return &outside{done: make(chan struct{})} }
 
 // end ends the context, unless it has ended. A nil cause is err itself.
 func (o *outside) end(err, cause error) {
@@ -35,8 +31,9 @@ func (o *outside) end(err, cause error) {
 	if cause == nil {
 		cause = err
 	}
-	o.err = err
-	o.fail(cause)
+	ended, fail := context.WithCancelCause(context.Background())
+	fail(cause)
+	o.err, o.ended = err, ended
 	close(o.done)
 	follow := o.follow
 	o.follow = nil
@@ -61,8 +58,15 @@ func (o *outside) Err() error {
 	return o.err
 }
 
-// Value gives inner to context.Cause.
-func (o *outside) Value(key any) any { return o.inner.Value(key) }
+// Value gives ended to context.Cause, and has nothing else to give.
+func (o *outside) Value(key any) any {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended == nil {
+		return nil
+	}
+	return o.ended.Value(key)
+}
 
 // AfterFunc is how package context has derived contexts follow.
 func (o *outside) AfterFunc(f func()) (stop func() bool) {

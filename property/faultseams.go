@@ -108,6 +108,7 @@ type breaking struct {
 
 //go:noinline
 func runBreakable(c *breaking) {
+	makeRoom()
 	defer close(c.over)
 	defer func() {
 		if !c.returned {
@@ -116,6 +117,16 @@ func runBreakable(c *breaking) {
 	}()
 	c.err = c.body()
 	c.returned = true
+}
+
+// makeRoom grows the goroutine's stack at once, as long as there is next to nothing
+// on it, to about what engine and user code take: a stack that grows little by little
+// is copied each time, frame by frame, and a twentieth of an exploration went there.
+//
+//go:noinline
+func makeRoom() {
+	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // runBreakableEntry is where runBreakable begins, as stacks have it.
@@ -234,16 +245,29 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, args map[st
 }
 
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
-	s.Messages = aroundCollection(a, s.Messages)
-	s.Memories = aroundCollection(a, s.Memories)
-	s.Retrievables = aroundCollection(a, s.Retrievables)
-	s.Thoughts = aroundCollection(a, s.Thoughts)
-	s.ToolCalls = aroundCollection(a, s.ToolCalls)
-	s.Instructions = aroundCollection(a, s.Instructions)
+	g := &guardedStorage{} // new for each run: code that a run left behind may still have it
+	s.Messages = g.messages.around(a, s.Messages)
+	s.Memories = g.memories.around(a, s.Memories)
+	s.Retrievables = g.retrievables.around(a, s.Retrievables)
+	s.Thoughts = g.thoughts.around(a, s.Thoughts)
+	s.ToolCalls = g.toolCalls.around(a, s.ToolCalls)
+	s.Instructions = g.instructions.around(a, s.Instructions)
 	if s.Tools != nil {
-		s.Tools = guardedSource{a, s.Tools}
+		g.tools = guardedSource{a, s.Tools}
+		s.Tools = &g.tools
 	}
 	return s
+}
+
+// guardedStorage is what stands around a storage, in one piece of memory.
+type guardedStorage struct {
+	messages     guarded[*adk.Message]
+	memories     guarded[*adk.Memory]
+	retrievables guarded[*adk.Retrievable]
+	thoughts     guarded[*adk.Thought]
+	toolCalls    guarded[*adk.ToolCall]
+	instructions guarded[*adk.Tokenizable]
+	tools        guardedSource
 }
 
 // guarded is a collection with the explorer around it.
@@ -252,15 +276,17 @@ type guarded[T adk.Record] struct {
 	inner adk.Collection[T]
 }
 
-func aroundCollection[T adk.Record](a *attempt, c adk.Collection[T]) adk.Collection[T] {
+// around stands around a collection; one that is not there is left to the engine.
+func (g *guarded[T]) around(a *attempt, c adk.Collection[T]) adk.Collection[T] {
 	if c == nil {
 		return nil
 	}
-	return guarded[T]{a, c}
+	g.a, g.inner = a, c
+	return g
 }
 
 // Fetch is the inner one's.
-func (g guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
+func (g *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
 	err = g.a.enter(scope.Call, func() (err error) {
 		fetched, err = g.inner.Fetch(ctx, scope)
 		return err
@@ -269,17 +295,17 @@ func (g guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, er
 }
 
 // Store is the inner one's.
-func (g guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+func (g *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
 	return g.a.enter(scope.Call, func() error { return g.inner.Store(ctx, scope, record) })
 }
 
 // Mutate is the inner one's.
-func (g guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+func (g *guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
 	return g.a.enter(scope.Call, func() error { return g.inner.Mutate(ctx, scope, record) })
 }
 
 // Delete is the inner one's.
-func (g guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+func (g *guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return g.a.enter(scope.Call, func() error { return g.inner.Delete(ctx, scope, key) })
 }
 
@@ -291,7 +317,7 @@ type guardedSource struct {
 }
 
 // Fetch is the inner one's.
-func (g guardedSource) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
+func (g *guardedSource) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
 	err = g.a.enter(scope.Call, func() (err error) {
 		fetched, err = g.inner.Fetch(ctx, scope)
 		return err

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"slices"
 	"strconv"
 
 	"pgregory.net/rapid"
@@ -98,7 +99,7 @@ func weighed(words ...any) []string {
 }
 
 func (d *drawing) turn() Turn {
-	t := Turn{Prompt: "Be nice.", WriteBehind: d.once(3)}
+	t := Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
 	d.raw(&t)
 	t.TurnInput = d.names(adk.LabelTurnInput)
 	t.DispatchInput = d.names(adk.LabelDispatchInput)
@@ -224,9 +225,26 @@ func (d *drawing) body(kinds []string, most, depth int) Body {
 func (d *drawing) ops(kinds []string, most, depth int) []Op {
 	var ops []Op
 	for range d.upTo(most) {
-		ops = append(ops, d.op(oneOf(d, kinds), depth))
+		op := d.op(oneOf(d, kinds), depth)
+		ops = append(ops, op)
+		if back := d.readBack(&op); back != nil && slices.Contains(kinds, OpRead) && d.once(3) {
+			ops = append(ops, *back)
+		}
 	}
 	return ops
+}
+
+// readBack reads what an operation has changed, nil if there is nothing to read.
+func (d *drawing) readBack(op *Op) *Op {
+	switch {
+	case op.Kind == "stash":
+		return &Op{Kind: OpRead, Key: ReadStash, Name: op.Name, Flag: d.once(2)}
+	case op.Kind == "ack" || op.Kind == "nack":
+		return &Op{Kind: OpRead, Key: ReadSignal}
+	case op.Of == adk.ToolCalls && op.Record != nil:
+		return &Op{Kind: OpRead, Key: ReadCount, Record: op.Record}
+	}
+	return nil
 }
 
 func (d *drawing) end() End {
@@ -283,10 +301,12 @@ func (d *drawing) op(kind string, depth int) Op {
 	case "fetch":
 		d.fetch(&op)
 	case "stash":
-		op.Name, op.Value = oneOf(d, d.paths()), oneOf(d, values)
+		op.Name, op.Value, op.Flag = oneOf(d, d.paths()), oneOf(d, values), d.once(3)
 		if _, nested := op.Value.get().(map[string]any); nested && d.Legal {
 			op.Value = nil
 		}
+	case OpRead:
+		d.read(&op)
 	case "abort", "nack", OpCancel:
 		op.Cause = oneOf(d, append(failures, nil))
 	case "sleep":
@@ -326,6 +346,18 @@ func (d *drawing) fetch(op *Op) {
 	op.Of, op.Flag = oneOf(d, append(collections, adk.Tools)), !d.once(3)
 	if op.Of == adk.Instructions {
 		op.Kind = "refresh"
+	}
+}
+
+// read draws what is asked for, now and then of what a nested tree holds.
+func (d *drawing) read(op *Op) {
+	op.Key = oneOf(d, reads)
+	op.Flag = d.once(2) && (op.Key == ReadStash || op.Key == ReadAll)
+	switch op.Key {
+	case ReadStash, ReadHas:
+		op.Name = oneOf(d, readPaths)
+	case ReadCount:
+		op.Record = RecordOf(d.record(adk.ToolCalls))
 	}
 }
 

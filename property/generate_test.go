@@ -98,9 +98,17 @@ var classes = []struct {
 	{"second next", contained("second next")},
 	{"late operation", contained("late s")},
 	{"loud listener", contained("listener")},
+	{"read of a nack", readAs("signalled=true acked=false nacked=true")},
+	{"read of a tool call's count", readAs(1)},
 	{"on-ack handler", func(x *adk.Crossing) bool { return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelOnAck }},
 	{"two iterations", func(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart && x.N == 1 }},
 	{"three iterations", func(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart && x.N == 2 }},
+}
+
+func readAs(answer any) func(x *adk.Crossing) bool {
+	return func(x *adk.Crossing) bool {
+		return x.Kind == adk.KindReportLog && x.Name == "read" && x.Value == answer
+	}
 }
 
 func endedAs(status string) func(x *adk.Crossing) bool {

@@ -18,7 +18,7 @@ type Invariant struct {
 
 	// watch makes what looks for violations in one turn. It is made when the
 	// first of its kinds crosses, and then told every crossing of these kinds.
-	watch func() watcher
+	watch maker
 	kinds []adk.Kind
 }
 
@@ -56,13 +56,31 @@ func kinds(groups ...[]adk.Kind) []adk.Kind { return slices.Concat(groups...) }
 
 func only(list ...adk.Kind) []adk.Kind { return list }
 
+// maker makes a watcher; where it is given one that is not needed any more, of the
+// memory of that.
+type maker func(used watcher) watcher
+
 // made makes a watcher from its zero value.
 func made[W any, P interface {
 	*W
 	watcher
-}]() watcher {
-	return P(new(W))
+}](used watcher) watcher {
+	w, ok := used.(P)
+	if !ok {
+		return P(new(W))
+	}
+	if w, ok := used.(remaking); ok {
+		w.remake()
+		return used
+	}
+	var none W
+	*w = none
+	return w
 }
+
+// remaking is a watcher that almost every turn gives something to remember:
+// remake forgets it and keeps the room.
+type remaking interface{ remake() }
 
 // invariants are all of them, by what they are about.
 var invariants = []Invariant{

@@ -333,6 +333,8 @@ func (w *idsUnique) see(s *story, x *adk.Crossing) {
 
 func (w *idsUnique) end(*story) {}
 
+func (w *idsUnique) remake() { clear(w.seen) }
+
 // timesMonotonic: the time of a crossing is not before that of the one before.
 type timesMonotonic struct{ last time.Time }
 

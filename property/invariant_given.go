@@ -104,3 +104,5 @@ type toolCallEssence struct {
 }
 
 func (w *emitsAsGiven) end(*story) {}
+
+func (w *emitsAsGiven) remake() { clear(w.waiting) }

@@ -163,6 +163,8 @@ func (w *pipelinesInOrder) begins(s *story) {
 
 func (w *pipelinesInOrder) end(*story) {}
 
+func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
+
 // loopInOrder: dispatchStart; in each iteration iterationStart, input pipeline,
 // sight, executor, output pipeline, iterationEnd; at last dispatchEnd, behind
 // the error if there is one (DSP-2, EVT-7).

@@ -107,6 +107,8 @@ func (s *story) emitting(c *seamCall) bool {
 
 func (w *streamsSealed) end(*story) {}
 
+func (w *streamsSealed) remake() { clear(w.streams) }
+
 // reportsTold: each report that is accepted, and each emit, is followed by one
 // event of its kind in its call, and no such event comes by itself (HLP-1,
 // HLP-3, HLP-6, EVT-10).

@@ -85,7 +85,7 @@ func (m *model) run() {
 	if failure := m.pipeline(adk.LabelTurnInput, m.turn.TurnInput, m.root, nil, 0); failure != nil {
 		m.emit("%s", failure)
 	} else if !m.aborted {
-		d := &modelDispatch{world: m.world.copy(), parent: m.world, streams: map[string]*stream{}}
+		d := m.newModelDispatch()
 		m.dispatch(d, m.root, orElse(m.turn.Executor, "model"), m.turn.DispatchInput, m.turn.DispatchOutput)
 		if d.status == adk.StatusAck && !m.aborted {
 			if failure := m.pipeline(adk.LabelTurnOutput, m.turn.TurnOutput, m.root, nil, 0); failure != nil {
@@ -206,6 +206,7 @@ type modelDispatch struct {
 	streams       map[string]*stream
 	handlers      []*modelHandler
 	queue         []change
+	counts        map[string]int // of tool calls, by checksum
 
 	acked, nacked bool
 	nackCause     error
@@ -213,6 +214,21 @@ type modelDispatch struct {
 	failure       *modelFailure
 	iterations    int
 	status        string
+}
+
+// newModelDispatch: DSP-9, SIG-4.
+func (m *model) newModelDispatch() *modelDispatch {
+	d := &modelDispatch{world: m.world.copy(), parent: m.world, streams: map[string]*stream{}, counts: map[string]int{}}
+	for _, r := range d.world.sets[adk.ToolCalls].all {
+		d.count(r)
+	}
+	return d
+}
+
+func (d *modelDispatch) count(r adk.Record) {
+	if call, ok := r.(*adk.ToolCall); ok {
+		d.counts[call.Checksum()]++
+	}
 }
 
 func (d *modelDispatch) signalled() bool { return d.acked || d.nacked }
@@ -478,7 +494,7 @@ func (m *model) operate(h *modelHandle, op *Op) error {
 
 // nested: DSP-1, DSP-8.
 func (m *model) nested(n *Nested) error {
-	d := &modelDispatch{world: m.world.copy(), parent: m.world, streams: map[string]*stream{}}
+	d := m.newModelDispatch()
 	return m.dispatch(d, newModelScope(n.Scripts), orElse(n.Executor, "model"), n.Input, n.Output)
 }
 
@@ -510,10 +526,36 @@ func (m *model) onDispatch(h *modelHandle, op *Op) (err error, known bool) {
 	case "report-tool-call":
 		return m.reportToolCall(d, op), true
 	case "report-log":
-		m.emit("log %s %s %q", op.Key, op.Name, op.Text)
+		m.emit("log %s %s %q %#v", op.Key, op.Name, op.Text, op.Value.get())
+		return nil, true
+	case OpRead:
+		m.emit("log debug read %q %#v", readText(op), m.read(d, op))
 		return nil, true
 	}
 	return nil, false
+}
+
+// read: STA-1, STA-2, SIG-2, SIG-4.
+func (m *model) read(d *modelDispatch, op *Op) any {
+	switch value := d.world.get(op.Name); op.Key {
+	case ReadStash:
+		if value == nil {
+			return "none"
+		}
+		return value
+	case ReadHas:
+		return value != nil
+	case ReadKeys:
+		return strings.Join(leaves("", d.world.stash), " ")
+	case ReadAll:
+		return d.world.stash
+	case ReadSignal:
+		return signalText(d.signalled(), d.acked, d.nacked)
+	}
+	if call, ok := op.Record.get().(*adk.ToolCall); ok {
+		return d.counts[call.Checksum()]
+	}
+	return nil
 }
 
 func (m *model) onAck(h *modelHandle, name string, run func()) {
@@ -758,6 +800,9 @@ func (m *model) record(h *modelHandle, op *Op) error {
 		persist = nil
 	}
 	apply(h.world)
+	if op.Kind == "store" {
+		h.dispatch.count(r)
+	}
 	h.dispatch.queue = append(h.dispatch.queue, change{persist, apply})
 	return nil
 }
@@ -795,6 +840,16 @@ func (w *world) prune() {
 		t, ok := r.(*adk.Tool)
 		return ok && t.Ephemeral()
 	})
+}
+
+// get: STA-1, STA-2, STA-5.
+func (w *world) get(path string) (value any) {
+	value = w.stash
+	for _, segment := range strings.Split(path, ".") {
+		tree, _ := value.(map[string]any)
+		value = tree[segment]
+	}
+	return value
 }
 
 // set: STA-2, STA-4, STA-5, STA-7.
@@ -876,6 +931,19 @@ func (w *world) lines() []string {
 
 func visibleLine(of adk.CollectionName, r adk.Record) string {
 	return fmt.Sprintf("%s %s %s", of, r.Key(), r.Digest())
+}
+
+// leaves are the paths of a tree's leaves, sorted (STA-1).
+func leaves(prefix string, tree map[string]any) (paths []string) {
+	for key, value := range tree {
+		if child, ok := value.(map[string]any); ok {
+			paths = append(paths, leaves(prefix+key+".", child)...)
+		} else {
+			paths = append(paths, prefix+key)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func stashLines(prefix string, tree map[string]any) []string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -182,8 +183,58 @@ func (s *stage) onDispatch(a *actor, op *Op) error {
 	case "report-log":
 		h.Log(adk.Level(op.Key), op.Name, op.Text, op.Value.get())
 		return nil
+	case OpRead:
+		s.read(dc, op)
+		return nil
 	}
 	return s.onHandle(a.ctx, dc.Handle, op)
+}
+
+// read asks for what no crossing tells, and logs the answer.
+func (s *stage) read(dc *adk.DispatchContext, op *Op) {
+	answer := readOf(dc, op)
+	dc.Helpers().Log(adk.LevelDebug, "read", readText(op), answer)
+	if op.Flag {
+		changeOwn(answer)
+	}
+}
+
+func readText(op *Op) string { return strings.TrimSuffix(op.Key+" "+op.Name, " ") }
+
+func readOf(dc *adk.DispatchContext, op *Op) any {
+	switch op.Key {
+	case ReadStash:
+		return dc.Stash().Get(op.Name, "none")
+	case ReadHas:
+		return dc.Stash().Has(op.Name)
+	case ReadKeys:
+		return strings.Join(dc.Stash().Keys(), " ")
+	case ReadAll:
+		return dc.Stash().All()
+	case ReadSignal:
+		return signalText(dc.IsSignalled(), dc.IsAcked(), dc.NackError() != nil)
+	case ReadCount:
+		if call, ok := op.Record.get().(*adk.ToolCall); ok {
+			return dc.ToolCallCount(call.Checksum())
+		}
+	}
+	return nil
+}
+
+func signalText(signalled, acked, nacked bool) string {
+	return fmt.Sprintf("signalled=%t acked=%t nacked=%t", signalled, acked, nacked)
+}
+
+// changeOwn changes a list or a map that user code has given or was given.
+func changeOwn(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		v["changed"] = true
+	case []any:
+		if len(v) > 0 {
+			v[0] = "changed"
+		}
+	}
 }
 
 func resultOf(v *Value) (adk.ToolResult, bool) {
@@ -220,7 +271,12 @@ func (s *stage) onHandle(ctx context.Context, h adk.Handle, op *Op) error {
 	case "sleep":
 		return h.Sleep(ctx, op.Duration)
 	case "stash":
-		return h.Stash().Set(op.Name, op.Value.get())
+		value := op.Value.get()
+		err := h.Stash().Set(op.Name, value)
+		if op.Flag {
+			changeOwn(value)
+		}
+		return err
 	case "wait-for":
 		return s.waitFor(ctx, h, op)
 	case "emit-message":

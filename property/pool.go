@@ -20,18 +20,18 @@ var (
 	turnOps = slices.Concat(weighed("stash", 3), recordOps, weighed("wait-for", 3, "register", 1, "unregister", 1, "prune", 1,
 		"emit-message", 1, "now", 1, "new-id", 1, "sleep", 1, "fork", 2, OpJoin, 1, OpDispatch, 2, "late", 2, "abort", 1))
 	// dispatchOps are what a dispatch middleware does beside next.
-	dispatchOps = slices.Concat(weighed("stash", 2), recordOps, weighed("execute", 2, "wait-for", 2, "nack", 1, "report-message", 1,
+	dispatchOps = slices.Concat(weighed("stash", 2, OpRead, 1), recordOps, weighed("execute", 2, "wait-for", 2, "nack", 1, "report-message", 1,
 		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, OpJoin, 1, OpBind, 1, "sleep", 1, "late", 2, "ack", 2, "abort", 1, OpCancel, 1))
 	// executorOps are what an executor does.
 	executorOps = slices.Concat(weighed("report-message", 4, "execute", 3, "store", 3), recordOps, weighed("report-thought", 2, "report-tool-call", 2,
-		"report-log", 1, "wait-for", 3, "ack", 2, "fork", 3, OpJoin, 1, OpBind, 1, "on-ack", 2, "stash", 1, "nack", 1, OpSettle, 1, "now", 1, "new-id", 1,
+		"report-log", 1, OpRead, 3, "wait-for", 3, "ack", 2, "fork", 3, OpJoin, 1, OpBind, 1, "on-ack", 2, "stash", 1, "nack", 1, OpSettle, 1, "now", 1, "new-id", 1,
 		"emit-thought", 1, "emit-tool-call", 1, "ack", 4, "sleep", 1, "prune", 1, "off-ack", 1, "late", 2, "abort", 1, OpCancel, 1))
 	// strandOps are what a strand does; on a turn, those that it has not do
 	// nothing.
 	strandOps = slices.Concat(weighed("execute", 2, "store", 2, "sleep", 2, "wait-for", 2), recordOps, weighed("report-message", 2, "stash", 1,
-		"now", 1, "fork", 1, OpSettle, 1, "ack", 1, "nack", 1, "abort", 1, OpCancel, 1))
+		OpRead, 1, "now", 1, "fork", 1, OpSettle, 1, "ack", 1, "nack", 1, "abort", 1, OpCancel, 1))
 	// toolOps are what a tool's handler or an on-ack handler does.
-	toolOps = weighed("now", 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, "wait-for", 1, "fork", 1, "execute", 1, "ack", 1, "abort", 1)
+	toolOps = weighed("now", 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, OpRead, 1, "wait-for", 1, "fork", 1, "execute", 1, "ack", 1, "abort", 1)
 
 	lateTurnOps     = weighed("next", 2, "stash", 2, "store", 1, "fetch", 1, "add", 1, "abort", 1, "wait-for", 1, "register", 1, "sleep", 1, "fork", 1)
 	lateDispatchOps = weighed("next", 2, "stash", 2, "store", 1, "ack", 1, "nack", 1, "report-message", 1, "execute", 1, "on-ack", 1, "off-ack", 1)
@@ -46,9 +46,11 @@ var (
 	collections  = []adk.CollectionName{adk.Messages, adk.Memories, adk.Instructions, adk.ToolCalls, adk.Thoughts, adk.Retrievables}
 	instructions = []string{"Be brief.", "Be kind."}
 	stashes      = []*Value{nil, ValueOf(map[string]any{"a": 1}), ValueOf(map[string]any{"a": map[string]any{"b": "x"}, "l": []any{1}})}
-	values       = []*Value{ValueOf(1), nil, ValueOf("x"), ValueOf(map[string]any{"b": 2.5}), ValueOf([]any{true}), ValueOf(int64(3)), ValueOf("y"), ValueOf(map[string]any{"b.c": 1})}
+	values       = []*Value{ValueOf(1), nil, ValueOf("x"), ValueOf(map[string]any{"b": 2.5}), ValueOf([]any{true}), ValueOf(int64(3)), ValueOf("y"), ValueOf(map[string]any{"b.c": 1, "d.e": 2})}
 	legalPaths   = []string{"c", "d.e", "f.g.h"}
 	somePaths    = []string{"c", "a", "d.e", "c", "d.e", "f", "a.b", "f.g.h", "d", "c.x", "l.0", "", "a..b"}
+	reads        = []string{ReadSignal, ReadStash, ReadCount, ReadAll, ReadStash, ReadHas, ReadCount, ReadKeys}
+	readPaths    = []string{"a", "d", "f", "c", "a.b", "l", "f.g", "d.e", "c.x", "l.0", ""}
 	durations    = []time.Duration{time.Second, 0, time.Minute, -1}
 	gateDelays   = []time.Duration{0, 0, 0, 2 * time.Second, time.Hour}
 	gateIDs      = []string{"g", "h"}

@@ -17,6 +17,7 @@ type story struct {
 	info       adk.RunInfo
 	invariants []Invariant
 	watchers   []watcher // by the place of their invariant; nil until they are needed
+	used       []watcher // those of earlier turns
 	present    int       // the place of the invariant that is looked at
 	found      []Violation
 	advisers   []watcher // who look for hints, where no watcher looks for violations
@@ -139,7 +140,7 @@ type delta struct {
 }
 
 func newStory(info adk.RunInfo) *story {
-	s := &story{watchers: make([]watcher, len(invariants)), stranger: &seamCall{}}
+	s := &story{watchers: make([]watcher, len(invariants)), used: make([]watcher, len(invariants)), fold: replay.NewFold(), stranger: &seamCall{}}
 	s.begins(info)
 	return s
 }
@@ -147,6 +148,7 @@ func newStory(info adk.RunInfo) *story {
 // begins makes the story that of another turn, with the memory that it has.
 func (s *story) begins(info adk.RunInfo) {
 	clear(s.watchers)
+	s.fold.Reset()
 	*s.stranger = seamCall{}
 	if len(s.madeCalls) < len(s.calls) {
 		s.madeCalls = make([]seamCall, len(s.calls))
@@ -154,7 +156,7 @@ func (s *story) begins(info adk.RunInfo) {
 	if len(s.madeOps) < s.opened {
 		s.madeOps = make([]openOp, s.opened)
 	}
-	*s = story{info: info, invariants: invariants, watchers: s.watchers, fold: replay.NewFold(), stranger: s.stranger,
+	*s = story{info: info, invariants: invariants, watchers: s.watchers, used: s.used, fold: s.fold, stranger: s.stranger,
 		calls: s.calls[:0], open: s.open[:0], ops: s.ops[:0],
 		spare: s.madeCalls, spareOps: s.madeOps, madeCalls: s.madeCalls, madeOps: s.madeOps}
 }
@@ -198,8 +200,8 @@ func (s *story) look(x *adk.Crossing) {
 	for _, i := range watching[x.Kind] {
 		w := s.watchers[i]
 		if w == nil {
-			w = s.invariants[i].watch()
-			s.watchers[i] = w
+			w = s.invariants[i].watch(s.used[i])
+			s.watchers[i], s.used[i] = w, w
 		}
 		s.present = int(i)
 		w.see(s, x)

@@ -89,10 +89,29 @@ const (
 	OpCancel = "cancel"
 	// OpSettle settles the gate Name with the first of Settle, if it is open.
 	OpSettle = "settle"
+	// OpRead reads what Key says, of a dispatch, and logs the answer: no crossing
+	// tells of a read.
+	OpRead = "read"
+)
+
+// What OpRead reads.
+const (
+	// ReadStash is the value at the path Name, ReadHas whether there is one.
+	ReadStash = "stash"
+	ReadHas   = "has"
+	// ReadKeys are the paths of the stash, ReadAll is its tree.
+	ReadKeys = "keys"
+	ReadAll  = "all"
+	// ReadSignal is whether the dispatch was signalled, and how.
+	ReadSignal = "signal"
+	// ReadCount is how often tool calls like Record, which is one, were stored.
+	ReadCount = "count"
 )
 
 // Op is one thing that user code does. Kind decides which other fields count,
 // and they mean what the fields of that name mean in the table of adk.Crossing.
+// Flag has a use of its own where a list or map goes into the stash or is read from
+// it: user code changes its own copy afterwards, which nobody else may notice.
 type Op struct {
 	Kind string `json:"op"`
 	// On is the path of the seam whose handle is used; the call's own if empty.

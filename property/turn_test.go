@@ -34,6 +34,8 @@ func everything() Turn {
 				{Kind: "refresh", Of: adk.Instructions},
 				{Kind: "stash", Name: "user.age", Value: ValueOf(30)},
 				{Kind: "stash", Name: "user.age.no", Value: ValueOf(30)},
+				{Kind: "stash", Name: "user.pets", Value: ValueOf([]any{"cat"}), Flag: true},
+				{Kind: "stash", Name: "user", Value: ValueOf(map[string]any{"a.b": 1, "a.c": 2})},
 				{Kind: "add", Of: adk.Messages},
 				{Kind: "fork", Name: "s", Do: &Body{Ops: []Op{{Kind: "sleep", Duration: time.Second}, {Kind: "now"}}, End: End{How: adk.OutcomePanic, Err: Failing("oops")}}},
 				{Kind: "fork", Name: "t", Do: &Body{Ops: []Op{{Kind: "new-id"}, {Kind: "store", Of: adk.Messages, Record: RecordOf(message("b", "x"))}}}},
@@ -49,6 +51,12 @@ func everything() Turn {
 			{Seam: "executor/model#0", Body: Body{Ops: []Op{
 				{Kind: "on-ack", Name: "h", Do: &Body{Ops: []Op{{Kind: "report-log", Key: "info", Name: "k", Text: "acked", Value: ValueOf(int64(5))}}, End: End{How: adk.OutcomePanic, Err: Failing("no")}}},
 				{Kind: OpBind},
+				{Kind: OpRead, Key: ReadStash, Name: "user.pets", Flag: true},
+				{Kind: OpRead, Key: ReadHas, Name: "user.age.no"},
+				{Kind: OpRead, Key: ReadKeys},
+				{Kind: OpRead, Key: ReadAll, Flag: true},
+				{Kind: OpRead, Key: ReadSignal},
+				{Kind: OpRead, Key: ReadCount, Record: RecordOf(someRecords[adk.ToolCalls][0])},
 				{Kind: "execute", Name: "peek", Args: ValueOf(map[string]any{"n": 1})},
 				{Kind: "execute", Name: "peek", Args: ValueOf("{}")},
 				{Kind: "execute", Name: "nobody"},
@@ -83,7 +91,8 @@ func TestTurnRuns(t *testing.T) {
 	assert.NoError(t, refused)
 	told := transcript(t, trace)
 	for _, words := range []string{"strand/s", "panic: oops", "second next", "late stash", "ouch", "dispatch/planner", "refuses what was offered by bob",
-		"resolved by ann with true  +1m0s", "times out", "→ error: disk full", "cancelled from outside: left", "goexit"} {
+		"resolved by ann with true  +1m0s", "times out", "→ error: disk full", "cancelled from outside: left", "goexit",
+		`"stash user.pets" ["cat"]`, `"has user.age.no" false`, `"keys" "f n user.age user.pets"`, "signalled=false acked=false nacked=false", `"count" 0`} {
 		assert.Contains(t, told, words)
 	}
 }

@@ -27,7 +27,7 @@ func WriteScenario(w io.Writer, pkg, name string, t Turn) error {
 	body := g.file()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "package %s\n\nimport (\n", pkg)
-	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "io", "runtime", "testing", "time"} {
+	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "io", "runtime", "strings", "testing", "time"} {
 		if g.imports[path] {
 			fmt.Fprintf(&out, "\t%q\n", path)
 		}
@@ -59,7 +59,7 @@ type goWriter struct {
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
-	used    struct{ gates, open, must, execute, clock bool }
+	used    struct{ gates, open, must, execute, change, clock bool }
 }
 
 // observe runs the turn to see what a script alone does not say.
@@ -137,6 +137,21 @@ func execute%s(ctx context.Context, dc *adk.DispatchContext, name string, args a
 	return dc.Execute(ctx, tool, args)
 }
 `, g.name, g.use("fmt"))
+	}
+	if g.used.change {
+		text += fmt.Sprintf(`
+// change%s changes a map or a list of which somebody else should have a copy.
+func change%[1]s(own any) {
+	switch own := own.(type) {
+	case map[string]any:
+		own["changed"] = true
+	case []any:
+		if len(own) > 0 {
+			own[0] = "changed"
+		}
+	}
+}
+`, g.name)
 	}
 	if !g.used.must {
 		return text

@@ -260,7 +260,7 @@ func (g *goWriter) ops(ops []Op, context string, results func(err string) string
 }
 
 // ofDispatches are the operations that a turn context does not have.
-var ofDispatches = []string{"ack", "nack", "on-ack", "off-ack", OpBind, "execute", "report-message", "report-thought", "report-tool-call", "report-log"}
+var ofDispatches = []string{"ack", "nack", "on-ack", "off-ack", OpBind, "execute", "report-message", "report-thought", "report-tool-call", "report-log", OpRead}
 
 // op writes one operation as a statement.
 func (g *goWriter) op(ops []Op, at int, context string, results func(err string) string) {
@@ -296,6 +296,9 @@ func (g *goWriter) op(ops []Op, at int, context string, results func(err string)
 	case "report-log":
 		g.line("%s.Helpers().Log(%q, %q, %q, %s)", on, op.Key, op.Name, op.Text, g.value(op.Value.get()))
 		return
+	case OpRead:
+		g.read(op, on)
+		return
 	case OpSettle:
 		g.settleOp(op)
 		return
@@ -308,12 +311,53 @@ func (g *goWriter) op(ops []Op, at int, context string, results func(err string)
 		g.line("%s", call)
 		return
 	}
+	if op.Kind == "stash" && op.Flag {
+		g.used.change = true
+		g.line("{\ngiven := any(%s)", g.value(op.Value.get()))
+		call = fmt.Sprintf("%s.Stash().Set(%q, given)", on, op.Name)
+		defer g.line("change%s(given)\n}", g.name)
+	}
 	blank := strings.Repeat("_, ", values-1)
 	if op.Must {
 		g.line("if %serr := %s; err != nil { return %s }", blank, call, results("err"))
 		return
 	}
 	g.line("%s_ = %s", blank, call)
+}
+
+// read writes that something is read and logged, and what comes of the answer.
+func (g *goWriter) read(op *Op, on string) {
+	answer := g.answered(op, on)
+	log := func(answer string) {
+		g.line("%s.Helpers().Log(adk.LevelDebug, \"read\", %q, %s)", on, readText(op), answer)
+	}
+	if !op.Flag {
+		log(answer)
+		return
+	}
+	g.used.change = true
+	g.line("{\nread := %s", answer)
+	log("read")
+	g.line("change%s(read)\n}", g.name)
+}
+
+func (g *goWriter) answered(op *Op, on string) string {
+	switch op.Key {
+	case ReadStash:
+		return fmt.Sprintf("%s.Stash().Get(%q, \"none\")", on, op.Name)
+	case ReadHas:
+		return fmt.Sprintf("%s.Stash().Has(%q)", on, op.Name)
+	case ReadKeys:
+		return fmt.Sprintf("%s.Join(%s.Stash().Keys(), \" \")", g.use("strings"), on)
+	case ReadAll:
+		return on + ".Stash().All()"
+	case ReadSignal:
+		return fmt.Sprintf("%s.Sprintf(\"signalled=%%t acked=%%t nacked=%%t\", %s.IsSignalled(), %[2]s.IsAcked(), %[2]s.NackError() != nil)", g.use("fmt"), on)
+	}
+	if call, ok := op.Record.get().(*adk.ToolCall); ok {
+		return fmt.Sprintf("%s.ToolCallCount(%s.Checksum())", on, g.record(call))
+	}
+	return "nil"
 }
 
 func orKnownCancel(f *Failure) *Failure {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ type callTree struct {
 	root    *seamCall      // nil if there are no crossings
 	strands map[int]string // their paths
 	opens   map[int]*step  // the openings of media, by their operations
-	media   *openings      // what they gave, for who plays the run again
+	media   *openings      // what they gave; nil where the run is not run again
 	// cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	cancels []*adk.Crossing
@@ -65,6 +66,14 @@ func newCallTree(info adk.RunInfo, lines []Line) *callTree {
 	return t
 }
 
+// tree is the run of a trace whose lines were read, to be run again: it has what
+// the openings of media gave.
+func (r *Reader) tree(lines []Line) *callTree {
+	t := newCallTree(r.header.Info, lines)
+	t.media = r.dec.media
+	return t
+}
+
 // last is the last line of a step. What follows a middleware in its pipeline
 // begins within it.
 func (s *step) last() *adk.Crossing {
@@ -83,12 +92,37 @@ func byEngine(seam adk.Seam) bool {
 	return seam.Label == adk.LabelRun || seam.Label == adk.LabelDispatch
 }
 
-func isPipeline(seam adk.Seam) bool {
-	switch seam.Label {
-	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
-		return true
+// pipelineLabels are the labels of the pipelines, in the order of a turn.
+var pipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelTurnOutput}
+
+func isPipeline(seam adk.Seam) bool { return slices.Contains(pipelineLabels, seam.Label) }
+
+// callOf is the call that a crossing belongs to; of a call or a return it is
+// that.
+func callOf(x *adk.Crossing) int {
+	if x.Kind.Class() == adk.ClassCall {
+		return x.ID
 	}
-	return false
+	return x.Call
+}
+
+// seamOf is the seam call that a crossing belongs to.
+func (t *callTree) seamOf(x *adk.Crossing) adk.Seam {
+	if c := t.calls[callOf(x)]; c != nil {
+		return c.call.Seam
+	}
+	return x.Seam
+}
+
+// inCalledDispatch tells whether a call is of a middleware or an executor of a
+// dispatch that user code called, and not of the one of the turn.
+func (c *seamCall) inCalledDispatch() bool {
+	return (isPipeline(c.call.Seam) || c.call.Seam.Label == adk.LabelExecutor) && c.owner.called()
+}
+
+// called tells whether user code called a run or dispatch.
+func (c *seamCall) called() bool {
+	return c != nil && c.parent != nil && !byEngine(c.parent.call.Seam)
 }
 
 // treeBuilder adds the lines one after the other.

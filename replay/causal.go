@@ -35,10 +35,10 @@ type causal struct {
 	cancel func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	mu      sync.Mutex
+	timers  // with the lock that guards what follows
 	moved   *sync.Cond
 	now     time.Time
-	stopped bool
+	failed  error // why it stopped before its end
 	calls   map[int]*newCall
 	ops     map[int]*newOp     // the open operations
 	strands map[int]*newStrand // those that have begun, or were forked
@@ -49,7 +49,6 @@ type causal struct {
 	met     map[*seamCall]int            // for unmet
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
-	untold  *timer       // started by an operation that is told next
 	unasked map[int]bool // calls of tools of its own that live code made
 	missed  []int        // calls that the recording has no answer for
 	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
@@ -140,7 +139,7 @@ func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.k
 func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
 	seam := c.call.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
-	for owner := c.owner; owner != nil && owner.parent != nil && !byEngine(owner.parent.call.Seam); owner = owner.parent.owner {
+	for owner := c.owner; owner.called(); owner = owner.parent.owner {
 		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
 	}
 	return key + known.arguments(x)
@@ -181,7 +180,7 @@ func recordText(record adk.Record) string {
 }
 
 // Observe makes the player the observer of the new run.
-func (p *causal) Observe(adk.RunInfo) adk.Observer { return p }
+func (p *causal) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
 // Now is the present of the new run: that of the recorded counterpart of the
 // step that is being taken, and never earlier than it was.
@@ -581,6 +580,14 @@ func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
 func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
 func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
 func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
+
+// fail stops a replay that cannot go on.
+func (p *causal) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = err
+	p.stop()
+}
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {

@@ -329,7 +329,9 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	return false
 }
 
+// nextAct is the act that is due first; nil if there is none.
 func (p *causal) nextAct() *act {
+	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.spent })
 	var next *act
 	for _, a := range p.acts {
 		if next == nil || before(a.at, a.seq, next.at, next.seq) {
@@ -380,30 +382,6 @@ func (p *causal) outside() {
 			}
 		}
 		p.do(a)
-	}
-}
-
-// AfterFunc keeps the timer until the operation that waits for it is told.
-func (p *causal) AfterFunc(_ time.Duration, fire func()) func() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := &timer{fire: fire}
-	p.untold = t
-	if p.stopped {
-		t.expire()
-	}
-	return func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		waited := !t.spent
-		t.spent = true
-		for _, a := range p.acts {
-			if a.timer == t {
-				p.acts = without(p.acts, a)
-				break
-			}
-		}
-		return waited
 	}
 }
 
@@ -462,7 +440,7 @@ func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
 // gateOpened adds the settlements of a gate. One that was not recorded is
 // rejected when nobody can go on, unless the user's listeners settle gates.
 func (p *causal) gateOpened(e adk.TurnGateOpen) {
-	if p.live.takes(partGates) {
+	if p.live.Takes(partGates) {
 		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
 			hear(e)
 		}

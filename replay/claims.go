@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -119,7 +118,7 @@ func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
 // isExpectation tells whether a file is one that tests claim, or its reasons.
 func isExpectation(path string) bool {
 	path = strings.TrimSuffix(path, ReasonEnding)
-	return slices.Contains([]string{traceEnding, ".golden"}, filepath.Ext(strings.TrimSuffix(path, ".zst")))
+	return isTrace(path) || filepath.Ext(path) == ".golden"
 }
 
 // judge tells whether a file is claimed, and if not why it may be stale or not.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -27,18 +26,35 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// traceEnding is how the names of traces end.
-const traceEnding = ".jsonl"
+// How the names of traces end: in traceEnding, and in packedEnding behind it where
+// they are compressed.
+const (
+	traceEnding  = ".jsonl"
+	packedEnding = ".zst"
+)
+
+func isTrace(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding)
+}
+
+var errNames = errors.New("the names of traces end in " + traceEnding + " or " + traceEnding + packedEnding)
 
 // Sources are the traces in a file system: all files, at any depth, whose names
-// end in .jsonl, in the order of their paths. A folder is os.DirFS's, embedded
-// files and zip archives are file systems as they are. That there are none is
-// an error: a check of nothing would be green.
+// end in .jsonl or .jsonl.zst, in the order of their paths. A folder is
+// os.DirFS's, embedded files and zip archives are file systems as they are.
+//
+// What is passed over would be green without having been looked at. So it is an
+// error that there are no traces, that a file has a name which is almost that of
+// one, such as a.jsonl.gz, and that there is a link to a folder, which is not
+// followed. Files that begin with a dot are nobody's but an editor's.
 func Sources(fsys fs.FS) ([]Source, error) {
 	var found []Source
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(name) != traceEnding {
+		switch {
+		case err != nil || entry.IsDir():
 			return err
+		case !isTrace(name):
+			return notMeant(fsys, name, entry)
 		}
 		info, err := entry.Info()
 		if err != nil {
@@ -48,12 +64,27 @@ func Sources(fsys fs.FS) ([]Source, error) {
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = errors.New("there is no trace: the names of traces end in " + traceEnding)
+		err = fmt.Errorf("there is no trace: %w", errNames)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return found, nil
+}
+
+// notMeant is nil of an entry that is no trace, and that nobody takes for one.
+func notMeant(fsys fs.FS, name string, entry fs.DirEntry) error {
+	base := strings.ToLower(entry.Name())
+	if strings.Contains(base, traceEnding) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
+		return fmt.Errorf("%s is not read as a trace: %w; rename it, or keep it elsewhere", name, errNames)
+	}
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if behind, err := fs.Stat(fsys, name); err == nil && behind.IsDir() {
+		return fmt.Errorf("%s is a link to a folder, which is not followed: read that folder by itself", name)
+	}
+	return nil
 }
 
 // CorpusOptions change how many traces are verified. The zero value verifies all

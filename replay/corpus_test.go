@@ -31,8 +31,12 @@ type executorFunc = func(context.Context, *adk.DispatchContext, *adk.Helpers) er
 
 // recordTurn records a turn of one executor about one city.
 func recordTurn(t testing.TB, city string, run executorFunc) []byte {
+	return recordWith(t, city, run, fakes.NewTool("weather", "Tells the weather in a city.", "rain").Tool())
+}
+
+// recordWith is recordTurn with a tool.
+func recordWith(t testing.TB, city string, run executorFunc, weather *adk.Tool) []byte {
 	var trace bytes.Buffer
-	weather := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Tool()
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{weather},
 	}, replay.Record(&trace)))
@@ -291,14 +295,17 @@ func TestVerifyAllRefusesOptions(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	fsys := fstest.MapFS{"b.jsonl": {Data: []byte("1")}, "a/z.jsonl": {Data: []byte("12")}, "a/notes.txt": {}, "c.jsonl/d.jsonl": {}}
+	fsys := fstest.MapFS{
+		"b.jsonl": {Data: []byte("1")}, "a/z.jsonl": {Data: []byte("12")}, "c.jsonl/d.jsonl": {}, "e.jsonl.zst": {Data: []byte("123")},
+		"a/notes.txt": {}, "b.jsonl.reason": {}, ".b.jsonl.swp": {},
+	}
 	sources, err := replay.Sources(fsys)
 	require.NoError(t, err)
 	var got []string
 	for _, s := range sources {
 		got = append(got, fmt.Sprint(s.Name, " ", s.Size))
 	}
-	assert.Equal(t, []string{"a/z.jsonl 2", "b.jsonl 1", "c.jsonl/d.jsonl 0"}, got)
+	assert.Equal(t, []string{"a/z.jsonl 2", "b.jsonl 1", "c.jsonl/d.jsonl 0", "e.jsonl.zst 3"}, got)
 
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
@@ -319,9 +326,31 @@ func TestSources(t *testing.T) {
 	assert.Len(t, report.Traces, len(allFixtures(t)))
 
 	_, err = replay.Sources(fstest.MapFS{"notes.txt": {}})
-	assert.EqualError(t, err, "replay: there is no trace: the names of traces end in .jsonl")
+	assert.EqualError(t, err, "replay: there is no trace: the names of traces end in .jsonl or .jsonl.zst")
 	_, err = replay.Sources(os.DirFS(filepath.Join(t.TempDir(), "nosuch")))
 	assert.ErrorContains(t, err, "no such file or directory")
+}
+
+// What may be meant as a trace is never left out without a word.
+func TestSourcesPassNothingOver(t *testing.T) {
+	for _, name := range []string{"a.JSONL", "a.jsonl.gz", "a.jsonl.zstd", "a.Jsonl.zst", "a.jsonl.bak", "a.jsonl~"} {
+		_, err := replay.Sources(fstest.MapFS{"b.jsonl": {}, "turns/" + name: {}})
+		assert.EqualError(t, err, "replay: turns/"+name+" is not read as a trace: the names of traces end in .jsonl or .jsonl.zst; rename it, or keep it elsewhere")
+	}
+
+	dir := t.TempDir()
+	for name, behind := range map[string]string{"more": t.TempDir(), "a.jsonl": "/nosuch.jsonl", "README.md": "/nosuch.md"} {
+		require.NoError(t, os.Symlink(behind, filepath.Join(dir, name)))
+	}
+	_, err := replay.Sources(os.DirFS(dir))
+	assert.EqualError(t, err, "replay: more is a link to a folder, which is not followed: read that folder by itself")
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "more")))
+	sources, err := replay.Sources(os.DirFS(dir))
+	require.NoError(t, err)
+	report, err := replay.VerifyAll(t.Context(), sources, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 1, report.Unreadable, "a link that leads nowhere")
 }
 
 // The shards of any corpus are all of it, each trace once, whatever the order in

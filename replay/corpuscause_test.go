@@ -177,6 +177,60 @@ func TestDataIsNotPartOfACause(t *testing.T) {
 		}))
 }
 
+// Where one error came in the place of whatever was recorded, that is one cause: a
+// result and other errors that are gone, and what made those up, follow from it.
+func TestOneErrorIsOneCause(t *testing.T) {
+	errClosed := errors.New("the service is closed")
+	tool := func(answer func(city string) (string, error)) *adk.Tool {
+		init := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Init
+		init.Handler = func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			text, err := answer(args["city"].(string))
+			return adk.Text(text), err
+		}
+		return must(adk.NewTool(init))
+	}
+	recorded := func(city string) (string, error) {
+		switch {
+		case len(city) < 5:
+			return "rain over " + city, nil
+		case city == "New York":
+			return "", fmt.Errorf("no weather for %s: %w", city, errClosed)
+		}
+		return "", fmt.Errorf("no weather for %s: the service is busy", city)
+	}
+	causes := func(today func(city string) (string, error)) []string {
+		var sources []replay.Source
+		for _, city := range cities {
+			sources = append(sources, source(city, recordWith(t, city, agent{}.of(city), tool(recorded))))
+		}
+		report, err := replay.VerifyAll(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{tool(today)}}, Seams: []string{replay.ToolCode}, Writes: true}
+		})
+		require.NoError(t, err)
+		return texts(report)
+	}
+	const returns = "error in tool/weather: tool/weather returns, "
+	assert.Equal(t, []string{`8 ` + returns + `err: various → "no weather for ‹data›: there is no answer ‹number›"`},
+		causes(func(city string) (string, error) {
+			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
+		}))
+	assert.Equal(t, []string{`4 ` + returns + `err: various → "gone"`, `4 ` + returns + `err: various → "the roads to ‹data› are closed"`},
+		causes(func(city string) (string, error) {
+			if city == "Oslo" || city == "Rome" || city == "New York" || city == "Paris" {
+				return "", errors.New("gone")
+			}
+			return "", fmt.Errorf("the roads to %s are closed", city)
+		}), "two errors are two causes")
+	assert.Equal(t, []string{`3 ` + returns + `err.text: "busy" → "slow"`},
+		causes(func(city string) (string, error) {
+			text, err := recorded(city)
+			if err != nil && city != "New York" {
+				err = errors.New(strings.Replace(err.Error(), "busy", "slow", 1))
+			}
+			return text, err
+		}), "a word of an error is told as a word")
+}
+
 // A trace with two changes is hit by both causes, as long as there is one without
 // the other.
 func TestATraceMayBeHitByTwoCauses(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 // a trace that has both is hit by both.
 func (r *CorpusReport) group() {
 	r.Causes = []*CauseReport{}
-	for _, at := range r.seams() {
-		at.merge()
-		r.Causes = append(r.Causes, at.causes()...)
+	for _, traces := range r.places() {
+		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
 	for _, c := range r.Causes {
 		c.Text = c.Cause.String() + c.First.Divergence.besides()
@@ -34,23 +33,88 @@ type changeHits struct {
 	traces []*TraceReport
 }
 
-// seams are the changes of a report by the seams that they are at, in the order
-// in which each comes first.
-func (r *CorpusReport) seams() (all []*seamHits) {
-	known := map[string]*seamHits{}
+// places are the traces that diverged by the places where they did, in the order in
+// which each comes first.
+func (r *CorpusReport) places() (all [][]*TraceReport) {
+	known := map[string]int{}
 	for _, t := range r.Traces {
 		if t.Divergence == nil {
 			continue
 		}
-		at := known[t.Cause.place()]
-		if at == nil {
-			at = &seamHits{hits: map[string]*changeHits{}}
-			known[t.Cause.place()] = at
-			all = append(all, at)
+		at, found := known[t.Cause.place()]
+		if !found {
+			at = len(all)
+			known[t.Cause.place()], all = at, append(all, nil)
 		}
-		at.add(t)
+		all[at] = append(all[at], t)
 	}
 	return all
+}
+
+// fewestCauses finds the causes of the traces that diverged at one place. Where
+// several changes are those of one error that came in the place of whatever was
+// recorded, that is the cause: what it took the place of is data, and what is gone
+// with that follows.
+func fewestCauses(traces []*TraceReport) []*CauseReport {
+	byChange := causesOf(traces)
+	if len(byChange) == 1 {
+		return byChange
+	}
+	byError, rest := []*CauseReport{}, []*TraceReport{}
+	for _, h := range newErrors(traces) {
+		if h.change.Field != "" && len(causesOf(h.traces)) > 1 {
+			byError = append(byError, h.cause(h.change))
+		} else {
+			rest = append(rest, h.traces...)
+		}
+	}
+	slices.SortFunc(rest, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	if byError = append(byError, causesOf(rest)...); len(byError) < len(byChange) {
+		return byError
+	}
+	return byChange
+}
+
+// causesOf finds the causes by the changes alone.
+func causesOf(traces []*TraceReport) []*CauseReport {
+	s := &seamHits{hits: map[string]*changeHits{}}
+	for _, t := range traces {
+		s.add(t)
+	}
+	s.merge()
+	return s.causes()
+}
+
+// newErrors are the traces by the errors that came in them, the data of each apart,
+// as changes to those errors as a whole. Where no error came the change is none.
+func newErrors(traces []*TraceReport) (all []*changeHits) {
+	known := map[string]*changeHits{}
+	for _, t := range traces {
+		change := t.Divergence.newError()
+		h := known[change.Template]
+		if h == nil {
+			h = &changeHits{change: change}
+			known[change.Template], all = h, append(all, h)
+		}
+		h.change.Added = blurred(h.change.Added, change.Added)
+		h.traces = append(h.traces, t)
+	}
+	return all
+}
+
+// newError is the error that came, as a change of whatever was recorded; none
+// where no error did, or one without a word of its own.
+func (d *Divergence) newError() Change {
+	for _, f := range d.Fields {
+		if text, _ := jsonText(writtenError(f.Got)); f.Field == "err" && text != "" {
+			c := Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
+			c.Template = cmp.Or(c.template(wordsOf(d.Before)), c.Added)
+			if hasWord(c.Template) {
+				return c
+			}
+		}
+	}
+	return Change{}
 }
 
 // add takes the changes of a trace in. A crossing that is missing or extra has
@@ -87,11 +151,7 @@ func (s *seamHits) causes() (all []*CauseReport) {
 		}
 		c := known[key.String()]
 		if c == nil {
-			c = &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
-			c.Changes = nil
-			for _, t := range h.traces {
-				c.Traces = append(c.Traces, t.Trace)
-			}
+			c = h.cause()
 			known[key.String()] = c
 			all = append(all, c)
 		}
@@ -101,6 +161,16 @@ func (s *seamHits) causes() (all []*CauseReport) {
 		}
 	}
 	return all
+}
+
+// cause is the cause of these changes, which hit the same traces.
+func (h *changeHits) cause(changes ...Change) *CauseReport {
+	c := &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
+	c.Changes = changes
+	for _, t := range h.traces {
+		c.Traces = append(c.Traces, t.Trace)
+	}
+	return c
 }
 
 // values are what a member was and is, where words do not tell a change, or only

@@ -169,11 +169,7 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 // seamIn is the path of the seam call that a crossing belongs to, of those that
 // are known.
 func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
-	id := x.Call
-	if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
-		id = x.ID
-	}
-	if call := calls[id]; call != nil && x.Kind != adk.KindCall {
+	if call := calls[callOf(x)]; call != nil && x.Kind != adk.KindCall {
 		x = call
 	}
 	return x.Seam.String()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type encoder struct {
 	out       []byte
 	last      time.Time
 	records   map[recordID]int
+	paths     map[adk.Seam]string // of seams that were written, in this trace or in one before
 	sentinels *sentinels
 	extra     []Member // of this line, not yet written
 	foreign   bool     // the line has members of somebody else's making
@@ -42,6 +44,10 @@ type recordID struct {
 	digest adk.Digest
 }
 
+// maxPaths bounds how many paths of seams are remembered: more than most programs
+// have, but not one for each of a million iterations.
+const maxPaths = 256
+
 func newEncoder(s *sentinels) *encoder {
 	e := encoders.Get().(*encoder)
 	e.sentinels = s
@@ -51,7 +57,7 @@ func newEncoder(s *sentinels) *encoder {
 // encoders holds those that are done with, since a service that records writes a
 // trace for every turn.
 var encoders = sync.Pool{New: func() any {
-	return &encoder{out: make([]byte, 0, 1024), records: map[recordID]int{}}
+	return &encoder{out: make([]byte, 0, 1024), records: map[recordID]int{}, paths: map[adk.Seam]string{}}
 }}
 
 // free gives the encoder to whoever needs one next, unless it has grown. Nobody
@@ -61,7 +67,7 @@ func (e *encoder) free() {
 		return
 	}
 	clear(e.records)
-	*e = encoder{out: e.out[:0], records: e.records}
+	*e = encoder{out: e.out[:0], records: e.records, paths: e.paths}
 	encoders.Put(e)
 }
 
@@ -112,8 +118,13 @@ func (e *encoder) rest(m Member) {
 
 // rawKey begins a member; its name needs no escapes.
 func (e *encoder) rawKey(name string) {
-	e.comma()
-	e.out = append(append(append(e.out, '"'), name...), '"', ':')
+	out := e.out
+	if last := out[len(out)-1]; last != '{' && last != '[' {
+		out = append(out, ',')
+	}
+	out = append(out, '"')
+	out = append(out, name...)
+	e.out = append(out, '"', ':')
 }
 
 // comma separates what follows from what is there already.
@@ -128,28 +139,30 @@ func (e *encoder) header(h Header) error {
 	if h.Version != FormatVersion {
 		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, FormatVersion)
 	}
-	start, err := appendTime(nil, h.Start)
-	if err != nil {
-		return err
-	}
 	e.begin(h.Extra)
 	e.string(memberFormat, formatName)
 	e.int(memberVersion, h.Version)
 	e.int(memberContract, h.Contract)
-	e.raw(memberStart, start)
-	e.raw(memberSeams, seamsObject(h))
+	e.key(memberStart)
+	var err error
+	if e.out, err = appendTime(e.out, h.Start); err != nil {
+		return err
+	}
+	e.key(memberSeams)
+	e.seams(&h.Info, h.seamsExtra)
 	e.bool(memberAlone, h.Info.Alone)
 	e.bool(memberBehind, h.Info.WriteBehind)
 	return e.end()
 }
 
-// seamsObject is the value of a header's seams.
-func seamsObject(h Header) []byte {
-	e := encoder{out: make([]byte, 0, 256)}
-	e.begin(h.seamsExtra)
+// seams writes the names of the seams, an object with members of its own that
+// this package may not know.
+func (e *encoder) seams(info *adk.RunInfo, extra []Member) {
+	outer := e.extra
+	e.out, e.extra = append(e.out, '{'), extra
 	e.key(adk.LabelExecutor)
-	e.text(h.Info.Executor)
-	for _, p := range pipelines(&h.Info) {
+	e.text(info.Executor)
+	for _, p := range pipelines(info) {
 		e.key(p.label)
 		e.out = append(e.out, '[')
 		for _, name := range *p.names {
@@ -161,7 +174,7 @@ func seamsObject(h Header) []byte {
 	for _, m := range e.extra {
 		e.rest(m)
 	}
-	return append(e.out, '}')
+	e.out, e.extra = append(e.out, '}'), outer
 }
 
 // pipeline is where a RunInfo holds the names of a pipeline's middlewares.
@@ -197,7 +210,7 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 		return err
 	}
 	since := c.At.Sub(e.last)
-	if !e.last.Add(since).Equal(c.At) {
+	if farthest(since) && !e.last.Add(since).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.last)
 	}
 	if e.begin(extra); e.foreign {
@@ -217,6 +230,10 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	e.last = c.At
 	return e.end()
 }
+
+// farthest tells whether a duration is one of the two at which Time.Sub stops,
+// however far two times are apart.
+func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.MinInt64 }
 
 // kindAndPhase writes what every crossing's line begins with.
 func (e *encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
@@ -324,7 +341,8 @@ func (e *encoder) field(use adk.FieldUse, c *adk.Crossing) error {
 		}
 	case adk.FieldSeams:
 		if c.Seams != nil {
-			e.raw(label, seamsObject(Header{Info: *c.Seams}))
+			e.key(label)
+			e.seams(c.Seams, nil)
 		}
 	case adk.FieldPayload:
 		return e.payloadField(label, c.Payload)
@@ -355,13 +373,14 @@ func (e *encoder) string(name, text string) {
 	}
 }
 
-func (e *encoder) raw(name string, value []byte) {
-	e.key(name)
-	e.out = append(e.out, value...)
-}
-
 // text writes a string so that every byte of it comes back.
 func (e *encoder) text(s string) {
+	if canonical.IsPlain(s) {
+		e.out = append(e.out, '"')
+		e.out = append(e.out, s...)
+		e.out = append(e.out, '"')
+		return
+	}
 	if utf8.ValidString(s) {
 		e.out = canonical.AppendString(e.out, s)
 		return
@@ -388,14 +407,29 @@ func (e *encoder) seam(label string, seam adk.Seam) error {
 	if seam == (adk.Seam{}) {
 		return nil
 	}
-	path := seam.String()
-	if read, err := adk.ParseSeam(path); err != nil {
-		return err
-	} else if read != seam {
-		return fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	path, known := e.paths[seam]
+	if !known {
+		var err error
+		if path, err = checkedPath(seam); err != nil {
+			return err
+		}
+		if len(e.paths) < maxPaths {
+			e.paths[seam] = path
+		}
 	}
 	e.string(label, path)
 	return nil
+}
+
+// checkedPath is the path of a seam, which must read back as the same.
+func checkedPath(seam adk.Seam) (string, error) {
+	path := seam.String()
+	if read, err := adk.ParseSeam(path); err != nil {
+		return "", err
+	} else if read != seam {
+		return "", fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	}
+	return path, nil
 }
 
 func (e *encoder) value(label string, v any) {
@@ -440,14 +474,10 @@ func (e *encoder) record(r adk.Record) error {
 		e.out = append(strconv.AppendInt(e.out, int64(n), 10), '}')
 		return nil
 	}
-	text, err := r.MarshalJSON()
-	if err != nil {
-		return err
-	}
 	e.records[id] = len(e.records) + 1
 	e.out = strconv.AppendInt(e.out, int64(len(e.records)), 10)
 	e.rawKey(string(id.kind))
-	e.out = append(append(e.out, text...), '}')
+	e.out = append(r.AppendJSON(e.out), '}')
 	return nil
 }
 

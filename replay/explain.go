@@ -51,8 +51,10 @@ func (r *replayed) report() *Report {
 func (r *replayed) unreached() (never []string) {
 	reached := map[string]bool{partPrompt: true, partStash: true, partTools: true}
 	for _, c := range r.got.calls {
-		reached[c.call.Seam.Label+"/"+c.call.Seam.Name] = true
-		reached[c.call.Seam.Label] = c.call.Seam.Label == adk.LabelExecutor // of LiveExecutor, which has no name
+		if r.live.chooses(c) {
+			reached[c.call.Seam.Label+"/"+c.call.Seam.Name] = true
+			reached[c.call.Seam.Label] = true // of LiveExecutor, which has no name
+		}
 	}
 	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
 	for _, part := range r.live.parts() {
@@ -68,7 +70,7 @@ func (r *replayed) notCompared() []string {
 	said := r.live.unseen()
 	var left []string
 	for _, part := range r.live.choices() {
-		if !r.live.takes(part) && r.live.given(part) {
+		if !r.live.Takes(part) && r.live.given(part) {
 			if label, _, _ := strings.Cut(part, "/"); label != adk.LabelRun {
 				part = label + "/*"
 			}
@@ -110,18 +112,6 @@ func contract(lines []Line) *Divergence {
 	return nil
 }
 
-// seamOf is the seam call that a crossing belongs to.
-func (t *callTree) seamOf(x *adk.Crossing) adk.Seam {
-	id := x.Call
-	if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
-		id = x.ID
-	}
-	if c := t.calls[id]; c != nil {
-		return c.call.Seam
-	}
-	return x.Seam
-}
-
 // describeIn is a crossing of a run in a line, as transcripts have it.
 func describeIn(run *callTree, x *adk.Crossing) string {
 	n := newNamer(NewFold())
@@ -153,7 +143,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
 		d.Fields = []FieldDiff{placeDiff(first.move.ahead, describeIn(r.want, beside))}
 	}
-	d.Place = r.live.place(append([]adk.Seam{run.seamOf(at)}, forkedBy(first.call)...)...)
+	d.Place = r.live.place(append([]*seamCall{run.calls[callOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
 		d.Expected = r.instead(found)
@@ -174,15 +164,15 @@ func placeDiff(ahead bool, beside string) FieldDiff {
 	return FieldDiff{Field: fieldPlace, Want: quotedJSON(want + beside), Got: quotedJSON(got + beside), Input: true}
 }
 
-// forkedBy are the seams of a call and, of a strand, of those that forked it:
-// the strand's code is theirs.
-func forkedBy(c *seamCall) (seams []adk.Seam) {
+// forkedBy are a call and, of a strand, those that forked it: the strand's code is
+// theirs.
+func forkedBy(c *seamCall) (calls []*seamCall) {
 	for ; c != nil; c = c.parent {
-		if seams = append(seams, c.call.Seam); c.call.Seam.Label != adk.LabelStrand {
+		if calls = append(calls, c); c.call.Seam.Label != adk.LabelStrand {
 			break
 		}
 	}
-	return seams
+	return calls
 }
 
 // instead is what was recorded at the very place of the first difference, if that

@@ -33,6 +33,34 @@ type Fold struct {
 	ops       map[int]*foldOp   // those that are open
 	gates     []*foldGate       // those that are open, or settled and not yet closed
 	untold    int               // events that an operation causes and that have not come
+
+	spareCalls room[foldCall]
+	spareOps   room[foldOp]
+}
+
+// room is memory for what one turn needs many of, so that a fold that is used
+// again does not ask for it again.
+type room[T any] struct {
+	all  []T
+	used int
+}
+
+// next is one more, in the room that is left or by itself.
+func (r *room[T]) next() *T {
+	r.used++
+	if r.used > len(r.all) {
+		return new(T)
+	}
+	return &r.all[r.used-1]
+}
+
+// again gives all of it back, and makes it as large as was needed.
+func (r *room[T]) again() {
+	if r.used > len(r.all) {
+		r.all = make([]T, r.used)
+	}
+	clear(r.all[:min(r.used, len(r.all))])
+	r.used = 0
 }
 
 // foldCall is one seam call.
@@ -103,6 +131,16 @@ func NewFold() *Fold {
 	return &Fold{calls: map[int]*foldCall{}, ops: map[int]*foldOp{}}
 }
 
+// Reset makes it a fold before the first crossing again, with the memory that it
+// has: what Seen gave is not good any more.
+func (f *Fold) Reset() {
+	clear(f.calls)
+	clear(f.ops)
+	f.spareCalls.again()
+	f.spareOps.again()
+	*f = Fold{calls: f.calls, ops: f.ops, spareCalls: f.spareCalls, spareOps: f.spareOps}
+}
+
 // Apply takes the next crossing in. The error says why no engine tells it at
 // this point; the fold has then taken in what it could, and can go on.
 func (f *Fold) Apply(x *adk.Crossing) error {
@@ -154,7 +192,8 @@ func (f *Fold) enter(x *adk.Crossing) error {
 		return fmt.Errorf("call %d has begun before", x.ID)
 	}
 	f.lastID = x.ID
-	c := &foldCall{id: x.ID, strand: x.Strand, seam: x.Seam}
+	c := f.spareCalls.next()
+	c.id, c.strand, c.seam = x.ID, x.Strand, x.Seam
 	f.calls[c.id] = c
 	if x.Call == 0 {
 		return f.enterRoot(c, x)
@@ -243,7 +282,8 @@ func (f *Fold) begin(c *foldCall, x *adk.Crossing) error {
 		return fmt.Errorf("operation %d has begun before", x.Op)
 	}
 	f.lastOp = x.Op
-	op := &foldOp{number: x.Op, kind: x.Kind, call: c}
+	op := f.spareOps.next()
+	op.number, op.kind, op.call = x.Op, x.Kind, c
 	f.ops[x.Op] = op
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:

@@ -42,6 +42,23 @@ func TestFoldArrivesAtWhatTheEngineTells(t *testing.T) {
 	}
 }
 
+// A fold that is used again has nothing left of the turn before.
+func TestFoldBeginsAgain(t *testing.T) {
+	f := NewFold()
+	for _, turn := range sampleTurns {
+		told := turn.run(t)
+		for n := range 2 { // the second time in the room that the first one needed
+			for _, x := range told[:len(told)/(2-n)] { // first a turn that is left in its midst
+				fresh := fmt.Sprint(f.Check(x), f.CheckPayload(x), f.Apply(x))
+				require.Equal(t, "<nil> <nil> <nil>", fresh, "%s, crossing %d", turn.name, x.Seq)
+			}
+			f.Reset()
+			require.Zero(t, f.Untold())
+			require.Nil(t, f.Seen(1))
+		}
+	}
+}
+
 // The sample turns make every kind of crossing, so that none goes untested.
 func TestSampleTurnsCrossEverywhere(t *testing.T) {
 	seen := map[adk.Kind]bool{}

@@ -27,7 +27,8 @@ type Live struct {
 	// Turn is the user's own input of a run: its prompt, instructions, stash and
 	// listener of gates, of which Seams chooses. Other listeners are not called.
 	Turn adk.RawTurn
-	// Seams are patterns of seam paths without iteration, as path.Match has them:
+	// Seams are patterns of seam paths without iteration, as path.Match has them,
+	// but that a name may have slashes, and is also taken by itself as it is:
 	//
 	//	run/prompt       the system prompt and the instructions of Turn
 	//	run/stash        the stash of Turn
@@ -83,16 +84,24 @@ func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.
 // strand, or not as often.
 var ErrUnanswered = errors.New("replay: the recording has no answer to this")
 
-// takes tells whether a part is live.
-func (l Live) takes(part string) bool {
+// Takes tells whether Seams choose a seam, by its path without iteration. The
+// label alone stands for a seam without a name, as in Report.Live.
+func (l Live) Takes(seam string) bool {
 	return slices.ContainsFunc(l.Seams, func(pattern string) bool {
-		matched, _ := path.Match(pattern, part)
-		return matched || pattern == Everything
+		matched, _ := path.Match(oneSlash(pattern), oneSlash(seam))
+		return matched || pattern == seam || pattern == Everything
 	})
 }
 
+// oneSlash is a seam path, or a pattern of one, with no slash but that before the
+// name: the * of a pattern takes all of a name.
+func oneSlash(seam string) string {
+	label, name, _ := strings.Cut(seam, "/")
+	return label + "/" + strings.ReplaceAll(name, "/", "\x00")
+}
+
 // takesSeam is takes for a seam.
-func (l Live) takesSeam(label, name string) bool { return l.takes(label + "/" + name) }
+func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + name) }
 
 // takesAll tells whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
@@ -100,17 +109,27 @@ func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x
 // any tells whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// isLive tells whether a call is of live code.
+// chooses tells whether a call is of a seam that Seams choose. The middlewares and
+// the executor of a dispatch that user code calls are none: they are that code's.
+func (l Live) chooses(c *seamCall) bool {
+	seam := c.call.Seam
+	return !byEngine(seam) && !c.inCalledDispatch() && l.takesSeam(seam.Label, seam.Name)
+}
+
+// isLive tells whether a call is of live code: of a seam that is chosen, or of what
+// such a seam brings.
 func (l Live) isLive(c *seamCall) bool {
-	for ; c != nil; c = c.parent {
-		if seam := c.call.Seam; l.takesSeam(seam.Label, seam.Name) {
-			return true
-		}
-		if label := c.call.Seam.Label; label != adk.LabelStrand && label != adk.LabelOnAck && label != adk.LabelDispatch {
+	for c != nil && !l.chooses(c) {
+		switch label := c.call.Seam.Label; {
+		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
+			c = c.parent
+		case c.inCalledDispatch():
+			c = c.owner
+		default:
 			return false
 		}
 	}
-	return false
+	return c != nil
 }
 
 // choices are all that Seams can choose, by the config and beside it.
@@ -169,12 +188,12 @@ func (l Live) check() error {
 			faults = append(faults, fmt.Sprintf("Seams: %q is no pattern: %v", pattern, err))
 			continue
 		}
-		chosen := slices.ContainsFunc(parts, func(part string) bool { m, _ := path.Match(pattern, part); return m })
-		if !chosen && !strings.HasSuffix(pattern, "/*") && !strings.HasPrefix(pattern, adk.LabelTool+"/") {
+		chosen := Live{Seams: []string{pattern}}
+		if !slices.ContainsFunc(parts, chosen.Takes) && !slices.ContainsFunc(pipelineLabels, chosen.takesAll) && !strings.HasPrefix(pattern, adk.LabelTool+"/") {
 			faults = append(faults, fmt.Sprintf("Seams: %q chooses nothing of the config, which has %s", pattern, strings.Join(parts, ", ")))
 		}
 	}
-	if l.takes(partPrompt) && l.Turn.SystemPrompt == "" {
+	if l.Takes(partPrompt) && l.Turn.SystemPrompt == "" {
 		faults = append(faults, "Turn.SystemPrompt is empty, and the prompt is to be live")
 	}
 	if executor := l.Config.Executor; executor.Run == nil && (slices.Contains(l.Seams, Executor) || slices.Contains(l.Seams, Everything)) {
@@ -211,13 +230,13 @@ func (l Live) missingStorage() (missing []string) {
 // for the executor, of which everybody knows that it asks a model.
 func (l Live) writing() (parts []string) {
 	for _, t := range l.Config.Tools {
-		if part := adk.LabelTool + "/" + t.Name(); l.takes(part) && t.Effect().MayWrite() {
+		if part := adk.LabelTool + "/" + t.Name(); l.Takes(part) && t.Effect().MayWrite() {
 			parts = append(parts, part)
 		}
 	}
 	for _, part := range l.obligations() {
 		seam, err := adk.ParseSeam(part)
-		if l.takes(part) && (err != nil || seam.Effect().MayWrite()) {
+		if l.Takes(part) && (err != nil || seam.Effect().MayWrite()) {
 			parts = append(parts, part)
 		}
 	}
@@ -233,7 +252,7 @@ func (l Live) mayRun(tool adk.Record) bool {
 // parts are what is live, in the order in which a turn meets it.
 func (l Live) parts() (live []string) {
 	for _, part := range l.choices() {
-		if l.takes(part) {
+		if l.Takes(part) {
 			live = append(live, strings.TrimSuffix(part, "/")) // an executor may have no name of its own
 		}
 	}
@@ -300,10 +319,10 @@ func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
 
 // applyInput is apply for what a run is given.
 func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[string]any) {
-	if l.takes(partPrompt) {
+	if l.Takes(partPrompt) {
 		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
 	}
-	if l.takes(partStash) {
+	if l.Takes(partStash) {
 		*stash = l.Turn.Stash
 	}
 }

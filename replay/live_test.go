@@ -3,6 +3,8 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -108,4 +110,51 @@ func TestLiveCodeDoesNotVouchForTheRecording(t *testing.T) {
 	assert.Equal(t, at+2, report.Divergence.Crossing, "the return, which is at the time of the event before it")
 	assert.True(t, report.Divergence.Scripted)
 	assert.Contains(t, report.Divergence.String(), "not by live code")
+}
+
+// A dispatch goes with the code that calls it, its executor too, whatever that is
+// called: one that a scripted middleware calls is no code of today.
+func TestDispatchOfAScriptedMiddlewareIsScripted(t *testing.T) {
+	executor := func(text string) adk.Executor {
+		return adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_, err := h.ReportMessage("m1", text, true)
+			return errors.Join(err, dc.Ack())
+		}}
+	}
+	config := adk.Config{Executor: executor("an answer"), Storage: fakes.NoOpStorage(), TurnInput: []adk.TurnMiddleware{
+		{Name: "plan", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
+			_, err := adk.Dispatch(ctx, adk.DispatchInput{Source: tc, Name: "planner", Executor: executor("a plan")})
+			return errors.Join(err, tc.Abort(errors.New("the plan is all that was asked for")))
+		}},
+	}}
+	raw := adk.RawTurn{SystemPrompt: "Plan."}
+	var trace bytes.Buffer
+	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), raw))
+
+	live := replay.Live{Config: config, Turn: raw, Seams: []string{replay.Executor}}
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
+	require.NoError(t, err)
+	require.Nil(t, report.Divergence)
+	assert.Equal(t, []string{"executor/model"}, report.Unreached)
+
+	delta := bytes.Count(trace.Bytes()[:bytes.Index(trace.Bytes(), []byte(`"delta"`))], []byte("\n"))
+	answers := []replay.Answer{{Path: fmt.Sprint(delta, ".delta"), Value: "another plan"}}
+	told, err := replay.WhatIf(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
+	require.NoError(t, err, "what a scripted executor says can be set")
+	assert.True(t, told.Set[0].Reached)
+
+	live.Seams = []string{replay.Middleware} // and one that a live middleware calls is live with it
+	_, err = replay.WhatIf(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
+	require.ErrorIs(t, err, replay.ErrAnswer)
+	live.Config.Executor = executor("an other answer")
+	live.Config.TurnInput = []adk.TurnMiddleware{{Name: "plan", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
+		_, err := adk.Dispatch(ctx, adk.DispatchInput{Source: tc, Name: "planner", Executor: executor("another plan")})
+		return errors.Join(err, tc.Abort(errors.New("the plan is all that was asked for")))
+	}}}
+	report, err = replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, "executor/model#0", report.Divergence.Seam)
+	assert.Empty(t, report.Divergence.Place, "the code of the config's executor is not the planner's")
 }

@@ -175,6 +175,22 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 	assert.Equal(t, "media.filename", report.Divergence.Fields[0].Field)
 }
 
+// What follows from a divergence is told of a trace with media too: running it to
+// its end opens them again.
+func TestBlastBehindAnOpening(t *testing.T) {
+	trace := recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, err := dc.OpenMedia(ctx, attached(dc, 0))
+		return errors.Join(err, dc.Stash().Set("seen", dc.NewID()), dc.Ack())
+	}, nil, photo("cat", of("meow")))
+	edited := reseal(t, bytes.Replace(trace, []byte(`"iterations":1`), []byte(`"iterations":2`), 1))
+	report, err := replay.Verify(t.Context(), bytes.NewReader(edited), replay.Live{})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, "iterations", report.Divergence.Fields[0].Field)
+	require.NotNil(t, report.Divergence.After)
+	assert.Equal(t, replay.Blast{Equal: len(must(replay.ReadTrace(bytes.NewReader(trace))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
+}
+
 // A trace in memory holds the bytes of its media too.
 func TestMediaOfATraceInMemory(t *testing.T) {
 	trace, err := replay.ReadTrace(bytes.NewReader(recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

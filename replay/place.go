@@ -11,11 +11,11 @@ import (
 )
 
 // place is where the code of a live seam stands, as file:line (function); empty
-// where the first of the seams that is live cannot tell.
-func (l Live) place(seams ...adk.Seam) string {
-	for _, seam := range seams {
-		if l.takesSeam(seam.Label, seam.Name) {
-			if code := l.code(seam); code != nil {
+// where none of the calls is of a chosen seam whose code can be told.
+func (l Live) place(calls []*seamCall) string {
+	for _, c := range calls {
+		if c != nil && l.chooses(c) {
+			if code := l.code(c.call.Seam); code != nil {
 				return placeOf(code)
 			}
 		}

@@ -35,12 +35,11 @@ type player struct {
 	loud   loudness
 	cancel func(cause, err error) // ends the context of the new run
 
-	mu       sync.Mutex
+	timers              // with the lock that guards what follows
 	moved    *sync.Cond // the head moved, or a strand's state changed, or all stopped
 	ahead    []*adk.Crossing
 	readErr  error // what ended the reading, io.EOF included
 	matched  int
-	stopped  bool
 	found    *Divergence
 	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
 	comparer comparer
@@ -49,14 +48,13 @@ type player struct {
 	outdated bool      // the recording is of an older contract
 
 	strands map[int]*strand
-	timers  map[int]*timer // by the operation that waits
+	running map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what each gate was resolved with.
 	done     map[int]*adk.Crossing
 	returned map[int]*adk.Crossing
 	resolved map[string]*adk.Crossing
 
-	untold  *timer // started by an operation that is told next
 	gates   map[string]*adk.TurnGate
 	calls   map[int]*adk.Crossing // the seam calls that are open
 	gateOps map[string]int
@@ -82,7 +80,7 @@ func newPlayer(src source, known *sentinels) *player {
 		comparer: comparer{known},
 		namer:    newNamer(NewFold()),
 		strands:  map[int]*strand{0: {}},
-		timers:   map[int]*timer{},
+		running:  map[int]*timer{},
 		gates:    map[string]*adk.TurnGate{},
 		calls:    map[int]*adk.Crossing{},
 		done:     map[int]*adk.Crossing{},
@@ -152,8 +150,8 @@ func (p *player) outside() {
 			p.cancel(x.Cause, x.Err)
 		}
 	case x.Kind == adk.KindTimer:
-		if t := p.timers[x.N]; t != nil {
-			delete(p.timers, x.N)
+		if t := p.running[x.N]; t != nil {
+			delete(p.running, x.N)
 			t.expire()
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
@@ -411,7 +409,7 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 // The probe.
 
 // Observe makes the player the observer of the new run.
-func (p *player) Observe(adk.RunInfo) adk.Observer { return p }
+func (p *player) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
 // Begin holds a strand back until the recording says that it is its turn.
 func (p *player) Begin(s adk.Step) {
@@ -531,45 +529,11 @@ func (p *player) Now() time.Time {
 	return time.Time{}
 }
 
-// AfterFunc keeps the timer until the cursor reaches its line. The engine starts
-// a timer in the same step in which it tells the operation that waits for it,
-// so the timer belongs to the crossing that is told next.
-func (p *player) AfterFunc(_ time.Duration, fire func()) func() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := &timer{fire: fire}
-	p.untold = t
-	if p.stopped {
-		t.expire()
-	}
-	return func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		waited := !t.spent
-		t.spent = true
-		return waited
-	}
-}
-
-// timer is what the new run waits for on the clock.
-type timer struct {
-	fire  func()
-	spent bool
-}
-
-// expire fires the timer once. fire only wakes, it does not call back.
-func (t *timer) expire() {
-	if !t.spent {
-		t.spent = true
-		t.fire()
-	}
-}
-
 // startTimer binds the timer that was started last to the operation that waits
 // for it. mu is held.
 func (p *player) startTimer(x *adk.Crossing) {
 	if p.untold != nil {
-		p.timers[x.Op] = p.untold
+		p.running[x.Op] = p.untold
 		p.untold = nil
 	}
 }
@@ -597,7 +561,7 @@ func (p *player) stop() {
 		return
 	}
 	p.stopped = true
-	for _, t := range p.timers {
+	for _, t := range p.running {
 		t.expire()
 	}
 	p.cancel(errStopped, context.Canceled)

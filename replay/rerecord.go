@@ -71,9 +71,7 @@ func (r *Reader) rerecord(ctx context.Context, live Live) (*replayed, error) {
 	if err := trace.mayGo(live); err != nil {
 		return nil, err
 	}
-	want := newCallTree(trace.Info, trace.Lines)
-	want.media = r.dec.media
-	again, err := rerun(ctx, want, known, live, r.options)
+	again, err := rerun(ctx, r.tree(trace.Lines), known, live, r.options)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func play(ctx context.Context, header Header, src source, known *sentinels) (*Re
 	p.outdated = header.Contract < ContractRevision
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
-	defer context.AfterFunc(ctx, func() { p.interrupt(context.Cause(ctx)) })()
+	defer context.AfterFunc(ctx, func() { p.fail(interrupted(ctx)) })()
 
 	again, err := p.again(header.Info)
 	if err != nil {
@@ -145,7 +145,7 @@ func ownGoroutine(run func() error) (refused, err error) {
 		defer close(done)
 		defer func() {
 			if value := recover(); value != nil {
-				err = fmt.Errorf("replay: the replay itself failed: %v\n%s", value, debug.Stack())
+				err = ownFault(value)
 			}
 		}()
 		refused = run()
@@ -154,11 +154,54 @@ func ownGoroutine(run func() error) (refused, err error) {
 	return refused, err
 }
 
-// interrupt stops a replay whose own context ended.
-func (p *player) interrupt(cause error) {
+// ownFault is the error of a replay that panicked.
+func ownFault(value any) error {
+	return fmt.Errorf("replay: the replay itself failed: %v\n%s", value, debug.Stack())
+}
+
+// interrupted is the error of a replay whose own context ended.
+func interrupted(ctx context.Context) error {
+	return fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
+}
+
+// watcher observes the new run, and fails the replay where that panics: the engine
+// goes on without an observer that does (DET-4), and nobody would see the rest.
+type watcher struct {
+	adk.Observer
+	fail func(error)
+}
+
+func (w watcher) Begin(s adk.Step) {
+	defer w.contained()
+	w.Observer.Begin(s)
+}
+
+func (w watcher) Park(strand int, ready func() bool) {
+	defer w.contained()
+	w.Observer.Park(strand, ready)
+}
+
+func (w watcher) Resume(strand int) {
+	defer w.contained()
+	w.Observer.Resume(strand)
+}
+
+func (w watcher) Tell(x *adk.Crossing) {
+	defer w.contained()
+	w.Observer.Tell(x)
+}
+
+func (w watcher) contained() {
+	if value := recover(); value != nil {
+		w.fail(ownFault(value))
+	}
+}
+
+// fail stops a replay that cannot go on.
+func (p *player) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.readErr = fmt.Errorf("replay: interrupted: %w", cause)
+	p.readErr = err
 	p.stop()
 }
 

@@ -23,8 +23,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if d := contract(trace.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := newCallTree(trace.Info, trace.Lines)
-	want.media = r.dec.media
+	want := r.tree(trace.Lines)
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -88,13 +87,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	p := newCausal(want, live, comparer{known})
 	runCtx := newRunContext(ctx)
 	p.cancel = runCtx.end
-	var interrupted error
-	defer context.AfterFunc(ctx, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		interrupted = fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
-		p.stop()
-	})()
+	defer context.AfterFunc(ctx, func() { p.fail(interrupted(ctx)) })()
 
 	var written bytes.Buffer
 	recorder := Record(&written, Options{Sentinels: options.Sentinels})
@@ -111,8 +104,8 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if interrupted != nil {
-		return nil, interrupted
+	if p.failed != nil {
+		return nil, p.failed
 	}
 	trace, err := ReadTrace(&written, Options{Sentinels: options.Sentinels})
 	if err = errors.Join(recorder.Err(), err); err != nil {
@@ -133,7 +126,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
-		if p.live.takes(partTools) {
+		if p.live.Takes(partTools) {
 			in.Raw.Tools = each(p.live.Config.Tools, p.stage.tool)
 		}
 		return runAlone(in), nil
@@ -144,7 +137,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 	}
 	config.Probe = probe
 	p.live.apply(&config, &raw)
-	if p.live.takes(partTools) {
+	if p.live.Takes(partTools) {
 		config.Tools = each(p.live.Config.Tools, p.stage.tool)
 	}
 	return runTurn(config, raw, &p.loud)
@@ -156,11 +149,15 @@ func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Op
 	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
 		return nil
 	}
-	whole, err := ReadTrace(trace, options)
+	r, err := NewReader(trace, options)
 	if err != nil {
 		return nil
 	}
-	again, err := rerun(ctx, newCallTree(whole.Info, whole.Lines), known, Live{}, options)
+	whole, err := r.all()
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, r.tree(whole.Lines), known, Live{}, options)
 	if err != nil {
 		return nil
 	}

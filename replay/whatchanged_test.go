@@ -357,6 +357,8 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 		says []string
 	}{
 		{"nothing of that name", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/hydrat"}}, []string{`"turn-input/hydrat" chooses nothing`, "turn-input/hydrate"}},
+		{"no such label", replay.Live{Config: newDesk().config(), Seams: []string{"executer/*"}}, []string{`"executer/*" chooses nothing of the config`, "executor/model"}},
+		{"no storage", replay.Live{Seams: []string{replay.Storage}, Writes: true}, []string{`"storage/*" chooses nothing`}},
 		{"no pattern", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/["}}, []string{`"turn-input/[" is no pattern`}},
 		{"no prompt", replay.Live{Config: newDesk().config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
 		{"writing seams unasked", replay.Live{Config: newDesk().config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
@@ -371,5 +373,30 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 				assert.ErrorContains(t, err, says)
 			}
 		})
+	}
+}
+
+// A name may hold what path.Match reads otherwise: the name of a model often has
+// a slash. A seam that is chosen and was not live would be green whatever it does.
+func TestLiveSeamsOfAnyName(t *testing.T) {
+	for name, patterns := range map[string][]string{
+		"vendor/model-4": {replay.Executor, "executor/vendor/*", "executor/vendor/model-4", replay.Everything, "exec*/*"},
+		"model[1]":       {replay.Executor, "executor/model[1]", `executor/model\[1]`},
+	} {
+		recording := adk.Config{Executor: adk.Executor{Name: name, Run: agent{}.of("Oslo")}, Storage: fakes.NoOpStorage(),
+			Tools: []*adk.Tool{fakes.NewTool("weather", "Tells the weather.", "rain").Tool()}}
+		var trace bytes.Buffer
+		runner := must(adk.NewRunner(fakes.Deterministic(recording, replay.Record(&trace))))
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
+		for _, pattern := range patterns {
+			live := replay.Live{Config: recording, Turn: adk.RawTurn{SystemPrompt: "Be brief."}, Seams: []string{pattern}, Writes: true}
+			live.Config.Executor.Run = agent{hello: "Hi"}.of("Oslo")
+			live.Config.Tools = []*adk.Tool{fakes.NewTool("weather", "Tells the weather.", "rain").Tool()}
+			report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
+			require.NoError(t, err, pattern)
+			require.NotNil(t, report.Divergence, "%s was not live as %s", name, pattern)
+			assert.Equal(t, "executor/"+name+"#0", report.Divergence.Seam)
+			assert.Contains(t, report.Live, "executor/"+name)
+		}
 	}
 }

@@ -153,7 +153,7 @@ func WhatIf(ctx context.Context, trace io.Reader, live Live, answers []Answer, o
 	}
 	r, err := w.report(ctx)
 	if ctx.Err() != nil { // also when it ended too late to be noticed
-		return nil, fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
+		return nil, interrupted(ctx)
 	}
 	return r, err
 }
@@ -210,9 +210,7 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 		return nil, err
 	}
 	w := &whatIf{known: comparer{known}, live: live, options: r.options, trace: whole, notes: redactedNote(r.footer)}
-	w.recorded = newCallTree(whole.Info, whole.Lines)
-	w.edited = newCallTree(whole.Info, slices.Clone(whole.Lines))
-	w.recorded.media, w.edited.media = r.dec.media, r.dec.media
+	w.recorded, w.edited = r.tree(whole.Lines), r.tree(slices.Clone(whole.Lines))
 	return w, nil
 }
 

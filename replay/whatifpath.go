@@ -208,7 +208,7 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 		return fmt.Sprintf("%s of %s is the engine's own", use.Label, kindText(x))
 	case x.Kind == adk.KindCall && seam.Label == adk.LabelRun && w.takesInput(use.Field),
 		byLive && (x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation),
-		x.Kind == adk.KindSettle && w.live.takes(partGates):
+		x.Kind == adk.KindSettle && w.live.Takes(partGates):
 		return "that is said by live code"
 	case use.Field == adk.FieldCollection || use.Field == adk.FieldSeams || use.Field == adk.FieldID,
 		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):
@@ -227,24 +227,15 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	return ""
 }
 
-// callOf is the call that a crossing belongs to; of a call or a return it is
-// that.
-func callOf(x *adk.Crossing) int {
-	if x.Kind.Class() == adk.ClassCall {
-		return x.ID
-	}
-	return x.Call
-}
-
 // takesInput tells whether a part of a run's input is live.
 func (w *whatIf) takesInput(f adk.Field) bool {
 	switch f {
 	case adk.FieldText, adk.FieldTexts:
-		return w.live.takes(partPrompt)
+		return w.live.Takes(partPrompt)
 	case adk.FieldValue:
-		return w.live.takes(partStash)
+		return w.live.Takes(partStash)
 	case adk.FieldRecords:
-		return w.live.takes(partTools)
+		return w.live.Takes(partTools)
 	}
 	return false
 }

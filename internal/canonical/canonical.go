@@ -213,10 +213,14 @@ func AppendNumber(dst []byte, f float64) []byte {
 // but the quote, the backslash and the control characters.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	if IsPlain(s) {
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	start := 0
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' {
+			if escaped(c) {
 				dst = appendEscape(append(dst, s[start:i]...), c)
 				start = i + 1
 			}
@@ -231,6 +235,41 @@ func AppendString(dst []byte, s string) []byte {
 		i += size
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// escaped tells whether an ASCII character does not stand for itself.
+func escaped(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
+
+// IsPlain tells whether s is ASCII and needs no escape, as most texts do.
+func IsPlain(s string) bool {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if c := s[i]; c >= utf8.RuneSelf || escaped(c) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i+8 < len(s); i += 8 {
+		if !plainWord(s[i : i+8]) {
+			return false
+		}
+	}
+	return plainWord(s[len(s)-8:]) // some of it may have been looked at before
+}
+
+// plainWord is IsPlain of eight bytes, all looked at together as the bytes of one
+// number. The highest bit of a byte is set where it was in s, or where taking
+// something away went below zero: a space from what is smaller, or one from the
+// zero that a quote or a backslash becomes. No other byte of ASCII comes to that,
+// and so none borrows from the next.
+func plainWord(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	_ = s[7]
+	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	control, quote, backslash := word-each*' ', (word^each*'"')-each, (word^each*'\\')-each
+	return (word|control|quote|backslash)&high == 0
 }
 
 func appendEscape(dst []byte, c byte) []byte {

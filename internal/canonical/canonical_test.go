@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
@@ -35,6 +36,22 @@ func text(t *testing.T, v any) string {
 	got, err := Marshal(v)
 	require.NoError(t, err)
 	return string(got)
+}
+
+// Whatever the byte, wherever it stands, a text is plain if nothing had to be
+// escaped or replaced.
+func TestIsPlain(t *testing.T) {
+	for _, length := range []int{1, 7, 8, 9, 16, 21} {
+		for place := range length {
+			for b := range 256 {
+				text := []byte("a ~ plain text as any")[:length]
+				text[place] = byte(b)
+				plain := b >= ' ' && b < utf8.RuneSelf && b != '"' && b != '\\'
+				assert.Equal(t, plain, IsPlain(string(text)), "byte %#x at %d of %d", b, place, length)
+			}
+		}
+	}
+	assert.True(t, IsPlain(""))
 }
 
 // TOL-4: what JSON has no number for is null.

@@ -17,7 +17,7 @@ import (
 const claimsVariable = "ADKREPLAY_CLAIMS"
 
 // Claim says that a test uses files that say what is expected: golden files and
-// traces that it reads by itself. Turn, Transcript and Traces claim theirs. It
+// traces that it reads by itself. Turn, Transcript and Replay claim theirs. It
 // writes down what is claimed where the environment variable ADKREPLAY_CLAIMS
 // names a folder, and does nothing elsewhere.
 func Claim(t TB, files ...string) {

@@ -16,7 +16,7 @@
 // Nothing is written by a turn that fails a check, and nothing where the
 // environment variable CI is set: golden files are changed by people.
 //
-// Traces does the same for a folder of recorded turns.
+// Replay does the same for a folder of recorded turns.
 //
 // Where ADKREPLAY_CLAIMS names a folder, the checks write down there which files
 // they used, and adkreplay stale tells which ones nobody does.

@@ -172,7 +172,7 @@ func (c *corpusCheck) looked() {
 	}
 	idle := false
 	for _, pattern := range slices.Sorted(maps.Keys(c.patterns)) {
-		if !slices.ContainsFunc(reached, func(seam string) bool { return takes(pattern, seam) }) {
+		if !slices.ContainsFunc(reached, replay.Live{Seams: []string{pattern}}.Takes) {
 			idle = true
 			c.fail("nothing that %q takes ran in %s of %s: record a turn that comes to it, or do not choose it", pattern, all, c.dir)
 		}
@@ -209,14 +209,6 @@ func (c *corpusCheck) reached() (reached, never []string) {
 
 // isCode tells seams of code from what a run is given.
 func isCode(seam string) bool { return !strings.HasPrefix(seam, "run/") }
-
-// takes tells whether a pattern of Live.Seams takes a seam, as reports have it:
-// an executor without a name is the label alone.
-func takes(pattern, seam string) bool {
-	matched, _ := path.Match(pattern, seam) // Verify has refused what is no pattern
-	nameless, _ := path.Match(pattern, seam+"/")
-	return matched || nameless || pattern == replay.Everything
-}
 
 func plural(n int, noun string) string {
 	if n == 1 {

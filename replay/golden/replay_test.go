@@ -21,18 +21,23 @@ import (
 func turns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, name := range []string{"a.jsonl", "b.jsonl"} {
-		file, err := os.Create(filepath.Join(dir, name))
-		require.NoError(t, err)
-		config, raw := weather()
-		recorder := replay.Record(file)
-		runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
-		require.NoError(t, err)
-		require.NoError(t, runner.Run(t.Context(), raw))
-		require.NoError(t, recorder.Err())
-		require.NoError(t, file.Close())
-	}
+	record(t, dir, "a.jsonl")
+	record(t, dir, "b.jsonl")
 	return dir
+}
+
+// record records a turn of the weather agent in a folder.
+func record(t *testing.T, dir, name string, options ...replay.Options) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(dir, name))
+	require.NoError(t, err)
+	config, raw := weather()
+	recorder := replay.Record(file, options...)
+	runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.NoError(t, recorder.Err())
+	require.NoError(t, file.Close())
 }
 
 // replayed makes the check with the weather agent and these live seams.
@@ -136,6 +141,17 @@ func TestReplayOfACutTrace(t *testing.T) {
 
 	tb = replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
 	assert.Len(t, tb.failed, 2)
+}
+
+// A compressed trace is a trace like any other.
+func TestReplayOfACompressedTrace(t *testing.T) {
+	dir := turns(t)
+	record(t, dir, "c.jsonl.zst", replay.Options{Compress: true})
+	tb := replayed(dir, unchanged, replay.Executor)
+	assert.Equal(t, []string{"replay: 3 traces of " + dir + ", all the same"}, tb.told)
+	tb = replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
+	require.Len(t, tb.failed, 1)
+	assert.Contains(t, tb.failed[0], dir+"/c.jsonl.zst")
 }
 
 // A live that ends its goroutine, as t.Fatal does, ends the check.

@@ -1,0 +1,139 @@
+package house_test
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// guides are the texts that lead a newcomer through the tree.
+var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md"}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	fenced = regexp.MustCompile("(?ms)^```.*?^```")
+	quoted = regexp.MustCompile("`([^`\n]+)`")
+	// A file of ours, from the guide's folder or from the root.
+	aFile = regexp.MustCompile(`^[\w./-]+\.(?:go|md|yml|mod)$`)
+	// What Go code declares: package.Name, type.method, or a name in mixed case.
+	aName = regexp.MustCompile(`^(?:[A-Za-z]\w*\.[A-Za-z]\w*|[a-z]+[A-Z]\w*|[A-Z]+[a-z]\w*)$`)
+)
+
+// What a guide leads to is there: a recipe that names a file or a function that is
+// gone sends its reader astray.
+func TestGuidesLeadSomewhere(t *testing.T) {
+	files := treeFiles(t)
+	declared := declaredNames(t, files)
+	for _, guide := range guides {
+		text, found := files[guide]
+		require.True(t, found, guide)
+		for _, target := range link.FindAllSubmatch(text, -1) {
+			assert.True(t, exists(files, path.Join(path.Dir(guide), string(target[1]))), "%s links to %s", guide, target[1])
+		}
+		said := quoted.FindAllSubmatch(fenced.ReplaceAll(text, nil), -1)
+		require.NotEmpty(t, said, guide)
+		for _, match := range said {
+			switch what := string(match[1]); {
+			case aFile.MatchString(what):
+				assert.True(t, exists(files, path.Join(path.Dir(guide), what)) || exists(files, what), "%s names the file %s", guide, what)
+			case aName.MatchString(what) && !strings.HasPrefix(what, "runtime."):
+				assert.True(t, declared[what], "%s names %s, which is nowhere declared", guide, what)
+			}
+		}
+	}
+}
+
+// The map of a turn in adk/doc.go names the functions that it leads through.
+func TestMapOfATurnLeadsSomewhere(t *testing.T) {
+	files := treeFiles(t)
+	declared := declaredNames(t, files)
+	stations := regexp.MustCompile(`\b[A-Za-z]+\.[A-Za-z]+\b`).FindAllString(string(files["adk/doc.go"]), -1)
+	met := 0
+	for _, one := range stations {
+		if of, _, _ := strings.Cut(one, "."); declared["adk."+of] {
+			assert.True(t, declared[one], "adk/doc.go names %s", one)
+			met++
+		}
+	}
+	require.Greater(t, met, 15, "the map was not found")
+}
+
+// exists tells whether there is a file or a folder.
+func exists(files map[string][]byte, name string) bool {
+	for file := range files {
+		if file == name || strings.HasPrefix(file, strings.TrimSuffix(name, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// declaredNames are the names of functions, types, fields, constants and
+// variables: alone, of what stands at the top of a package behind its name, and
+// of methods and fields behind their type's.
+func declaredNames(t *testing.T, files map[string][]byte) map[string]bool {
+	names := map[string]bool{}
+	declare := func(of string, name *ast.Ident) {
+		names[name.Name], names[of+"."+name.Name] = true, true
+	}
+	for name, content := range files {
+		if !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		f := parsed(t, name, content)
+		for _, decl := range f.ast.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				declare(receiverOr(f.ast.Name.Name, decl), decl.Name)
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					declareSpec(declare, f.ast.Name.Name, spec)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// receiverOr is the type whose method a function is, or the package.
+func receiverOr(pkg string, f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return pkg
+	}
+	at := f.Recv.List[0].Type
+	for {
+		switch t := at.(type) {
+		case *ast.StarExpr:
+			at = t.X
+		case *ast.IndexExpr:
+			at = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return pkg
+		}
+	}
+}
+
+func declareSpec(declare func(string, *ast.Ident), pkg string, spec ast.Spec) {
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			declare(pkg, name)
+		}
+	case *ast.TypeSpec:
+		declare(pkg, spec.Name)
+		if fields, is := spec.Type.(*ast.StructType); is {
+			for _, field := range fields.Fields.List {
+				for _, name := range field.Names {
+					declare(spec.Name.Name, name)
+				}
+			}
+		}
+	}
+}
