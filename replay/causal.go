@@ -463,7 +463,7 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	if want, renamed := p.ids.want[id]; renamed {
 		got = withID(got, want)
 	}
-	if s := p.next(p.cause(c.rec, got), func(*step) bool { return true }); s != nil {
+	if s := p.next(p.cause(c.rec, got), func(s *step) bool { return p.ids.keeps(idOf(s.x), id) }); s != nil {
 		return s
 	}
 	if id == "" {

@@ -56,11 +56,11 @@ type Change struct {
 func newCause(d *Divergence) *Cause {
 	c := &Cause{Class: d.Class, Seam: withoutIteration(d.Seam)}
 	line := d.Expected
-	if line == "" || d.Class == Extra {
-		line = d.Got
+	if line == "" || d.Class == Extra || d.Class == ChangedError && lineKind(d.Got) != lineKind(line) {
+		line = d.Got // a call that ended, in the place of what it did not come to
 	}
 	c.Kind = lineKind(line)
-	if len(d.Fields) == 0 {
+	if len(d.Fields) == 0 || d.Fields[0].Field == fieldPlace {
 		if c.Kind = lineShape(line); authored[c.Kind] {
 			c.Changes = []Change{lineChange(d.Class, line)}
 		}
@@ -295,7 +295,7 @@ func (c Change) String() string {
 	field := bare(c.Field)
 	switch {
 	case c.was != "":
-		return fmt.Sprintf("%s: %s → %s", field, bare(c.was), bare(c.now))
+		return fmt.Sprintf("%s: %s → %s", field, bareJSON(c.was), bareJSON(c.now))
 	case c.Field == fieldLine && !c.Various:
 		return bare(c.Removed + c.Added)
 	case c.Various && c.Added != "":
@@ -306,6 +306,10 @@ func (c Change) String() string {
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
 		return fmt.Sprintf("%s: another %s", field, bare(c.Added))
+	case c.Removed+c.Added == maskObject && c.Removed != "":
+		return field + ": one less"
+	case c.Removed+c.Added == maskObject:
+		return field + ": one more"
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Removed != "":

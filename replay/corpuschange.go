@@ -54,6 +54,9 @@ func jsonChanges(field string, want, got any, depth int) (changes []Change) {
 	return []Change{{Field: field, Removed: gist(want), Added: gist(got)}}
 }
 
+// maskObject stands for an object that nothing names.
+const maskObject = "‹object›"
+
 // gist is what a value says by itself: a record or an error is told by what
 // names it, since the rest of it is data.
 func gist(v any) string {
@@ -75,10 +78,10 @@ func gist(v any) string {
 		}
 		if len(v) == 1 { // the kind of a record
 			for kind, inside := range v {
-				return strings.TrimSuffix(kind+" "+gist(inside), " ‹object›")
+				return strings.TrimSuffix(kind+" "+gist(inside), " "+maskObject)
 			}
 		}
-		return "‹object›"
+		return maskObject
 	}
 	return piece(tokensOf(jsonOf(v)))
 }
@@ -133,7 +136,9 @@ func stringChanges(field, want, got string, depth int) []Change {
 	a, okA := decodedJSON(want)
 	b, okB := decodedJSON(got)
 	if okA && okB && depth > 0 && isContainer(a) && isContainer(b) {
-		return jsonChanges(field, a, b, depth-1)
+		if changes := jsonChanges(field, a, b, depth-1); len(changes) > 0 {
+			return changes
+		} // the same, written in another way
 	}
 	return textChanges(field, want, got)
 }

@@ -16,7 +16,7 @@ func (r *CorpusReport) group() {
 		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
 	for _, c := range r.Causes {
-		c.Text = c.Cause.String() + c.First.Divergence.onceMore()
+		c.Text = c.Cause.String() + c.First.Divergence.besides()
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
@@ -173,10 +173,10 @@ func (h *changeHits) cause(changes ...Change) *CauseReport {
 	return c
 }
 
-// values are what a member was and is, where words do not tell a change and both
-// are short and the same in all traces.
+// values are what a member was and is, where words do not tell a change, or only
+// with masks, and both are short and the same in all traces.
 func (h *changeHits) values() (was, now string) {
-	if h.change.Removed != h.change.Added || h.change.Various {
+	if h.change.Various || h.change.Removed != h.change.Added && !strings.ContainsAny(h.change.Removed+h.change.Added, "‹›") {
 		return "", ""
 	}
 	for i, t := range h.traces {
@@ -205,9 +205,15 @@ func (d *Divergence) fieldOf(change string) (found FieldDiff, one bool) {
 	return found, one
 }
 
-// onceMore says of an operation that nothing is wrong with it but that it was
-// recorded once less.
-func (d *Divergence) onceMore() string {
+// besides says what is no part of a cause, since it may be other in each trace: of
+// an operation at another place which that is in this trace, and of one with which
+// nothing else is wrong that it was recorded once less.
+func (d *Divergence) besides() string {
+	if len(d.Fields) > 0 && d.Fields[0].Field == fieldPlace {
+		now, _ := jsonText(d.Fields[0].Got)
+		side, beside, _ := strings.Cut(now, " ")
+		return ", now " + side + " " + bare(lineShape(beside))
+	}
 	for _, c := range d.Candidates {
 		if d.Expected == "" && slices.Equal(c.Refused, []string{givenAlready}) {
 			return ", once more than recorded"
@@ -265,10 +271,18 @@ func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func
 			first[key] = h
 			return false
 		}
+		if first[key].meets(h) { // two in one trace are two
+			return false
+		}
 		first[key].take(h)
 		blur(&first[key].change, h.change)
 		return true
 	})
+}
+
+// meets tells whether a trace is hit by both changes.
+func (h *changeHits) meets(other *changeHits) bool {
+	return slices.ContainsFunc(h.traces, func(t *TraceReport) bool { return slices.Contains(other.traces, t) })
 }
 
 // take takes the traces of another change in.

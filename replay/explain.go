@@ -79,6 +79,9 @@ func (r *replayed) notCompared() []string {
 			}
 		}
 	}
+	if r.live.hears() {
+		left = append(left, "listeners of Turn")
+	}
 	if len(left) > 0 {
 		said = append(said, "what was given and is not live: "+short(left, same[string]))
 	}
@@ -137,12 +140,28 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if first.got != nil {
 		d.Got = describeIn(r.got, first.got)
 	}
+	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
+		d.Fields = []FieldDiff{placeDiff(first.move.ahead, describeIn(r.want, beside))}
+	}
 	d.Place = r.live.place(append([]*seamCall{run.calls[callOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
 		d.Expected = r.instead(found)
 	}
 	return d
+}
+
+// fieldPlace is the field of a crossing at another place: the crossing beside which
+// it stands, and on which side of it.
+const fieldPlace = "place"
+
+// placeDiff tells where a crossing stands now.
+func placeDiff(ahead bool, beside string) FieldDiff {
+	want, got := "before ", "behind "
+	if ahead {
+		want, got = got, want
+	}
+	return FieldDiff{Field: fieldPlace, Want: quotedJSON(want + beside), Got: quotedJSON(got + beside), Input: true}
 }
 
 // forkedBy are a call and, of a strand, those that forked it: the strand's code is

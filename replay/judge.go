@@ -19,9 +19,9 @@ type judge struct {
 	unasked   map[int]bool // crossings of the new run that executed a tool of live code's own
 
 	pairs         map[*seamCall]*seamCall // from the new to the recorded
-	counterparts  map[int]*adk.Crossing   // the recorded crossings, by the numbers of the new ones
 	found         []*difference
 	equal         []int      // the recorded crossings that agreed
+	met           []int      // for each recorded crossing the number of its counterpart, 0 if it has none
 	before, after walkedFold // of the recorded run, and of the new one
 }
 
@@ -30,6 +30,7 @@ type difference struct {
 	class     Class
 	want, got *adk.Crossing // nil where there is none
 	fields    []FieldDiff
+	move      move      // where it stands now, if it stands at another place
 	call      *seamCall // the recorded call that it is in; a new one where there is none
 	at        int       // the recorded crossing that it is at, or behind
 	behind    bool
@@ -39,7 +40,7 @@ type difference struct {
 
 // compare gives the differences in the recorded order.
 func (j *judge) compare() []*difference {
-	j.pairs, j.counterparts = map[*seamCall]*seamCall{}, map[int]*adk.Crossing{}
+	j.pairs, j.met = map[*seamCall]*seamCall{}, make([]int, len(j.want.lines))
 	j.calls(j.want.root, j.got.root)
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
@@ -97,7 +98,7 @@ func (j *judge) add(d *difference) { j.found = append(j.found, d) }
 
 // lines compares two crossings that correspond.
 func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
-	j.counterparts[got.Seq] = want
+	j.met[want.Seq-1] = got.Seq
 	fields := j.known.compareInputs(want, got)
 	if want.Kind == adk.KindSight && len(fields) > 0 {
 		fields = j.sights(want, got, fields)
@@ -131,17 +132,17 @@ func (c comparer) compareInputs(want, got *adk.Crossing) []FieldDiff {
 func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
 	matched := j.match(want, got)
 	taken := map[*step]bool{}
-	later := earliestLater(got, matched)
+	moved := movedSteps(got, matched)
 	at := in.call.Seq
-	for i, g := range got {
+	for _, g := range got {
 		w := matched[g]
 		if w == nil {
 			j.extra(in, g, at)
 			continue
 		}
 		taken[w] = true
-		if w.x.Seq > later[i] {
-			j.add(&difference{class: Order, want: w.x, got: g.x, call: in, at: later[i], lines: 1, fields: j.pipelines(g)})
+		if move, is := moved[g]; is {
+			j.add(&difference{class: Order, want: w.x, got: g.x, move: move, call: in, at: move.at, lines: 1, fields: j.pipelines(g)})
 		}
 		reached = max(reached, j.pair(in, w, g))
 		at = max(at, w.last().Seq)
@@ -154,28 +155,13 @@ func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
 	return max(at, reached)
 }
 
-// earliestLater is, for each new step, the earliest recorded place of those that
-// come after it in its strand.
-func earliestLater(got []*step, matched map[*step]*step) []int {
-	places := make([]int, len(got))
-	earliest := map[int]int{}
-	for i, g := range slices.Backward(got) {
-		places[i] = unrecorded
-		w := matched[g]
-		if w == nil {
-			continue
-		}
-		if at, found := earliest[w.x.Strand]; found {
-			places[i] = at
-		}
-		earliest[w.x.Strand] = min(places[i], w.x.Seq)
-	}
-	return places
-}
-
-// extra adds a step that was not recorded.
+// extra adds a step that was not recorded. What the engine says of what went on
+// below, an error or a cancel, comes behind it.
 func (j *judge) extra(in *seamCall, g *step, at int) {
 	class := Extra
+	if g.call == nil && g.x.Kind.Class() != adk.ClassOperation {
+		at = max(at, j.cameTo(g.in.strand, g.x))
+	}
 	if g.unanswered(j.missed) {
 		class = Unanswered
 	}

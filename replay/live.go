@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type Live struct {
 	// and probe are not used: a replay has the recorded ones.
 	Config adk.Config
 	// Turn is the user's own input of a run: its prompt, instructions, stash and
-	// listeners, of which Seams chooses.
+	// listener of gates, of which Seams chooses. Other listeners are not called.
 	Turn adk.RawTurn
 	// Seams are patterns of seam paths without iteration, as path.Match has them,
 	// but that a name may have slashes, and is also taken by itself as it is:
@@ -195,8 +196,11 @@ func (l Live) check() error {
 	if l.Takes(partPrompt) && l.Turn.SystemPrompt == "" {
 		faults = append(faults, "Turn.SystemPrompt is empty, and the prompt is to be live")
 	}
-	if executor := l.Config.Executor; executor.Run == nil && slices.Contains(l.Seams, Executor) {
+	if executor := l.Config.Executor; executor.Run == nil && (slices.Contains(l.Seams, Executor) || slices.Contains(l.Seams, Everything)) {
 		faults = append(faults, "Config.Executor.Run is nil, and the executor is to be live")
+	}
+	if missing := l.missingStorage(); len(missing) > 0 {
+		faults = append(faults, fmt.Sprintf("Config.Storage has no %s, and all of it is to be live", strings.Join(missing, ", ")))
 	}
 	if writing := l.writing(); len(writing) > 0 && !l.Writes {
 		faults = append(faults, fmt.Sprintf("%s can write, and would really do so: set Writes to say that it is meant", strings.Join(writing, ", ")))
@@ -205,6 +209,21 @@ func (l Live) check() error {
 		return nil
 	}
 	return fmt.Errorf("replay: Live: %s", strings.Join(faults, "; "))
+}
+
+// missingStorage are the collections that the config does not have although all of
+// its storage is chosen: scripted ones in their place would hide that they are gone.
+func (l Live) missingStorage() (missing []string) {
+	if !slices.Contains(l.Seams, Everything) && !slices.Contains(l.Seams, Storage) {
+		return nil
+	}
+	given := l.obligations()
+	for _, of := range []adk.CollectionName{adk.Messages, adk.Memories, adk.Retrievables, adk.Thoughts, adk.ToolCalls, adk.Instructions, adk.Tools} {
+		if !slices.ContainsFunc(given, func(part string) bool { return strings.HasPrefix(part, adk.LabelStorage+"/"+string(of)+".") }) {
+			missing = append(missing, string(of))
+		}
+	}
+	return missing
 }
 
 // writing are the live seams that can change something outside the turn, but
@@ -254,6 +273,14 @@ func (l Live) given(part string) bool {
 		return l.Turn.Observability.TurnGateOpen != nil
 	}
 	return true
+}
+
+// hears tells whether Turn has listeners beside the one that gates are settled by:
+// they are no seam, and are not called.
+func (l Live) hears() bool {
+	seen := l.Turn.Observability
+	seen.TurnGateOpen = nil
+	return !reflect.ValueOf(seen).IsZero() || !reflect.ValueOf(l.Turn.Functional).IsZero()
 }
 
 // harmless tells whether live code may be run a second time unasked.

@@ -118,6 +118,23 @@ func (r *renaming) may(want, got string) bool {
 	return !taken && r.byLive[want] && !r.known[got]
 }
 
+// keeps tells whether a new id stands for a recorded one already, or does now that
+// it is the same. An id that another one stands for takes that one's name.
+func (r *renaming) keeps(want, got string) bool {
+	if want != got || !r.byLive[want] {
+		return true
+	}
+	stands, taken := r.got[want]
+	switch {
+	case !taken:
+		r.got[want] = got
+	case stands != got:
+		r.want[got] = stands
+		return false
+	}
+	return true
+}
+
 // pair makes a new id stand for a recorded one.
 func (r *renaming) pair(want, got string) { r.want[got], r.got[want] = want, got }
 
@@ -134,11 +151,12 @@ func (r *renaming) apply(lines []Line) []Line {
 		x := &line.Crossing
 		told := x.Kind == adk.KindSight && before.Check(x) == nil
 		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
-		if id, found := r.want[idOf(x)]; found {
+		id, about := r.want[idOf(x)]
+		if about {
 			x = withID(x, id)
 		}
 		y := *x
-		if hasID(y.Record) {
+		if hasID(y.Record) && !about {
 			if id, found := r.want[y.Record.Key()]; found {
 				y.Record = recordWithID(y.Record, id)
 			}

@@ -47,7 +47,10 @@ func (d *Divergence) String() string {
 
 // writeHead says what and where.
 func (d *Divergence) writeHead(b *strings.Builder) {
-	fmt.Fprintf(b, "%s at crossing %d, in %s", d.Class, d.Crossing, bare(d.Seam))
+	fmt.Fprintf(b, "%s at crossing %d", d.Class, d.Crossing)
+	if d.Seam != "" { // a damaged trace may name no call that there is
+		fmt.Fprintf(b, ", in %s", bare(d.Seam))
+	}
 	if d.Strand != 0 {
 		fmt.Fprintf(b, ", strand %d", d.Strand)
 	}
@@ -55,13 +58,19 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// writeChange shows the two crossings and the fields in which they differ.
+// writeChange shows the two crossings and the fields in which they differ. Two
+// that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
-	if d.Expected != "" {
-		fmt.Fprintf(b, "  - %s\n", d.Expected)
+	expected, got := d.Expected, d.Got
+	if expected == got && got != "" {
+		fmt.Fprintf(b, "    %s\n", got)
+		expected, got = "", ""
 	}
-	if d.Got != "" {
-		fmt.Fprintf(b, "  + %s\n", d.Got)
+	if expected != "" {
+		fmt.Fprintf(b, "  - %s\n", expected)
+	}
+	if got != "" {
+		fmt.Fprintf(b, "  + %s\n", got)
 	}
 	show := d.Fields
 	if len(show) > mostFields {
@@ -80,6 +89,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 
 // String is the difference in a line, long values cut down to where they differ.
 func (f FieldDiff) String() string {
+	if now, is := jsonText(f.Got); is && f.Field == fieldPlace {
+		return "now " + now
+	}
 	if f.Field == "err" {
 		f.Want, f.Got = writtenError(f.Want), writtenError(f.Got)
 	}

@@ -127,11 +127,15 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 // them the recorded times, and none where none was recorded; but what live code was
 // told of the time stays.
 func (r *replayed) places(lines []Line) []int {
+	counterparts := make([]*adk.Crossing, len(lines)+1)
+	for i, seq := range r.met {
+		counterparts[seq] = r.want.lines[i]
+	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
 	for i := range lines {
 		x := &lines[i].Crossing
 		var at time.Time
-		if want := r.counterparts[x.Seq]; want != nil {
+		if want := counterparts[x.Seq]; want != nil {
 			at, reached[x.Strand] = want.At, want.Seq
 		}
 		if x.Kind != adk.KindNow {

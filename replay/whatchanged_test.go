@@ -237,6 +237,20 @@ func TestReportNamesTheCause(t *testing.T) {
 	}
 }
 
+// What was given and does not run is said: a listener that panics is a crossing in
+// a recording, and none in a replay.
+func TestListenersAreNotCompared(t *testing.T) {
+	d := newDesk()
+	live := replay.Live{Config: d.config(), Turn: d.turn(), Seams: []string{replay.Prompt}}
+	live.Turn.Functional.Message = func(adk.MessageEvent) { t.Error("the listener was called") }
+	report, err := replay.Verify(t.Context(), bytes.NewReader(d.record(t)), live)
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence)
+	require.Len(t, report.NotCompared, 2)
+	assert.True(t, strings.HasPrefix(report.NotCompared[0], "what was given and is not live: "), report.NotCompared[0])
+	assert.Contains(t, report.NotCompared[0], "listeners of Turn")
+}
+
 // Ids that an agent makes without the context are others in every run, and no
 // difference; what is said under them is.
 func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
@@ -261,6 +275,45 @@ func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
 }
 
 // Live code that never does the same twice is told as such.
+// One to one: what was said and kept under one id is not the same under two, also
+// where one of them is the recorded one.
+func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
+	executor := func(said, kept string) replay.Live {
+		return replay.LiveExecutor(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := h.ReportMessage(said, "Hello.", true); err != nil {
+				return err
+			}
+			now := dc.Now()
+			m, err := adk.NewMessage(adk.MessageInit{ID: kept, Role: adk.RoleAssistant, Content: "Hello.", CreatedAt: now, UpdatedAt: now})
+			if err != nil {
+				return err
+			}
+			if err := dc.Messages().Store(ctx, m); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+	}
+	config := executor("m", "m").Config
+	config.Executor.Name, config.Storage = "model", fakes.NewStorage().Storage()
+	var trace bytes.Buffer
+	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
+	for _, test := range []struct {
+		said, kept string
+		want       replay.Class // none where it is the same
+	}{
+		{"m", "m", ""}, {"n", "n", ""}, {"m", "n", replay.ChangedInput}, {"n", "m", replay.ChangedInput}, {"n", "o", replay.ChangedInput},
+	} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), executor(test.said, test.kept))
+		require.NoError(t, err)
+		var got replay.Class
+		if report.Divergence != nil {
+			got = report.Divergence.Class
+		}
+		assert.Equal(t, test.want, got, "said as %s, kept as %s: %s", test.said, test.kept, report)
+	}
+}
+
 func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 	trace := newDesk().record(t)
 	turns := 0
@@ -296,6 +349,8 @@ func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 // right.
 func TestLiveChoicesAreChecked(t *testing.T) {
 	trace := newDesk().record(t)
+	holed := newDesk().config()
+	holed.Storage.Memories = nil
 	for _, test := range []struct {
 		name string
 		live replay.Live
@@ -308,6 +363,8 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 		{"no prompt", replay.Live{Config: newDesk().config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
 		{"writing seams unasked", replay.Live{Config: newDesk().config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
 		{"no executor", replay.Live{Seams: []string{replay.Executor}}, []string{"Config.Executor.Run is nil"}},
+		{"not everything", replay.Live{Seams: []string{replay.Everything}}, []string{"Turn.SystemPrompt is empty", "Config.Executor.Run is nil", "Config.Storage has no messages, memories, "}},
+		{"a storage with a hole", replay.Live{Config: holed, Seams: []string{replay.Storage}, Writes: true}, []string{"Config.Storage has no memories, and all of it is to be live"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := replay.Verify(t.Context(), bytes.NewReader(trace), test.live)
