@@ -226,13 +226,14 @@ type PanicError struct {
 // newPanicError is for the deferred function that recovered the value: it keeps
 // where the panic came from, which Stack puts into words when it is asked.
 func newPanicError(value any) *PanicError {
-	var callers [64]uintptr
+	// The innermost calls say where it happened; further out is mostly the engine.
+	var callers [32]uintptr
 	const skip = 3 // runtime.Callers, newPanicError and the deferred function
 	return &PanicError{Value: value, callers: append([]uintptr(nil), callers[:runtime.Callers(skip, callers[:])]...)}
 }
 
 // Stack says where it happened, the innermost call first, a function and its
-// place each; it is empty for an error that no panic made here. It is never part
+// place each, for the innermost 32; it is empty for an error that no panic made here. It is never part
 // of the text, so that nothing observable depends on it.
 func (e *PanicError) Stack() []byte {
 	var text []byte
