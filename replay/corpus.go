@@ -44,23 +44,33 @@ var errNames = errors.New("the names of traces end in " + traceEnding + " or " +
 // os.DirFS's, embedded files and zip archives are file systems as they are.
 //
 // What is passed over would be green without having been looked at. So it is an
-// error that there are no traces, that a file has a name which is almost that of
-// one, such as a.jsonl.gz, and that there is a link to a folder, which is not
-// followed. Files that begin with a dot are nobody's but an editor's.
+// error that there are no traces; and what cannot be listed, a file with a name
+// that is almost that of a trace, such as a.jsonl.gz, and a link to a folder,
+// which is not followed, stand among the traces, and say why when they are
+// opened. Files that begin with a dot are nobody's but an editor's.
 func Sources(fsys fs.FS) ([]Source, error) {
 	var found []Source
+	unread := func(name string, err error) {
+		found = append(found, Source{Name: name, Open: func() (io.ReadCloser, error) { return nil, err }})
+	}
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil || entry.IsDir():
+		case err != nil && name == ".":
 			return err
-		case !isTrace(name):
-			return notMeant(fsys, name, entry)
+		case err != nil:
+			unread(name, err)
+		case entry.IsDir():
+		case isTrace(name):
+			source := Source{Name: name, Open: func() (io.ReadCloser, error) { return fsys.Open(name) }}
+			if info, err := fs.Stat(fsys, name); err == nil { // where it cannot be told, opening it says why
+				source.Size = info.Size()
+			}
+			found = append(found, source)
+		default:
+			if err := passedOver(fsys, name, entry); err != nil {
+				unread(name, err)
+			}
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		found = append(found, Source{name, info.Size(), func() (io.ReadCloser, error) { return fsys.Open(name) }})
 		return nil
 	})
 	if err == nil && len(found) == 0 {
@@ -72,17 +82,18 @@ func Sources(fsys fs.FS) ([]Source, error) {
 	return found, nil
 }
 
-// notMeant is nil of an entry that is no trace, and that nobody takes for one.
-func notMeant(fsys fs.FS, name string, entry fs.DirEntry) error {
+// passedOver says why an entry is no trace that somebody may take for one, or for
+// a folder of them; it is nil of others.
+func passedOver(fsys fs.FS, name string, entry fs.DirEntry) error {
 	base := strings.ToLower(entry.Name())
 	if strings.Contains(base, traceEnding) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
-		return fmt.Errorf("%s is not read as a trace: %w; rename it, or keep it elsewhere", name, errNames)
+		return fmt.Errorf("this is not read as a trace: %w; rename it, or keep it elsewhere", errNames)
 	}
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return nil
 	}
 	if behind, err := fs.Stat(fsys, name); err == nil && behind.IsDir() {
-		return fmt.Errorf("%s is a link to a folder, which is not followed: read that folder by itself", name)
+		return errors.New("this is a link to a folder, which is not followed: read that folder by itself")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -338,26 +339,32 @@ func TestVerifyAllOfNothing(t *testing.T) {
 	assert.Nil(t, report)
 }
 
-// What may be meant as a trace is never left out without a word.
+// What may be meant as a trace is never left out without a word, and keeps no
+// other from being verified.
 func TestSourcesPassNothingOver(t *testing.T) {
 	for _, name := range []string{"a.JSONL", "a.jsonl.gz", "a.jsonl.zstd", "a.Jsonl.zst", "a.jsonl.bak", "a.jsonl~"} {
-		_, err := replay.Sources(fstest.MapFS{"b.jsonl": {}, "turns/" + name: {}})
-		assert.EqualError(t, err, "replay: turns/"+name+" is not read as a trace: the names of traces end in .jsonl or .jsonl.zst; rename it, or keep it elsewhere")
+		hello, err := fs.ReadFile(fixtures.Traces, "hello.jsonl")
+		require.NoError(t, err)
+		sources, err := replay.Sources(fstest.MapFS{"b.jsonl": {Data: hello}, "turns/" + name: {}})
+		require.NoError(t, err)
+		report, err := replay.VerifyAll(t.Context(), sources, nil)
+		require.NoError(t, err)
+		require.Len(t, report.Traces, 2)
+		assert.Empty(t, report.Traces[0].Error)
+		assert.Equal(t, "turns/"+name+": this is not read as a trace: the names of traces end in .jsonl or .jsonl.zst; rename it, or keep it elsewhere", report.Traces[1].Error)
 	}
 
 	dir := t.TempDir()
 	for name, behind := range map[string]string{"more": t.TempDir(), "a.jsonl": "/nosuch.jsonl", "README.md": "/nosuch.md"} {
 		require.NoError(t, os.Symlink(behind, filepath.Join(dir, name)))
 	}
-	_, err := replay.Sources(os.DirFS(dir))
-	assert.EqualError(t, err, "replay: more is a link to a folder, which is not followed: read that folder by itself")
-
-	require.NoError(t, os.Remove(filepath.Join(dir, "more")))
 	sources, err := replay.Sources(os.DirFS(dir))
 	require.NoError(t, err)
 	report, err := replay.VerifyAll(t.Context(), sources, nil)
 	require.NoError(t, err)
-	assert.Equal(t, 1, report.Unreadable, "a link that leads nowhere")
+	require.Equal(t, 2, report.Unreadable)
+	assert.Contains(t, report.Traces[0].Error, "a.jsonl: ", "a link that leads nowhere")
+	assert.Equal(t, "more: this is a link to a folder, which is not followed: read that folder by itself", report.Traces[1].Error)
 }
 
 // The shards of any corpus are all of it, each trace once, whatever the order in

@@ -14,8 +14,9 @@ func newCheck(t *terminal) *cobra.Command {
 		Long: `check holds every trace against the invariants: what the contract promises of
 every turn, whatever its user code does. It runs nothing. Of each violation it
 prints the rule, what breaks for users, and the shortest stretch of the
-transcript that shows it. Of a folder it takes all files that end in .jsonl, at
-any depth. Without arguments it takes the traces that are part of this command.
+transcript that shows it. Of a folder it takes all files that end in .jsonl or
+.jsonl.zst, at any depth. Without arguments it takes the traces that are part of
+this command.
 A trace that breaks off is checked as far as it goes, with a warning.
 ` + exitHelp,
 		Example: "  adkreplay check\n  adkreplay check testdata/turns\n  adkreplay check --json turn.jsonl",

@@ -107,7 +107,7 @@ func TestExamineGoesOn(t *testing.T) {
 			"unreadable " + next + ":1: version trace: the format's version is 2",
 			"unreadable " + bad + ":9: malformed trace: ",
 			"unreadable " + changed + ":33: digest trace: ",
-			"unreadable " + empty + ": there is no trace in this folder: the names of traces end in .jsonl",
+			"unreadable " + empty + ": there is no trace: the names of traces end in .jsonl or .jsonl.zst",
 			map[string]string{"check": "holds ", "lint": "clean "}[command] + same + ": 31 crossings",
 			"5 traces could not be read",
 			"6 traces, ",

@@ -15,9 +15,10 @@ func newLint(t *terminal) *cobra.Command {
 all the same: a message that was reported and never stored, a gate without a
 timeout, a loop without a bound. It runs nothing, and is silent where a trace
 cannot tell. Of each hint it prints why it matters, what to do, and where in the
-transcript it is. Of a folder it takes all files that end in .jsonl, at any
-depth. Without arguments it takes the traces that are part of this command. A
-trace that breaks off is looked at as far as it goes, with a warning.
+transcript it is. Of a folder it takes all files that end in .jsonl or
+.jsonl.zst, at any depth. Without arguments it takes the traces that are part of
+this command. A trace that breaks off is looked at as far as it goes, with a
+warning.
 ` + exitHelp,
 		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {

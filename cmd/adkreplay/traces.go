@@ -26,8 +26,8 @@ func (f traceFile) source() replay.Source {
 	return replay.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
-// What the files of a folder are chosen by: traceEnding, and packedEnding behind
-// it where a trace is compressed.
+// How the names of traces end: in traceEnding, and in packedEnding behind it where
+// they are compressed.
 const (
 	traceEnding  = ".jsonl"
 	packedEnding = ".zst"
@@ -57,22 +57,19 @@ func findTraces(args []string) (sources []replay.Source) {
 
 // folderTraces are the traces below a folder, which may be a link to one.
 func folderTraces(root string) (found []traceFile) {
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		switch {
-		case err != nil:
-			// The rest of the folder may still be read.
-			found = append(found, unopened(path, because(path, err)))
-		case !entry.IsDir() && strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding):
-			found = append(found, file(path))
-		}
-		return nil
-	})
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: there is no trace in this folder: the names of traces end in %s", root, traceEnding)
-	}
+	sources, err := replay.Sources(os.DirFS(root))
 	if err != nil {
-		found = append(found, unopened(root, err))
+		return []traceFile{unopened(root, errors.New(root+": "+withoutPackage(withoutPath(err))))}
+	}
+	for _, s := range sources {
+		path := filepath.Join(root, filepath.FromSlash(s.Name))
+		found = append(found, traceFile{path, s.Size, func() (io.ReadCloser, error) {
+			in, err := s.Open()
+			if err != nil {
+				return nil, because(path, err)
+			}
+			return in, nil
+		}})
 	}
 	return found
 }

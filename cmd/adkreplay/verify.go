@@ -35,8 +35,8 @@ func newVerify(t *terminal) *cobra.Command {
 		Short: "Run traces again and compare every crossing",
 		Long: `verify runs the turn of every trace again on today's engine, with every seam
 doing what was recorded, and compares every crossing. Of a folder it takes all
-files that end in .jsonl, at any depth. Without arguments it takes the traces
-that are part of this command. A trace that cannot be read does not keep the
+files that end in .jsonl or .jsonl.zst, at any depth. Without arguments it takes
+the traces that are part of this command. A trace that cannot be read does not keep the
 others from being verified. Divergences are grouped: one cause is one entry,
 with the traces that it hits.
 ` + shardHelp + exitHelp,

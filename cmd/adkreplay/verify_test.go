@@ -66,7 +66,9 @@ next: adkreplay show ` + path + ` --from 16 --to 35
 // file, its line and what is wrong there.
 func TestVerifyGoesOn(t *testing.T) {
 	cut, next, bad, changed, same, empty := truncated(t), ofNextVersion(t), malformed(t), changedByHand(t), good(t), t.TempDir()
-	got := adkreplay("verify", cut, "nosuch.jsonl", next, bad, changed, empty, same)
+	packed := filepath.Join(t.TempDir(), "a.jsonl.gz")
+	require.NoError(t, os.WriteFile(packed, nil, 0o600))
+	got := adkreplay("verify", cut, "nosuch.jsonl", next, bad, changed, empty, filepath.Dir(packed), same)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	want := []string{
 		"unreadable " + cut + ":11: truncated trace: the file ends without a footer",
@@ -74,16 +76,17 @@ func TestVerifyGoesOn(t *testing.T) {
 		"unreadable " + next + ":1: version trace: the format's version is 2",
 		"unreadable " + bad + ":9: malformed trace: ",
 		"unreadable " + changed + ":33: digest trace: ",
-		"unreadable " + empty + ": there is no trace in this folder: the names of traces end in .jsonl",
+		"unreadable " + empty + ": there is no trace: the names of traces end in .jsonl or .jsonl.zst",
+		"unreadable " + packed + ": this is not read as a trace: ",
 		"same " + same + ": 31 crossings",
-		"6 traces could not be read",
+		"7 traces could not be read",
 		noUserCode,
 	}
 	require.Len(t, lines, len(want)+1, got.out)
 	for i := range want {
 		assert.True(t, strings.HasPrefix(lines[i], want[i]), "%s\nshould begin with\n%s", lines[i], want[i])
 	}
-	assert.Regexp(t, `^7 traces, \d+ crossings, 0 divergences$`, lines[len(want)])
+	assert.Regexp(t, `^8 traces, \d+ crossings, 0 divergences$`, lines[len(want)])
 	assert.Equal(t, exitUnreadable, got.code)
 }
 
