@@ -35,7 +35,8 @@ import (
 // What was not looked at is not green: the check fails where there is no trace,
 // where a trace cannot be read, where nothing of the user's ran, and where a
 // pattern of Seams chose nothing that any of the turns came to. Other live seams
-// that no turn came to are logged.
+// that no turn came to are logged, with the traces for which nothing was chosen and
+// with what is not compared.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...replay.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
@@ -178,8 +179,26 @@ func (c *corpusCheck) looked() {
 		}
 	}
 	if !idle {
-		c.t.Logf("replay: %s of %s, all the same%s", all, c.dir, listed("; live, but in none of them: ", never))
+		scripted, notCompared := c.unlooked()
+		c.t.Logf("replay: %s of %s, all the same%s%s%s", all, c.dir, listed("; live, but in none of them: ", never),
+			listed("; with nothing live: ", scripted), strings.Join(notCompared, ""))
 	}
+}
+
+// unlooked are the traces for which nothing was chosen to be live, and a line each
+// for what could not be compared in some of the others.
+func (c *corpusCheck) unlooked() (scripted, notCompared []string) {
+	for _, t := range c.report.Traces {
+		if len(t.Live) == 0 {
+			scripted = append(scripted, t.Trace)
+		}
+		for _, what := range t.NotCompared {
+			if line := "\n  not compared: " + what; !slices.Contains(notCompared, line) {
+				notCompared = append(notCompared, line)
+			}
+		}
+	}
+	return scripted, notCompared
 }
 
 // reached are the live seams that some turn came to, and those that none did.

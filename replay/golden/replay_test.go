@@ -3,6 +3,7 @@ package golden_test
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -58,7 +59,8 @@ func TestReplayPasses(t *testing.T) {
 	dir := turns(t)
 	tb := replayed(dir, unchanged, replay.Prompt, replay.Tools, replay.Executor)
 	assert.Empty(t, tb.failed)
-	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same"}, tb.told)
+	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same" +
+		notCompared("executor/model", "tool/* storage/*")}, tb.told)
 
 	tb = replayed(dir, func(l *replay.Live) {
 		l.Writes = true
@@ -66,7 +68,30 @@ func TestReplayPasses(t *testing.T) {
 		l.Config.Tools = append(l.Config.Tools, fakes.NewTool("clock", "Tells the time.").Tool())
 	}, replay.Executor, replay.ToolCode, replay.Storage)
 	assert.Empty(t, tb.failed)
-	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same; live, but in none of them: tool/clock, storage/* (23 obligations)"}, tb.told)
+	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same; live, but in none of them: tool/clock, storage/* (23 obligations)" +
+		notCompared("executor/model tool/weather tool/clock storage/*", "run/prompt run/tools")}, tb.told)
+}
+
+// notCompared ends the log of a check that found all the same.
+func notCompared(live, scripted string) string {
+	return "\n  not compared: what " + live + " did beside the context: network, files, memory of its own" +
+		"\n  not compared: what was given and is not live: " + scripted
+}
+
+// A trace for which nothing is chosen is named: the others do not vouch for it.
+func TestReplayNamesWhatIsScripted(t *testing.T) {
+	dir := turns(t)
+	tb := &fakeTB{name: "TestReplay"}
+	golden.Replay(tb, dir, func(trace string) (live replay.Live) {
+		if path.Base(trace) == "a.jsonl" {
+			live.Config, live.Turn = weather()
+			live.Seams = []string{replay.Executor}
+		}
+		return live
+	})
+	assert.Empty(t, tb.failed)
+	require.Len(t, tb.told, 1)
+	assert.Contains(t, tb.told[0], "all the same; with nothing live: "+dir+"/b.jsonl\n  not compared: ")
 }
 
 // An executor of which only the code is given is found too.
@@ -148,7 +173,8 @@ func TestReplayOfACompressedTrace(t *testing.T) {
 	dir := turns(t)
 	record(t, dir, "c.jsonl.zst", replay.Options{Compress: true})
 	tb := replayed(dir, unchanged, replay.Executor)
-	assert.Equal(t, []string{"replay: 3 traces of " + dir + ", all the same"}, tb.told)
+	assert.Equal(t, []string{"replay: 3 traces of " + dir + ", all the same" +
+		notCompared("executor/model", "run/prompt run/tools tool/* storage/*")}, tb.told)
 	tb = replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
 	require.Len(t, tb.failed, 1)
 	assert.Contains(t, tb.failed[0], dir+"/c.jsonl.zst")
