@@ -38,8 +38,9 @@ divergence. It prints the transcript of what is left; with -o it writes it as a
 Go test.
 
 --keep names what is to be kept: an invariant as check names it, a class of
-divergence as verify names it, or unsteady for a turn that two runs of make two
-traces. Without it the first that is found is kept. A turn that shows nothing of
+divergence as verify names it, unsteady for a turn that two runs of make two
+traces, or untrue for one in which a caller was answered otherwise than the
+trace says. Without it the first that is found is kept. A turn that shows nothing of
 it when it is run again, because only the engine that recorded it did, cannot be
 shrunk.
 ` + exitHelp,
