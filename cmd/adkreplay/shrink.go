@@ -40,9 +40,9 @@ Go test.
 --keep names what is to be kept: an invariant as check names it, a class of
 divergence as verify names it, unsteady for a turn that two runs of make two
 traces, or untrue for one in which a caller was answered otherwise than the
-trace says. Without it the first that is found is kept. A turn that shows nothing of
-it when it is run again, because only the engine that recorded it did, cannot be
-shrunk.
+trace says. Without it the first that is found is kept. A turn that shows nothing
+of it when it is run again, because only the engine that recorded it did, cannot
+be shrunk.
 ` + exitHelp,
 		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep one-turn-end -o lost_test.go",
 		RunE: func(cmd *cobra.Command, args []string) error {
