@@ -38,9 +38,10 @@ func orUsual(n, usual int) int {
 	return n
 }
 
-// Turns draws whole turns, and some dispatches called alone: pipelines of any length whose middlewares do legal
-// and illegal things, executors over several iterations with streams, tools,
-// gates and stores, signals, failures and cancels at any point.
+// Turns draws whole turns, and some dispatches called alone: pipelines of any
+// length whose middlewares do legal and illegal things, executors over several
+// iterations with streams, tools, gates and stores, signals, failures and cancels
+// at any point.
 func Turns(knobs Knobs) *rapid.Generator[Turn] {
 	k := knobs.withDefaults()
 	return rapid.Custom(func(t *rapid.T) Turn {
