@@ -222,6 +222,9 @@ func (w *whatIf) answer(a Answer) error {
 	}
 	at := w.recorded.lines[t.x.Seq-1]
 	set := Set{Path: fmt.Sprintf("%d.%s%s", t.x.Seq, t.label(), t.rest), Crossing: t.x.Seq, Seam: w.recorded.seamOf(at).String()}
+	if slices.ContainsFunc(w.sets, func(earlier Set) bool { return earlier.Path == set.Path }) {
+		return refusef("%s: it is answered twice, and only one of the answers can be given", a.Path)
+	}
 	switch t.special {
 	case pathCancel:
 		set.Fields, err = w.cancelBefore(t.x, a)

@@ -316,6 +316,15 @@ func TestWhatIfRefuses(t *testing.T) {
 	}
 }
 
+// Of two answers to one question one would be lost, however its path is written.
+func TestWhatIfAnsweredTwice(t *testing.T) {
+	trace := must(fixtures.Traces.ReadFile("tool-round-trip.jsonl"))
+	twice := []replay.Answer{{Path: "1.prompt", Value: "Be kind."}, {Path: "run.prompt", Value: "Be brief."}}
+	_, err := replay.WhatIf(t.Context(), bytes.NewReader(trace), replay.Live{}, twice)
+	assert.ErrorIs(t, err, replay.ErrAnswer)
+	assert.EqualError(t, err, "replay: run.prompt: it is answered twice, and only one of the answers can be given")
+}
+
 // A trace that breaks off, or of no run, is not run.
 func TestWhatIfOfNoTrace(t *testing.T) {
 	whole := must(fixtures.Traces.ReadFile("hello.jsonl"))
