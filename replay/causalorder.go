@@ -98,16 +98,43 @@ func (p *causal) Begin(s adk.Step) {
 	}
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
-	strand.waiting = append(strand.waiting, w)
+	p.wait(w)
+	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
+		p.now = later(p.now, w.next.At)
+	}
+}
+
+// wait blocks until the step of a waiter may be taken, and gives it that.
+func (p *causal) wait(w *waiter) {
+	w.strand.waiting = append(w.strand.waiting, w)
 	for !p.stopped && !p.admitted(w) {
 		if !p.act() {
 			p.moved.Wait()
 		}
 	}
-	strand.waiting = without(strand.waiting, w)
+	w.strand.waiting = without(w.strand.waiting, w)
 	p.turn = w
-	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
-		p.now = later(p.now, w.next.At)
+}
+
+// leaving holds back a goroutine that ends itself where that cancelled the recorded
+// run: nobody asks before such a cancel, and it has its place in the order too.
+func (p *causal) leaving(strand int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.strands[strand]
+	if s == nil || s.rec < 0 || p.tree.order == nil {
+		return
+	}
+	for _, x := range p.tree.lines[s.cursor:] {
+		switch {
+		case x.Kind == adk.KindCancel && x.Key == cancelGoexit:
+			p.give(s)
+			p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
+			p.now = later(p.now, x.At)
+			return
+		case x.Kind != adk.KindCancel && x.Strand == s.rec:
+			return // the engine has something to say first, and asks for that
+		}
 	}
 }
 
@@ -122,6 +149,10 @@ func (p *causal) give(s *newStrand) {
 // taken ends the step that got tells, and gives what was foreseen for it.
 func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.turn
+	if w != nil && w.step.Kind == adk.KindCancel && got.Kind == adk.KindCancel {
+		p.turn = nil
+		return nil
+	}
 	if w == nil || w.strand.number != got.Strand {
 		return nil
 	}
@@ -335,11 +366,11 @@ func (p *causal) giveUp() bool {
 // nobody sees that coming.
 func (p *causal) mayStillEnd(op *newOp) bool {
 	strand := p.strands[op.call.strand]
-	if strand == nil || op.rec == nil {
+	if !p.live.any() || strand == nil || op.rec == nil {
 		return false
 	}
 	for _, x := range p.tree.lines[max(strand.cursor, op.rec.x.Seq):] {
-		if x == op.rec.done {
+		if x == op.rec.done || x == op.rec.in.ret { // a goroutine that ended has done nothing to the end
 			break
 		}
 		if by := p.tree.calls[x.Call]; by != nil && by.strand == op.rec.in.strand && x.Strand == op.rec.x.Strand && x.Kind.Class() == adk.ClassOperation {
@@ -464,6 +495,10 @@ func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
 // gateOpened adds the settlements of a gate. One that was not recorded is
 // rejected when nobody can go on, unless the user's listeners settle gates.
 func (p *causal) gateOpened(e adk.TurnGateOpen) {
+	op, first := p.opening(e.Gate)
+	if !first {
+		return
+	}
 	if p.live.Takes(partGates) {
 		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
 			hear(e)
@@ -472,7 +507,6 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	op := p.gateOp(e.Gate.ID())
 	if op != nil {
 		op.opened = e.Gate
 	}
@@ -487,13 +521,27 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	}
 }
 
-func (p *causal) gateOp(id string) *newOp {
+// opening is the operation that a gate was opened by, and whether it is the first
+// to hear of it: each listener that has to be loud asks.
+func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if op = p.gateOp(gate.ID()); op == nil {
+		return nil, true
+	}
+	first, op.heard = !op.heard, true
+	return op, first
+}
+
+// gateOp is the last wait for a gate of an id: one that a goroutine left as it
+// ended stays open.
+func (p *causal) gateOp(id string) (last *newOp) {
 	for _, op := range p.ops {
-		if op.kind == adk.KindWaitFor && op.gate == id {
-			return op
+		if op.kind == adk.KindWaitFor && op.gate == id && (last == nil || op.number > last.number) {
+			last = op
 		}
 	}
-	return nil
+	return last
 }
 
 // isOutside tells whether a settlement is somebody's doing, and not the engine's.
