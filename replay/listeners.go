@@ -22,8 +22,8 @@ type loudness struct {
 	// opened hears of a gate before it gets loud: the recorded listener may have
 	// settled it first.
 	opened func(adk.TurnGateOpen)
-	// leaving holds back the end of a goroutine until it is in order; nil if it
-	// always is.
+	// leaving holds back what a listener does unasked, the end of a goroutine above
+	// all, until it is in order.
 	leaving func(strand int)
 
 	mu        sync.Mutex
@@ -41,16 +41,24 @@ type loudEvent struct {
 // outcry is what listeners did at a recorded event: some panicked, and the one
 // behind them may have ended the goroutine.
 type outcry struct {
-	texts []string // of the panics, in order
-	exits bool
+	panics []listenerPanic // in order
+	exits  bool
+}
+
+// listenerPanic is the panic of a listener.
+type listenerPanic struct {
+	text string
+	// late says that it offered to settle a gate before, and was too late: the
+	// engine settled it then.
+	late bool
 }
 
 // listeners is how many it takes.
 func (o outcry) listeners() int {
 	if o.exits {
-		return len(o.texts) + 1
+		return len(o.panics) + 1
 	}
-	return len(o.texts)
+	return len(o.panics)
 }
 
 // expect asks for an outcry at an event, which may be none.
@@ -68,25 +76,25 @@ func (l *loudness) expect(event *adk.Crossing, o outcry) {
 	}
 }
 
-// take takes what a listener has to do at an event: to panic with a text or, with
-// none left, to end the goroutine of a strand.
-func (l *loudness) take(payload any) (text string, strand int, loud, exits bool) {
+// take takes what a listener has to do at an event of a strand: to panic, which is
+// nil with none left, or to end the goroutine.
+func (l *loudness) take(payload any) (panics *listenerPanic, exits bool, strand int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := slices.IndexFunc(l.events, func(e *loudEvent) bool { return sameEvent(e.payload, payload) })
 	if at < 0 {
-		return "", 0, false, false
+		return nil, false, 0
 	}
 	e := l.events[at]
-	if len(e.texts) > 0 {
-		text, e.texts = e.texts[0], e.texts[1:]
+	if len(e.panics) > 0 {
+		panics, e.panics = &e.panics[0], e.panics[1:]
 	} else {
 		exits, e.exits = true, false
 	}
 	if e.listeners() == 0 {
 		l.events = slices.Delete(l.events, at, at+1)
 	}
-	return text, e.strand, true, exits
+	return panics, exits, e.strand
 }
 
 // sameEvent tells whether two payloads are of one event. A gate is the one that it
@@ -126,14 +134,16 @@ func loudly[E any](l *loudness) func(E) { return func(e E) { l.hear(e) } }
 // where one did that. Nothing tells a listener in which strand it is called; the
 // event does.
 func (l *loudness) hear(payload any) {
-	text, strand, loud, exits := l.take(payload)
+	panics, exits, strand := l.take(payload)
 	switch {
 	case exits:
-		if l.leaving != nil {
-			l.leaving(strand)
-		}
+		l.leaving(strand)
 		runtime.Goexit()
-	case loud:
-		panic(text)
+	case panics != nil:
+		if gate, ok := payload.(adk.TurnGateOpen); ok && panics.late {
+			l.leaving(strand)
+			gate.Gate.Reject(byReplay, ErrUnanswered)
+		}
+		panic(panics.text)
 	}
 }

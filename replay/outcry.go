@@ -57,7 +57,7 @@ func (f footprint) endsWith(event *adk.Crossing) bool {
 // whether the goroutine ended there: then only the engine's last words come before
 // the call returns.
 func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o outcry, exits bool) {
-	listening, waited := true, false
+	listening, waited, late := true, false, false
 	for i := 1; ; i++ {
 		x := ahead(i)
 		switch {
@@ -65,9 +65,9 @@ func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o outcry, e
 			return o, false
 		case x.Kind == adk.KindCancel || x.Strand != event.Strand:
 		case listening && panicsAt(event, x):
-			o.texts = append(o.texts, x.Text)
+			o.panics, late = append(o.panics, listenerPanic{x.Text, late}), false
 		case x.Kind == adk.KindSettle && event.Kind == adk.KindTurnGateOpen && x.Status != gateRefused:
-			waited = waited || !settledByExit(x)
+			waited, late = waited || !settledByExit(x), !isOutside(x)
 		case x.Kind.Class() == adk.ClassFact:
 		case isLastWord(x.Kind):
 			listening = false
