@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ type newOp struct {
 }
 
 func newCausal(tree *callTree, live Live, known comparer) *causal {
-	if !live.any() && tree.order == nil {
+	if !live.any() && tree.order == nil && tree.endsItself() {
 		tree.order = asRecorded(tree)
 	}
 	p := &causal{
@@ -101,6 +102,12 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	p.made = madeIn(tree.lines)
 	p.index()
 	return p
+}
+
+// endsItself tells whether a goroutine cancelled the run as it ended: the engine asks
+// nobody before that, so that the strands have to come there in their order.
+func (t *callTree) endsItself() bool {
+	return slices.ContainsFunc(t.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Key == cancelGoexit })
 }
 
 // asRecorded is the recorded order of a run: without live code nobody waits where

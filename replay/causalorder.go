@@ -117,25 +117,48 @@ func (p *causal) wait(w *waiter) {
 }
 
 // leaving holds back a goroutine that ends itself where that cancelled the recorded
-// run: nobody asks before such a cancel, and it has its place in the order too.
+// run: nobody asks before such a cancel, and it has its place in the order too. What
+// a listener offered to a gate before it ended it offers first.
 func (p *causal) leaving(strand int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.strands[strand]
-	if s == nil || s.rec < 0 || p.tree.order == nil {
+	if s == nil || s.rec < 0 {
 		return
 	}
 	for _, x := range p.tree.lines[s.cursor:] {
-		switch {
+		switch offer := p.offer(x); {
+		case offer != nil && x.Strand == s.rec:
+			p.do(offer)
 		case x.Kind == adk.KindCancel && x.Key == cancelGoexit:
-			p.give(s)
-			p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
-			p.now = later(p.now, x.At)
+			if p.tree.order == nil { // strands run freely
+				return
+			}
+			p.cancelling(s, x)
 			return
-		case x.Kind != adk.KindCancel && x.Strand == s.rec:
-			return // the engine has something to say first, and asks for that
+		case x.Kind != adk.KindCancel && x.Strand == s.rec: // the engine has something to say first, and asks for that
+			if w := (&waiter{strand: s, next: x}); p.behindCancel(w) {
+				p.cancelling(s, x)
+			}
+			return
 		}
 	}
+}
+
+// cancelling waits until a crossing that a cancel goes with is in order.
+func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
+	p.give(s)
+	p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
+	p.now = later(p.now, x.At)
+}
+
+// offer is the act that makes a recorded settlement; nil if none will.
+func (p *causal) offer(x *adk.Crossing) *act {
+	at := slices.IndexFunc(p.acts, func(a *act) bool { return a.settle == x })
+	if x.Kind != adk.KindSettle || at < 0 {
+		return nil
+	}
+	return p.acts[at]
 }
 
 // give ends the step of a strand that was announced and not told.
@@ -182,7 +205,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if step.Kind == adk.KindReturn {
 		return c.returning(step.Strand)
 	}
-	if c.doing != nil && c.doing.x.Kind == step.Kind && step.Phase != adk.Done {
+	if c.doing != nil && (c.doing.x.Kind == step.Kind || isMisuse(c.doing.x) && step.Kind.Class() == adk.ClassOperation) && step.Phase != adk.Done {
 		return c.doing.x
 	}
 	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
