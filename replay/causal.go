@@ -50,6 +50,7 @@ type causal struct {
 	met     map[*seamCall]int            // for unmet
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
+	acting  int            // goroutines that settle a gate
 	outcry  map[int]outcry // of listeners, by the recorded event
 	unasked map[int]bool   // calls of tools of its own that live code made
 	missed  []int          // calls that the recording has no answer for

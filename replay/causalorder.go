@@ -310,7 +310,7 @@ func (p *causal) Resume(n int) {
 // stuck tells whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
-	if p.turn != nil {
+	if p.turn != nil || p.acting > 0 { // a settlement is told before its waiter can go on
 		return false
 	}
 	for _, s := range p.strands {
@@ -429,8 +429,13 @@ func (p *causal) do(a *act) {
 		p.stage.endWait(a.wait, a.cause)
 	case a.gate != nil:
 		p.now = later(p.now, a.at)
+		p.acting++
 		p.mu.Unlock()
-		defer p.mu.Lock()
+		defer func() {
+			p.mu.Lock()
+			p.acting--
+			p.moved.Broadcast()
+		}()
 		if a.settle == nil {
 			a.gate.Reject(byReplay, ErrUnanswered)
 		} else {
