@@ -66,9 +66,7 @@ func (s Subject) flaws(inside func() answers) []Flaw {
 	if read != nil {
 		flaws = append(flaws, untrue(read, got, answered)...)
 	}
-	if !s.NoReplay {
-		flaws = append(flaws, replayed(trace)...)
-	}
+	flaws = append(flaws, replayed(trace)...)
 	if at := differsAt(trace, again); at >= 0 {
 		flaws = append(flaws, Flaw{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, line(trace, at), line(again, at))})
 	}

@@ -117,21 +117,18 @@ func (d *drawing) turn() Turn {
 	d.handles(&t)
 	d.storage(&t)
 	if d.once(8) {
-		t.Loud = d.loud(t.Alone != nil)
+		t.Loud = d.loud()
 	}
 	return t
 }
 
-// loud draws a listener that fails. Listeners that panic in a dispatch called alone,
-// or when a gate opens, are no part of what a replay makes again.
-func (d *drawing) loud(alone bool) []Loud {
+// loud draws a listener that fails, in what interests most: when a gate opens.
+func (d *drawing) loud() []Loud {
+	event := oneOf(d, append([]string{"turnGateOpen", "turnGateOpen", "turnGateOpen"}, events...))
 	if !d.NoGoexit && d.once(3) {
-		return []Loud{{Event: oneOf(d, append([]string{"turnGateOpen", "turnGateOpen", "turnGateOpen"}, events...)), Goexit: true}}
+		return []Loud{{Event: event, Occurrence: d.upTo(2), Goexit: true}}
 	}
-	if alone {
-		return nil
-	}
-	return []Loud{{Event: oneOf(d, events), Occurrence: d.upTo(2), Text: "the listener fell over"}}
+	return []Loud{{Event: event, Occurrence: d.upTo(2), Text: "the listener fell over"}}
 }
 
 // alone draws that it is no turn, now and then, but a dispatch called alone.

@@ -64,9 +64,10 @@ var (
 	levels       = []string{string(adk.LevelInfo), string(adk.LevelError)}
 	toolArgs     = []*Value{ValueOf(map[string]any{"city": "Oslo"}), ValueOf(map[string]any{}), ValueOf(`{"city":"Rome"}`), nil, ValueOf("no object"), ValueOf(map[string]any{"city": 5})}
 	results      = []*Value{nil, ValueOf(adk.Text("4 °C")), ValueOf(adk.Bytes("raw")), {}}
-	events       = []string{"message", "turnStart", "iterationStart", "dispatchEnd", "error", "turnEnd", "toolExecutionStart", "turnGateClosed", "log"}
-	wrongs       = []string{WrongBoth, WrongStorage, WrongNeither}
-	obligations  = []string{"storage/messages.store", "storage/memories.store", "storage/messages.fetch", "storage/instructions.store", "storage/messages.mutate",
+	events       = []string{"message", "thought", "toolCall", "turnStart", "turnEnd", "dispatchStart", "dispatchEnd", "iterationStart", "iterationEnd",
+		"turnGateClosed", "toolExecutionStart", "toolExecutionEnd", "log", "error"}
+	wrongs      = []string{WrongBoth, WrongStorage, WrongNeither}
+	obligations = []string{"storage/messages.store", "storage/memories.store", "storage/messages.fetch", "storage/instructions.store", "storage/messages.mutate",
 		"storage/toolCalls.store", "storage/messages.delete", "storage/memories.mutate", "storage/instructions.refresh", "storage/tools.fetch"}
 )
 

@@ -17,7 +17,4 @@ type Subject struct {
 	Build func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn)
 	// Alone makes it a dispatch that is called alone; nil is a turn.
 	Alone *Alone
-	// NoReplay leaves the replay out of CheckSubject: where a listener ends its
-	// goroutine, a trace does not tell so, and a replay goes another way.
-	NoReplay bool
 }

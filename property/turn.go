@@ -222,10 +222,6 @@ func (b *Body) operations() int {
 	return n
 }
 
-func (t Turn) goexitsInListener() bool {
-	return slices.ContainsFunc(t.Loud, func(l Loud) bool { return l.Goexit })
-}
-
 // script finds the script of a seam call.
 func script(all []Script, seam string, occurrence int) *Body {
 	at := slices.IndexFunc(all, func(s Script) bool { return s.Seam == seam && s.Occurrence == occurrence })
@@ -242,7 +238,7 @@ func (t Turn) Subject() Subject { return t.subject(func(*stage) {}) }
 
 // subject is the turn with stages that are changed before each run.
 func (t Turn) subject(change func(*stage)) Subject {
-	return Subject{Name: "turn", Alone: t.Alone, NoReplay: t.goexitsInListener(), Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+	return Subject{Name: "turn", Alone: t.Alone, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		s := newStage(t, cancel)
 		change(s)
 		return s.build()

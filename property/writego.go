@@ -115,9 +115,6 @@ func (g *goWriter) file() string {
 	g.use("context")
 	g.use("testing")
 	subject := fmt.Sprintf("Name: %q, Build: build%s", strings.ToLower(g.name[:1])+g.name[1:], g.name) + g.alone()
-	if g.turn.goexitsInListener() {
-		subject += ", NoReplay: true"
-	}
 	for line := range strings.Lines(g.transcript) {
 		g.line("//\t%s", strings.TrimRight(line, "\n"))
 	}

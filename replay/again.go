@@ -27,7 +27,7 @@ func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
 		return nil, err
 	}
 	if info.Alone {
-		return runAlone(p.stage.dispatchAlone(first, info, p)), nil
+		return runAlone(p.stage.dispatchAlone(first, info, p, &p.loud)), nil
 	}
 	config, raw, err := p.stage.turn(first, info, p)
 	if err != nil {
@@ -101,20 +101,22 @@ func (s *stage) turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Confi
 	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.gates}, nil
 }
 
-// dispatchAlone is a recorded dispatch that was called alone.
-func (s *stage) dispatchAlone(first *adk.Crossing, info adk.RunInfo, d driver) adk.DispatchInput {
+// dispatchAlone is a recorded dispatch that was called alone. Nobody can listen to
+// it later on.
+func (s *stage) dispatchAlone(first *adk.Crossing, info adk.RunInfo, d driver, loud *loudness) adk.DispatchInput {
 	in := s.dispatchInput(first.Seam.Name, info, nil)
 	in.Raw = &adk.RawDispatch{
 		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Storage: s.storage(),
-		Messages:      recordsOf(first, same[*adk.Message]),
-		Memories:      recordsOf(first, same[*adk.Memory]),
-		Retrievables:  recordsOf(first, same[*adk.Retrievable]),
-		Thoughts:      recordsOf(first, same[*adk.Thought]),
-		ToolCalls:     recordsOf(first, same[*adk.ToolCall]),
-		Tools:         recordsOf(first, s.tool),
-		Observability: s.gates, Gates: true,
-		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
+		Messages:     recordsOf(first, same[*adk.Message]),
+		Memories:     recordsOf(first, same[*adk.Memory]),
+		Retrievables: recordsOf(first, same[*adk.Retrievable]),
+		Thoughts:     recordsOf(first, same[*adk.Thought]),
+		ToolCalls:    recordsOf(first, same[*adk.ToolCall]),
+		Tools:        recordsOf(first, s.tool),
+		Gates:        true,
+		Clock:        d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
 	}
+	in.Raw.Functional, in.Raw.Observability = loud.heard()
 	return in
 }
 

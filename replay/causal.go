@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,11 +50,13 @@ type causal struct {
 	met     map[*seamCall]int            // for unmet
 	lists   map[adk.Step][]*adk.Crossing // for foresee
 	acts    []*act
-	unasked map[int]bool // calls of tools of its own that live code made
-	missed  []int        // calls that the recording has no answer for
-	passed  []int        // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made    int          // ids that are not in the recording
-	turn    *waiter      // whose step is being taken: the times and ids are for it
+	acting  int            // goroutines that settle a gate
+	outcry  map[int]outcry // of listeners, by the recorded event
+	unasked map[int]bool   // calls of tools of its own that live code made
+	missed  []int          // calls that the recording has no answer for
+	passed  []int          // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made    int            // ids that are not in the recording
+	turn    *waiter        // whose step is being taken: the times and ids are for it
 }
 
 // newCall is a call of the new run.
@@ -75,26 +78,47 @@ type newOp struct {
 	rec    *step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
+	heard  bool   // its opening was
 	opened *adk.TurnGate
 }
 
 func newCausal(tree *callTree, live Live, known comparer) *causal {
+	if !live.any() && tree.order == nil && tree.endsItself() {
+		tree.order = asRecorded(tree)
+	}
 	p := &causal{
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, gone: map[*step]bool{}, passed: make([]int, len(tree.lines)+1),
+		unasked: map[int]bool{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
 	p.stage = newStage(p)
 	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
+	p.loud.opened, p.loud.leaving = p.gateOpened, p.leaving
 	if len(tree.lines) > 0 {
 		p.now = tree.lines[0].At
 	}
 	p.made = madeIn(tree.lines)
 	p.index()
 	return p
+}
+
+// endsItself tells whether a goroutine cancelled the run as it ended: the engine asks
+// nobody before that, so that the strands have to come there in their order.
+func (t *callTree) endsItself() bool {
+	return slices.ContainsFunc(t.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Key == cancelGoexit })
+}
+
+// asRecorded is the recorded order of a run: without live code nobody waits where
+// it is not seen, and every strand can keep to it.
+func asRecorded(tree *callTree) []int {
+	order := make([]int, len(tree.lines)+1)
+	for i := range order {
+		order[i] = i
+	}
+	return order
 }
 
 // index prepares what is looked up while the run goes on.
@@ -110,6 +134,7 @@ func (p *causal) index() {
 			}
 		}
 	}
+	p.listen()
 	for _, x := range p.tree.lines {
 		if x.Kind == adk.KindCancel && x.Key == outsideCancel {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
@@ -117,6 +142,27 @@ func (p *causal) index() {
 	}
 	for _, x := range p.tree.cancels {
 		p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
+	}
+}
+
+// listen finds the events at which recorded listeners were loud. Those that settle
+// gates may be live, and are not made loud then.
+func (p *causal) listen() {
+	past := trail{}
+	for at, x := range p.tree.lines {
+		if x.Kind.Class() != adk.ClassEvent {
+			past.pass(x)
+			continue
+		}
+		o := past.event(x, func(i int) *adk.Crossing {
+			if at+i < len(p.tree.lines) {
+				return p.tree.lines[at+i]
+			}
+			return nil
+		})
+		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.Takes(partGates)) {
+			p.outcry[x.Seq] = o
+		}
 	}
 }
 
@@ -246,7 +292,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.now = later(p.now, next.At)
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
-		p.loud.expect(got.Payload, p.panicsAt(next))
+		p.loud.expect(got, p.outcry[next.Seq])
 	}
 	p.outside()
 	p.moved.Broadcast()
@@ -257,19 +303,6 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// panicsAt are the texts of the panics of listeners of a recorded event.
-func (p *causal) panicsAt(event *adk.Crossing) (texts []string) {
-	for i := event.Seq; i < len(p.tree.lines); i++ {
-		x := p.tree.lines[i]
-		if panicsAt(event, x) {
-			texts = append(texts, x.Text)
-		} else if x.Strand == event.Strand {
-			break
-		}
-	}
-	return texts
 }
 
 // called finds the counterpart of a call. mu is held.
@@ -507,6 +540,9 @@ func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
 	p.stage.enter(c.rec.call.ID, h)
 	if err := p.perform(c.rec.script); err != nil {
 		return nil, err
+	}
+	if c.rec.ret.Outcome == adk.OutcomeGoexit {
+		p.leaving(strand)
 	}
 	return c.rec.ret, nil
 }

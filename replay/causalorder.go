@@ -98,17 +98,67 @@ func (p *causal) Begin(s adk.Step) {
 	}
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
-	strand.waiting = append(strand.waiting, w)
+	p.wait(w)
+	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
+		p.now = later(p.now, w.next.At)
+	}
+}
+
+// wait blocks until the step of a waiter may be taken, and gives it that.
+func (p *causal) wait(w *waiter) {
+	w.strand.waiting = append(w.strand.waiting, w)
 	for !p.stopped && !p.admitted(w) {
 		if !p.act() {
 			p.moved.Wait()
 		}
 	}
-	strand.waiting = without(strand.waiting, w)
+	w.strand.waiting = without(w.strand.waiting, w)
 	p.turn = w
-	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
-		p.now = later(p.now, w.next.At)
+}
+
+// leaving holds back a goroutine that ends itself where that cancelled the recorded
+// run: nobody asks before such a cancel, and it has its place in the order too. What
+// a listener offered to a gate before it ended it offers first.
+func (p *causal) leaving(strand int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.strands[strand]
+	if s == nil || s.rec < 0 {
+		return
 	}
+	for _, x := range p.tree.lines[s.cursor:] {
+		switch offer := p.offer(x); {
+		case offer != nil && x.Strand == s.rec:
+			p.do(offer)
+		case x.Kind == adk.KindCancel && x.Key == cancelGoexit:
+			if p.tree.order == nil { // strands run freely
+				return
+			}
+			p.cancelling(s, x)
+			return
+		case x.Kind != adk.KindCancel && x.Strand == s.rec: // the engine has something to say first, and asks for that
+			if w := (&waiter{strand: s, next: x}); p.behindCancel(w) {
+				p.cancelling(s, x)
+			}
+			return
+		}
+	}
+}
+
+// cancelling waits until a crossing that a cancel goes with is in order.
+func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
+	p.give(s)
+	p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
+	p.now = later(p.now, x.At)
+}
+
+// offer is the act that makes a recorded settlement; nil if none will.
+func (p *causal) offer(x *adk.Crossing) *act {
+	at := slices.IndexFunc(p.acts, func(a *act) bool { return a.settle == x })
+	if x.Kind != adk.KindSettle || at < 0 {
+		return nil
+	}
+	return p.acts[at]
 }
 
 // give ends the step of a strand that was announced and not told.
@@ -122,6 +172,10 @@ func (p *causal) give(s *newStrand) {
 // taken ends the step that got tells, and gives what was foreseen for it.
 func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.turn
+	if w != nil && w.step.Kind == adk.KindCancel && got.Kind == adk.KindCancel {
+		p.turn = nil
+		return nil
+	}
 	if w == nil || w.strand.number != got.Strand {
 		return nil
 	}
@@ -151,7 +205,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if step.Kind == adk.KindReturn {
 		return c.returning(step.Strand)
 	}
-	if c.doing != nil && c.doing.x.Kind == step.Kind && step.Phase != adk.Done {
+	if c.doing != nil && (c.doing.x.Kind == step.Kind || isMisuse(c.doing.x) && step.Kind.Class() == adk.ClassOperation) && step.Phase != adk.Done {
 		return c.doing.x
 	}
 	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
@@ -256,7 +310,7 @@ func (p *causal) Resume(n int) {
 // stuck tells whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
-	if p.turn != nil {
+	if p.turn != nil || p.acting > 0 { // a settlement is told before its waiter can go on
 		return false
 	}
 	for _, s := range p.strands {
@@ -335,11 +389,11 @@ func (p *causal) giveUp() bool {
 // nobody sees that coming.
 func (p *causal) mayStillEnd(op *newOp) bool {
 	strand := p.strands[op.call.strand]
-	if strand == nil || op.rec == nil {
+	if !p.live.any() || strand == nil || op.rec == nil {
 		return false
 	}
 	for _, x := range p.tree.lines[max(strand.cursor, op.rec.x.Seq):] {
-		if x == op.rec.done {
+		if x == op.rec.done || x == op.rec.in.ret { // a goroutine that ended has done nothing to the end
 			break
 		}
 		if by := p.tree.calls[x.Call]; by != nil && by.strand == op.rec.in.strand && x.Strand == op.rec.x.Strand && x.Kind.Class() == adk.ClassOperation {
@@ -375,8 +429,13 @@ func (p *causal) do(a *act) {
 		p.stage.endWait(a.wait, a.cause)
 	case a.gate != nil:
 		p.now = later(p.now, a.at)
+		p.acting++
 		p.mu.Unlock()
-		defer p.mu.Lock()
+		defer func() {
+			p.mu.Lock()
+			p.acting--
+			p.moved.Broadcast()
+		}()
 		if a.settle == nil {
 			a.gate.Reject(byReplay, ErrUnanswered)
 		} else {
@@ -464,6 +523,10 @@ func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
 // gateOpened adds the settlements of a gate. One that was not recorded is
 // rejected when nobody can go on, unless the user's listeners settle gates.
 func (p *causal) gateOpened(e adk.TurnGateOpen) {
+	op, first := p.opening(e.Gate)
+	if !first {
+		return
+	}
 	if p.live.Takes(partGates) {
 		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
 			hear(e)
@@ -472,7 +535,6 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	op := p.gateOp(e.Gate.ID())
 	if op != nil {
 		op.opened = e.Gate
 	}
@@ -487,13 +549,27 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	}
 }
 
-func (p *causal) gateOp(id string) *newOp {
+// opening is the operation that a gate was opened by, and whether it is the first
+// to hear of it: each listener that has to be loud asks.
+func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if op = p.gateOp(gate.ID()); op == nil {
+		return nil, true
+	}
+	first, op.heard = !op.heard, true
+	return op, first
+}
+
+// gateOp is the last wait for a gate of an id: one that a goroutine left as it
+// ended stays open.
+func (p *causal) gateOp(id string) (last *newOp) {
 	for _, op := range p.ops {
-		if op.kind == adk.KindWaitFor && op.gate == id {
-			return op
+		if op.kind == adk.KindWaitFor && op.gate == id && (last == nil || op.number > last.number) {
+			last = op
 		}
 	}
-	return nil
+	return last
 }
 
 // isOutside tells whether a settlement is somebody's doing, and not the engine's.

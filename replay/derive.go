@@ -270,6 +270,9 @@ func (c *foldCall) executionFor(x *adk.Crossing) *foldExecution {
 			if e.returned && !e.ended {
 				return e
 			}
+			if e.started && e.handler == nil && !e.ended {
+				found = e // a listener of its start ended the goroutine
+			}
 		case e.started:
 		case e.callID == x.Key:
 			return e
@@ -368,7 +371,7 @@ func (f *Fold) deriveExecution(c *foldCall, x *adk.Crossing) any {
 		return nil
 	}
 	if x.Kind == adk.KindToolExecutionEnd {
-		return adk.ToolExecutionEnd{Origin: f.origin(c), ToolName: e.tool.Name(), CallID: e.callID, IsError: e.failed,
+		return adk.ToolExecutionEnd{Origin: f.origin(c), ToolName: e.tool.Name(), CallID: e.callID, IsError: e.failed || e.handler == nil,
 			Span: adk.Span{StartedAt: e.startedAt, EndedAt: x.At}}
 	}
 	validated, _ := e.tool.Validate(e.args) // what is refused starts nothing (TOL-3)

@@ -2,117 +2,148 @@ package replay
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// loudness is where listeners of the new run have to panic, because recorded
-// ones did: a contained panic is a crossing like any other, and has to be made
-// again. The zero value is quiet.
+// loudness is where listeners of the new run have to panic, or to end their
+// goroutine, because recorded ones did: a contained panic is a crossing like any
+// other, and a goroutine that ended leaves others out; both have to be made again.
+// The zero value is quiet.
 //
-// Listeners cost something at every event, so the run is given the first when it
-// comes to such a panic, and as many in all as panicked at one event.
+// Listeners cost something at every event, so a turn is given the first when it
+// comes to such an event, and as many in all as were loud at one event. A dispatch
+// called alone has one of each kind, which it is given at once.
 type loudness struct {
 	runner *adk.Runner // of the new run; nil for a dispatch alone
+	// opened hears of a gate before it gets loud: the recorded listener may have
+	// settled it first.
+	opened func(adk.TurnGateOpen)
+	// leaving holds back what a listener does unasked, the end of a goroutine above
+	// all, until it is in order.
+	leaving func(strand int)
 
 	mu        sync.Mutex
 	listeners int // that the run has been given
 	events    []*loudEvent
 }
 
-// loudEvent is an event of the new run at which listeners shall panic.
+// loudEvent is an event of the new run at which listeners shall be loud.
 type loudEvent struct {
 	payload any
-	texts   []string // of the panics, in order
+	strand  int
+	outcry
 }
 
-// expect asks for panics at an event; none are asked for with no texts.
-func (l *loudness) expect(payload any, texts []string) {
-	if len(texts) == 0 {
+// outcry is what listeners did at a recorded event: some panicked, and the one
+// behind them may have ended the goroutine.
+type outcry struct {
+	panics []listenerPanic // in order
+	exits  bool
+}
+
+// listenerPanic is the panic of a listener.
+type listenerPanic struct {
+	text string
+	// late says that it offered to settle a gate before, and was too late: the
+	// engine settled it then.
+	late bool
+}
+
+// listeners is how many it takes.
+func (o outcry) listeners() int {
+	if o.exits {
+		return len(o.panics) + 1
+	}
+	return len(o.panics)
+}
+
+// expect asks for an outcry at an event, which may be none.
+func (l *loudness) expect(event *adk.Crossing, o outcry) {
+	if o.listeners() == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.events = append(l.events, &loudEvent{payload, texts})
-	for ; l.runner != nil && l.listeners < len(texts); l.listeners++ {
-		l.listen()
+	l.events = append(l.events, &loudEvent{event.Payload, event.Strand, o})
+	for ; l.runner != nil && l.listeners < o.listeners(); l.listeners++ {
+		functional, observability := l.heard()
+		l.runner.On(functional)
+		l.runner.Observe(observability)
 	}
 }
 
-// take takes the next panic that is to be made at an event.
-func (l *loudness) take(payload any) (text string, ok bool) {
+// take takes what a listener has to do at an event of a strand: to panic, which is
+// nil with none left, or to end the goroutine.
+func (l *loudness) take(payload any) (panics *listenerPanic, exits bool, strand int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, e := range l.events {
-		if !reflect.DeepEqual(e.payload, payload) {
-			continue
-		}
-		text, e.texts = e.texts[0], e.texts[1:]
-		if len(e.texts) == 0 {
-			l.events = slices.Delete(l.events, i, i+1)
-		}
-		return text, true
+	at := slices.IndexFunc(l.events, func(e *loudEvent) bool { return sameEvent(e.payload, payload) })
+	if at < 0 {
+		return nil, false, 0
 	}
-	return "", false
-}
-
-// listen registers one more listener that panics.
-func (l *loudness) listen() {
-	l.runner.On(adk.Functional{
-		Message:  panicky[adk.MessageEvent](l),
-		Thought:  panicky[adk.ThoughtEvent](l),
-		ToolCall: panicky[adk.ToolCallEvent](l),
-	})
-	l.runner.Observe(adk.Observability{
-		TurnStart:          panicky[adk.TurnStart](l),
-		TurnEnd:            panicky[adk.TurnEnd](l),
-		DispatchStart:      panicky[adk.DispatchStart](l),
-		DispatchEnd:        panicky[adk.DispatchEnd](l),
-		IterationStart:     panicky[adk.IterationStart](l),
-		IterationEnd:       panicky[adk.IterationEnd](l),
-		TurnGateOpen:       panicky[adk.TurnGateOpen](l),
-		TurnGateClosed:     panicky[adk.TurnGateClosed](l),
-		ToolExecutionStart: panicky[adk.ToolExecutionStart](l),
-		ToolExecutionEnd:   panicky[adk.ToolExecutionEnd](l),
-		Log:                panicky[adk.LogEvent](l),
-		Error:              panicky[adk.ErrorEvent](l),
-	})
-}
-
-// panicky is a listener that panics where one panicked in the recording. Nothing
-// tells a listener in which strand it is called; the event does.
-func panicky[E any](l *loudness) func(E) {
-	return func(e E) {
-		if text, loud := l.take(e); loud {
-			panic(text)
-		}
+	e := l.events[at]
+	if len(e.panics) > 0 {
+		panics, e.panics = &e.panics[0], e.panics[1:]
+	} else {
+		exits, e.exits = true, false
 	}
-}
-
-// panicsAt tells whether a crossing is the contained panic of a listener of an
-// event.
-func panicsAt(event, x *adk.Crossing) bool {
-	return x.Strand == event.Strand && x.Kind == adk.KindContained && x.Name == "listener of "+event.Kind.String()
-}
-
-// panicReach is how far ahead the containment of a listener's panic is looked
-// for: other strands may have moved meanwhile.
-const panicReach = 256
-
-// expectPanics notes which listeners of an event panicked in the recording: the
-// containments that come next in its strand. mu is held.
-func (p *player) expectPanics(event *adk.Crossing) {
-	var texts []string
-	for i := 1; i <= panicReach; i++ {
-		x := p.peek(i)
-		if x == nil || x.Strand == event.Strand && !panicsAt(event, x) {
-			break
-		}
-		if x.Strand == event.Strand {
-			texts = append(texts, x.Text)
-		}
+	if e.listeners() == 0 {
+		l.events = slices.Delete(l.events, at, at+1)
 	}
-	p.loud.expect(event.Payload, texts)
+	return panics, exits, e.strand
+}
+
+// sameEvent tells whether two payloads are of one event. A gate is the one that it
+// is: what is in it changes meanwhile.
+func sameEvent(a, b any) bool {
+	if gate, ok := a.(adk.TurnGateOpen); ok {
+		return b == any(gate)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// heard are listeners that are loud, one for each event.
+func (l *loudness) heard() (adk.Functional, adk.Observability) {
+	return adk.Functional{
+			Message:  loudly[adk.MessageEvent](l),
+			Thought:  loudly[adk.ThoughtEvent](l),
+			ToolCall: loudly[adk.ToolCallEvent](l),
+		}, adk.Observability{
+			TurnStart:          loudly[adk.TurnStart](l),
+			TurnEnd:            loudly[adk.TurnEnd](l),
+			DispatchStart:      loudly[adk.DispatchStart](l),
+			DispatchEnd:        loudly[adk.DispatchEnd](l),
+			IterationStart:     loudly[adk.IterationStart](l),
+			IterationEnd:       loudly[adk.IterationEnd](l),
+			TurnGateOpen:       func(e adk.TurnGateOpen) { l.opened(e); l.hear(e) },
+			TurnGateClosed:     loudly[adk.TurnGateClosed](l),
+			ToolExecutionStart: loudly[adk.ToolExecutionStart](l),
+			ToolExecutionEnd:   loudly[adk.ToolExecutionEnd](l),
+			Log:                loudly[adk.LogEvent](l),
+			Error:              loudly[adk.ErrorEvent](l),
+		}
+}
+
+func loudly[E any](l *loudness) func(E) { return func(e E) { l.hear(e) } }
+
+// hear panics where a listener panicked in the recording, and ends the goroutine
+// where one did that. Nothing tells a listener in which strand it is called; the
+// event does.
+func (l *loudness) hear(payload any) {
+	panics, exits, strand := l.take(payload)
+	switch {
+	case exits:
+		l.leaving(strand)
+		runtime.Goexit()
+	case panics != nil:
+		if gate, ok := payload.(adk.TurnGateOpen); ok && panics.late {
+			l.leaving(strand)
+			gate.Gate.Reject(byReplay, ErrUnanswered)
+		}
+		panic(panics.text)
+	}
 }

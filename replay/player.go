@@ -33,6 +33,7 @@ type player struct {
 	source source
 	stage  *stage
 	loud   loudness
+	trail  trail
 	cancel func(cause, err error) // ends the context of the new run
 
 	timers              // with the lock that guards what follows
@@ -87,10 +88,12 @@ func newPlayer(src source, known *sentinels) *player {
 		returned: map[int]*adk.Crossing{},
 		resolved: map[string]*adk.Crossing{},
 		gateOps:  map[string]int{},
+		trail:    trail{},
 	}
 	p.moved = sync.NewCond(&p.mu)
 	p.stage = newStage(p)
-	p.stage.gates = p.watchGates()
+	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
+	p.loud.opened, p.loud.leaving = p.gateOpened, p.leaving
 	return p
 }
 
@@ -161,14 +164,12 @@ func (p *player) outside() {
 	}
 }
 
-// watchGates keeps the gates of the new run by their ids, for whoever settled
+// gateOpened keeps the gates of the new run by their ids, for whoever settled
 // them.
-func (p *player) watchGates() adk.Observability {
-	return adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.gates[e.Gate.ID()] = e.Gate
-	}}
+func (p *player) gateOpened(e adk.TurnGateOpen) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gates[e.Gate.ID()] = e.Gate
 }
 
 // settles tells whether the head is a settlement that somebody outside made.
@@ -322,6 +323,17 @@ func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 	}
 }
 
+// leaving holds back a listener that ends its goroutine until what the engine says
+// of that comes next: as exits has it, before the strands that go on meanwhile.
+func (p *player) leaving(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.strand(n)
+	defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
+	s.ends = func(*adk.Crossing) bool { return true }
+	p.await(n)
+}
+
 // orphaned tells whether x is made through the handle of a strand that will not
 // make it itself: an operation of one that is parked, or misuse of the handle of
 // one that has ended. mu is held.
@@ -472,9 +484,7 @@ func (p *player) Tell(got *adk.Crossing) {
 	if got.Kind == adk.KindTurnGateOpen { // the one before it of that id is over, and its listener is not told yet
 		delete(p.gates, got.Name)
 	}
-	if got.Kind.Class() == adk.ClassEvent {
-		p.expectPanics(got)
-	}
+	p.listened(got)
 	p.advance()
 }
 
@@ -515,6 +525,25 @@ func (p *player) note(x *adk.Crossing) {
 		p.startTimer(x)
 	}
 }
+
+// listened asks for what the listeners of an event did, as the crossings behind it
+// tell. mu is held.
+func (p *player) listened(x *adk.Crossing) {
+	if x.Kind.Class() != adk.ClassEvent {
+		p.trail.pass(x)
+		return
+	}
+	p.loud.expect(x, p.trail.event(x, func(i int) *adk.Crossing {
+		if i > outcryReach {
+			return nil
+		}
+		return p.peek(i)
+	}))
+}
+
+// outcryReach is how far ahead is looked for what listeners did: other strands may
+// have moved meanwhile.
+const outcryReach = 256
 
 // The clock and the ids.
 

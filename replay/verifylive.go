@@ -123,7 +123,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 // again is the recorded run with the live parts in it.
 func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
 	if info.Alone {
-		in := p.stage.dispatchAlone(first, info, p)
+		in := p.stage.dispatchAlone(first, info, p, &p.loud)
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
