@@ -118,7 +118,7 @@ func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
 // isExpectation tells whether a file is one that tests claim, or its reasons.
 func isExpectation(path string) bool {
 	path = strings.TrimSuffix(path, ReasonEnding)
-	return isTrace(path) || filepath.Ext(path) == ".golden"
+	return IsTrace(path) || filepath.Ext(path) == ".golden"
 }
 
 // judge tells whether a file is claimed, and if not why it may be stale or not.

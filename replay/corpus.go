@@ -26,18 +26,19 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// How the names of traces end: in traceEnding, and in packedEnding behind it where
+// How the names of traces end: in TraceEnding, and in packedEnding behind it where
 // they are compressed.
 const (
-	traceEnding  = ".jsonl"
+	TraceEnding  = ".jsonl"
 	packedEnding = ".zst"
 )
 
-func isTrace(name string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding)
+// IsTrace tells whether a file is one of the traces of its folder, by its name.
+func IsTrace(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, packedEnding), TraceEnding)
 }
 
-var errNames = errors.New("the names of traces end in " + traceEnding + " or " + traceEnding + packedEnding)
+var errNames = errors.New("the names of traces end in " + TraceEnding + " or " + TraceEnding + packedEnding)
 
 // Sources are the traces in a file system: all files, at any depth, whose names
 // end in .jsonl or .jsonl.zst, in the order of their paths. A folder is
@@ -60,7 +61,7 @@ func Sources(fsys fs.FS) ([]Source, error) {
 		case err != nil:
 			unread(name, err)
 		case entry.IsDir():
-		case isTrace(name):
+		case IsTrace(name):
 			source := Source{Name: name, Open: func() (io.ReadCloser, error) { return fsys.Open(name) }}
 			if info, err := fs.Stat(fsys, name); err == nil { // where it cannot be told, opening it says why
 				source.Size = info.Size()
@@ -86,7 +87,7 @@ func Sources(fsys fs.FS) ([]Source, error) {
 // a folder of them; it is nil of others.
 func passedOver(fsys fs.FS, name string, entry fs.DirEntry) error {
 	base := strings.ToLower(entry.Name())
-	if strings.Contains(base, traceEnding) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
+	if strings.Contains(base, TraceEnding) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
 		return fmt.Errorf("this is not read as a trace: %w; rename it, or keep it elsewhere", errNames)
 	}
 	if entry.Type()&fs.ModeSymlink == 0 {

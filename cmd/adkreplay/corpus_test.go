@@ -182,6 +182,7 @@ func TestReportFlagsThatMakeNoSense(t *testing.T) {
 		want string
 	}{
 		{[]string{"--json=" + path}, "--json writes a report, and " + path + " is the name of a trace: give another name, or - for the standard output"},
+		{[]string{"--json=a.jsonl.zst"}, "--json writes a report, and a.jsonl.zst is the name of a trace: give another name, or - for the standard output"},
 		{[]string{"--junit", path}, "--junit writes a report, and " + path + " is the name of a trace: give another name, or - for the standard output"},
 		{[]string{"--json=--junit", "x"}, `--json needs a file, or - for the standard output: "--junit" is a flag`},
 		{[]string{"--json", "--junit", "-"}, "--json and --junit cannot write the same file"},

@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -141,7 +142,7 @@ func targetNamed(name string) (target, error) {
 		return target{name, func(context.Context) (property.Subject, error) { return subjectOf(s), nil }}, nil
 	}
 	_, err := os.Stat(name)
-	if err != nil && !strings.HasSuffix(strings.TrimSuffix(name, packedEnding), traceEnding) {
+	if err != nil && !replay.IsTrace(name) {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
 	return target{name, func(ctx context.Context) (property.Subject, error) {

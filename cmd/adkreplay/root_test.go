@@ -47,7 +47,7 @@ func put(t *testing.T, name string, content []byte) string {
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := fixtures.Traces.ReadFile(name + traceEnding)
+	content, err := fixtures.Traces.ReadFile(name + replay.TraceEnding)
 	require.NoError(t, err)
 	return content
 }

@@ -26,13 +26,6 @@ func (f traceFile) source() replay.Source {
 	return replay.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
-// How the names of traces end: in traceEnding, and in packedEnding behind it where
-// they are compressed.
-const (
-	traceEnding  = ".jsonl"
-	packedEnding = ".zst"
-)
-
 // findTraces turns the arguments into traces: files as they are, folders as all
 // the traces below them, in the order of their paths, and nothing as the
 // embedded ones. What cannot be found is a trace that cannot be opened: it is
@@ -80,7 +73,7 @@ func embeddedTraces() []replay.Source {
 		panic(err) // they are part of this program
 	}
 	for i := range found {
-		found[i].Name = strings.TrimSuffix(found[i].Name, traceEnding)
+		found[i].Name = strings.TrimSuffix(found[i].Name, replay.TraceEnding)
 	}
 	return found
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func (o *reportOptions) check() error {
 		switch {
 		case f.file != stdout && strings.HasPrefix(f.file, "-"):
 			return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", f.flag, f.file)
-		case filepath.Ext(f.file) == traceEnding:
+		case replay.IsTrace(f.file):
 			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, f.file)
 		}
 	}
