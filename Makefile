@@ -33,6 +33,8 @@ mutants: killers ## break the engine and the example in every known way, edit ev
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed' ./replay/golden
 	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
 
+# Every mutant leaves its packages in the build cache, gigabytes in all: go clean -cache
+# takes them away again.
 .PHONY: killers
 killers: ## break the engine in every way that a trace can show, and print who saw it: invariants, model, generators, exploration, fixtures
 	cd property/killers && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'

@@ -267,10 +267,9 @@ type Strand struct {
 
 // Wait blocks until the strand has finished and gives its error. It is for the
 // seam call that forked the strand: that is the one that waits, and a scheduler
-// takes it to be. A panic of
-// the strand is a *PanicError. The engine waits for every strand before the
-// seam call returns, whether or not Wait is called; an error that nobody waits
-// for is seen in the trace only.
+// takes it to be. A panic of the strand is a *PanicError. The engine waits for
+// every strand before the seam call returns, whether or not Wait is called; an
+// error that nobody waits for is seen in the trace only.
 func (s *Strand) Wait() error {
 	s.parent.waitFor(s.done)
 	return s.err

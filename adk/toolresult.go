@@ -24,8 +24,8 @@ func (m *Media) isToolResult()       {}
 func (l MediaList) isToolResult()    {}
 
 // emptyResult tells whether a result is none at all (TOL-5): nil, a nil pointer
-// or bytes, or a list without media or with one that is nil. A text without characters is a result, and
-// so are no bytes that are not nil.
+// or bytes, or a list without media or with one that is nil. A text without
+// characters is a result, and so are no bytes that are not nil.
 func emptyResult(r ToolResult) bool {
 	switch r := r.(type) {
 	case nil:

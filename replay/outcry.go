@@ -93,7 +93,8 @@ func isLastWord(kind adk.Kind) bool {
 	return false
 }
 
-// endedByExit is the cause of what a goroutine leaves behind that ends.
+// endedByExit is the cause of what a goroutine leaves behind that ends, in the words
+// of every trace that was ever written: were the engine's to change, these would stay.
 const endedByExit = "user code ended its goroutine with runtime.Goexit"
 
 // settledByExit tells whether a gate was aborted as the goroutine that opened it
