@@ -275,6 +275,10 @@ func (p *causal) Tell(got *adk.Crossing) {
 	defer p.mu.Unlock()
 	next := p.taken(got)
 	switch got.Kind {
+	case adk.KindContained:
+		if next == nil {
+			next = p.misused(got)
+		}
 	case adk.KindCall:
 		p.called(got)
 	case adk.KindReturn:
@@ -296,6 +300,26 @@ func (p *causal) Tell(got *adk.Crossing) {
 	}
 	p.outside()
 	p.moved.Broadcast()
+}
+
+// misused is the recorded counterpart of misuse: the next line of its strand, if that
+// is one. Misuse is announced as the operation that it was meant to be, and so is not
+// foreseen. mu is held.
+func (p *causal) misused(got *adk.Crossing) *adk.Crossing {
+	s := p.strands[got.Strand]
+	if s == nil || s.rec < 0 {
+		return nil
+	}
+	for _, x := range p.tree.lines[s.cursor:] {
+		switch {
+		case x.Strand != s.rec:
+		case isMisuse(x):
+			return x
+		case x.Kind.Class() != adk.ClassFact:
+			return nil
+		}
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {

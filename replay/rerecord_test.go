@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -167,6 +168,54 @@ func refusedToRerecord(t *testing.T, trace []byte, live replay.Live, options ...
 	require.Error(t, err)
 	assert.Empty(t, again.Bytes())
 	return err.Error()
+}
+
+// PIP-11: a goroutine that ends when the run was cancelled cancels nothing, also behind
+// a failure that was kept from the run, which nobody asks for before it is told.
+func TestRerecordOfACancelAndAGoexit(t *testing.T) {
+	for what, contained := range map[string]func(*adk.DispatchContext, adk.Next){
+		"second next": func(_ *adk.DispatchContext, next adk.Next) { next(context.Background()) },
+		"listener of log": func(dc *adk.DispatchContext, _ adk.Next) {
+			dc.Helpers().Log(adk.LevelInfo, "note", "loud", nil)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			trace := recordedExit(t, contained)
+			assert.Contains(t, string(trace), `"kind":"contained","in":3,"what":"`+what+`"`)
+			assert.Contains(t, string(trace), `"by":"outside"`)
+			report, again := rerecorded(t, trace, replay.Live{})
+			assert.Nil(t, report.Divergence, "%s", report)
+			assert.Equal(t, string(trace), string(again))
+		})
+	}
+}
+
+// recordedExit is a turn whose middleware ends its goroutine when its caller has
+// left, behind what was contained.
+func recordedExit(t *testing.T, contained func(*adk.DispatchContext, adk.Next)) []byte {
+	t.Helper()
+	ctx, leave := context.WithCancelCause(t.Context())
+	config := adk.Config{
+		Executor: adk.Executor{Name: "model", Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }},
+		Storage:  noStorage,
+		DispatchInput: []adk.DispatchMiddleware{{Name: "leaves", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			next(ctx)
+			contained(dc, next)
+			leave(errors.New("the user left"))
+			runtime.Goexit()
+			return nil
+		}}},
+	}
+	var trace bytes.Buffer
+	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
+	runner.Observe(adk.Observability{Log: func(adk.LogEvent) { panic("the listener fell over") }})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = runner.Run(ctx, rawTurn)
+	}()
+	<-done
+	return trace.Bytes()
 }
 
 // Live code that does another thing on every run has no trace to accept.
