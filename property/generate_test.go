@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 	"github.com/adkreplay/adkreplay/replay"
 )
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
 // This file draws crossings with every field that their kinds have.

@@ -26,6 +26,8 @@ type room struct {
 var rooms = []room{
 	{name: "internal/canonical", because: "a leaf"},
 	{name: "internal/ordered", because: "a leaf"},
+	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
+		because: "a leaf, which tests alone use"},
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
@@ -73,7 +75,7 @@ type ban struct {
 var bans = []ban{
 	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
-	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "internal/..."},
+	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "internal/..."}, except: []string{"internal/draws"},
 		because: "who imports this must not get flags"},
 	{path: "net/http", in: []string{"adk", "replay", "scenarios", "internal/..."},
 		because: "the engine talks to nobody; user code does"},

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
 // twin is the dumb set that Set must not be told apart from.

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
 // stamp is a marked value: its JSON is its own.

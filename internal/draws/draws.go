@@ -1,0 +1,32 @@
+// Package draws makes the tests of ours that draw at random draw the same on every
+// run, so that the suite is red where something has changed and never by chance. A
+// test file that imports rapid imports it for its effect alone. New draws are for
+// make soak, and for whoever sets RAPID_SEED=0, or gives -rapid.seed=0.
+package draws
+
+import (
+	"flag"
+	"os"
+
+	_ "pgregory.net/rapid" // its flags
+)
+
+// usual are the flags of rapid that have another default here, each with the
+// variable by which rapid lets people set it too. What is drawn from a known seed
+// is drawn again by the same command: only new draws are worth a file.
+var usual = []struct{ name, variable, value string }{
+	{"rapid.seed", "RAPID_SEED", "20250101"},
+	{"rapid.nofailfile", "RAPID_NOFAILFILE", "true"},
+}
+
+// Flags that are given at the command line are read later, and so win.
+func init() {
+	for _, one := range usual {
+		if _, given := os.LookupEnv(one.variable); given {
+			continue
+		}
+		if err := flag.Set(one.name, one.value); err != nil {
+			panic(err)
+		}
+	}
+}

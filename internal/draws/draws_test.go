@@ -1,0 +1,44 @@
+package draws
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawn is what three checks draw.
+func drawn(t *testing.T) (all []uint32) {
+	rapid.Check(t, func(t *rapid.T) {
+		if one := rapid.Uint32().Draw(t, "one"); len(all) < 3 {
+			all = append(all, one)
+		}
+	})
+	return all
+}
+
+// Every test, and every run of it, draws the same.
+func TestDraws(t *testing.T) {
+	if flag.Lookup("rapid.seed").Value.String() != usual[0].value {
+		t.Skip("new draws were asked for")
+	}
+	require.Equal(t, []uint32{0x6, 0x520ca7, 0x3075a3c}, drawn(t))
+	assert.Equal(t, drawn(t), drawn(t))
+}
+
+// Whoever asks for new draws gets them, by the variable and by the flag.
+func TestNewDraws(t *testing.T) {
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	for _, asked := range []struct{ variable, flag string }{{"RAPID_SEED=7", ""}, {"", "-rapid.seed=7"}} {
+		run := exec.Command(binary, "-test.v", "-test.run=^TestDraws$", asked.flag)
+		run.Env = append(os.Environ(), asked.variable)
+		out, err := run.CombinedOutput()
+		require.NoError(t, err)
+		assert.Contains(t, string(out), "new draws were asked for")
+	}
+}

@@ -1,0 +1,31 @@
+package house_test
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Tests that draw at random draw the same on every run, in every package.
+func TestDrawsAreTheSame(t *testing.T) {
+	draws, steady := map[string]string{}, map[string]bool{}
+	for name, content := range treeFiles(t) {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		imports, dir := parsed(t, name, content).imports(), path.Dir(name)
+		if slices.Contains(imports, "pgregory.net/rapid") {
+			draws[dir] = name
+		}
+		steady[dir] = steady[dir] || slices.Contains(imports, module+"internal/draws")
+	}
+	require.NotEmpty(t, draws)
+	delete(draws, "internal/draws")
+	for dir, name := range draws {
+		assert.True(t, steady[dir], "%s draws other values on every run: import internal/draws in a test file beside it", name)
+	}
+}
