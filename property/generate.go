@@ -353,7 +353,9 @@ func (d *drawing) op(kind string, depth int) Op {
 	case "on-ack":
 		d.onAck(&op, depth)
 	case "off-ack":
-		op.Name = "h" + strconv.Itoa(d.upTo(d.handlers))
+		if n := d.upTo(d.handlers); n > 0 { // else it is a binding that is taken off
+			op.Name = "h" + strconv.Itoa(n)
+		}
 	case "wait-for":
 		d.gate(&op)
 	case OpSettle:

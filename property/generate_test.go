@@ -3,7 +3,6 @@ package property
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,24 +18,25 @@ import (
 
 // Every generated turn makes the same trace twice, replays without divergence
 // and keeps all invariants (DET-2).
-func TestTurns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { checkDrawn(t, Turns(Knobs{})) })
-}
+func TestTurns(t *testing.T) { checkTurns(t, Turns(Knobs{}), flawless) }
 
 func TestLegalTurns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { checkDrawn(t, Turns(Knobs{Legal: true, NoGoexit: true})) })
+	checkTurns(t, Turns(Knobs{Legal: true, NoGoexit: true}), flawless)
 }
 
 // So do those whose strands run in any order.
-func TestTurnsInAnyOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		turn := Turns(Knobs{}).Draw(t, "turn")
+func TestTurnsInAnyOrder(t *testing.T) { checkTurns(t, inAnyOrder(Turns(Knobs{})), flawless) }
+
+// inAnyOrder lets the strands of turns run in any order.
+func inAnyOrder(turns *rapid.Generator[Turn]) *rapid.Generator[Turn] {
+	return rapid.Custom(func(t *rapid.T) Turn {
+		turn := turns.Draw(t, "turn")
 		for choice := range 30 {
 			if strand := rapid.IntRange(-1, 3).Draw(t, "strand"); strand >= 0 {
 				turn.Order = append(turn.Order, Decision{choice + 1, strand})
 			}
 		}
-		report(t, turn, CheckTurn(turn))
+		return turn
 	})
 }
 
@@ -44,23 +44,12 @@ func FuzzTurns(f *testing.F) {
 	for seed := range 4 {
 		f.Add(bytes.Repeat([]byte{byte(37*seed + 11), byte(seed), 0xa5, byte(91 * seed)}, 4<<10))
 	}
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { checkDrawn(t, Turns(Knobs{Operations: 4, Iterations: 2})) }))
-}
-
-func checkDrawn(t *rapid.T, turns *rapid.Generator[Turn]) {
-	turn := turns.Draw(t, "turn")
-	report(t, turn, CheckTurn(turn))
-}
-
-func report(t *rapid.T, turn Turn, flaws []Flaw) {
-	if len(flaws) == 0 {
-		return
-	}
-	var text strings.Builder
-	for _, f := range flaws {
-		fmt.Fprintf(&text, "%s: %s\n", f.Name, f.Text)
-	}
-	t.Fatalf("%s%#v", &text, turn)
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		turn := Turns(Knobs{Operations: 4, Iterations: 2}).Draw(t, "turn")
+		if text := flawless(turn); text != "" {
+			t.Fatalf("%s\n%#v", text, turn)
+		}
+	}))
 }
 
 // classes are what generated turns have to reach, told by their crossings.

@@ -541,7 +541,7 @@ func (m *model) onDispatch(h *modelHandle, op *Op) (err error, known bool) {
 		})
 		return nil, true
 	case OpBind: // TOL-8
-		m.onAck(h, "", func() { d.world.prune() })
+		m.onAck(h, op.Name, func() { d.world.prune() })
 		return nil, true
 	case "execute":
 		return m.executeTool(h, op), true

@@ -86,7 +86,8 @@ const (
 	OpDispatch = "dispatch"
 	// OpJoin waits for the strand Name that the same call forked.
 	OpJoin = "join"
-	// OpBind binds the tools of the dispatch (TOL-8).
+	// OpBind binds the tools of the dispatch (TOL-8). An off-ack of its Name, which
+	// may be empty, takes the binding off again.
 	OpBind = "bind"
 	// OpCancel ends the context that was given to Run, with Cause.
 	OpCancel = "cancel"

@@ -21,7 +21,7 @@ import (
 // id source of its own gave, what a handle that had ended was asked for, and the
 // media that were opened.
 func TurnOf(trace *replay.Trace) (Turn, error) {
-	tr := newTranslation(trace.Info)
+	tr := newTranslation(trace)
 	for i := range trace.Lines {
 		tr.take(&trace.Lines[i].Crossing)
 	}
@@ -35,6 +35,7 @@ func TurnOf(trace *replay.Trace) (Turn, error) {
 
 // translation is the translation of one trace.
 type translation struct {
+	lines []replay.Line
 	turn  Turn
 	root  *translatedScope
 	calls map[int]*translatedCall
@@ -43,9 +44,9 @@ type translation struct {
 	forks      map[int]*forkRef // by the strand's number
 	told       map[int]int      // the number of the last crossing of each strand
 	at         int              // the number of this crossing
+	exited     int              // that of the one in which a goroutine that ended cancelled the run
 	lastStrand int
 	lastAt     time.Time
-	handlers   []*handlerRef
 	gates      map[string]*gateRef
 	heard      map[adk.Kind]int
 	last       *Body // that of the call that returned last
@@ -55,9 +56,10 @@ type translation struct {
 }
 
 type translatedScope struct {
-	scripts []*Script
-	counts  map[string]int
-	nested  *Nested // to fill when the dispatch returns; nil for the turn
+	scripts  []*Script
+	counts   map[string]int
+	handlers []*handlerRef // of its dispatch
+	nested   *Nested       // to fill when the dispatch returns; nil for the turn
 }
 
 type translatedCall struct {
@@ -69,8 +71,9 @@ type translatedCall struct {
 }
 
 type handlerRef struct {
-	id   int
-	name string
+	id   int    // numbers the handlers of one dispatch
+	name string // what its calls are told under
+	off  string // what an off-ack calls it
 	body *Body
 	gone bool // it has run, or was taken away
 }
@@ -89,8 +92,10 @@ type gateRef struct {
 	opened time.Time
 }
 
-func newTranslation(info adk.RunInfo) *translation {
+func newTranslation(trace *replay.Trace) *translation {
+	info := trace.Info
 	return &translation{
+		lines: trace.Lines,
 		turn: Turn{Executor: info.Executor, TurnInput: info.TurnInput, TurnOutput: info.TurnOutput,
 			DispatchInput: info.DispatchInput, DispatchOutput: info.DispatchOutput, WriteBehind: info.WriteBehind},
 		root: &translatedScope{counts: map[string]int{}}, calls: map[int]*translatedCall{}, stack: map[int][]*translatedCall{},
@@ -98,16 +103,16 @@ func newTranslation(info adk.RunInfo) *translation {
 	}
 }
 
-// pruneHandler is what an on-ack handler is called that prunes tools (TOL-8).
-const pruneHandler = "prune-ephemeral"
-
 func (tr *translation) take(x *adk.Crossing) {
 	tr.at++
 	switch {
 	case x.Kind == adk.KindCancel:
 		tr.aborted = true
-		if x.Key == "outside" {
+		switch x.Key {
+		case "outside":
 			tr.cancelled(x)
+		case "goexit":
+			tr.exited = tr.at
 		}
 		return
 	case x.Kind == adk.KindSettle:
@@ -180,10 +185,7 @@ func (tr *translation) performer(strand int) *translatedCall {
 // The seam calls.
 
 func (tr *translation) call(x *adk.Crossing) {
-	c := &translatedCall{path: x.Seam.String(), label: x.Seam.Label, scope: tr.root}
-	if outer := tr.calls[x.Call]; outer != nil {
-		c.scope = outer.scope
-	}
+	c := &translatedCall{path: x.Seam.String(), label: x.Seam.Label, scope: tr.scopeOf(x)}
 	tr.calls[x.ID] = c
 	switch x.Seam.Label {
 	case adk.LabelRun:
@@ -204,7 +206,7 @@ func (tr *translation) call(x *adk.Crossing) {
 			c.body = fork.body
 		}
 	case adk.LabelOnAck:
-		c.body = tr.handler(x.Seam.Name)
+		c.body = c.scope.handler(x.Seam.Name)
 	case adk.LabelTool, adk.LabelStorage:
 		c.body = tr.root.script(c.path)
 	default:
@@ -274,13 +276,13 @@ func (tr *translation) nested(c *translatedCall, x *adk.Crossing) {
 }
 
 // handler is what the first handler of that name that has not run does.
-func (tr *translation) handler(name string) *Body {
-	at := slices.IndexFunc(tr.handlers, func(h *handlerRef) bool { return h.name == name && !h.gone })
+func (s *translatedScope) handler(name string) *Body {
+	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.name == name && !h.gone })
 	if at < 0 {
 		return nil
 	}
-	tr.handlers[at].gone = true
-	return tr.handlers[at].body
+	s.handlers[at].gone = true
+	return s.handlers[at].body
 }
 
 func (tr *translation) returned(x *adk.Crossing) {
@@ -297,6 +299,9 @@ func (tr *translation) returned(x *adk.Crossing) {
 	}
 	if c.body == nil {
 		return
+	}
+	if x.Outcome == adk.OutcomeGoexit { // else it is the engine that waits
+		tr.join(x.Strand, c.body, tr.exited)
 	}
 	c.body.End = endOf(c, x)
 	if c.label != adk.LabelStorage {
@@ -363,16 +368,17 @@ func (tr *translation) add(x *adk.Crossing, op Op) *Body {
 	if owner != nil && owner != by {
 		op.On = owner.path
 	}
-	tr.join(x.Strand, by.body)
+	tr.join(x.Strand, by.body, tr.at)
 	by.body.Ops = append(by.body.Ops, op)
 	return by.body
 }
 
 // join waits for the strands that a body forked and that ended since it made its
-// last step: no crossing tells that it waited, but this is what it looks like.
-func (tr *translation) join(strand int, by *Body) {
+// last step, and before the next: no crossing tells that it waited, but this is what
+// it looks like.
+func (tr *translation) join(strand int, by *Body, next int) {
 	for _, n := range slices.Sorted(maps.Keys(tr.forks)) {
-		if fork := tr.forks[n]; fork.by == by && fork.ended > tr.told[strand] {
+		if fork := tr.forks[n]; fork.by == by && fork.ended > tr.told[strand] && fork.ended < next {
 			by.Ops = append(by.Ops, Op{Kind: OpJoin, Name: fork.name})
 		}
 	}
@@ -408,13 +414,15 @@ func (tr *translation) operation(x *adk.Crossing) {
 		tr.forks[x.ID] = &forkRef{name: x.Name, by: tr.performing(x.Strand), body: op.Do}
 	case adk.KindOnAck:
 		op.Do = &Body{}
-		tr.handlers = append(tr.handlers, &handlerRef{id: x.ID, name: x.Name, body: op.Do})
-		if x.Name == pruneHandler {
-			tr.handlers[len(tr.handlers)-1].body = &Body{} // the engine's own
+		h := &handlerRef{id: x.ID, name: x.Name, off: x.Name, body: op.Do}
+		if x.Name == pruner {
+			h.off, h.body = "", &Body{} // the engine's own
 			op = Op{Kind: OpBind}
 		}
+		in := tr.scopeOf(x)
+		in.handlers = append(in.handlers, h)
 	case adk.KindOffAck:
-		op.Name, op.Flag = tr.handlerOff(x.ID), false
+		op.Name, op.Flag = tr.scopeOf(x).handlerOff(x.ID), false
 	case adk.KindExecute:
 		op.Name = x.Record.Key()
 		op.Record = nil
@@ -428,13 +436,21 @@ func (tr *translation) operation(x *adk.Crossing) {
 }
 
 // handlerOff is the name of a handler that is taken away.
-func (tr *translation) handlerOff(id int) string {
-	at := slices.IndexFunc(tr.handlers, func(h *handlerRef) bool { return h.id == id })
+func (s *translatedScope) handlerOff(id int) string {
+	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.id == id })
 	if at < 0 {
 		return ""
 	}
-	tr.handlers[at].gone = true
-	return tr.handlers[at].name
+	s.handlers[at].gone = true
+	return s.handlers[at].off
+}
+
+// scopeOf is that of the call that a crossing belongs to.
+func (tr *translation) scopeOf(x *adk.Crossing) *translatedScope {
+	if c := tr.calls[x.Call]; c != nil {
+		return c.scope
+	}
+	return tr.root
 }
 
 func emitted(op *Op, payload any) {
@@ -466,12 +482,15 @@ func (tr *translation) settled(x *adk.Crossing) {
 		s.Result, s.Value = adk.GateResolved, ValueOf(x.Value)
 	case adk.GateRejected:
 		s.Err = failureOf(x.Err)
-	case adk.GateAborted:
-		if tr.aborted || errors.Unwrap(x.Err) != nil {
-			return // the turn's abort closed it
-		}
 	default:
-		return // its time passed
+		if x.Status == adk.GateAborted && !tr.aborted && errors.Unwrap(x.Err) == nil {
+			break // somebody did it
+		}
+		if !tr.offered() {
+			return
+		}
+		tr.placeCancel(tr.lastStrand) // the offer told it
+		s.Result = adk.GateAborted
 	}
 	// Where another strand took a step in the same instant, it was that one.
 	if by := tr.performing(tr.lastStrand); by != nil && tr.lastStrand != gate.strand && tr.lastAt.Equal(x.At) {
@@ -481,6 +500,20 @@ func (tr *translation) settled(x *adk.Crossing) {
 	}
 	op := &gate.body.Ops[gate.at]
 	op.Settle = append(op.Settle, s)
+}
+
+// offered tells of a gate that the engine closes, since the turn was aborted or the
+// time has passed, whether somebody's offer made it look, who came too late by that.
+// Else the waiter looked as it woke, and told that the gate is closed next.
+func (tr *translation) offered() bool {
+	for i := range tr.lines[tr.at:] {
+		switch x := &tr.lines[tr.at+i].Crossing; x.Kind {
+		case adk.KindCancel, adk.KindSettle, adk.KindTimer:
+		default:
+			return x.Kind != adk.KindTurnGateClosed
+		}
+	}
+	return false
 }
 
 // contained adds what was kept from the turn: misuse, and panics of listeners.

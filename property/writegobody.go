@@ -121,7 +121,7 @@ func joined(body *Body, at int) bool {
 			last = i
 		}
 	}
-	first := slices.IndexFunc(body.Ops, func(op Op) bool { return op.Kind == "fork" || op.Kind == "on-ack" || op.Kind == OpBind })
+	first := slices.IndexFunc(body.Ops, func(op Op) bool { return begins(&op) })
 	return first >= 0 && at >= first && at <= last
 }
 
@@ -461,42 +461,62 @@ func (g *goWriter) begun(ops []Op, at int, on, ctx string, results func(err stri
 	default:
 		call = on + ".Tools().Bind()"
 	}
-	ended := slices.ContainsFunc(ops[at+1:], func(later Op) bool { return ends(&later, op) })
-	if !ended {
+	next := slices.IndexFunc(ops[at+1:], func(later Op) bool { return alike(&later, op) })
+	if next < 0 || !ends(&ops[at+1+next], op) {
 		return call, 2
 	}
 	if op.Must {
-		return fmt.Sprintf("%s, err := %s\nif err != nil { return %s }", ending(op), call, results("err")), 0
+		return fmt.Sprintf("%s, err := %s\nif err != nil { return %s }", ending(ops, at), call, results("err")), 0
 	}
-	return fmt.Sprintf("%s, _ := %s", ending(op), call), 0
+	return fmt.Sprintf("%s, _ := %s", ending(ops, at), call), 0
 }
+
+// alike tells whether an operation ends what another began, or begins the same anew.
+func alike(later, op *Op) bool {
+	return ends(later, op) || (later.Kind == "fork") == (op.Kind == "fork") && begins(later) && later.Name == op.Name
+}
+
+// begins tells whether an operation gives something to end it with.
+func begins(op *Op) bool { return op.Kind == "fork" || op.Kind == "on-ack" || op.Kind == OpBind }
 
 // ends tells whether an operation ends what another began.
 func ends(later, op *Op) bool {
 	return later.Kind == OpJoin && op.Kind == "fork" && later.Name == op.Name ||
-		later.Kind == "off-ack" && op.Kind != "fork" && later.Name == op.Name
+		later.Kind == "off-ack" && (op.Kind == "on-ack" || op.Kind == OpBind) && later.Name == op.Name
 }
 
-// ending is what that is kept in.
-func ending(op *Op) string {
+// ending is what that is kept in, which is another each time that something of one
+// name begins.
+func ending(ops []Op, at int) string {
+	op := &ops[at]
 	words := strings.FieldsFunc(op.Name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
-	if op.Kind == "fork" || op.Kind == OpJoin {
-		return "strand" + strings.Join(words, "")
+	name := "off"
+	if op.Kind == "fork" {
+		name = "strand"
 	}
-	return "off" + strings.Join(words, "")
+	name += strings.Join(words, "")
+	for _, earlier := range ops[:at] {
+		if begins(&earlier) && alike(&earlier, op) {
+			name += "x"
+		}
+	}
+	return name
 }
 
 func (g *goWriter) end(ops []Op, at int) (string, int) {
 	op := &ops[at]
-	if !slices.ContainsFunc(ops[:at], func(earlier Op) bool { return ends(op, &earlier) }) {
-		return "", 0
+	for i := at - 1; i >= 0; i-- {
+		switch {
+		case !ends(op, &ops[i]):
+		case op.Kind == OpJoin:
+			return ending(ops, i) + ".Wait()", 1
+		default:
+			g.line("%s()", ending(ops, i))
+			return "", 0
+		}
 	}
-	if op.Kind == OpJoin {
-		return ending(op) + ".Wait()", 1
-	}
-	g.line("%s()", ending(op))
 	return "", 0
 }
 
