@@ -141,21 +141,23 @@ func (tr *translation) take(x *adk.Crossing) {
 // cancelled keeps a cancel until it is known before what it came.
 func (tr *translation) cancelled(x *adk.Crossing) {
 	cause := failureOf(x.Cause)
-	if !tr.begun {
+	switch {
+	case !tr.begun:
 		tr.turn.Cancelled = cause
-		return
+	case cause == nil || cause.Text != errTooLong.Error(): // a turn does that by itself
+		tr.cancel = &Op{Kind: OpCancel, Cause: cause}
 	}
-	tr.cancel = &Op{Kind: OpCancel, Cause: cause}
 }
 
-// placeCancel lets user code cancel that is under way, or was last.
+// placeCancel lets user code cancel that went on last: had another strand done it
+// before, that one's last crossing would have told it.
 func (tr *translation) placeCancel(strand int) {
 	if tr.cancel == nil {
 		return
 	}
-	body := tr.performing(strand)
+	body := tr.performing(tr.lastStrand)
 	if body == nil {
-		body = tr.performing(tr.lastStrand)
+		body = tr.performing(strand)
 	}
 	if body != nil {
 		body.Ops = append(body.Ops, *tr.cancel)
