@@ -1,6 +1,7 @@
 # Every target can be run by a person; CI runs the same ones.
 GO ?= go
 FUZZTIME ?= 20s
+SOAK ?= 10m
 
 .DEFAULT_GOAL := help
 
@@ -55,6 +56,11 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x .) || exit 1; \
 		done; \
 	done
+
+# Tests draw the same on every run; here is where they draw anew.
+.PHONY: soak
+soak: ## hold every random property for SOAK (10m), with seeds that nobody drew, and keep what breaks it
+	@$(GO) run ./internal/soak $(SOAK)
 
 # Only packages whose tests use goldie know the flag -update.
 GOLDIE = github.com/sebdah/goldie/v2

@@ -12,8 +12,8 @@ import (
 )
 
 // drawn is what three checks draw.
-func drawn(t *testing.T) (all []uint32) {
-	rapid.Check(t, func(t *rapid.T) {
+func drawn(test *testing.T) (all []uint32) {
+	rapid.Check(test, func(t *rapid.T) {
 		if one := rapid.Uint32().Draw(t, "one"); len(all) < 3 {
 			all = append(all, one)
 		}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// property is a test that draws.
+type property struct {
+	dir    string // of its package
+	pkg    string // as go test takes it
+	name   string
+	binary string // of the tests of its package
+
+	checks, seeds int
+	took          time.Duration
+	broken        bool
+}
+
+// draw is how many checks are drawn from one seed. All properties are held as often
+// as one another: those of whole turns, which take longest, get most of the time.
+const draw = 2000
+
+// soak is one run of the properties.
+type soak struct {
+	out  io.Writer
+	all  []*property
+	hold func(ctx context.Context, p *property, seed uint64, checks int) (output string, held bool)
+	now  func() time.Time
+	seed func() uint64
+
+	began, told time.Time
+}
+
+func newSoak(out io.Writer, all []*property, hold func(context.Context, *property, uint64, int) (string, bool)) *soak {
+	return &soak{out: out, all: all, hold: hold, now: time.Now, seed: newSeed}
+}
+
+// newSeed is never 0, which asks rapid for one of its own.
+func newSeed() uint64 { return 1 + rand.Uint64N(1<<63) }
+
+// run holds one property after the other until ctx is done, and tells whether all
+// held. One that broke is not held any more: it would break again.
+func (s *soak) run(ctx context.Context) bool {
+	s.began = s.now()
+	s.told = s.began
+	for s.whole() > 0 && ctx.Err() == nil {
+		for _, p := range s.all {
+			if p.broken || ctx.Err() != nil {
+				continue
+			}
+			s.one(ctx, p)
+			if s.now().Sub(s.told) >= time.Minute {
+				s.told = s.now()
+				fmt.Fprintln(s.out, s.sofar())
+			}
+		}
+	}
+	s.summary()
+	return s.whole() == len(s.all)
+}
+
+// one holds one property with a new seed. What ctx broke off says nothing.
+func (s *soak) one(ctx context.Context, p *property) {
+	seed, began := s.seed(), s.now()
+	output, held := s.hold(ctx, p, seed, draw)
+	if !held && ctx.Err() != nil {
+		return
+	}
+	p.took += s.now().Sub(began)
+	p.seeds++
+	if held {
+		p.checks += draw
+		return
+	}
+	p.broken = true
+	fmt.Fprintf(s.out, "%s\n%s breaks. To see it again:\n  go test %s -run '^%s$' -rapid.seed=%d -rapid.checks=%d\n", output, p.name, p.pkg, p.name, seed, draw)
+}
+
+// whole is how many properties have not broken.
+func (s *soak) whole() (n int) {
+	for _, p := range s.all {
+		if !p.broken {
+			n++
+		}
+	}
+	return n
+}
+
+// sofar is what was held, in a line.
+func (s *soak) sofar() string {
+	checks, seeds := 0, 0
+	for _, p := range s.all {
+		checks, seeds = checks+p.checks, seeds+p.seeds
+	}
+	broken := len(s.all) - s.whole()
+	return fmt.Sprintf("%s: %d properties, %d checks from %d seeds, %d broken", s.now().Sub(s.began).Round(time.Second), len(s.all), checks, seeds, broken)
+}
+
+// summary is what was held, by property.
+func (s *soak) summary() {
+	for _, p := range s.all {
+		word := ""
+		if p.broken {
+			word = "  BROKEN"
+		}
+		perMinute := 0.0
+		if p.took > 0 {
+			perMinute = float64(p.checks) / p.took.Minutes()
+		}
+		fmt.Fprintf(s.out, "%9d checks %4d seeds %8s %9.0f a minute  %s %s%s\n", p.checks, p.seeds, p.took.Round(time.Second), perMinute, p.pkg, p.name, word)
+	}
+	fmt.Fprintln(s.out, s.sofar())
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// soaked soaks for some minutes of a clock that every property takes 20 seconds of,
+// until it has held all that there is or the time is over.
+func soaked(t *testing.T, minutes int, names string, holds func(name string, seed uint64) bool) (*soak, string, bool) {
+	t.Helper()
+	var out bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	at, end := time.Unix(0, 0), time.Unix(0, 0).Add(time.Duration(minutes)*time.Minute)
+	s := newSoak(&out, nil, func(_ context.Context, p *property, seed uint64, _ int) (string, bool) {
+		if at = at.Add(20 * time.Second); at.After(end) {
+			stop()
+			return "signal: killed", false
+		}
+		return "it is not so", holds(p.name, seed)
+	})
+	for name := range strings.FieldsSeq(names) {
+		s.all = append(s.all, &property{pkg: "m/p", name: name})
+	}
+	drawn := uint64(0)
+	s.now, s.seed = func() time.Time { return at }, func() uint64 { drawn++; return drawn }
+	held := s.run(ctx)
+	return s, out.String(), held
+}
+
+// Every property is held with a seed of its own, in turns, until the time is over; and
+// every minute something is said.
+func TestSoak(t *testing.T) {
+	s, out, held := soaked(t, 3, "TestA TestB", func(string, uint64) bool { return true })
+	assert.True(t, held)
+	assert.Equal(t, 2, strings.Count(out, "1m0s: 2 properties, 6000 checks from 3 seeds, 0 broken\n")+strings.Count(out, "2m0s: 2 properties, 12000 checks from 6 seeds, 0 broken\n"))
+	assert.Contains(t, out, "    10000 checks    5 seeds    1m40s      6000 a minute  m/p TestA\n")
+	assert.Contains(t, out, "     8000 checks    4 seeds    1m20s      6000 a minute  m/p TestB\n")
+	assert.Equal(t, 5, s.all[0].seeds, "what the end broke off is not counted")
+	assert.NotContains(t, out, "it is not so")
+}
+
+// What breaks is said with its seed, is not held again, and does not end the others.
+func TestSoakFinds(t *testing.T) {
+	s, out, held := soaked(t, 2, "TestA TestB", func(name string, seed uint64) bool { return name != "TestB" || seed < 4 })
+	assert.False(t, held)
+	assert.Equal(t, 1, strings.Count(out, "it is not so\nTestB breaks. To see it again:\n  go test m/p -run '^TestB$' -rapid.seed=4 -rapid.checks=2000\n"))
+	assert.Contains(t, out, "TestB  BROKEN\n")
+	assert.Contains(t, out, ", 1 broken\n")
+	assert.Equal(t, []int{4, 2}, []int{s.all[0].seeds, s.all[1].seeds})
+
+	_, out, held = soaked(t, 2, "TestA", func(string, uint64) bool { return false })
+	assert.False(t, held)
+	assert.Contains(t, out, "20s: 1 properties, 0 checks from 1 seeds, 1 broken\n", "nothing is left to hold")
+}
+
+// Properties are the tests that draw for themselves, also by a helper.
+func TestDrawing(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(`package a
+
+func TestDirect(t *testing.T) { rapid.Check(t, nil) }
+func TestByHelper(t *testing.T) { t.Run("x", func(t *testing.T) { inner(t) }) }
+func TestOfFailing(t *testing.T) { rapid.Check(failing, nil) }
+func TestNothing(t *testing.T) { other.Check(t); check(t) }
+func inner(t *testing.T) { helper(t) }
+`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b_test.go"), []byte("package a\n\nfunc helper(t *testing.T) { rapid.Check(t, nil) }\n"), 0o600))
+	names, err := drawing(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"TestByHelper", "TestDirect"}, names)
+
+	ours, err := drawing("../../property")
+	require.NoError(t, err)
+	assert.Contains(t, ours, "TestTurns")
+	assert.NotContains(t, ours, "TestAroundFinds", "it has to fail")
+}
+
+func TestRunRefuses(t *testing.T) {
+	for _, args := range [][]string{nil, {"1h", "2h"}, {"long"}, {"0s"}} {
+		_, err := run(t.Context(), args)
+		assert.ErrorContains(t, err, "10m", "%q", args)
+	}
+}
