@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -67,9 +68,46 @@ func toldWhole(t Turn) bool {
 
 func TestTurnOfGenerated(t *testing.T) { checkTurns(t, inAnyOrder(Turns(Knobs{})), translatedBack) }
 
+// announced is a probe that sees whether strands may have taken turns at an operation
+// that is nowhere told: the engine announced it, and then refused it.
+type announced struct {
+	spectator
+	open   map[int]adk.Kind // by strand
+	forked bool
+	untold bool
+}
+
+// Observe begins the run.
+func (a *announced) Observe(adk.RunInfo) adk.Observer { return a }
+
+// Begin notes what is announced.
+func (a *announced) Begin(step adk.Step) {
+	_, still := a.open[step.Strand]
+	a.untold = a.untold || still && a.forked
+	delete(a.open, step.Strand)
+	if step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done {
+		a.open[step.Strand] = step.Kind
+	}
+}
+
+// Tell notes what is told. Misuse is what was announced, told as what it was.
+func (a *announced) Tell(x *adk.Crossing) {
+	a.forked = a.forked || x.Kind == adk.KindFork
+	if x.Kind == a.open[x.Strand] || x.Kind == adk.KindContained {
+		delete(a.open, x.Strand)
+	}
+}
+
+// toldInOrder tells whether a trace says where the strands of a turn took turns.
+func toldInOrder(t Turn) bool {
+	seen := &announced{open: map[int]adk.Kind{}}
+	_ = t.Run(seen) // that it is refused is for others to see
+	return !seen.untold
+}
+
 // translatedBack holds a turn to the trace of its translation.
 func translatedBack(turn Turn) string {
-	if !toldWhole(turn) {
+	if !toldWhole(turn) || !toldInOrder(turn) {
 		return ""
 	}
 	want, refused, err := turn.Trace()
