@@ -205,6 +205,22 @@ const (
 	FieldPayload
 )
 
+var fieldNames = [...]string{
+	FieldID: "ID", FieldSeam: "Seam", FieldName: "Name", FieldKey: "Key", FieldText: "Text", FieldTexts: "Texts",
+	FieldCollection: "Collection", FieldRecord: "Record", FieldRecords: "Records", FieldValue: "Value",
+	FieldArgs: "Args", FieldResult: "Result", FieldOutcome: "Outcome", FieldStatus: "Status", FieldErr: "Err",
+	FieldCause: "Cause", FieldFlag: "Flag", FieldIsError: "IsError", FieldN: "N", FieldDuration: "Duration",
+	FieldSchema: "Schema", FieldDigest: "Digest", FieldSeams: "Seams", FieldPayload: "Payload",
+}
+
+// String is the name of the field in Crossing.
+func (f Field) String() string {
+	if f == 0 || int(f) >= len(fieldNames) {
+		return "unknown"
+	}
+	return fieldNames[f]
+}
+
 // FieldUse is one field as a kind uses it.
 type FieldUse struct {
 	// Field is the field of Crossing.

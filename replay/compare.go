@@ -1,12 +1,9 @@
 package replay
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // FieldDiff is one field in which a crossing differs from the recorded one.
@@ -20,6 +17,14 @@ type FieldDiff struct {
 	// Input tells that user code or the outside decided the value, not the
 	// engine.
 	Input bool `json:"input,omitempty"`
+}
+
+// CompareCrossings lists the fields in which got differs from want, as a trace
+// would hold them and in the order in which it writes them; nil where nothing
+// differs. Crossings of two kinds or phases differ in their kind alone. Seq, by
+// which nothing is told in a trace, is not compared.
+func CompareCrossings(want, got *adk.Crossing) []FieldDiff {
+	return comparer{onlyCommon}.compare(want, got)
 }
 
 // comparer compares crossings field by field. It holds the sentinels by which
@@ -41,7 +46,7 @@ func (c comparer) compare(want, got *adk.Crossing) []FieldDiff {
 	diffs = compareInt(diffs, "op", want.Op, got.Op)
 	for _, use := range want.Kind.Fields(want.Phase) {
 		if !c.same(use.Field, want, got) {
-			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.text(use, want), Got: c.text(use, got), Input: use.Input})
+			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.text(use.Field, want), Got: c.text(use.Field, got), Input: use.Input})
 		}
 	}
 	return diffs
@@ -62,59 +67,7 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 }
 
 // same compares one field.
-func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool {
-	switch f {
-	case adk.FieldID:
-		return a.ID == b.ID
-	case adk.FieldSeam:
-		return a.Seam == b.Seam
-	case adk.FieldName:
-		return a.Name == b.Name
-	case adk.FieldKey:
-		return a.Key == b.Key
-	case adk.FieldText:
-		return a.Text == b.Text
-	case adk.FieldTexts:
-		return slices.Equal(a.Texts, b.Texts)
-	case adk.FieldCollection:
-		return a.Collection == b.Collection
-	case adk.FieldRecord:
-		return sameRecord(a.Record, b.Record)
-	case adk.FieldRecords:
-		return slices.EqualFunc(a.Records, b.Records, sameRecord)
-	case adk.FieldValue:
-		return plain.Equal(a.Value, b.Value)
-	case adk.FieldOutcome:
-		return a.Outcome == b.Outcome
-	case adk.FieldStatus:
-		return a.Status == b.Status
-	case adk.FieldErr:
-		return c.sameError(a.Err, b.Err)
-	case adk.FieldCause:
-		return c.sameError(a.Cause, b.Cause)
-	case adk.FieldFlag:
-		return a.Flag == b.Flag
-	case adk.FieldIsError:
-		return a.IsError == b.IsError
-	case adk.FieldN:
-		return a.N == b.N
-	case adk.FieldDuration:
-		return a.Duration == b.Duration
-	case adk.FieldDigest:
-		return a.Digest == b.Digest
-	case adk.FieldSchema:
-		return a.Schema == nil && b.Schema == nil || c.sameText(f, a, b)
-	case adk.FieldArgs:
-		return a.Args == nil && b.Args == nil || c.sameText(f, a, b)
-	case adk.FieldResult:
-		return a.Result == nil && b.Result == nil || c.sameText(f, a, b)
-	case adk.FieldSeams:
-		return a.Seams == nil && b.Seams == nil || c.sameText(f, a, b)
-	case adk.FieldPayload:
-		return a.Payload == nil && b.Payload == nil || c.sameText(f, a, b)
-	}
-	panic(fmt.Sprintf("replay: no comparison for field %d", f))
-}
+func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool { return fieldRows[f].same(c, a, b) }
 
 func sameRecord(a, b adk.Record) bool {
 	if a == nil || b == nil {
@@ -132,30 +85,24 @@ func (c comparer) sameError(a, b error) bool {
 }
 
 func (c comparer) errorText(err error) string {
-	e := newEncoder(c.sentinels)
-	defer e.free()
-	e.begin(nil)
-	e.errorField("err", err)
-	return string(e.out)
-}
-
-// sameText compares a field as a trace writes it.
-func (c comparer) sameText(f adk.Field, a, b *adk.Crossing) bool {
-	use := adk.FieldUse{Field: f, Label: "x"}
-	return c.text(use, a) == c.text(use, b)
+	return c.written(func(e *encoder) error { e.errorField("", err); return nil })
 }
 
 // text is a field as a trace writes it, without its label.
-func (c comparer) text(use adk.FieldUse, x *adk.Crossing) string {
-	if data, ok := x.Value.([]byte); ok && use.Field == adk.FieldValue {
+func (c comparer) text(f adk.Field, x *adk.Crossing) string {
+	if data, ok := x.Value.([]byte); ok && f == adk.FieldValue {
 		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // a media's: nobody reads them
 	}
+	return c.written(func(e *encoder) error { return fieldRows[f].append(e, "", x) })
+}
+
+// written is a value as a trace writes it, in a text that can be held against
+// another.
+func (c comparer) written(write func(*encoder) error) string {
 	e := newEncoder(c.sentinels)
 	defer e.free()
-	e.begin(nil)
-	if err := e.field(use, x); err != nil {
+	if err := write(e); err != nil {
 		return "unwritable: " + err.Error()
 	}
-	_, value, _ := bytes.Cut(e.out, []byte(`":`))
-	return string(value)
+	return string(e.out)
 }

@@ -205,7 +205,7 @@ func (d *decoder) crossing(l *Line) error {
 		known, err := d.common(&l.Crossing, m)
 		if !known {
 			if use := fieldNamed(fields, m.name); use != nil {
-				known, err = true, d.field(&l.Crossing, use.Field, m.value)
+				known, err = true, fieldRows[use.Field].read(d, &l.Crossing, m.value)
 			}
 		}
 		if err != nil {
@@ -283,65 +283,6 @@ func (d *decoder) common(c *adk.Crossing, m *member) (known bool, err error) {
 		return false, nil
 	}
 	return true, err
-}
-
-// field reads one field of a crossing.
-func (d *decoder) field(c *adk.Crossing, field adk.Field, raw []byte) (err error) {
-	switch field {
-	case adk.FieldID:
-		c.ID, err = intOfJSON(raw)
-	case adk.FieldSeam:
-		c.Seam, err = seamOfJSON(raw)
-	case adk.FieldName:
-		c.Name, err = d.shared(raw)
-	case adk.FieldKey:
-		c.Key, err = d.shared(raw)
-	case adk.FieldText:
-		c.Text, err = textOfJSON(raw)
-	case adk.FieldTexts:
-		c.Texts, err = textList(raw)
-	case adk.FieldCollection:
-		var name string
-		name, err = d.shared(raw)
-		c.Collection = adk.CollectionName(name)
-	case adk.FieldRecord:
-		c.Record, err = d.record(raw)
-	case adk.FieldRecords:
-		c.Records, err = d.recordList(raw)
-	case adk.FieldValue:
-		c.Value, err = plain.Parse(raw, d.marked)
-	case adk.FieldArgs:
-		c.Args, err = d.args(raw)
-	case adk.FieldResult:
-		c.Result, err = d.result(raw)
-	case adk.FieldOutcome:
-		c.Outcome, err = outcomeOfJSON(raw)
-	case adk.FieldStatus:
-		c.Status, err = d.shared(raw)
-	case adk.FieldErr:
-		c.Err, err = d.errorTree(raw, 1)
-	case adk.FieldCause:
-		c.Cause, err = d.errorTree(raw, 1)
-	case adk.FieldFlag:
-		c.Flag, err = boolOfJSON(raw)
-	case adk.FieldIsError:
-		c.IsError, err = boolOfJSON(raw)
-	case adk.FieldN:
-		c.N, err = intOfJSON(raw)
-	case adk.FieldDuration:
-		c.Duration, err = durationOfJSON(raw)
-	case adk.FieldSchema:
-		c.Schema, err = schemaOfJSON(raw)
-	case adk.FieldDigest:
-		c.Digest, err = digestOfJSON(raw)
-	case adk.FieldSeams:
-		c.Seams, err = seamsOfJSON(raw)
-	case adk.FieldPayload:
-		c.Payload, err = d.payload(c.Kind, raw)
-	default:
-		panic(fmt.Sprintf("replay: a kind uses the unknown field %d", field))
-	}
-	return err
 }
 
 // maxNames bounds how many names a decoder keeps to share.

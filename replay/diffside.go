@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 
@@ -294,10 +293,8 @@ func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *form) []byte {
 		return nil
 	}
 	e := newEncoder(s.comparer.sentinels)
-	e.begin(nil)
-	if err := e.field(use, x); err != nil {
+	if err := fieldRows[use.Field].append(e, "", x); err != nil {
 		return []byte(quotedJSON("unwritable: " + err.Error()))
 	}
-	_, value, _ := bytes.Cut(e.out, []byte(`":`))
-	return value
+	return e.out
 }

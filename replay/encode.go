@@ -101,8 +101,12 @@ func checkLine(line []byte) error {
 	return nil
 }
 
-// key begins a member that this package knows.
+// key begins a member that this package knows. A value without a name is none,
+// and stands alone.
 func (e *encoder) key(name string) {
+	if name == "" {
+		return
+	}
 	for len(e.extra) > 0 && e.extra[0].Before == name {
 		e.rest(e.extra[0])
 		e.extra = e.extra[1:]
@@ -286,70 +290,8 @@ func knownOutcome(o adk.Outcome) bool {
 }
 
 // field writes the field of a crossing that use names, unless it is zero.
-func (e *encoder) field(use adk.FieldUse, c *adk.Crossing) error {
-	label := use.Label
-	switch use.Field {
-	case adk.FieldID:
-		e.int(label, c.ID)
-	case adk.FieldSeam:
-		return e.seam(label, c.Seam)
-	case adk.FieldName:
-		e.string(label, c.Name)
-	case adk.FieldKey:
-		e.string(label, c.Key)
-	case adk.FieldText:
-		e.string(label, c.Text)
-	case adk.FieldTexts:
-		e.texts(label, c.Texts)
-	case adk.FieldCollection:
-		e.string(label, string(c.Collection))
-	case adk.FieldRecord:
-		return e.recordField(label, c.Record)
-	case adk.FieldRecords:
-		return e.recordsField(label, c.Records)
-	case adk.FieldValue:
-		e.value(label, c.Value)
-	case adk.FieldArgs:
-		e.argsField(label, c.Args)
-	case adk.FieldResult:
-		return e.resultField(label, c.Result)
-	case adk.FieldOutcome:
-		if c.Outcome != adk.OutcomeOK {
-			e.string(label, string(c.Outcome))
-		}
-	case adk.FieldStatus:
-		e.string(label, c.Status)
-	case adk.FieldErr:
-		e.errorField(label, c.Err)
-	case adk.FieldCause:
-		e.errorField(label, c.Cause)
-	case adk.FieldFlag:
-		e.bool(label, c.Flag)
-	case adk.FieldIsError:
-		e.bool(label, c.IsError)
-	case adk.FieldN:
-		e.int(label, c.N)
-	case adk.FieldDuration:
-		if c.Duration != 0 {
-			e.string(label, c.Duration.String())
-		}
-	case adk.FieldSchema:
-		e.schema(label, c.Schema)
-	case adk.FieldDigest:
-		if c.Digest != (adk.Digest{}) {
-			e.string(label, c.Digest.String())
-		}
-	case adk.FieldSeams:
-		if c.Seams != nil {
-			e.key(label)
-			e.seams(c.Seams, nil)
-		}
-	case adk.FieldPayload:
-		return e.payloadField(label, c.Payload)
-	default:
-		panic(fmt.Sprintf("replay: a kind uses the unknown field %d", use.Field))
-	}
-	return nil
+func (e *encoder) field(use adk.FieldUse, x *adk.Crossing) error {
+	return fieldRows[use.Field].append(e, use.Label, x)
 }
 
 func (e *encoder) int(name string, n int) {

@@ -36,7 +36,7 @@ func (c comparer) parts(label string, want, got *adk.Crossing) []FieldDiff {
 		case adk.FieldRecords:
 			return allRecordsDiff(want.Records, got.Records)
 		case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
-			return jsonDiff(label, c.text(use, want), c.text(use, got))
+			return jsonDiff(label, c.text(use.Field, want), c.text(use.Field, got))
 		case adk.FieldTexts:
 			return textsDiff(label, want.Texts, got.Texts)
 		}

@@ -122,7 +122,7 @@ func (c comparer) compareInputs(want, got *adk.Crossing) []FieldDiff {
 		if use.Field == adk.FieldID || want.Kind == adk.KindTimer || c.same(use.Field, want, got) {
 			continue
 		}
-		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.text(use, want), Got: c.text(use, got), Input: use.Input})
+		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.text(use.Field, want), Got: c.text(use.Field, got), Input: use.Input})
 	}
 	return diffs
 }
@@ -364,7 +364,7 @@ func (c comparer) told(x *adk.Crossing) string {
 	text := x.Kind.String()
 	for _, use := range x.Kind.Fields(x.Phase) {
 		if use.Field != adk.FieldDigest {
-			text += " " + c.text(use, x)
+			text += " " + c.text(use.Field, x)
 		}
 	}
 	return text

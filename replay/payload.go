@@ -1,8 +1,8 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -37,14 +37,13 @@ func (e *encoder) payloadField(label string, payload any) error {
 	e.key(label)
 	switch event := payload.(type) {
 	case adk.MessageEvent:
-		e.streamEvent(event, adk.StreamUpdate(event))
+		return appendEvent(e, (*adk.StreamUpdate)(&event), streamFields, payload, event.CreatedAt, event.UpdatedAt, event.CompletedAt)
 	case adk.ThoughtEvent:
-		e.streamEvent(event, adk.StreamUpdate(event))
+		return appendEvent(e, (*adk.StreamUpdate)(&event), streamFields, payload, event.CreatedAt, event.UpdatedAt, event.CompletedAt)
 	case adk.ToolCallEvent:
-		return e.toolCallEvent(event)
-	default:
-		e.opaque(payload)
+		return appendEvent(e, &event, toolCallFields, payload, event.CreatedAt, event.UpdatedAt, event.CompletedAt)
 	}
+	e.opaque(payload)
 	return nil
 }
 
@@ -57,70 +56,131 @@ func (e *encoder) opaque(v any) {
 	e.out = plain.AppendJSON(e.out, opaque)
 }
 
-// writable tells whether RFC 3339 can hold the times.
-func writable(times ...time.Time) bool {
+// eventField is one field of an event: its name in a trace, and what a row of
+// fieldRows has for a field of a crossing.
+type eventField[E any] struct {
+	name   string
+	append func(e *encoder, name string, event *E) error
+	read   func(d *decoder, event *E, raw []byte) error
+}
+
+// streamFields and toolCallFields are the fields of the events, in the order in
+// which they are written.
+var (
+	streamFields = append(originFields(func(u *adk.StreamUpdate) *adk.Origin { return &u.Origin }),
+		wordField(eventID, func(u *adk.StreamUpdate) *string { return &u.ID }),
+		timeField(eventCreatedAt, func(u *adk.StreamUpdate) *time.Time { return &u.CreatedAt }),
+		timeField(eventUpdatedAt, func(u *adk.StreamUpdate) *time.Time { return &u.UpdatedAt }),
+		textField(eventDelta, func(u *adk.StreamUpdate) *string { return &u.Delta }),
+		textField(eventFull, func(u *adk.StreamUpdate) *string { return &u.Full }),
+		flagField(eventComplete, func(u *adk.StreamUpdate) *bool { return &u.Complete }),
+		timeField(eventCompletedAt, func(u *adk.StreamUpdate) *time.Time { return &u.CompletedAt }))
+	toolCallFields = append(originFields(func(t *adk.ToolCallEvent) *adk.Origin { return &t.Origin }),
+		wordField(eventID, func(t *adk.ToolCallEvent) *string { return &t.ID }),
+		wordField(eventTool, func(t *adk.ToolCallEvent) *string { return &t.Tool }),
+		eventField[adk.ToolCallEvent]{eventArgs,
+			func(e *encoder, name string, t *adk.ToolCallEvent) error {
+				if t.Args != nil {
+					e.argsField(name, t.Args)
+				}
+				return nil
+			},
+			func(d *decoder, t *adk.ToolCallEvent, raw []byte) (err error) {
+				t.Args, err = d.object(raw)
+				return err
+			}},
+		wordField(eventChecksum, func(t *adk.ToolCallEvent) *string { return &t.Checksum }),
+		eventField[adk.ToolCallEvent]{eventResults,
+			func(e *encoder, name string, t *adk.ToolCallEvent) error { return e.resultField(name, t.Results) },
+			func(d *decoder, t *adk.ToolCallEvent, raw []byte) (err error) {
+				t.Results, err = d.result(raw)
+				return err
+			}},
+		flagField(eventIsError, func(t *adk.ToolCallEvent) *bool { return &t.IsError }),
+		timeField(eventCreatedAt, func(t *adk.ToolCallEvent) *time.Time { return &t.CreatedAt }),
+		timeField(eventUpdatedAt, func(t *adk.ToolCallEvent) *time.Time { return &t.UpdatedAt }),
+		flagField(eventComplete, func(t *adk.ToolCallEvent) *bool { return &t.Complete }),
+		timeField(eventCompletedAt, func(t *adk.ToolCallEvent) *time.Time { return &t.CompletedAt }))
+)
+
+func originFields[E any](of func(*E) *adk.Origin) []eventField[E] {
+	return []eventField[E]{
+		wordField(eventTurn, func(event *E) *string { return &of(event).TurnID }),
+		wordField(eventDispatch, func(event *E) *string { return &of(event).DispatchID }),
+		{eventIteration,
+			func(e *encoder, name string, event *E) error { e.int(name, of(event).Iteration); return nil },
+			func(_ *decoder, event *E, raw []byte) (err error) {
+				of(event).Iteration, err = intOfJSON(raw)
+				return err
+			}},
+	}
+}
+
+// wordField is a text that lines tend to say again, such as an id.
+func wordField[E any](name string, of func(*E) *string) eventField[E] {
+	return eventField[E]{name,
+		func(e *encoder, name string, event *E) error { e.string(name, *of(event)); return nil },
+		func(d *decoder, event *E, raw []byte) (err error) { *of(event), err = d.shared(raw); return err }}
+}
+
+func textField[E any](name string, of func(*E) *string) eventField[E] {
+	return eventField[E]{name,
+		func(e *encoder, name string, event *E) error { e.string(name, *of(event)); return nil },
+		func(_ *decoder, event *E, raw []byte) (err error) { *of(event), err = textOfJSON(raw); return err }}
+}
+
+func flagField[E any](name string, of func(*E) *bool) eventField[E] {
+	return eventField[E]{name,
+		func(e *encoder, name string, event *E) error { e.bool(name, *of(event)); return nil },
+		func(_ *decoder, event *E, raw []byte) (err error) { *of(event), err = boolOfJSON(raw); return err }}
+}
+
+func timeField[E any](name string, of func(*E) *time.Time) eventField[E] {
+	return eventField[E]{name,
+		func(e *encoder, name string, event *E) error { return e.time(name, *of(event)) },
+		func(_ *decoder, event *E, raw []byte) (err error) { *of(event), err = timeOfJSON(raw); return err }}
+}
+
+// appendEvent writes an event. One that has a time which cannot be written is
+// opaque, which is seen before anything of it is written: what is written numbers
+// records.
+func appendEvent[E any](e *encoder, event *E, fields []eventField[E], given any, times ...time.Time) error {
 	for _, at := range times {
 		if _, err := appendTime(nil, at); err != nil {
-			return false
+			e.opaque(given)
+			return nil
 		}
 	}
-	return true
-}
-
-func (e *encoder) streamEvent(event any, u adk.StreamUpdate) {
-	if !writable(u.CreatedAt, u.UpdatedAt, u.CompletedAt) {
-		e.opaque(event)
-		return
-	}
 	e.out = append(e.out, '{')
-	e.origin(u.Origin)
-	e.string(eventID, u.ID)
-	e.time(eventCreatedAt, u.CreatedAt)
-	e.time(eventUpdatedAt, u.UpdatedAt)
-	e.string(eventDelta, u.Delta)
-	e.string(eventFull, u.Full)
-	e.bool(eventComplete, u.Complete)
-	e.time(eventCompletedAt, u.CompletedAt)
-	e.out = append(e.out, '}')
-}
-
-func (e *encoder) toolCallEvent(t adk.ToolCallEvent) error {
-	if !writable(t.CreatedAt, t.UpdatedAt, t.CompletedAt) {
-		e.opaque(t)
-		return nil
+	for _, f := range fields {
+		if err := f.append(e, f.name, event); err != nil {
+			return err
+		}
 	}
-	e.out = append(e.out, '{')
-	e.origin(t.Origin)
-	e.string(eventID, t.ID)
-	e.string(eventTool, t.Tool)
-	if t.Args != nil {
-		e.argsField(eventArgs, t.Args)
-	}
-	e.string(eventChecksum, t.Checksum)
-	if err := e.resultField(eventResults, t.Results); err != nil {
-		return err
-	}
-	e.bool(eventIsError, t.IsError)
-	e.time(eventCreatedAt, t.CreatedAt)
-	e.time(eventUpdatedAt, t.UpdatedAt)
-	e.bool(eventComplete, t.Complete)
-	e.time(eventCompletedAt, t.CompletedAt)
 	e.out = append(e.out, '}')
 	return nil
 }
 
-func (e *encoder) origin(o adk.Origin) {
-	e.string(eventTurn, o.TurnID)
-	e.string(eventDispatch, o.DispatchID)
-	e.int(eventIteration, o.Iteration)
+// readEvent reads what appendEvent wrote.
+func readEvent[E any](d *decoder, members []member, fields []eventField[E]) (event E, err error) {
+	for _, m := range members {
+		at := slices.IndexFunc(fields, func(f eventField[E]) bool { return f.name == string(m.name) })
+		if at < 0 {
+			return event, fmt.Errorf("%s: is no member of the event", clip(string(m.name)))
+		}
+		if err := fields[at].read(d, &event, m.value); err != nil {
+			return event, fmt.Errorf("%s: %w", clip(string(m.name)), err)
+		}
+	}
+	return event, nil
 }
 
-// time writes a time that is known to be writable.
-func (e *encoder) time(name string, at time.Time) {
+func (e *encoder) time(name string, at time.Time) (err error) {
 	if !at.IsZero() {
 		e.key(name)
-		e.out, _ = appendTime(e.out, at)
+		e.out, err = appendTime(e.out, at)
 	}
+	return err
 }
 
 // payload reads the event that an emit operation was given.
@@ -134,99 +194,15 @@ func (d *decoder) payload(kind adk.Kind, raw []byte) (any, error) {
 	}
 	switch kind {
 	case adk.KindEmitMessage:
-		u, err := d.streamEvent(members)
+		u, err := readEvent(d, members, streamFields)
 		return adk.MessageEvent(u), err
 	case adk.KindEmitThought:
-		u, err := d.streamEvent(members)
+		u, err := readEvent(d, members, streamFields)
 		return adk.ThoughtEvent(u), err
 	case adk.KindEmitToolCall:
-		return d.toolCallEvent(members)
+		return readEvent(d, members, toolCallFields)
 	}
 	return nil, fmt.Errorf("%s has no payload", kind)
-}
-
-// eventMembers gives the members of an event to read.
-func eventMembers(members []member, read func(name string, raw []byte) (known bool, err error)) error {
-	for _, m := range members {
-		known, err := read(string(m.name), m.value)
-		if !known {
-			err = errors.New("is no member of the event")
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", clip(string(m.name)), err)
-		}
-	}
-	return nil
-}
-
-func (d *decoder) streamEvent(members []member) (u adk.StreamUpdate, err error) {
-	err = eventMembers(members, func(name string, raw []byte) (_ bool, err error) {
-		switch name {
-		case eventID:
-			u.ID, err = d.shared(raw)
-		case eventCreatedAt:
-			u.CreatedAt, err = timeOfJSON(raw)
-		case eventUpdatedAt:
-			u.UpdatedAt, err = timeOfJSON(raw)
-		case eventDelta:
-			u.Delta, err = textOfJSON(raw)
-		case eventFull:
-			u.Full, err = textOfJSON(raw)
-		case eventComplete:
-			u.Complete, err = boolOfJSON(raw)
-		case eventCompletedAt:
-			u.CompletedAt, err = timeOfJSON(raw)
-		default:
-			return d.originMember(&u.Origin, name, raw)
-		}
-		return true, err
-	})
-	return u, err
-}
-
-func (d *decoder) toolCallEvent(members []member) (t adk.ToolCallEvent, err error) {
-	err = eventMembers(members, func(name string, raw []byte) (_ bool, err error) {
-		switch name {
-		case eventID:
-			t.ID, err = d.shared(raw)
-		case eventTool:
-			t.Tool, err = d.shared(raw)
-		case eventArgs:
-			t.Args, err = d.object(raw)
-		case eventChecksum:
-			t.Checksum, err = d.shared(raw)
-		case eventResults:
-			t.Results, err = d.result(raw)
-		case eventIsError:
-			t.IsError, err = boolOfJSON(raw)
-		case eventCreatedAt:
-			t.CreatedAt, err = timeOfJSON(raw)
-		case eventUpdatedAt:
-			t.UpdatedAt, err = timeOfJSON(raw)
-		case eventComplete:
-			t.Complete, err = boolOfJSON(raw)
-		case eventCompletedAt:
-			t.CompletedAt, err = timeOfJSON(raw)
-		default:
-			return d.originMember(&t.Origin, name, raw)
-		}
-		return true, err
-	})
-	return t, err
-}
-
-func (d *decoder) originMember(o *adk.Origin, name string, raw []byte) (known bool, err error) {
-	switch name {
-	case eventTurn:
-		o.TurnID, err = d.shared(raw)
-	case eventDispatch:
-		o.DispatchID, err = d.shared(raw)
-	case eventIteration:
-		o.Iteration, err = intOfJSON(raw)
-	default:
-		return false, nil
-	}
-	return true, err
 }
 
 // object reads arguments that are an object.

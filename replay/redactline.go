@@ -464,7 +464,7 @@ func (l *lineRedactor) event(value []byte) error {
 				l.raw(m.value)
 				return nil
 			}
-		case eventChecksum, eventCreatedAt, eventUpdatedAt, eventCompletedAt, eventIteration, eventIsError, eventComplete, "$opaque":
+		case eventCreatedAt, eventUpdatedAt, eventCompletedAt, eventIteration, eventIsError, eventComplete, "$opaque":
 			l.raw(m.value)
 			return nil
 		case eventArgs:

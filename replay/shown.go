@@ -95,7 +95,7 @@ func (s *shower) fields(x *adk.Crossing) json.RawMessage {
 		if use.Field == adk.FieldID && x.Kind.Class() == adk.ClassCall {
 			continue // it is the crossing's Call
 		}
-		text := s.comparer.text(use, x)
+		text := s.comparer.text(use.Field, x)
 		if text == "" {
 			continue
 		}

@@ -248,7 +248,7 @@ func (w *whatIf) changed(before, after *adk.Crossing) []FieldDiff {
 	var fields []FieldDiff
 	for _, use := range before.Kind.Fields(before.Phase) {
 		if !w.known.same(use.Field, before, after) {
-			want, got := w.known.text(use, before), w.known.text(use, after)
+			want, got := w.known.text(use.Field, before), w.known.text(use.Field, after)
 			if use.Field == adk.FieldOutcome {
 				want, got = quotedJSON(string(before.Outcome)), quotedJSON(string(after.Outcome))
 			}

@@ -116,7 +116,7 @@ func (w *whatIf) answers(s, t *step) []FieldDiff {
 	a, b := s.last(), t.last()
 	for _, use := range a.Kind.Fields(a.Phase) {
 		if use.Field != adk.FieldID && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.same(use.Field, a, b) {
-			fields = append(fields, jsonDiff(use.Label, w.known.text(use, a), w.known.text(use, b))...)
+			fields = append(fields, jsonDiff(use.Label, w.known.text(use.Field, a), w.known.text(use.Field, b))...)
 		}
 	}
 	if a.Err != nil || b.Err != nil || a.Phase != b.Phase {

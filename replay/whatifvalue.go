@@ -62,9 +62,7 @@ func (w *whatIf) put(t target, value any) error {
 // written is a value as a trace has it.
 func (w *whatIf) written(f adk.Field, value any) ([]byte, error) {
 	e := newEncoder(w.known.sentinels)
-	e.begin(nil)
-	use := adk.FieldUse{Label: "x"}
-	var x adk.Crossing
+	var err error
 	switch v := value.(type) {
 	case json.RawMessage:
 		if !json.Valid(v) {
@@ -72,28 +70,23 @@ func (w *whatIf) written(f adk.Field, value any) ([]byte, error) {
 		}
 		return v, nil
 	case error:
-		use.Field, x.Err = adk.FieldErr, v
+		e.errorField("", v)
 	case []adk.Record:
-		use.Field, x.Records = adk.FieldRecords, v
+		err = e.recordsField("", v)
 	case adk.Record:
-		result, is := value.(adk.ToolResult)
-		if is && f == adk.FieldResult {
-			use.Field, x.Result = adk.FieldResult, result
+		if result, is := value.(adk.ToolResult); is && f == adk.FieldResult {
+			err = e.resultField("", result)
 		} else {
-			use.Field, x.Record = adk.FieldRecord, v
+			err = e.recordField("", v)
 		}
 	case adk.ToolResult:
-		use.Field, x.Result = adk.FieldResult, v
+		err = e.resultField("", v)
 	case time.Duration:
 		return []byte(quotedJSON(v.String())), nil
 	default:
 		return plain.AppendJSON(nil, value), nil
 	}
-	if err := e.field(use, &x); err != nil {
-		return nil, err
-	}
-	_, text, _ := bytes.Cut(e.out, []byte(`":`))
-	return text, nil
+	return e.out, err
 }
 
 // wholeField is a value in the form in which a trace has the whole field.
@@ -149,15 +142,10 @@ func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
 		return all, nil
 	}
 	e := newEncoder(w.known.sentinels)
-	e.begin(nil)
-	if err := e.field(use, x); err != nil {
+	if err := fieldRows[use.Field].append(e, "", x); err != nil || len(e.out) == 0 {
 		return nil, err
 	}
-	_, text, found := bytes.Cut(e.out, []byte(`":`))
-	if !found {
-		return nil, nil
-	}
-	tree, err := treeOf(text)
+	tree, err := treeOf(e.out)
 	if use.Field == adk.FieldResult {
 		tree = unshared(tree, map[string]any{})
 	}
@@ -297,10 +285,10 @@ func (w *whatIf) read(x *adk.Crossing, f adk.Field, text []byte) error {
 		}
 	}
 	if string(text) == "null" {
-		zero(x, f)
+		fieldRows[f].zero(x)
 		return nil
 	}
-	return d.field(x, f, text)
+	return fieldRows[f].read(d, x, text)
 }
 
 // numbered gives the records in a field their numbers, one after the other, and
@@ -372,50 +360,6 @@ func isRecordKind(name string) bool {
 		}
 	}
 	return false
-}
-
-// zero takes a field away.
-func zero(x *adk.Crossing, f adk.Field) {
-	switch f {
-	case adk.FieldName:
-		x.Name = ""
-	case adk.FieldKey:
-		x.Key = ""
-	case adk.FieldText:
-		x.Text = ""
-	case adk.FieldTexts:
-		x.Texts = nil
-	case adk.FieldRecord:
-		x.Record = nil
-	case adk.FieldRecords:
-		x.Records = nil
-	case adk.FieldValue:
-		x.Value = nil
-	case adk.FieldArgs:
-		x.Args = nil
-	case adk.FieldResult:
-		x.Result = nil
-	case adk.FieldOutcome:
-		x.Outcome = adk.OutcomeOK
-	case adk.FieldStatus:
-		x.Status = ""
-	case adk.FieldErr:
-		x.Err = nil
-	case adk.FieldCause:
-		x.Cause = nil
-	case adk.FieldFlag:
-		x.Flag = false
-	case adk.FieldIsError:
-		x.IsError = false
-	case adk.FieldDuration:
-		x.Duration = 0
-	case adk.FieldSchema:
-		x.Schema = nil
-	case adk.FieldPayload:
-		x.Payload = nil
-	default:
-		panic(fmt.Sprintf("replay: nobody sets field %d", f))
-	}
 }
 
 // consistent makes the other fields of a return or a settlement fit the one that
@@ -507,7 +451,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Answer) ([]FieldDiff, error) {
 	}
 	c.Err = context.Canceled
 	w.edited.cancels = append(w.edited.cancels, c)
-	return []FieldDiff{{Field: pathCancel, Got: w.known.text(adk.FieldUse{Field: adk.FieldCause, Label: "x"}, c), Input: true}}, nil
+	return []FieldDiff{{Field: pathCancel, Got: w.known.text(adk.FieldCause, c), Input: true}}, nil
 }
 
 // cancelsBefore tells whether a run was cancelled before a crossing.
