@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -70,7 +70,7 @@ func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
 	case run.err != nil:
 		said("Run answers %q, and a turn that has begun answers with no error", run.err)
 	}
-	if !reflect.DeepEqual(inside.given, inside.left) {
+	if !plain.Equal(inside.given, inside.left) {
 		said("the stash that was handed in was %v, and is %v", inside.given, inside.left)
 	}
 	for _, got := range inside.dispatches {

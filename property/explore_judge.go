@@ -2,7 +2,6 @@ package property
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -54,7 +53,7 @@ func (a *attempt) violations() []Violation {
 	}
 	for _, f := range a.faults {
 		if !f.fired {
-			add("a run is the same every time", "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
+			add(unsteadyRun, "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
 		}
 	}
 	for i := range found {
@@ -109,46 +108,6 @@ func (a *attempt) refusedAt(at place) *[faultKindEnd]bool {
 	}
 	return told
 }
-
-// sameAgain holds the second run of a schedule against the first: it has to do the
-// same (DET-2).
-func sameAgain(first []adk.Crossing, b *attempt, ended bool) []Violation {
-	if !ended {
-		b.crossings = nil
-	}
-	at := len(first)
-	for i := range first {
-		if i >= len(b.crossings) || !sameCrossing(&first[i], &b.crossings[i]) {
-			at = i
-			break
-		}
-	}
-	if at == len(first) && len(b.crossings) == len(first) {
-		return nil
-	}
-	return []Violation{{Invariant: "a run is the same every time", Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
-		Text: "a second run of the same schedule made another crossing here"}}
-}
-
-// sameCrossing compares what a trace would hold of two crossings.
-func sameCrossing(a, b *adk.Crossing) bool {
-	return a.Seq == b.Seq && a.At.Equal(b.At) && a.Kind == b.Kind && a.Phase == b.Phase && a.Call == b.Call && a.Strand == b.Strand &&
-		a.Op == b.Op && a.ID == b.ID && a.Seam == b.Seam && a.Name == b.Name && a.Key == b.Key && a.Text == b.Text &&
-		slices.Equal(a.Texts, b.Texts) && a.Collection == b.Collection && sameRecord(a.Record, b.Record) &&
-		slices.EqualFunc(a.Records, b.Records, sameRecord) && a.Outcome == b.Outcome && a.Status == b.Status &&
-		sameError(a.Err, b.Err) && sameError(a.Cause, b.Cause) && a.Flag == b.Flag && a.IsError == b.IsError && a.N == b.N &&
-		a.Duration == b.Duration && a.Digest == b.Digest && reflect.DeepEqual(a.Value, b.Value) && reflect.DeepEqual(a.Args, b.Args)
-}
-
-func sameRecord(a, b adk.Record) bool {
-	if isNilRecord(a) || isNilRecord(b) {
-		return isNilRecord(a) == isNilRecord(b)
-	}
-	return a.Key() == b.Key() && a.Digest() == b.Digest()
-}
-
-// isNilRecord tells whether there is no record: a delete has a nil one of its type.
-func isNilRecord(r adk.Record) bool { return r == nil || reflect.ValueOf(r).IsNil() }
 
 func sameError(a, b error) bool {
 	if a == nil || b == nil {

@@ -98,7 +98,11 @@ func (f Breach) write(b *strings.Builder) {
 	if f.Rule != "" {
 		fmt.Fprintf(b, " (%s)", f.Rule)
 	}
-	fmt.Fprintf(b, ": %s\n", f.Text)
+	first, more, _ := strings.Cut(f.Text, "\n")
+	fmt.Fprintf(b, ": %s\n", first)
+	if more != "" {
+		b.WriteString(indented(more) + "\n")
+	}
 	if f.Stretch != "" {
 		b.WriteString(indented(f.Stretch) + "\n")
 	}

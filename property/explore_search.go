@@ -79,6 +79,7 @@ type exploring struct {
 
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
+	unsteady bool // the undisturbed turn is another one every time, and that has been said
 	stopped  string
 }
 
@@ -335,7 +336,7 @@ func (e *exploring) children(next []candidate, t tried) []candidate {
 		return next
 	}
 	for _, f := range t.more {
-		next = append(next, t.candidate.with(f, e.table.first(f.cell)))
+		next = append(next, t.candidate.with(f, e.table.first(f.cell) && !e.unsteady))
 	}
 	if t.choices && len(t.candidate.picks) == 0 {
 		orders := t.candidate
@@ -363,6 +364,7 @@ func (e *exploring) commit(t tried) {
 	}
 	for _, v := range t.violations {
 		e.result.add(t.candidate.schedule(), v)
+		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun
 	}
 	e.table.commit(t)
 }

@@ -2,6 +2,7 @@ package property
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -18,6 +19,36 @@ func message(id, text string) *adk.Message {
 		panic(err)
 	}
 	return m
+}
+
+// oddData is a turn with every type of plain data in its stash, and with numbers
+// that are none wherever data can stand.
+func oddData() Turn {
+	nan, inf := math.NaN(), math.Inf(-1)
+	odd := map[string]any{"nan": nan, "inf": []any{math.Inf(1), inf}, "single": float32(nan), "floats": []float64{nan, inf, -0.5},
+		"map": map[string]float32{"a": float32(nan)}, "zero": math.Copysign(0, -1), "nil": []float64(nil), "lists": [][]int{{1}, nil},
+		"bytes": []byte{1, 2}, "json": json.RawMessage("{\"a\":1}"), "small": uint8(3), "pointer": uintptr(5), "no time": time.Duration(0),
+		"times": []time.Time{fakes.Epoch}, "durations": map[string]time.Duration{"a": 0, "b": time.Second}, "any": map[string][]any{"x": {nil, nan}}}
+	return Turn{Prompt: "Be nice.", Stash: ValueOf(odd), Loud: []Loud{{Event: "log", Occurrence: 1, Text: "ouch"}},
+		Scripts: []Script{{Seam: "executor/model#0", Body: Body{Ops: []Op{
+			{Kind: "stash", Name: "odd", Value: ValueOf(odd)},
+			{Kind: "report-log", Key: "info", Name: "k", Text: "odd", Value: ValueOf(nan)},
+			{Kind: "report-log", Key: "info", Name: "k", Text: "odd", Value: ValueOf(odd)},
+			{Kind: "execute", Name: "nobody", Args: ValueOf(map[string]any{"n": nan})},
+			{Kind: "report-tool-call", Name: "c", Key: "peek", Args: ValueOf(map[string]any{"n": inf}), Flag: true},
+			{Kind: "wait-for", Name: "g", Text: "may I?", Value: ValueOf(odd), Duration: time.Minute,
+				Settle: []Settlement{{By: "ann", Result: adk.GateResolved, Value: ValueOf(nan)}}},
+			{Kind: "ack"}}}}}}
+}
+
+// DET-2: what is no number equals itself: such a turn is the same twice, replays
+// and can be told again.
+func TestOddData(t *testing.T) {
+	require.Empty(t, CheckTurn(oddData()))
+	again := oddData()
+	trace, _, err := again.Trace()
+	require.NoError(t, err)
+	assert.Empty(t, CheckTurn(translated(t, trace)))
 }
 
 // everything is a turn with every kind of operation in it.

@@ -18,7 +18,8 @@ type Violation struct {
 	Crossing int `json:"crossing"`
 	// Seam is the path of the seam call that the crossing belongs to.
 	Seam string `json:"seam"`
-	// Text says what is wrong, in a sentence.
+	// Text says what is wrong, in a sentence. Where two runs differ, or something
+	// was left behind, what it was stands below it.
 	Text string `json:"text"`
 	// Related are the numbers of the earlier crossings that one has to see to
 	// understand it, in order.

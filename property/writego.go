@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/format"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +30,8 @@ func WriteScenario(w io.Writer, pkg, name string, t Turn) error {
 	body := g.file()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "package %s\n\nimport (\n", pkg)
-	for _, path := range []string{"context", "encoding/json", "errors", "fmt", "io", "runtime", "strings", "testing", "time"} {
-		if g.imports[path] {
-			fmt.Fprintf(&out, "\t%q\n", path)
-		}
+	for _, path := range slices.Sorted(maps.Keys(g.imports)) {
+		fmt.Fprintf(&out, "\t%q\n", path)
 	}
 	fmt.Fprintf(&out, "\n\t%q\n\t%q\n\t%q\n)\n\n", module+"adk", module+"fakes", module+"property")
 	out.WriteString(body)

@@ -19,7 +19,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener()}
+	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener(), "Odd": oddData()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {

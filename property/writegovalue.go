@@ -1,8 +1,10 @@
 package property
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,29 +114,72 @@ func (g *goWriter) value(v any) string {
 	case bool, int:
 		return fmt.Sprint(x)
 	case float64:
-		return fmt.Sprintf("float64(%v)", x)
-	case []any:
-		var items []string
-		for _, item := range x {
-			items = append(items, g.value(item))
-		}
-		return "[]any{" + strings.Join(items, ", ") + "}"
-	case map[string]any:
-		var items []string
-		for _, key := range slices.Sorted(maps.Keys(x)) {
-			items = append(items, strconv.Quote(key)+": "+g.value(x[key]))
-		}
-		return "map[string]any{" + strings.Join(items, ", ") + "}"
+		return "float64(" + g.number(x, x) + ")"
+	case float32:
+		return "float32(" + g.number(float64(x), x) + ")"
 	case time.Time:
 		return g.time(x)
 	case time.Duration:
-		return g.duration(x)
-	case int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32:
+		return g.use("time") + ".Duration(" + g.duration(x) + ")"
+	case int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, uintptr:
 		return fmt.Sprintf("%T(%v)", x, x)
+	case []byte:
+		return fmt.Sprintf("%#v", x)
+	case json.RawMessage:
+		g.use("encoding/json")
+		return fmt.Sprintf("json.RawMessage(%q)", string(x))
 	case adk.Record:
 		return g.record(x)
 	}
-	return fmt.Sprintf("%#v", v)
+	return g.container(reflect.ValueOf(v))
+}
+
+// number writes a float; shown is the same as it is printed.
+func (g *goWriter) number(f float64, shown any) string {
+	switch {
+	case math.IsNaN(f):
+		return g.use("math") + ".NaN()"
+	case math.IsInf(f, 0):
+		return fmt.Sprintf("%s.Inf(%+d)", g.use("math"), map[bool]int{true: 1, false: -1}[f > 0])
+	case f == 0 && math.Signbit(f):
+		return g.use("math") + ".Copysign(0, -1)"
+	}
+	return fmt.Sprint(shown)
+}
+
+// container writes a map or a slice of whatever type.
+func (g *goWriter) container(v reflect.Value) string {
+	isMap := v.Kind() == reflect.Map
+	if !isMap && v.Kind() != reflect.Slice {
+		return fmt.Sprintf("%#v", v.Interface())
+	}
+	name := goTypeName(v.Type())
+	if strings.Contains(name, "time.") {
+		g.use("time")
+	}
+	if strings.Contains(name, "json.") {
+		g.use("encoding/json")
+	}
+	if v.IsNil() {
+		return name + "(nil)"
+	}
+	var items []string
+	if isMap {
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			items = append(items, strconv.Quote(key.String())+": "+g.value(v.MapIndex(key).Interface()))
+		}
+	} else {
+		for i := range v.Len() {
+			items = append(items, g.value(v.Index(i).Interface()))
+		}
+	}
+	return name + "{" + strings.Join(items, ", ") + "}"
+}
+
+func goTypeName(t reflect.Type) string {
+	return strings.ReplaceAll(t.String(), "interface {}", "any")
 }
 
 func (g *goWriter) result(v *Value) string {

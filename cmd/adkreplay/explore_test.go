@@ -197,7 +197,9 @@ func TestExploreFinds(t *testing.T) {
 	assert.Equal(t, exitFound, again.code)
 	assert.Regexp(t, `^fickle one: 1 schedule, bound 1, 1 violation, \d\.00 s
   cancel-after@7: crossing \d: a run is the same every time \(DET-2\): a second run of the same schedule made another crossing here
-    executor.*
+    - .*"again again.*
+    \+ .*"again again.*
+(      .*\n)*    executor.*
 (    .*\n)*    adkreplay explore 'fickle one' --only 'cancel-after@7'\n$`, again.out)
 }
 
