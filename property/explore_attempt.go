@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,9 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	outside   *outside
-	config    adk.Config // as the subject built it
+	config    adk.Config      // as the subject built it
+	close     func()          // what it opened for the run
+	labels    context.Context // of all goroutines that are started in the run
 
 	told  atomic.Int64    // how many crossings were told
 	ended atomic.Bool     // turnEnd was told
@@ -87,8 +90,10 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 
 // run runs the turn, on the caller's goroutine.
 func (a *attempt) run(subject Subject) {
-	config, raw := subject.Build(func(cause error) { a.outside.end(context.Canceled, cause) })
-	a.config = config
+	pprof.SetGoroutineLabels(context.Background()) // what is built may stay
+	config, raw, closeAll := subject.open(func(cause error) { a.outside.end(context.Canceled, cause) })
+	pprof.SetGoroutineLabels(a.labels)
+	a.config, a.close = config, closeAll
 	clock, ok := config.Clock.(*fakes.Clock)
 	if !ok {
 		clock = fakes.NewClock()

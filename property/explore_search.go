@@ -68,7 +68,7 @@ type exploring struct {
 	subject Subject
 	options Options
 	begun   time.Time
-	label   []byte
+	leaks   leaks
 	workers []*worker
 	result  *Exploration
 	table   *tally
@@ -85,7 +85,7 @@ type exploring struct {
 
 func newExplorer(ctx context.Context, subject Subject, options Options) *exploring {
 	labels, label := labelled()
-	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), label: label, table: newTally(options.Faults),
+	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), leaks: leaks{label, options.Background}, table: newTally(options.Faults),
 		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command}}
 	for range options.Workers {
 		e.workers = append(e.workers, newWorker(subject, labels))
@@ -300,7 +300,7 @@ func (p *part) ran(a *attempt, ended bool) {
 // there, and finds the first schedule that leaves one by running them again. Once
 // is enough: what has stayed behind cannot be told from what stays.
 func (e *exploring) lookBehind(results [][]tried) {
-	if e.lost || leftBehind(e.label, e.lanes()) == 0 {
+	if e.lost || len(e.leaks.beyond(nil)) == 0 {
 		return
 	}
 	e.lost = true
@@ -309,25 +309,23 @@ func (e *exploring) lookBehind(results [][]tried) {
 			if slices.ContainsFunc(all[i].violations, func(v Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
 			}
-			before := labelledNow(e.label) - e.lanes()
+			before := e.leaks.now()
 			e.workers[0].run(all[i].candidate, nil, false, false)
-			if left := leftBehind(e.label, before+e.lanes()); left > 0 { // a run may need a new lane, or end one
-				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun,
-					Text: fmt.Sprintf("%s had not ended when the turn had: started by user code, and waited for by nobody", inWords(left, "goroutine"))})
+			if left := e.leaks.beyond(before); len(left) > 0 {
+				all[i].violations = append(all[i].violations, Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strayText(left)})
 				return
 			}
 		}
 	}
 }
 
-// lanes are the goroutines that the exploration itself has.
-func (e *exploring) lanes() (count int) {
-	for _, w := range e.workers {
-		if w.lane != nil {
-			count++
-		}
+func strayText(strays []stray) string {
+	count, each := 0, ""
+	for _, s := range strays {
+		count += s.count
+		each += "\n" + s.String()
 	}
-	return count
+	return inWords(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
 }
 
 // children adds the schedules with one thing more wrong that follow from a run.

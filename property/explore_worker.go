@@ -1,13 +1,6 @@
 package property
 
-import (
-	"bytes"
-	"context"
-	"runtime"
-	"runtime/pprof"
-	"strconv"
-	"sync/atomic"
-)
+import "context"
 
 // worker runs attempts, one after the other.
 type worker struct {
@@ -36,7 +29,7 @@ type list struct {
 }
 
 func newWorker(subject Subject, labels context.Context) *worker {
-	return &worker{subject: subject, labels: labels, longest: longestTurn, attempt: &attempt{}}
+	return &worker{subject: subject, labels: labels, longest: longestTurn, attempt: &attempt{labels: labels}}
 }
 
 // each runs attempts on the lane, so that no goroutine is changed from run to run
@@ -46,7 +39,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, ended bool)
 	for {
 		if w.lane == nil {
 			w.lane = &lane{make(chan list), make(chan bool), make(chan struct{}, 1)}
-			go w.lane.serve(w.subject, w.labels)
+			go w.lane.serve(w.subject)
 		}
 		a := w.attempt
 		a.longest, a.stuck = w.longest, w.lane.stuck
@@ -58,8 +51,9 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, ended bool)
 			}
 			w.lane = nil
 			ran(a, true)
-		case <-w.lane.stuck: // it is left to what it waits for
-			w.lane, w.attempt = nil, &attempt{}
+			a.close()
+		case <-w.lane.stuck: // it is left to what it waits for, and nothing of it is closed
+			w.lane, w.attempt = nil, &attempt{labels: w.labels}
 			ran(a, false)
 		}
 	}
@@ -86,8 +80,7 @@ func (w *worker) close() {
 	}
 }
 
-func (l *lane) serve(subject Subject, labels context.Context) {
-	pprof.SetGoroutineLabels(labels)
+func (l *lane) serve(subject Subject) {
 	for work := range l.lists {
 		if !l.work(subject, work) {
 			return
@@ -101,53 +94,7 @@ func (l *lane) work(subject Subject, work list) (goesOn bool) {
 	for work.next(work.attempt) {
 		work.attempt.run(subject)
 		work.ran(work.attempt, true)
+		work.attempt.close()
 	}
 	return true
-}
-
-// explorations numbers explorations, for the labels of their goroutines.
-var explorations atomic.Int64
-
-// labelled is a context whose label every goroutine inherits that is started
-// while turns are explored, and the label as the runtime's profile writes it.
-func labelled() (context.Context, []byte) {
-	const key = "adkreplay-exploration"
-	number := strconv.FormatInt(explorations.Add(1), 10)
-	labels := pprof.WithLabels(context.Background(), pprof.Labels(key, number))
-	return labels, []byte(strconv.Quote(key) + ":" + strconv.Quote(number))
-}
-
-// leftBehind counts the goroutines that have a label, beyond those that are known.
-// Those that are about to end are given the time to do so.
-func leftBehind(label []byte, known int) (count int) {
-	for range 100 {
-		if count = labelledNow(label) - known; count <= 0 {
-			return 0
-		}
-		for range 100 {
-			runtime.Gosched()
-		}
-	}
-	return count
-}
-
-func labelledNow(label []byte) (count int) {
-	var profile bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-		return 0
-	}
-	for group := range bytes.SplitSeq(profile.Bytes(), []byte("\n\n")) {
-		if !bytes.Contains(group, label) {
-			continue
-		}
-		lines := bytes.Split(group, []byte("\n"))
-		for _, line := range lines { // the first group stands below a heading
-			if number, _, ok := bytes.Cut(line, []byte(" @ ")); ok {
-				n, _ := strconv.Atoi(string(number))
-				count += n
-				break
-			}
-		}
-	}
-	return count
 }

@@ -251,6 +251,8 @@ func TestGoroutineLeftBehind(t *testing.T) {
 	result := explore(t, s, property.Options{})
 	require.Len(t, result.Violations, 1)
 	assert.Equal(t, "nothing is left behind", result.Violations[0].Invariant)
+	assert.Regexp(t, `(?s)^1 goroutine had not ended when the turn had.*\n1 goroutine started by .*TestGoroutineLeftBehind.*faults_test.go:\d+, in .*TestGoroutineLeftBehind.*faults_test.go:\d+ \(chan receive\)$`,
+		result.Violations[0].Text)
 	again, err := property.Reproduce(t.Context(), s, result.Violations[0].Schedule, property.Options{})
 	require.NoError(t, err)
 	assert.Len(t, again.Violations, 1)

@@ -29,7 +29,8 @@ func (s Subject) Run(probes ...adk.Probe) error {
 func (s Subject) run(probes ...adk.Probe) answer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	config, raw := s.Build(cancel)
+	config, raw, closeAll := s.open(cancel)
+	defer closeAll()
 	return ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(config, probes...), raw) })
 }
 
