@@ -6,7 +6,7 @@ import "context"
 type Scope struct {
 	// TurnID is empty in a dispatch called alone, DispatchID outside a dispatch.
 	TurnID, DispatchID string
-	// Stash is the caller's stash, to read from.
+	// Stash is the caller's stash, to read from; never nil where the engine calls.
 	Stash StashReader
 	// Call and Strand are the numbers that crossings give to this seam call and
 	// its strand; see Handle.Where.

@@ -5,37 +5,122 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
 // TestStorage checks a storage that keeps what it is given, and reports every
-// fault at once, each with the rule that it breaks; nil means none. newStorage
-// gives a storage that holds nothing of these checks yet, and is called for each.
+// fault once, with the rule that it breaks, the collections and the checks that
+// show it, and where it panicked; nil means none. newStorage gives a storage that
+// holds nothing of these checks yet, and is called for each.
 //
 //	if err := fakes.TestStorage(newStorage); err != nil {
 //		t.Error(err)
 //	}
 //
+// Obligations are called as a turn input middleware would call them: their Scope
+// has the id of a turn, the same for all of them, no dispatch, and the stash of that
+// turn, which holds the values given: for a storage that reads its tenant there, say.
+// Without any it is empty, and never nil.
+//
 // In what order a storage fetches is its own decision; only that it is the same
 // each time is checked. A storage that keeps nothing is legal (RUN-2), but has
 // nothing to check here.
-func TestStorage(newStorage func() adk.Storage) error {
-	if _, err := adk.NewRunner(adk.Config{Executor: Script{}.Executor("suite"), Storage: newStorage()}); err != nil {
+func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
+	s := storageSuite{newStorage: newStorage}
+	runner, err := adk.NewRunner(Deterministic(adk.Config{Executor: Script{}.Executor("suite"), Storage: newStorage(),
+		TurnInput: []adk.TurnMiddleware{{Name: "suite", Run: s.run}}}))
+	if err != nil {
 		return fmt.Errorf("RUN-2: every obligation is there: %w", err)
 	}
-	return errors.Join(
-		checkCollection(adk.Messages, func() adk.Collection[*adk.Message] { return newStorage().Messages }, sampleMessage),
-		checkCollection(adk.Memories, func() adk.Collection[*adk.Memory] { return newStorage().Memories }, sampleMemory),
-		checkCollection(adk.Retrievables, func() adk.Collection[*adk.Retrievable] { return newStorage().Retrievables }, sampleRetrievable),
-		checkCollection(adk.Thoughts, func() adk.Collection[*adk.Thought] { return newStorage().Thoughts }, sampleThought),
-		checkCollection(adk.ToolCalls, func() adk.Collection[*adk.ToolCall] { return newStorage().ToolCalls }, sampleToolCall),
-		checkCollection(adk.Instructions, func() adk.Collection[*adk.Tokenizable] { return newStorage().Instructions }, sampleInstruction),
-	)
+	raw := adk.RawTurn{SystemPrompt: "suite", Stash: map[string]any{}}
+	for _, values := range stash {
+		maps.Copy(raw.Stash, values)
+	}
+	if err := runner.Run(context.Background(), raw); err != nil {
+		return fmt.Errorf("the stash given: %w", err)
+	}
+	return s.result()
 }
+
+// storageSuite is one run of the checks.
+type storageSuite struct {
+	newStorage func() adk.Storage
+	scope      adk.Scope
+	faults     []*storageFault
+}
+
+// run checks all collections, in a turn, from whose stash they may read.
+func (s *storageSuite) run(_ context.Context, tc *adk.TurnContext, _ adk.Next) error {
+	s.scope = adk.Scope{TurnID: tc.TurnID(), Stash: tc.Stash()}
+	checkCollection(s, adk.Messages, func() adk.Collection[*adk.Message] { return s.newStorage().Messages }, sampleMessage)
+	checkCollection(s, adk.Memories, func() adk.Collection[*adk.Memory] { return s.newStorage().Memories }, sampleMemory)
+	checkCollection(s, adk.Retrievables, func() adk.Collection[*adk.Retrievable] { return s.newStorage().Retrievables }, sampleRetrievable)
+	checkCollection(s, adk.Thoughts, func() adk.Collection[*adk.Thought] { return s.newStorage().Thoughts }, sampleThought)
+	checkCollection(s, adk.ToolCalls, func() adk.Collection[*adk.ToolCall] { return s.newStorage().ToolCalls }, sampleToolCall)
+	checkCollection(s, adk.Instructions, func() adk.Collection[*adk.Tokenizable] { return s.newStorage().Instructions }, sampleInstruction)
+	return nil
+}
+
+// storageFault is one thing that is wrong, wherever it shows.
+type storageFault struct {
+	collections, rules, checks []string
+	err                        error
+	stack                      string // where it panicked
+}
+
+// Error says what is wrong, and where that shows.
+func (f *storageFault) Error() string {
+	text := fmt.Sprintf("%s: %s: %v", strings.Join(f.collections, ", "), strings.Join(f.rules, "; "), f.err)
+	if len(f.checks) > 1 {
+		text += "\n    in the checks " + strings.Join(f.checks, ", ")
+	}
+	return text + f.stack
+}
+
+func (f *storageFault) Unwrap() error { return f.err }
+
+// panickedAt is the innermost call of the stack, by whatever way it was come to.
+func (f *storageFault) panickedAt() string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(f.stack, "\n"), "\n")
+	return first
+}
+
+// result is every fault, each once: what says the same is one, for all collections,
+// and what fails or panics for all rules too.
+func (s *storageSuite) result() error {
+	var all []error
+	known := map[string]*storageFault{}
+	for _, f := range s.faults {
+		key := f.err.Error() + f.panickedAt()
+		if errors.As(f.err, new(*brokenRule)) {
+			key += f.rules[0]
+		}
+		first := known[key]
+		if first == nil {
+			known[key] = f
+			all = append(all, f)
+			continue
+		}
+		for _, list := range []struct{ to, from *[]string }{{&first.collections, &f.collections}, {&first.rules, &f.rules}, {&first.checks, &f.checks}} {
+			if one := (*list.from)[0]; !slices.Contains(*list.to, one) {
+				*list.to = append(*list.to, one)
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// brokenRule is a fault that shows in what a storage holds, and not as an error of
+// its own.
+type brokenRule struct{ text string }
+
+func (e *brokenRule) Error() string { return e.text }
 
 // sample makes a record of a key; text is what it says, where it has a text
 // beside its key.
@@ -43,34 +128,57 @@ type sample[T adk.Record] func(key, text string) (T, error)
 
 // trial is one check of a collection that is empty.
 type trial[T adk.Record] struct {
+	suite  *storageSuite
 	name   adk.CollectionName
+	check  string
 	c      adk.Collection[T]
 	sample sample[T]
-	faults []error
+	mu     sync.Mutex // for the suite's faults
 }
 
-func checkCollection[T adk.Record](name adk.CollectionName, empty func() adk.Collection[T], make sample[T]) error {
-	var faults []error
-	for _, check := range []func(*trial[T]){
-		(*trial[T]).keeps, (*trial[T]).replaces, (*trial[T]).mutates, (*trial[T]).deletes,
-		(*trial[T]).keepsOrder, (*trial[T]).lendsNothing, (*trial[T]).servesMany,
+func checkCollection[T adk.Record](s *storageSuite, name adk.CollectionName, empty func() adk.Collection[T], make sample[T]) {
+	for _, check := range []struct {
+		name string
+		run  func(*trial[T])
+	}{
+		{"keeps", (*trial[T]).keeps}, {"replaces", (*trial[T]).replaces}, {"mutates", (*trial[T]).mutates}, {"deletes", (*trial[T]).deletes},
+		{"keeps order", (*trial[T]).keepsOrder}, {"lends nothing", (*trial[T]).lendsNothing}, {"serves many", (*trial[T]).servesMany},
 	} {
-		t := &trial[T]{name: name, c: empty(), sample: make}
-		t.run(check)
-		faults = append(faults, t.faults...)
+		t := &trial[T]{suite: s, name: name, check: check.name, sample: make}
+		func() {
+			defer t.recovered()
+			t.c = empty()
+			check.run(t)
+		}()
 	}
-	return errors.Join(faults...)
 }
 
-// run makes a panic of the storage, or of a nil record that it gave, a fault
-// like any other.
-func (t *trial[T]) run(check func(*trial[T])) {
-	defer func() {
-		if value := recover(); value != nil {
-			t.fault("RUN-2: obligations do not panic", "panic: %s", adk.PanicText(value))
+// recovered makes a panic of the storage, or of a nil record that it gave, a fault
+// like any other. It is deferred.
+func (t *trial[T]) recovered() {
+	if value := recover(); value != nil {
+		t.add("RUN-2: obligations do not panic", fmt.Errorf("panic: %s", adk.PanicText(value)), panicStack())
+	}
+}
+
+// ownFunction is what the functions of this suite begin with.
+const ownFunction = "github.com/adkreplay/adkreplay/fakes.(*trial["
+
+// panicStack is where the panic came from that is being recovered, down to this
+// suite.
+func panicStack() (text string) {
+	var callers [64]uintptr
+	const skip = 3 // runtime.Callers, panicStack and recovered
+	frames := runtime.CallersFrames(callers[:runtime.Callers(skip, callers[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasPrefix(f.Function, ownFunction) || !more {
+			return text
 		}
-	}()
-	check(t)
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			text += fmt.Sprintf("\n    at %s, %s:%d", f.Function, f.File, f.Line)
+		}
+	}
 }
 
 func (t *trial[T]) keeps() {
@@ -100,8 +208,8 @@ func (t *trial[T]) deletes() {
 	const rule = "DEL-4: delete removes by key, and an unknown key is no error"
 	t.store(rule, "a", "1")
 	t.store(rule, "b", "2")
-	t.must(rule, "delete", t.c.Delete(context.Background(), adk.Scope{}, "a"))
-	t.must(rule, "delete of a key that is gone", t.c.Delete(context.Background(), adk.Scope{}, "a"))
+	t.must(rule, "delete", t.c.Delete(context.Background(), t.suite.scope, "a"))
+	t.must(rule, "delete of a key that is gone", t.c.Delete(context.Background(), t.suite.scope, "a"))
 	t.holds(rule, map[string]string{"b": "2"})
 }
 
@@ -138,37 +246,36 @@ func (t *trial[T]) servesMany() {
 		want[key] = "x"
 		all = append(all, t.record(rule, key, "x"))
 	}
-	stored := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, record := range all {
-		wg.Go(func() { stored[i] = fetchAndStore(t.c, record) })
+	for _, record := range all {
+		wg.Go(func() { t.fetchAndStore(rule, record) })
 	}
 	wg.Wait()
-	t.must(rule, "fetch and store", errors.Join(stored...))
 	t.holds(rule, want)
 }
 
-// fetchAndStore makes a panic an error, as it would end the whole test from a
-// goroutine of its own.
-func fetchAndStore[T adk.Record](c adk.Collection[T], record T) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &adk.PanicError{Value: value}
-		}
-	}()
-	if _, err := c.Fetch(context.Background(), adk.Scope{}); err != nil {
-		return err
-	}
-	return c.Store(context.Background(), adk.Scope{}, record)
+// fetchAndStore runs on a goroutine of its own, where a panic would end the whole
+// test.
+func (t *trial[T]) fetchAndStore(rule string, record T) {
+	defer t.recovered()
+	_ = t.fetch(rule)
+	t.must(rule, "store", t.c.Store(context.Background(), t.suite.scope, record))
+}
+
+// add takes a fault in.
+func (t *trial[T]) add(rule string, err error, stack string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.suite.faults = append(t.suite.faults, &storageFault{[]string{string(t.name)}, []string{rule}, []string{t.check}, err, stack})
 }
 
 func (t *trial[T]) fault(rule, format string, args ...any) {
-	t.faults = append(t.faults, fmt.Errorf("%s: %s: %w", t.name, rule, fmt.Errorf(format, args...)))
+	t.add(rule, &brokenRule{fmt.Sprintf(format, args...)}, "")
 }
 
 func (t *trial[T]) must(rule, what string, err error) {
 	if err != nil {
-		t.fault(rule, "%s failed: %w", what, err)
+		t.add(rule, fmt.Errorf("%s failed: %w", what, err), "")
 	}
 }
 
@@ -180,15 +287,15 @@ func (t *trial[T]) record(rule, key, text string) T {
 }
 
 func (t *trial[T]) store(rule, key, text string) {
-	t.must(rule, "store", t.c.Store(context.Background(), adk.Scope{}, t.record(rule, key, text)))
+	t.must(rule, "store", t.c.Store(context.Background(), t.suite.scope, t.record(rule, key, text)))
 }
 
 func (t *trial[T]) mutate(rule, key, text string) {
-	t.must(rule, "mutate", t.c.Mutate(context.Background(), adk.Scope{}, t.record(rule, key, text)))
+	t.must(rule, "mutate", t.c.Mutate(context.Background(), t.suite.scope, t.record(rule, key, text)))
 }
 
 func (t *trial[T]) fetch(rule string) []T {
-	fetched, err := t.c.Fetch(context.Background(), adk.Scope{})
+	fetched, err := t.c.Fetch(context.Background(), t.suite.scope)
 	t.must(rule, "fetch", err)
 	return fetched
 }
@@ -213,8 +320,8 @@ func (t *trial[T]) holds(rule string, want map[string]string) {
 			t.fault(rule, "fetched %q with other contents than were last given", key)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(missing)) {
-		t.fault(rule, "did not fetch %q", key)
+	if len(missing) > 0 {
+		t.fault(rule, "did not fetch %q", slices.Sorted(maps.Keys(missing)))
 	}
 }
 

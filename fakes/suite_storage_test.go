@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -64,6 +66,9 @@ func TestStorageSuiteFinds(t *testing.T) {
 					t.Errorf("got %v\nwant it to say %s", err, want)
 				}
 			}
+			if err != nil && strings.Count(err.Error(), c.says[0]) != 1 {
+				t.Errorf("said more than once: %v", err)
+			}
 			if err != nil && strings.Contains(err.Error(), "thoughts") {
 				t.Errorf("a fault of the thoughts, which are sound: %v", err)
 			}
@@ -77,8 +82,159 @@ func TestStorageSuiteOfNothing(t *testing.T) {
 		t.Errorf("got %v, want RUN-2 and every missing field", err)
 	}
 	for _, rule := range []string{"RUN-13", "DEL-4: storing", "DEL-4: mutate", "RUN-11"} {
-		if err := fakes.TestStorage(fakes.NoOpStorage); err == nil || !strings.Contains(err.Error(), "toolCalls: "+rule) {
+		if err := fakes.TestStorage(fakes.NoOpStorage); err == nil || !strings.Contains(err.Error(), "toolCalls, instructions: "+rule) {
 			t.Errorf("a storage that keeps nothing: got %v, want it to name %s", err, rule)
 		}
+	}
+}
+
+// tenants is a storage for several tenants: who they are stands in the stash. It
+// panics where it does not, or refuses.
+type tenants struct {
+	adk.Storage
+	refuses bool
+	of      map[string]adk.Storage
+}
+
+func (s *tenants) storage(scope adk.Scope) (adk.Storage, error) {
+	name, ok := scope.Stash.Get("tenant", nil).(string)
+	switch {
+	case !ok && s.refuses:
+		return adk.Storage{}, errNoTenant
+	case !ok:
+		panic("no tenant")
+	case s.of[name].Messages == nil:
+		s.of[name] = fakes.NewStorage().Storage()
+	}
+	return s.of[name], nil
+}
+
+var errNoTenant = errors.New("no tenant")
+
+// ofTenant is one collection of the tenant that asks.
+type ofTenant[T adk.Record] struct {
+	*tenants
+	of func(adk.Storage) adk.Collection[T]
+	mu *sync.Mutex
+}
+
+func (c ofTenant[T]) collection(scope adk.Scope) (adk.Collection[T], error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.storage(scope)
+	if err != nil {
+		return nil, err
+	}
+	return c.of(s), nil
+}
+
+func (c ofTenant[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+	of, err := c.collection(scope)
+	if err != nil {
+		return nil, err
+	}
+	return of.Fetch(ctx, scope)
+}
+
+func (c ofTenant[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	of, err := c.collection(scope)
+	if err != nil {
+		return err
+	}
+	return of.Store(ctx, scope, record)
+}
+
+func (c ofTenant[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	of, err := c.collection(scope)
+	if err != nil {
+		return err
+	}
+	return of.Mutate(ctx, scope, record)
+}
+
+func (c ofTenant[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	of, err := c.collection(scope)
+	if err != nil {
+		return err
+	}
+	return of.Delete(ctx, scope, key)
+}
+
+func newTenants(refuses bool) adk.Storage {
+	t := &tenants{refuses: refuses, of: map[string]adk.Storage{}}
+	mu := &sync.Mutex{}
+	return adk.Storage{
+		Messages:     ofTenant[*adk.Message]{t, func(s adk.Storage) adk.Collection[*adk.Message] { return s.Messages }, mu},
+		Memories:     ofTenant[*adk.Memory]{t, func(s adk.Storage) adk.Collection[*adk.Memory] { return s.Memories }, mu},
+		Retrievables: ofTenant[*adk.Retrievable]{t, func(s adk.Storage) adk.Collection[*adk.Retrievable] { return s.Retrievables }, mu},
+		Thoughts:     ofTenant[*adk.Thought]{t, func(s adk.Storage) adk.Collection[*adk.Thought] { return s.Thoughts }, mu},
+		ToolCalls:    ofTenant[*adk.ToolCall]{t, func(s adk.Storage) adk.Collection[*adk.ToolCall] { return s.ToolCalls }, mu},
+		Instructions: ofTenant[*adk.Tokenizable]{t, func(s adk.Storage) adk.Collection[*adk.Tokenizable] { return s.Instructions }, mu},
+		Tools:        fakes.NewStorage().Storage().Tools,
+	}
+}
+
+// RUN-13: the scope of an obligation has the id of a turn and the stash to read,
+// and the suite fills the stash for who asks.
+func TestStorageSuiteHasAStash(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		err := fakes.TestStorage(func() adk.Storage { return newTenants(refuses) }, map[string]any{"tenant": "shop"})
+		if err != nil {
+			t.Errorf("a storage of tenants, with a tenant: %v", err)
+		}
+	}
+	var seen atomic.Pointer[adk.Scope]
+	_ = fakes.TestStorage(func() adk.Storage {
+		s := fakes.NewStorage().Storage()
+		s.Messages = seeing{s.Messages, &seen}
+		return s
+	})
+	if scope := seen.Load(); scope.TurnID == "" || scope.DispatchID != "" || scope.Stash == nil {
+		t.Errorf("got %+v, want a turn, no dispatch and a stash", scope)
+	}
+	err := fakes.TestStorage(fakes.NoOpStorage, map[string]any{"a": make(chan int), "": 1})
+	if !errors.Is(err, adk.E_INVALID_TURN_CONTEXT) {
+		t.Errorf("got %v, want the stash refused", err)
+	}
+}
+
+// seeing notes the scope that it is called with.
+type seeing struct {
+	adk.Collection[*adk.Message]
+	seen *atomic.Pointer[adk.Scope]
+}
+
+func (s seeing) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Message, error) {
+	s.seen.Store(&scope)
+	return s.Collection.Fetch(ctx, scope)
+}
+
+// What is wrong everywhere is said once: for all collections and checks, where it
+// panics, and the error can be asked for.
+func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
+	everywhere := "messages, memories, retrievables, thoughts, toolCalls, instructions: "
+	err := fakes.TestStorage(func() adk.Storage { return newTenants(false) })
+	if err == nil {
+		t.Fatal("a storage that panics passes")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if lines[0] != everywhere+"RUN-2: obligations do not panic: panic: no tenant" ||
+		lines[1] != "    in the checks keeps, replaces, mutates, deletes, keeps order, lends nothing, serves many" ||
+		!strings.HasPrefix(lines[2], "    at github.com/adkreplay/adkreplay/fakes_test.(*tenants).storage, ") || !strings.Contains(lines[2], "suite_storage_test.go:") {
+		t.Errorf("it says\n%v", err)
+	}
+	if got := strings.Count(err.Error(), "RUN-2"); got != 1 {
+		t.Errorf("said %d times:\n%v", got, err)
+	}
+
+	err = fakes.TestStorage(func() adk.Storage { return newTenants(true) })
+	if !errors.Is(err, errNoTenant) {
+		t.Errorf("got %v, want it to lead to the storage's own error", err)
+	}
+	if first, _, _ := strings.Cut(err.Error(), "\n"); !strings.HasPrefix(first, everywhere+"RUN-13: what is stored can be fetched; DEL-4: ") || !strings.HasSuffix(first, ": fetch failed: no tenant") {
+		t.Errorf("it begins %s", first)
+	}
+	if got := strings.Count(err.Error(), "fetch failed"); got != 1 {
+		t.Errorf("said %d times:\n%v", got, err)
 	}
 }
