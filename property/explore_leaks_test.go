@@ -57,6 +57,14 @@ func TestConnectionsKeptAlive(t *testing.T) {
 	result := explore(t, executing("keeps alive", asks(get(server.Client(), server.URL, readAll))), property.Options{})
 	assert.Empty(t, result.Violations, result)
 
+	fresh := func(ctx context.Context) error {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		return get(&http.Client{Transport: transport}, server.URL, readAll)(ctx)
+	}
+	result = explore(t, executing("a pool for every run", asks(fresh)), property.Options{Schedules: 20})
+	assert.Empty(t, result.Violations, result)
+
 	forgets := func(io.ReadCloser) error { return nil }
 	result = explore(t, executing("forgets", asks(get(server.Client(), server.URL, forgets))), property.Options{Workers: 1})
 	require.Len(t, result.Violations, 1, result)
@@ -116,6 +124,14 @@ func TestPoolsOfDatabases(t *testing.T) {
 		return db.PingContext(context.WithoutCancel(ctx))
 	}
 	result := explore(t, executing("late", asks(late)), property.Options{})
+	assert.Empty(t, result.Violations, result)
+
+	every := func(context.Context) error {
+		db := sql.OpenDB(memory{})
+		t.Cleanup(func() { _ = db.Close() })
+		return db.Ping()
+	}
+	result = explore(t, executing("a pool for every run", asks(every)), property.Options{})
 	assert.Empty(t, result.Violations, result)
 
 	result = explore(t, property.Subject{Name: "of its own", Open: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn, func()) {
