@@ -155,6 +155,65 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// TOL-6, TOL-8: a registry of the caller's own is bound to a dispatch like that of a
+// context, which keeps its tools.
+func TestBindOwnRegistry(t *testing.T) {
+	ephemeral := func(init *adk.ToolInit) { init.Ephemeral = true }
+	for name, c := range map[string]struct {
+		end  func(dc *adk.DispatchContext, unbind func()) error
+		want []string
+	}{
+		"ack":    {func(dc *adk.DispatchContext, _ func()) error { return dc.Ack() }, []string{"base"}},
+		"nack":   {func(dc *adk.DispatchContext, _ func()) error { return dc.Nack(errBoom) }, []string{"base", "e"}},
+		"undone": {func(dc *adk.DispatchContext, unbind func()) error { unbind(); return dc.Ack() }, []string{"base", "e"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := must(adk.NewRegistry(tool("base", done), tool("e", done, ephemeral)))
+			lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				require.NoError(t, dc.Tools().Register(tool("context's", done, ephemeral)))
+				err := c.end(dc, must(own.Bind(dc)))
+				assert.Equal(t, c.want, keysOf(own.All()))
+				assert.Equal(t, []string{"context's"}, keysOf(dc.Tools().All()))
+				return err
+			}), hello)
+			assert.Empty(t, with(lines, "prune"), "a registry of the caller's own is not told of")
+		})
+	}
+	for _, none := range []*adk.DispatchContext{nil, {}} {
+		_, err := must(adk.NewRegistry()).Bind(none)
+		assert.ErrorContains(t, err, "give the one that a seam call was given")
+	}
+}
+
+// TOL-7: the tools of a context are merged with those of registries into a new one,
+// whose tools can be executed; the context keeps its own, and so do the others.
+func TestMergeOfAContextsTools(t *testing.T) {
+	said := func(text string) adk.ToolHandler {
+		return func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text(text), nil
+		}
+	}
+	keep := func(init *adk.ToolInit) { init.OnCollision = adk.CollisionKeep }
+	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		require.NoError(t, errors.Join(dc.Tools().Register(tool("a", said("context's"))), dc.Tools().Register(tool("b", said("context's")))))
+		left, right := must(adk.NewRegistry(tool("b", said("left's")))), must(adk.NewRegistry(tool("c", done), tool("a", said("right's"), keep)))
+		_, err := dc.Tools().Merge(adk.CollisionThrow, left, right)
+		require.ErrorIs(t, err, adk.E_TOOL_ALREADY_REGISTERED)
+		merged := must(dc.Tools().Merge(adk.CollisionReplace, left, nil, right))
+		assert.Equal(t, []string{"a", "b", "c"}, keysOf(merged.All()))
+		assert.Equal(t, []string{"a", "b"}, keysOf(dc.Tools().All()))
+		assert.Equal(t, [][]string{{"b"}, {"c", "a"}}, [][]string{keysOf(left.All()), keysOf(right.All())})
+		for name, want := range map[string]string{"a": "context's", "b": "left's"} {
+			chosen, _ := merged.Get(name)
+			assert.Equal(t, adk.ToolResult(adk.Text(want)), must(dc.Execute(ctx, chosen, "{}")))
+		}
+		merged.Unregister("a")
+		assert.True(t, dc.Tools().Has("a"))
+		return dc.Ack()
+	}), hello)
+	assert.Len(t, with(lines, "register"), 2, "a merge is no operation")
+}
+
 // RUN-2, RUN-13: tools are fetched from their source and registered by nobody.
 func TestFetchTools(t *testing.T) {
 	store := &book{tools: []*adk.Tool{tool("stored", done)}}

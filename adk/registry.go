@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +105,18 @@ func (r *Registry) PruneEphemeral() []string {
 		r.tools.Remove(name)
 	}
 	return pruned
+}
+
+// Bind prunes the registry's ephemeral tools when the dispatch is acked, and only
+// then (TOL-8). It returns what undoes the binding, or the error of
+// DispatchContext.OnAck. It is for a registry of the caller's own, one that
+// outlives the dispatch for instance: no crossing tells what becomes of its tools.
+// Those of a context are bound by ToolSet.Bind.
+func (r *Registry) Bind(dc *DispatchContext) (unbind func(), err error) {
+	if dc == nil || dc.call == nil {
+		return nil, errors.New("adk: Bind to a context of no dispatch: give the one that a seam call was given")
+	}
+	return dc.OnAck("prune-registry", func(*DispatchContext) { r.PruneEphemeral() })
 }
 
 // MergeRegistries makes a new registry of the tools of all, left to right, and

@@ -86,6 +86,14 @@ func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
 	return pruned, nil
 }
 
+// Merge makes a registry of the context's tools and those of the others, as
+// MergeRegistries does, and changes none of them (TOL-7). It is the caller's own:
+// the context does not get its tools. What a model is offered comes from its All,
+// what is executed from its Get.
+func (t ToolSet) Merge(onClash Collision, others ...*Registry) (*Registry, error) {
+	return MergeRegistries(onClash, append([]*Registry{t.registry()}, others...)...)
+}
+
 // Bind prunes the ephemeral tools when the dispatch is acked, and only then
 // (TOL-8). It returns what undoes the binding.
 func (t ToolSet) Bind() (unbind func(), err error) {
