@@ -1,11 +1,13 @@
 package killers_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/internal/mutant"
+	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // The table says of each mutant who saw it and who did not, which ones a single
@@ -29,7 +31,7 @@ func TestTable(t *testing.T) {
 | ABT-1 | Nobody looks. | · | **survives** |
 | RUN-6 | It ends twice. | ✓ 1 turn-bounds | · | · | · | ✓ crashes | 0.250 s |
 | RUN-9 | It begins late. | · | ✓ 17 disagrees | · | · | · | 0.125 s |
-3 mutants, 2 killed; the budget of a killer is 2000 turns, or 41 scenarios, and the slowest took 2.0 s
+3 mutants, 2 killed; the budget of a killer is 2000 turns, or `+strconv.Itoa(len(scenarios.All()))+` scenarios, and the slowest took 2.0 s
 seen by model alone: RUN-9
 
 left out, as no trace shows them:
