@@ -98,12 +98,14 @@ type opened struct {
 	instructions []string
 	stash        map[string]any
 	records      []Record
-	// Of a dispatch called by user code in a turn: the names of its seams.
+	// Of a dispatch called by user code in a turn: the names of its seams, and why
+	// its caller's context had ended before, if it had.
 	seams *RunInfo
+	ended error
 }
 
 func (with opened) fill(x *Crossing) {
-	x.Args, x.Record, x.Key, x.Seams = with.args, with.record, with.key, with.seams
+	x.Args, x.Record, x.Key, x.Seams, x.Cause = with.args, with.record, with.key, with.seams, with.ended
 	x.Text, x.Texts, x.Records = with.prompt, with.instructions, with.records
 	if len(with.stash) > 0 {
 		x.Value = with.stash

@@ -262,11 +262,12 @@ var (
 var kindTable = [kindEnd]kindRow{
 	// A seam call begins: its number, where it goes, and what is handed in. The
 	// prompt, instructions, stash, tools and records of a run or of a dispatch
-	// called alone; the names of the seams of a dispatch called in a turn; a
-	// tool's validated arguments; an obligation's record or key.
+	// called alone; the names of the seams of a dispatch called in a turn, and why
+	// its caller's context had ended, if it had; a tool's validated arguments; an
+	// obligation's record or key.
 	KindCall: {"call", ClassCall, false, []FieldUse{
 		out(FieldID, "id"), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
-		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
+		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), in(FieldCause, "ended"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
 	// A seam call has returned, with all its strands: how, and with what.
 	KindReturn: {"return", ClassCall, false, []FieldUse{
 		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")}},

@@ -10,8 +10,13 @@ import (
 // dispatch is one run of the dispatch loop: the model is asked, its tools are
 // run, and it is asked again, until somebody signals (DSP-2).
 type dispatch struct {
-	run      *run
-	parent   *visible // the turn's sets, which the queue is flushed to; nil when called alone
+	run  *run
+	name string // empty for the turn's own
+	// What the queue is flushed to: the dispatch that this one was called from, or
+	// else the turn's sets; both are nil when it was called alone.
+	above    *dispatch
+	parent   *visible
+	refused  error // why the context that it was given had ended before (ABT-12)
 	visible  *visible
 	executor Executor
 	input    []step
@@ -45,10 +50,12 @@ type delta struct {
 	unkept bool
 }
 
-// change is what store, mutate and delete do: to a set, and to the storage.
+// change is what store, mutate and delete do: to a set, to the storage, and to
+// what a dispatch counts.
 type change interface {
 	apply(v *visible)
 	persist(ctx context.Context, at *call) error
+	countIn(d *dispatch)
 }
 
 // serve runs the dispatch in its seam call, which has been opened, and gives its
@@ -73,14 +80,17 @@ func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 // loop runs iterations until one is left (DSP-2, DSP-3). It has no bound of its
 // own (DSP-4).
 func (d *dispatch) loop(ctx context.Context) {
-	for !d.stopped() && d.iterate(ctx) {
-		d.iteration.Add(1)
+	for going := true; going && !d.stopped(); {
+		going = d.iterate(ctx)
 	}
 	d.persist(ctx)
 }
 
-// stopped tells whether the loop has to be left: an abort, a signal, a failure.
-func (d *dispatch) stopped() bool { return d.failure != nil || d.run.aborted() || d.signalled() }
+// stopped tells whether the loop has to be left: an abort, a signal, a failure; or
+// not to be begun, where its own context is done (ABT-12).
+func (d *dispatch) stopped() bool {
+	return d.refused != nil || d.failure != nil || d.run.aborted() || d.signalled()
+}
 
 // iterate runs one iteration and tells whether it finished.
 func (d *dispatch) iterate(ctx context.Context) bool {
@@ -162,22 +172,18 @@ func (d *dispatch) fail(failure *Error, inAbort bool) {
 
 // persist calls the obligations that were put off, in order, where the queue is
 // to be flushed: all of them before the flush, so that the parent never holds
-// part of what the storage refused (DEL-6). An abort that comes meanwhile ends
-// it, as nothing new is started (ABT-7); an error is then part of the abort, but
-// for a panic (ABT-13).
+// part of what the storage refused (DEL-6). A dispatch that was called from
+// another leaves them to that one, whose nack has to drop them too. An abort that
+// comes meanwhile ends it, as nothing new is started (ABT-7); an error is then
+// part of the abort, but for a panic (ABT-13).
 func (d *dispatch) persist(ctx context.Context) {
-	if d.stopped() && !d.acked() {
+	if d.above != nil || d.stopped() && !d.acked() {
 		return
 	}
-	for i := range d.queue {
-		change := &d.queue[i]
-		if !change.unkept {
-			continue
-		}
+	for change := d.putOff(); change != nil; change = d.putOff() {
 		if d.run.aborted() {
 			return
 		}
-		change.unkept = false
 		err := change.persist(ctx, d.call)
 		if err == nil {
 			continue
@@ -190,6 +196,20 @@ func (d *dispatch) persist(ctx context.Context) {
 		}
 		return
 	}
+}
+
+// putOff is the first change whose obligation has not been called; it is the
+// caller's to call now. nil ends them.
+func (d *dispatch) putOff() change {
+	d.run.mu.Lock()
+	defer d.run.mu.Unlock()
+	for i := range d.queue {
+		if waiting := &d.queue[i]; waiting.unkept {
+			waiting.unkept = false
+			return waiting.change
+		}
+	}
+	return nil
 }
 
 // acked tells whether the dispatch was acked and nothing went wrong since.
@@ -213,8 +233,21 @@ func (d *dispatch) flush() {
 		return
 	}
 	for _, change := range queue {
-		change.apply(d.parent)
+		if d.above != nil {
+			d.above.take(change)
+		} else {
+			change.apply(d.parent)
+		}
 	}
+}
+
+// take makes a change in the dispatch's own set and queues it for what is above
+// (DEL-1): one of its own, or one that a dispatch called from it flushes.
+// run.mu is held.
+func (d *dispatch) take(change delta) {
+	change.apply(d.visible)
+	change.countIn(d)
+	d.queue = append(d.queue, change)
 }
 
 // end tells how the dispatch ended (SIG-5, DSP-7): the error first (EVT-7), and
@@ -260,6 +293,9 @@ func (d *dispatch) judge() (string, error) {
 		return StatusAck, nil
 	}
 	after := d.tolerated
+	if d.refused != nil {
+		after = append(after, d.refused)
+	}
 	if d.failure != nil {
 		after = append(after, d.failure)
 	}

@@ -15,14 +15,37 @@ type DispatchInput struct {
 	Executor Executor
 	// Input and Output are the dispatch pipelines, empty by default.
 	Input, Output []DispatchMiddleware
-	// Source makes the dispatch part of a turn: it sees what the turn sees,
-	// works with the turn's storage, clock, ids, listeners and gates, its
-	// crossings nest under the seam call whose context this is, and an ack
-	// flushes to it.
-	Source *TurnContext
+	// Source makes the dispatch part of a turn: it begins with copies of what the
+	// source sees, works with the turn's storage, clock, ids, listeners and gates,
+	// its crossings nest under the seam call whose context this is, and it flushes
+	// to the source.
+	Source Source
 	// Raw makes it a run of its own, with nothing but what is given here; it
 	// flushes to nowhere (DEL-5).
 	Raw *RawDispatch
+}
+
+// Source is the context that a dispatch is called from: a *TurnContext, or a
+// *DispatchContext, which makes a sub-agent of it. There is no other: a type that
+// embeds one of them is refused.
+type Source interface{ isSource() }
+
+func (*TurnContext) isSource()     {}
+func (*DispatchContext) isSource() {}
+
+// sourceCall is the seam call that a source belongs to, nil where it is none.
+func sourceCall(source Source) *call {
+	switch given := source.(type) {
+	case *TurnContext:
+		if given != nil {
+			return given.call
+		}
+	case *DispatchContext:
+		if given != nil {
+			return given.call
+		}
+	}
+	return nil
 }
 
 // RawDispatch is all that a dispatch called alone has.
@@ -56,10 +79,16 @@ type RawDispatch struct {
 }
 
 // Dispatch runs a dispatch and gives its end. The error is that of a nack, with
-// which the end then agrees; ack and abort give none (DSP-8). An invalid input
-// is E_INVALID_LLM_DISPATCH_INPUT and an invalid raw context
+// which the end then agrees; ack and abort give none (DSP-8): look at the status
+// before using what the dispatch left. An invalid input is
+// E_INVALID_LLM_DISPATCH_INPUT and an invalid raw context
 // E_INVALID_LLM_EXECUTION_CONTEXT; nothing has happened then, and no event fired
 // (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED.
+//
+// What runs in the dispatch is given ctx. Where that is done already nothing runs:
+// no iteration is started, and the status is StatusAborted, with the cause in
+// DispatchEnd.Error (ABT-12). Where it ends later, the stage that fails of it
+// fails the dispatch, and the turn goes on (ABT-11).
 func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	f := in.faults()
 	if ctx == nil {
@@ -89,11 +118,11 @@ func (in DispatchInput) faults() faultList {
 	checkPipeline(&f, "Output", in.Output, look)
 	switch {
 	case in.Source == nil && in.Raw == nil:
-		f.add("neither Source nor Raw is given: give a turn's context or a raw one")
+		f.add("neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one")
 	case in.Source != nil && in.Raw != nil:
 		f.add("both Source and Raw are given: give one of them")
-	case in.Source != nil && in.Source.call == nil:
-		f.add("Source is no context of a turn: give the one that a seam call was given")
+	case in.Source != nil && sourceCall(in.Source) == nil:
+		f.add("Source is no context of a turn or a dispatch: give the one that a seam call was given")
 	}
 	return f
 }
@@ -144,25 +173,43 @@ func (in DispatchInput) info() RunInfo {
 }
 
 // dispatch is the dispatch that the input describes.
-func (in DispatchInput) dispatch(r *run, visible, parent *visible) *dispatch {
-	return &dispatch{run: r, visible: visible, parent: parent,
+func (in DispatchInput) dispatch(r *run, visible *visible) *dispatch {
+	return &dispatch{run: r, name: in.Name, visible: visible,
 		executor: in.Executor, input: dispatchSteps(in.Input), output: dispatchSteps(in.Output)}
 }
 
-// inTurn runs the dispatch as part of the source's turn.
-func (in DispatchInput) inTurn(ctx context.Context) (DispatchEnd, error) {
-	c := in.Source.call
-	c.run.mu.Lock()
-	if c.ended {
-		defer c.run.mu.Unlock()
-		return DispatchEnd{}, c.late(KindCall)
+// inTurn runs the dispatch as part of the source's turn. It takes its copies in the
+// step that tells its call: a strand beside it may change what it copies (DSP-9,
+// DET-6). Whether its own context has ended is looked at once, and told with the
+// call, as no other crossing shows it.
+func (in DispatchInput) inTurn(ctx context.Context) (end DispatchEnd, err error) {
+	c := sourceCall(in.Source)
+	d := in.dispatch(c.run, nil)
+	d.above, d.parent, d.refused = c.dispatch, c.visible, c.run.endedAlone(ctx)
+	begins := func() bool {
+		if c.ended {
+			err = c.late(KindCall)
+			return false
+		}
+		d.visible = c.visible.copyOf()
+		return true
 	}
-	visible := c.visible.copyOf()
-	c.run.mu.Unlock()
-	d := in.dispatch(c.run, visible, c.visible)
 	info := in.info()
-	d.call = c.run.open(c, Seam{Label: LabelDispatch, Name: in.Name}, c.strand, opened{seams: &info})
+	d.call = c.run.openIf(begins, c, Seam{Label: LabelDispatch, Name: in.Name}, c.strand, opened{seams: &info, ended: d.refused})
+	if d.call == nil {
+		return DispatchEnd{}, err
+	}
 	return d.serve(ctx)
+}
+
+// endedAlone is why a context has ended although the run's own has not: where that
+// has too, the run is aborted.
+func (r *run) endedAlone(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if r.ctx.Err() != nil {
+		return nil
+	}
+	return cause
 }
 
 // alone runs the dispatch as a run of its own.
@@ -177,7 +224,7 @@ func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
 	r.own.functional.listeners, r.own.observability.listeners = raw.Functional, raw.Observability
 	defer r.cancel(nil)
 	defer r.over.Store(true)
-	d := in.dispatch(r, raw.visible(), nil)
+	d := in.dispatch(r, raw.visible())
 	d.call = r.open(nil, Seam{Label: LabelDispatch, Name: in.Name}, 0, raw.given())
 	return d.serve(r.ctx)
 }

@@ -105,7 +105,10 @@ func (t *turn) emitTurnEnd() {
 }
 
 func (d *dispatch) emitDispatchStart() {
-	e := DispatchStart{TurnID: d.run.turnID}
+	e := DispatchStart{TurnID: d.run.turnID, Name: d.name}
+	if d.above != nil {
+		e.ParentID = d.above.id
+	}
 	d.call.event(KindDispatchStart, func(at time.Time, x *Crossing) {
 		d.id, d.startedAt = d.run.newID(), at
 		e.DispatchID, e.StartedAt = d.id, at
@@ -120,7 +123,7 @@ func (d *dispatch) emitDispatchStart() {
 // emitDispatchEnd judges the dispatch in the step that tells its end, so that an
 // abort comes before both or after both.
 func (d *dispatch) emitDispatchEnd() {
-	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
+	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Name: d.name, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
 	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
 		e.Status, e.Error = d.judge()
@@ -133,13 +136,15 @@ func (d *dispatch) emitDispatchEnd() {
 	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-// emitIterationStart tells whether the iteration has begun. It is counted in the
-// step that tells it: a listener may end the goroutine (DSP-5).
+// emitIterationStart tells whether the iteration has begun. It is numbered and
+// counted in the step that tells it: a listener may end the goroutine, and what
+// fails behind the last iteration is still of that one (DSP-5).
 func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
-	e := IterationStart{Origin: d.call.origin()}
+	e := IterationStart{}
 	begun = d.call.eventUnlessAborted(KindIterationStart, func(at time.Time, x *Crossing) {
-		e.StartedAt = at
+		d.iteration.Store(int64(d.started))
 		d.started++
+		e.Origin, e.StartedAt = d.call.origin(), at
 		if x != nil {
 			x.Payload = e
 			x.N = e.Iteration
@@ -191,7 +196,7 @@ func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Ti
 }
 
 func (r *run) emitError(c *call, failure *Error) {
-	e := ErrorEvent{TurnID: r.turnID, DispatchID: c.origin().DispatchID, Error: failure}
+	e := ErrorEvent{Origin: c.origin(), Error: failure}
 	c.event(KindErrorEvent, func(at time.Time, x *Crossing) {
 		e.At = at
 		if x != nil {

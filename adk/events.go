@@ -8,6 +8,10 @@ type Origin struct {
 	TurnID string
 	// DispatchID is the dispatch's id, empty outside a dispatch.
 	DispatchID string
+	// DispatchName is the name of a dispatch that user code called, a sub-agent
+	// for one; empty in the turn's own and outside a dispatch. It tells the answer
+	// from what was said on the way to it; DispatchID tells two of one name apart.
+	DispatchName string
 	// Iteration is the 0-based iteration within the dispatch.
 	Iteration int
 }
@@ -75,7 +79,12 @@ type TurnEnd struct {
 // DispatchStart says that the dispatch loop begins.
 type DispatchStart struct {
 	TurnID, DispatchID string
-	StartedAt          time.Time
+	// Name is that of a dispatch that user code called; empty for the turn's own.
+	Name string
+	// ParentID is the id of the dispatch that this one was called from; empty where
+	// it was called from a turn's context, or is the turn's own.
+	ParentID  string
+	StartedAt time.Time
 }
 
 // The states in which a dispatch ends (SIG-5).
@@ -88,11 +97,14 @@ const (
 // DispatchEnd says how the dispatch loop ended.
 type DispatchEnd struct {
 	TurnID, DispatchID string
+	// Name is that of a dispatch that user code called; empty for the turn's own.
+	Name string
 	Span
 	// Status is StatusAck, StatusNack or StatusAborted.
 	Status string
-	// Error is what the dispatch was nacked with (DSP-6), or what a stage
-	// returned after an abort (ABT-13); nil otherwise.
+	// Error is what the dispatch was nacked with (DSP-6), what a stage returned
+	// after an abort (ABT-13), or the cause for which the context that the dispatch
+	// was given was done already (ABT-12); nil otherwise.
 	Error error
 	// Iterations is how many iterations were started (DSP-5).
 	Iterations int
@@ -175,7 +187,7 @@ type LogEvent struct {
 // ErrorEvent is a failure of the turn: once per failure and never for an abort
 // (EVT-8).
 type ErrorEvent struct {
-	TurnID, DispatchID string
-	At                 time.Time
-	Error              *Error
+	Origin
+	At    time.Time
+	Error *Error
 }

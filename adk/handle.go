@@ -235,8 +235,8 @@ func (c *call) scope() Scope {
 // origin is where an event of this call comes from (EVT-5).
 func (c *call) origin() Origin {
 	o := Origin{TurnID: c.run.turnID}
-	if c.dispatch != nil {
-		o.DispatchID, o.Iteration = c.dispatch.id, int(c.dispatch.iteration.Load())
+	if d := c.dispatch; d != nil {
+		o.DispatchID, o.DispatchName, o.Iteration = d.id, d.name, int(d.iteration.Load())
 	}
 	return o
 }

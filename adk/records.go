@@ -168,14 +168,9 @@ func (r Records[T]) write(ctx context.Context, change *recordChange[T], rec Reco
 		}
 		return change.persist(ctx, at)
 	}, func() {
-		if d == nil {
-			return
+		if d != nil {
+			d.take(delta{change, later})
 		}
-		change.apply(d.visible)
-		if change.kind == KindStore {
-			d.count(rec)
-		}
-		d.queue = append(d.queue, delta{change, later})
 	})
 }
 
@@ -193,6 +188,12 @@ func (w *recordChange[T]) apply(v *visible) {
 		return
 	}
 	w.spec.set(v).Add(w.key, w.record)
+}
+
+func (w *recordChange[T]) countIn(d *dispatch) {
+	if w.kind == KindStore {
+		d.count(w.record)
+	}
 }
 
 // persist is the seam call of the storage obligation.

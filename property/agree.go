@@ -96,33 +96,44 @@ func (s *spectator) visible() []string {
 func eventLine(x *adk.Crossing) string {
 	switch e := x.Payload.(type) {
 	case adk.MessageEvent:
-		return fmt.Sprintf("message %s delta=%q full=%q complete=%t origin=%t", e.ID, e.Delta, e.Full, e.Complete, e.Origin != (adk.Origin{}))
+		return fmt.Sprintf("message %s delta=%q full=%q complete=%t%s", e.ID, e.Delta, e.Full, e.Complete, bearing(e.Origin))
 	case adk.ThoughtEvent:
-		return fmt.Sprintf("thought %s delta=%q full=%q complete=%t origin=%t", e.ID, e.Delta, e.Full, e.Complete, e.Origin != (adk.Origin{}))
+		return fmt.Sprintf("thought %s delta=%q full=%q complete=%t%s", e.ID, e.Delta, e.Full, e.Complete, bearing(e.Origin))
 	case adk.ToolCallEvent:
-		return fmt.Sprintf("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t origin=%t",
-			e.ID, e.Tool, e.Args != nil, e.Checksum != "", e.IsError, e.Complete, e.Origin != (adk.Origin{}))
+		return fmt.Sprintf("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t%s",
+			e.ID, e.Tool, e.Args != nil, e.Checksum != "", e.IsError, e.Complete, bearing(e.Origin))
+	case adk.DispatchStart:
+		return fmt.Sprintf("dispatchStart of %q", e.Name)
 	case adk.DispatchEnd:
-		return fmt.Sprintf("dispatchEnd %s iterations=%d", e.Status, e.Iterations)
+		return fmt.Sprintf("dispatchEnd %s iterations=%d of %q", e.Status, e.Iterations, e.Name)
 	case adk.IterationStart:
-		return fmt.Sprintf("iterationStart %d", e.Iteration)
+		return fmt.Sprintf("iterationStart %d%s", e.Iteration, bearing(e.Origin))
 	case adk.IterationEnd:
-		return fmt.Sprintf("iterationEnd %d", e.Iteration)
+		return fmt.Sprintf("iterationEnd %d%s", e.Iteration, bearing(e.Origin))
 	case adk.TurnGateOpen:
 		return "turnGateOpen " + e.Gate.ID()
 	case adk.TurnGateClosed:
 		return fmt.Sprintf("turnGateClosed %s %s by=%q", e.GateID, e.Result, e.By)
 	case adk.ToolExecutionStart:
-		return "toolExecutionStart " + e.ToolName
+		return "toolExecutionStart " + e.ToolName + bearing(e.Origin)
 	case adk.ToolExecutionEnd:
-		return fmt.Sprintf("toolExecutionEnd %s isError=%t", e.ToolName, e.IsError)
+		return fmt.Sprintf("toolExecutionEnd %s isError=%t%s", e.ToolName, e.IsError, bearing(e.Origin))
 	case adk.LogEvent:
-		return fmt.Sprintf("log %s %s %q %#v", e.Level, e.Kind, e.Message, e.Payload)
+		return fmt.Sprintf("log %s %s %q %#v%s", e.Level, e.Kind, e.Message, e.Payload, bearing(e.Origin))
 	case adk.ErrorEvent:
 		if e.Error.Stage == "" { // the contract asks for a name where a pipeline failed (PIP-5)
-			return fmt.Sprintf("error %s", e.Error.Code)
+			return fmt.Sprintf("error %s%s", e.Error.Code, bearing(e.Origin))
 		}
-		return fmt.Sprintf("error %s in %s/%s", e.Error.Code, e.Error.Stage, e.Error.Name)
+		return fmt.Sprintf("error %s in %s/%s%s", e.Error.Code, e.Error.Stage, e.Error.Name, bearing(e.Origin))
 	}
 	return x.Kind.String()
+}
+
+// bearing is the name of the dispatch that an event bears; nothing where user code
+// gave it no origin (EVT-10).
+func bearing(o adk.Origin) string {
+	if o == (adk.Origin{}) {
+		return ""
+	}
+	return fmt.Sprintf(" of %q", o.DispatchName)
 }

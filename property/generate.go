@@ -59,6 +59,7 @@ type drawing struct {
 	strands       int
 	handlers      int
 	iterations    int
+	within        int // dispatches that user code called
 }
 
 // Drawing is biased towards the small and towards what stands first in a list,
@@ -361,8 +362,7 @@ func (d *drawing) op(kind string, depth int) Op {
 	case OpSettle:
 		op.Name, op.Settle = oneOf(d, gateIDs), []Settlement{d.settlement()}
 	case OpDispatch:
-		op.Dispatch = d.nested()
-		op.Must = op.Must || op.Dispatch.Wrong != "" // so that the answer shows
+		d.dispatchCall(&op)
 	case "late":
 		return d.late(depth)
 	default:
@@ -468,8 +468,25 @@ func (d *drawing) settlement() Settlement {
 	return s
 }
 
-// nested draws a dispatch that a turn middleware calls. It is small, and its
-// seams' handles are nobody else's.
+// deepest is how many dispatches are drawn one in the other.
+const deepest = 3
+
+// dispatchCall draws the call of a dispatch, now and then with a context that is done;
+// too deep within others another operation.
+func (d *drawing) dispatchCall(op *Op) {
+	if d.within == deepest {
+		op.Kind = "now"
+		return
+	}
+	op.Dispatch = d.nested()
+	op.Must = op.Must || op.Dispatch.Wrong != "" // so that the answer shows
+	if d.once(8) {
+		op.Cause = oneOf(d, failures)
+	}
+}
+
+// nested draws a dispatch that user code calls. It is small, and its seams' handles
+// are nobody else's.
 func (d *drawing) nested() *Nested {
 	n := &Nested{Name: oneOf(d, []string{"planner", "summary"}), Executor: "small"}
 	if d.once(2) {
@@ -483,6 +500,7 @@ func (d *drawing) nested() *Nested {
 	}
 	own := *d
 	own.Operations, own.dispatchSeams = min(d.Operations, 3), nil
+	own.within++
 	n.Scripts = own.dispatch(n.Executor, n.Input, n.Output, d.upTo(min(d.Iterations, 2)))
 	d.strands, d.handlers = own.strands, own.handlers
 	return n

@@ -38,9 +38,16 @@ type explanation struct {
 func (m *mirror) byHand(c delta) { m.log = append(m.log, c) }
 
 // flush takes in the end of an iteration or a dispatch. A dispatch that is called
-// alone flushes to nowhere (DEL-5): no sight of a turn follows.
+// from another flushes to the queue of that one. One that is called alone flushes
+// to nowhere (DEL-5): no sight of a turn follows.
 func (m *mirror) flush(d *dispatching, kept bool) {
-	if len(d.queue) > 0 {
+	switch {
+	case d.above != nil:
+		if kept {
+			d.above.queue = append(d.above.queue, d.queue...)
+		}
+		d.queue = d.queue[:0]
+	case len(d.queue) > 0:
 		m.flushes = append(m.flushes, flushed{len(m.log), len(m.log) + len(d.queue), kept, d.queue[len(d.queue)-1].at})
 		m.log = append(m.log, d.queue...)
 		d.queue = d.queue[:0]

@@ -78,7 +78,8 @@ func (w *oneError) dispatchEnds(s *story, x *adk.Crossing) {
 func (w *oneError) end(*story) {}
 
 // oneStatus: a dispatch ends once, with the one status that its signal, its
-// failures and the abort lead to (SIG-5, ABT-8, DSP-11).
+// failures and the abort lead to (SIG-5, ABT-8, DSP-11); as aborted where its own
+// context was done when it was called (ABT-12).
 // One that ends as aborted before any abort was told is excused where its return
 // says that user code ended the goroutine (PIP-11).
 type oneStatus struct{}
@@ -130,6 +131,7 @@ func (w *oneStatus) nack(s *story, x *adk.Crossing, d *dispatching) {
 
 func (w *oneStatus) aborted(s *story, d *dispatching) {
 	switch {
+	case d.refused:
 	case s.cancelled == 0:
 		d.unexplained = true
 	case d.nacked > 0 && !d.nackInVain:
@@ -203,15 +205,17 @@ func (w *signalEndsLoop) see(s *story, x *adk.Crossing) {
 func (w *signalEndsLoop) end(*story) {}
 
 // abortStartsNothing: once the run is aborted no middleware, executor or stage
-// is entered and no iteration begins (PIP-9, ABT-6, ABT-7, ABT-12).
+// is entered and no iteration begins; nor in a dispatch whose own context was done
+// when it was called (PIP-9, ABT-6, ABT-7, ABT-12).
 type abortStartsNothing struct{}
 
 func (w *abortStartsNothing) see(s *story, x *adk.Crossing) {
-	if s.cancelled == 0 {
-		return
-	}
 	c := s.called
+	if d := s.at.dispatch; x.Kind == adk.KindIterationStart && d.does(s.at) && d.refused {
+		s.breaks(since(d.call.began), "%s, although the context of the dispatch was done when it was called", x.Kind)
+	}
 	switch {
+	case s.cancelled == 0:
 	case x.Kind == adk.KindIterationStart, x.Kind == adk.KindSight && s.at.dispatch.does(s.at):
 		s.breaks(since(s.cancelled), "%s, although the run is aborted", x.Kind)
 	case x.Kind == adk.KindCall && (c.isMiddleware() || c.seam.Label == adk.LabelExecutor || s.inTurn(c) && c.ownDispatch()):

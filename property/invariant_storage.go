@@ -59,7 +59,9 @@ func (w *storageReceipt) end(*story) {}
 
 // flushInOrder: with write-behind, the obligations of what was queued are called
 // before the iteration or the acked dispatch ends: all, in order, by the
-// dispatch itself; and none on a nack or an abort. One that fails ends it.
+// dispatch itself; and none on a nack or an abort. One that fails ends it. A
+// dispatch that is called from another calls none: its flush leaves them to that
+// one.
 type flushInOrder struct{}
 
 func (w *flushInOrder) see(s *story, x *adk.Crossing) {
@@ -82,6 +84,7 @@ func (w *flushInOrder) see(s *story, x *adk.Crossing) {
 		d.unkept = nil
 	case x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck:
 		w.ends(s, d, "the dispatch ends with ack")
+		d.unkept = nil
 	}
 }
 
@@ -89,6 +92,9 @@ func (w *flushInOrder) persists(s *story, x *adk.Crossing, d *dispatching) {
 	if !s.info.WriteBehind {
 		s.breaks(since(d.call.began), "%s is called by the dispatch itself, and persistence is write-through", x.Seam)
 		return
+	}
+	if d.above != nil {
+		s.breaks(since(d.call.began), "%s is called by the flush of a dispatch that %s will flush", x.Seam, d.above.call.seam)
 	}
 	if d.nacked > 0 || d.failures.count > 0 {
 		s.breaks(since(d.nacked, d.failures.first), "%s is called by the flush of a dispatch that has failed", x.Seam)
@@ -105,7 +111,11 @@ func (w *flushInOrder) persists(s *story, x *adk.Crossing, d *dispatching) {
 }
 
 func (w *flushInOrder) ends(s *story, d *dispatching, what string) {
-	if n := len(d.unkept); n > 0 && s.cancelled == 0 {
+	switch n := len(d.unkept); {
+	case n == 0 || s.cancelled > 0:
+	case d.above != nil:
+		d.above.unkept = append(d.above.unkept, d.unkept...)
+	default:
 		s.breaks(since(d.unkept[0].at), "%s, and %d of its changes was not persisted", what, n)
 	}
 }

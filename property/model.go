@@ -90,13 +90,13 @@ func (m *model) run() {
 	}
 	m.emit("turnStart")
 	if failure := m.pipeline(adk.LabelTurnInput, m.turn.TurnInput, m.root, nil, 0); failure != nil {
-		m.emit("%s", failure)
+		m.emit("%s of %q", failure, "")
 	} else if !m.aborted {
-		d := m.newModelDispatch()
+		d := newModelDispatch("", m.world, nil)
 		m.dispatch(d, m.root, orElse(m.turn.Executor, "model"), m.turn.DispatchInput, m.turn.DispatchOutput)
 		if d.status == adk.StatusAck && !m.aborted {
 			if failure := m.pipeline(adk.LabelTurnOutput, m.turn.TurnOutput, m.root, nil, 0); failure != nil {
-				m.emit("%s", failure)
+				m.emit("%s of %q", failure, "")
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (m *model) alone() {
 	for _, r := range m.turn.Alone.Records {
 		m.world.sets[collectionOf(r.Record)].put(r.Record)
 	}
-	d := m.newModelDispatch()
+	d := newModelDispatch(m.turn.Alone.Name, m.world, nil)
 	m.dispatch(d, m.root, orElse(m.turn.Executor, "model"), m.turn.DispatchInput, m.turn.DispatchOutput)
 	m.world = d.world
 }
@@ -219,7 +219,10 @@ func (m *model) middleware(path string, h *modelHandle) error {
 
 // modelDispatch is a dispatch: DSP, SIG, DEL.
 type modelDispatch struct {
+	name          string
 	world, parent *world
+	above         *modelDispatch // that it was called from
+	refused       bool           // its own context was done when it was called
 	streams       map[string]*stream
 	handlers      []*modelHandler
 	queue         []change
@@ -234,8 +237,8 @@ type modelDispatch struct {
 }
 
 // newModelDispatch: DSP-9, SIG-4.
-func (m *model) newModelDispatch() *modelDispatch {
-	d := &modelDispatch{world: m.world.copy(), parent: m.world, streams: map[string]*stream{}, counts: map[string]int{}}
+func newModelDispatch(name string, parent *world, above *modelDispatch) *modelDispatch {
+	d := &modelDispatch{name: name, world: parent.copy(), parent: parent, above: above, streams: map[string]*stream{}, counts: map[string]int{}}
 	for _, r := range d.world.sets[adk.ToolCalls].all {
 		d.count(r)
 	}
@@ -266,11 +269,12 @@ type modelHandler struct {
 type change struct {
 	persist func() error // what write-behind puts off (DEL-6)
 	apply   func(*world)
+	stored  adk.Record // by a store
 }
 
 // dispatch: DSP-2, DSP-3, DSP-5, DSP-7, EVT-7. It gives the error of a nack.
 func (m *model) dispatch(d *modelDispatch, in *modelScope, executor string, input, output []string) error {
-	m.emit("dispatchStart")
+	m.emit("dispatchStart of %q", d.name)
 	for !m.stopped(d) {
 		if !m.iterate(d, in, executor, input, output) {
 			break
@@ -283,13 +287,13 @@ func (m *model) dispatch(d *modelDispatch, in *modelScope, executor string, inpu
 }
 
 func (m *model) stopped(d *modelDispatch) bool {
-	return m.aborted || d.signalled() || d.failure != nil
+	return m.aborted || d.refused || d.signalled() || d.failure != nil
 }
 
 func (m *model) iterate(d *modelDispatch, in *modelScope, executor string, input, output []string) bool {
 	k := d.iterations
 	d.iterations++
-	m.emit("iterationStart %d", k)
+	m.emit("iterationStart %d of %q", k, d.name)
 	m.failed(d, m.pipeline(adk.LabelDispatchInput, input, in, d, k))
 	if m.stopped(d) {
 		return false
@@ -308,7 +312,7 @@ func (m *model) iterate(d *modelDispatch, in *modelScope, executor string, input
 	if d.failure != nil { // an iteration whose changes were refused is none that finished
 		return false
 	}
-	m.emit("iterationEnd %d", k)
+	m.emit("iterationEnd %d of %q", k, d.name)
 	return true
 }
 
@@ -337,6 +341,13 @@ func (m *model) execute(d *modelDispatch, in *modelScope, name string, iteration
 
 // flush: DEL-2, DEL-3, DEL-6.
 func (m *model) flush(d *modelDispatch) {
+	if d.above != nil {
+		for _, c := range d.queue {
+			d.above.take(c)
+		}
+		d.queue = nil
+		return
+	}
 	for _, c := range d.queue {
 		if c.persist == nil {
 			continue
@@ -353,29 +364,36 @@ func (m *model) flush(d *modelDispatch) {
 	d.queue = nil
 }
 
-// end: SIG-5, ABT-8, ABT-13, DSP-6.
+// take: DEL-1, SIG-4.
+func (d *modelDispatch) take(c change) {
+	c.apply(d.world)
+	d.count(c.stored)
+	d.queue = append(d.queue, c)
+}
+
+// end: SIG-5, ABT-8, ABT-12, ABT-13, DSP-6.
 func (m *model) end(d *modelDispatch) (nack error) {
 	switch {
 	case d.failure != nil && d.failure.inTime:
 		d.status, nack = adk.StatusNack, d.failure.err()
 	case d.nacked && d.nackedInTime:
 		d.status, nack = adk.StatusNack, d.nackCause
-	case m.aborted:
+	case m.aborted, d.refused:
 		d.status = adk.StatusAborted
 	default:
 		d.status = adk.StatusAck
 	}
 	switch {
 	case d.failure != nil:
-		m.emit("%s", d.failure)
+		m.emit("%s of %q", d.failure, d.name)
 	case d.status == adk.StatusNack:
 		code := adk.E_LLM_EXECUTION_NACKED
 		if own, ok := d.nackCause.(*adk.Error); ok {
 			code = own.Code
 		}
-		m.emit("%s", &modelFailure{code: code})
+		m.emit("%s of %q", &modelFailure{code: code}, d.name)
 	}
-	m.emit("dispatchEnd %s iterations=%d", d.status, d.iterations)
+	m.emit("dispatchEnd %s iterations=%d of %q", d.status, d.iterations, d.name)
 	return nack
 }
 
@@ -506,21 +524,24 @@ func (m *model) operate(h *modelHandle, op *Op) error {
 		if err, known := m.onDispatch(h, op); known {
 			return err
 		}
-	} else if op.Kind == OpDispatch {
-		return m.nested(op.Dispatch)
+	}
+	if op.Kind == OpDispatch {
+		return m.nested(h, op)
 	}
 	return m.onHandle(h, op)
 }
 
-// nested: DSP-1, DSP-8, DSP-12.
-func (m *model) nested(n *Nested) error {
+// nested: DSP-1, DSP-8, DSP-9, DSP-12, ABT-12.
+func (m *model) nested(h *modelHandle, op *Op) error {
+	n := op.Dispatch
 	switch n.Wrong {
 	case WrongBoth, WrongNeither:
 		return &adk.Error{Code: adk.E_INVALID_LLM_DISPATCH_INPUT}
 	case WrongStorage:
 		return &adk.Error{Code: adk.E_INVALID_LLM_EXECUTION_CONTEXT}
 	}
-	d := m.newModelDispatch()
+	d := newModelDispatch(n.Name, h.world, h.dispatch)
+	d.refused = op.Cause != nil
 	return m.dispatch(d, newModelScope(n.Scripts), orElse(n.Executor, "model"), n.Input, n.Output)
 }
 
@@ -552,10 +573,10 @@ func (m *model) onDispatch(h *modelHandle, op *Op) (err error, known bool) {
 	case "report-tool-call":
 		return m.reportToolCall(d, op), true
 	case "report-log":
-		m.emit("log %s %s %q %#v", op.Key, op.Name, op.Text, op.Value.get())
+		m.emit("log %s %s %q %#v of %q", op.Key, op.Name, op.Text, op.Value.get(), d.name)
 		return nil, true
 	case OpRead:
-		m.emit("log debug read %q %#v", readText(op), m.read(d, op))
+		m.emit("log debug read %q %#v of %q", readText(op), m.read(d, op), d.name)
 		return nil, true
 	}
 	return nil, false
@@ -606,7 +627,7 @@ func (m *model) executeTool(h *modelHandle, op *Op) error {
 	if _, err := tool.Validate(args); err != nil {
 		return &adk.Error{Code: adk.E_INVALID_TOOL_ARGS}
 	}
-	m.emit("toolExecutionStart %s", tool.Name())
+	m.emit("toolExecutionStart %s of %q", tool.Name(), h.dispatch.name)
 	own := &modelHandle{scope: m.root, world: h.world, dispatch: h.dispatch}
 	var err error
 	if body := m.root.enter(adk.Seam{Label: adk.LabelTool, Name: tool.Name()}.String(), own); body != nil {
@@ -616,7 +637,7 @@ func (m *model) executeTool(h *modelHandle, op *Op) error {
 		}
 	}
 	own.ended = true
-	m.emit("toolExecutionEnd %s isError=%t", tool.Name(), err != nil)
+	m.emit("toolExecutionEnd %s isError=%t of %q", tool.Name(), err != nil, h.dispatch.name)
 	if err != nil {
 		return &adk.Error{Code: adk.E_TOOL_DOWNSTREAM_ERROR, Cause: caught(err)}
 	}
@@ -641,7 +662,7 @@ func (m *model) report(d *modelDispatch, what string, op *Op) error {
 	}
 	s.full += op.Text
 	s.sealed = op.Flag
-	m.emit("%s %s delta=%q full=%q complete=%t origin=true", what, op.Name, op.Text, s.full, op.Flag)
+	m.emit("%s %s delta=%q full=%q complete=%t of %q", what, op.Name, op.Text, s.full, op.Flag, d.name)
 	return nil
 }
 
@@ -667,7 +688,7 @@ func (m *model) reportToolCall(d *modelDispatch, op *Op) error {
 	s.args = s.args || op.Args.get() != nil
 	s.isError = s.isError || op.IsError
 	s.sealed = op.Flag
-	m.emit("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t origin=true", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag)
+	m.emit("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t of %q", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag, d.name)
 	return nil
 }
 
@@ -685,10 +706,10 @@ func (m *model) onHandle(h *modelHandle, op *Op) error {
 	case "wait-for":
 		return m.waitFor(op)
 	case "emit-message", "emit-thought": // EVT-10
-		m.emit("%s %s delta=%q full=%q complete=%t origin=false", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
+		m.emit("%s %s delta=%q full=%q complete=%t", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
 	case "emit-tool-call":
 		_, args := op.Args.get().(map[string]any)
-		m.emit("toolCall %s tool=%q args=%t checksum=false isError=%t complete=%t origin=false", op.Name, op.Key, args, op.IsError, op.Flag)
+		m.emit("toolCall %s tool=%q args=%t checksum=false isError=%t complete=%t", op.Name, op.Key, args, op.IsError, op.Flag)
 	case "register": // TOL-6
 		if op.Record.get() == nil {
 			return errors.New("no tool")
@@ -825,11 +846,11 @@ func (m *model) record(h *modelHandle, op *Op) error {
 		}
 		persist = nil
 	}
-	apply(h.world)
+	c := change{persist: persist, apply: apply}
 	if op.Kind == "store" {
-		h.dispatch.count(r)
+		c.stored = r
 	}
-	h.dispatch.queue = append(h.dispatch.queue, change{persist, apply})
+	h.dispatch.take(c)
 	return nil
 }
 

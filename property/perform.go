@@ -112,22 +112,32 @@ func (s *stage) onTurn(a *actor, op *Op) error {
 		}
 		return err
 	case OpDispatch:
-		if op.Dispatch == nil {
-			return nil
-		}
-		end, err := adk.Dispatch(a.ctx, s.nested(op.Dispatch, a.tc))
-		if end.Status != "" {
-			s.mu.Lock()
-			s.dispatches = append(s.dispatches, answer{true, end, err})
-			s.mu.Unlock()
-		}
-		return err
+		return s.dispatch(a.ctx, a.tc, op)
 	}
 	return s.onHandle(a.ctx, a.tc.Handle, op)
 }
 
+// dispatch calls a dispatch from a source.
+func (s *stage) dispatch(ctx context.Context, source adk.Source, op *Op) error {
+	if op.Dispatch == nil {
+		return nil
+	}
+	if op.Cause != nil {
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		end(op.Cause.Err())
+	}
+	end, err := adk.Dispatch(ctx, s.nested(op.Dispatch, source))
+	if end.Status != "" {
+		s.mu.Lock()
+		s.dispatches = append(s.dispatches, answer{true, end, err})
+		s.mu.Unlock()
+	}
+	return err
+}
+
 // nested is a dispatch that the turn's user code calls.
-func (s *stage) nested(n *Nested, source *adk.TurnContext) adk.DispatchInput {
+func (s *stage) nested(n *Nested, source adk.Source) adk.DispatchInput {
 	in := newScope(n.Scripts)
 	input := adk.DispatchInput{Name: n.Name, Source: source, Executor: s.executor(orElse(n.Executor, "model"), in),
 		Input:  s.dispatchPipeline(adk.LabelDispatchInput, n.Input, in),
@@ -156,6 +166,8 @@ func (s *stage) inside(label string, op *Op, a *actor) error {
 func (s *stage) onDispatch(a *actor, op *Op) error {
 	dc, h := a.dc, a.dc.Helpers()
 	switch op.Kind {
+	case OpDispatch:
+		return s.dispatch(a.ctx, dc, op)
 	case "fork":
 		strand, err := dc.Fork(a.ctx, op.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
 			return s.inside(adk.LabelStrand, op, &actor{scope: a.scope, ctx: ctx, dc: dc})

@@ -21,17 +21,17 @@ var (
 		"emit-message", 1, "now", 1, "new-id", 1, "sleep", 1, "fork", 2, OpJoin, 1, OpDispatch, 2, "late", 2, "abort", 1))
 	// dispatchOps are what a dispatch middleware does beside next.
 	dispatchOps = slices.Concat(weighed("stash", 2, OpRead, 1), recordOps, weighed("execute", 2, "wait-for", 2, "nack", 1, "report-message", 1,
-		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, OpJoin, 1, OpBind, 1, "sleep", 1, "late", 2, "ack", 2, "abort", 1, OpCancel, 1))
+		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, OpJoin, 1, OpBind, 1, "sleep", 1, "late", 2, "ack", 2, OpDispatch, 1, "abort", 1, OpCancel, 1))
 	// executorOps are what an executor does.
 	executorOps = slices.Concat(weighed("report-message", 4, "execute", 3, "store", 3), recordOps, weighed("report-thought", 2, "report-tool-call", 2,
 		"report-log", 1, OpRead, 3, "wait-for", 3, "ack", 2, "fork", 3, OpJoin, 1, OpBind, 1, "on-ack", 2, "stash", 1, "nack", 1, OpSettle, 1, "now", 1, "new-id", 1,
-		"emit-thought", 1, "emit-tool-call", 1, "ack", 4, "sleep", 1, "prune", 1, "off-ack", 1, "late", 2, "abort", 1, OpCancel, 1))
+		"emit-thought", 1, "emit-tool-call", 1, "ack", 4, OpDispatch, 2, "sleep", 1, "prune", 1, "off-ack", 1, "late", 2, "abort", 1, OpCancel, 1))
 	// strandOps are what a strand does; on a turn, those that it has not do
 	// nothing.
 	strandOps = slices.Concat(weighed("execute", 2, "store", 2, "sleep", 2, "wait-for", 2), recordOps, weighed("report-message", 2, "stash", 1,
-		OpRead, 1, "now", 1, "fork", 1, OpSettle, 1, "ack", 1, "nack", 1, "abort", 1, OpCancel, 1))
+		OpRead, 1, "now", 1, "fork", 1, OpSettle, 1, OpDispatch, 1, "ack", 1, "nack", 1, "abort", 1, OpCancel, 1))
 	// toolOps are what a tool's handler or an on-ack handler does.
-	toolOps = weighed("now", 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, OpRead, 1, "wait-for", 1, "fork", 1, "execute", 1, "ack", 1, "abort", 1)
+	toolOps = weighed("now", 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, OpRead, 1, "wait-for", 1, "fork", 1, "execute", 1, OpDispatch, 2, "ack", 1, "abort", 1)
 
 	lateTurnOps     = weighed("next", 2, "stash", 2, "store", 1, "fetch", 1, "add", 1, "abort", 1, "wait-for", 1, "register", 1, "sleep", 1, "fork", 1)
 	lateDispatchOps = weighed("next", 2, "stash", 2, "store", 1, "ack", 1, "nack", 1, "report-message", 1, "execute", 1, "on-ack", 1, "off-ack", 1)

@@ -77,6 +77,8 @@ type seamCall struct {
 // dispatching is one run of the dispatch loop.
 type dispatching struct {
 	call       *seamCall
+	above      *dispatching // that it was called from
+	refused    bool         // its own context was done when it was called
 	names      *adk.RunInfo // of its pipelines
 	phase      phase
 	started    int   // how many iterations were
@@ -350,7 +352,7 @@ func (s *story) enter(x *adk.Crossing) {
 }
 
 func (s *story) dispatch(c *seamCall, x *adk.Crossing) {
-	c.dispatch = &dispatching{call: c, names: x.Seams}
+	c.dispatch = &dispatching{call: c, above: c.dispatch, names: x.Seams, refused: x.Cause != nil}
 	if x.Seams == nil {
 		c.dispatch.names = &s.info
 	}

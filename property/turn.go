@@ -82,7 +82,8 @@ type End struct {
 // The kinds of operations that no crossing tells, or that come from outside.
 // All others are called as their adk.Kind is.
 const (
-	// OpDispatch calls a dispatch inside the turn.
+	// OpDispatch calls a dispatch from the handle, inside the turn. With a Cause the
+	// context that it is given is done already.
 	OpDispatch = "dispatch"
 	// OpJoin waits for the strand Name that the same call forked.
 	OpJoin = "join"
@@ -156,7 +157,7 @@ type Settlement struct {
 	After time.Duration `json:"after,omitempty"`
 }
 
-// Nested is a dispatch that a turn middleware calls. Its Scripts are for the
+// Nested is a dispatch that user code of the turn calls. Its Scripts are for the
 // calls of its own executor and middlewares, counted anew at every call of it.
 type Nested struct {
 	Name     string   `json:"name"`

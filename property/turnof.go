@@ -275,7 +275,7 @@ func usual(s *Script) bool {
 func (tr *translation) nested(c *translatedCall, x *adk.Crossing) {
 	n := &Nested{Name: x.Seam.Name, Executor: x.Seams.Executor, Input: x.Seams.DispatchInput, Output: x.Seams.DispatchOutput}
 	c.scope, c.owns = &translatedScope{counts: map[string]int{}, nested: n}, true
-	tr.add(x, Op{Kind: OpDispatch, Dispatch: n})
+	tr.add(x, Op{Kind: OpDispatch, Dispatch: n, Cause: failureOf(x.Cause)})
 }
 
 // handler is what the first handler of that name that has not run does.

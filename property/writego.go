@@ -62,7 +62,7 @@ type goWriter struct {
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
-	used    struct{ gates, open, must, execute, change, clock bool }
+	used    struct{ gates, open, must, execute, change, clock, done bool }
 }
 
 // observe runs the turn to see what a script alone does not say.
@@ -192,6 +192,16 @@ func change%[1]s(own any) {
 			own[0] = "changed"
 		}
 	}
+}
+`, g.name)
+	}
+	if g.used.done {
+		text += fmt.Sprintf(`
+// done%s is a context that is done.
+func done%[1]s(ctx context.Context, cause error) context.Context {
+	ctx, end := context.WithCancelCause(ctx)
+	end(cause)
+	return ctx
 }
 `, g.name)
 	}

@@ -271,7 +271,7 @@ func (g *goWriter) op(ops []Op, at int, context string, results func(err string)
 			on, ctx, next = v+"."+handleField(op.On)[:2], v+".ctx", v+".next"
 		}
 	}
-	if turn := strings.HasSuffix(on, "tc"); turn && slices.Contains(ofDispatches, op.Kind) || !turn && op.Kind == OpDispatch {
+	if turn := strings.HasSuffix(on, "tc"); turn && slices.Contains(ofDispatches, op.Kind) {
 		return // the handle does not have it, and the turn does nothing
 	}
 	switch op.Kind {
@@ -547,6 +547,10 @@ func (g *goWriter) dispatch(op *Op, on, ctx string) string {
 	}
 	name := orElse(n.Executor, "model")
 	return g.inner(func() {
+		if op.Cause != nil {
+			g.used.done = true
+			ctx = fmt.Sprintf("done%s(%s, %s)", g.name, ctx, g.failure(op.Cause))
+		}
 		fmt.Fprintf(&g.out, "adk.Dispatch(%s, adk.DispatchInput{Name: %q, Source: %s,\nExecutor: %s,\n", ctx, n.Name, on, g.executor(name, n.Scripts))
 		g.pipeline("Input: ", adk.LabelDispatchInput, n.Input, n.Scripts, ",\n")
 		g.pipeline("Output: ", adk.LabelDispatchOutput, n.Output, n.Scripts, ",\n")

@@ -88,6 +88,18 @@ func isShared(kind adk.Kind) bool {
 	return false
 }
 
+// shares is isShared for a recorded crossing; so does a dispatch that user code
+// calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
+// DEL-2).
+func (t *callTree) shares(x *adk.Crossing) bool {
+	switch x.Kind {
+	case adk.KindCall, adk.KindIterationEnd, adk.KindDispatchEnd:
+		c := t.calls[callOf(x)]
+		return c != nil && c.call.Seam.Label == adk.LabelDispatch && c.called()
+	}
+	return isShared(x.Kind)
+}
+
 // Begin holds a step back until it is in order.
 func (p *causal) Begin(s adk.Step) {
 	p.mu.Lock()
@@ -251,11 +263,11 @@ func (p *causal) behindCancel(w *waiter) bool {
 // overtakes tells whether another strand has still to do, before the step, what
 // both share.
 func (p *causal) overtakes(w *waiter) bool {
-	if !isShared(w.step.Kind) || w.next == nil {
+	if w.next == nil || !isShared(w.step.Kind) && !p.tree.shares(w.next) {
 		return false
 	}
 	for _, other := range p.strands {
-		if other != w.strand && p.ahead(other, func(x *adk.Crossing) bool { return isShared(x.Kind) }) < w.seq() {
+		if other != w.strand && p.ahead(other, p.tree.shares) < w.seq() {
 			return true
 		}
 	}

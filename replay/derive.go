@@ -56,7 +56,7 @@ type foldExecution struct {
 func (f *Fold) origin(c *foldCall) adk.Origin {
 	o := adk.Origin{TurnID: f.turnID}
 	if d := c.dispatch; d != nil {
-		o.DispatchID, o.Iteration = d.id, d.iteration
+		o.DispatchID, o.DispatchName, o.Iteration = d.id, d.name(), d.iteration
 	}
 	return o
 }
@@ -321,7 +321,7 @@ func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 	case adk.KindTurnEnd:
 		return adk.TurnEnd{TurnID: f.turnID, Span: adk.Span{StartedAt: f.startedAt, EndedAt: x.At}}, false
 	case adk.KindErrorEvent:
-		e := adk.ErrorEvent{TurnID: f.turnID, DispatchID: f.origin(c).DispatchID, At: x.At}
+		e := adk.ErrorEvent{Origin: f.origin(c), At: x.At}
 		e.Error, _ = x.Err.(*adk.Error)
 		return e, false
 	case adk.KindTurnGateOpen, adk.KindTurnGateClosed:
@@ -341,9 +341,13 @@ func (f *Fold) deriveLoop(d *foldDispatch, x *adk.Crossing) any {
 	from := f.origin(d.call)
 	switch x.Kind {
 	case adk.KindDispatchStart:
-		return adk.DispatchStart{TurnID: f.turnID, DispatchID: x.Name, StartedAt: x.At}
+		e := adk.DispatchStart{TurnID: f.turnID, DispatchID: x.Name, Name: d.name(), StartedAt: x.At}
+		if d.above != nil {
+			e.ParentID = d.above.id
+		}
+		return e
 	case adk.KindDispatchEnd:
-		return adk.DispatchEnd{TurnID: f.turnID, DispatchID: d.id, Span: adk.Span{StartedAt: d.startedAt, EndedAt: x.At},
+		return adk.DispatchEnd{TurnID: f.turnID, DispatchID: d.id, Name: d.name(), Span: adk.Span{StartedAt: d.startedAt, EndedAt: x.At},
 			Status: x.Status, Error: x.Err, Iterations: d.started}
 	case adk.KindIterationStart:
 		from.Iteration = d.started

@@ -223,6 +223,9 @@ func (n *namer) call(x *adk.Crossing) string {
 	if x.Args != nil {
 		words += " " + arguments(x.Args)
 	}
+	if x.Cause != nil {
+		words += ", its context ended with " + errorWith(x.Cause)
+	}
 	if x.Record != nil {
 		words += " " + n.record(x.Record)
 	}

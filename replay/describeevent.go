@@ -111,6 +111,8 @@ func (n *namer) flush(x *adk.Crossing) string {
 		return words + " discarded"
 	case d.source == nil:
 		return words + " made"
+	case d.above != nil:
+		return words + " made in " + n.name(spaceDispatch, d.above.id)
 	}
 	return words + " made in the turn"
 }

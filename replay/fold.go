@@ -98,7 +98,8 @@ type foldDelta struct {
 type foldDispatch struct {
 	call    *foldCall
 	visible *Visible
-	source  *Visible // the turn's, which the queue is flushed to; nil when called alone
+	above   *foldDispatch // that it was called from, which the queue is flushed to
+	source  *Visible      // of its caller; nil when called alone
 
 	id          string
 	startedAt   time.Time
@@ -209,8 +210,8 @@ func (f *Fold) enter(x *adk.Crossing) error {
 	c.visible, c.dispatch = c.parent.visible, c.parent.dispatch
 	switch c.seam.Label {
 	case adk.LabelDispatch:
-		// DSP-9: its sets are its own copies of what the turn holds now.
-		f.dispatch(c, f.root.copyOf(), f.root)
+		// DSP-9: its sets are its own copies of what its caller sees now.
+		f.dispatch(c, c.visible.copyOf(), c.visible)
 	case adk.LabelTool:
 		c.parent.handles(c)
 	}
@@ -236,8 +237,9 @@ func (f *Fold) enterRoot(c *foldCall, x *adk.Crossing) error {
 }
 
 func (f *Fold) dispatch(c *foldCall, visible, source *Visible) {
+	above := c.dispatch
 	c.visible = visible
-	c.dispatch = &foldDispatch{call: c, visible: visible, source: source,
+	c.dispatch = &foldDispatch{call: c, visible: visible, above: above, source: source,
 		messages: map[string]*foldStream{}, thoughts: map[string]*foldStream{}, reported: map[string]*adk.ToolCallEvent{}}
 }
 
@@ -313,8 +315,7 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
 		// On a turn context the storage alone is called (RUN-13).
 		if d := c.dispatch; d != nil && x.Err == nil {
-			d.visible.change(op.change)
-			d.queue = append(d.queue, op.change)
+			d.take(op.change)
 		}
 	case adk.KindAck:
 		if op.refused != (x.Err != nil) {
@@ -439,15 +440,28 @@ func (d *foldDispatch) flushes(end *adk.Crossing, cancelled bool) bool {
 	return !d.nacked && !cancelled
 }
 
-// flush applies what is queued to the turn, in order, or discards it.
+// flush applies what is queued to what is above, in order, or discards it.
 func (d *foldDispatch) flush(keep bool) {
 	if keep && d.source != nil {
 		for _, change := range d.queue {
-			d.source.change(change)
+			if d.above != nil {
+				d.above.take(change)
+			} else {
+				d.source.change(change)
+			}
 		}
 	}
 	d.queue = nil
 }
+
+// take makes a change and queues it (DEL-1).
+func (d *foldDispatch) take(change foldDelta) {
+	d.visible.change(change)
+	d.queue = append(d.queue, change)
+}
+
+// name is the name of a dispatch that user code called; empty for the turn's own.
+func (d *foldDispatch) name() string { return d.call.seam.Name }
 
 // fact takes in what nobody called.
 func (f *Fold) fact(c *foldCall, x *adk.Crossing) error {

@@ -11,21 +11,22 @@ import (
 
 // The members of an event that user code emits.
 const (
-	eventTurn        = "turn"
-	eventDispatch    = "dispatch"
-	eventIteration   = "iteration"
-	eventID          = "id"
-	eventDelta       = "delta"
-	eventFull        = "full"
-	eventTool        = "tool"
-	eventArgs        = "args"
-	eventChecksum    = "checksum"
-	eventResults     = "results"
-	eventIsError     = "isError"
-	eventCreatedAt   = "createdAt"
-	eventUpdatedAt   = "updatedAt"
-	eventComplete    = "complete"
-	eventCompletedAt = "completedAt"
+	eventTurn         = "turn"
+	eventDispatch     = "dispatch"
+	eventDispatchName = "dispatchName"
+	eventIteration    = "iteration"
+	eventID           = "id"
+	eventDelta        = "delta"
+	eventFull         = "full"
+	eventTool         = "tool"
+	eventArgs         = "args"
+	eventChecksum     = "checksum"
+	eventResults      = "results"
+	eventIsError      = "isError"
+	eventCreatedAt    = "createdAt"
+	eventUpdatedAt    = "updatedAt"
+	eventComplete     = "complete"
+	eventCompletedAt  = "completedAt"
 )
 
 // payloadField writes the event that an emit operation was given. What is no
@@ -107,6 +108,7 @@ func originFields[E any](of func(*E) *adk.Origin) []eventField[E] {
 	return []eventField[E]{
 		wordField(eventTurn, func(event *E) *string { return &of(event).TurnID }),
 		wordField(eventDispatch, func(event *E) *string { return &of(event).DispatchID }),
+		wordField(eventDispatchName, func(event *E) *string { return &of(event).DispatchName }),
 		{eventIteration,
 			func(e *encoder, name string, event *E) error { e.int(name, of(event).Iteration); return nil },
 			func(_ *decoder, event *E, raw []byte) (err error) {

@@ -98,7 +98,7 @@ func (s *stage) dispatchMiddleware(name string) adk.DispatchMiddleware {
 }
 
 // dispatchInput is a scripted dispatch; source is nil for one called alone.
-func (s *stage) dispatchInput(name string, info adk.RunInfo, source *adk.TurnContext) adk.DispatchInput {
+func (s *stage) dispatchInput(name string, info adk.RunInfo, source adk.Source) adk.DispatchInput {
 	return adk.DispatchInput{Name: name, Source: source, Executor: s.executor(info.Executor),
 		Input:  each(info.DispatchInput, s.dispatchMiddleware),
 		Output: each(info.DispatchOutput, s.dispatchMiddleware)}
@@ -214,9 +214,8 @@ func (s *stage) operate(x *adk.Crossing) bool {
 	switch {
 	case x.Kind == adk.KindContained:
 		return s.misuse(h, x)
-	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil && h.tc != nil:
-		_, _ = adk.Dispatch(h.ctx, s.dispatchInput(x.Seam.Name, *x.Seams, h.tc))
-		return true
+	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil:
+		return s.dispatch(h, x)
 	}
 	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
 		return false
@@ -246,6 +245,38 @@ func (s *stage) operate(x *adk.Crossing) bool {
 		return s.dispatchOperation(ctx, h.dc, x) || s.operation(ctx, h.dc.Handle, x)
 	}
 	return false
+}
+
+// dispatch calls a dispatch from the context that the handle has.
+func (s *stage) dispatch(h *handle, x *adk.Crossing) bool {
+	source := h.source()
+	if source == nil {
+		return false
+	}
+	_, _ = adk.Dispatch(endedBy(h.ctx, x.Cause), s.dispatchInput(x.Seam.Name, *x.Seams, source))
+	return true
+}
+
+// endedBy is ctx, or one below it that has ended where a cause says so.
+func endedBy(ctx context.Context, cause error) context.Context {
+	if cause != nil {
+		below, end := context.WithCancelCause(ctx)
+		end(cause)
+		return below
+	}
+	return ctx
+}
+
+// source is what a dispatch can be called from with the handle; nil for a handle
+// of storage.
+func (h *handle) source() adk.Source {
+	switch {
+	case h.tc != nil:
+		return h.tc
+	case h.dc != nil:
+		return h.dc
+	}
+	return nil
 }
 
 // operation performs what every handle offers.

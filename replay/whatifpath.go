@@ -115,7 +115,8 @@ func (w *whatIf) field(path string, x *adk.Crossing, word, rest string) (target,
 	why := ""
 	for _, at := range w.belonging(x) {
 		for _, use := range at.Kind.Fields(at.Phase) {
-			if use.Label != word && !(word == pathError && isError(use.Field)) {
+			// What a call is handed is no error of it, also where it is an error.
+			if use.Label != word && !(word == pathError && isError(use.Field) && at.Kind != adk.KindCall) {
 				continue
 			}
 			reason := w.unsettable(at, use)
