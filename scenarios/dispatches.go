@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -38,6 +40,49 @@ var dispatches = []Scenario{
 		},
 	},
 	{
+		Name:  "sub-agents",
+		About: "a planner calls two sub-agents as tools: one answers, the other is not begun, as nothing is left of the budget for it",
+		Must:  Ending{Dispatch: adk.StatusAck, Iterations: 2, Said: []string{"There are two trains a day.", "Take the morning train. Nobody has checked that."}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			script := fakes.Script{
+				{fakes.Call("researcher", `{"task":"How do I get to Oslo?"}`), fakes.Call("critic", `{"task":"Is the plan any good?"}`)},
+				{fakes.Say("Take the morning train. Nobody has checked that."), fakes.Ack()},
+			}
+			left := 1
+			paid := func(ctx context.Context) context.Context {
+				if left--; left < 0 {
+					own, end := context.WithCancelCause(ctx)
+					end(errors.New("the budget is spent"))
+					return own
+				}
+				return ctx
+			}
+			return agent(script, "Plan a trip to Oslo.",
+				subAgent("researcher", "Finds things out.", paid, replies("researcher", "There are two trains a day.")),
+				subAgent("critic", "Finds faults.", paid, replies("critic", "Never said."))), adk.RawTurn{SystemPrompt: prompt}
+		},
+	},
+	{
+		Name:  "sub-agents-side-by-side",
+		About: "two sub-agents run in strands: one has a sub-agent of its own, the other is nacked, and nothing of it reaches the planner",
+		Must: Ending{Dispatch: adk.StatusAck, Iterations: 2, Errors: []adk.Code{adk.E_LLM_EXECUTION_NACKED},
+			Said: []string{"Page 7: trains at 8 and 14.", "I cannot say.", "There are two trains a day.", "Take the morning train."}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			script := fakes.Script{
+				{fakes.Parallel(fakes.Call("researcher", `{"task":"How do I get to Oslo?"}`), fakes.Call("critic", `{"task":"Is the plan any good?"}`))},
+				{fakes.Say("Take the morning train."), fakes.Ack()},
+			}
+			return agent(script, "Plan a trip to Oslo.",
+				subAgent("researcher", "Finds things out.", unlimited, fakes.Script{
+					{fakes.Call("reader", `{"task":"Look up the trains."}`).As("look-up")},
+					{fakes.Wait(30 * time.Millisecond), fakes.Say("There are two trains a day.").As("researcher"), fakes.Ack()},
+				}),
+				subAgent("reader", "Reads a timetable.", unlimited, fakes.Script{{fakes.Wait(10 * time.Millisecond), fakes.Say("Page 7: trains at 8 and 14.").As("reader"), fakes.Ack()}}),
+				subAgent("critic", "Finds faults.", unlimited, fakes.Script{{fakes.Wait(20 * time.Millisecond), fakes.Say("I cannot say.").As("critic"), fakes.Nack(errors.New("no opinion"))}}),
+			), adk.RawTurn{SystemPrompt: prompt}
+		},
+	},
+	{
 		Name:  "write-behind",
 		About: "with write-behind the storage is called when a dispatch is flushed, and not at all for an iteration that is refused",
 		Must:  Ending{Dispatch: adk.StatusNack, Iterations: 2, Errors: []adk.Code{adk.E_LLM_EXECUTION_NACKED}, Said: []string{"Kept.", "Lost."}},
@@ -49,6 +94,32 @@ var dispatches = []Scenario{
 		},
 	},
 }
+
+// subAgent is a tool that is an agent: a dispatch from the context of whoever calls it.
+// The message of its name is the result, which its ack has brought into the caller's set.
+// limit makes the context that it has.
+func subAgent(name, about string, limit func(context.Context) context.Context, script fakes.Script) *adk.Tool {
+	tool := fakes.NewTool(name, about)
+	tool.Init.InputSchema = []byte(`{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}`)
+	return tool.Tool().WithHandler(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+		end, err := adk.Dispatch(limit(ctx), adk.DispatchInput{Name: name, Source: dc, Executor: script.Executor(name + "-model")})
+		switch {
+		case err != nil:
+			return nil, err
+		case end.Status != adk.StatusAck:
+			return nil, fmt.Errorf("%s was %s: %w", name, end.Status, end.Error)
+		}
+		said, _ := dc.Messages().Get(name)
+		return adk.Text(said.Content().String()), nil
+	})
+}
+
+// replies is a script of a sub-agent that says one thing and is done.
+func replies(name, text string) fakes.Script {
+	return fakes.Script{{fakes.Say(text).As(name), fakes.Ack()}}
+}
+
+func unlimited(ctx context.Context) context.Context { return ctx }
 
 // calls is a middleware that calls a dispatch, whatever comes of it, and goes
 // on.
