@@ -20,9 +20,21 @@ type property struct {
 	broken        bool
 }
 
-// draw is how many checks are drawn from one seed. All properties are held as often
-// as one another: those of whole turns, which take longest, get most of the time.
-const draw = 2000
+// All properties are held as often as one another, from a seed each: those of whole
+// turns, which take longest, get most of the time. What takes much longer is held
+// less, so that nothing has the time for itself.
+const (
+	fewest, most = 100, 2000        // checks that are drawn from one seed
+	longest      = 10 * time.Second // that it should take
+)
+
+// draw is how many checks to draw from the next seed.
+func (p *property) draw() int {
+	if p.checks == 0 {
+		return fewest
+	}
+	return int(min(max(longest*time.Duration(p.checks)/max(p.took, 1), fewest), most))
+}
 
 // soak is one run of the properties.
 type soak struct {
@@ -65,19 +77,19 @@ func (s *soak) run(ctx context.Context) bool {
 
 // one holds one property with a new seed. What ctx broke off says nothing.
 func (s *soak) one(ctx context.Context, p *property) {
-	seed, began := s.seed(), s.now()
-	output, held := s.hold(ctx, p, seed, draw)
+	seed, checks, began := s.seed(), p.draw(), s.now()
+	output, held := s.hold(ctx, p, seed, checks)
 	if !held && ctx.Err() != nil {
 		return
 	}
 	p.took += s.now().Sub(began)
 	p.seeds++
 	if held {
-		p.checks += draw
+		p.checks += checks
 		return
 	}
 	p.broken = true
-	fmt.Fprintf(s.out, "%s\n%s breaks. To see it again:\n  go test %s -run '^%s$' -rapid.seed=%d -rapid.checks=%d\n", output, p.name, p.pkg, p.name, seed, draw)
+	fmt.Fprintf(s.out, "%s\n%s breaks. To see it again:\n  go test %s -run '^%s$' -rapid.seed=%d -rapid.checks=%d\n", output, p.name, p.pkg, p.name, seed, checks)
 }
 
 // whole is how many properties have not broken.

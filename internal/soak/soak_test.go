@@ -13,15 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soaked soaks for some minutes of a clock that every property takes 20 seconds of,
-// until it has held all that there is or the time is over.
-func soaked(t *testing.T, minutes int, names string, holds func(name string, seed uint64) bool) (*soak, string, bool) {
+// soaked soaks for three minutes of a clock, in which a check takes 5 ms, or for TestSlow
+// 50 ms: until it has held all that there is, or the time is over.
+func soaked(t *testing.T, names string, holds func(name string, seed uint64) bool) (*soak, string, bool) {
 	t.Helper()
 	var out bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
-	at, end := time.Unix(0, 0), time.Unix(0, 0).Add(time.Duration(minutes)*time.Minute)
-	s := newSoak(&out, nil, func(_ context.Context, p *property, seed uint64, _ int) (string, bool) {
-		if at = at.Add(20 * time.Second); at.After(end) {
+	at, end := time.Unix(0, 0), time.Unix(0, 0).Add(3*time.Minute)
+	s := newSoak(&out, nil, func(_ context.Context, p *property, seed uint64, checks int) (string, bool) {
+		each := 5 * time.Millisecond
+		if p.name == "TestSlow" {
+			each = 50 * time.Millisecond
+		}
+		if at = at.Add(time.Duration(checks) * each); at.After(end) {
 			stop()
 			return "signal: killed", false
 		}
@@ -36,30 +40,32 @@ func soaked(t *testing.T, minutes int, names string, holds func(name string, see
 	return s, out.String(), held
 }
 
-// Every property is held with a seed of its own, in turns, until the time is over; and
-// every minute something is said.
+// Every property is held with seeds of its own, in turns, until the time is over, and
+// what takes long is held less; every minute something is said.
 func TestSoak(t *testing.T) {
-	s, out, held := soaked(t, 3, "TestA TestB", func(string, uint64) bool { return true })
+	_, out, held := soaked(t, "TestA TestSlow", func(string, uint64) bool { return true })
 	assert.True(t, held)
-	assert.Equal(t, 2, strings.Count(out, "1m0s: 2 properties, 6000 checks from 3 seeds, 0 broken\n")+strings.Count(out, "2m0s: 2 properties, 12000 checks from 6 seeds, 0 broken\n"))
-	assert.Contains(t, out, "    10000 checks    5 seeds    1m40s      6000 a minute  m/p TestA\n")
-	assert.Contains(t, out, "     8000 checks    4 seeds    1m20s      6000 a minute  m/p TestB\n")
-	assert.Equal(t, 5, s.all[0].seeds, "what the end broke off is not counted")
-	assert.NotContains(t, out, "it is not so")
+	assert.Equal(t, `1m6s: 2 properties, 6800 checks from 8 seeds, 0 broken
+2m6s: 2 properties, 13400 checks from 14 seeds, 0 broken
+3m6s: 2 properties, 19800 checks from 19 seeds, 0 broken
+    18100 checks   10 seeds    1m31s     12000 a minute  m/p TestA
+     1700 checks    9 seeds    1m25s      1200 a minute  m/p TestSlow
+3m6s: 2 properties, 19800 checks from 19 seeds, 0 broken
+`, out, "what the end broke off is not counted")
 }
 
 // What breaks is said with its seed, is not held again, and does not end the others.
 func TestSoakFinds(t *testing.T) {
-	s, out, held := soaked(t, 2, "TestA TestB", func(name string, seed uint64) bool { return name != "TestB" || seed < 4 })
+	s, out, held := soaked(t, "TestA TestB", func(name string, seed uint64) bool { return name != "TestB" || seed < 4 })
 	assert.False(t, held)
 	assert.Equal(t, 1, strings.Count(out, "it is not so\nTestB breaks. To see it again:\n  go test m/p -run '^TestB$' -rapid.seed=4 -rapid.checks=2000\n"))
 	assert.Contains(t, out, "TestB  BROKEN\n")
 	assert.Contains(t, out, ", 1 broken\n")
-	assert.Equal(t, []int{4, 2}, []int{s.all[0].seeds, s.all[1].seeds})
+	assert.Equal(t, []int{17, 2}, []int{s.all[0].seeds, s.all[1].seeds})
 
-	_, out, held = soaked(t, 2, "TestA", func(string, uint64) bool { return false })
+	_, out, held = soaked(t, "TestA", func(string, uint64) bool { return false })
 	assert.False(t, held)
-	assert.Contains(t, out, "20s: 1 properties, 0 checks from 1 seeds, 1 broken\n", "nothing is left to hold")
+	assert.Contains(t, out, "1s: 1 properties, 0 checks from 1 seeds, 1 broken\n", "nothing is left to hold")
 }
 
 // Properties are the tests that draw for themselves, also by a helper.
