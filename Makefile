@@ -2,6 +2,8 @@
 GO ?= go
 FUZZTIME ?= 20s
 SOAK ?= 10m
+# The order of shuffled tests, the same on every run: SHUFFLE=on makes another.
+SHUFFLE ?= 20250101
 
 .DEFAULT_GOAL := help
 
@@ -20,7 +22,7 @@ test: ## run all tests
 
 .PHONY: race
 race: ## run all tests under the race detector, shuffled
-	$(GO) test -race -shuffle=on ./...
+	$(GO) test -race -shuffle=$(SHUFFLE) ./...
 
 .PHONY: example
 example: ## copy the example out of the tree, and build and test it there
