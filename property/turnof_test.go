@@ -66,6 +66,13 @@ func toldWhole(t Turn) bool {
 	return !slices.ContainsFunc(t.Loud, func(l Loud) bool { return l.Goexit })
 }
 
+// SIG-3: what is taken off again, of several of one name, is in the translation.
+func TestTurnOfHandlersTakenOff(t *testing.T) {
+	assert.Empty(t, flawless(handlersTakenOff()))
+	assert.Empty(t, asPredicted(handlersTakenOff()))
+	assert.Empty(t, translatedBack(handlersTakenOff()))
+}
+
 func TestTurnOfGenerated(t *testing.T) { checkTurns(t, inAnyOrder(Turns(Knobs{})), translatedBack) }
 
 // announced is a probe that sees whether strands may have taken turns at an operation

@@ -19,7 +19,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener(), "Odd": oddData()}
+	written := map[string]Turn{"Everything": everything(), "Alone": alone(), "Ended": endedByListener(), "Odd": oddData(), "Handlers": handlersTakenOff()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -52,6 +52,16 @@ func TestWriteScenario(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "same_test.go"), fmt.Appendf(nil, sameTest, list.String()), 0o600))
 	out, err := exec.Command("go", "test", "./"+filepath.ToSlash(dir)).CombinedOutput()
 	assert.NoError(t, err, "%s", out)
+}
+
+// handlersTakenOff is a turn that takes off bindings and handlers of one name, one
+// after the other, and leaves the last.
+func handlersTakenOff() Turn {
+	handler := Op{Kind: "on-ack", Name: "h", Do: &Body{Ops: []Op{{Kind: "now"}}}}
+	return Turn{Prompt: "p", Scripts: []Script{{Seam: "executor/model#0", Body: Body{Ops: []Op{
+		{Kind: OpBind}, {Kind: "off-ack"}, {Kind: OpBind}, {Kind: "off-ack"}, {Kind: OpBind},
+		handler, {Kind: "off-ack", Name: "h"}, handler, handler, {Kind: "off-ack", Name: "h"}, {Kind: "off-ack", Name: "h"}, {Kind: "ack"},
+	}}}}}
 }
 
 // Whoever reads a scenario is told first what went wrong, and why that matters.
