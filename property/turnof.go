@@ -12,15 +12,16 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// TurnOf translates a recorded turn, or a dispatch called alone, into one that can be run, shrunk and written
-// as Go: what each seam call did, how it ended, and the order of its strands. A
-// trace that was cut short gives the turn as far as it goes.
+// TurnOf translates a recorded turn, or a dispatch called alone, into one that can be
+// run, shrunk and written as Go: what each seam call did, how it ended, and the order
+// of its strands. A trace that was cut short gives the turn as far as it goes.
 //
-// What a trace does not say is not in the turn: whether user code returned the
-// error of an operation or one of its own, that a listener ended its goroutine, the ids and times that a clock and an
-// id source of its own gave, what a handle that had ended was asked for, the media
-// that were opened, and what was refused without a word, such as a second gate of an
-// id: strands that took turns there take them elsewhere.
+// What a trace does not say is not in the turn: whether user code returned the error
+// of an operation or one of its own, that a listener ended its goroutine, the ids and
+// times that a clock and an id source of its own gave, what a handle that had ended was
+// asked for, and the media that were opened. What was refused without a word, such as
+// a second gate of an id, is not in it either: strands that took turns there take them
+// elsewhere.
 func TurnOf(trace *replay.Trace) (Turn, error) {
 	tr := newTranslation(trace)
 	for i := range trace.Lines {
