@@ -74,6 +74,9 @@ func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
 		said("the stash that was handed in was %v, and is %v", inside.given, inside.left)
 	}
 	for _, got := range inside.dispatches {
+		if told.aborted && got.err != nil && got.end.Status == adk.StatusAborted && got.end.DispatchID == "" {
+			continue // it never began: nothing of it is told (ABT-7)
+		}
 		want := told.ends[got.end.DispatchID]
 		if text := want.differs(got); text != "" {
 			said("the dispatch %s %s", got.end.DispatchID, text)
@@ -95,6 +98,7 @@ func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
 type told struct {
 	ends       map[string]*toldEnd
 	executions []toolAnswer
+	aborted    bool
 }
 
 type toldEnd struct {
@@ -109,6 +113,8 @@ func toldOf(trace *replay.Trace) told {
 	results := map[int]adk.ToolResult{} // by the call that ran the tool
 	for i := range trace.Lines {
 		switch x := &trace.Lines[i].Crossing; {
+		case x.Kind == adk.KindCancel:
+			t.aborted = true
 		case x.Kind == adk.KindDispatchStart:
 			ids[x.Call] = x.Name
 		case x.Kind == adk.KindDispatchEnd:
