@@ -71,7 +71,7 @@ func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) erro
 	r.before(c, kind, Done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now()
+	at := c.now()
 	r.latchCancel(at)
 	err := decide(at)
 	if x := r.line(c, kind, Done, at); x != nil {
@@ -128,7 +128,7 @@ func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, 
 	r.before(caller, KindCall, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now()
+	at := r.now(strand)
 	r.latchCancel(at)
 	if !admitted() {
 		return nil
@@ -227,7 +227,7 @@ func (c *call) close(res result) {
 	r.before(caller, KindReturn, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now()
+	at := c.now()
 	c.ended = true
 	if x := r.crossing(caller, KindReturn, Whole, at); x != nil {
 		x.ID, x.Outcome, x.Err, x.Records, x.Result = c.id, res.outcome, res.err, res.records, res.tool
@@ -242,9 +242,18 @@ func (c *call) join() {
 	strands := c.strands
 	c.run.mu.Unlock()
 	for _, s := range strands {
-		c.waitFor(s.done)
+		c.awaitEnd(s)
 		<-s.gone // at once: Park does not block
 	}
+}
+
+// awaitEnd waits for a strand. What c does from here on is not before what that did
+// (EVT-6).
+func (c *call) awaitEnd(s *Strand) {
+	c.waitFor(s.done)
+	defer c.lock()()
+	last := c.run.lastIn(c.strand)
+	*last = later(*last, *c.run.lastIn(s.number))
 }
 
 // waitFor parks until done is closed.
@@ -262,6 +271,7 @@ func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 // Strand is parallel work that Fork began (DET-7).
 type Strand struct {
 	parent *call
+	number int
 	done   chan struct{}
 	gone   chan struct{} // closed when the observer was told that it has ended
 	err    error
@@ -273,7 +283,7 @@ type Strand struct {
 // every strand before the seam call returns, whether or not Wait is called; an
 // error that nobody waits for is seen in the trace only.
 func (s *Strand) Wait() error {
-	s.parent.waitFor(s.done)
+	s.parent.awaitEnd(s)
 	return s.err
 }
 
@@ -293,10 +303,9 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 		defer r.mu.Unlock()
 		return nil, c.late(KindFork)
 	}
-	at := r.now()
-	r.strands++
-	number := r.strands
-	s := &Strand{parent: c, done: make(chan struct{}), gone: make(chan struct{})}
+	at := c.now()
+	number := r.newStrand(at)
+	s := &Strand{parent: c, number: number, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number

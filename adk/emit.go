@@ -23,7 +23,7 @@ func (c *call) eventIf(admitted func() bool, kind Kind, complete func(at time.Ti
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now()
+	at := c.now()
 	r.latchCancel(at)
 	if !admitted() {
 		return false
@@ -43,7 +43,7 @@ func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.crossing(c, kind, Whole, r.last); x != nil {
+	if x := r.crossing(c, kind, Whole, later(*r.lastIn(c.strand), r.last)); x != nil {
 		x.Payload = event
 		if fill != nil {
 			fill(x)
@@ -230,7 +230,7 @@ func (c *call) emitGiven(kind Kind, payload func() any, emit func(*call)) error 
 		return err
 	}
 	r := c.run
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	if x := r.crossing(c, kind, Begin, at); x != nil {
 		x.Op, x.Payload = op, payload()
 		r.tell(x)

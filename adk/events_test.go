@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -342,4 +343,34 @@ func TestListenerEndsTheGoroutineOfAStream(t *testing.T) {
 	}
 	runTurn(t, config, raw)
 	assert.Equal(t, []string{"1", "12", "123", "1234"}, heard)
+}
+
+// EVT-6: strands that run side by side may be at different times, as they are in a
+// replay; each goes on from its fork, a stream from its begin, and who waited for a
+// strand from its end.
+func TestTimeGoesOnInEachStrand(t *testing.T) {
+	clock := &handClock{}
+	at := func(d time.Duration) time.Time { clock.advance(d - clock.moved); return noon.Add(d) }
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		began, said, goOn := dc.Now(), make(chan adk.MessageEvent), make(chan bool)
+		at(-time.Hour)
+		ahead := must(dc.Fork(ctx, "ahead", func(_ context.Context, dc *adk.DispatchContext) error {
+			assert.Equal(t, began, dc.Now(), "not before the fork")
+			assert.Equal(t, at(time.Hour), dc.Now())
+			said <- must(dc.Helpers().ReportMessage("m", "Hello", false))
+			<-goOn
+			assert.Equal(t, at(2*time.Hour), dc.Now())
+			return nil
+		}))
+		begun := <-said
+		assert.Equal(t, at(time.Minute), dc.Now(), "what runs beside holds nobody back")
+		assert.Equal(t, began.Add(time.Hour), must(dc.Helpers().ReportMessage("m", ".", true)).CompletedAt, "not before %s", begun.CreatedAt)
+		close(goOn)
+		require.NoError(t, ahead.Wait())
+		at(-time.Hour)
+		assert.Equal(t, began.Add(2*time.Hour), dc.Now(), "not before the strand's end")
+		return dc.Ack()
+	})
+	config.Clock = clock
+	runTurn(t, config, hello)
 }

@@ -190,7 +190,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 		return nil, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", gate.ID)}
 	}
 	r.gates = append(r.gates, g)
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	g.op = op
 	stop := func() bool { return true }
 	if gate.Timeout > 0 {
@@ -273,7 +273,7 @@ func (g *TurnGate) wait() {
 // ended or the time has passed, and gives the time of that look. run.mu is held.
 func (g *TurnGate) lapse() (at time.Time) {
 	r := g.call.run
-	at = r.now()
+	at = g.call.now()
 	if g.IsSettled() { // whoever settled it has looked
 		return at
 	}

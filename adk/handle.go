@@ -78,7 +78,7 @@ func (h Handle) Abort(reason error) error {
 		return err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	if x := c.run.crossing(c, KindAbort, Whole, at); x != nil {
 		x.Cause = reason
 		c.run.tell(x)
@@ -98,7 +98,7 @@ func (h Handle) Now() time.Time {
 		return time.Time{}
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	if x := c.run.crossing(c, KindNow, Whole, at); x != nil {
 		c.run.tell(x)
 	}
@@ -113,7 +113,7 @@ func (h Handle) NewID() string {
 		return ""
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	id := c.run.config.IDs.NewID()
 	if x := c.run.crossing(c, KindNewID, Whole, at); x != nil {
 		x.Name = id
@@ -131,7 +131,7 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	r := c.run
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	passed, stop := r.timer(d)
 	if x := r.crossing(c, KindSleep, Begin, at); x != nil {
 		x.Duration, x.Op = d, op

@@ -22,7 +22,7 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 		return nil, err
 	}
 	r := c.run
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	if x := r.crossing(c, KindOpenMedia, Begin, at); x != nil {
 		x.Op, x.Record = op, media
 		r.tell(x)
@@ -41,7 +41,7 @@ func (c *call) tellOpened(op int, data []byte, err error) {
 	r.before(c, KindOpenMedia, Done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.crossing(c, KindOpenMedia, Done, r.now()); x != nil {
+	if x := r.crossing(c, KindOpenMedia, Done, c.now()); x != nil {
 		x.Op, x.Err = op, err
 		if err == nil {
 			x.Value = data

@@ -137,7 +137,7 @@ func (c *call) next(ctx context.Context) {
 		return
 	}
 	n.used = true
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	if x := r.crossing(c, KindNext, Begin, at); x != nil {
 		x.Op = op
 		r.tell(x)

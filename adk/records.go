@@ -93,7 +93,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 		return false, err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	replaced = r.set().Add(record.Key(), record)
 	if x := c.run.crossing(c, KindAdd, Whole, at); x != nil {
 		x.Collection, x.Record, x.Flag = r.spec.name, record, replaced
@@ -110,7 +110,7 @@ func (r Records[T]) Remove(key string) (found bool, err error) {
 		return false, err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	_, found = r.set().Remove(key)
 	if x := c.run.crossing(c, KindRemove, Whole, at); x != nil {
 		x.Collection, x.Key, x.Flag = r.spec.name, key, found
@@ -226,7 +226,7 @@ func (r Records[T]) span(kind Kind, rec Record, key string, body func(at *call) 
 		return err
 	}
 	run := c.run
-	at, op := run.now(), run.nextOp()
+	at, op := c.now(), run.nextOp()
 	if x := run.crossing(c, kind, Begin, at); x != nil {
 		x.Op, x.Collection, x.Record = op, r.spec.name, rec
 		if rec == nil {

@@ -55,9 +55,10 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 		return err
 	}
 	r := c.run
-	at := r.now()
+	at := c.now()
 	s, err := all.open(id, at)
 	if err == nil {
+		at = c.notBefore(s.createdAt, at)
 		s.append(update, c, delta, complete, at)
 	}
 	if x := r.crossing(c, kind, Whole, at); x != nil {
@@ -212,7 +213,10 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 		report.Results = nil
 	}
 	r := c.run
-	at := r.now()
+	at := c.now()
+	if s := c.dispatch.reported[id]; s != nil {
+		at = c.notBefore(s.event.CreatedAt, at)
+	}
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
 	if x := r.crossing(c, KindReportToolCall, Whole, at); x != nil {
 		x.Name, x.Key, x.Args, x.Result, x.IsError, x.Flag, x.Err = id, report.Tool, givenArguments(report.Args), report.Results, report.IsError, report.Complete, err
@@ -300,7 +304,7 @@ func (h *Helpers) Log(level Level, kind, message string, payload any) {
 	if c.enter(KindReportLog) != nil {
 		return // told as contained: a log line has nobody to answer to
 	}
-	at := c.run.now()
+	at := c.now()
 	event := LogEvent{Origin: c.origin(), EmittedAt: at, Level: level, Kind: kind, Message: message, Payload: payload}
 	if x := c.run.crossing(c, KindReportLog, Whole, at); x != nil {
 		x.Key, x.Name, x.Text, x.Value = string(level), kind, message, payload

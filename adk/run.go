@@ -26,13 +26,14 @@ type run struct {
 	over     atomic.Bool // the run has returned: nothing is told any more
 
 	mu      sync.Mutex
-	scratch Crossing // the one Crossing that observers are told with
-	last    time.Time
+	scratch Crossing    // the one Crossing that observers are told with
+	last    time.Time   // the last reading of the clock
+	first   time.Time   // the last one in the strand of who called Run
+	others  []time.Time // those in the strands that were forked, by their numbers less one
 	seq     int
 	calls   int
 	room    []call // for the calls to come
 	ops     int
-	strands int
 
 	gatesRefused bool // a dispatch called alone without support for gates
 	cancelTold   bool
@@ -70,15 +71,48 @@ func askProbe(p Probe, info RunInfo) (o Observer) {
 }
 
 // now reads the clock, the one time for a crossing (DET-1); UTC leaves out the
-// monotonic reading. Time never goes back within a run, so that no duration is
-// negative (EVT-6). mu is held.
-func (r *run) now() time.Time {
-	at := r.clock()
-	if at.Before(r.last) && !r.last.IsZero() {
-		return r.last
+// monotonic reading. Time never goes back within a strand, from a fork to its
+// strand, and from a strand to who waited for it, so that no duration is negative
+// (EVT-6). Between strands that run side by side a clock may say what it wants: a
+// replay gives each the times that it had, whichever is faster. mu is held.
+func (r *run) now(strand int) time.Time {
+	last := r.lastIn(strand)
+	r.last = later(*last, r.clock())
+	*last = r.last
+	return r.last
+}
+
+// now is run.now for the strand of the call.
+func (c *call) now() time.Time { return c.run.now(c.strand) }
+
+// notBefore is a time of the call, and that of what another strand began if it is
+// later. mu is held.
+func (c *call) notBefore(began, at time.Time) time.Time {
+	last := c.run.lastIn(c.strand)
+	*last = later(began, at)
+	return *last
+}
+
+// lastIn is the last time that was read in a strand. mu is held.
+func (r *run) lastIn(strand int) *time.Time {
+	if strand == 0 {
+		return &r.first
 	}
-	r.last = at
-	return at
+	return &r.others[strand-1]
+}
+
+// newStrand numbers a strand that is forked at a time. mu is held.
+func (r *run) newStrand(at time.Time) (number int) {
+	r.others = append(r.others, at)
+	return len(r.others)
+}
+
+// later is the later one of two times; the zero time is none.
+func later(a, b time.Time) time.Time {
+	if b.Before(a) && !a.IsZero() {
+		return a
+	}
+	return b
 }
 
 // clock is what the clock says. Where it panics, time stands still: the lock is
@@ -181,7 +215,7 @@ func (r *run) abort(by string, reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.abortLocked(by, reason)
-	r.latchCancel(r.now())
+	r.latchCancel(r.now(0))
 }
 
 func (r *run) abortLocked(by string, reason error) {
@@ -224,7 +258,7 @@ func (r *run) contain(c *call, what, text string) {
 }
 
 func (r *run) containLocked(c *call, what, text string) {
-	if x := r.crossing(c, KindContained, Whole, r.now()); x != nil {
+	if x := r.crossing(c, KindContained, Whole, r.now(c.strand)); x != nil {
 		x.Name, x.Text = what, text
 		r.tell(x)
 	}

@@ -56,7 +56,7 @@ func (dc *DispatchContext) Ack() error {
 		d.signal.acked = true
 		handlers = slices.Clone(d.signal.handlers)
 	}
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	if x := r.crossing(c, KindAck, Begin, at); x != nil {
 		x.Op = op
 		r.tell(x)
@@ -98,7 +98,7 @@ func (dc *DispatchContext) Nack(cause error) error {
 	}
 	r, d := c.run, c.dispatch
 	defer r.mu.Unlock()
-	at := r.now()
+	at := c.now()
 	x := r.crossing(c, KindNack, Whole, at) // latches an abort that came before
 	var err error
 	if d.signal.given() {
@@ -145,7 +145,7 @@ func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (o
 		return nil, err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	s := &c.dispatch.signal
 	s.lastHandler++
 	h := &ackHandler{s.lastHandler, name, handler}
@@ -162,7 +162,7 @@ func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (o
 func (c *call) offAck(h *ackHandler) {
 	c.run.before(c, KindOffAck, Whole)
 	defer c.lock()()
-	at := c.run.now()
+	at := c.now()
 	s := &c.dispatch.signal
 	i := slices.Index(s.handlers, h)
 	if i >= 0 {

@@ -255,7 +255,7 @@ func (s Stash) Set(path string, value any) error {
 		return err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	err := c.visible.stash.set(path, value)
 	if x := c.run.crossing(c, KindStash, Whole, at); x != nil {
 		x.Name, x.Value, x.Err = path, value, err

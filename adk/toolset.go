@@ -40,7 +40,7 @@ func (t ToolSet) register(tool *Tool, overwrite bool) error {
 		return err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	var err error
 	if overwrite {
 		err = t.registry().Replace(tool)
@@ -61,7 +61,7 @@ func (t ToolSet) Unregister(name string) (found bool, err error) {
 		return false, err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	found = t.registry().Unregister(name)
 	if x := c.run.crossing(c, KindUnregister, Whole, at); x != nil {
 		x.Name, x.Flag = name, found
@@ -77,7 +77,7 @@ func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
 		return nil, err
 	}
 	defer c.run.mu.Unlock()
-	at := c.run.now()
+	at := c.now()
 	pruned = t.registry().PruneEphemeral()
 	if x := c.run.crossing(c, KindPrune, Whole, at); x != nil {
 		x.Texts = pruned
@@ -132,7 +132,7 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 		return nil, err
 	}
 	r := c.run
-	at, op := r.now(), r.nextOp()
+	at, op := c.now(), r.nextOp()
 	if x := r.crossing(c, KindExecute, Begin, at); x != nil {
 		x.Op, x.Record, x.Args = op, tool, givenArguments(args)
 		r.tell(x)

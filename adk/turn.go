@@ -224,7 +224,7 @@ func (r *run) sightIf(admitted func() bool, c *call) bool {
 	r.before(c, KindSight, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now()
+	at := c.now()
 	r.latchCancel(at)
 	if !admitted() {
 		return false

@@ -334,14 +334,26 @@ func (w *idsUnique) end(*story) {}
 
 func (w *idsUnique) remake() { clear(w.seen) }
 
-// timesMonotonic: the time of a crossing is not before that of the one before.
-type timesMonotonic struct{ last time.Time }
+// timesMonotonic: the time of a crossing is not before that of the one before in its
+// strand, or than the fork of that. A cancel has the time of whoever found it.
+type timesMonotonic struct{ last map[int]time.Time }
 
 func (w *timesMonotonic) see(s *story, x *adk.Crossing) {
-	if x.At.Before(w.last) {
-		s.breaks(since(s.n-1), "the time goes back by %s", w.last.Sub(x.At))
+	if w.last == nil {
+		w.last = map[int]time.Time{}
 	}
-	w.last = x.At
+	if x.Kind == adk.KindCancel {
+		return
+	}
+	if last := w.last[x.Strand]; x.At.Before(last) {
+		s.breaks(since(s.n-1), "the time goes back by %s", last.Sub(x.At))
+	}
+	w.last[x.Strand] = x.At
+	if x.Kind == adk.KindFork {
+		w.last[x.ID] = x.At
+	}
 }
 
 func (w *timesMonotonic) end(*story) {}
+
+func (w *timesMonotonic) remake() { clear(w.last) }

@@ -98,7 +98,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.loud.opened, p.loud.leaving = p.gateOpened, p.leaving
 	if len(tree.lines) > 0 {
-		p.now = tree.lines[0].At
+		p.came(p.strands[0], tree.lines[0].At)
 	}
 	p.made = madeIn(tree.lines)
 	p.index()
@@ -228,12 +228,21 @@ func recordText(record adk.Record) string {
 // Observe makes the player the observer of the new run.
 func (p *causal) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
 
-// Now is the present of the new run: that of the recorded counterpart of the
-// step that is being taken, and never earlier than it was.
+// Now is the present of the step that is being taken; of what comes from outside
+// it is the latest that was.
 func (p *causal) Now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.turn != nil && p.acting == 0 {
+		return p.present(p.turn)
+	}
 	return p.now
+}
+
+// came notes that a strand has come to a time.
+func (p *causal) came(s *newStrand, at time.Time) {
+	s.now = later(s.now, at)
+	p.now = later(p.now, at)
 }
 
 // NewID is the id that the recorded counterpart brought; one of its own where
@@ -293,7 +302,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	}
 	if s := p.strands[got.Strand]; s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
-		p.now = later(p.now, next.At)
+		p.came(s, next.At)
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
 		p.loud.expect(got, p.outcry[next.Seq])
@@ -354,8 +363,8 @@ func (p *causal) called(got *adk.Crossing) {
 	p.passed[c.rec.call.Seq] = got.Seq
 	if s := p.strands[got.Strand]; s != nil {
 		s.cursor = max(s.cursor, c.rec.call.Seq)
+		p.came(s, c.rec.call.At)
 	}
-	p.now = later(p.now, c.rec.call.At)
 }
 
 // counterpart is the recorded call for a new one.
@@ -444,14 +453,14 @@ func (p *causal) returned(got *adk.Crossing) {
 		p.passed[c.rec.ret.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.ret.Seq)
+			p.came(s, c.rec.ret.At)
 		}
-		p.now = later(p.now, c.rec.ret.At)
 	}
 }
 
 // forked notes a strand that will come. mu is held.
 func (p *causal) forked(got, next *adk.Crossing) {
-	s := &newStrand{number: got.ID, rec: -1}
+	s := &newStrand{number: got.ID, rec: -1, now: got.At}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
 			p.passed[s.fork.x.Seq] = got.Seq

@@ -22,6 +22,7 @@ type newStrand struct {
 	cursor  int   // the last recorded crossing that it has passed
 	waiting []*waiter
 	parked  func() bool // the ready of a strand that waits inside the engine
+	now     time.Time   // that of its last step
 }
 
 // waiter is a goroutine that asks for its step.
@@ -45,6 +46,7 @@ func (w *waiter) seq() int {
 type act struct {
 	seq int       // its place in the recorded order; unrecorded if it has none
 	at  time.Time // its virtual time
+	of  int       // the strand that waits for it; no other comes to that time by it
 
 	cancel *adk.Crossing // the run's context ends
 	timer  *timer        // a timer fires
@@ -111,9 +113,16 @@ func (p *causal) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
 	p.wait(w)
-	if w.next != nil && (s.Kind != adk.KindCall || !p.live.any()) { // of live code it is not known yet which call it is
-		p.now = later(p.now, w.next.At)
+}
+
+// present is the time of the step that a waiter takes: that of its recorded
+// counterpart, whatever other strands have come to. What was not recorded happens
+// when its strand came to it.
+func (p *causal) present(w *waiter) time.Time {
+	if w.next == nil || w.step.Kind == adk.KindCall && p.live.any() { // of live code it is not known yet which call it is
+		return w.strand.now
 	}
+	return later(w.strand.now, w.next.At)
 }
 
 // wait blocks until the step of a waiter may be taken, and gives it that.
@@ -161,7 +170,7 @@ func (p *causal) leaving(strand int) {
 func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 	p.give(s)
 	p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
-	p.now = later(p.now, x.At)
+	p.came(s, x.At)
 }
 
 // offer is the act that makes a recorded settlement; nil if none will.
@@ -392,7 +401,7 @@ func (p *causal) giveUp() bool {
 	}
 	gate := first.opened
 	first.opened = nil
-	p.do(&act{gate: gate})
+	p.do(&act{of: first.call.strand, gate: gate})
 	return true
 }
 
@@ -435,12 +444,12 @@ func (p *causal) do(a *act) {
 		p.now = later(p.now, a.at)
 		p.cancel(a.cancel.Cause, a.cancel.Err)
 	case a.timer != nil:
-		p.now = later(p.now, a.at)
+		p.reached(a)
 		a.timer.expire()
 	case a.wait != 0:
 		p.stage.endWait(a.wait, a.cause)
 	case a.gate != nil:
-		p.now = later(p.now, a.at)
+		p.reached(a)
 		p.acting++
 		p.mu.Unlock()
 		defer func() {
@@ -456,6 +465,14 @@ func (p *causal) do(a *act) {
 		return
 	}
 	p.moved.Broadcast()
+}
+
+// reached notes the time of an act for the strand that waits for it.
+func (p *causal) reached(a *act) {
+	p.now = later(p.now, a.at)
+	if s := p.strands[a.of]; s != nil {
+		s.now = later(s.now, a.at)
+	}
 }
 
 // outside makes what every strand has passed by: a cancel and timers. Live code
@@ -484,7 +501,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 	}
 	if t := p.untold; t != nil {
 		p.untold = nil
-		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), timer: t}
+		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
 		if x := noteOf(op.rec, adk.KindTimer); x != nil {
 			if a.seq = x.Seq; !x.At.IsZero() {
 				a.at = x.At
@@ -551,12 +568,16 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		op.opened = e.Gate
 	}
 	if op == nil || op.rec == nil {
-		p.acts = append(p.acts, &act{seq: unrecorded, at: p.now, gate: e.Gate})
+		a := &act{seq: unrecorded, at: p.now, gate: e.Gate}
+		if op != nil {
+			a.of = op.call.strand
+		}
+		p.acts = append(p.acts, a)
 		return
 	}
 	for _, x := range op.rec.notes {
 		if x.Kind == adk.KindSettle && isOutside(x) {
-			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, gate: e.Gate, settle: x})
+			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
 		}
 	}
 }

@@ -1,0 +1,83 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Unchanged code is green however its strands raced, when they were recorded and
+// when they run again: a step has the time of its own recorded counterpart, also
+// where another strand has gone farther meanwhile. Here the times that operations
+// give back go into records. (DET-6, DET-7, EVT-6)
+func TestStepsHaveTheirOwnTimes(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		var trace bytes.Buffer
+		recorder := replay.Record(&trace)
+		config := timekeeper()
+		config.Probe = recorder
+		require.NoError(t, must(adk.NewRunner(config)).Run(context.Background(), adk.RawTurn{SystemPrompt: "Race."}))
+		require.NoError(t, recorder.Err())
+		for range 5 {
+			report, err := replay.Verify(context.Background(), bytes.NewReader(trace.Bytes()),
+				replay.Live{Config: timekeeper(), Turn: adk.RawTurn{SystemPrompt: "Race."}, Seams: []string{replay.Everything}, Writes: true})
+			require.NoError(t, err)
+			require.Nil(t, report.Divergence, "%v", report.Divergence)
+		}
+	}
+}
+
+// timekeeper is an agent that runs tools in strands, by the machine's clock, and
+// keeps when each began and ended.
+func timekeeper() adk.Config {
+	tool := must(adk.NewTool(adk.ToolInit{
+		Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+		Handler: func(_ context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			dc.Helpers().Log(adk.LevelInfo, "look", "looks", args)
+			return adk.Text(fmt.Sprint(args["n"])), nil
+		},
+	}))
+	executor := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		var strands []*adk.Strand
+		for n := range 4 {
+			id := fmt.Sprint("call-", n)
+			args := map[string]any{"n": n}
+			begun, err := h.ReportToolCall(id, adk.ToolCallReport{Tool: "look", Args: args})
+			if err != nil {
+				return err
+			}
+			strands = append(strands, must(dc.Fork(ctx, "look", func(ctx context.Context, dc *adk.DispatchContext) error {
+				result, err := dc.Execute(ctx, tool, args)
+				if err != nil {
+					return err
+				}
+				done, err := dc.Helpers().ReportToolCall(id, adk.ToolCallReport{Results: result, Complete: true})
+				if err != nil {
+					return err
+				}
+				return dc.ToolCalls().Store(ctx, must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "look", Args: args, Results: result,
+					CreatedAt: begun.CreatedAt, UpdatedAt: dc.Now(), CompletedAt: done.CompletedAt})))
+			})))
+		}
+		var failed []error
+		for _, strand := range strands {
+			failed = append(failed, strand.Wait())
+		}
+		at := dc.Now()
+		failed = append(failed, dc.Messages().Store(ctx, must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Done.", CreatedAt: at, UpdatedAt: at}))))
+		if err := errors.Join(failed...); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}
+	return adk.Config{Executor: adk.Executor{Name: "timekeeper", Run: executor}, Tools: []*adk.Tool{tool}, Storage: fakes.NewStorage().Storage()}
+}
