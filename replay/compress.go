@@ -48,10 +48,11 @@ func (c *compressor) Write(line []byte) (int, error) {
 
 func (c *compressor) Close() error { return errors.Join(c.zstd.Close(), c.out.Close()) }
 
-// unpacked gives a trace as lines, whether it is compressed or not.
-func unpacked(in *bufio.Reader, most int64) (*bufio.Reader, error) {
+// unpacked gives a trace as lines, and what unpacks them; nil where it is not
+// compressed.
+func unpacked(in *bufio.Reader, most int64) (*bufio.Reader, *unpacker, error) {
 	if begin, _ := in.Peek(len(zstdMagic)); !bytes.Equal(begin, zstdMagic) {
-		return in, nil
+		return in, nil, nil
 	}
 	if most <= 0 {
 		most = DefaultMaxUnpacked
@@ -61,9 +62,9 @@ func unpacked(in *bufio.Reader, most int64) (*bufio.Reader, error) {
 	u.zstd, err = zstd.NewReader(sourceOf{u}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(unpackWindow), zstd.WithDecoderMaxMemory(unpackMemory))
 	if err != nil {
-		return nil, fmt.Errorf("replay: reading a compressed trace: %w", err)
+		return nil, nil, fmt.Errorf("replay: reading a compressed trace: %w", err)
 	}
-	return bufio.NewReaderSize(u, 64<<10), nil
+	return bufio.NewReaderSize(u, 64<<10), u, nil
 }
 
 // unpacker tells the end of a file that was cut short, damage in what is packed
@@ -73,6 +74,7 @@ type unpacker struct {
 	inErr      error // of in, but for its end
 	zstd       *zstd.Decoder
 	most, left int64
+	cut        bool // in ended within what was packed
 }
 
 // sourceOf is what the decoder reads.
@@ -106,7 +108,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	case u.inErr != nil:
 		err = u.inErr
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = io.EOF // the reader of lines says that it is cut short, and where
+		u.cut, err = true, io.EOF // the reader of lines says that it is cut short, and where
 	default:
 		err = &unpackError{fault: FaultMalformed, text: "the compressed data is damaged: " + err.Error(), err: err}
 	}

@@ -193,13 +193,22 @@ func TestDamagedCompressedTraces(t *testing.T) {
 		require.NoError(t, err)
 		for n := range whole {
 			cut, err := replay.ReadTrace(bytes.NewReader(whole[:n]))
-			if err == nil {
-				assert.Equal(t, len(trace.Lines), len(cut.Lines), "only the frame's end is missing")
-				continue
-			}
 			var format *replay.FormatError
 			require.ErrorAs(t, err, &format, "cut at %d", n)
+			if cut != nil && len(cut.Lines) == len(trace.Lines) {
+				assert.Equal(t, replay.FaultTruncated, format.Fault, "only the frame's end is missing")
+				report, err := replay.Verify(t.Context(), bytes.NewReader(whole[:n]), replay.Live{})
+				require.ErrorAs(t, err, &format, "cut at %d", n)
+				assert.Equal(t, len(trace.Lines), report.Crossings, "what was read is good")
+			}
 		}
+		for n := 1; n < 9; n++ {
+			_, err := replay.ReadTrace(bytes.NewReader(append(bytes.Clone(whole), bytes.Repeat([]byte{'x'}, n)...)))
+			var format *replay.FormatError
+			require.ErrorAs(t, err, &format, "%d bytes behind it", n)
+		}
+		_, err = replay.ReadTrace(bytes.NewReader(append(bytes.Clone(whole), compressed(t, nil)...)))
+		assert.NoError(t, err, "nothing that is packed says nothing")
 		for n := range whole {
 			damaged := bytes.Clone(whole)
 			damaged[n] ^= 1 << (n % 8)

@@ -14,6 +14,7 @@ import (
 // Reader reads a trace, line by line. It is not safe for concurrent use.
 type Reader struct {
 	in      *bufio.Reader
+	packed  *unpacker // nil where the trace is not compressed
 	options Options
 	number  int    // of the line that was read last
 	long    []byte // a line that is longer than in's buffer
@@ -36,11 +37,11 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
 	}
-	in, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
+	in, packed, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	reader := &Reader{in: in, options: o, dec: newDecoder(known), sum: sha256.New()}
+	reader := &Reader{in: in, packed: packed, options: o, dec: newDecoder(known), sum: sha256.New()}
 	if err := reader.readHeader(); err != nil {
 		return nil, err
 	}
@@ -131,6 +132,9 @@ func (r *Reader) readFooter() error {
 		return r.fail(FaultMalformed, "there is more after the footer, which ends a trace", nil)
 	} else if err != io.EOF {
 		return r.failedRead(err)
+	}
+	if r.packed != nil && r.packed.cut {
+		return r.fail(FaultTruncated, "the compressed data ends early: the file was cut short behind its last line", nil)
 	}
 	r.footer = extra
 	return io.EOF
