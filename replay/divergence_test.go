@@ -1,9 +1,14 @@
 package replay
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // The name of a seam comes from the trace: it must not be able to add a line
@@ -25,4 +30,28 @@ func TestCauseOfACallThatEnded(t *testing.T) {
 	d := &Divergence{Class: ChangedError, Seam: "turn-input/load", Expected: `stash a = 1`, Got: "turn-input/load returns → error: down",
 		Fields: []FieldDiff{{Field: "outcome", Got: `"error"`}, {Field: "err", Got: `{"text":"down"}`}}}
 	assert.Equal(t, `error in turn-input/load: turn-input/load returns, err: now with "down"; outcome: now with "error"`, newCause(d).String())
+}
+
+// Two errors with the same words are never shown as two that are the same: what is
+// said is the link of the chain that differs.
+func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
+	known := comparer{must(newSentinels(nil))}
+	err := func(err error) string {
+		return known.text(adk.FieldUse{Field: adk.FieldErr, Label: "err"}, &adk.Crossing{Err: err})
+	}
+	flat := errors.New("no file: EOF")
+	for _, c := range []struct {
+		want, got error
+		says      string
+	}{
+		{fmt.Errorf("no file: %w", io.EOF), flat, `err.cause: expected {"sentinel":"io.EOF"}, got nothing`},
+		{fmt.Errorf("no file: %w", io.EOF), fmt.Errorf("no file: %w", errors.New("EOF")),
+			`err.cause.sentinel: expected "io.EOF", got nothing; err.cause.text: expected nothing, got "EOF"`},
+		{&adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "m", Stage: "a"}, &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "m", Stage: "b"},
+			`err.stage: expected "a", got "b"`},
+		{flat, fmt.Errorf("no file: %w", errors.New("gone")), `err: expected "no file: EOF", got "no file: gone"`},
+	} {
+		said := FieldDiff{Field: "err", Want: err(c.want), Got: err(c.got)}.String()
+		assert.Equal(t, c.says, said)
+	}
 }

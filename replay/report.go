@@ -15,6 +15,7 @@ const (
 	mostCauses     = 2
 	mostCandidates = 2
 	mostSaid       = 2
+	mostLinks      = 2
 )
 
 // String is the divergence for a person, in at most 25 lines: what kind of
@@ -88,15 +89,37 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 }
 
 // String is the difference in a line, long values cut down to where they differ.
+// Two that are the same in words, as errors of two chains are, are taken apart down
+// to the link that differs.
 func (f FieldDiff) String() string {
 	if now, is := jsonText(f.Got); is && f.Field == fieldPlace {
 		return "now " + now
 	}
+	whole := f
 	if f.Field == "err" {
 		f.Want, f.Got = writtenError(f.Want), writtenError(f.Got)
 	}
 	want, got := cutValues(f.Want, f.Got)
+	if want == got {
+		if links := whole.links(); links != "" {
+			return links
+		}
+		want, got = bareJSON(whole.Want), bareJSON(whole.Got)
+	}
 	return fmt.Sprintf("%s: expected %s, got %s%s", bare(f.Field), orNothing(want), orNothing(got), f.lengths())
+}
+
+// links are the members in which two trees differ; empty where they are none.
+func (f FieldDiff) links() string {
+	parts := jsonDiff(f.Field, f.Want, f.Got)
+	var said []string
+	for _, part := range parts[:min(len(parts), mostLinks)] {
+		if part.Field == f.Field {
+			return ""
+		}
+		said = append(said, part.String())
+	}
+	return strings.Join(said, "; ")
 }
 
 // lengths tells how long two texts are that were cut.
