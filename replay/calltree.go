@@ -187,7 +187,7 @@ func (b *treeBuilder) enter(x *adk.Crossing) {
 func (b *treeBuilder) place(c *seamCall) {
 	s := &step{in: c.parent, x: c.call, call: c}
 	switch label := c.call.Seam.Label; {
-	case isPipeline(c.call.Seam):
+	case isPipeline(c.call.Seam) && c.owner != nil: // in a damaged trace there may be none
 		s.in = c.owner
 	case label == adk.LabelStrand:
 		if fork := b.forks[c.call.Strand]; fork != nil {

@@ -1,6 +1,9 @@
 package replay
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -58,6 +61,8 @@ type Divergence struct {
 	// recording itself does not play again with every seam scripted: the file or
 	// the engine was changed, and no live code made the difference.
 	Scripted bool `json:"scripted,omitempty"`
+	// Waiting says who waited for what where nobody could go on.
+	Waiting []string `json:"waiting,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Blast `json:"after,omitempty"`
@@ -129,6 +134,31 @@ func (c comparer) moved(want, got *adk.Crossing) bool {
 // missing reports a recorded crossing that nobody makes.
 func (p *player) missing(want *adk.Crossing) {
 	p.report(&Divergence{Class: Missing, Expected: p.describe(want)}, want)
+}
+
+// deadlock is missing where nobody can go on, and says who waits for what.
+func (p *player) deadlock(want *adk.Crossing) {
+	d := &Divergence{Class: Missing, Expected: p.describe(want)}
+	if p.alive > 1 { // one alone waits for this
+		d.Waiting = p.waiting()
+	}
+	p.report(d, want)
+}
+
+// waiting says of each strand what it waits for.
+func (p *player) waiting() (said []string) {
+	for _, n := range slices.Sorted(maps.Keys(p.strands)) {
+		s := p.strands[n]
+		for range s.blocked() {
+			said = append(said, fmt.Sprintf("strand %d inside the engine", n))
+		}
+		for _, w := range p.waits {
+			if w.of == s {
+				said = append(said, fmt.Sprintf("strand %d for a crossing of its own", n))
+			}
+		}
+	}
+	return said
 }
 
 // extra reports a crossing behind the recording's end.

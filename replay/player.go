@@ -49,6 +49,8 @@ type player struct {
 	outdated bool      // the recording is of an older contract
 
 	strands map[int]*strand
+	alive   int     // goroutines of the new run: those of its strands, begun or forked and not ended
+	waits   []*wait // those of them that are held back here
 	running map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what each gate was resolved with.
@@ -61,7 +63,6 @@ type player struct {
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
-	idle    int // goroutines in awaitScripted
 	claimed int // the crossing that one of them has taken on for another strand
 	acted   int // the settlement that one of them makes
 	acting  int // goroutines on their way in one, whatever their strands do
@@ -69,10 +70,17 @@ type player struct {
 
 // strand is what the player knows of a strand of the new run.
 type strand struct {
-	waiting int         // goroutines in await, Begin or Resume
-	parked  func() bool // the ready of a strand that waits inside the engine
+	parked []func() bool // what its goroutines wait for inside the engine, if it has come
 	// Of a scripted call that waits for what it does next: tells its last line.
 	ends func(*adk.Crossing) bool
+}
+
+// wait is a goroutine that is held back until a recorded crossing is its to make.
+type wait struct {
+	strand   int
+	of       *strand
+	mine     func(*adk.Crossing) bool
+	scripted bool // it can perform operations
 }
 
 func newPlayer(src source, known *sentinels) *player {
@@ -81,6 +89,7 @@ func newPlayer(src source, known *sentinels) *player {
 		comparer: comparer{known},
 		namer:    newNamer(NewFold()),
 		strands:  map[int]*strand{0: {}},
+		alive:    1,
 		running:  map[int]*timer{},
 		gates:    map[string]*adk.TurnGate{},
 		calls:    map[int]*adk.Crossing{},
@@ -276,7 +285,7 @@ func (p *player) strand(n int) *strand {
 // gives it; nil when the replay has stopped or the recording has ended. mu is
 // held.
 func (p *player) await(n int) *adk.Crossing {
-	return p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n })
+	return p.awaitFor(n, false, func(x *adk.Crossing) bool { return x.Strand == n })
 }
 
 // awaitScripted is await for a goroutine that can perform operations: it also
@@ -287,19 +296,17 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 		defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
 		s.ends = ends
 	}
-	p.idle++
-	x := p.awaitFor(n, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
-	p.idle--
+	x := p.awaitFor(n, true, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
 	if x != nil && x.Strand != n {
 		p.claimed = p.matched + 1
 	}
 	return x
 }
 
-func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
+func (p *player) awaitFor(n int, scripted bool, mine func(*adk.Crossing) bool) *adk.Crossing {
 	s := p.strands[n]
 	if s == nil {
-		s = &strand{} // it has ended, and its handle is used late: it is not waited for
+		s = &strand{} // it has ended, and its handle is used late
 	}
 	for {
 		p.act()
@@ -310,17 +317,24 @@ func (p *player) awaitFor(n int, mine func(*adk.Crossing) bool) *adk.Crossing {
 		if last := p.exits(n, s); last != nil {
 			return last
 		}
-		if mine(x) && !p.settles(p.peek(0)) && !decided(p.peek(0)) {
+		if p.takes(mine, x) {
 			return x
 		}
-		s.waiting++
+		w := &wait{n, s, mine, scripted}
+		p.waits = append(p.waits, w)
 		if p.stuck(x) {
-			p.missing(x)
+			p.deadlock(x)
 		} else {
 			p.moved.Wait()
 		}
-		s.waiting--
+		p.waits = without(p.waits, w)
 	}
+}
+
+// takes reports whether a goroutine that makes what is mine to it makes the head x.
+// mu is held.
+func (p *player) takes(mine func(*adk.Crossing) bool, x *adk.Crossing) bool {
+	return mine(x) && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
 
 // leaving holds back a listener that ends its goroutine until what the engine says
@@ -342,30 +356,45 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 	if s == nil {
 		return x.Kind == adk.KindContained
 	}
-	return s.waiting == 0 && s.parked != nil && !s.parked() &&
+	held := slices.ContainsFunc(p.waits, func(w *wait) bool { return w.of == s })
+	return !held && s.blocked() > 0 && s.blocked() == len(s.parked) &&
 		x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
 }
 
-// stuck tells whether nobody will make the head x: no strand is on its way, the
-// one that x belongs to is not waiting for it, and nobody can take it on. mu is
-// held.
+// blocked counts the goroutines that wait inside the engine for what has not come.
+func (s *strand) blocked() (n int) {
+	for _, ready := range s.parked {
+		if !ready() {
+			n++
+		}
+	}
+	return n
+}
+
+// stuck reports whether nobody will make the head x: of those that are held back it
+// is nobody's to make, and all others wait inside the engine. Goroutines are counted,
+// and not found by the strands that they say they are of: an engine that says a
+// wrong one must not be waited for. mu is held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.acting > 0 || p.settles(p.peek(0)) || p.idle > 0 && p.orphaned(x) {
+	if p.acting > 0 || p.settles(p.peek(0)) {
 		return false
 	}
-	for n, s := range p.strands {
-		onItsWay := s.waiting == 0 && (s.parked == nil || s.parked())
-		if onItsWay || s.waiting > 0 && (n == x.Strand && !decided(p.peek(0)) || p.exits(n, s) != nil) {
+	for _, w := range p.waits {
+		if p.takes(w.mine, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}
-	return true
+	blocked := len(p.waits)
+	for _, s := range p.strands {
+		blocked += s.blocked()
+	}
+	return blocked >= p.alive
 }
 
 // check stops the replay if nobody can go on. mu is held.
 func (p *player) check() {
 	if x := p.head(); x != nil && !p.stopped && p.stuck(x) {
-		p.missing(x)
+		p.deadlock(x)
 	}
 }
 
@@ -436,8 +465,10 @@ func (p *player) Park(n int, ready func() bool) {
 	defer p.mu.Unlock()
 	if ready == nil {
 		delete(p.strands, n)
+		p.alive--
 	} else {
-		p.strand(n).parked = ready
+		s := p.strand(n)
+		s.parked = append(s.parked, ready)
 	}
 	p.act()
 	p.check()
@@ -449,8 +480,16 @@ func (p *player) Park(n int, ready func() bool) {
 func (p *player) Resume(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.strand(n).parked = nil
+	p.strand(n).wake()
 	p.await(n)
+}
+
+// wake takes away what a goroutine waited for that goes on.
+func (s *strand) wake() {
+	at := max(slices.IndexFunc(s.parked, func(ready func() bool) bool { return ready() }), 0)
+	if at < len(s.parked) {
+		s.parked = slices.Delete(s.parked, at, at+1)
+	}
 }
 
 // Tell compares what crossed with what was recorded.
@@ -517,7 +556,8 @@ func (p *player) note(x *adk.Crossing) {
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
 	case x.Kind == adk.KindFork:
-		p.strand(x.ID) // it will come: nobody is stuck before it has
+		p.strand(x.ID)
+		p.alive++ // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
 		p.gateOps[x.Name] = x.Op
 		p.startTimer(x)

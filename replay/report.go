@@ -83,6 +83,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if more := len(d.Fields) - len(show); more > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
+	if len(d.Waiting) > 0 {
+		fmt.Fprintf(b, "    nobody goes on: %s\n", strings.Join(d.Waiting, ", "))
+	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again, with every seam scripted\n")
 	}

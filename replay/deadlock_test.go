@@ -1,0 +1,34 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Where nobody can go on the replay ends and says who waits for what, also when the
+// engine is wrong about the strand that a goroutine is of.
+func TestNobodyGoesOn(t *testing.T) {
+	p := newPlayer(&linesSource{[]Line{
+		{Crossing: adk.Crossing{Seq: 1, Kind: adk.KindNow, Strand: 1}},
+		{Crossing: adk.Crossing{Seq: 2, Kind: adk.KindNow, Strand: 2}},
+	}}, onlyCommon)
+	p.cancel = func(_, _ error) {}
+	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 1})
+	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 2})
+	p.Park(0, func() bool { return false })
+	ended := make(chan bool)
+	go func() { // that of strand 1, by another number
+		p.Begin(adk.Step{Kind: adk.KindNow, Strand: 0})
+		ended <- true
+	}()
+	p.Begin(adk.Step{Kind: adk.KindNow, Strand: 2})
+	<-ended
+	require.NotNil(t, p.found)
+	assert.Equal(t, Missing, p.found.Class)
+	assert.Equal(t, []string{"strand 0 inside the engine", "strand 0 for a crossing of its own", "strand 2 for a crossing of its own"}, p.found.Waiting)
+	assert.Contains(t, p.found.String(), "nobody goes on: strand 0 inside the engine, ")
+}

@@ -1,0 +1,72 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// scopeNumbers are the numbers by which a line says where it belongs.
+var scopeNumbers = map[string]func(*adk.Crossing) *int{
+	"in":     func(x *adk.Crossing) *int { return &x.Call },
+	"strand": func(x *adk.Crossing) *int { return &x.Strand },
+	"op":     func(x *adk.Crossing) *int { return &x.Op },
+	"id":     func(x *adk.Crossing) *int { return &x.ID },
+	"wakes":  func(x *adk.Crossing) *int { return &x.N },
+}
+
+// misnumbered gives every number of every line of a trace another value: those that
+// are used beside it, the first, and one that nothing has.
+func misnumbered(f fixture, yield func(name string, edited *replay.Trace)) {
+	for i := range f.trace.Lines {
+		for _, field := range slices.Sorted(maps.Keys(scopeNumbers)) {
+			number := scopeNumbers[field]
+			was := *number(&f.trace.Lines[i].Crossing)
+			for _, value := range []int{was - 1, was + 1, 0, 1, 2, 99} {
+				lines := slices.Clone(f.trace.Lines)
+				*number(&lines[i].Crossing) = value
+				yield(fmt.Sprintf("%s line %d %s %d", f.name, i+2, field, value), sealed(f, lines))
+			}
+		}
+	}
+}
+
+// sampledScopes is of how many lines with a wrong number a normal run tries one.
+const sampledScopes = 16
+
+// A line that says that it belongs somewhere else ends the replay, whatever the
+// number: nobody waits for what nobody will make. A normal run tries a sample; with
+// the variable of the engine's mutants all are tried.
+func TestMisnumberedLinesEndTheReplay(t *testing.T) {
+	t.Parallel()
+	every := os.Getenv(mutantsVariable) == "all"
+	forEachFixture(t, func(t *testing.T, f fixture) {
+		tried := 0
+		misnumbered(f, func(name string, edited *replay.Trace) {
+			if !every && crc32.ChecksumIEEE([]byte(name))%sampledScopes != 0 {
+				return
+			}
+			var file bytes.Buffer
+			if _, err := edited.WriteTo(&file); err != nil {
+				return // nothing that could be in a file
+			}
+			tried++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, _ = replay.Verify(ctx, bytes.NewReader(file.Bytes()), replay.Live{})
+			require.NoError(t, ctx.Err(), "%s: the replay did not end", name)
+		})
+		require.NotZero(t, tried)
+	})
+}
