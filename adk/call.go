@@ -272,6 +272,7 @@ func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 type Strand struct {
 	parent *call
 	number int
+	name   string
 	done   chan struct{}
 	gone   chan struct{} // closed when the observer was told that it has ended
 	err    error
@@ -281,9 +282,22 @@ type Strand struct {
 // seam call that forked the strand: that is the one that waits, and a scheduler
 // takes it to be. A panic of the strand is a *PanicError. The engine waits for
 // every strand before the seam call returns, whether or not Wait is called; an
-// error that nobody waits for is seen in the trace only.
+// error that nobody waits for is seen in the trace only. When that seam call has
+// returned, Wait is E_CONTEXT_ENDED (DET-5).
 func (s *Strand) Wait() error {
-	s.parent.awaitEnd(s)
+	c := s.parent
+	if err := c.enter(KindWait); err != nil {
+		return err
+	}
+	r := c.run
+	at, op := c.now(), r.nextOp()
+	if x := r.crossing(c, KindWait, Begin, at); x != nil {
+		x.Op, x.Name, x.ID = op, s.name, s.number
+		r.tell(x)
+	}
+	r.mu.Unlock()
+	c.awaitEnd(s)
+	c.done(KindWait, op, s.err, nil)
 	return s.err
 }
 
@@ -305,7 +319,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 	}
 	at := c.now()
 	number := r.newStrand(at)
-	s := &Strand{parent: c, number: number, done: make(chan struct{}), gone: make(chan struct{})}
+	s := &Strand{parent: c, number: number, name: name, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x := r.crossing(c, KindFork, Whole, at); x != nil {
 		x.Name, x.ID = name, number

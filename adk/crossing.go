@@ -133,6 +133,7 @@ const (
 	KindEmitToolCall
 	KindWaitFor
 	KindFork
+	KindWait
 	KindNow
 	KindNewID
 	KindSleep
@@ -308,7 +309,9 @@ var kindTable = [kindEnd]kindRow{
 	KindWaitFor: {"wait-for", ClassOperation, true, []FieldUse{
 		inBegin(FieldName, "gate"), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
 		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")}},
-	KindFork:      {"fork", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "id"), out(FieldErr, "err")}},
+	KindFork: {"fork", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "id"), out(FieldErr, "err")}},
+	// Waiting for a strand until it has ended, by its number and its name.
+	KindWait:      {"wait", ClassOperation, true, []FieldUse{inBegin(FieldName, "name"), {FieldID, "id", Begin, false}, outDone(FieldErr, "err")}},
 	KindNow:       {"now", ClassOperation, false, nil},
 	KindNewID:     {"new-id", ClassOperation, false, []FieldUse{in(FieldName, "id")}},
 	KindSleep:     {"sleep", ClassOperation, true, []FieldUse{inBegin(FieldDuration, "for"), outDone(FieldErr, "err")}},

@@ -71,7 +71,7 @@ func touches(x *adk.Crossing) (touched thing, all bool) {
 	switch x.Kind {
 	case adk.KindCall:
 		return touchedByCall(x), false
-	case adk.KindReturn, adk.KindNext, adk.KindFetch, adk.KindRefresh, adk.KindExecute, adk.KindNow, adk.KindSleep, adk.KindTimer,
+	case adk.KindReturn, adk.KindNext, adk.KindFetch, adk.KindRefresh, adk.KindExecute, adk.KindNow, adk.KindSleep, adk.KindWait, adk.KindTimer,
 		adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent, adk.KindReportLog,
 		adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall,
 		adk.KindToolExecutionStart, adk.KindToolExecutionEnd, adk.KindTurnGateOpen, adk.KindErrorEvent,

@@ -24,6 +24,7 @@ import (
 // elsewhere.
 func TurnOf(trace *replay.Trace) (Turn, error) {
 	tr := newTranslation(trace)
+	tr.untold = trace.Version == 1
 	for i := range trace.Lines {
 		tr.take(&trace.Lines[i].Crossing)
 	}
@@ -48,6 +49,7 @@ type translation struct {
 	at         int              // the number of this crossing
 	exited     int              // that of the one in which a goroutine that ended cancelled the run
 	lastStrand int
+	untold     bool // nothing says who waited for a strand
 	lastAt     time.Time
 	gates      map[string]*gateRef
 	heard      map[adk.Kind]int
@@ -378,9 +380,12 @@ func (tr *translation) add(x *adk.Crossing, op Op) *Body {
 }
 
 // join waits for the strands that a body forked and that ended since it made its
-// last step, and before the next: no crossing tells that it waited, but this is what
-// it looks like.
+// last step, and before the next: in the first version of the format no crossing tells
+// that it waited, but this is what it looks like.
 func (tr *translation) join(strand int, by *Body, next int) {
+	if !tr.untold {
+		return
+	}
 	for _, n := range slices.Sorted(maps.Keys(tr.forks)) {
 		if fork := tr.forks[n]; fork.by == by && fork.ended > tr.told[strand] && fork.ended < next {
 			by.Ops = append(by.Ops, Op{Kind: OpJoin, Name: fork.name})
@@ -410,6 +415,8 @@ func (tr *translation) operation(x *adk.Crossing) {
 		op.Name = ""
 	case adk.KindOpenMedia:
 		return
+	case adk.KindWait:
+		op.Kind = OpJoin
 	case adk.KindFork:
 		if x.Err != nil {
 			break

@@ -43,8 +43,7 @@ func (p *player) wrong(x *adk.Crossing, field string, want, got any) {
 	fields := []FieldDiff{{Field: field, Want: shortly(want), Got: shortly(got)}}
 	if w, is := want.(error); is && fields[0].Want == fields[0].Got { // two chains with the same words
 		if g, is := got.(error); is {
-			use := adk.FieldUse{Field: adk.FieldErr, Label: "err"}
-			fields = jsonDiff(field, p.comparer.text(use, &adk.Crossing{Err: w}), p.comparer.text(use, &adk.Crossing{Err: g}))
+			fields = jsonDiff(field, p.comparer.text(adk.FieldErr, &adk.Crossing{Err: w}), p.comparer.text(adk.FieldErr, &adk.Crossing{Err: g}))
 		}
 	}
 	p.report(&Divergence{Class: ChangedOutput, Crossing: x.Seq, Expected: p.describe(x), Fields: fields}, x)

@@ -24,6 +24,10 @@ type callTree struct {
 	// cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	cancels []*adk.Crossing
+	// unwaited is that nothing is told of waiting for strands, as in a trace of a
+	// version of the format that does not know it; where that is told all the same,
+	// it is no step.
+	unwaited bool
 }
 
 // seamCall is one call of a seam.
@@ -56,11 +60,13 @@ type step struct {
 	notes []*adk.Crossing
 	// script is what the reader of an opening did, in order.
 	script []*step
+	waits  string // of a wait for a strand, the path of that
 }
 
-// newCallTree makes the tree of a run.
-func newCallTree(info adk.RunInfo, lines []Line) *callTree {
-	t := &callTree{info: info, calls: map[int]*seamCall{}, strands: map[int]string{0: ""}, opens: map[int]*step{}}
+// newCallTree makes the tree of a run that was recorded in a version of the format,
+// or that is held against one.
+func newCallTree(version int, info adk.RunInfo, lines []Line) *callTree {
+	t := &callTree{info: info, unwaited: version < versionOfWait, calls: map[int]*seamCall{}, strands: map[int]string{0: ""}, opens: map[int]*step{}}
 	b := treeBuilder{callTree: t, ops: map[int]*step{}, gates: map[string]*step{}, forks: map[int]*step{}, stacks: map[int][]*seamCall{}}
 	for i := range lines {
 		x := &lines[i].Crossing
@@ -73,9 +79,18 @@ func newCallTree(info adk.RunInfo, lines []Line) *callTree {
 // tree is the run of a trace whose lines were read, to be run again: it has what
 // the openings of media gave.
 func (r *Reader) tree(lines []Line) *callTree {
-	t := newCallTree(r.header.Info, lines)
+	t := newCallTree(r.header.Version, r.header.Info, lines)
 	t.media = r.dec.media
 	return t
+}
+
+// version is that of the format which the run was recorded in, as far as it makes a
+// difference to what is compared.
+func (t *callTree) version() int {
+	if t.unwaited {
+		return versionOfWait - 1
+	}
+	return FormatVersion
 }
 
 // last is the last line of a step. What follows a middleware in its pipeline
@@ -273,6 +288,9 @@ func (b *treeBuilder) leave(x *adk.Crossing) {
 }
 
 func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
+	if x.Kind == adk.KindWait && b.unwaited {
+		return
+	}
 	if x.Phase == adk.Done {
 		if s := b.ops[x.Op]; s != nil {
 			s.done = x
@@ -291,6 +309,8 @@ func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
 		b.opens[x.Op] = s
 	case adk.KindWaitFor:
 		b.gates[x.Name] = s
+	case adk.KindWait:
+		s.waits = b.strands[x.ID]
 	case adk.KindFork:
 		b.forks[x.ID] = s
 		path := x.Name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -36,27 +37,28 @@ type causal struct {
 	cancel func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	timers  // with the lock that guards what follows
-	moved   *sync.Cond
-	now     time.Time
-	failed  error // why it stopped before its end
-	calls   map[int]*newCall
-	ops     map[int]*newOp     // the open operations
-	strands map[int]*newStrand // those that have begun, or were forked
-	pools   map[string][]*step // recorded operations, by their causes
-	gone    map[*step]bool     // those that were taken
-	ids     *renaming
-	used    map[*seamCall]*newCall       // recorded calls, and their counterparts
-	met     map[*seamCall]int            // for unmet
-	lists   map[adk.Step][]*adk.Crossing // for foresee
-	acts    []*act
-	acting  int            // goroutines that settle a gate
-	outcry  map[int]outcry // of listeners, by the recorded event
-	unasked map[int]bool   // calls of tools of its own that live code made
-	missed  []int          // calls that the recording has no answer for
-	passed  []int          // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made    int            // ids that are not in the recording
-	turn    *waiter        // whose step is being taken: the times and ids are for it
+	timers       // with the lock that guards what follows
+	moved        *sync.Cond
+	now          time.Time
+	failed       error // why it stopped before its end
+	calls        map[int]*newCall
+	ops          map[int]*newOp     // the open operations
+	strands      map[int]*newStrand // those that have begun, or were forked
+	pools        map[string][]*step // recorded operations, by their causes
+	counterparts map[int]int        // the recorded numbers of strands, -1 of none, by those of the new run
+	gone         map[*step]bool     // those that were taken
+	ids          *renaming
+	used         map[*seamCall]*newCall       // recorded calls, and their counterparts
+	met          map[*seamCall]int            // for unmet
+	lists        map[adk.Step][]*adk.Crossing // for foresee
+	acts         []*act
+	acting       int            // goroutines that settle a gate
+	outcry       map[int]outcry // of listeners, by the recorded event
+	unasked      map[int]bool   // calls of tools of its own that live code made
+	missed       []int          // calls that the recording has no answer for
+	passed       []int          // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made         int            // ids that are not in the recording
+	turn         *waiter        // whose step is being taken: the times and ids are for it
 }
 
 // newCall is a call of the new run.
@@ -90,7 +92,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
+		unasked: map[int]bool{}, counterparts: map[int]int{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
@@ -182,11 +184,14 @@ func (p *causal) pool(c *seamCall, s *step) {
 // and the arguments.
 func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.known, c, x) }
 
-func causeOf(known comparer, c *seamCall, x *adk.Crossing) string {
+func causeOf(known comparer, c *seamCall, x *adk.Crossing) string { // x is in the numbers of the recording
 	seam := c.call.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
 	for owner := c.owner; owner.called(); owner = owner.parent.owner {
 		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
+	}
+	if x.Kind == adk.KindWait { // strands of one name are several
+		key += strconv.Itoa(x.ID) + "\n"
 	}
 	return key + known.arguments(x)
 }
@@ -468,6 +473,7 @@ func (p *causal) forked(got, next *adk.Crossing) {
 		}
 	}
 	p.strands[got.ID] = s
+	p.counterparts[got.ID] = s.rec
 }
 
 // matched finds the recorded operation for a new one, and gives the recorded
@@ -524,6 +530,11 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *step {
 	}
 	if c.rec == nil {
 		return nil
+	}
+	if got.Kind == adk.KindWait {
+		recorded := *got
+		recorded.ID = p.counterparts[got.ID]
+		got = &recorded
 	}
 	id := idOf(got)
 	if want, renamed := p.ids.want[id]; renamed {

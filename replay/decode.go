@@ -20,6 +20,7 @@ import (
 // decoder reads lines. It is encoder's other half: it remembers what lines
 // refer to.
 type decoder struct {
+	format    int // the version of the format
 	last      time.Time
 	seq       int
 	records   []adk.Record
@@ -97,7 +98,8 @@ func (d *decoder) header(h *Header) (err error) {
 			return fmt.Errorf("the header has no %s", name)
 		}
 	}
-	h.Version = FormatVersion
+	h.Version, _ = strconv.Atoi(string(d.member(memberVersion)))
+	d.format = h.Version
 	h.Extra, err = d.each(h.read)
 	d.last = h.Start
 	return err
@@ -110,9 +112,10 @@ func (d *decoder) version() error {
 	if format := d.member(memberFormat); string(format) != strconv.Quote(formatName) {
 		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
 	}
-	if version := d.member(memberVersion); string(version) != strconv.Itoa(FormatVersion) {
-		return fmt.Errorf("%w: the format's version is %s: this program reads %d; a newer adkreplay may read it",
-			errVersion, clip(string(version)), FormatVersion)
+	text := string(d.member(memberVersion))
+	if version, err := strconv.Atoi(text); err != nil || version < 1 || version > FormatVersion || strconv.Itoa(version) != text {
+		return fmt.Errorf("%w: the format's version is %s: this program reads 1 to %d; a newer adkreplay may read it",
+			errVersion, clip(text), FormatVersion)
 	}
 	return nil
 }
@@ -197,6 +200,9 @@ func (d *decoder) crossing(l *Line) error {
 	}
 	if l.Kind == adk.KindReturn {
 		l.Outcome = adk.OutcomeOK
+	}
+	if err := knows(d.format, l.Kind); err != nil {
+		return err
 	}
 	l.At = d.last
 	fields := l.Kind.Fields(l.Phase)

@@ -304,6 +304,8 @@ func (n *namer) operation(x *adk.Crossing) string {
 		return verb + " with " + errorWith(x.Cause)
 	case adk.KindSleep:
 		return verb + " " + x.Duration.String()
+	case adk.KindWait:
+		return fmt.Sprintf("%s for %s, %s", verb, plainName(x.Name), strandName(x.ID))
 	case adk.KindFork:
 		return fmt.Sprintf("%s %s as %s", verb, plainName(x.Name), strandName(x.ID))
 	case adk.KindOpenMedia:

@@ -37,7 +37,7 @@ func TestCauseOfACallThatEnded(t *testing.T) {
 func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 	known := comparer{must(newSentinels(nil))}
 	err := func(err error) string {
-		return known.text(adk.FieldUse{Field: adk.FieldErr, Label: "err"}, &adk.Crossing{Err: err})
+		return known.text(adk.FieldErr, &adk.Crossing{Err: err})
 	}
 	flat := errors.New("no file: EOF")
 	for _, c := range []struct {

@@ -23,6 +23,7 @@ import (
 // encoder writes lines into its buffer, one after the other. It remembers what
 // lines refer to: the time of the last one and the records there have been.
 type encoder struct {
+	format    int // the version of the format that is written
 	out       []byte
 	last      time.Time
 	records   map[recordID]int
@@ -140,9 +141,10 @@ func (e *encoder) comma() {
 
 // header writes the first line.
 func (e *encoder) header(h Header) error {
-	if h.Version != FormatVersion {
-		return fmt.Errorf("the header has format version %d: this package writes %d", h.Version, FormatVersion)
+	if h.Version < 1 || h.Version > FormatVersion {
+		return fmt.Errorf("the header has format version %d: this package writes 1 to %d", h.Version, FormatVersion)
 	}
+	e.format = h.Version
 	e.begin(h.Extra)
 	e.string(memberFormat, formatName)
 	e.int(memberVersion, h.Version)
@@ -213,8 +215,11 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	if err := checkCrossing(c); err != nil {
 		return err
 	}
-	since := c.At.Sub(e.last)
-	if farthest(since) && !e.last.Add(since).Equal(c.At) {
+	if err := knows(e.format, c.Kind); err != nil {
+		return err
+	}
+	step := c.At.Sub(e.last)
+	if farthest(step) && !e.last.Add(step).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.last)
 	}
 	if e.begin(extra); e.foreign {
@@ -222,7 +227,7 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	} else {
 		e.out = append(e.out[:0], beginnings[c.Kind][c.Phase]...)
 	}
-	e.int(memberAt, int(since))
+	e.int(memberAt, int(step))
 	e.int(memberIn, c.Call)
 	e.int(memberStrand, c.Strand)
 	e.int(memberOp, c.Op)

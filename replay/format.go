@@ -18,12 +18,12 @@
 // back, and it hides nothing: what must not be written has to be taken out
 // before it gets here.
 //
-// # The format, version 1
+// # The format, version 2
 //
 // A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
 // written. This is one (with the digests and the middle left out):
 //
-//	{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"adkreplay":"trace","version":2,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
 //	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
 //	{"kind":"turnStart","in":1,"turn":"t1"}
 //	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}
@@ -76,8 +76,12 @@
 // A trace may be compressed with zstd as a whole; its first bytes say so.
 //
 // Another version of the format gets a number of its own, and a function that
-// makes lines of version 1 into its own: a reader tells the version by the
+// makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
+//
+// Version 1 does not know wait. Its lines are lines of version 2 as they are; that
+// nothing is told of waiting for strands says nothing there, and replays of such
+// traces do not compare it.
 //
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is
@@ -86,14 +90,31 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// FormatVersion is the version of the format that this package writes, and the
-// only one that it reads.
-const FormatVersion = 1
+// FormatVersion is the version of the format that this package writes. It reads
+// those from 1 on; a trace that was read is written again in its own.
+const FormatVersion = 2
+
+// since is the version of the format that a kind came with, where that is not the
+// first.
+var since = map[adk.Kind]int{adk.KindWait: versionOfWait}
+
+// versionOfWait is the first version in which waiting for strands is told.
+const versionOfWait = 2
+
+// knows is the error of a line of a kind that a version of the format does not
+// know.
+func knows(version int, kind adk.Kind) error {
+	if first, later := since[kind]; later && version < first {
+		return fmt.Errorf("%s is a kind of version %d of the format, and the header says %d", kind, first, version)
+	}
+	return nil
+}
 
 // ContractRevision is the revision of the engine's contract that today's engine
 // keeps. A trace carries the one under which it was recorded.

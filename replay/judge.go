@@ -333,14 +333,14 @@ func (j *judge) whole(s *step) string {
 	case s.call != nil:
 		return strand + "call " + s.x.Seam.String() + " " + s.x.Key + recordText(s.x.Record)
 	case s.x.Kind.Class() == adk.ClassOperation:
-		return strand + j.known.arguments(s.x)
+		return strand + j.known.arguments(s.x) + s.waits
 	}
 	return strand + j.known.told(s.x)
 }
 
 // alike tells whether two steps have one key of whole, without making it.
 func (j *judge) alike(w, g *step) bool {
-	if w.in.strand != g.in.strand || w.x.Kind != g.x.Kind || w.x.Phase != g.x.Phase {
+	if w.in.strand != g.in.strand || w.x.Kind != g.x.Kind || w.x.Phase != g.x.Phase || w.waits != g.waits {
 		return false
 	}
 	if w.x.Kind == adk.KindCall {

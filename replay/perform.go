@@ -18,11 +18,13 @@ type stage struct {
 	director director
 	gates    adk.Observability // what hears the gates of a dispatch called alone, and of a turn
 
-	mu      sync.Mutex
-	handles map[int]*handle         // by the number of the recorded call
-	offAck  map[int]func()          // by the number of the recorded handler
-	cancels map[int]func(error)     // of the contexts given to scripted waits, by recorded operation
-	tools   map[*adk.Tool]*adk.Tool // the recorded ones, with their handlers of today
+	mu       sync.Mutex
+	handles  map[int]*handle         // by the number of the recorded call
+	offAck   map[int]func()          // by the number of the recorded handler
+	strands  map[int]*adk.Strand     // by the number of the recorded strand
+	lastFork map[int]int             // the number of the strand that a recorded call forked last
+	cancels  map[int]func(error)     // of the contexts given to scripted waits, by recorded operation
+	tools    map[*adk.Tool]*adk.Tool // the recorded ones, with their handlers of today
 }
 
 // director says what scripted seams do.
@@ -42,7 +44,7 @@ type director interface {
 }
 
 func newStage(d director) *stage {
-	return &stage{director: d, handles: map[int]*handle{}, offAck: map[int]func(){},
+	return &stage{director: d, handles: map[int]*handle{}, offAck: map[int]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
 		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}}
 }
 
@@ -292,6 +294,8 @@ func (s *stage) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bo
 		if id := h.NewID(); id != x.Name {
 			s.director.wrong(x, "answer", x.Name, id)
 		}
+	case adk.KindWait:
+		return s.waits(x)
 	case adk.KindSleep:
 		s.director.answered(x, h.Sleep(ctx, x.Duration))
 	case adk.KindStash:
@@ -408,10 +412,30 @@ func (s *stage) turnOperation(ctx context.Context, tc *adk.TurnContext, x *adk.C
 	if x.Kind != adk.KindFork {
 		return false
 	}
-	_, _ = tc.Fork(ctx, x.Name, func(ctx context.Context, tc *adk.TurnContext) error {
+	strand, _ := tc.Fork(ctx, x.Name, func(ctx context.Context, tc *adk.TurnContext) error {
 		id, strand := tc.Where()
 		return s.script(&handle{ctx: ctx, tc: tc}, id, strand)
 	})
+	s.forked(x, strand)
+	return true
+}
+
+// forked keeps a strand for who waits for it.
+func (s *stage) forked(x *adk.Crossing, strand *adk.Strand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strands[x.ID], s.lastFork[x.Call] = strand, x.ID
+}
+
+// waits waits for a strand again. It reports whether there is one.
+func (s *stage) waits(x *adk.Crossing) bool {
+	s.mu.Lock()
+	strand := s.strands[x.ID]
+	s.mu.Unlock()
+	if strand == nil {
+		return false
+	}
+	s.director.answered(x, strand.Wait())
 	return true
 }
 
@@ -419,10 +443,11 @@ func (s *stage) turnOperation(ctx context.Context, tc *adk.TurnContext, x *adk.C
 func (s *stage) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindFork:
-		_, _ = dc.Fork(ctx, x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
+		strand, _ := dc.Fork(ctx, x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
 			id, strand := dc.Where()
 			return s.script(&handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
 		})
+		s.forked(x, strand)
 	case adk.KindAck:
 		s.director.answered(x, dc.Ack())
 	case adk.KindNack:
@@ -508,6 +533,10 @@ func (s *stage) misuse(h *handle, x *adk.Crossing) bool {
 		again.Record = anyTool
 	case adk.KindOpenMedia:
 		again.Record = anyMedia
+	case adk.KindWait:
+		s.mu.Lock()
+		again.ID = s.lastFork[x.Call]
+		s.mu.Unlock()
 	}
 	return s.operate(&again)
 }

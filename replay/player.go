@@ -49,8 +49,8 @@ type player struct {
 	outdated bool      // the recording is of an older contract
 
 	strands map[int]*strand
-	alive   int     // goroutines of the new run: those of its strands, begun or forked and not ended
-	waits   []*wait // those of them that are held back here
+	alive   int            // goroutines of the new run: those of its strands, begun or forked and not ended
+	waits   []*wait        // those of them that are held back here
 	running map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what each gate was resolved with.

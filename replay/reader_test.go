@@ -106,7 +106,7 @@ func TestAHeaderThatIsNoHeaderIsRefused(t *testing.T) {
 		{`{"adkreplay":"envelope","version":1}`, FaultVersion, "this is no trace"},
 		{`{"adkreplay":"trace"}`, FaultVersion, "the format's version is"},
 		{`{"adkreplay":"trace","version":"1"}`, FaultVersion, "the format's version is"},
-		{`{"adkreplay":"trace","version":2,"anything":[]}`, FaultVersion, "the format's version is 2: this program reads 1"},
+		{`{"adkreplay":"trace","version":3,"anything":[]}`, FaultVersion, "the format's version is 3: this program reads 1 to 2"},
 		{`{"adkreplay":"trace","version":1}`, FaultMalformed, "the header has no contract"},
 		{`what is this`, FaultMalformed, "want an object"},
 		{strings.Replace(headerLine, `"contract":1`, `"contract":0`, 1), FaultMalformed, "want a number from 1"},

@@ -118,7 +118,7 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.judge = judge{known: r.known, live: r.live, want: r.want, got: newCallTree(r.trace.Info, r.ids.apply(r.trace.Lines))}
+	r.judge = judge{known: r.known, live: r.live, want: r.want, got: newCallTree(r.want.version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
 	return nil
 }
 

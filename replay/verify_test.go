@@ -39,7 +39,7 @@ func TestPanicOfAReplayIsItsError(t *testing.T) {
 		assert.ErrorContains(t, err, "failingSource", "the stack says where")
 	}
 
-	unheld := newCallTree(trace.Info, trace.Lines) // it does not know what its openings of media gave
+	unheld := newCallTree(trace.Version, trace.Info, trace.Lines) // it does not know what its openings of media gave
 	_, err = rerun(t.Context(), unheld, nil, Live{}, Options{})
 	require.ErrorContains(t, err, "replay: the replay itself failed: ")
 	assert.ErrorContains(t, err, "reached")

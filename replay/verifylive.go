@@ -117,7 +117,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 		missed[call] = true
 	}
 	return &replayed{trace: trace, ids: p.ids, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
-		got: newCallTree(trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
+		got: newCallTree(want.version(), trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -212,7 +212,7 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 		x.Kind == adk.KindSettle && w.live.Takes(partGates):
 		return "that is said by live code"
 	case use.Field == adk.FieldCollection || use.Field == adk.FieldSeams || use.Field == adk.FieldID,
-		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):
+		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindWait || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):
 		return fmt.Sprintf("%s says which %s it is, and not what it was given", use.Label, x.Kind)
 	case x.Kind == adk.KindCancel && (x.Key != outsideCancel || use.Field == adk.FieldKey):
 		return "who cancels is a crossing of its own"

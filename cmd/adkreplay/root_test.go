@@ -84,7 +84,7 @@ func truncated(t *testing.T) string {
 }
 
 func ofNextVersion(t *testing.T) string {
-	return put(t, "next.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"version":1`), []byte(`"version":2`), 1))
+	return put(t, "next.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"version":2`), []byte(`"version":3`), 1))
 }
 
 func malformed(t *testing.T) string {
