@@ -129,7 +129,9 @@ func (t *turns) Begin(step adk.Step) {
 	defer t.mu.Unlock()
 	me := t.strand(step.Strand)
 	t.endBorrowing(me)
-	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done
+	// Waiting for a strand changes nothing that another could see: the turn passes
+	// where it parks.
+	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && step.Kind != adk.KindWait
 	switch {
 	case !me.starting && !operation:
 		return
