@@ -105,6 +105,15 @@ func (d *decoder) header(h *Header) (err error) {
 	return err
 }
 
+// known refuses a kind that came with a later version of the format than that of
+// the file, where a header was read.
+func (d *decoder) known(kind adk.Kind) error {
+	if d.format == 0 {
+		return nil
+	}
+	return knows(d.format, kind)
+}
+
 // errVersion marks a file of another format, or of another version of it.
 var errVersion = errors.New("the version is another")
 
@@ -201,7 +210,7 @@ func (d *decoder) crossing(l *Line) error {
 	if l.Kind == adk.KindReturn {
 		l.Outcome = adk.OutcomeOK
 	}
-	if err := knows(d.format, l.Kind); err != nil {
+	if err := d.known(l.Kind); err != nil {
 		return err
 	}
 	l.At = d.last

@@ -51,7 +51,11 @@ func (w *Writer) write(c *adk.Crossing, extra []Member) error {
 		return w.err
 	}
 	w.count++
-	w.line(w.enc.crossing(c, extra), w.count)
+	err := knows(w.header.Version, c.Kind)
+	if err == nil {
+		err = w.enc.crossing(c, extra)
+	}
+	w.line(err, w.count)
 	return w.err
 }
 
