@@ -3,6 +3,7 @@ package adk
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -80,6 +81,9 @@ func toolArguments(raw any) (map[string]any, error) {
 		return canonical.ParseObject(args)
 	case json.RawMessage:
 		return canonical.ParseObject(args)
+	}
+	if gone, ok := raw.(plain.Opaque); ok && !strings.HasPrefix(gone.Type, "func(") && !strings.HasPrefix(gone.Type, "chan ") {
+		return nil, fmt.Errorf("%s is no object", gone.Type) // as what it stands for was told
 	}
 	data, err := canonical.Normalize(raw)
 	if err != nil {

@@ -156,13 +156,14 @@ func (p *causal) listen() {
 			past.pass(x)
 			continue
 		}
-		o := past.event(x, func(i int) *adk.Crossing {
+		by := p.tree.calls[x.Call]
+		o := past.event(x, by != nil && p.isLive(by), func(i int) *adk.Crossing {
 			if at+i < len(p.tree.lines) {
 				return p.tree.lines[at+i]
 			}
 			return nil
 		})
-		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.Takes(partGates)) {
+		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.settlesGates()) {
 			p.outcry[x.Seq] = o
 		}
 	}
@@ -173,6 +174,10 @@ func (p *causal) listen() {
 func (p *causal) pool(c *seamCall, s *step) {
 	key := p.cause(c, s.x)
 	p.pools[key] = append(p.pools[key], s)
+	if s.x.Kind == adk.KindWaitFor {
+		key = p.gateCause(s.x)
+		p.pools[key] = append(p.pools[key], s)
+	}
 	if idOf(s.x) != "" && p.isLive(c) {
 		key = p.cause(c, withID(s.x, anyID))
 		p.pools[key] = append(p.pools[key], s)
@@ -183,6 +188,10 @@ func (p *causal) pool(c *seamCall, s *step) {
 // without its iteration, the dispatch that the seam is in, the strand, the kind
 // and the arguments.
 func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.known, c, x) }
+
+// gateCause is what a wait for a gate is found by where no other of its seam and
+// strand is recorded: who asks may have moved, and somebody settled what was asked.
+func (p *causal) gateCause(x *adk.Crossing) string { return "gate\n" + p.known.arguments(x) }
 
 func causeOf(known comparer, c *seamCall, x *adk.Crossing) string { // x is in the numbers of the recording
 	seam := c.call.Seam
@@ -524,6 +533,14 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 // script performs, or the next with the same cause, but for an id that live code
 // made.
 func (p *causal) take(c *newCall, got *adk.Crossing) *step {
+	s := p.takeByCause(c, got)
+	if s == nil && got.Kind == adk.KindWaitFor {
+		s = p.next(p.gateCause(got), func(*step) bool { return true })
+	}
+	return s
+}
+
+func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *step {
 	if s := c.doing; s != nil && s.x.Kind == got.Kind {
 		c.doing = nil
 		return s

@@ -556,10 +556,8 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	if !first {
 		return
 	}
-	if p.live.Takes(partGates) {
-		if hear := p.live.Turn.Observability.TurnGateOpen; hear != nil {
-			hear(e)
-		}
+	if p.live.settlesGates() {
+		p.live.Turn.Observability.TurnGateOpen(e)
 		return
 	}
 	p.mu.Lock()

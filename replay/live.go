@@ -106,6 +106,12 @@ func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + 
 // takesAll tells whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
 
+// settlesGates reports whether a listener of the user's settles gates. Where none is
+// given there is nobody to settle them, and they are settled as recorded.
+func (l Live) settlesGates() bool {
+	return l.Takes(partGates) && l.Turn.Observability.TurnGateOpen != nil
+}
+
 // any tells whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 

@@ -31,11 +31,13 @@ func (t trail) pass(x *adk.Crossing) {
 
 // event notes an event, and gives what listeners did at it: panics are told, and
 // that one ended the goroutine is told by what comes next in the strand. ahead are
-// the crossings behind the event, from 1 on; nil where no more are known.
-func (t trail) event(event *adk.Crossing, ahead func(i int) *adk.Crossing) outcry {
+// the crossings behind the event, from 1 on; nil where no more are known. live is
+// that the code around the event is not scripted, and ends nothing because a recorded
+// goroutine ended.
+func (t trail) event(event *adk.Crossing, live bool, ahead func(i int) *adk.Crossing) outcry {
 	before := t[event.Strand]
 	o, exits := outcryAt(event, ahead)
-	o.exits = exits && !before.exits && before.endsWith(event)
+	o.exits = exits && !before.exits && (live || before.endsWith(event))
 	t[event.Strand] = footprint{event.Kind, before.exits || o.exits}
 	return o
 }

@@ -573,7 +573,7 @@ func (p *player) listened(x *adk.Crossing) {
 		p.trail.pass(x)
 		return
 	}
-	p.loud.expect(x, p.trail.event(x, func(i int) *adk.Crossing {
+	p.loud.expect(x, p.trail.event(x, false, func(i int) *adk.Crossing {
 		if i > outcryReach {
 			return nil
 		}

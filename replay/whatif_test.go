@@ -99,7 +99,7 @@ func TestWhatIf(t *testing.T) {
 			[]string{`at: "0s" → "2h0m0s"`, "did not come to pass"}, []string{"gate1 times out"}, []string{"gate1 is resolved"}},
 		{"a longer time for a gate", "gate-timeout", []string{"22.timeout=2h"},
 			[]string{`at: "1h0m0s" → "2h0m0s"`}, []string{"within 2h0m0s"}, nil},
-		{"a sleep that another strand now overtakes", "parallel-tools", []string{"35.for=40ms"},
+		{"a sleep that another strand now overtakes", "parallel-tools", []string{"36.for=40ms"},
 			[]string{`for: "10ms" → "40ms"`}, nil, nil},
 		{"an executor that fails", "tool-round-trip", []string{"executor/model#1.error=rate limited"}, // DSP-6
 			[]string{`status: "ack" → "nack"`, "1 follow"}, []string{"E_LLM_EXECUTION_EXECUTOR_ERROR", "rate limited", "1 change discarded"}, nil},

@@ -209,7 +209,7 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 		return fmt.Sprintf("%s of %s is the engine's own", use.Label, kindText(x))
 	case x.Kind == adk.KindCall && seam.Label == adk.LabelRun && w.takesInput(use.Field),
 		byLive && (x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation),
-		x.Kind == adk.KindSettle && w.live.Takes(partGates):
+		x.Kind == adk.KindSettle && w.live.settlesGates():
 		return "that is said by live code"
 	case use.Field == adk.FieldCollection || use.Field == adk.FieldSeams || use.Field == adk.FieldID,
 		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindWait || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):

@@ -145,6 +145,9 @@ func simpler(v any) (any, error) {
 	if number, ok := v.(json.Number); ok {
 		return parseNumber(number)
 	}
+	if gone, ok := v.(interface{ OpaqueType() string }); ok { // it stands for what was refused
+		return nil, fmt.Errorf("is a %s, which JSON cannot hold", gone.OpaqueType())
+	}
 	value := reflect.ValueOf(v)
 	if writesItself(v) {
 		return throughJSON(v)

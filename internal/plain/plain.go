@@ -43,6 +43,10 @@ type Opaque struct {
 	Type string
 }
 
+// OpaqueType is the type of the value that it stands for: JSON cannot hold it, as it
+// could not then.
+func (o Opaque) OpaqueType() string { return o.Type }
+
 // Equal tells whether a and b are written alike: equal plain data of the same
 // types, or opaque values of one type.
 func Equal(a, b any) bool {
