@@ -59,9 +59,9 @@ var turns = []turn{
 		question: "What is the weather in Oslo?",
 		replies: []agent.Reply{
 			{Text: "Let me look.", Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"Oslo"}`}}},
-			{Text: "Oslo today: rain, 8 °C."},
+			{Text: "Oslo today: rain, 46 °F."},
 		},
-		forecasts: map[string][]weather{query("Oslo", 1, "metric"): {{text: "rain, 8 °C"}}},
+		forecasts: map[string][]weather{query("Oslo", 1, "imperial"): {{text: "rain, 46 °F"}}},
 		ends:      adk.StatusAck,
 	},
 	{
@@ -72,11 +72,11 @@ var turns = []turn{
 				{ID: "call_1", Tool: "forecast", Args: `{"city":"Rome","days":3}`},
 				{ID: "call_2", Tool: "forecast", Args: `{"city":"Oslo","days":3}`},
 			}},
-			{Text: "Yes: Rome has 24 °C on Sunday, Oslo 9 °C."},
+			{Text: "Yes: Rome has 75 °F on Sunday, Oslo 48 °F."},
 		},
 		forecasts: map[string][]weather{
-			query("Rome", 3, "metric"): {{text: "sun, 22 to 24 °C"}},
-			query("Oslo", 3, "metric"): {{text: "rain, 7 to 9 °C"}},
+			query("Rome", 3, "imperial"): {{text: "sun, 72 to 75 °F"}},
+			query("Oslo", 3, "imperial"): {{text: "rain, 45 to 48 °F"}},
 		},
 		ends: adk.StatusAck,
 	},
@@ -88,11 +88,11 @@ var turns = []turn{
 				{ID: "call_1", Tool: "forecast", Args: `{"city":"Bergen"}`},
 				{ID: "call_2", Tool: "forecast", Args: `{"city":"Osslo"}`},
 			}},
-			{Text: "Bergen today: rain, 10 °C. I do not know Osslo: did you mean Oslo?"},
+			{Text: "Bergen today: rain, 50 °F. I do not know Osslo: did you mean Oslo?"},
 		},
 		forecasts: map[string][]weather{
-			query("Bergen", 1, "metric"): {{err: errBusy}, {text: "rain, 10 °C"}},
-			query("Osslo", 1, "metric"):  {{err: agent.ErrNoSuchCity}},
+			query("Bergen", 1, "imperial"): {{err: errBusy}, {text: "rain, 50 °F"}},
+			query("Osslo", 1, "imperial"):  {{err: agent.ErrNoSuchCity}},
 		},
 		ends: adk.StatusAck,
 	},
@@ -105,8 +105,8 @@ var turns = []turn{
 			{Calls: []agent.Call{{ID: "call_3", Tool: "forecast", Args: `{"days":9}`}}},
 		},
 		forecasts: map[string][]weather{
-			query("here", 1, "metric"): {{err: agent.ErrNoSuchCity}},
-			query("home", 1, "metric"): {{err: errBusy}, {err: errBusy}},
+			query("here", 1, "imperial"): {{err: agent.ErrNoSuchCity}},
+			query("home", 1, "imperial"): {{err: errBusy}, {err: errBusy}},
 		},
 		ends: adk.StatusNack,
 	},
@@ -120,8 +120,8 @@ var turns = []turn{
 			}},
 		},
 		forecasts: map[string][]weather{
-			query("Bergen", 1, "metric"): {{err: errBusy}},
-			query("Rome", 1, "metric"):   {{text: "sun, 22 °C"}},
+			query("Bergen", 1, "imperial"): {{err: errBusy}},
+			query("Rome", 1, "imperial"):   {{text: "sun, 72 °F"}},
 		},
 		leaves: true,
 		ends:   adk.StatusAborted,
@@ -131,13 +131,13 @@ var turns = []turn{
 var record = flag.Bool("record", false, "record the turns in testdata/turns again")
 
 // Every turn ends as it should, and breaks no invariant of the engine.
-// With -record its trace is written.
+// With -record its trace is written, as production would write it.
 func TestTurns(t *testing.T) {
 	for _, c := range turns {
 		t.Run(c.name, func(t *testing.T) {
 			var trace bytes.Buffer
 			recorder := replay.Record(&trace, reading)
-			if err := errors.Join(c.run(recorder), recorder.Err()); err != nil {
+			if err := errors.Join(c.play(recorder, *record), recorder.Err()); err != nil {
 				t.Fatal(err)
 			}
 			property.Check(t, bytes.NewReader(trace.Bytes()))
@@ -158,8 +158,12 @@ func write(t *testing.T, path string, trace []byte) {
 	}
 }
 
-// run plays the turn, observed by the probe.
-func (c turn) run(probe adk.Probe) error {
+// run plays the turn, observed by the probe, the same way each time.
+func (c turn) run(probe adk.Probe) error { return c.play(probe, false) }
+
+// play plays the turn, observed by the probe. For real it has the machine's clock,
+// strands that run freely and ids of its own, as it has in production.
+func (c turn) play(probe adk.Probe, real bool) error {
 	config, raw, err := c.build()
 	if err != nil {
 		return err
@@ -175,7 +179,12 @@ func (c turn) run(probe adk.Probe) error {
 			}
 		}
 	}
-	runner, err := adk.NewRunner(fakes.Deterministic(config, probe))
+	if real {
+		config.Probe = probe
+	} else {
+		config = fakes.Deterministic(config, probe)
+	}
+	runner, err := adk.NewRunner(config)
 	if err != nil {
 		return err
 	}
@@ -211,7 +220,7 @@ func (c turn) before() []adk.Record {
 		message("q1", adk.RoleUser, "I am packing for a journey."),
 		message("a1", adk.RoleAssistant, "Where are you going?"),
 		message("q2", adk.RoleUser, c.question),
-		must(adk.NewMemory(adk.MemoryInit{ID: "units", Content: "metric", Confidence: new(0.9), Importance: new(0.5), CreatedAt: at, UpdatedAt: at})),
+		must(adk.NewMemory(adk.MemoryInit{ID: "units", Content: "imperial", Confidence: new(0.9), Importance: new(0.5), CreatedAt: at, UpdatedAt: at})),
 	}
 }
 
