@@ -47,7 +47,9 @@ func divergenceOf(t *testing.T, trace []byte, live replay.Live) *replay.Divergen
 func TestArgumentsThatJSONCannotHold(t *testing.T) {
 	t.Parallel()
 	tool := must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
-		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return adk.Text("42"), nil }}))
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("42"), nil
+		}}))
 	for name, args := range map[string]any{
 		"not a number": map[string]any{"n": math.NaN()}, "infinite": map[string]any{"n": math.Inf(-1)},
 		"a function": map[string]any{"n": func() {}}, "a channel": make(chan int), "a number": 7, "broken text": `{"n":`,
