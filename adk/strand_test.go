@@ -313,3 +313,30 @@ func TestToolsInStrands(t *testing.T) {
 	runTurn(t, config, raw)
 	assert.Equal(t, map[string]string{"a": "of a", "b": "of b"}, answers)
 }
+
+// DET-5, DET-6, DET-7: waiting for a strand is told in two lines that name it, with
+// what it gave; on a handle that has ended it is misuse.
+func TestWaitingIsTold(t *testing.T) {
+	rec := &recorder{}
+	var kept *adk.Strand
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		kept = must(dc.Fork(ctx, "fails", func(context.Context, *adk.DispatchContext) error { return errBoom }))
+		assert.Same(t, errBoom, kept.Wait())
+		return dc.Ack()
+	})
+	config.DispatchOutput = nil
+	config.TurnOutput = []adk.TurnMiddleware{{Name: "late", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+		assert.ErrorIs(t, kept.Wait(), adk.E_CONTEXT_ENDED)
+		next(ctx)
+		return nil
+	}}}
+	config.Probe = rec
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	var told []string
+	for _, x := range rec.crossings() {
+		if x.Kind == adk.KindWait || x.Kind == adk.KindContained {
+			told = append(told, fmt.Sprint(x.Kind, " ", x.Phase, " ", x.Name, " ", x.ID, " ", x.Err))
+		}
+	}
+	assert.Equal(t, []string{"wait begin fails 1 <nil>", "wait done  0 boom", "contained whole late wait 0 <nil>"}, told)
+}
