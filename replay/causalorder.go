@@ -276,11 +276,17 @@ func (p *causal) overtakes(w *waiter) bool {
 		return false
 	}
 	for _, other := range p.strands {
-		if other != w.strand && p.ahead(other, p.tree.shares) < w.seq() {
+		if other != w.strand && p.ahead(other, p.tree.sharesOrForks) < w.seq() {
 			return true
 		}
 	}
 	return false
+}
+
+// sharesOrForks is shares, and so does a strand that is not forked yet: what it will
+// do may come first, too.
+func (t *callTree) sharesOrForks(x *adk.Crossing) bool {
+	return x.Kind == adk.KindFork || t.shares(x)
 }
 
 // ahead is the place of the next recorded crossing of a strand that is of some
