@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"crypto/rand"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,16 +39,17 @@ func (systemClock) AfterFunc(d time.Duration, fire func()) func() bool {
 	return time.AfterFunc(d, fire).Stop
 }
 
-// UUIDs makes a UUID version 6 for each id, the default of a Config (RUN-7).
+// UUIDs makes a UUID version 7 (RFC 9562) for each id, the default of a Config
+// (RUN-7). Of one process no two are alike, however many goroutines make them,
+// and in the order of their text they are in the order in which they were made,
+// also where the machine's clock stands still or steps back.
 func UUIDs() IDSource { return uuidSource{} }
 
 type uuidSource struct{}
 
-// NewID falls back to a random UUID where the machine gives no node and no
-// clock sequence, so that a turn never fails for want of a name.
+// NewID takes time and sequence from the library, which under a lock never gives
+// the same pair twice. The random bits come from here, as the library's source of
+// them is the host program's to exchange.
 func (uuidSource) NewID() string {
-	if id, err := uuid.NewV6(); err == nil {
-		return id.String()
-	}
-	return uuid.NewString()
+	return uuid.Must(uuid.NewV7FromReader(rand.Reader)).String()
 }

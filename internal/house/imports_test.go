@@ -37,7 +37,7 @@ var rooms = []room{
 	{name: "adk", ours: []string{"internal/..."},
 		others: []string{
 			"github.com/google/jsonschema-go/jsonschema", // one schema validates arguments and describes them (TOL-2)
-			"github.com/google/uuid",                     // the default ids are UUIDs of version 6 (RUN-7)
+			"github.com/google/uuid",                     // the default ids are UUIDs of version 7 (RUN-7)
 			"github.com/pkoukk/tiktoken-go-loader",       // the ranks of the encodings, without a network (PRM-1)
 		},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
