@@ -81,6 +81,97 @@ func TestAbortEverywhere(t *testing.T) {
 	}
 }
 
+// abortForms are all that ABT-2 takes for the package's own abort error.
+var abortForms = map[string]error{
+	"bare code":      adk.E_TURN_ABORTED,
+	"wrapped code":   fmt.Errorf("gave up: %w", adk.E_TURN_ABORTED),
+	"joined codes":   errors.Join(adk.E_TURN_ABORTED, adk.Aborted(nil)),
+	"with a reason":  adk.Aborted(errBoom),
+	"our type":       &adk.Error{Code: adk.E_TURN_ABORTED},
+	"below our type": &adk.Error{Code: adk.E_TOOL_DOWNSTREAM_ERROR, Cause: adk.E_TURN_ABORTED},
+}
+
+// ABT-2, ABT-3, ABT-4: every form of the abort error aborts the turn from every
+// stage that lets it escape, wherever it came from.
+func TestAbortErrorsFromEveryStage(t *testing.T) {
+	executes := func(run func(ctx context.Context, dc *adk.DispatchContext, abort error) error) func(c *adk.Config, abort error) {
+		return func(c *adk.Config, abort error) {
+			c.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return run(ctx, dc, abort) })
+		}
+	}
+	places := map[string]func(c *adk.Config, abort error){
+		"executor": executes(func(_ context.Context, _ *adk.DispatchContext, abort error) error { return abort }),
+		"tool": executes(func(ctx context.Context, dc *adk.DispatchContext, abort error) error {
+			_, err := dc.Execute(ctx, tool("t", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, abort }), "{}")
+			return err
+		}),
+		"strand": executes(func(ctx context.Context, dc *adk.DispatchContext, abort error) error {
+			return must(dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { return abort })).Wait()
+		}),
+		"gate": executes(func(ctx context.Context, dc *adk.DispatchContext, abort error) error {
+			_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Payload: abort})
+			return err
+		}),
+		"obligation": func(c *adk.Config, abort error) {
+			c.Storage = (&book{answer: func(context.Context, adk.Scope, string) error { return abort }}).storage()
+			c.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return dc.Messages().Store(ctx, message("m"))
+			})
+		},
+	}
+	for _, p := range pipelines {
+		places[p.label] = func(c *adk.Config, abort error) {
+			c.Executor = p.config().Executor
+			p.put(c, "m", func(_ context.Context, _ adk.Handle, next adk.Next) error { return abort })
+		}
+	}
+	for place, put := range places {
+		for form, abort := range abortForms {
+			t.Run(place+"/"+form, func(t *testing.T) {
+				config, raw := newConfig(), hello
+				raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { e.Gate.Reject("", e.Gate.Payload().(error)) }
+				put(&config, abort)
+				lines := runTurn(t, config, raw)
+				assert.Empty(t, with(lines, "! error"))
+				assert.Equal(t, []string{"= cancel stage"}, with(lines, "= cancel"))
+			})
+		}
+	}
+}
+
+// ABT-2: what only speaks of an abort, or has failed beside it, is a failure.
+func TestWhatIsNoAbortError(t *testing.T) {
+	for name, err := range map[string]error{
+		"joined with a failure": errors.Join(adk.E_TURN_ABORTED, errBoom),
+		"another code":          adk.E_TURN_GATE_ABORTED,
+		"its text":              errors.New(string(adk.E_TURN_ABORTED)),
+		"a gate's cause":        &adk.Error{Code: adk.E_TURN_GATE_ABORTED, Cause: adk.E_TURN_ABORTED},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := runTurn(t, executing(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return err }), hello)
+			assert.Equal(t, []string{"! error E_LLM_EXECUTION_EXECUTOR_ERROR model"}, with(lines, "! error"))
+			assert.Empty(t, with(lines, "= cancel"))
+		})
+	}
+}
+
+// DSP-6, EVT-8: an abort error that user code nacks with is a nack, and told under
+// the nack's own code; what the dispatch ended with is that very error.
+func TestNackWithAnAbortError(t *testing.T) {
+	for form, abort := range abortForms {
+		t.Run(form, func(t *testing.T) {
+			heard := &outcome{}
+			lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Nack(abort) }), heard.watch(hello))
+			require.Len(t, heard.errors, 1)
+			assert.Equal(t, adk.E_LLM_EXECUTION_NACKED, heard.errors[0].Error.Code)
+			assert.ErrorIs(t, heard.errors[0].Error, adk.E_TURN_ABORTED)
+			assert.Equal(t, adk.StatusNack, heard.ends[0].Status)
+			assert.Equal(t, abort, heard.ends[0].Error)
+			assert.Empty(t, with(lines, "= cancel"))
+		})
+	}
+}
+
 // ABT-5, ABT-12: the reason is the cause of every context of the run, and the
 // first stays.
 func TestFirstReasonStays(t *testing.T) {

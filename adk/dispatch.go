@@ -260,7 +260,8 @@ func (d *dispatch) end() {
 }
 
 // reportable is the one failure that is told as an error event (DSP-6, DSP-7):
-// a stage's, or what user code nacked with; never an abort.
+// a stage's, or what user code nacked with. An abort error that it nacked with is
+// told under the nack's own code, so that no abort is told as an error.
 func (d *dispatch) reportable() *Error {
 	if d.failure != nil {
 		return d.failure
@@ -270,7 +271,7 @@ func (d *dispatch) reportable() *Error {
 	if d.signal.nackErr == nil || d.signal.nackedInAbort {
 		return nil
 	}
-	if ours, ok := d.signal.nackErr.(*Error); ok {
+	if ours, ok := d.signal.nackErr.(*Error); ok && !isAbort(ours) {
 		return ours
 	}
 	return &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked", Cause: d.signal.nackErr}

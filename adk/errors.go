@@ -99,8 +99,8 @@ const (
 	// storage obligation fails at the flush.
 	E_PERSISTENCE_FLUSH_ERROR Code = "E_PERSISTENCE_FLUSH_ERROR"
 	// E_TURN_ABORTED occurs when a turn is aborted without a reason, and is the
-	// abort error: a stage that returns it aborts the turn (ABT-3). Make one with
-	// Aborted.
+	// abort error: a stage that returns it, bare or made with Aborted, aborts the
+	// turn (ABT-3).
 	E_TURN_ABORTED Code = "E_TURN_ABORTED"
 	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED occurs when a dispatch called alone
 	// waits for a gate and was given no gate support.
@@ -263,10 +263,11 @@ func Aborted(reason error) error {
 	return &Error{Code: E_TURN_ABORTED, Message: "the turn was aborted", Cause: reason}
 }
 
-// isAbort tells whether err is the package's own abort error (ABT-2). An error
-// that joins several is one only if all of them are: a failure joined with an
-// abort stays a failure. So does an error whose own methods panic, as those of a
-// nil pointer that came back as an error do.
+// isAbort reports whether err is the package's own abort error (ABT-2): the code
+// itself or an Error that has it, or what wraps one. An error that joins several
+// is one only if all of them are: a failure joined with an abort stays a failure.
+// So does an error whose own methods panic, as those of a nil pointer that came
+// back as an error do.
 func isAbort(err error) (abort bool) {
 	defer func() {
 		if recover() != nil {
@@ -281,6 +282,8 @@ func leadsToAbort(err error) bool {
 		switch e := err.(type) {
 		case *PanicError:
 			return false
+		case Code:
+			return e == E_TURN_ABORTED
 		case *Error:
 			switch e.Code {
 			case E_TURN_ABORTED:

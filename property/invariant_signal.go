@@ -33,7 +33,7 @@ func (w *oneError) told(s *story, x *adk.Crossing) {
 	case !ours:
 		s.breaks(nil, "an error event carries a %T, and not the package's own error type", x.Err)
 	case d.does(s.at):
-		if failure.Code == adk.E_TURN_ABORTED && d.nacked == 0 {
+		if failure.Code == adk.E_TURN_ABORTED {
 			s.breaks(since(s.cancelled), "an abort is told as an error (ABT-4)")
 		}
 		if d.errors > 0 {

@@ -155,6 +155,8 @@ func isAbortError(err error) bool {
 		switch e := err.(type) {
 		case *adk.PanicError:
 			return false
+		case adk.Code:
+			return e == adk.E_TURN_ABORTED
 		case *adk.Error:
 			if e.Code == adk.E_TURN_ABORTED || e.Code == adk.E_TURN_GATE_ABORTED {
 				return e.Code == adk.E_TURN_ABORTED
@@ -388,7 +390,7 @@ func (m *model) end(d *modelDispatch) (nack error) {
 		m.emit("%s of %q", d.failure, d.name)
 	case d.status == adk.StatusNack:
 		code := adk.E_LLM_EXECUTION_NACKED
-		if own, ok := d.nackCause.(*adk.Error); ok {
+		if own, ok := d.nackCause.(*adk.Error); ok && !isAbortError(own) {
 			code = own.Code
 		}
 		m.emit("%s of %q", &modelFailure{code: code}, d.name)
