@@ -71,7 +71,7 @@ func toolArguments(raw any) (map[string]any, error) {
 	case nil:
 		return nil, errNoArguments
 	case *Arguments:
-		if args == nil {
+		if args == nil || args.data == nil {
 			return nil, errNoArguments
 		}
 		return args.data, nil

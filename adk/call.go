@@ -36,6 +36,12 @@ func (c *call) errEnded(kind Kind) error {
 		"%s on a handle of %s, which has returned: a handle ends with the seam call it was handed to; use Fork for work in parallel", kind, c.seam)}
 }
 
+// errNilContext is what an operation answers that was given no context; nothing
+// is told of it.
+func errNilContext(kind Kind) error {
+	return fmt.Errorf("adk: %s: the context is nil: context.Background() was meant", kind)
+}
+
 // enter admits an operation: it lets the observer decide when, takes the lock
 // and refuses a handle that has ended. On nil error the caller holds run.mu.
 func (c *call) enter(kind Kind) error {
@@ -308,6 +314,9 @@ var errNoStrand = errors.New("adk: Fork: the strand has no function: give it one
 func (c *call) fork(ctx context.Context, name string, body func(ctx context.Context, strand *call) error) (*Strand, error) {
 	if name == "" {
 		return nil, errors.New("adk: Fork: the strand has no name: every seam has one")
+	}
+	if ctx == nil {
+		return nil, errNilContext(KindFork)
 	}
 	if err := c.enter(KindFork); err != nil {
 		return nil, err

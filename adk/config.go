@@ -145,8 +145,8 @@ func (f *faultList) typedNil(field string, value any) {
 func (f *faultList) tools(field string, tools []*Tool) {
 	seen := map[string]int{}
 	for i, t := range tools {
-		if t == nil {
-			f.add("%s[%d] is nil", field, i)
+		if fault := recordFault(t); fault != "" {
+			f.add("%s[%d] %s", field, i, fault)
 			continue
 		}
 		if first, dup := seen[t.Name()]; dup {

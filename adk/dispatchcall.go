@@ -130,9 +130,7 @@ func (in DispatchInput) faults() faultList {
 // faults lists everything that is wrong with a raw context.
 func (raw *RawDispatch) faults() faultList {
 	var f faultList
-	if raw.SystemPrompt == "" {
-		f.add("SystemPrompt is empty: a dispatch needs one")
-	}
+	f.prompt(raw.SystemPrompt)
 	f.storage(raw.Storage)
 	f.instructions(raw.Instructions)
 	if err := checkTree(raw.Stash, ""); err != nil {
@@ -151,11 +149,10 @@ func (raw *RawDispatch) faults() faultList {
 }
 
 func checkRecords[T record](f *faultList, field string, list []T) {
-	var none T
 	seen := map[string]int{}
 	for i, one := range list {
-		if one == none {
-			f.add("%s[%d] is nil", field, i)
+		if fault := recordFault(one); fault != "" {
+			f.add("%s[%d] %s", field, i, fault)
 			continue
 		}
 		if first, dup := seen[one.Key()]; dup {

@@ -1,6 +1,9 @@
 package adk
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // This file tells the fifteen events: each first to the observer, then to the
 // listeners (EVT-2).
@@ -220,6 +223,10 @@ func (h Handle) EmitThought(e ThoughtEvent) error {
 
 // EmitToolCall emits a toolCall event as it is given (EVT-10).
 func (h Handle) EmitToolCall(e ToolCallEvent) error {
+	var err error
+	if e.Results, err = checkedResult(e.Results); err != nil {
+		return fmt.Errorf("adk: emit of tool call %q: %w", e.ID, err)
+	}
 	return h.call.emitGiven(KindEmitToolCall, func() any { return e }, func(c *call) { c.emitToolCall(&e) })
 }
 

@@ -222,7 +222,7 @@ func TestFetchTools(t *testing.T) {
 		assert.Empty(t, dc.Tools().All())
 		store.tools = []*adk.Tool{nil}
 		_, err := dc.Tools().Fetch(ctx)
-		assert.ErrorContains(t, err, "nil record")
+		assert.ErrorContains(t, err, "is nil")
 		return dc.Ack()
 	})
 	config.Storage = store.storage()

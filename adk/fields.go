@@ -36,11 +36,18 @@ func (c *fieldCheck) required(field, text, want string) {
 	c.optional(field, text)
 }
 
-// optional checks a text that may be empty. Text that is not valid UTF-8 is
-// refused: JSON cannot hold it, so a trace could not give it back.
+// optional checks a text that may be empty.
 func (c *fieldCheck) optional(field, text string) {
+	if fault := textFault(text); fault != "" {
+		c.fault(field, "%s", fault)
+	}
+}
+
+// textFault says what is wrong with a text. One that is not valid UTF-8 is
+// refused: JSON cannot hold it, so a trace could not give it back.
+func textFault(text string) string {
 	if utf8.ValidString(text) {
-		return
+		return ""
 	}
 	at := 0
 	for {
@@ -50,7 +57,7 @@ func (c *fieldCheck) optional(field, text string) {
 		}
 		at += size
 	}
-	c.fault(field, "is not valid UTF-8 from byte %d on, want valid UTF-8", at)
+	return fmt.Sprintf("is not valid UTF-8 from byte %d on, want valid UTF-8", at)
 }
 
 // oneOf checks a word of a closed list.

@@ -127,6 +127,9 @@ func (h Handle) NewID() string {
 // yields.
 func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	c := h.call
+	if ctx == nil {
+		return errNilContext(KindSleep)
+	}
 	if err := c.enter(KindSleep); err != nil {
 		return err
 	}

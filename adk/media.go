@@ -249,6 +249,12 @@ func (m *Media) WithReader(reader MediaReader) *Media {
 // Handle.OpenMedia reads what a replay shall give back. A media read from JSON
 // has no bytes to give (E_NOT_A_MEDIA_READER).
 func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
+	if ctx == nil {
+		return nil, errNilContext(KindOpenMedia)
+	}
+	if !made(m) {
+		return nil, &Error{Code: E_NOT_A_MEDIA_READER, Message: "the media is nil or zero, want one that NewMedia made"}
+	}
 	stream, err := m.reader.Open(ctx)
 	if err == nil && stream == nil {
 		err = &Error{Code: E_NOT_A_MEDIA_READER, Message: "the reader of the media opened nothing, want a stream or an error"}
@@ -296,7 +302,7 @@ func (m *Media) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is what is known of the media, without its bytes; the reader is
 // not touched.
-func (m *Media) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+func (m *Media) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (m *Media) AppendJSON(dst []byte) []byte {

@@ -89,7 +89,7 @@ func (m *Memory) Key() string { return m.id }
 func (m *Memory) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is the memory as ParseRecord reads it back.
-func (m *Memory) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+func (m *Memory) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (m *Memory) AppendJSON(dst []byte) []byte {

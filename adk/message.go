@@ -72,11 +72,11 @@ func NewMessage(init MessageInit) (*Message, error) {
 	return m, nil
 }
 
-// medias checks that no media of a list is nil.
+// medias checks that each media of a list is one.
 func (c *fieldCheck) medias(field string, list []*Media) {
 	for i, media := range list {
-		if media == nil {
-			c.fault(field+"["+strconv.Itoa(i)+"]", "is nil, want a media")
+		if fault := recordFault(media); fault != "" {
+			c.fault(field+"["+strconv.Itoa(i)+"]", "%s, want a media", fault)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (m *Message) Key() string { return m.id }
 func (m *Message) Digest() Digest { return m.digest.of(m) }
 
 // MarshalJSON is the message as ParseRecord reads it back.
-func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+func (m *Message) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (m *Message) AppendJSON(dst []byte) []byte {

@@ -14,8 +14,11 @@ import (
 // The reader is given ctx; when to give up, also in a turn that is aborted, is
 // its to decide. Its error is given as it is, and its panic as a *PanicError.
 func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err error) {
-	if media == nil {
-		return nil, errors.New("adk: open of a nil media: give it a media")
+	if !made(media) {
+		return nil, errors.New("adk: open of a nil media or a zero one: give it one that NewMedia made")
+	}
+	if ctx == nil {
+		return nil, errNilContext(KindOpenMedia)
 	}
 	c := h.call
 	if err := c.enter(KindOpenMedia); err != nil {

@@ -226,10 +226,14 @@ func TestToolCallRefuses(t *testing.T) {
 // TOL-5
 func TestEmptyResult(t *testing.T) {
 	for _, empty := range []ToolResult{nil, (*Tokenizable)(nil), (*Media)(nil), Bytes(nil), MediaList(nil), MediaList{}} {
-		assert.True(t, emptyResult(empty), "%T", empty)
+		checked, err := checkedResult(empty)
+		require.NoError(t, err)
+		assert.Nil(t, checked, "%T", empty)
 	}
 	for _, full := range []ToolResult{Text(""), Bytes{}, someMedia(t), MediaList{someMedia(t)}} {
-		assert.False(t, emptyResult(full), "%T", full)
+		checked, err := checkedResult(full)
+		require.NoError(t, err)
+		assert.Equal(t, full, checked)
 	}
 }
 

@@ -3,6 +3,7 @@ package adk
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 )
 
 // RecordKind names the kinds of immutable records that cross seams whole.
@@ -40,6 +41,64 @@ type Record interface {
 	AppendJSON(dst []byte) []byte
 
 	isRecord()
+}
+
+// made reports whether a record is one that its constructor made: nil, a zero
+// value and a type of somebody's own that embeds a record are none. It is the one
+// gate of the union, whose unexported method embedding passes on.
+func made(record Record) bool {
+	switch r := record.(type) {
+	case *Message:
+		return r != nil && r.id != ""
+	case *Memory:
+		return r != nil && r.id != ""
+	case *Thought:
+		return r != nil && r.id != ""
+	case *ToolCall:
+		return r != nil && r.id != ""
+	case *Retrievable:
+		return r != nil && r.id != ""
+	case *Media:
+		return r != nil && r.id != ""
+	case *Tool:
+		return r != nil && r.spec != nil
+	case *Tokenizable:
+		return r != nil
+	}
+	return false
+}
+
+// recordFault says what keeps a record from being taken into a set, a registry
+// or a storage; it is empty for one that can be.
+func recordFault[T record](record T) string {
+	var none T
+	if record == none {
+		return "is nil"
+	}
+	if text, ok := any(record).(*Tokenizable); ok { // a standing instruction
+		return instructionFault(text.text)
+	}
+	if !made(record) {
+		return fmt.Sprintf("is a zero %T, which no constructor made", record)
+	}
+	return ""
+}
+
+// instructionFault says what is wrong with the text of a standing instruction.
+func instructionFault(text string) string {
+	if text == "" {
+		return "is empty"
+	}
+	return textFault(text)
+}
+
+// recordJSONOf is what MarshalJSON of a record gives: one that no constructor made
+// has no JSON, as nobody could read it back.
+func recordJSONOf(record Record) ([]byte, error) {
+	if !made(record) {
+		return nil, fmt.Errorf("adk: a %T that no constructor made has no JSON", record)
+	}
+	return record.AppendJSON(nil), nil
 }
 
 // Digest is the first 16 bytes of a SHA-256: enough to tell any two values of

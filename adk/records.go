@@ -83,9 +83,10 @@ func (r Records[T]) Len() int {
 }
 
 // Add puts a record into the set. One with the same key is replaced in its
-// place, and replaced tells so (RUN-12). A nil record is refused.
+// place, and replaced tells so (RUN-12). A record that no constructor made is
+// refused, and so is a standing instruction without a text of valid UTF-8.
 func (r Records[T]) Add(record T) (replaced bool, err error) {
-	if err := r.refuseNil(KindAdd, record); err != nil {
+	if err := r.refuse(KindAdd, record); err != nil {
 		return false, err
 	}
 	c := r.call
@@ -123,7 +124,7 @@ func (r Records[T]) Remove(key string) (found bool, err error) {
 // caller's to do (RUN-7).
 func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 	var fetched []T
-	err := r.span(r.spec.fetch, nil, "", func(at *call) error {
+	err := r.span(ctx, r.spec.fetch, nil, "", func(at *call) error {
 		var err error
 		fetched, err = callFetch(ctx, at, r.spec.name, r.spec.storage(&at.run.config.Storage).Fetch)
 		return err
@@ -143,7 +144,7 @@ func (r Records[T]) Mutate(ctx context.Context, record T) error {
 }
 
 func (r Records[T]) keep(ctx context.Context, kind Kind, record T) error {
-	if err := r.refuseNil(kind, record); err != nil {
+	if err := r.refuse(kind, record); err != nil {
 		return err
 	}
 	return r.write(ctx, &recordChange[T]{spec: r.spec, kind: kind, record: record, key: record.Key()}, record)
@@ -162,7 +163,7 @@ func (r Records[T]) Delete(ctx context.Context, key string) error {
 func (r Records[T]) write(ctx context.Context, change *recordChange[T], rec Record) error {
 	d := r.call.dispatch
 	later := d != nil && r.call.run.config.WriteBehind
-	return r.span(change.kind, rec, change.key, func(at *call) error {
+	return r.span(ctx, change.kind, rec, change.key, func(at *call) error {
 		if later {
 			return nil
 		}
@@ -220,8 +221,11 @@ func (w *recordChange[T]) call(ctx context.Context, storage Collection[T], scope
 
 // span tells an operation at its begin, calls body, and when that succeeded
 // makes the effect and tells that it is done in one step.
-func (r Records[T]) span(kind Kind, rec Record, key string, body func(at *call) error, effect func()) error {
+func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string, body func(at *call) error, effect func()) error {
 	c := r.call
+	if ctx == nil {
+		return errNilContext(kind)
+	}
 	if err := c.enter(kind); err != nil {
 		return err
 	}
@@ -244,10 +248,10 @@ func (r Records[T]) span(kind Kind, rec Record, key string, body func(at *call) 
 	return err
 }
 
-func (r Records[T]) refuseNil(kind Kind, record T) error {
-	var none T
-	if record == none {
-		return fmt.Errorf("adk: %s of a nil record into %s: give it a record", kind, r.spec.name)
+// refuse is the error of a record that cannot be taken, or nil.
+func (r Records[T]) refuse(kind Kind, record T) error {
+	if fault := recordFault(record); fault != "" {
+		return fmt.Errorf("adk: %s into %s: the record %s", kind, r.spec.name, fault)
 	}
 	return nil
 }
@@ -288,11 +292,10 @@ func callFetch[T record](ctx context.Context, parent *call, name CollectionName,
 			fetched = nil
 			return res
 		}
-		var none T
 		for i, one := range fetched {
-			if one == none {
+			if fault := recordFault(one); fault != "" {
 				fetched = nil
-				res.err = fmt.Errorf("the storage of %s gave a nil record at %d", name, i)
+				res.err = fmt.Errorf("the storage of %s gave a record at %d that %s", name, i, fault)
 				return res
 			}
 			if parent.run.config.Probe != nil {

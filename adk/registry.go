@@ -19,7 +19,7 @@ type Registry struct {
 }
 
 // NewRegistry makes a registry of the tools, in their order. Two of one name
-// are E_TOOL_ALREADY_REGISTERED, a nil tool is E_INVALID_INITIAL_TOOL_VALUE.
+// are E_TOOL_ALREADY_REGISTERED, one that NewTool did not make is E_INVALID_INITIAL_TOOL_VALUE.
 func NewRegistry(tools ...*Tool) (*Registry, error) {
 	r := &Registry{}
 	for _, tool := range tools {
@@ -34,8 +34,8 @@ func NewRegistry(tools ...*Tool) (*Registry, error) {
 // E_TOOL_ALREADY_REGISTERED, whatever the tool's own policy says: that policy
 // is for merging (TOL-6, TOL-7).
 func (r *Registry) Register(tool *Tool) error {
-	if tool == nil {
-		return errNilTool()
+	if !made(tool) {
+		return errNoTool()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,10 +47,10 @@ func (r *Registry) Register(tool *Tool) error {
 }
 
 // Replace registers a tool over one of its name, which keeps its place in the
-// order; with no such tool it adds it at the end (TOL-6). Only a nil tool fails.
+// order; with no such tool it adds it at the end (TOL-6). Only a tool that NewTool did not make fails.
 func (r *Registry) Replace(tool *Tool) error {
-	if tool == nil {
-		return errNilTool()
+	if !made(tool) {
+		return errNoTool()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,8 +162,8 @@ func (r *Registry) admit(tool *Tool, onClash Collision) bool {
 	return true
 }
 
-func errNilTool() error {
-	return &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "a registry takes no nil tool"}
+func errNoTool() error {
+	return &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool is nil or zero: a registry takes what NewTool made"}
 }
 
 func errToolTaken(names ...string) error {

@@ -206,11 +206,12 @@ type toolCallStream struct {
 // (HLP-3). A sealed id is E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
 func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEvent, error) {
 	c := h.call
+	var err error
+	if report.Results, err = checkedResult(report.Results); err != nil {
+		return ToolCallEvent{}, fmt.Errorf("adk: report of tool call %q: %w", id, err)
+	}
 	if err := c.enter(KindReportToolCall); err != nil {
 		return ToolCallEvent{}, err
-	}
-	if emptyResult(report.Results) {
-		report.Results = nil
 	}
 	r := c.run
 	at := c.now()

@@ -130,7 +130,7 @@ func (r *Retrievable) Key() string { return r.id }
 func (r *Retrievable) Digest() Digest { return r.digest.of(r) }
 
 // MarshalJSON is the retrievable as ParseRecord reads it back.
-func (r *Retrievable) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+func (r *Retrievable) MarshalJSON() ([]byte, error) { return recordJSONOf(r) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (r *Retrievable) AppendJSON(dst []byte) []byte {

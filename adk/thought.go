@@ -124,7 +124,7 @@ func (t *Thought) Key() string { return t.id }
 func (t *Thought) Digest() Digest { return t.digest.of(t) }
 
 // MarshalJSON is the thought as ParseRecord reads it back.
-func (t *Thought) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (t *Thought) AppendJSON(dst []byte) []byte {

@@ -87,9 +87,7 @@ func (t *Tokenizable) Digest() Digest {
 // MarshalJSON is the text as a JSON string in which <, > and & stand as they
 // are. Like every marshaler's output, it is escaped again by json.Marshal and
 // kept by a json.Encoder whose SetEscapeHTML is off.
-func (t *Tokenizable) MarshalJSON() ([]byte, error) {
-	return t.AppendJSON(nil), nil
-}
+func (t *Tokenizable) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (t *Tokenizable) AppendJSON(dst []byte) []byte { return canonical.AppendString(dst, t.text) }

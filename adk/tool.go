@@ -260,8 +260,11 @@ func (t *Tool) Around(around func(ctx context.Context, dc *DispatchContext, args
 
 // WithHandlerOf gives the same tool with the handler of another, which stays
 // out of reach (TOL-3): a replay that runs today's code under the recorded
-// description needs it.
+// description needs it. With a nil other it is a tool that fails when it is run.
 func (t *Tool) WithHandlerOf(other *Tool) *Tool {
+	if !made(other) {
+		return t.WithHandler(nil)
+	}
 	return &Tool{spec: t.spec, handler: other.handler}
 }
 
@@ -298,7 +301,7 @@ func (t *Tool) Digest() Digest { return t.spec.digest }
 
 // MarshalJSON is the tool as described, without its handler; what has its zero
 // value is left out.
-func (t *Tool) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+func (t *Tool) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (t *Tool) AppendJSON(dst []byte) []byte { return append(dst, t.spec.json...) }

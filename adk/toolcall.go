@@ -84,10 +84,10 @@ func (c *fieldCheck) args(field string, args any) map[string]any {
 	case nil:
 		c.fault(field, "is missing, want an object or its JSON text, {} for no arguments")
 	case *Arguments:
-		if args != nil {
+		if args != nil && args.data != nil {
 			return args.data
 		}
-		c.fault(field, "is a nil *Arguments, want what NewArguments gives")
+		c.fault(field, "is a nil or zero *Arguments, want what NewArguments gives")
 	case map[string]any:
 		pure, err := canonical.Normalize(args)
 		if err == nil {
@@ -178,7 +178,7 @@ func (t *ToolCall) Digest() Digest { return t.digest.of(t) }
 
 // MarshalJSON is the tool call as ParseRecord reads it back. The checksum is
 // left out: it follows from tool and arguments.
-func (t *ToolCall) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+func (t *ToolCall) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
 // AppendJSON appends what MarshalJSON gives.
 func (t *ToolCall) AppendJSON(dst []byte) []byte {

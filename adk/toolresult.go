@@ -1,6 +1,10 @@
 package adk
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // ToolResult is what a tool's handler returns (TOL-5) and what a tool call
 // holds (PRM-7). It is one of
@@ -9,6 +13,8 @@ import "slices"
 //   - Bytes, which only a handler returns
 //   - *Media
 //   - MediaList
+//
+// and nothing else: what embeds one of these is none of them.
 type ToolResult interface{ isToolResult() }
 
 // Bytes are raw bytes that a tool returned. They are no record: whoever makes
@@ -23,35 +29,51 @@ func (b Bytes) isToolResult()        {}
 func (m *Media) isToolResult()       {}
 func (l MediaList) isToolResult()    {}
 
-// emptyResult tells whether a result is none at all (TOL-5): nil, a nil pointer
-// or bytes, or a list without media or with one that is nil. A text without
-// characters is a result, and so are no bytes that are not nil.
-func emptyResult(r ToolResult) bool {
+// checkedResult gives a result that is one of the union, nil for one that is none
+// at all (TOL-5): nil, a nil pointer or bytes, or a list without media or with one
+// that is nil. A text without characters is a result, and so are no bytes that are
+// not nil. It is the one gate of the union, whose unexported method embedding
+// passes on: a stranger is an error, and so is a zero media.
+func checkedResult(r ToolResult) (ToolResult, error) {
+	empty := false
 	switch r := r.(type) {
 	case nil:
-		return true
+		empty = true
 	case *Tokenizable:
-		return r == nil
+		empty = r == nil
 	case Bytes:
-		return r == nil
+		empty = r == nil
 	case *Media:
-		return r == nil
+		if empty = r == nil; !empty && !made(r) {
+			return nil, errZeroMedia
+		}
 	case MediaList:
-		return len(r) == 0 || slices.Contains(r, nil)
+		if empty = len(r) == 0 || slices.Contains(r, nil); !empty && slices.ContainsFunc(r, func(m *Media) bool { return !made(m) }) {
+			return nil, errZeroMedia
+		}
 	default:
-		return false
+		return nil, fmt.Errorf("the result is a %T, want *Tokenizable, Bytes, *Media or MediaList", r)
 	}
+	if empty {
+		return nil, nil
+	}
+	return r, nil
 }
+
+var errZeroMedia = errors.New("the result holds a zero media, want media that NewMedia made")
 
 // results checks what a tool call is to hold, and gives it as the call's own.
 func (c *fieldCheck) results(field string, r ToolResult) ToolResult {
 	if list, ok := r.(MediaList); ok && len(list) > 0 {
-		c.medias(field, list) // which names the one that is nil
+		c.medias(field, list) // which names the one that is none
 		return slices.Clone(list)
 	}
-	if emptyResult(r) {
+	r, err := checkedResult(r)
+	switch {
+	case err != nil:
+		c.fault(field, "is refused: %s", err)
+	case r == nil:
 		c.fault(field, "is missing or empty, want text, a media or a list of media")
-		return nil
 	}
 	switch r := r.(type) {
 	case *Tokenizable:

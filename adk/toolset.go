@@ -24,16 +24,16 @@ func (t ToolSet) Get(name string) (*Tool, bool) { return t.registry().Get(name) 
 // Has tells whether there is a tool of that name.
 func (t ToolSet) Has(name string) bool { return t.registry().Has(name) }
 
-// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED, a nil
-// tool E_INVALID_INITIAL_TOOL_VALUE.
+// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED, a tool
+// that NewTool did not make E_INVALID_INITIAL_TOOL_VALUE.
 func (t ToolSet) Register(tool *Tool) error { return t.register(tool, false) }
 
 // Replace adds a tool, in the place of one with its name if there is one.
 func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
 
 func (t ToolSet) register(tool *Tool, overwrite bool) error {
-	if tool == nil {
-		return errNilTool()
+	if !made(tool) {
+		return errNoTool()
 	}
 	c := t.call
 	if err := c.enter(KindRegister); err != nil {
@@ -109,7 +109,7 @@ func (t ToolSet) Bind() (unbind func(), err error) {
 func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 	var fetched []*Tool
 	tools := Records[*Tool]{t.call, &recordSpec[*Tool]{name: Tools, fetch: KindFetch}}
-	err := tools.span(KindFetch, nil, "", func(at *call) error {
+	err := tools.span(ctx, KindFetch, nil, "", func(at *call) error {
 		var err error
 		fetched, err = callFetch(ctx, at, Tools, at.run.config.Storage.Tools.Fetch)
 		return err
@@ -124,8 +124,11 @@ func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 // Bad arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
 // E_TOOL_DOWNSTREAM_ERROR.
 func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {
-	if tool == nil {
-		return nil, fmt.Errorf("adk: execute of a nil tool: give it a tool")
+	if !made(tool) {
+		return nil, fmt.Errorf("adk: execute of a nil tool or a zero one: give it one that NewTool made")
+	}
+	if ctx == nil {
+		return nil, errNilContext(KindExecute)
 	}
 	c := dc.call
 	if err := c.enter(KindExecute); err != nil {
@@ -172,7 +175,10 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	res := handling.invoke(func() result {
 		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
 		given, err := tool.handler(ctx, &handling.dc, own)
-		if err == nil && emptyResult(given) {
+		if err == nil {
+			given, err = checkedResult(given)
+		}
+		if err == nil && given == nil {
 			err = fmt.Errorf("the handler gave no result: give text, bytes or media (TOL-5)")
 		}
 		if err != nil {

@@ -23,9 +23,7 @@ type RawTurn struct {
 // faults lists everything that is wrong with a raw turn.
 func (raw RawTurn) faults() faultList {
 	var f faultList
-	if raw.SystemPrompt == "" {
-		f.add("SystemPrompt is empty: a turn needs one")
-	}
+	f.prompt(raw.SystemPrompt)
 	f.instructions(raw.Instructions)
 	if err := checkTree(raw.Stash, ""); err != nil {
 		f.add("Stash: %s", err)
@@ -33,11 +31,19 @@ func (raw RawTurn) faults() faultList {
 	return f
 }
 
+func (f *faultList) prompt(text string) {
+	if text == "" {
+		f.add("SystemPrompt is empty: give one")
+	} else if fault := textFault(text); fault != "" {
+		f.add("SystemPrompt %s", fault)
+	}
+}
+
 func (f *faultList) instructions(texts []string) {
 	seen := map[string]int{}
 	for i, text := range texts {
-		if text == "" {
-			f.add("Instructions[%d] is empty", i)
+		if fault := instructionFault(text); fault != "" {
+			f.add("Instructions[%d] %s", i, fault)
 			continue
 		}
 		if first, dup := seen[text]; dup {

@@ -74,10 +74,17 @@ type countedFault struct {
 }
 
 // NewStorage makes a storage that holds the given records, each in the
-// collection of its type. A media, which no collection holds, is a panic.
+// collection of its type. A media, which no collection holds, is a panic, and so
+// is a record that no constructor made.
 func NewStorage(seed ...adk.Record) *Storage {
 	s := &Storage{}
-	for _, record := range seed {
+	for i, record := range seed {
+		if record == nil {
+			panic(fmt.Sprintf("fakes: NewStorage: record %d is nil", i))
+		}
+		if _, err := record.MarshalJSON(); err != nil {
+			panic(fmt.Sprintf("fakes: NewStorage: record %d: %s", i, err))
+		}
 		switch r := record.(type) {
 		case *adk.Message:
 			s.messages.put(r)

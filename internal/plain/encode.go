@@ -120,18 +120,38 @@ func notFinite(f float64) string {
 }
 
 func (e *encoder) marked(v Marked) {
-	if value := reflect.ValueOf(v); value.Kind() == reflect.Pointer && value.IsNil() {
+	value := reflect.ValueOf(v)
+	if value.Kind() == reflect.Pointer && value.IsNil() || borrowsMark(value.Type()) {
 		e.opaqueType(value.Type().String())
 		return
 	}
 	text, err := v.MarshalJSON()
 	if err != nil {
-		e.opaqueType(reflect.TypeOf(v).String())
+		e.opaqueType(value.Type().String())
 		return
 	}
 	e.tag(v.PlainTag())
 	e.out = append(append(e.out, text...), '}')
 }
+
+// borrowsMark reports whether a type embeds a marked one: its mark may be the inner
+// one's, as which it would be read back.
+func borrowsMark(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if field := t.Field(i); field.Anonymous && (field.Type.Implements(markedType) || reflect.PointerTo(field.Type).Implements(markedType)) {
+			return true
+		}
+	}
+	return false
+}
+
+var markedType = reflect.TypeFor[Marked]()
 
 func (e *encoder) opaqueType(name string) {
 	if e.asked {

@@ -28,7 +28,8 @@ const maxDepth = 500
 // Marked is a value that writes and reads itself: it is kept as {"$tag": JSON},
 // and Parse asks its resolver for the value again. The JSON must be one line,
 // the same for equal values. A tag must not be one of this package's own words
-// (a type, nil, string, map, opaque).
+// (a type, nil, string, map, opaque). A type that embeds a marked one is opaque, and
+// so is a value whose JSON cannot be written.
 type Marked interface {
 	// PlainTag is the mark, without the dollar.
 	PlainTag() string

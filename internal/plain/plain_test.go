@@ -147,6 +147,16 @@ func TestWhatContainsItself(t *testing.T) {
 	assert.True(t, Equal(deep, back))
 }
 
+// A value that has its mark from one that it embeds would be read back as that one.
+func TestEmbeddedMarkIsOpaque(t *testing.T) {
+	type inner struct{ *stamp }
+	for _, v := range []any{struct{ *stamp }{&stamp{1}}, &struct{ stamp }{}, struct{ inner }{}, struct{ Marked }{&stamp{1}}} {
+		assert.False(t, IsPlain(v), "%T", v)
+		assert.True(t, strings.HasPrefix(string(AppendJSON(nil, v)), `{"$opaque":`), "%T", v)
+	}
+	assert.True(t, IsPlain(&stamp{1}))
+}
+
 // STA-3: maps and slices of every type are copied, other values are shared.
 func TestCopy(t *testing.T) {
 	shared := &stamp{1}
