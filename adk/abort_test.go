@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -545,6 +546,121 @@ func TestAbortTouchesOneTurn(t *testing.T) {
 	require.NoError(t, runner.Run(context.Background(), heard.watch(hello)))
 	require.NoError(t, <-ended)
 	assert.Equal(t, adk.StatusAck, heard.ends[0].Status)
+}
+
+// beginnings are all that an aborted turn begins no more; each gives what the
+// engine answered.
+var beginnings = map[string]func(ctx context.Context, dc *adk.DispatchContext) error{
+	"execute": func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := dc.Execute(ctx, tool("destructive", done), "{}")
+		return err
+	},
+	"fork": func(ctx context.Context, dc *adk.DispatchContext) error {
+		s, err := dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { panic("runs") })
+		if s != nil {
+			return errors.New("there is a strand")
+		}
+		return err
+	},
+	"wait-for": func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Timeout: time.Minute})
+		return err
+	},
+	"dispatch": func(ctx context.Context, dc *adk.DispatchContext) error {
+		end, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "d", Source: dc, Executor: ackAt(0)})
+		if end.Status != adk.StatusAborted || end.DispatchID != "" {
+			return errors.New("there was a dispatch")
+		}
+		return err
+	},
+	"sleep": func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Sleep(ctx, time.Hour) },
+	"open-media": func(ctx context.Context, dc *adk.DispatchContext) error {
+		data, err := dc.OpenMedia(ctx, picture("p", func(context.Context) (io.ReadCloser, error) { panic("is read") }))
+		if data != nil {
+			return errors.New("there are bytes")
+		}
+		return err
+	},
+}
+
+// ABT-7: once the abort was told, whoever would begin something gets its cause, and
+// nothing runs; also with a context that outlives the turn's.
+func TestNothingBeginsAfterTheAbort(t *testing.T) {
+	for how, abort := range triggersWithin() {
+		for name, begin := range beginnings {
+			t.Run(how+"/"+name, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				defer cancel(nil)
+				config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					abort(cancel, dc)
+					assert.ErrorIs(t, begin(context.WithoutCancel(ctx), dc), errBoom)
+					return nil
+				})
+				config.Tools = []*adk.Tool{tool("destructive", done)}
+				lines := runTurnIn(t, ctx, config, hello)
+				assert.Equal(t, []string{"> run", "> dispatch", "> executor/model#0"}, with(lines, ">"))
+				assert.Empty(t, with(lines, "! tool"))
+				assert.Empty(t, with(lines, "! turnGate"))
+				assert.Len(t, with(lines, "= cancel"), 1)
+			})
+		}
+	}
+}
+
+// triggersWithin are the aborts that leave their stage running.
+func triggersWithin() map[string]func(context.CancelCauseFunc, *adk.DispatchContext) {
+	return map[string]func(context.CancelCauseFunc, *adk.DispatchContext){
+		"abort":  func(_ context.CancelCauseFunc, dc *adk.DispatchContext) { _ = dc.Abort(errBoom) },
+		"cancel": func(cancel context.CancelCauseFunc, _ *adk.DispatchContext) { cancel(errBoom) },
+	}
+}
+
+// ABT-7: the same on a turn's context, where also a dispatch begins no more; it is
+// no dispatch that ended, and so none is told.
+func TestNoDispatchAfterTheAbort(t *testing.T) {
+	config := newConfig()
+	config.TurnInput = []adk.TurnMiddleware{{Name: "m", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
+		require.NoError(t, tc.Abort(errBoom))
+		end, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "d", Source: tc, Executor: ackAt(0)})
+		assert.Same(t, errBoom, err)
+		assert.Equal(t, adk.DispatchEnd{TurnID: tc.TurnID(), Status: adk.StatusAborted, Error: errBoom}, end)
+		_, err = tc.Fork(ctx, "s", func(context.Context, *adk.TurnContext) error { panic("runs") })
+		assert.Same(t, errBoom, err)
+		return nil
+	}}}
+	lines := runTurn(t, config, hello)
+	assert.Equal(t, []string{"> run", "> turn-input/m"}, with(lines, ">"))
+	assert.Equal(t, []string{"fork s boom"}, with(lines, "fork"))
+}
+
+// ABT-7, TOL-3: a tool does not run either where the abort came between its being
+// asked for and its handler: before the start, or from a listener of it.
+func TestAbortOnTheWayIntoATool(t *testing.T) {
+	for _, c := range []struct {
+		at     func(adk.Step) bool
+		events []string
+	}{
+		{func(s adk.Step) bool { return s.Kind == adk.KindToolExecutionStart }, nil},
+		{func(s adk.Step) bool { return s.Kind == adk.KindCall && s.Call == 3 }, []string{"! toolExecutionStart", "! toolExecutionEnd"}},
+	} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		rec := &recorder{begin: func(s adk.Step) {
+			if c.at(s) {
+				cancel(errBoom)
+			}
+		}}
+		config := watchedBy(executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := dc.Execute(ctx, tool("destructive", done), "{}")
+			assert.Same(t, errBoom, err)
+			return err
+		}), rec)
+		require.NoError(t, newRunner(t, config).Run(ctx, hello))
+		lines := rec.all()
+		assert.Empty(t, with(lines, "> tool"))
+		assert.Len(t, with(lines, "! toolExecution"), len(c.events), "%q", lines)
+		assert.Empty(t, with(lines, "! error"))
+		holdsInvariants(t, rec)
+	}
 }
 
 // ABT-5, DET-5: reading and cleaning up stay possible once the turn is aborted.

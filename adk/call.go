@@ -125,8 +125,8 @@ func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
 
 // openUnlessAborted is open for what an aborted run does not enter any more; it
 // gives nil then. Looking and telling is one step.
-func (r *run) openUnlessAborted(parent *call, seam Seam) *call {
-	return r.openIf(func() bool { return !r.cancelTold }, parent, seam, parent.strand, opened{})
+func (r *run) openUnlessAborted(parent *call, seam Seam, with opened) *call {
+	return r.openIf(func() bool { return !r.cancelTold }, parent, seam, parent.strand, with)
 }
 
 func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, with opened) *call {
@@ -327,11 +327,23 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 		return nil, c.late(KindFork)
 	}
 	at := c.now()
+	x := r.crossing(c, KindFork, Whole, at)
+	if x != nil {
+		x.Name = name
+	}
+	if err := r.refusal(); err != nil {
+		defer r.mu.Unlock()
+		if x != nil {
+			x.Err = err
+			r.tell(x)
+		}
+		return nil, err
+	}
 	number := r.newStrand(at)
 	s := &Strand{parent: c, number: number, name: name, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
-	if x := r.crossing(c, KindFork, Whole, at); x != nil {
-		x.Name, x.ID = name, number
+	if x != nil {
+		x.ID = number
 		r.tell(x)
 	}
 	r.mu.Unlock()

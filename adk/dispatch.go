@@ -132,7 +132,7 @@ func (d *dispatch) execute(ctx context.Context) {
 	if !d.run.sightUnlessAborted(d.call) {
 		return
 	}
-	c := d.run.openUnlessAborted(d.call, Seam{Label: LabelExecutor, Name: d.executor.Name, Iteration: int(d.iteration.Load())})
+	c := d.run.openUnlessAborted(d.call, Seam{Label: LabelExecutor, Name: d.executor.Name, Iteration: int(d.iteration.Load())}, opened{})
 	if c == nil {
 		return
 	}

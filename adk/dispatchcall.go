@@ -83,7 +83,9 @@ type RawDispatch struct {
 // before using what the dispatch left. An invalid input is
 // E_INVALID_LLM_DISPATCH_INPUT and an invalid raw context
 // E_INVALID_LLM_EXECUTION_CONTEXT; nothing has happened then, and no event fired
-// (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED.
+// (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED. In a turn that
+// is aborted nothing begins and nothing is told: the status is StatusAborted, and the
+// error is the abort's cause (ABT-7).
 //
 // What runs in the dispatch is given ctx. Where that is done already nothing runs:
 // no iteration is started, and the status is StatusAborted, with the cause in
@@ -188,13 +190,17 @@ func (in DispatchInput) inTurn(ctx context.Context) (end DispatchEnd, err error)
 			err = c.late(KindCall)
 			return false
 		}
+		if err = c.run.refusal(); err != nil {
+			end = DispatchEnd{TurnID: c.run.turnID, Status: StatusAborted, Error: err}
+			return false
+		}
 		d.visible = c.visible.copyOf()
 		return true
 	}
 	info := in.info()
 	d.call = c.run.openIf(begins, c, Seam{Label: LabelDispatch, Name: in.Name}, c.strand, opened{seams: &info, ended: d.refused})
 	if d.call == nil {
-		return DispatchEnd{}, err
+		return end, err
 	}
 	return d.serve(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -113,12 +114,41 @@ func TestAbortInADispatchOfATurnAbortsTheTurn(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, adk.StatusAborted, end.Status)
 		assert.True(t, tc.Aborted())
-		end, err = adk.Dispatch(ctx, in) // what is called now runs nothing
-		assert.NoError(t, err)
-		assert.Equal(t, adk.StatusAborted, end.Status)
-		assert.Zero(t, end.Iterations)
 	})
-	assert.Equal(t, []string{"dispatchEnd aborted", "dispatchEnd aborted"}, events)
+	assert.Equal(t, []string{"dispatchEnd aborted"}, events)
+}
+
+// ABT-12, ABT-11: a dispatch whose own context has ended has no iteration and is
+// aborted, and the turn goes on.
+func TestDispatchWithAnEndedContext(t *testing.T) {
+	ends := map[string]func(context.Context) (context.Context, func()){
+		"cancelled": func(ctx context.Context) (context.Context, func()) {
+			below, cancel := context.WithCancelCause(ctx)
+			cancel(errBoom)
+			return below, func() {}
+		},
+		"deadline": func(ctx context.Context) (context.Context, func()) {
+			below, cancel := context.WithDeadlineCause(ctx, time.Unix(0, 0), errBoom)
+			return below, cancel
+		},
+	}
+	for name, ended := range ends {
+		t.Run(name, func(t *testing.T) {
+			events := callingTurn(t, func(ctx context.Context, tc *adk.TurnContext) {
+				in := planner(fakes.Ack())
+				in.Source = tc
+				below, release := ended(ctx)
+				defer release()
+				end, err := adk.Dispatch(below, in)
+				assert.NoError(t, err, "DSP-8")
+				assert.Equal(t, adk.StatusAborted, end.Status)
+				assert.Same(t, errBoom, end.Error)
+				assert.Zero(t, end.Iterations)
+				assert.False(t, tc.Aborted())
+			})
+			assert.Equal(t, []string{"dispatchEnd aborted", "dispatchEnd ack"}, events)
+		})
+	}
 }
 
 // DET-5: the source ends with its seam call.

@@ -174,16 +174,20 @@ func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	publishObservability(d.call, KindIterationEnd, &e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
-func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any, startedAt *time.Time) {
+// emitToolExecutionStart reports whether the execution has begun.
+func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string]any, startedAt *time.Time) (begun bool) {
 	e := ToolExecutionStart{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, Args: args}
-	c.event(KindToolExecutionStart, func(at time.Time, x *Crossing) {
+	begun = c.eventUnlessAborted(KindToolExecutionStart, func(at time.Time, x *Crossing) {
 		e.StartedAt, *startedAt = at, at
 		if x != nil {
 			x.Payload = e
 			x.Key = callID
 		}
 	})
-	publishObservability(c, KindToolExecutionStart, &e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
+	if begun {
+		publishObservability(c, KindToolExecutionStart, &e, func(l *Observability) func(ToolExecutionStart) { return l.ToolExecutionStart })
+	}
+	return begun
 }
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {

@@ -169,7 +169,9 @@ func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 // WaitFor opens a gate and waits until somebody settles it: the value it was
 // resolved with, or the rejection's error, E_TURN_GATE_ABORTED or
 // E_TURN_GATE_TIMEOUT (GAT-1). A malformed gate is
-// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5).
+// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5). In an aborted turn
+// no gate opens: the answer is E_TURN_GATE_ABORTED, which wraps the abort's cause
+// (ABT-7).
 func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	c := h.call
 	compiled, err := gate.compile(ctx)
@@ -189,22 +191,39 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 		defer r.mu.Unlock()
 		return nil, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", gate.ID)}
 	}
-	r.gates = append(r.gates, g)
-	at, op := c.now(), r.nextOp()
-	g.op = op
-	stop := func() bool { return true }
-	if gate.Timeout > 0 {
-		g.expired, stop = r.timer(gate.Timeout)
-	}
-	if x := r.crossing(c, KindWaitFor, Begin, at); x != nil {
-		x.Op, x.Name, x.Text, x.Value, x.Schema, x.Duration = op, gate.ID, gate.Reason, gate.Payload, gate.Schema, gate.Timeout
-		r.tell(x)
-	}
+	at, stop, opened := g.begin()
 	r.mu.Unlock()
 
-	g.stay(at, stop)
-	c.done(KindWaitFor, op, g.err, nil)
+	if opened {
+		g.stay(at, stop)
+	}
+	c.done(KindWaitFor, g.op, g.err, nil)
 	return g.value, g.err
+}
+
+// begin tells that the gate is waited for and opens it, unless the run is aborted:
+// then no gate opens, and the answer is there (ABT-7). run.mu is held.
+func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
+	c, r := g.call, g.call.run
+	at, g.op = c.now(), r.nextOp()
+	r.latchCancel(at)
+	refusal := r.refusal()
+	switch {
+	case refusal != nil:
+		g.err = g.errAborted(refusal)
+	case g.raw.Timeout > 0:
+		g.expired, stop = r.timer(g.raw.Timeout)
+	default:
+		stop = func() bool { return true }
+	}
+	if refusal == nil {
+		r.gates = append(r.gates, g)
+	}
+	if x := r.line(c, KindWaitFor, Begin, at); x != nil {
+		x.Op, x.Name, x.Text, x.Value, x.Schema, x.Duration = g.op, g.raw.ID, g.raw.Reason, g.raw.Payload, g.raw.Schema, g.raw.Timeout
+		r.tell(x)
+	}
+	return at, stop, refusal == nil
 }
 
 // compile validates the raw gate (GAT-5).

@@ -354,17 +354,18 @@ func TestNoResolutionAfterAbort(t *testing.T) {
 	}
 }
 
-// GAT-1: a gate in a turn that is aborted already opens and closes.
+// ABT-7, GAT-1: a gate in a turn that is aborted already does not open.
 func TestGateAfterAbort(t *testing.T) {
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		require.NoError(t, dc.Abort(nil))
-		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Timeout: time.Second})
+		assert.ErrorIs(t, err, adk.E_TURN_GATE_ABORTED)
+		assert.ErrorIs(t, err, adk.E_TURN_ABORTED)
 		return err
 	})
-	raw := hello
-	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { assert.False(t, must(e.Gate.Resolve("", 1))) }
-	lines := runTurn(t, config, raw)
-	assert.Equal(t, []string{"! turnGateOpen g", "! turnGateClosed g aborted"}, with(lines, "! turnGate"))
+	lines := runTurn(t, config, hello)
+	assert.Empty(t, with(lines, "! turnGate"))
+	assert.Equal(t, []string{"wait-for(", ")wait-for E_TURN_GATE_ABORTED"}, []string{with(lines, "wait-for")[0], with(lines, ")wait-for")[0]})
 	assert.Empty(t, with(lines, "! error"))
 }
 

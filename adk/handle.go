@@ -196,7 +196,8 @@ func (c *call) tellTimer(op int, at time.Time) {
 
 // Fork runs fn in parallel, as a strand with a handle of its own. The engine
 // waits for it before the seam call returns; its panic becomes its error
-// (DET-7). The name is the strand's, required, and need not be unique.
+// (DET-7). The name is the strand's, required, and need not be unique. In an
+// aborted turn nothing begins, and the error is the abort's cause (ABT-7).
 func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, tc *TurnContext) error) (*Strand, error) {
 	if fn == nil {
 		return nil, errNoStrand
@@ -206,7 +207,8 @@ func (tc *TurnContext) Fork(ctx context.Context, name string, fn func(ctx contex
 
 // Fork runs fn in parallel, as a strand with a handle of its own. The engine
 // waits for it before the seam call returns; its panic becomes its error
-// (DET-7). The name is the strand's, required, and need not be unique.
+// (DET-7). The name is the strand's, required, and need not be unique. In an
+// aborted turn nothing begins, and the error is the abort's cause (ABT-7).
 func (dc *DispatchContext) Fork(ctx context.Context, name string, fn func(ctx context.Context, dc *DispatchContext) error) (*Strand, error) {
 	if fn == nil {
 		return nil, errNoStrand

@@ -104,17 +104,22 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// ABT-5: in an aborted turn a reader is given the context, and decides itself.
+// ABT-7, ABT-5: an aborted turn reads nothing more; a reader that was asked before
+// is given the context, and decides itself.
 func TestOpenMediaInAnAbortedTurn(t *testing.T) {
 	heard := &outcome{}
 	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		require.NoError(t, dc.Abort(errBoom))
-		_, err := dc.OpenMedia(ctx, picture("slow", func(ctx context.Context) (io.ReadCloser, error) { return nil, context.Cause(ctx) }))
+		data, err := dc.OpenMedia(ctx, picture("quick", func(ctx context.Context) (io.ReadCloser, error) {
+			require.NoError(t, dc.Abort(errBoom))
+			return bytesOf("x")(ctx)
+		}))
+		assert.Equal(t, "x", string(data))
+		assert.NoError(t, err)
+		_, err = dc.OpenMedia(context.WithoutCancel(ctx), picture("late", func(context.Context) (io.ReadCloser, error) { panic("is read") }))
 		assert.Same(t, errBoom, err)
-		assert.Equal(t, "x", string(must(dc.OpenMedia(ctx, picture("quick", bytesOf("x"))))))
 		return err
 	}), heard.watch(hello))
-	assert.Contains(t, strings.Join(lines, "|"), "abort|= cancel abort|open-media(|)open-media boom|open-media(|)open-media|< executor/model#0 error")
+	assert.Contains(t, strings.Join(lines, "|"), "open-media(|abort|= cancel abort|)open-media|open-media(|)open-media boom|< executor/model#0 error")
 	assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
 	assert.Empty(t, heard.errors, "ABT-13")
 }

@@ -63,7 +63,7 @@ func (p *pass) enter(ctx context.Context, parent *call, i int) {
 		return
 	}
 	m := p.steps[i]
-	c := p.run.openUnlessAborted(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration})
+	c := p.run.openUnlessAborted(parent, Seam{Label: p.label, Name: m.name, Iteration: p.iteration}, opened{})
 	if c == nil {
 		return
 	}

@@ -209,6 +209,16 @@ func (r *run) aborted() bool {
 	return r.cancelTold
 }
 
+// refusal is what an aborted run answers who would begin something: the abort's
+// cause, nil while there is none. It goes by what was told, as aborted does. mu is
+// held.
+func (r *run) refusal() error {
+	if !r.cancelTold {
+		return nil
+	}
+	return context.Cause(r.ctx)
+}
+
 // abort cancels the run's context on the engine's own decision, and tells it at
 // once. The first reason stays (ABT-5).
 func (r *run) abort(by string, reason error) {

@@ -122,7 +122,8 @@ func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 // execution events (TOL-3). args is an object, JSON text of one, or *Arguments;
 // a tool without arguments is given {}, not nil.
 // Bad arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
-// E_TOOL_DOWNSTREAM_ERROR.
+// E_TOOL_DOWNSTREAM_ERROR. In an aborted turn the answer is the abort's cause, and
+// no handler begins (ABT-7).
 func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {
 	if !made(tool) {
 		return nil, fmt.Errorf("adk: execute of a nil tool or a zero one: give it one that NewTool made")
@@ -140,10 +141,13 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 		x.Op, x.Record, x.Args = op, tool, givenArguments(args)
 		r.tell(x)
 	}
+	err := r.refusal()
 	r.mu.Unlock()
 
-	given, err := c.executeTool(ctx, tool, args)
-
+	var given ToolResult
+	if err == nil {
+		given, err = c.executeTool(ctx, tool, args)
+	}
 	c.done(KindExecute, op, err, nil)
 	return given, err
 }
@@ -170,8 +174,14 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 			c.emitToolExecutionEnd(tool, callID, started, true)
 		}
 	}()
-	c.emitToolExecutionStart(tool, callID, validated, &started)
-	handling := c.run.open(c, Seam{Label: LabelTool, Name: tool.Name()}, c.strand, opened{args: validated})
+	if !c.emitToolExecutionStart(tool, callID, validated, &started) {
+		finished = true
+		return nil, context.Cause(c.run.ctx)
+	}
+	handling := c.run.openUnlessAborted(c, Seam{Label: LabelTool, Name: tool.Name()}, opened{args: validated})
+	if handling == nil {
+		return nil, context.Cause(c.run.ctx)
+	}
 	res := handling.invoke(func() result {
 		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
 		given, err := tool.handler(ctx, &handling.dc, own)

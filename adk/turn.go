@@ -202,7 +202,7 @@ func (t *turn) dispatch() (status string) {
 		input:    t.runner.dispatchInput,
 		output:   t.runner.dispatchOutput,
 	}
-	if d.call = t.openUnlessAborted(t.call, Seam{Label: LabelDispatch}); d.call == nil {
+	if d.call = t.openUnlessAborted(t.call, Seam{Label: LabelDispatch}, opened{}); d.call == nil {
 		return StatusAborted
 	}
 	end, _ := d.serve(t.ctx) // its error has been told

@@ -20,13 +20,14 @@ type answer struct {
 	err  error
 }
 
-// refused is the error with which the engine refuses what it was given: then
-// nothing has run.
+// refused is the error with which the engine refuses what it was given, or to begin
+// anything in an aborted turn (ABT-7): then nothing has run. A dispatch that has run
+// answers with the error of a nack only (DSP-8).
 func (a answer) refused() error {
-	if a.end.Status != "" {
-		return nil // the error is that of a nack (DSP-8)
+	if a.end.Status == "" || a.end.Status == adk.StatusAborted {
+		return a.err
 	}
-	return a.err
+	return nil
 }
 
 // call runs what was built, on the caller's goroutine.
@@ -74,7 +75,7 @@ func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
 		said("the stash that was handed in was %v, and is %v", inside.given, inside.left)
 	}
 	for _, got := range inside.dispatches {
-		if told.aborted && got.err != nil && got.end.Status == adk.StatusAborted && got.end.DispatchID == "" {
+		if told.aborted && got.refused() != nil && got.end.DispatchID == "" {
 			continue // it never began: nothing of it is told (ABT-7)
 		}
 		want := told.ends[got.end.DispatchID]

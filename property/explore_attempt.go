@@ -255,14 +255,14 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
 	a.keep(x)
 	a.told.Store(int64(x.Seq))
-	switch x.Kind {
-	case adk.KindFork:
+	switch {
+	case x.Kind == adk.KindFork && x.Err == nil:
 		a.mu.Lock()
 		a.strands++
 		a.mu.Unlock()
-	case adk.KindTurnEnd:
+	case x.Kind == adk.KindTurnEnd:
 		a.ended.Store(true)
-	case adk.KindTurnGateOpen:
+	case x.Kind == adk.KindTurnGateOpen:
 		a.opened(x)
 	}
 	a.order.saw(x)

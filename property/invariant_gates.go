@@ -18,6 +18,7 @@ type gate struct {
 	op                      *openOp
 	id                      string
 	opened, settled, closed int
+	refused                 bool // it was asked for in an aborted run, and never opens (ABT-7)
 	result                  string
 	before                  *gate // which the same abort closes first (GAT-4)
 }
@@ -38,7 +39,7 @@ func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
 		if g := w.pick(func(g *gate) bool { return g.id == x.Name && g.settled == 0 }); g != nil {
 			s.breaks(since(g.op.began), "gate %q is waited for, and one of that id is open", x.Name)
 		}
-		w.gates = append(w.gates, &gate{op: s.op, id: x.Name})
+		w.gates = append(w.gates, &gate{op: s.op, id: x.Name, refused: s.cancelled > 0})
 	case s.op != nil:
 		w.goesOn(s, x)
 	}
@@ -59,7 +60,9 @@ func (w *gatesSettleOnce) opens(s *story, x *adk.Crossing) {
 		s.breaks(since(s.at.began), "turnGateOpen of %q, which %s does not wait for", x.Name, s.at.seam)
 		return
 	}
-	g.opened = s.n
+	if g.opened = s.n; g.refused {
+		s.breaks(since(s.cancelled, g.op.began), "gate %q opens, and the run was aborted before it was asked for", x.Name)
+	}
 }
 
 func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
@@ -124,6 +127,7 @@ func (w *gatesSettleOnce) goesOn(s *story, x *adk.Crossing) {
 	}
 	w.gates = slices.DeleteFunc(w.gates, func(open *gate) bool { return open == g })
 	switch {
+	case g.refused && g.opened == 0 && x.Err != nil:
 	case g.closed == 0:
 		s.breaks(since(g.op.began, g.settled), "the wait for gate %q is over, and turnGateClosed was not told", g.id)
 	case (x.Err == nil) != (g.result == adk.GateResolved):

@@ -204,9 +204,10 @@ func (w *signalEndsLoop) see(s *story, x *adk.Crossing) {
 
 func (w *signalEndsLoop) end(*story) {}
 
-// abortStartsNothing: once the run is aborted no middleware, executor or stage
-// is entered and no iteration begins; nor in a dispatch whose own context was done
-// when it was called (PIP-9, ABT-6, ABT-7, ABT-12).
+// abortStartsNothing: once the run is aborted no middleware, executor, tool or
+// dispatch is entered, no iteration begins, and nothing is forked, executed or read
+// that was not begun before; no iteration begins either in a dispatch whose own
+// context was done when it was called (PIP-9, ABT-6, ABT-7, ABT-12).
 type abortStartsNothing struct{}
 
 func (w *abortStartsNothing) see(s *story, x *adk.Crossing) {
@@ -218,9 +219,18 @@ func (w *abortStartsNothing) see(s *story, x *adk.Crossing) {
 	case s.cancelled == 0:
 	case x.Kind == adk.KindIterationStart, x.Kind == adk.KindSight && s.at.dispatch.does(s.at):
 		s.breaks(since(s.cancelled), "%s, although the run is aborted", x.Kind)
-	case x.Kind == adk.KindCall && (c.isMiddleware() || c.seam.Label == adk.LabelExecutor || s.inTurn(c) && c.ownDispatch()):
+	case x.Kind == adk.KindFork && x.Err == nil, x.Kind == adk.KindToolExecutionStart,
+		x.Phase == adk.Done && x.Err == nil && s.op != nil && s.op.began > s.cancelled:
+		s.breaks(since(s.cancelled), "%s, although the run is aborted", x.Kind)
+	case x.Kind == adk.KindCall && c != s.root && (c.isMiddleware() || c.startsWork()):
 		s.breaks(since(s.cancelled), "%s is entered although the run is aborted", c.seam)
 	}
+}
+
+// startsWork reports whether a call is an executor's, a tool's or a dispatch's.
+func (c *seamCall) startsWork() bool {
+	label := c.seam.Label
+	return label == adk.LabelExecutor || label == adk.LabelTool || label == adk.LabelDispatch
 }
 
 func (w *abortStartsNothing) end(*story) {}

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// toolsSettled: an execution is refused for its arguments and nothing happens,
-// or it starts, runs the handler, and ends with how the handler ended; its
+// toolsSettled: an execution is refused, for its arguments or because the run is
+// aborted, and nothing happens, or it starts, runs the handler, and ends with how the handler ended; its
 // answer says the same. Several at once in one call come from plain goroutines
 // (RUN-11): which course was whose shows when they are done.
 type toolsSettled struct {
@@ -120,7 +120,8 @@ func (w *toolsSettled) ends(s *story, x *adk.Crossing) {
 // says what does not fit.
 func (w *toolsSettled) done(s *story, x *adk.Crossing) {
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
-	if errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) && !w.surplus(s) {
+	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
+	if refused && !w.surplus(s) {
 		return
 	}
 	told := func(c *course) bool { return c.ended > 0 && c.failed == (x.Err != nil) }
@@ -146,7 +147,7 @@ func (w *toolsSettled) done(s *story, x *adk.Crossing) {
 		s.breaks(because, "the execution is done, and toolExecutionEnd was not told")
 	case c.failed != (x.Err != nil):
 		s.breaks(because, "the execution answers with %v, and toolExecutionEnd said otherwise", orNothing(x.Err))
-	case c.failed && !errors.Is(x.Err, adk.E_TOOL_DOWNSTREAM_ERROR):
+	case c.failed && c.handler != nil && !errors.Is(x.Err, adk.E_TOOL_DOWNSTREAM_ERROR):
 		s.breaks(because, "the handler's failure is answered as %v, and not as E_TOOL_DOWNSTREAM_ERROR", x.Err)
 	}
 }

@@ -542,6 +542,9 @@ func (m *model) nested(h *modelHandle, op *Op) error {
 	case WrongStorage:
 		return &adk.Error{Code: adk.E_INVALID_LLM_EXECUTION_CONTEXT}
 	}
+	if m.aborted { // ABT-7
+		return errAborted
+	}
 	d := newModelDispatch(n.Name, h.world, h.dispatch)
 	d.refused = op.Cause != nil
 	return m.dispatch(d, newModelScope(n.Scripts), orElse(n.Executor, "model"), n.Input, n.Output)
@@ -567,6 +570,9 @@ func (m *model) onDispatch(h *modelHandle, op *Op) (err error, known bool) {
 		m.onAck(h, op.Name, func() { d.world.prune() })
 		return nil, true
 	case "execute":
+		if m.aborted { // ABT-7
+			return errAborted, true
+		}
 		return m.executeTool(h, op), true
 	case "report-message":
 		return m.report(d, "message", op), true
@@ -701,7 +707,7 @@ func (m *model) onHandle(h *modelHandle, op *Op) error {
 		m.aborted = true
 	case "sleep":
 		if m.aborted {
-			return errors.New("the turn is aborted")
+			return errAborted
 		}
 	case "stash":
 		return h.world.set(op.Name, op.Value.get())
@@ -732,22 +738,26 @@ func (m *model) onHandle(h *modelHandle, op *Op) error {
 	return nil
 }
 
+// errAborted is what an aborted turn answers who would begin something.
+var errAborted = errors.New("the turn is aborted")
+
 func malformed(op *Op) bool { // GAT-5
 	return op.Name == "" || op.Text == "" || op.Duration < 0 || string(op.Schema) == `{"type":5}`
 }
 
-// waitFor: GAT-1 to GAT-5, GAT-8, ABT-10.
+// waitFor: GAT-1 to GAT-5, GAT-8, ABT-7, ABT-10.
 func (m *model) waitFor(op *Op) error {
-	m.emit("turnGateOpen %s", op.Name)
 	result, by, err := adk.GateAborted, "", error(&adk.Error{Code: adk.E_TURN_GATE_ABORTED})
-	if !m.aborted {
-		if s := firstSettlement(op); s != nil {
-			result, by, err = s.Result, s.By, settled(s)
-		} else if op.Duration > 0 {
-			result, err = adk.GateTimeout, &adk.Error{Code: adk.E_TURN_GATE_TIMEOUT}
-		} else {
-			m.aborted = true // nobody will come: whoever runs the turn gives it up
-		}
+	if m.aborted {
+		return err
+	}
+	m.emit("turnGateOpen %s", op.Name)
+	if s := firstSettlement(op); s != nil {
+		result, by, err = s.Result, s.By, settled(s)
+	} else if op.Duration > 0 {
+		result, err = adk.GateTimeout, &adk.Error{Code: adk.E_TURN_GATE_TIMEOUT}
+	} else {
+		m.aborted = true // nobody will come: whoever runs the turn gives it up
 	}
 	m.emit("turnGateClosed %s %s by=%q", op.Name, result, by)
 	return err

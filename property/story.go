@@ -248,11 +248,11 @@ func (s *story) begin(x *adk.Crossing) {
 // to have made. Where goroutines share a context, only the end tells whose it was.
 func (s *story) exchange(x *adk.Crossing) {
 	op := s.op
-	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x) {
+	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x, s.cancelled > 0) {
 		return
 	}
 	for _, other := range s.ops {
-		if other != op && other.call == op.call && other.delta.like(op.delta) && op.fits(other.made, x) {
+		if other != op && other.call == op.call && other.delta.like(op.delta) && op.fits(other.made, x, s.cancelled > 0) {
 			op.made, other.made = other.made, op.made
 			op.open, other.open = other.open, op.open
 			op.goexits, other.goexits = other.goexits, op.goexits
@@ -267,10 +267,11 @@ func (s *story) exchange(x *adk.Crossing) {
 }
 
 // fits tells whether an operation can be done so after the call that it made, or
-// after none: a tool whose arguments are refused is not called.
-func (op *openOp) fits(made *seamCall, x *adk.Crossing) bool {
+// after none: a tool whose arguments are refused is not called, nor is one in an
+// aborted run.
+func (op *openOp) fits(made *seamCall, x *adk.Crossing, aborted bool) bool {
 	if made == nil {
-		return op.kind == adk.KindExecute && errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS)
+		return op.kind == adk.KindExecute && (errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || aborted && x.Err != nil)
 	}
 	return made.ended > 0 && (made.outcome == adk.OutcomeOK) == (x.Err == nil)
 }

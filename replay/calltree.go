@@ -312,6 +312,9 @@ func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
 	case adk.KindWait:
 		s.waits = b.strands[x.ID]
 	case adk.KindFork:
+		if x.Err != nil {
+			return
+		}
 		b.forks[x.ID] = s
 		path := x.Name
 		if above := c.strand; above != "" {

@@ -307,7 +307,11 @@ func (p *causal) Tell(got *adk.Crossing) {
 	case adk.KindReturn:
 		p.returned(got)
 	case adk.KindFork:
-		p.forked(got, next)
+		if got.Err == nil {
+			p.forked(got, next)
+			break
+		}
+		fallthrough // a refused one is an operation like any other
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {

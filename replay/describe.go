@@ -307,6 +307,9 @@ func (n *namer) operation(x *adk.Crossing) string {
 	case adk.KindWait:
 		return fmt.Sprintf("%s for %s, %s", verb, plainName(x.Name), strandName(x.ID))
 	case adk.KindFork:
+		if x.Err != nil {
+			return verb + " " + plainName(x.Name)
+		}
 		return fmt.Sprintf("%s %s as %s", verb, plainName(x.Name), strandName(x.ID))
 	case adk.KindOpenMedia:
 		return verb + " " + n.record(x.Record)

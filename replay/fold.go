@@ -124,6 +124,7 @@ type foldGate struct {
 	at         time.Time
 	opened     bool   // turnGateOpen was told
 	closed     bool   // turnGateClosed was told
+	refused    bool   // it was asked for in an aborted run
 	result, by string // once it has settled
 }
 
@@ -299,7 +300,7 @@ func (f *Fold) begin(c *foldCall, x *adk.Crossing) error {
 	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
 		f.cause(c, causedEvent{kind: emitted[x.Kind], payload: x.Payload, given: true})
 	case adk.KindWaitFor:
-		f.gates = append(f.gates, &foldGate{id: x.Name, op: x.Op, call: c, at: x.At})
+		f.gates = append(f.gates, &foldGate{id: x.Name, op: x.Op, call: c, at: x.At, refused: f.cancelled})
 	}
 	return nil
 }
@@ -340,6 +341,9 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 func (f *Fold) close(x *adk.Crossing) error {
 	g := f.gate(func(g *foldGate) bool { return g.op == x.Op })
 	f.gates = without(f.gates, g)
+	if g != nil && g.refused && !g.opened && x.Err != nil { // nothing opens in an aborted run (ABT-7)
+		return nil
+	}
 	if g == nil || !g.opened || !g.closed {
 		return fmt.Errorf("the gate's two events were not told before (GAT-4)")
 	}

@@ -555,7 +555,7 @@ func (p *player) note(x *adk.Crossing) {
 		p.calls[x.ID] = x
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
-	case x.Kind == adk.KindFork:
+	case x.Kind == adk.KindFork && x.Err == nil:
 		p.strand(x.ID)
 		p.alive++ // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:

@@ -142,7 +142,7 @@ func (r *replayed) places(lines []Line) []int {
 			x.At = at
 		}
 		places[x.Seq] = reached[x.Strand]
-		if x.Kind == adk.KindFork {
+		if x.Kind == adk.KindFork && x.Err == nil {
 			reached[x.ID] = reached[x.Strand]
 		}
 	}

@@ -219,7 +219,7 @@ func gateTurn(t *sampleKit) {
 
 // troubleTurn is made of hostile strings and contained failures.
 func troubleTurn(t *sampleKit) {
-	t.raw.SystemPrompt = "Be nice.\n\x1b[31mred\x1b[0m \u202eevil\u2066 \xff"
+	t.raw.SystemPrompt = "Be nice.\n\x1b[31mred\x1b[0m \u202eevil\u2066"
 	t.raw.Functional.Message = func(adk.MessageEvent) { panic("the listener\nfell over \x1b[2J") }
 	t.config.Executor.Name = "model \x1b[1m"
 	t.config.DispatchInput = []adk.DispatchMiddleware{{Name: "twice", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
