@@ -31,7 +31,7 @@ type dispatch struct {
 	// Guarded by run.mu.
 	signal   signal
 	queue    []delta
-	counts   map[string]int
+	counted  toolCallCounts
 	messages streams
 	thoughts streams
 	reported map[string]*toolCallStream
@@ -61,8 +61,8 @@ type change interface {
 // serve runs the dispatch in its seam call, which has been opened, and gives its
 // end and the error of a nack (DSP-8).
 func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
-	for record := range d.visible.toolCalls.Values() {
-		d.count(record)
+	for call := range d.visible.toolCalls.Values() {
+		d.counted.bears(call)
 	}
 	d.call.dispatch, d.call.visible = d, d.visible
 	d.call.invoke(func() result {
@@ -314,14 +314,30 @@ func joined(all []error) error {
 	return errors.Join(all...)
 }
 
-// count counts a stored tool call (SIG-4). run.mu is held.
-func (d *dispatch) count(rec Record) {
-	stored, ok := rec.(*ToolCall)
-	if !ok {
-		return
+// toolCallCounts counts, by checksum, the ids of the tool calls that a dispatch
+// began with, stored or mutated: each under the checksum that its record bears now,
+// or bore last (SIG-4).
+type toolCallCounts struct {
+	checksums map[string]string // by id
+	ids       map[string]int    // by checksum
+}
+
+// bears takes in what the record of an id is now.
+func (n *toolCallCounts) bears(call *ToolCall) {
+	if n.ids == nil {
+		n.checksums, n.ids = map[string]string{}, map[string]int{}
 	}
-	if d.counts == nil {
-		d.counts = map[string]int{}
+	if former, known := n.checksums[call.ID()]; known {
+		n.ids[former]--
 	}
-	d.counts[stored.Checksum()]++
+	n.checksums[call.ID()] = call.Checksum()
+	n.ids[call.Checksum()]++
+}
+
+// replaced takes in a record that came by Add, which counts no id but may replace
+// the record of one that counts.
+func (n *toolCallCounts) replaced(call *ToolCall) {
+	if _, counts := n.checksums[call.ID()]; counts {
+		n.bears(call)
+	}
 }

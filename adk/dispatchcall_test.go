@@ -105,6 +105,26 @@ func TestDispatchInTurn(t *testing.T) {
 	assert.Equal(t, []string{"dispatchEnd ack", "error E_LLM_EXECUTION_NACKED", "dispatchEnd nack", "dispatchEnd ack"}, events)
 }
 
+// DSP-7, DSP-8: a stage that returns the nack of a dispatch it called has failed
+// itself: two error events, each of its own.
+func TestReturnedNackIsAFailureOfItsOwn(t *testing.T) {
+	config, heard := newConfig(), &outcome{}
+	config.TurnInput = []adk.TurnMiddleware{{Name: "plans", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
+		in := planner(fakes.Nack(errBoom))
+		in.Source = tc
+		_, err := adk.Dispatch(ctx, in)
+		return err
+	}}}
+	runTurn(t, config, heard.watch(hello))
+	require.Len(t, heard.errors, 2)
+	assert.Equal(t, adk.E_LLM_EXECUTION_NACKED, heard.errors[0].Error.Code)
+	assert.Equal(t, heard.ends[0].DispatchID, heard.errors[0].DispatchID)
+	assert.Equal(t, adk.E_INPUT_PIPELINE_ERROR, heard.errors[1].Error.Code)
+	assert.Equal(t, "plans", heard.errors[1].Error.Name)
+	assert.Empty(t, heard.errors[1].DispatchID)
+	assert.Same(t, errBoom, heard.errors[1].Error.Cause)
+}
+
 // ABT-12: an abort on the dispatch of a turn aborts the turn.
 func TestAbortInADispatchOfATurnAbortsTheTurn(t *testing.T) {
 	events := callingTurn(t, func(ctx context.Context, tc *adk.TurnContext) {

@@ -96,6 +96,9 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	defer c.run.mu.Unlock()
 	at := c.now()
 	replaced = r.set().Add(record.Key(), record)
+	if call, ok := any(record).(*ToolCall); ok && c.dispatch != nil {
+		c.dispatch.counted.replaced(call)
+	}
 	if x := c.run.crossing(c, KindAdd, Whole, at); x != nil {
 		x.Collection, x.Record, x.Flag = r.spec.name, record, replaced
 		c.run.tell(x)
@@ -192,8 +195,8 @@ func (w *recordChange[T]) apply(v *visible) {
 }
 
 func (w *recordChange[T]) countIn(d *dispatch) {
-	if w.kind == KindStore {
-		d.count(w.record)
+	if call, ok := any(w.record).(*ToolCall); ok && w.kind != KindDelete {
+		d.counted.bears(call)
 	}
 }
 

@@ -174,9 +174,11 @@ func (c *call) offAck(h *ackHandler) {
 	}
 }
 
-// ToolCallCount is how many tool calls with this checksum were stored in this
-// dispatch, with those it began with (SIG-4).
+// ToolCallCount is how many tool calls bear this checksum: of those that were
+// stored or mutated in this dispatch, and those that it began with. Each id counts
+// once, under the checksum of its latest record, also when that was deleted
+// (SIG-4).
 func (dc *DispatchContext) ToolCallCount(checksum string) int {
 	defer dc.call.lock()()
-	return dc.call.dispatch.counts[checksum]
+	return dc.call.dispatch.counted.ids[checksum]
 }

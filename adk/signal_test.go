@@ -172,6 +172,57 @@ func TestToolCallCount(t *testing.T) {
 	runTurn(t, config, hello)
 }
 
+// SIG-4: an id counts once, under the checksum that its record bears now, or bore
+// last; what failed to be stored does not count.
+func TestToolCallsCountByID(t *testing.T) {
+	x, y := toolCall("any", "x").Checksum(), toolCall("any", "y").Checksum()
+	for name, c := range map[string]struct {
+		do     func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error
+		xs, ys int
+	}{
+		"stored twice": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), calls.Store(ctx, toolCall("a", "x")))
+		}, 1, 0},
+		"changed by mutate": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), calls.Mutate(ctx, toolCall("a", "y")))
+		}, 0, 1},
+		"changed by store": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), calls.Store(ctx, toolCall("a", "y")))
+		}, 0, 1},
+		"changed by add": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			_, err := calls.Add(toolCall("a", "y"))
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), err)
+		}, 1, 0},
+		"stored, then changed by add": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			err := calls.Store(ctx, toolCall("a", "x"))
+			_, added := calls.Add(toolCall("a", "y"))
+			return errors.Join(err, added)
+		}, 0, 1},
+		"only added": {func(_ context.Context, calls adk.Records[*adk.ToolCall]) error {
+			_, err := calls.Add(toolCall("a", "x"))
+			return err
+		}, 0, 0},
+		"mutated into being": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return calls.Mutate(ctx, toolCall("a", "x"))
+		}, 1, 0},
+		"deleted": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), calls.Mutate(ctx, toolCall("a", "y")), calls.Delete(ctx, "a"))
+		}, 0, 1},
+		"two ids": {func(ctx context.Context, calls adk.Records[*adk.ToolCall]) error {
+			return errors.Join(calls.Store(ctx, toolCall("a", "x")), calls.Store(ctx, toolCall("b", "x")))
+		}, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				require.NoError(t, c.do(ctx, dc.ToolCalls()))
+				assert.Equal(t, c.xs, dc.ToolCallCount(x))
+				assert.Equal(t, c.ys, dc.ToolCallCount(y))
+				return dc.Ack()
+			}), hello)
+		})
+	}
+}
+
 // SIG-1, SIG-3: an ack in a strand runs its handlers before it returns.
 func TestAckIsSynchronous(t *testing.T) {
 	var once sync.Once

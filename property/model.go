@@ -228,7 +228,7 @@ type modelDispatch struct {
 	streams       map[string]*stream
 	handlers      []*modelHandler
 	queue         []change
-	counts        map[string]int // of tool calls, by checksum
+	checksums     map[string]string // of the tool calls that count, by id
 
 	acked, nacked bool
 	nackCause     error
@@ -240,7 +240,7 @@ type modelDispatch struct {
 
 // newModelDispatch: DSP-9, SIG-4.
 func newModelDispatch(name string, parent *world, above *modelDispatch) *modelDispatch {
-	d := &modelDispatch{name: name, world: parent.copy(), parent: parent, above: above, streams: map[string]*stream{}, counts: map[string]int{}}
+	d := &modelDispatch{name: name, world: parent.copy(), parent: parent, above: above, streams: map[string]*stream{}, checksums: map[string]string{}}
 	for _, r := range d.world.sets[adk.ToolCalls].all {
 		d.count(r)
 	}
@@ -249,7 +249,7 @@ func newModelDispatch(name string, parent *world, above *modelDispatch) *modelDi
 
 func (d *modelDispatch) count(r adk.Record) {
 	if call, ok := r.(*adk.ToolCall); ok {
-		d.counts[call.Checksum()]++
+		d.checksums[call.ID()] = call.Checksum()
 	}
 }
 
@@ -271,7 +271,7 @@ type modelHandler struct {
 type change struct {
 	persist func() error // what write-behind puts off (DEL-6)
 	apply   func(*world)
-	stored  adk.Record // by a store
+	stored  adk.Record // by a store or a mutate
 }
 
 // dispatch: DSP-2, DSP-3, DSP-5, DSP-7, EVT-7. It gives the error of a nack.
@@ -608,7 +608,13 @@ func (m *model) read(d *modelDispatch, op *Op) any {
 		return signalText(d.signalled(), d.acked, d.nacked)
 	}
 	if call, ok := op.Record.get().(*adk.ToolCall); ok {
-		return d.counts[call.Checksum()]
+		n := 0
+		for _, checksum := range d.checksums {
+			if checksum == call.Checksum() {
+				n++
+			}
+		}
+		return n
 	}
 	return nil
 }
@@ -843,6 +849,9 @@ func (m *model) record(h *modelHandle, op *Op) error {
 		}
 	}
 	if op.Kind == "add" || op.Kind == "remove" {
+		if d := h.dispatch; d != nil && !remove && op.Of == adk.ToolCalls && d.checksums[r.Key()] != "" {
+			d.count(r)
+		}
 		apply(h.world)
 		return nil
 	}
@@ -859,7 +868,7 @@ func (m *model) record(h *modelHandle, op *Op) error {
 		persist = nil
 	}
 	c := change{persist: persist, apply: apply}
-	if op.Kind == "store" {
+	if !remove {
 		c.stored = r
 	}
 	h.dispatch.take(c)
