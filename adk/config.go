@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode"
 )
 
 // Next runs everything downstream of a middleware, which is the later ones of its
@@ -101,7 +102,8 @@ func (c Config) faults() []string {
 	return f
 }
 
-// faultList collects what is wrong, so that it can all be said at once.
+// faultList collects what is wrong, so that it can all be said at once. A text
+// about a field begins with the field's name, as no other does.
 type faultList []string
 
 func (f *faultList) add(format string, args ...any) {
@@ -113,7 +115,15 @@ func (f faultList) err(code Code) error {
 	if len(f) == 0 {
 		return nil
 	}
-	return &Error{Code: code, Message: strings.Join(f, "; ")}
+	faults := make([]Fault, len(f))
+	for i, text := range f {
+		faults[i].Message = text
+		if unicode.IsUpper(rune(text[0])) {
+			path, _, _ := strings.Cut(text, " ")
+			faults[i].Path = strings.TrimSuffix(path, ":")
+		}
+	}
+	return &Error{Code: code, Message: strings.Join(f, "; "), Faults: faults}
 }
 
 func (f *faultList) executor(field string, e Executor) {

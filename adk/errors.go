@@ -180,6 +180,23 @@ type Error struct {
 	Name string
 	// Cause is what led to the failure, or nil.
 	Cause error
+	// Faults are what is wrong, one by one, where the message lists faults: of
+	// arguments, of a gate's resolution, of a config or another input, of what a
+	// record is made from. It is nil elsewhere, and of an error that a trace gave
+	// back, which has the message alone.
+	Faults []Fault
+}
+
+// Fault is one thing that is wrong with what was given. It never holds the value.
+type Fault struct {
+	// Path is where: a JSON pointer into arguments and resolutions, empty for the
+	// whole; the name of the field in a config, an input or a record's values, empty
+	// where no field is to blame.
+	Path string
+	// Keyword is the keyword of the JSON Schema that refused it; empty elsewhere.
+	Keyword string
+	// Message says what is wrong or what would be right.
+	Message string
 }
 
 // Error is the code, the message and the cause's text, in this order. A cause

@@ -11,12 +11,12 @@ import (
 // fieldCheck gathers what is wrong with the fields a record is made from. It is
 // asked field by field in the order they are declared, so that one error names
 // every bad field and always in the same order.
-type fieldCheck struct{ faults []string }
+type fieldCheck struct{ faults []Fault }
 
 // fault notes that a field is wrong: what it is and what would be right. It
 // must never hold a payload (ERR-3).
 func (c *fieldCheck) fault(field, format string, args ...any) {
-	c.faults = append(c.faults, field+": "+fmt.Sprintf(format, args...))
+	c.faults = append(c.faults, Fault{Path: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // err is the error for all faults, or nil where there are none.
@@ -24,7 +24,11 @@ func (c *fieldCheck) err(code Code) error {
 	if len(c.faults) == 0 {
 		return nil
 	}
-	return &Error{Code: code, Message: strings.Join(c.faults, "; ")}
+	texts := make([]string, len(c.faults))
+	for i, f := range c.faults {
+		texts[i] = f.Path + ": " + f.Message
+	}
+	return &Error{Code: code, Message: strings.Join(texts, "; "), Faults: c.faults}
 }
 
 // required checks a text that must be there.

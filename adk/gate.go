@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -117,11 +116,8 @@ func (g *TurnGate) check(value any) (any, error) {
 	}
 	checked, faults := g.schema.check(data)
 	if len(faults) > 0 {
-		texts := make([]string, len(faults))
-		for i, f := range faults {
-			texts[i] = f.String()
-		}
-		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Message: fmt.Sprintf("gate %q stays open: %s", g.raw.ID, strings.Join(texts, "; "))}
+		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Faults: exported(faults),
+			Message: fmt.Sprintf("gate %q stays open: %s", g.raw.ID, faultsText(faults))}
 	}
 	return checked, nil
 }
@@ -199,6 +195,35 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	c.done(KindWaitFor, g.op, g.err, nil)
 	return g.value, g.err
+}
+
+// WaitFor opens a gate and waits for its value as a T; h is a turn context or a
+// dispatch context. A gate without a schema has that of T, so that whoever settles
+// it is told what does not fit. It fails as Handle.WaitFor does, and where the value
+// is no T though the gate's own schema took it.
+func WaitFor[T any](ctx context.Context, h interface {
+	WaitFor(ctx context.Context, gate Gate) (any, error)
+}, gate Gate) (value T, err error) {
+	if len(gate.Schema) == 0 {
+		if gate.Schema, err = schemaOfType[T](); err != nil {
+			return value, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("Schema cannot be derived from %T", value), Cause: err}
+		}
+	}
+	given, err := h.WaitFor(ctx, gate)
+	if err != nil {
+		return value, err
+	}
+	if same, ok := given.(T); ok {
+		return same, nil
+	}
+	data, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(data, &value)
+	}
+	if err != nil {
+		return value, fmt.Errorf("adk: wait-for: what gate %q was resolved with is no %T: %w", gate.ID, value, err)
+	}
+	return value, nil
 }
 
 // begin tells that the gate is waited for and opens it, unless the run is aborted:

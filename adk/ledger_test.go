@@ -610,8 +610,7 @@ func TestRecordsOfNothing(t *testing.T) {
 	}{
 		adk.E_INVALID_INITIAL_MEMORY_VALUE:      {second(adk.NewMemory(adk.MemoryInit{})), []string{"id", "content", "confidence", "importance", "createdAt", "updatedAt"}},
 		adk.E_INVALID_INITIAL_RETRIEVABLE_VALUE: {second(adk.NewRetrievable(adk.RetrievableInit{})), []string{"id", "content", "trustTier", "createdAt", "updatedAt"}},
-		// PRM-6: a payload is no text.
-		adk.E_INVALID_INITIAL_THOUGHT_VALUE: {second(adk.NewThought(adk.ThoughtInit{Payload: 1})), []string{"id", "content", "replayCompatibility", "createdAt", "updatedAt"}},
+		adk.E_INVALID_INITIAL_THOUGHT_VALUE:     {second(adk.NewThought(adk.ThoughtInit{Payload: 1})), []string{"id", "replayCompatibility", "createdAt", "updatedAt"}},
 	} {
 		require.ErrorIs(t, c.err, code)
 		for _, field := range c.want {

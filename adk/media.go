@@ -265,6 +265,19 @@ func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	return stream, nil
 }
 
+// Size is the length of the bytes, where the reader can tell it without reading
+// (SizedMediaReader). Like Open, it stands in no trace.
+func (m *Media) Size() (n int64, known bool) {
+	if !made(m) {
+		return 0, false
+	}
+	sized, ok := m.reader.(SizedMediaReader)
+	if !ok {
+		return 0, false
+	}
+	return sized.Size()
+}
+
 // Bytes reads all the bytes anew.
 func (m *Media) Bytes(ctx context.Context) ([]byte, error) {
 	stream, err := m.Open(ctx)

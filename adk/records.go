@@ -137,16 +137,30 @@ func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 
 // Store keeps a record. If the storage fails, nothing has happened (DEL-1).
 func (r Records[T]) Store(ctx context.Context, record T) error {
-	return r.keep(ctx, KindStore, record)
+	return r.put(ctx, KindStore, record)
 }
 
 // Mutate puts a record in the place of the one with its key (DEL-4). If the
 // storage fails, nothing has happened (DEL-1).
 func (r Records[T]) Mutate(ctx context.Context, record T) error {
-	return r.keep(ctx, KindMutate, record)
+	return r.put(ctx, KindMutate, record)
 }
 
-func (r Records[T]) keep(ctx context.Context, kind Kind, record T) error {
+// Keep stores a record and has it in the set, by one call on a turn context as on a
+// dispatch context: Store first, and where that succeeded what Add does. If the
+// storage fails, nothing has happened.
+func (r Records[T]) Keep(ctx context.Context, record T) error {
+	if err := r.Store(ctx, record); err != nil {
+		return err
+	}
+	if r.call.dispatch != nil {
+		return nil // Store has put it into the dispatch's set
+	}
+	_, err := r.Add(record)
+	return err
+}
+
+func (r Records[T]) put(ctx context.Context, kind Kind, record T) error {
 	if err := r.refuse(kind, record); err != nil {
 		return err
 	}

@@ -52,6 +52,15 @@ func faultsText(faults []fault) string {
 	return strings.Join(lines, "; ")
 }
 
+// exported are faults as an Error lists them.
+func exported(faults []fault) []Fault {
+	all := make([]Fault, len(faults))
+	for i, f := range faults {
+		all[i] = Fault{Path: f.path, Keyword: f.keyword, Message: f.String()}
+	}
+	return all
+}
+
 // sortFaults orders faults by path and drops those told twice, as when two
 // parts of an allOf ask for the same.
 func sortFaults(faults []fault) []fault {

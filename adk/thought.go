@@ -11,7 +11,8 @@ import (
 type ThoughtInit struct {
 	// ID is the caller's id of the thought; required.
 	ID string
-	// Content is the reasoning as text; required.
+	// Content is the reasoning as text; required unless there is a payload, as where
+	// a provider redacts what its model thought.
 	Content string
 	// Identity is who thinks; the zero Identity means "assistant".
 	Identity Identity
@@ -44,9 +45,12 @@ type Thought struct {
 func NewThought(init ThoughtInit) (*Thought, error) {
 	var c fieldCheck
 	c.required("id", init.ID, "the id that the caller gives the thought")
-	c.required("content", init.Content, "the text of the thought")
+	c.optional("content", init.Content)
+	if init.Content == "" && init.Payload == nil {
+		c.fault("content", "is missing and so is payload, want one of them or both")
+	}
 	t := &Thought{
-		id: init.ID, content: NewTokenizable(init.Content),
+		id:       init.ID,
 		identity: c.identity(init.Identity, RoleAssistant.identity()),
 		payload:  plain.Copy(init.Payload), replayCompatibility: init.ReplayCompatibility,
 	}
@@ -58,6 +62,9 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 	t.createdAt, t.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_THOUGHT_VALUE); err != nil {
 		return nil, err
+	}
+	if init.Content != "" {
+		t.content = NewTokenizable(init.Content)
 	}
 	return t, nil
 }
@@ -83,7 +90,7 @@ func (c *fieldCheck) plain(field string, v any) {
 // ID is the caller's id of the thought.
 func (t *Thought) ID() string { return t.id }
 
-// Content is the reasoning as text.
+// Content is the reasoning as text, nil where there is only a payload.
 func (t *Thought) Content() *Tokenizable { return t.content }
 
 // Identity is who thinks.
@@ -106,7 +113,7 @@ func (t *Thought) UpdatedAt() time.Time { return t.updatedAt }
 // and give it to NewThought.
 func (t *Thought) Init() ThoughtInit {
 	return ThoughtInit{
-		ID: t.id, Content: t.content.String(), Identity: t.identity, Payload: t.Payload(),
+		ID: t.id, Content: textOf(t.content), Identity: t.identity, Payload: t.Payload(),
 		ReplayCompatibility: t.replayCompatibility, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt,
 	}
 }
@@ -130,7 +137,7 @@ func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 func (t *Thought) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.text("id", t.id)
-	j.text("content", t.content.String())
+	j.someText("content", textOf(t.content))
 	j.identity("identity", t.identity, RoleAssistant.identity())
 	if t.payload != nil {
 		j.field("payload")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -55,7 +54,8 @@ type ToolInit struct {
 	// Effect says whether running the tool writes.
 	Effect Effect
 	// ArtifactConstructor makes of what the handler returned what the tool call
-	// is to hold. Whoever makes the tool call asks for it; nil leaves to them how.
+	// is to hold. The engine does not call it: whoever makes the tool call does; nil
+	// leaves to them how.
 	ArtifactConstructor ArtifactConstructor
 }
 
@@ -92,7 +92,7 @@ type ToolDescription struct {
 // field that is missing or invalid (TOL-1). It keeps nothing of init that the
 // caller could change later.
 func NewTool(init ToolInit) (*Tool, error) {
-	var wrong []string
+	var wrong faultList
 	if init.Name == "" {
 		wrong = append(wrong, "Name: want a text")
 	}
@@ -116,8 +116,8 @@ func NewTool(init ToolInit) (*Tool, error) {
 	if !slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect) {
 		wrong = append(wrong, `Effect: want "", "reads" or "writes"`)
 	}
-	if len(wrong) > 0 {
-		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: strings.Join(wrong, "; ")}
+	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
+		return nil, err
 	}
 	handler := init.Handler
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
@@ -285,7 +285,7 @@ func (t *Tool) Describe() ToolDescription {
 func (t *Tool) Validate(args map[string]any) (map[string]any, error) {
 	checked, faults := t.spec.schema.check(args)
 	if len(faults) > 0 {
-		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: faultsText(faults)}
+		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: faultsText(faults), Faults: exported(faults)}
 	}
 	return checked.(map[string]any), nil
 }

@@ -80,7 +80,10 @@ func (n *namer) message(m *adk.Message) string {
 }
 
 func thought(t *adk.Thought) string {
-	words := quoted(t.Content().String())
+	var words string
+	if text := t.Content(); text != nil {
+		words = quoted(text.String())
+	}
 	if t.Payload() != nil {
 		words += " payload " + plainData(t.Payload())
 	}
