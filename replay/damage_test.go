@@ -131,13 +131,13 @@ func TestDeepNestingIsRefused(t *testing.T) {
 // what would be compared is not what was promised.
 func TestANewerContractIsToldAtOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(smallTrace(t))), "\n")
-	lines[0] = strings.Replace(lines[0], `"contract":1`, fmt.Sprintf(`"contract":%d`, ContractRevision+1), 1)
+	lines[0] = strings.Replace(lines[0], fmt.Sprintf(`"contract":%d`, ContractRevision), fmt.Sprintf(`"contract":%d`, ContractRevision+1), 1)
 	report, err := Verify(context.Background(), bytes.NewReader(seal(lines[:len(lines)-1], "")), Live{})
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, NewContract, report.Divergence.Class)
 	assert.Zero(t, report.Divergence.Crossing, "the header")
-	assert.Contains(t, report.Divergence.String(), "contract: expected 2, got 1")
+	assert.Contains(t, report.Divergence.String(), "contract: expected 3, got 2")
 	file := seal(lines[:5], "")
 	_, err = Verify(context.Background(), bytes.NewReader(file[:len(file)-10]), Live{})
 	assert.ErrorAs(t, err, new(*FormatError), "it is read to its end all the same")

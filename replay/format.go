@@ -118,7 +118,7 @@ func knows(version int, kind adk.Kind) error {
 
 // ContractRevision is the revision of the engine's contract that today's engine
 // keeps. A trace carries the one under which it was recorded.
-const ContractRevision = 1
+const ContractRevision = 2
 
 // The bounds of reading. They are far beyond what any turn writes; they are
 // there so that a hostile file costs no more than its size.

@@ -298,8 +298,8 @@ func TestRerecordOfADamagedTrace(t *testing.T) {
 		var format *replay.FormatError
 		assert.ErrorAs(t, err, &format, name)
 	}
-	newer := bytes.Replace(trace, []byte(`"contract":1`), []byte(`"contract":99`), 1)
-	assert.Contains(t, refusedToRerecord(t, newer, replay.Live{}), "revision 99 of the contract, which is newer than this engine's 1")
+	newer := bytes.Replace(trace, fmt.Appendf(nil, `"contract":%d`, replay.ContractRevision), []byte(`"contract":99`), 1)
+	assert.Contains(t, refusedToRerecord(t, newer, replay.Live{}), "revision 99 of the contract, which is newer than this engine's 2")
 }
 
 func TestRerecordToAWriterThatFails(t *testing.T) {
