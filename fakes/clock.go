@@ -16,11 +16,12 @@ var Epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 const Forever = time.Duration(math.MaxInt64)
 
 // Clock is an adk.Clock whose time is virtual: it moves when Advance, or the
-// scheduler that it belongs to, moves it, and never by itself. It is safe for
-// concurrent use.
+// scheduler that it belongs to, moves it, and never by itself, but for one that
+// NewTickingClock has made. It is safe for concurrent use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
+	tick   time.Duration
 	timers []*timer // by due time, and in the order they were started
 }
 
@@ -35,10 +36,22 @@ func NewClock() *Clock { return NewClockAt(Epoch) }
 // NewClockAt makes a clock that stands at start.
 func NewClockAt(start time.Time) *Clock { return &Clock{now: start.Round(0).UTC()} }
 
-// Now is the present, the same until time is moved.
+// NewTickingClock makes a clock that stands at Epoch and moves by tick before each
+// reading, so that no two readings are alike and it shows who read, and how often.
+// A tick fires no timer: one that came due on the way fires when time is moved
+// next. A tick below zero is none.
+func NewTickingClock(tick time.Duration) *Clock {
+	c := NewClock()
+	c.tick = max(tick, 0)
+	return c
+}
+
+// Now is the present, the same until time is moved; of a ticking clock, a tick
+// later than the last time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now = c.now.Add(c.tick)
 	return c.now
 }
 
@@ -76,7 +89,9 @@ func (c *Clock) Pending() int {
 // Advance moves time by d and fires the timers that come due on the way, in
 // their order, each at its own time. Timers that these start count too.
 func (c *Clock) Advance(d time.Duration) {
-	target := c.Now().Add(max(d, 0))
+	c.mu.Lock()
+	target := c.now.Add(max(d, 0))
+	c.mu.Unlock()
 	for {
 		t := c.take(target)
 		if t == nil {

@@ -42,6 +42,28 @@ func TestClockFiresInOrder(t *testing.T) {
 	}
 }
 
+// DET-1: each reading of a ticking clock is a tick later, and nothing else moves it;
+// a timer that came due meanwhile fires when time is moved, and not at an earlier
+// time than it is.
+func TestTickingClock(t *testing.T) {
+	clock := fakes.NewTickingClock(time.Second)
+	var heard []time.Duration
+	say := func() { heard = append(heard, clock.Now().Sub(fakes.Epoch)) }
+	clock.AfterFunc(2*time.Second, say)
+	say()
+	say()
+	say()
+	clock.Advance(0)
+	clock.Advance(time.Minute)
+	say()
+	if want := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 65 * time.Second}; !slices.Equal(heard, want) {
+		t.Errorf("heard %v, want %v", heard, want)
+	}
+	if still := fakes.NewTickingClock(-time.Second); still.Now() != still.Now() {
+		t.Error("a tick below zero moves the clock")
+	}
+}
+
 func TestClockTimerOfNoTime(t *testing.T) {
 	fired := false
 	stop := fakes.NewClock().AfterFunc(0, func() { fired = true })
