@@ -31,13 +31,14 @@ example: ## copy the example out of the tree, and build and test it there
 		test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) test ./... && $(GO) tool adkreplay verify testdata/turns
 
 .PHONY: mutants
-mutants: killers ## break the engine and the example in every known way, edit every field and damage every line of every trace, and see who goes red
+mutants: killers ## break the engine, the harness and the example in every known way, edit every field and damage every line of every trace, and see who goes red
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutationInFiles|^TestVerifyRefusesDamaged|^TestMisnumbered|^TestWhatIfEnds' ./replay
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed' ./replay/golden
-	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestMutantsAreNoticed'
+	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreNoticed'
+	cd internal/mutant && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestHarnessMutants'
 
-# Every mutant leaves its packages in the build cache, gigabytes in all: go clean -cache
-# takes them away again.
+# Mutants are built with a cache of their own, below the folder for temporary files, and
+# nothing of them is left when the tests end.
 .PHONY: killers
 killers: ## break the engine in every way that a trace can show, and print who saw it: invariants, model, generators, exploration, fixtures
 	cd property/killers && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'

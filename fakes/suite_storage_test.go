@@ -44,6 +44,41 @@ func (b broken) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return b.Collection.Delete(ctx, scope, key)
 }
 
+// lending gives out the slice that it keeps.
+type lending struct {
+	adk.Collection[*adk.Message]
+	mu   sync.Mutex
+	kept []*adk.Message
+}
+
+func (l *lending) Fetch(context.Context, adk.Scope) ([]*adk.Message, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept, nil
+}
+
+func (l *lending) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	err := l.Collection.Store(ctx, scope, m)
+	fetched, failed := l.Collection.Fetch(ctx, scope)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = fetched
+	return errors.Join(err, failed)
+}
+
+// RUN-11: a caller who sorts what a fetch gave must not sort the storage, and the
+// suite says so of a storage that lends.
+func TestStorageSuiteFindsWhatIsLent(t *testing.T) {
+	err := fakes.TestStorage(func() adk.Storage {
+		s := fakes.NewStorage().Storage()
+		s.Messages = &lending{Collection: s.Messages}
+		return s
+	})
+	if err == nil || !strings.Contains(err.Error(), "messages: RUN-11: what a fetch gives is the caller's own") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The suite finds what is wrong, names the rule, and says all of it at once.
 func TestStorageSuiteFinds(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -2,6 +2,7 @@ package property_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -145,6 +147,77 @@ func TestStorageFaults(t *testing.T) {
 	}
 }
 
+// written is a storage of messages that keeps what it was asked to do.
+type written struct {
+	adk.Collection[*adk.Message]
+	log []string
+}
+
+func (w *written) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	w.log = append(w.log, "store")
+	return w.Collection.Store(ctx, scope, m)
+}
+
+func (w *written) Mutate(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	w.log = append(w.log, "mutate")
+	return w.Collection.Mutate(ctx, scope, m)
+}
+
+func (w *written) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	w.log = append(w.log, "delete")
+	return w.Collection.Delete(ctx, scope, key)
+}
+
+// Each of the writing obligations is made to fail when it has written, a delete too:
+// what is asked again then is asked for nothing.
+func TestEveryWriteFailsAfterIt(t *testing.T) {
+	s := subject("writes", func(c *adk.Config) adk.RawTurn {
+		c.Storage.Messages = &written{Collection: c.Storage.Messages}
+		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			m, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+			if err == nil {
+				err = errors.Join(dc.Messages().Store(ctx, m), dc.Messages().Mutate(ctx, m), dc.Messages().Delete(ctx, "m"))
+			}
+			return errors.Join(err, dc.Ack())
+		}
+		return adk.RawTurn{SystemPrompt: "Help."}
+	})
+	undisturbed := linesOf(t, s, "undisturbed")
+	for _, verb := range []string{"store", "mutate", "delete"} {
+		number := at(t, undisturbed, "call storage/messages."+verb, 1) + 1
+		result, err := property.Reproduce(t.Context(), s, property.MustSchedule(fmt.Sprintf("storage-after@%d", number)), property.Options{Check: func(r property.Run) error {
+			assert.Equal(t, []string{"store", "mutate", "delete"}, r.Config.Storage.Messages.(*written).log)
+			assert.Equal(t, "return error "+broken, lines(r)[number-1])
+			return nil
+		}})
+		if assert.NoError(t, err, verb) {
+			assert.Empty(t, result.Violations)
+		}
+	}
+	tried := map[string]int{}
+	explore(t, s, property.Options{Faults: []property.FaultKind{property.StorageAfter}, Check: func(r property.Run) error {
+		tried[r.Schedule.String()]++
+		return nil
+	}})
+	assert.Len(t, tried, 4, "the undisturbed run, and one for each write")
+}
+
+// A tool that is late does not hear that its context has ended, as one that looks at
+// it too seldom: it runs to its end.
+func TestLateToolIsDeaf(t *testing.T) {
+	s := subject("deaf", func(c *adk.Config) adk.RawTurn {
+		tool := fakes.NewTool("look", "Looks.").Tool().WithHandler(func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			return adk.Text("seen"), ctx.Err()
+		})
+		c.Tools = []*adk.Tool{tool}
+		c.Executor = fakes.Script{{fakes.Call("look", `{}`)}, {fakes.Ack()}}.Executor("model")
+		return adk.RawTurn{SystemPrompt: "Help."}
+	})
+	number := at(t, linesOf(t, s, "undisturbed"), "call tool/look", 1)
+	got := linesOf(t, s, fmt.Sprintf("late-tool@%d", number))
+	assert.Equal(t, []string{"cancel outside !context canceled", "return ok"}, got[number:number+2])
+}
+
 // Code that is broken off runs its deferred functions and nothing else, and code
 // that asks from a goroutine of its own is left alone.
 func TestBrokenOffCode(t *testing.T) {
@@ -269,4 +342,46 @@ func TestNotTheSameTwice(t *testing.T) {
 	require.NotEmpty(t, result.Violations)
 	assert.Equal(t, "DET-2", result.Violations[0].Rule)
 	assert.Equal(t, "undisturbed", result.Violations[0].Schedule.String())
+}
+
+// DET-2: whatever differs between two runs is found where it first does, also where
+// nothing that follows shows it.
+func TestNotTheSameTwiceWhereItDiffers(t *testing.T) {
+	for name, c := range map[string]struct {
+		first string
+		run   func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, n int) error
+	}{
+		"a value": {"report-log", func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers, n int) error {
+			h.Log(adk.LevelInfo, "run", "again", n)
+			return nil
+		}},
+		"another record of one id": {"store begin", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, n int) error {
+			m, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: fmt.Sprint(n), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+			if err != nil {
+				return err
+			}
+			return dc.Messages().Store(ctx, m)
+		}},
+		"less": {"now", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers, n int) error {
+			if n%2 == 0 { // the first run of the two: one before them counts the crossings
+				dc.Now()
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs, first := 0, []string(nil)
+			s := executing(name, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				runs++
+				return errors.Join(c.run(ctx, dc, h, runs), dc.Ack())
+			})
+			result := explore(t, s, property.Options{Workers: 1, Faults: []property.FaultKind{}, Check: func(r property.Run) error {
+				first = lines(r)
+				return nil
+			}})
+			require.NotEmpty(t, result.Violations)
+			assert.Equal(t, "DET-2", result.Violations[0].Rule)
+			assert.Equal(t, at(t, first, c.first, 1), result.Violations[0].Crossing)
+		})
+	}
 }

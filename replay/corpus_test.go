@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -462,6 +463,8 @@ func TestMergeRefuses(t *testing.T) {
 	require.NoError(t, err)
 	future := *of3[0]
 	future.Format = 2
+	_, err = replay.Merge(of3[0], shardReports(t, elsewhere(sources), 3)[1])
+	assert.ErrorContains(t, err, "are of other lists of traces", "as many, under other names")
 	for want, reports := range map[string][]*replay.CorpusReport{
 		"there is no report to merge":             {},
 		"shard 3/3 has two reports":               {of3[0], of3[1], of3[0]},
@@ -475,6 +478,15 @@ func TestMergeRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		assert.Nil(t, merged)
 	}
+}
+
+// elsewhere are the sources under other names.
+func elsewhere(sources []replay.Source) []replay.Source {
+	others := slices.Clone(sources)
+	for i := range others {
+		others[i].Name = "elsewhere/" + others[i].Name
+	}
+	return others
 }
 
 // What a missing or interrupted shard would have found is not known: the merged

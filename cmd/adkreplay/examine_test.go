@@ -96,6 +96,15 @@ func TestExamineAPrefix(t *testing.T) {
 	}
 }
 
+// Of several codes the highest wins, whichever trace comes last.
+func TestTheHighestCodeWins(t *testing.T) {
+	bad, found := malformed(t), violated(t)
+	for _, args := range [][]string{{bad, found}, {found, bad}, {bad, good(t), found}} {
+		assert.Equal(t, exitUnreadable, adkreplay(append([]string{"check"}, args...)...).code)
+	}
+	assert.Equal(t, exitFound, adkreplay("check", found, good(t)).code)
+}
+
 // Every trace has a result, whatever the others are.
 func TestExamineGoesOn(t *testing.T) {
 	for _, command := range []string{"check", "lint"} {

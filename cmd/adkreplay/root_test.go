@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,6 +97,14 @@ func changedByHand(t *testing.T) string {
 }
 
 func good(t *testing.T) string { return put(t, "good.jsonl", fixture(t, "hello")) }
+
+// Scripts and CI files know the codes as numbers, and the help says them so.
+func TestExitCodesAreNumbersThatScriptsKnow(t *testing.T) {
+	assert.Equal(t, []int{0, 1, 1, 2, 3, 4}, []int{exitSame, exitDivergence, exitFound, exitUsage, exitUnreadable, exitInternal})
+	for code, says := range []string{"the same", "a divergence", "wrong usage", "a trace, or a report to merge, that cannot be read", "not everything was done"} {
+		assert.Contains(t, exitHelp, fmt.Sprintf("\n  %d  %s", code, says))
+	}
+}
 
 func TestExitCodes(t *testing.T) {
 	under := put(t, "file", nil) // nothing can be written below a file

@@ -1,26 +1,37 @@
 // Package mutant reads the mistakes that are kept as data, and builds tests with
-// one of them in the engine, so that the engine itself carries no switch. It says
-// who has to notice one, and judges nobody.
+// one of them in place, so that the code itself carries no switch. It says who has
+// to notice one, and judges nobody.
+//
+// Mistakes in the engine break a rule of the contract, and what looks at turns has
+// to see them. Mistakes in the harness make what looks at turns see less, or more,
+// than there is; its own tests have to see those.
 package mutant
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// Dir is where the mutants are, from the root of the tree.
-const Dir = "adk/testdata/mutants"
+// Engine is where the mutants of the engine are, from the root of the tree.
+const Engine = "adk/testdata/mutants"
 
-// Mutant is one seeded mistake: it breaks one rule of the contract in the source
-// of the engine. It stands in a file of Dir that is named for its rule:
+// Harness is where those of the harness are, each beside the package it breaks.
+var Harness = []string{
+	"fakes/testdata/mutants",
+	"replay/testdata/mutants",
+	"replay/golden/testdata/mutants",
+	"property/testdata/mutants",
+	"cmd/adkreplay/testdata/mutants",
+}
+
+// Mutant is one seeded mistake, in a file of one of these folders. In Engine it
+// breaks one rule of the contract and is named for that:
 //
 //	One sentence that says what breaks.
 //	-- file --
@@ -34,20 +45,21 @@ const Dir = "adk/testdata/mutants"
 //	-- new --
 //	what stands there in the mutant
 //
-// A rule with several mutants has a word behind its id: ABT-8-late-ack.txt. What a
-// race breaks has -race behind its tests, and is built with the detector. The part
-// on killers may be left out.
+// A rule with several mutants has a word behind its id: ABT-8-late-ack.txt. One of
+// the harness is named for what it breaks. What a race breaks has -race behind its
+// tests, and is built with the detector. The part on killers may be left out.
 type Mutant struct {
 	Name string // of the file, without its ending
-	Rule string
+	Dir  string // the folder of the file, from the root of the tree
+	Rule string // empty for one of the harness
 	Says string
 	File string // from the root of the tree
-	// Tests are the tests of package adk that have to fail, and Flags what they
-	// are built with.
+	// Tests are the tests of the file's own package that have to fail, and Flags
+	// what they are built with.
 	Tests, Flags []string
 	// Killers are those who have to see it in a trace; where there are none, any
 	// one of them has to, but for a mutant that no trace shows: then Untold says
-	// why, after the word none.
+	// why, after the word none. A mutant of the harness has none of this.
 	Killers  []string
 	Untold   string
 	Old, New string
@@ -58,12 +70,12 @@ var (
 	rule = regexp.MustCompile(`^[A-Z]{3}-\d+\b`)
 )
 
-// Parse reads the text of a file of that name.
-func Parse(name, text string) (Mutant, error) {
+// Parse reads the text of a file of that name in a folder.
+func Parse(dir, name, text string) (Mutant, error) {
 	parts := form.FindStringSubmatch(text)
-	m := Mutant{Name: name, Rule: rule.FindString(name)}
-	if parts == nil || m.Rule == "" {
-		return Mutant{}, fmt.Errorf("%s: want a file named for its rule: a sentence, -- file --, -- test --, perhaps -- killers --, -- old --, -- new --", name)
+	m := Mutant{Name: name, Dir: dir, Rule: rule.FindString(name)}
+	if parts == nil || (m.Rule == "") == (dir == Engine) {
+		return Mutant{}, fmt.Errorf("%s/%s: want a file named for its rule in %s, and for what it breaks elsewhere: a sentence, -- file --, -- test --, perhaps -- killers --, -- old --, -- new --", dir, name, Engine)
 	}
 	m.Says, m.File = strings.ReplaceAll(parts[1], "\n", " "), parts[2]
 	m.Old, m.New = parts[5], strings.TrimSuffix(parts[6], "\n")
@@ -82,29 +94,35 @@ func Parse(name, text string) (Mutant, error) {
 	return m, nil
 }
 
-// All are the mutants below the root of the tree, by their names.
-func All(root string) ([]Mutant, error) {
-	paths, err := filepath.Glob(filepath.Join(root, Dir, "*.txt"))
-	if err != nil {
-		return nil, err
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("there are no mutants in %s: give the root of the tree", filepath.Join(root, Dir))
-	}
+// All are the mutants in the folders below the root of the tree, folder by folder
+// and by their names.
+func All(root string, dirs ...string) ([]Mutant, error) {
 	var all []Mutant
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, dir := range dirs {
+		paths, err := filepath.Glob(filepath.Join(root, dir, "*.txt"))
 		if err != nil {
 			return nil, err
 		}
-		m, err := Parse(strings.TrimSuffix(filepath.Base(path), ".txt"), string(text))
-		if err != nil {
-			return nil, err
+		if len(paths) == 0 {
+			return nil, fmt.Errorf("there are no mutants in %s: give the root of the tree", filepath.Join(root, dir))
 		}
-		all = append(all, m)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			m, err := Parse(dir, strings.TrimSuffix(filepath.Base(path), ".txt"), string(text))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
 	}
 	return all, nil
 }
+
+// Package is the folder of the package that it breaks, from the root of the tree.
+func (m Mutant) Package() string { return path.Dir(m.File) }
 
 // Source is the file with the mistake in it.
 func (m Mutant) Source(root string) (string, error) {
@@ -113,32 +131,13 @@ func (m Mutant) Source(root string) (string, error) {
 		return "", err
 	}
 	if n := strings.Count(string(source), m.Old); n != 1 {
-		return "", fmt.Errorf("%s: the old text occurs %d times in %s, want once: where the source has changed, change %s/%[1]s.txt with it", m.Name, n, m.File, Dir)
+		return "", fmt.Errorf("%s: the old text occurs %d times in %s, want once: where the source has changed, change %s/%[1]s.txt with it", m.Name, n, m.File, m.Dir)
+	}
+	if m.Old == m.New {
+		return "", errors.New(m.Name + " changes nothing")
 	}
 	return strings.Replace(string(source), m.Old, m.New, 1), nil
 }
 
-// Build compiles the tests of the package in the working directory with the
-// mistake in place, by way of dir, and gives the binary.
-func (m Mutant) Build(ctx context.Context, root, dir string, flags ...string) (binary string, err error) {
-	source, err := m.Source(root)
-	if err != nil {
-		return "", err
-	}
-	if root, err = filepath.Abs(root); err != nil {
-		return "", err
-	}
-	mutated, overlay, binary := filepath.Join(dir, "mutated.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, m.File): mutated}})
-	if err != nil {
-		return "", err
-	}
-	if err := errors.Join(os.WriteFile(mutated, []byte(source), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
-		return "", err
-	}
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary}, flags, []string{"."})
-	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", m.Name, err, out)
-	}
-	return binary, nil
-}
+// sorted are flags in one order, so that those of one set are alike.
+func sorted(flags []string) []string { return slices.Sorted(slices.Values(flags)) }

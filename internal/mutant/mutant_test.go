@@ -24,32 +24,62 @@ fixtures model
 `
 
 func TestParse(t *testing.T) {
-	m, err := mutant.Parse("RUN-6-late", text)
+	m, err := mutant.Parse(mutant.Engine, "RUN-6-late", text)
 	require.NoError(t, err)
-	assert.Equal(t, mutant.Mutant{Name: "RUN-6-late", Rule: "RUN-6", Says: "It breaks in two lines.", File: "adk/turn.go",
+	assert.Equal(t, mutant.Mutant{Name: "RUN-6-late", Dir: mutant.Engine, Rule: "RUN-6", Says: "It breaks in two lines.", File: "adk/turn.go",
 		Tests: []string{"TestOne", "TestTwo"}, Flags: []string{"-race"}, Killers: []string{"fixtures", "model"}, Old: "\ta", New: "\tb"}, m)
-	m, err = mutant.Parse("RUN-6", "It breaks.\n-- file --\nf\n-- test --\nT\n-- killers --\nnone: it only shows in a text.\n-- old --\na\n-- new --\n")
+	assert.Equal(t, "adk", m.Package())
+	m, err = mutant.Parse(mutant.Engine, "RUN-6", "It breaks.\n-- file --\nf\n-- test --\nT\n-- killers --\nnone: it only shows in a text.\n-- old --\na\n-- new --\n")
 	require.NoError(t, err)
 	assert.Equal(t, "it only shows in a text.", m.Untold)
 	assert.Empty(t, m.Killers)
 	assert.Empty(t, m.New)
-	for name, text := range map[string]string{"late": text, "RUN-6": "It breaks.\n-- file --\nf\n-- old --\na\n-- new --\nb\n"} {
-		_, err := mutant.Parse(name, text)
-		assert.ErrorContains(t, err, "want a file named for its rule", name)
+	m, err = mutant.Parse("replay/testdata/mutants", "late", text)
+	require.NoError(t, err)
+	assert.Empty(t, m.Rule)
+	for _, c := range []struct{ dir, name, text string }{
+		{mutant.Engine, "late", text},
+		{"replay/testdata/mutants", "RUN-6", text},
+		{mutant.Engine, "RUN-6", "It breaks.\n-- file --\nf\n-- old --\na\n-- new --\nb\n"},
+	} {
+		_, err := mutant.Parse(c.dir, c.name, c.text)
+		assert.ErrorContains(t, err, "want a file named for its rule", c.name)
 	}
 }
 
 // A mutant whose place in the source is gone says which file is to be mended.
 func TestSource(t *testing.T) {
-	_, err := mutant.All(t.TempDir())
+	_, err := mutant.All(t.TempDir(), mutant.Engine)
 	assert.ErrorContains(t, err, "there are no mutants")
-	all, err := mutant.All("../..")
+	all, err := mutant.All(treeRoot, mutant.Engine)
 	require.NoError(t, err)
 	m := all[0]
-	source, err := m.Source("../..")
+	source, err := m.Source(treeRoot)
 	require.NoError(t, err)
 	assert.Contains(t, source, m.New)
+	m.New = m.Old
+	_, err = m.Source(treeRoot)
+	assert.ErrorContains(t, err, "changes nothing")
 	m.Old = "no such text"
-	_, err = m.Source("../..")
+	_, err = m.Source(treeRoot)
 	assert.ErrorContains(t, err, "occurs 0 times in "+m.File+", want once: where the source has changed, change adk/testdata/mutants/"+m.Name+".txt")
+}
+
+// The table counts a mutant as killed only if each of its tests notices it, and one
+// without a verdict not at all.
+func TestTable(t *testing.T) {
+	of := func(name string) mutant.Mutant {
+		return mutant.Mutant{Name: name, Says: "It is " + name + ".", File: "replay/diff.go"}
+	}
+	assert.Equal(t, `| mutant | what breaks | noticed by |
+| --- | --- | --- |
+| replay half | It is half. | **survives** TestB, noticed by TestA |
+| replay known | It is known. | TestA, TestB (crashes) |
+| replay unbuilt | It is unbuilt. | **survives**  |
+3 mutants: 1 killed, 2 survived
+`, mutant.Table([]mutant.Verdict{
+		{Mutant: of("unbuilt")},
+		{Mutant: of("known"), Seen: []string{"TestA", "TestB (crashes)"}},
+		{Mutant: of("half"), Seen: []string{"TestA"}, Missed: []string{"TestB"}},
+	}))
 }

@@ -40,11 +40,15 @@ var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
 // make killers builds all and prints who saw what. TestMutantsAreKilled/DEL-3$ with
 // the variable set runs one.
 func TestMutantsAreKilled(t *testing.T) {
-	all, err := mutant.All(treeRoot)
+	all, err := mutant.All(treeRoot, mutant.Engine)
 	require.NoError(t, err)
 	every := os.Getenv(mutantsVariable) == "all"
 	if testing.Short() && !every {
 		t.Skip("each mutant is a build: not with -short")
+	}
+	builder := &mutant.Builder{Root: treeRoot, Flags: binaryFlags}
+	if every {
+		builder.Scratch = t.TempDir()
 	}
 	var mu sync.Mutex
 	verdicts, left := map[string]verdict{}, []mutant.Mutant(nil)
@@ -61,7 +65,7 @@ func TestMutantsAreKilled(t *testing.T) {
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			v := tried(t, m, every)
+			v := tried(t, builder, m, every)
 			mu.Lock()
 			verdicts[m.Name] = v
 			if every { // it takes a while: say how far it is
@@ -92,8 +96,9 @@ func (v verdict) killers() (names []string) {
 }
 
 // tried builds the mutant and shows it to every killer.
-func tried(t *testing.T, m mutant.Mutant, whole bool) verdict {
-	binary, err := m.Build(t.Context(), treeRoot, t.TempDir(), binaryFlags...)
+func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant, whole bool) verdict {
+	m.Flags = nil // a killer looks at traces, and no detector helps it
+	binary, err := builder.Build(t.Context(), m, "property/killers", t.TempDir())
 	require.NoError(t, err)
 	v := verdict{Mutant: m}
 	for _, k := range killers {

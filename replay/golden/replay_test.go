@@ -2,6 +2,7 @@ package golden_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -114,6 +115,29 @@ func TestReplayFailsForEachCause(t *testing.T) {
 	assert.Contains(t, lines[1], "in 2 traces: ")
 	assert.Equal(t, "next: go test ./replay/golden -run '^TestReplay$' -count=1", lines[len(lines)-1])
 	assert.LessOrEqual(t, len(lines), 25)
+}
+
+// Each of several causes is a failure of its own, whichever hits more traces: one
+// that was shown and mended must not be what hid the next.
+func TestReplayFailsForEveryCause(t *testing.T) {
+	tb := &fakeTB{name: "TestReplay"}
+	golden.Replay(tb, turns(t), func(trace string) replay.Live {
+		config, raw := weather()
+		live := replay.Live{Config: config, Turn: raw, Seams: []string{replay.Prompt}}
+		if path.Base(trace) == "a.jsonl" {
+			live.Turn.SystemPrompt = "Be kind."
+		} else {
+			live.Turn.Instructions = []string{"Never guess."}
+		}
+		return live
+	})
+	require.Len(t, tb.failed, 2)
+	for i, says := range []string{`prompt: "brief" → "kind"`, `instructions: now with "Never guess."`} {
+		first, rest, _ := strings.Cut(tb.failed[i], "\n")
+		assert.Equal(t, fmt.Sprintf("replay: cause %d of 2: changed input in run: run, %s", i+1, says), first)
+		assert.Contains(t, rest, "next: go test ./replay/golden -run '^TestReplay$' -count=1")
+		assert.Equal(t, i == 1, strings.Contains(rest, "to accept this: "), "once, in the last")
+	}
 }
 
 // What nobody looked at is not green.

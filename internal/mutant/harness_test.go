@@ -1,0 +1,107 @@
+package mutant_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/mutant"
+)
+
+const treeRoot = "../.."
+
+// Every run of the tests checks that the mutants of the harness still fit it, and
+// tries a sample; make mutants, which sets the variable to all, tries each.
+// TestHarnessMutantsAreNoticed/replay/payload-unchecked runs one.
+const mutantsVariable = "ADKREPLAY_MUTANTS"
+
+// sample are mutants in packages that are built quickly.
+var sample = []string{"replay/golden/first-cause-only", "cmd/adkreplay/last-finding-decides"}
+
+// least is how many mutants there are at least in a folder.
+var least = map[string]int{"fakes": 6, "replay": 40, "replay/golden": 8, "property": 20, "cmd/adkreplay": 7}
+
+// Every mutant of the harness fits the source, stands beside the package that it
+// breaks, and names tests that are there.
+func TestHarnessMutantsFit(t *testing.T) {
+	all, err := mutant.All(treeRoot, mutant.Harness...)
+	require.NoError(t, err)
+	count := map[string]int{}
+	for _, m := range all {
+		source, err := m.Source(treeRoot)
+		if assert.NoError(t, err) {
+			_, err := parser.ParseFile(token.NewFileSet(), m.File, source, parser.SkipObjectResolution)
+			assert.NoError(t, err, m.Name)
+		}
+		assert.Equal(t, m.Dir, path.Join(m.Package(), "testdata/mutants"), m.Name)
+		assert.Empty(t, m.Killers, "%s: killers look at the engine", m.Name)
+		assert.Empty(t, m.Untold, m.Name)
+		tests := testsOf(t, m.Package())
+		for _, test := range m.Tests {
+			assert.Contains(t, tests, test, m.Name)
+		}
+		count[m.Package()]++
+	}
+	for pkg, n := range least {
+		assert.GreaterOrEqual(t, count[pkg], n, "mutants of %s", pkg)
+	}
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
+
+// testsOf are the names of the tests of a package.
+func testsOf(t *testing.T, pkg string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(treeRoot, pkg, "*_test.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range testFunction.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, match[1])
+		}
+	}
+	return names
+}
+
+// Every mutant of the harness is noticed by each of its tests.
+func TestHarnessMutantsAreNoticed(t *testing.T) {
+	all, err := mutant.All(treeRoot, mutant.Harness...)
+	require.NoError(t, err)
+	every := os.Getenv(mutantsVariable) == "all"
+	if testing.Short() && !every {
+		t.Skip("each mutant is a build: not with -short")
+	}
+	builder := &mutant.Builder{Root: treeRoot}
+	if every {
+		builder.Scratch = t.TempDir()
+	}
+	var mu sync.Mutex
+	var verdicts []mutant.Verdict
+	t.Cleanup(func() { fmt.Print(mutant.Table(verdicts)) }) // when the last of them has ended
+	for _, m := range all {
+		name := m.Package() + "/" + m.Name
+		if !every && !slices.Contains(sample, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, err := builder.Try(t.Context(), m, t.TempDir())
+			mu.Lock()
+			verdicts = append(verdicts, v)
+			mu.Unlock()
+			require.NoError(t, err)
+			assert.True(t, v.Killed(), "%s %s: %s", name, v, m.Says)
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package property
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// An invariant says several things, and each has an edit of a fixture that it alone
+// notices: TestEachInvariantAlone has one of them.
+func TestInvariantsSayAllOfIt(t *testing.T) {
+	again := func(kind adk.Kind) func(*recording) {
+		return func(r *recording) { r.insert(r.find(kind, adk.Whole, 0), *r.at(kind, adk.Whole, 0)) }
+	}
+	for _, c := range []struct {
+		invariant, fixture, says string
+		edit                     func(*recording)
+	}{
+		// DSP-7, EVT-8: one error of a failed dispatch.
+		{"one-error", "executor-panic", "the dispatch tells a second error (DSP-7)", again(adk.KindErrorEvent)},
+		// ABT-4: an abort is no error.
+		{"one-error", "gates-aborted", "an abort is told as an error (ABT-4)", func(r *recording) {
+			dispatch := r.lines[r.called(adk.LabelDispatch, 0)].ID
+			r.insert(r.find(adk.KindDispatchEnd, adk.Whole, 0), adk.Crossing{Kind: adk.KindErrorEvent, Call: dispatch, Err: &adk.Error{Code: adk.E_TURN_ABORTED}})
+		}},
+		// GAT-4: a gate closes with the result that it was settled with.
+		{"gates-settle-once", "gate-approved", `closes as rejected, and was resolved`, func(r *recording) {
+			r.at(adk.KindTurnGateClosed, adk.Whole, 0).Status = adk.GateRejected
+		}},
+		// GAT-2: it settles once.
+		{"gates-settle-once", "gate-approved", "and it is not open", again(adk.KindSettle)},
+		// GAT-1: the waiter gets what was settled.
+		{"gates-settle-once", "gate-approved", "and the gate was resolved", func(r *recording) {
+			r.at(adk.KindWaitFor, adk.Done, 0).Err = adk.E_TURN_GATE_TIMEOUT
+		}},
+		// DET-7: a call returns when its strands have.
+		{"strands-joined", "parallel-tools", "returns before its strand", func(r *recording) {
+			strand := r.lines[r.called(adk.LabelStrand, 0)].ID
+			for i, x := range r.lines {
+				if x.Kind == adk.KindReturn && x.ID == strand {
+					r.drop(i)
+					return
+				}
+			}
+		}},
+		// SIG-1: a second ack is refused as a second nack is.
+		{"first-signal-wins", "hello", "a second signal is accepted", func(r *recording) {
+			at := r.find(adk.KindAck, adk.Done, 0) + 1
+			call := r.lines[at-1].Call
+			r.insert(at, adk.Crossing{Kind: adk.KindAck, Phase: adk.Begin, Op: 99, Call: call}, adk.Crossing{Kind: adk.KindAck, Phase: adk.Done, Op: 99, Call: call})
+		}},
+	} {
+		r := recorded(t, c.fixture)
+		c.edit(&r)
+		found := Violations(r.info, r.told())
+		said := ""
+		for _, v := range found {
+			if v.Invariant == c.invariant {
+				said += v.Text + "\n"
+			}
+		}
+		assert.Contains(t, said, c.says, "%s of %s: %v", c.invariant, c.fixture, found)
+	}
+}

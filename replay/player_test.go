@@ -1,0 +1,237 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+)
+
+// DET-8, EVT-5: listeners hear more of an event than its line says, and an engine
+// that tells them something else is red although every line is as recorded. No
+// scripted seam sees it, so the player itself is told such a run.
+func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
+	for _, name := range []string{"hello", "streamed-reply"} {
+		trace := fixtureNamed(t, name)
+		whole := played(t, trace, -1)
+		require.Nil(t, whole.found)
+		require.Equal(t, len(trace.Lines), whole.matched)
+		for i := range trace.Lines {
+			if trace.Lines[i].Kind.Class() != adk.ClassEvent {
+				continue
+			}
+			found := played(t, trace, i).found
+			if assert.NotNil(t, found, "%s: crossing %d", name, i+1) {
+				assert.Equal(t, i+1, found.Crossing)
+				assert.Equal(t, ChangedOutput, found.Class)
+				assert.Equal(t, "payload", found.Fields[0].Field)
+			}
+		}
+	}
+}
+
+// DET-8: a sight that is recorded as the engine tells it, and is not what the crossings
+// before it make visible, is red: the recording may be of the same broken engine.
+func TestPlayerHoldsSightsAgainstWhatLedToThem(t *testing.T) {
+	trace := fixtureNamed(t, "hello")
+	for i := range trace.Lines {
+		if trace.Lines[i].Kind != adk.KindSight {
+			continue
+		}
+		broken := &Trace{Header: trace.Header, Lines: slices.Clone(trace.Lines)}
+		broken.Lines[i].Digest[0]++
+		found := played(t, broken, -1).found
+		if assert.NotNil(t, found) {
+			assert.Equal(t, i+1, found.Crossing)
+			assert.Equal(t, "digest", found.Fields[0].Field)
+		}
+	}
+}
+
+// HLP-1: the text of a stream that is complete is compared as a whole, not by its
+// length and its end, which do while it runs.
+func TestTheWholeTextOfAStreamIsCompared(t *testing.T) {
+	trace, heard := fixtureNamed(t, "streamed-reply"), NewFold()
+	complete := 0
+	for i := range trace.Lines {
+		x := trace.Lines[i].Crossing
+		if x.Kind == adk.KindMessageEvent {
+			e := heard.Payload(&x).(adk.MessageEvent)
+			x.Payload = e
+			require.NoError(t, heard.CheckPayload(&x))
+			e.Full = "#" + e.Full[1:]
+			x.Payload = e
+			if e.Complete {
+				complete++
+				assert.ErrorContains(t, heard.CheckPayload(&x), "Full: expected")
+			}
+			x.Payload = nil
+		}
+		require.NoError(t, heard.Apply(&x))
+	}
+	assert.Equal(t, 1, complete)
+}
+
+func fixtureNamed(t *testing.T, name string) *Trace {
+	t.Helper()
+	data, err := fixtures.Traces.ReadFile(name + ".jsonl")
+	require.NoError(t, err)
+	trace, err := ReadTrace(bytes.NewReader(data))
+	require.NoError(t, err)
+	return trace
+}
+
+// played tells a player what was recorded, with all that listeners hear; the event
+// at a place comes from another turn.
+func played(t *testing.T, trace *Trace, at int) *player {
+	t.Helper()
+	known, err := newSentinels(nil)
+	require.NoError(t, err)
+	p, heard := newPlayer(&linesSource{slices.Clone(trace.Lines)}, known), NewFold()
+	p.cancel = func(error, error) {}
+	for i := range trace.Lines {
+		x := trace.Lines[i].Crossing
+		if x.Kind.Class() == adk.ClassEvent {
+			x.Payload = heard.Payload(&x)
+		}
+		require.NoError(t, heard.Apply(&x))
+		if i == at {
+			x.Payload = ofAnotherTurn(x.Payload)
+		}
+		p.Tell(&x)
+	}
+	return p
+}
+
+func ofAnotherTurn(event any) any {
+	switch e := event.(type) {
+	case adk.TurnStart:
+		e.TurnID = "another"
+		return e
+	case adk.TurnEnd:
+		e.TurnID = "another"
+		return e
+	case adk.DispatchStart:
+		e.TurnID = "another"
+		return e
+	case adk.DispatchEnd:
+		e.TurnID = "another"
+		return e
+	case adk.IterationStart:
+		e.TurnID = "another"
+		return e
+	case adk.IterationEnd:
+		e.TurnID = "another"
+		return e
+	case adk.MessageEvent:
+		e.TurnID = "another"
+		return e
+	}
+	return struct{}{} // no event at all
+}
+
+// A crossing that comes early is told by what is missing before it, however many
+// that are; it is extra only where it is not recorded any more.
+func TestEarlyIsMissingAndNotExtra(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want Class
+	}{{1, Missing}, {2, Missing}, {5, Missing}, {misplacedReach, Missing}, {misplacedReach + 1, Extra}} {
+		trace := fixtureNamed(t, "hello")
+		end := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindTurnEnd })
+		logged := Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[end].At, Call: runCall}}
+		trace.Lines = slices.Insert(trace.Lines, end, slices.Repeat([]Line{logged}, c.n)...)
+		var file bytes.Buffer
+		_, err := trace.WriteTo(&file)
+		require.NoError(t, err)
+		report, err := Verify(t.Context(), &file, Live{})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		assert.Equal(t, end+1, report.Divergence.Crossing)
+		assert.Equal(t, c.want, report.Divergence.Class, "%d log events that nobody makes", c.n)
+	}
+	trace := fixtureNamed(t, "hello")
+	end := len(trace.Lines) - 2
+	require.Equal(t, adk.KindTurnEnd, trace.Lines[end].Kind)
+	logged := Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[end].At, Call: runCall}}
+	for i := range trace.Lines[end:] {
+		trace.Lines[end+i].At = logged.At.Add(time.Second)
+	}
+	trace.Lines = slices.Insert(trace.Lines, end, logged)
+	assert.Equal(t, Missing, verifiedLines(t, trace).Class, "it comes at the time of what is missing")
+}
+
+// What an engine answers its user code, and what it hands to a storage, no crossing
+// says; the player holds it against what was told.
+func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
+	trace := fixtureNamed(t, "hello")
+	stored := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
+	calls := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindCall && l.Record != nil })
+	begin, call := &trace.Lines[stored].Crossing, &trace.Lines[calls].Crossing
+	scope := func(p *player) adk.Scope {
+		return adk.Scope{Call: call.ID, TurnID: p.namer.fold.turnID, DispatchID: p.namer.fold.origin(p.namer.fold.calls[call.ID]).DispatchID}
+	}
+	other, err := adk.NewMessage(adk.MessageInit{ID: call.Record.Key(), Role: adk.RoleUser, Content: "another", CreatedAt: call.At, UpdatedAt: call.At})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		field string
+		look  func(p *player)
+	}{
+		"as told":              {"", func(p *player) { p.answered(begin, nil); p.handed(scope(p), call.Record, call.Key) }},
+		"another answer":       {"answer", func(p *player) { p.answered(begin, errors.New("disk full")) }},
+		"another record":       {"record", func(p *player) { p.handed(scope(p), other, "") }},
+		"another key":          {"key", func(p *player) { p.handed(scope(p), call.Record, "x") }},
+		"another turn's":       {"scope turn", func(p *player) { p.handed(adk.Scope{Call: call.ID, TurnID: "another"}, call.Record, "") }},
+		"no dispatch's at all": {"scope dispatch", func(p *player) { s := scope(p); s.DispatchID = ""; p.handed(s, call.Record, "") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := played(t, trace, -1)
+			p.calls[call.ID] = call // it is under way when it is asked
+			p.done[begin.Op] = &adk.Crossing{Kind: adk.KindStore, Phase: adk.Done, Seq: begin.Seq, Op: begin.Op}
+			c.look(p)
+			if c.field == "" {
+				assert.Nil(t, p.found)
+				return
+			}
+			require.NotNil(t, p.found)
+			assert.Equal(t, ChangedOutput, p.found.Class)
+			assert.Equal(t, c.field, p.found.Fields[0].Field)
+		})
+	}
+}
+
+// Where a recording ends and today's run does not, the first crossing behind it is
+// extra, however much is cut; where it goes on, what nobody makes is missing.
+func TestTheEndIsCompared(t *testing.T) {
+	for cut := 1; cut <= 3; cut++ {
+		trace := fixtureNamed(t, "hello")
+		trace.Lines = trace.Lines[:len(trace.Lines)-cut]
+		d := verifiedLines(t, trace)
+		assert.Equal(t, Extra, d.Class)
+		assert.Equal(t, len(trace.Lines)+1, d.Crossing)
+	}
+	trace := fixtureNamed(t, "hello")
+	trace.Lines = append(trace.Lines, Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[0].At, Call: runCall}})
+	d := verifiedLines(t, trace)
+	assert.Equal(t, Missing, d.Class)
+	assert.Equal(t, len(trace.Lines), d.Crossing)
+}
+
+// verifiedLines is in what a trace differs when it is written and run again.
+func verifiedLines(t *testing.T, trace *Trace) *Divergence {
+	t.Helper()
+	var file bytes.Buffer
+	_, err := trace.WriteTo(&file)
+	require.NoError(t, err)
+	report, err := Verify(t.Context(), &file, Live{})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	return report.Divergence
+}
