@@ -417,6 +417,51 @@ func TestAbortAndSignals(t *testing.T) {
 
 var errNacked = errors.New("nacked with")
 
+// ABT-13: whatever goes wrong in an aborted dispatch is in its end, all of it: what
+// middlewares return on their way out, what the executor does, a panic, a nack.
+func TestAbortKeepsEveryError(t *testing.T) {
+	errOuter, errInner, errExecutor := errors.New("outer"), errors.New("inner"), errors.New("executor")
+	returning := func(err error) body {
+		return func(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); return err }
+	}
+	for name, c := range map[string]struct {
+		outer, inner body
+		run          func(dc *adk.DispatchContext) error
+		want         []error
+	}{
+		"two middlewares": {returning(errOuter), func(ctx context.Context, h adk.Handle, next adk.Next) error {
+			return errors.Join(h.Abort(errBoom), errInner)
+		}, nil, []error{errOuter, errInner}},
+		"an abort error and a panic": {func(ctx context.Context, _ adk.Handle, next adk.Next) error { next(ctx); panic(errOuter) },
+			func(context.Context, adk.Handle, adk.Next) error { return adk.Aborted(errInner) }, nil, []error{errOuter, errInner}},
+		"a panic and what follows it": {returning(errOuter), func(_ context.Context, h adk.Handle, _ adk.Next) error {
+			_ = h.Abort(errBoom)
+			panic(errInner)
+		}, nil, []error{errOuter, errInner}},
+		"the executor's and a nack": {onward, onward, func(dc *adk.DispatchContext) error {
+			return errors.Join(dc.Abort(errBoom), dc.Nack(errNacked), errExecutor)
+		}, []error{errExecutor, errNacked}},
+		"the executor's panic and a nack": {onward, onward, func(dc *adk.DispatchContext) error {
+			_ = errors.Join(dc.Abort(errBoom), dc.Nack(errNacked))
+			panic(errExecutor)
+		}, []error{errExecutor, errNacked}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, heard := newConfig(), &outcome{}
+			config.DispatchInput = []adk.DispatchMiddleware{dispatchStep("outer", c.outer), dispatchStep("inner", c.inner)}
+			if c.run != nil {
+				config.Executor = executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return c.run(dc) })
+			}
+			runTurn(t, config, heard.watch(hello))
+			require.Len(t, heard.ends, 1)
+			assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
+			for _, want := range c.want {
+				assert.ErrorIs(t, heard.ends[0].Error, want)
+			}
+		})
+	}
+}
+
 // ABT-13: a panic after the abort, from a middleware of each pipeline: one error
 // event with its cause, and the status stays.
 func TestPanicAfterAbort(t *testing.T) {

@@ -1,15 +1,19 @@
 package adk_test
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // DET-1: the engine reads the time and makes ids in clock.go alone, where the
@@ -31,6 +35,31 @@ func TestTimeAndIDsComeFromTheConfig(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// DET-1, EVT-6: with a clock that ticks at every reading, each crossing is one tick
+// later than the one before, and an event has the time of the operation that caused
+// it: no reading is left out, made twice, or held back.
+func TestEachCrossingIsOneReading(t *testing.T) {
+	config, raw := busy()
+	rec := &recorder{}
+	config.Clock, config.Probe = &handClock{step: time.Second}, rec
+	raw.Observability = settling(raw.Observability)
+	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
+	told := rec.crossings()
+	require.Greater(t, len(told), 40)
+	caused := map[adk.Kind]bool{adk.KindMessageEvent: true, adk.KindThoughtEvent: true, adk.KindToolCallEvent: true, adk.KindLogEvent: true, adk.KindTurnGateOpen: true}
+	for i := range told[1:] {
+		before, x := told[i], told[i+1]
+		want := time.Second
+		switch {
+		case caused[x.Kind]:
+			want = 0
+		case before.Kind == adk.KindSettle && x.Kind == adk.KindTurnGateClosed:
+			want = 2 * time.Second // the waiter looks whether its gate has lapsed
+		}
+		assert.Equal(t, want, x.At.Sub(before.At), "crossing %d, %s behind %s", i+2, x.Kind, before.Kind)
 	}
 }
 

@@ -374,3 +374,70 @@ func TestTimeGoesOnInEachStrand(t *testing.T) {
 	config.Clock = clock
 	runTurn(t, config, hello)
 }
+
+// EVT-1: a listener may unsubscribe itself or others while it hears an event. Who
+// was registered when the event came still hears it, once.
+func TestUnsubscribingWhileHearing(t *testing.T) {
+	var said []string
+	offs := map[string]func(){}
+	runner := newRunner(t, newConfig())
+	listening := func(name string, unsubscribes ...string) {
+		say := func(string) {
+			said = append(said, name)
+			for _, other := range unsubscribes {
+				offs[other]()
+			}
+		}
+		offs[name] = runner.Observe(adk.Observability{TurnStart: func(adk.TurnStart) { say(name) }})
+	}
+	listening("first", "first")
+	listening("second", "first", "third")
+	listening("third")
+	listening("fourth")
+	require.NoError(t, runner.Run(context.Background(), hello))
+	assert.Equal(t, []string{"first", "second", "third", "fourth"}, said)
+	said = nil
+	require.NoError(t, runner.Run(context.Background(), hello))
+	assert.Equal(t, []string{"second", "fourth"}, said)
+}
+
+// EVT-1: functional listeners as well, in the middle of a stream.
+func TestUnsubscribingInAStream(t *testing.T) {
+	var said []string
+	var off func()
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		must(h.ReportMessage("m", "one", false))
+		must(h.ReportMessage("m", "two", true))
+		return dc.Ack()
+	})
+	runner := newRunner(t, config)
+	off = runner.On(adk.Functional{Message: func(e adk.MessageEvent) { said = append(said, "once "+e.Delta); off() }})
+	runner.On(adk.Functional{Message: func(e adk.MessageEvent) { said = append(said, "always "+e.Delta) }})
+	require.NoError(t, runner.Run(context.Background(), hello))
+	assert.Equal(t, []string{"once one", "always one", "always two"}, said)
+}
+
+// EVT-5, EVT-8: an error of a dispatch says of which, and one of the turn of none.
+func TestErrorsSayOfWhichDispatch(t *testing.T) {
+	for label, inDispatch := range map[string]bool{adk.LabelTurnInput: false, adk.LabelDispatchInput: true, adk.LabelDispatchOutput: true, adk.LabelTurnOutput: false} {
+		for _, p := range pipelines {
+			if p.label != label {
+				continue
+			}
+			config, heard := p.config(), &outcome{}
+			p.put(&config, "fails", func(context.Context, adk.Handle, adk.Next) error { return errBoom })
+			started := ""
+			raw := heard.watch(hello)
+			raw.Observability.DispatchStart = func(e adk.DispatchStart) { started = e.DispatchID }
+			runTurn(t, config, raw)
+			require.Len(t, heard.errors, 1, label)
+			want := ""
+			if inDispatch {
+				want = started
+				require.NotEmpty(t, want)
+			}
+			assert.Equal(t, want, heard.errors[0].DispatchID, label)
+			assert.NotEmpty(t, heard.errors[0].TurnID)
+		}
+	}
+}

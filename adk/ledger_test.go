@@ -553,7 +553,7 @@ func TestResultsComeUnchanged(t *testing.T) {
 	}
 }
 
-// PRM-2 to PRM-8: every field of a record reads back, times in UTC.
+// PRM-2, PRM-3, PRM-4, PRM-5, PRM-6, PRM-7, PRM-8: every field of a record reads back, times in UTC.
 func TestFieldsReadBack(t *testing.T) {
 	began := time.Date(2026, 1, 2, 14, 0, 0, 5, time.FixedZone("east", 2*3600))
 	updated, completed := began.Add(time.Second), began.Add(time.Minute)

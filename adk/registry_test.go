@@ -144,6 +144,14 @@ func TestMergeCollision(t *testing.T) {
 	}
 }
 
+// TOL-7: a merge that fails names every name that clashed, each once, in order.
+func TestMergeNamesEachClashOnce(t *testing.T) {
+	ab := func(result string) *Registry { return mustRegistry(t, named(t, "b", result), named(t, "a", result)) }
+	_, err := MergeRegistries(CollisionThrow, ab("1"), ab("2"), ab("3"))
+	require.ErrorIs(t, err, E_TOOL_ALREADY_REGISTERED)
+	assert.ErrorContains(t, err, `registered already: "a", "b"; `)
+}
+
 // TOL-6: safe for concurrent use.
 func TestRegistryConcurrently(t *testing.T) {
 	r := mustRegistry(t, named(t, "base", "1"))

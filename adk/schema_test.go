@@ -244,9 +244,11 @@ func TestQuickSchemaAgreesWithLibrary(t *testing.T) {
 	})
 }
 
+// TOL-2: a schema of the usual keywords is checked without the library, and accepts
+// just what that does: a bound holds for fractions too.
 func TestQuickSchema(t *testing.T) {
 	const usual = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
-		"city":{"type":"string","description":"where"},"days":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number"},
+		"city":{"type":"string","description":"where"},"days":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number","minimum":0.25,"maximum":1},
 		"units":{"type":"string","enum":["metric","imperial"]},"on":{"type":"boolean","default":true},"tags":{"type":"array","items":{"type":"string"}}}}`
 	s := mustSchema(t, usual)
 	require.NotNil(t, s.quick)
@@ -255,6 +257,7 @@ func TestQuickSchema(t *testing.T) {
 		`{"city":"Oslo"}`: true, `{}`: false, `[]`: false, `null`: false, `{"city":1}`: false, `{"city":"Oslo","x":1}`: false,
 		`{"city":"Oslo","days":0}`: false, `{"city":"Oslo","days":10}`: false, `{"city":"Oslo","days":1.5}`: false,
 		`{"city":"Oslo","units":"other"}`: false, `{"city":"Oslo","tags":[1]}`: false, `{"city":"Oslo","share":"0.5"}`: false,
+		`{"city":"Oslo","share":1}`: true, `{"city":"Oslo","share":1.5}`: false, `{"city":"Oslo","share":0.25}`: true, `{"city":"Oslo","share":0.2}`: false,
 	} {
 		plain := plainNumbers(mustJSON(t, value))
 		assert.Equal(t, fits, s.quick.accepts(plain), value)
