@@ -24,6 +24,12 @@ func translated(t require.TestingT, trace []byte) Turn {
 	return turn
 }
 
+// notInATurn is why the turn of some traces makes another one.
+var notInATurn = map[string]string{
+	"ticking-clock.jsonl":   "a turn has no clock that moves by itself",
+	"waits-cut-short.jsonl": "a turn has no contexts but its own: that one of user code's ended is in its answers only",
+}
+
 // The turn that a trace is translated into makes the same trace again.
 func TestTurnOfFixtures(t *testing.T) {
 	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
@@ -36,6 +42,10 @@ func TestTurnOfFixtures(t *testing.T) {
 			if strings.Contains(string(want), `"kind":"open-media"`) {
 				assert.Empty(t, CheckTurn(turn))
 				t.Skip("a turn does not open media: what is told of that is not in it")
+			}
+			if why := notInATurn[name]; why != "" {
+				assert.Empty(t, CheckTurn(turn))
+				t.Skip(why)
 			}
 			got, _, err := turn.Trace()
 			require.NoError(t, err)

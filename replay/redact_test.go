@@ -82,7 +82,7 @@ func formatSays(word string) bool {
 		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
 		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage context.Canceled io.EOF
 		inputSchema properties required type object string additionalProperties false true enum const default integer number
-		description minimum maximum array items results inline ephemeral effect onCollision trustTier confidence importance
+		description minimum maximum array items null results inline ephemeral effect onCollision trustTier confidence importance
 		first-party third-party-public third-party-private content identity identifier representation
 		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
 }
@@ -102,6 +102,7 @@ func engineSays(trace *Trace, word string) bool {
 
 var (
 	wordOf  = regexp.MustCompile(`[A-Za-z]{3,}`)
+	escapes = regexp.MustCompile(`\\[nrt]`) // their letter begins no word
 	inBytes = regexp.MustCompile(`"\$?bytes":"([^"]*)"`)
 	onlyHex = regexp.MustCompile(`^[a-f]+$`) // digests have these by chance
 )
@@ -126,7 +127,7 @@ func TestRedactedTracesReplay(t *testing.T) {
 		_, err := trace.WriteTo(&file)
 		require.NoError(t, err)
 		secrets := map[string]bool{}
-		for _, word := range wordOf.FindAllString(inBytes.ReplaceAllString(file.String(), ""), -1) {
+		for _, word := range wordOf.FindAllString(escapes.ReplaceAllString(inBytes.ReplaceAllString(file.String(), ""), " "), -1) {
 			if !formatSays(word) && !engineSays(trace, word) && !onlyHex.MatchString(word) {
 				secrets[word] = true
 			}
