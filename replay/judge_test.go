@@ -23,7 +23,7 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 			for i := range lines {
 				lines[i].Seq = i + 1
 			}
-			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(trace.Info, lines)}
+			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(FormatVersion, trace.Info, lines)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -53,7 +53,7 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 					lines[i].Seq = i + 1
 				}
 			}
-			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, want), got: newCallTree(trace.Info, got)}
+			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, want), got: newCallTree(FormatVersion, trace.Info, got)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -85,7 +85,7 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 		if broken {
 			trace.Lines[at].Digest[0]++
 		}
-		r := &replayed{trace: trace, judge: judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(trace.Info, trace.Lines)}}
+		r := &replayed{trace: trace, judge: judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(FormatVersion, trace.Info, trace.Lines)}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)
