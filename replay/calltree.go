@@ -76,9 +76,9 @@ func newCallTree(version int, info adk.RunInfo, lines []Line) *callTree {
 	return t
 }
 
-// tree is the run of a trace whose lines were read, to be run again: it has what
+// callTreeOf is the run of a trace whose lines were read, to be run again: it has what
 // the openings of media gave.
-func (r *Reader) tree(lines []Line) *callTree {
+func callTreeOf(r *Reader, lines []Line) *callTree {
 	t := newCallTree(r.header.Version, r.header.Info, lines)
 	t.media = r.dec.media
 	return t

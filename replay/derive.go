@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -193,7 +192,7 @@ func (d *foldDispatch) merge(from adk.Origin, x *adk.Crossing) (adk.ToolCallEven
 		known.Tool = x.Key
 	}
 	if x.Args != nil {
-		known.Args, err = argsObject(x.Args)
+		known.Args, err = canonical.Object(x.Args)
 	}
 	if known.Tool != "" && known.Args != nil && (x.Key != "" || x.Args != nil) {
 		known.Checksum, _ = canonical.Checksum(known.Tool, known.Args)
@@ -208,33 +207,11 @@ func (d *foldDispatch) merge(from adk.Origin, x *adk.Crossing) (adk.ToolCallEven
 	return *known, err
 }
 
-// argsObject is a tool's arguments as one shape: JSON data in a map of its own.
-// They come as an object or as JSON text of one.
-func argsObject(args any) (map[string]any, error) {
-	switch text := args.(type) {
-	case string:
-		return canonical.ParseObject([]byte(text))
-	case []byte:
-		return canonical.ParseObject(text)
-	case json.RawMessage:
-		return canonical.ParseObject(text)
-	}
-	data, err := canonical.Normalize(args)
-	if err != nil {
-		return nil, err
-	}
-	object, ok := data.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("arguments of the type %T are no object", args)
-	}
-	return object, nil
-}
-
 // newExecution is what the first line of an execute says (TOL-4).
 func newExecution(x *adk.Crossing) foldExecution {
 	e := foldExecution{}
 	e.tool, _ = x.Record.(*adk.Tool)
-	e.args, _ = argsObject(x.Args) // what is no object is refused, and causes no event
+	e.args, _ = canonical.Object(x.Args) // what is no object is refused, and causes no event
 	if e.tool != nil && e.args != nil {
 		e.callID, _ = canonical.Checksum(e.tool.Name(), e.args)
 	}

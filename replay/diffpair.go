@@ -253,7 +253,7 @@ func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) boo
 }
 
 func argsText(args any) []byte {
-	if object, err := argsObject(args); err == nil {
+	if object, err := canonical.Object(args); err == nil {
 		if text, err := canonical.Marshal(object); err == nil {
 			return text
 		}

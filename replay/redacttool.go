@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // This file keeps the verdict on arguments that were redacted: what a tool's
@@ -19,7 +20,7 @@ const anyArguments = `{"type":"object"}`
 // verdict is what a tool's schema says of arguments: nothing, or the faults.
 // Arguments that are no object never get as far.
 func verdict(tool *adk.Tool, args any) (faults string, judged bool) {
-	object, err := argsObject(args)
+	object, err := canonical.Object(args)
 	if tool == nil || err != nil {
 		return "", false
 	}

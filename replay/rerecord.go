@@ -38,7 +38,7 @@ func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, opti
 	if err != nil {
 		return nil, err
 	}
-	again, err := r.rerecord(ctx, live)
+	again, err := rerecord(ctx, r, live)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, opti
 }
 
 // rerecord reads the trace and makes its run again.
-func (r *Reader) rerecord(ctx context.Context, live Live) (*replayed, error) {
+func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 	known, err := newSentinels(r.options.Sentinels)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (r *Reader) rerecord(ctx context.Context, live Live) (*replayed, error) {
 	if err := trace.mayGo(live); err != nil {
 		return nil, err
 	}
-	again, err := rerun(ctx, r.tree(trace.Lines), known, live, r.options)
+	again, err := rerun(ctx, callTreeOf(r, trace.Lines), known, live, r.options)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 		return err
 	}
 	r.compare()
-	tree := in.tree(trace.Lines)
+	tree := callTreeOf(in, trace.Lines)
 	tree.order = r.places(trace.Lines)
 	arranged, err := rerun(ctx, tree, r.known.sentinels, Live{}, options)
 	if err != nil {

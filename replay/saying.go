@@ -89,7 +89,7 @@ func plainData(v any) string { return bareJSON(string(plain.AppendJSON(nil, v)))
 
 // arguments are a tool's arguments as canonical JSON, where they are JSON.
 func arguments(args any) string {
-	object, err := argsObject(args)
+	object, err := canonical.Object(args)
 	if err != nil {
 		if text, ok := args.(string); ok {
 			return quoted(text)

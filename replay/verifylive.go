@@ -23,7 +23,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if d := contract(trace.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := r.tree(trace.Lines)
+	want := callTreeOf(r, trace.Lines)
 	again, err := rerun(ctx, want, known, live, r.options)
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -158,7 +158,7 @@ func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Op
 	if err != nil {
 		return nil
 	}
-	again, err := rerun(ctx, r.tree(whole.Lines), known, Live{}, options)
+	again, err := rerun(ctx, callTreeOf(r, whole.Lines), known, Live{}, options)
 	if err != nil {
 		return nil
 	}

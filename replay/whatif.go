@@ -210,7 +210,7 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 		return nil, err
 	}
 	w := &whatIf{known: comparer{known}, live: live, options: r.options, trace: whole, notes: redactedNote(r.footer)}
-	w.recorded, w.edited = r.tree(whole.Lines), r.tree(slices.Clone(whole.Lines))
+	w.recorded, w.edited = callTreeOf(r, whole.Lines), callTreeOf(r, slices.Clone(whole.Lines))
 	return w, nil
 }
 

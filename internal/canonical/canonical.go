@@ -58,6 +58,28 @@ func Checksum(tool string, args map[string]any) (string, error) {
 	return string(digits[:]), nil
 }
 
+// Object is a tool's arguments as one shape: JSON data in a map of its own. They
+// come as an object, or as JSON text of one.
+func Object(args any) (map[string]any, error) {
+	switch text := args.(type) {
+	case string:
+		return ParseObject([]byte(text))
+	case []byte:
+		return ParseObject(text)
+	case json.RawMessage:
+		return ParseObject(text)
+	}
+	data, err := Normalize(args)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := data.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("arguments of the type %T are no object", args)
+	}
+	return object, nil
+}
+
 // ParseObject reads a JSON text that is one object and nothing else, and gives
 // it as Normalize would.
 func ParseObject(text []byte) (map[string]any, error) {
