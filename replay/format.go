@@ -171,8 +171,8 @@ type Member struct {
 	Before string
 }
 
-// Options are what reading and writing traces can be told. Functions take them
-// at most once; none are the zero Options.
+// Options are what the reading and writing of traces can be told. Functions take
+// them at most once; none are the zero Options.
 type Options struct {
 	// Sentinels are the error values that user code compares with, by a name
 	// such as "shop.ErrSoldOut": what errors.Is finds in a run, it then finds in
@@ -182,35 +182,19 @@ type Options struct {
 	Sentinels map[string]error
 	// MaxLine is the longest line to read, in bytes. Zero is DefaultMaxLine.
 	MaxLine int
-	// MaxBytes is the longest trace, in bytes of its lines, compressed or not.
-	// A recorder ends a trace before the line that would go beyond it, without a
-	// footer; zero is no bound. A reader refuses to unpack more; zero is
-	// DefaultMaxUnpacked.
+	// MaxBytes is how many bytes a compressed trace may have when it is unpacked.
+	// Zero is DefaultMaxUnpacked.
 	MaxBytes int64
-	// Redact is what a recorder must not write; nil is nothing.
-	Redact *Redaction
-	// Sample tells of a run that begins whether a recorder records it; nil is
-	// every run. OneIn makes one. It may be called from many goroutines.
-	Sample func(adk.RunInfo) bool
-	// Buffer is how many bytes of a run may wait for a writer that is slower
-	// than the run. With it, a recorder writes behind the run, which never waits;
-	// where the bytes do not suffice, the trace ends there without a footer.
-	// Zero writes while the run waits.
-	Buffer int
-	// Compress has a recorder compress traces with zstd. Readers need no option:
-	// they tell a compressed trace by its first bytes. Every crossing still comes
-	// out by itself, so that a crash leaves what was recorded before it.
-	Compress bool
 	// File is the name that a FormatError says. It is not opened.
 	File string
 }
 
-// optional is the Options that a function was given, if any.
-func optional(options []Options) Options {
-	if len(options) == 0 {
-		return Options{}
+// optional is the options that a function was given, or none.
+func optional[T any](options []T) (given T) {
+	if len(options) > 0 {
+		given = options[0]
 	}
-	return options[0]
+	return given
 }
 
 // The names of members that are not fields of a kind.

@@ -13,7 +13,7 @@ import (
 // This file is what a recorder needs in production: between it and the disk lie
 // layers that keep a trace from growing too large and a slow disk from the turn.
 
-// OneIn records every n-th run, the first one included, as Options.Sample asks.
+// OneIn records every n-th run, the first one included, as RecordOptions.Sample asks.
 // An n below 2 records every run.
 func OneIn(n int) func(adk.RunInfo) bool {
 	var runs atomic.Uint64
@@ -45,7 +45,7 @@ type capped struct {
 
 func (c *capped) Write(line []byte) (int, error) {
 	if int64(len(line)) > c.left {
-		return 0, fmt.Errorf("the line has %d bytes, and of Options.MaxBytes %d are left", len(line), c.left)
+		return 0, fmt.Errorf("the line has %d bytes, and of RecordOptions.MaxBytes %d are left", len(line), c.left)
 	}
 	c.left -= int64(len(line))
 	return c.WriteCloser.Write(line)
@@ -78,12 +78,12 @@ func (r *Recorder) startBehind(out io.WriteCloser) *behind {
 	return b
 }
 
-// Wait blocks until all that Options.Buffer holds back of runs that have ended
+// Wait blocks until all that RecordOptions.Buffer holds back of runs that have ended
 // is written and their writers are closed. A writer that never returns makes it
 // wait for ever.
 func (r *Recorder) Wait() { r.behind.Wait() }
 
-var errSlow = errors.New("the writer is slower than the run, and Options.Buffer is full")
+var errSlow = errors.New("the writer is slower than the run, and RecordOptions.Buffer is full")
 
 func (b *behind) Write(line []byte) (int, error) {
 	b.mu.Lock()

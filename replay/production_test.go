@@ -25,7 +25,7 @@ func TestATraceHasNoMoreBytesThanAllowed(t *testing.T) {
 	require.NoError(t, busyTurn(t, replay.Record(&whole)).Run(context.Background(), rawTurn))
 	for most := 1; most < whole.Len()+2000; most += 97 {
 		var out bytes.Buffer
-		recorder, told := replay.Record(&out, replay.Options{MaxBytes: int64(most)}), &crossings{}
+		recorder, told := replay.Record(&out, replay.RecordOptions{MaxBytes: int64(most)}), &crossings{}
 		require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
 		assert.Equal(t, adk.KindReturn, told.all[len(told.all)-1].Kind, "the run was told to its end")
 		assert.LessOrEqual(t, out.Len(), most)
@@ -51,7 +51,7 @@ func assertFault(t *testing.T, err error, fault replay.Fault) {
 func TestSampling(t *testing.T) {
 	opened := 0
 	open := func(adk.RunInfo) (io.WriteCloser, error) { opened++; return &file{}, nil }
-	recorder := replay.RecordEach(open, replay.Options{Sample: replay.OneIn(3)})
+	recorder := replay.RecordEach(open, replay.RecordOptions{Sample: replay.OneIn(3)})
 	var observed []bool
 	for range 7 {
 		observed = append(observed, recorder.Observe(adk.RunInfo{}) != nil)
@@ -59,12 +59,12 @@ func TestSampling(t *testing.T) {
 	assert.Equal(t, []bool{true, false, false, true, false, false, true}, observed)
 	assert.Equal(t, 3, opened)
 
-	byName := replay.RecordEach(open, replay.Options{Sample: func(info adk.RunInfo) bool { return info.Executor == "model" }})
+	byName := replay.RecordEach(open, replay.RecordOptions{Sample: func(info adk.RunInfo) bool { return info.Executor == "model" }})
 	assert.NotNil(t, byName.Observe(adk.RunInfo{Executor: "model"}))
 	assert.Nil(t, byName.Observe(adk.RunInfo{Executor: "other"}))
-	assert.NotNil(t, replay.RecordEach(open, replay.Options{Sample: replay.OneIn(0)}).Observe(adk.RunInfo{}))
+	assert.NotNil(t, replay.RecordEach(open, replay.RecordOptions{Sample: replay.OneIn(0)}).Observe(adk.RunInfo{}))
 
-	broken := replay.RecordEach(open, replay.Options{Sample: func(adk.RunInfo) bool { panic("no idea") }})
+	broken := replay.RecordEach(open, replay.RecordOptions{Sample: func(adk.RunInfo) bool { panic("no idea") }})
 	require.NoError(t, busyTurn(t, broken).Run(context.Background(), rawTurn))
 	assert.ErrorContains(t, broken.Err(), "no idea")
 }
@@ -90,7 +90,7 @@ func (w *gatedWriter) Write(p []byte) (int, error) {
 
 func (w *gatedWriter) Close() error { w.closed++; return nil }
 
-func behindGate(t *testing.T, buffer int, fail error, options replay.Options) (*gatedWriter, *replay.Recorder) {
+func behindGate(t *testing.T, buffer int, fail error, options replay.RecordOptions) (*gatedWriter, *replay.Recorder) {
 	out := &gatedWriter{gate: make(chan struct{}), fail: fail}
 	options.Buffer = buffer
 	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }, options)
@@ -104,23 +104,23 @@ func behindGate(t *testing.T, buffer int, fail error, options replay.Options) (*
 
 // DET-4
 func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
-	out, recorder := behindGate(t, 1<<20, nil, replay.Options{})
+	out, recorder := behindGate(t, 1<<20, nil, replay.RecordOptions{})
 	require.NoError(t, recorder.Err())
 	_, err := replay.ReadTrace(&out.kept)
 	assert.NoError(t, err)
 
-	out, recorder = behindGate(t, 1<<20, nil, replay.Options{Compress: true, Redact: replay.UsualSecrets()})
+	out, recorder = behindGate(t, 1<<20, nil, replay.RecordOptions{Compress: true, Redact: replay.UsualSecrets()})
 	require.NoError(t, recorder.Err())
 	_, err = replay.ReadTrace(&out.kept)
 	assert.NoError(t, err)
 
-	out, recorder = behindGate(t, 1500, nil, replay.Options{})
+	out, recorder = behindGate(t, 1500, nil, replay.RecordOptions{})
 	assert.ErrorContains(t, recorder.Err(), "slower than the run")
 	trace, err := replay.ReadTrace(&out.kept)
 	assertFault(t, err, replay.FaultTruncated)
 	assert.NotEmpty(t, trace.Lines, "what came before is kept")
 
-	out, recorder = behindGate(t, 1<<20, errors.New("disk full"), replay.Options{})
+	out, recorder = behindGate(t, 1<<20, errors.New("disk full"), replay.RecordOptions{})
 	assert.ErrorContains(t, recorder.Err(), "disk full")
 	assert.Equal(t, 1, strings.Count(recorder.Err().Error(), "disk full"), "it is said once")
 	assert.Zero(t, out.kept.Len())
@@ -153,7 +153,7 @@ func compressed(t *testing.T, lines []byte) []byte {
 func TestCompressedTraces(t *testing.T) {
 	var out steps
 	var plain bytes.Buffer
-	recorder := replay.Record(&out, replay.Options{Compress: true})
+	recorder := replay.Record(&out, replay.RecordOptions{Compress: true})
 	require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, replay.Record(&plain))).Run(context.Background(), rawTurn))
 	require.NoError(t, recorder.Err())
 	trace, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))

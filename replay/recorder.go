@@ -14,9 +14,9 @@ import (
 // without a footer, and Err says why. It is safe for concurrent use.
 //
 // Each line is written while the turn waits for it. Where the underlying writer
-// can be slow, Options.Buffer puts a queue between.
+// can be slow, RecordOptions.Buffer puts a queue between.
 type Recorder struct {
-	options Options
+	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
 	rules   *redactionRules // nil where nothing is redacted
 	invalid error           // of the options: nothing is recorded
@@ -26,9 +26,37 @@ type Recorder struct {
 	errs   []error
 }
 
+// RecordOptions are what a recorder can be told. Record and RecordEach take them at
+// most once; none are the zero RecordOptions.
+type RecordOptions struct {
+	// Sentinels are as in Options: the errors of user code that a trace names.
+	Sentinels map[string]error
+	// MaxBytes is the longest trace, in bytes of its lines, compressed or not. A
+	// trace ends before the line that would go beyond it, without a footer; zero is
+	// no bound.
+	MaxBytes int64
+	// Redact is what must not be written; nil is nothing.
+	Redact *Redaction
+	// Sample reports of a run that begins whether it is recorded; nil is every run.
+	// OneIn makes one. It may be called from many goroutines.
+	Sample func(adk.RunInfo) bool
+	// Buffer is how many bytes of a run may wait for a writer that is slower than
+	// the run. With it, traces are written behind their runs, which never wait;
+	// where the bytes do not suffice, the trace ends there without a footer. Zero
+	// writes while the run waits.
+	Buffer int
+	// Compress has traces compressed with zstd. Readers need no option: they tell a
+	// compressed trace by its first bytes. Every crossing still comes out by itself,
+	// so that a crash leaves what was recorded before it.
+	Compress bool
+}
+
+// writing is what of the options the writer of a trace is told.
+func (o RecordOptions) writing() Options { return Options{Sentinels: o.Sentinels} }
+
 // Record makes a Recorder that writes the trace of one run to w. A second run
 // is not observed, and Err says so.
-func Record(w io.Writer, options ...Options) *Recorder {
+func Record(w io.Writer, options ...RecordOptions) *Recorder {
 	var once sync.Once
 	open := func(adk.RunInfo) (out io.WriteCloser, err error) {
 		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
@@ -41,7 +69,7 @@ func Record(w io.Writer, options ...Options) *Recorder {
 // RecordEach makes a Recorder that writes a trace of every run to a writer of
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
-func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Options) *Recorder {
+func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
 	r := &Recorder{options: optional(options), open: open}
 	if redaction := r.options.Redact; redaction != nil {
 		r.rules, r.invalid = compileRedaction(redaction)
@@ -54,7 +82,7 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Observe opens the writer of a run that begins. A run that Options.Sample leaves
+// Observe opens the writer of a run that begins. A run that RecordOptions.Sample leaves
 // out, or whose writer does not open, is not observed.
 func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	out, err := r.opened(info)
@@ -67,9 +95,9 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	}
 	out = r.layered(out)
 	if r.rules != nil {
-		return &recording{recorder: r, out: out, trace: newRedactingWriter(out, Header{Info: info}, r.rules, r.options)}
+		return &recording{recorder: r, out: out, trace: newRedactingWriter(out, Header{Info: info}, r.rules, r.options.writing())}
 	}
-	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options)}
+	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options.writing())}
 }
 
 // opened is the writer of a run, nil for a run that is left out.
@@ -96,8 +124,8 @@ func containPanic(err *error) {
 }
 
 // Err says why traces have no footer or were not begun, of all runs so far; nil
-// if there are none such. Ask when the runs have ended, and with Options.Buffer
-// after Wait.
+// if there are none such. Ask when the runs have ended, and with
+// RecordOptions.Buffer after Wait.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Redaction says what must never be written into a trace. A recorder that has
-// one takes it out before anything is written (Options.Redact).
+// one takes it out before anything is written (RecordOptions.Redact).
 //
 // # What stands in its place
 //
@@ -100,14 +100,14 @@ func compileRedaction(r *Redaction) (*redactionRules, error) {
 	for _, path := range r.Paths {
 		rule, err := newPathRule(path)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("replay: Options.Redact: the path %q: %w", path, err))
+			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the path %q: %w", path, err))
 		}
 		rules.paths = append(rules.paths, rule)
 	}
 	for _, p := range r.Patterns {
 		compiled, err := newPattern(p.Kind, p.Expr)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("replay: Options.Redact: the pattern %q: %w", p.Kind, err))
+			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the pattern %q: %w", p.Kind, err))
 		}
 		rules.patterns = append(rules.patterns, compiled)
 	}

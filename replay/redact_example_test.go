@@ -19,7 +19,7 @@ func ExampleRedaction() {
 	redaction.Patterns = append(redaction.Patterns, replay.Pattern{Kind: "order", Expr: `\bORD-[0-9]{6}\b`})
 
 	var trace bytes.Buffer
-	recorder := replay.Record(&trace, replay.Options{Redact: redaction})
+	recorder := replay.Record(&trace, replay.RecordOptions{Redact: redaction})
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: fakes.Script{{fakes.Ack()}}.Executor("model"),
 		Storage:  fakes.NewStorage().Storage(),

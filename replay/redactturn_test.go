@@ -17,7 +17,7 @@ import (
 )
 
 // recordedWith runs a turn and gives the trace that a recorder with options made.
-func recordedWith(t testing.TB, prepare func(*sampleKit), options Options) []byte {
+func recordedWith(t testing.TB, prepare func(*sampleKit), options RecordOptions) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	recorder := Record(&file, options)
@@ -138,7 +138,7 @@ func TestASecretIsNowhereInATrace(t *testing.T) {
 			}
 			return parts
 		}
-		file := recordedWith(t, secretiveTurn(text, deltas), Options{Redact: secretPattern})
+		file := recordedWith(t, secretiveTurn(text, deltas), RecordOptions{Redact: secretPattern})
 		if found := leaks(file); len(found) > 0 {
 			at := bytes.Index(file, []byte(found[0]))
 			r.Fatalf("%q in …%s…", found, file[max(0, at-300):min(len(file), at+200)])
@@ -233,7 +233,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 			_ = must(h.ReportMessage("m", "the end! and more", true))
 			return dc.Ack()
 		}
-	}, Options{Redact: &Redaction{Patterns: []Pattern{{"block", `BEGIN[^!]*!`}}}})
+	}, RecordOptions{Redact: &Redaction{Patterns: []Pattern{{"block", `BEGIN[^!]*!`}}}})
 	require.NotNil(t, rules)
 	assert.Less(t, len(file), 3*maxHeld/2, "the text was cut")
 	assert.NotContains(t, string(file), "xxx")
@@ -256,7 +256,7 @@ func TestPaths(t *testing.T) {
 			return dc.Ack()
 		}
 	}
-	file := recordedWith(t, turn, Options{Redact: &Redaction{Paths: []string{"auth"}}})
+	file := recordedWith(t, turn, RecordOptions{Redact: &Redaction{Paths: []string{"auth"}}})
 	verifies(t, file, "by path")
 	for _, gone := range []string{"one-two", "three", "four", "six", "nine", "2.5", "2025-01-01T09:00:00Z\"},", "true,"} {
 		assert.NotContains(t, string(file), gone)
@@ -270,7 +270,7 @@ func TestPaths(t *testing.T) {
 	}
 	for path, found := range map[string]bool{"stash.auth.token": true, "STASH.AUTH.TOKEN": true, "auth.*": true, "*.token": true, "token": true,
 		"args.token": false, "stash.token": false, "token.auth": false, "to": false, "*.stash.auth.token": false, "auth": true} {
-		file := recordedWith(t, turn, Options{Redact: &Redaction{Paths: []string{path}}})
+		file := recordedWith(t, turn, RecordOptions{Redact: &Redaction{Paths: []string{path}}})
 		assert.Equal(t, found, !strings.Contains(string(file), `"token":"one-two-three"`), path)
 		verifies(t, file, path)
 	}
@@ -305,7 +305,7 @@ func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
 				}
 				return dc.Ack()
 			}
-		}, Options{Redact: &Redaction{Paths: []string{"pin"}}})
+		}, RecordOptions{Redact: &Redaction{Paths: []string{"pin"}}})
 		report := verifies(t, file, c.schema)
 		for _, gone := range []string{`1234`, `\"123\"`, `"123"`, "4711", "9,4"} {
 			assert.NotContains(t, string(file), gone, c.schema)
@@ -317,7 +317,7 @@ func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
 
 // A redacted trace of a broken engine shows the same break.
 func TestRedactionHidesNoBreak(t *testing.T) {
-	trace, err := ReadTrace(bytes.NewReader(recordedWith(t, weatherTurn, Options{})))
+	trace, err := ReadTrace(bytes.NewReader(recordedWith(t, weatherTurn, RecordOptions{})))
 	require.NoError(t, err)
 	for _, kind := range []adk.Kind{adk.KindSight, adk.KindToolCallEvent, adk.KindToolExecutionStart} {
 		broken := *trace
@@ -337,7 +337,7 @@ func TestRedactionHidesNoBreak(t *testing.T) {
 
 func TestAWrongRedactionRecordsNothing(t *testing.T) {
 	var file bytes.Buffer
-	recorder := Record(&file, Options{Redact: &Redaction{Paths: []string{"a..b", ""}, Patterns: []Pattern{{"x", "("}, {"x", "a*"}, {"Not a kind", "a"}}}})
+	recorder := Record(&file, RecordOptions{Redact: &Redaction{Paths: []string{"a..b", ""}, Patterns: []Pattern{{"x", "("}, {"x", "a*"}, {"Not a kind", "a"}}}})
 	assert.Nil(t, recorder.Observe(adk.RunInfo{}))
 	for _, wrong := range []string{`"a..b"`, `the path ""`, "missing closing", "matches the empty text", "lowercase letters"} {
 		assert.ErrorContains(t, recorder.Err(), wrong)
@@ -355,7 +355,7 @@ func TestAPathCoversStreams(t *testing.T) {
 			_ = dc.EmitMessage(adk.MessageEvent{ID: "e", Delta: "private", Full: "all is private"})
 			return errors.Join(dc.Messages().Store(ctx, aMessage("m", adk.RoleAssistant, "all is private")), dc.Ack())
 		}
-	}, Options{Redact: &Redaction{Paths: []string{"delta", "full", "message.content"}}})
+	}, RecordOptions{Redact: &Redaction{Paths: []string{"delta", "full", "message.content"}}})
 	assert.NotContains(t, string(file), "private")
 	assert.NotContains(t, string(file), "all ")
 	verifies(t, file, "covered")
@@ -367,9 +367,9 @@ func TestAPathCoversStreams(t *testing.T) {
 func TestRedactedTurnsReplay(t *testing.T) {
 	t.Parallel()
 	for _, turn := range sampleTurns {
-		plain := divergesAt(t, recordedWith(t, turn.prepare, Options{}))
+		plain := divergesAt(t, recordedWith(t, turn.prepare, RecordOptions{}))
 		for _, word := range []string{"Oslo", "weather", "Ann", "disk", "Hello", "tea", "refund", "approve"} {
-			file := recordedWith(t, turn.prepare, Options{Redact: &Redaction{Patterns: []Pattern{{"word", `\b` + word + `\b`}}}})
+			file := recordedWith(t, turn.prepare, RecordOptions{Redact: &Redaction{Patterns: []Pattern{{"word", `\b` + word + `\b`}}}})
 			assert.Equal(t, plain, divergesAt(t, file), "%s without %s", turn.name, word)
 		}
 	}

@@ -157,7 +157,7 @@ func (t *Trace) mayGo(live Live) error {
 		}
 	}
 	if len(redactedNote(t.FooterExtra)) > 0 && live.any() {
-		return errors.New("replay: it is redacted, and what live seams say is not: record the turn anew, with Options.Redact")
+		return errors.New("replay: it is redacted, and what live seams say is not: record the turn anew, with RecordOptions.Redact")
 	}
 	return nil
 }

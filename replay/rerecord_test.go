@@ -276,7 +276,7 @@ func changedTrace(t *testing.T, trace []byte, change func(*replay.Trace)) []byte
 func TestRerecordOfACompressedTrace(t *testing.T) {
 	var packed bytes.Buffer
 	hello, _ := scenarios.Named("hello")
-	recorder := replay.Record(&packed, replay.Options{Compress: true})
+	recorder := replay.Record(&packed, replay.RecordOptions{Compress: true})
 	require.NoError(t, errors.Join(hello.Run(t.Context(), recorder), recorder.Err()))
 	_, again := rerecorded(t, packed.Bytes(), replay.Live{})
 	assert.Equal(t, packed.Bytes()[:4], again[:4])

@@ -91,7 +91,7 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	defer context.AfterFunc(ctx, func() { p.fail(interrupted(ctx)) })()
 
 	var written bytes.Buffer
-	recorder := Record(&written, Options{Sentinels: options.Sentinels})
+	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels})
 	run, err := p.again(first, want.info, adk.MultiProbe(p, recorder))
 	if err != nil {
 		return nil, err

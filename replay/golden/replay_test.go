@@ -29,7 +29,7 @@ func turns(t *testing.T) (dir string) {
 }
 
 // record records a turn of the weather agent in a folder.
-func record(t *testing.T, dir, name string, options ...replay.Options) {
+func record(t *testing.T, dir, name string, options ...replay.RecordOptions) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(dir, name))
 	require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestReplayOfACutTrace(t *testing.T) {
 // A compressed trace is a trace like any other.
 func TestReplayOfACompressedTrace(t *testing.T) {
 	dir := turns(t)
-	record(t, dir, "c.jsonl.zst", replay.Options{Compress: true})
+	record(t, dir, "c.jsonl.zst", replay.RecordOptions{Compress: true})
 	tb := replayed(dir, unchanged, replay.Executor)
 	assert.Equal(t, []string{"replay: 3 traces of " + dir + ", all the same" +
 		notCompared("executor/model", "run/prompt run/tools tool/* storage/*")}, tb.told)
