@@ -16,7 +16,7 @@ func (r *CorpusReport) group() {
 		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
 	for _, c := range r.Causes {
-		c.Text = c.Cause.String() + c.First.Divergence.besides()
+		c.Text = c.Cause.String() + besides(c.First.Divergence)
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
@@ -90,7 +90,7 @@ func causesOf(traces []*TraceReport) []*CauseReport {
 func newErrors(traces []*TraceReport) (all []*changeHits) {
 	known := map[string]*changeHits{}
 	for _, t := range traces {
-		change := t.Divergence.newError()
+		change := newErrorOf(t.Divergence)
 		h := known[change.Template]
 		if h == nil {
 			h = &changeHits{change: change}
@@ -102,9 +102,9 @@ func newErrors(traces []*TraceReport) (all []*changeHits) {
 	return all
 }
 
-// newError is the error that came, as a change of whatever was recorded; none
+// newErrorOf is the error that came, as a change of whatever was recorded; none
 // where no error did, or one without a word of its own.
-func (d *Divergence) newError() Change {
+func newErrorOf(d *Divergence) Change {
 	for _, f := range d.Fields {
 		if text, _ := jsonText(writtenError(f.Got)); f.Field == "err" && text != "" {
 			c := Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
@@ -180,7 +180,7 @@ func (h *changeHits) values() (was, now string) {
 		return "", ""
 	}
 	for i, t := range h.traces {
-		f, found := t.Divergence.fieldOf(h.change.Field)
+		f, found := changedField(t.Divergence, h.change.Field)
 		want, got := cutValues(f.Want, f.Got)
 		want, got = orNothing(want), orNothing(got)
 		if !found || max(len(want), len(got)) > longestValue || i > 0 && (want != was || got != now) {
@@ -191,8 +191,8 @@ func (h *changeHits) values() (was, now string) {
 	return was, now
 }
 
-// fieldOf is the one differing field that a change is of, or is within.
-func (d *Divergence) fieldOf(change string) (found FieldDiff, one bool) {
+// changedField is the one differing field that a change is of, or is within.
+func changedField(d *Divergence, change string) (found FieldDiff, one bool) {
 	for _, f := range d.Fields {
 		place := anyPlace(f.Field)
 		if rest, within := strings.CutPrefix(change, place); within && (rest == "" || rest[0] == '[' || rest[0] == '.') {
@@ -208,7 +208,7 @@ func (d *Divergence) fieldOf(change string) (found FieldDiff, one bool) {
 // besides says what is no part of a cause, since it may be other in each trace: of
 // an operation at another place which that is in this trace, and of one with which
 // nothing else is wrong that it was recorded once less.
-func (d *Divergence) besides() string {
+func besides(d *Divergence) string {
 	if len(d.Fields) > 0 && d.Fields[0].Field == fieldPlace {
 		now, _ := jsonText(d.Fields[0].Got)
 		side, beside, _ := strings.Cut(now, " ")

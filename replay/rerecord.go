@@ -72,7 +72,7 @@ func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := trace.mayGo(live); err != nil {
+	if err := mayRerecord(trace, live); err != nil {
 		return nil, err
 	}
 	again, err := rerun(ctx, callTreeOf(r, trace.Lines), known, live, r.options)
@@ -149,8 +149,8 @@ func (r *replayed) places(lines []Line) []int {
 	return places
 }
 
-// mayGo tells what would be lost if another recording took the place of this one.
-func (t *Trace) mayGo(live Live) error {
+// mayRerecord tells what would be lost if another recording took the place of this one.
+func mayRerecord(t *Trace, live Live) error {
 	for i := range t.Lines {
 		if extra := t.Lines[i].Extra; len(extra) > 0 {
 			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, extra[0].Name)
