@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-func transcript(t testing.TB, trace []byte) string {
+func transcriptText(t testing.TB, trace []byte) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, replay.WriteTranscript(&out, bytes.NewReader(trace)))

@@ -138,7 +138,7 @@ func TestDispatchAloneRuns(t *testing.T) {
 	trace, refused, err := alone().Trace()
 	require.NoError(t, err)
 	assert.NoError(t, refused)
-	told := transcript(t, trace)
+	told := transcriptText(t, trace)
 	for _, words := range []string{"dispatch/planner", `"count" 1`, "resolved by ann", "nack"} {
 		assert.Contains(t, told, words)
 	}
@@ -149,7 +149,7 @@ func TestDispatchAloneRuns(t *testing.T) {
 	assert.Empty(t, CheckTurn(unsettled))
 	trace, _, err = unsettled.Trace()
 	require.NoError(t, err)
-	assert.NotContains(t, transcript(t, trace), "wait-for")
+	assert.NotContains(t, transcriptText(t, trace), "wait-for")
 
 	wrong := alone()
 	wrong.Alone.Records = append(wrong.Alone.Records, wrong.Alone.Records...)
@@ -172,7 +172,7 @@ func TestListenerEndsTheWaiter(t *testing.T) {
 	assert.Empty(t, CheckTurn(endedByListener()))
 	trace, _, err := endedByListener().Trace()
 	require.NoError(t, err)
-	told := transcript(t, trace)
+	told := transcriptText(t, trace)
 	assert.Contains(t, told, "turnGateClosed gate1 aborted")
 	assert.Contains(t, told, "      → goexit: it ended its goroutine\n  sight at the end")
 	assert.NotContains(t, told, "dispatch")
@@ -183,7 +183,7 @@ func TestTurnRuns(t *testing.T) {
 	trace, refused, err := everything().Trace()
 	require.NoError(t, err)
 	assert.NoError(t, refused)
-	told := transcript(t, trace)
+	told := transcriptText(t, trace)
 	for _, words := range []string{"strand/s", "panic: oops", "second next", "late stash", "ouch", "dispatch/planner", "refuses what was offered by bob",
 		"resolved by ann with true  +1m0s", "times out", "→ error: disk full", "cancelled from outside: left", "goexit",
 		`"stash user.pets" ["cat"]`, `"has user.age.no" false`, `"keys" "f n user.age user.pets"`, "signalled=false acked=false nacked=false", `"count" 0`} {

@@ -130,7 +130,7 @@ type CorpusOptions struct {
 // is its line in the report, and of one that diverged its divergence, with long
 // values cut: so memory is bounded by Parallel and the largest trace.
 func VerifyAll(ctx context.Context, sources []Source, live func(name string) Live, options ...CorpusOptions) (*CorpusReport, error) {
-	c := &corpus{live: live}
+	c := &verification{live: live}
 	if len(options) > 0 {
 		c.options = options[0]
 	}
@@ -170,8 +170,8 @@ func (o CorpusOptions) check() error {
 	return o.Shard.check()
 }
 
-// corpus is a corpus that is being verified.
-type corpus struct {
+// verification is a corpus that is being verified.
+type verification struct {
 	options CorpusOptions
 	live    func(name string) Live
 	sources []Source
@@ -194,7 +194,7 @@ type outcome struct {
 // run verifies the part and gives the reports in order. It gives none behind one
 // that was cut short, and none once ctx has ended. When it returns, everything
 // that it started has ended.
-func (c *corpus) run(ctx context.Context, give func(*TraceReport)) {
+func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	work, stop := context.WithCancel(ctx)
 	outcomes := make(chan outcome)
 	var workers sync.WaitGroup
@@ -223,7 +223,7 @@ func (c *corpus) run(ctx context.Context, give func(*TraceReport)) {
 	}
 }
 
-func (c *corpus) parallel() int {
+func (c *verification) parallel() int {
 	if c.options.Parallel > 0 {
 		return c.options.Parallel
 	}
@@ -231,7 +231,7 @@ func (c *corpus) parallel() int {
 }
 
 // work verifies one trace after another until none is left.
-func (c *corpus) work(ctx context.Context, outcomes chan<- outcome) {
+func (c *verification) work(ctx context.Context, outcomes chan<- outcome) {
 	buffer := bufio.NewReaderSize(nil, readBuffer) // of all its traces
 	for ctx.Err() == nil {
 		i := int(c.taken.Add(1)) - 1
@@ -253,7 +253,7 @@ func (c *corpus) work(ctx context.Context, outcomes chan<- outcome) {
 // attempt verifies the i-th trace, and gives what became of it. A panic of the
 // functions that the user gave, or the end of the goroutine, goes to the
 // goroutine that called VerifyAll.
-func (c *corpus) attempt(ctx context.Context, i int, buffer *bufio.Reader, give func(outcome)) {
+func (c *verification) attempt(ctx context.Context, i int, buffer *bufio.Reader, give func(outcome)) {
 	o := outcome{i: i}
 	defer func() {
 		if value := recover(); value != nil {
@@ -269,7 +269,7 @@ func (c *corpus) attempt(ctx context.Context, i int, buffer *bufio.Reader, give 
 
 // verify verifies one trace. Whatever the replay complains of is in the trace:
 // one that tells no turn cannot be read as one.
-func (c *corpus) verify(ctx context.Context, source Source, buffer *bufio.Reader) *TraceReport {
+func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.Reader) *TraceReport {
 	t := &TraceReport{Trace: source.Name}
 	in, err := source.Open()
 	if err != nil {

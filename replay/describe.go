@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,21 @@ type namer struct {
 	shown map[thing]adk.Digest
 	// lastError is the last error event, where lines stand below each other.
 	lastError string
+}
+
+// renamed is a namer for another trace of the like: what has a name here has it
+// there too. other gives the id over there of an id here, or false where none there
+// may have its name.
+func (n *namer) renamed(other func(id string) (string, bool)) *namer {
+	there := newNamer(NewFold())
+	for key, name := range n.names {
+		id, named := other(key.id)
+		if named {
+			there.names[thing{key.space, id}] = name
+		}
+	}
+	maps.Copy(there.counts, n.counts)
+	return there
 }
 
 // thing is a thing with an id, in the space where that id is its own.

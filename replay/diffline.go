@@ -187,7 +187,7 @@ func (d *TraceDiff) lay(root *diffPair, a, b *diffSide, ids *renames) {
 	}
 	shown := shownLines(d.lines)
 	said := a.say(nil, wanted(d.lines, shown, true))
-	heard := b.say(said.namer.renamed(ids), wanted(d.lines, shown, false))
+	heard := b.say(said.namer.renamed(ids.other), wanted(d.lines, shown, false))
 	for i := range d.lines {
 		l := &d.lines[i]
 		if !shown[i] {
@@ -321,23 +321,6 @@ func (s *diffSide) say(n *namer, want map[int]bool) sayings {
 		applyByPlace(n.fold, x)
 	}
 	return said
-}
-
-// renamed is a namer for the other trace: what has a name here has it there too.
-func (n *namer) renamed(ids *renames) *namer {
-	other := newNamer(NewFold())
-	for key, name := range n.names {
-		if id, paired := ids.ab[key.id]; paired {
-			key.id = id
-		} else if _, taken := ids.ba[key.id]; taken {
-			continue
-		}
-		other.names[key] = name
-	}
-	for space, count := range n.counts {
-		other.counts[space] = count
-	}
-	return other
 }
 
 // text is a line in words, as one of the sides has it.

@@ -239,6 +239,16 @@ func (r *renames) pair(a, b string) bool {
 	return left && right && ours == b && theirs == a
 }
 
+// other is the id of b that an id of a is paired with, or the id itself; false
+// where that is the pair of another.
+func (r *renames) other(id string) (string, bool) {
+	if pair, paired := r.ab[id]; paired {
+		return pair, true
+	}
+	_, taken := r.ba[id]
+	return id, !taken
+}
+
 // paired tells whether two texts are equal, or ids that are a pair.
 func (r *renames) paired(a, b string) bool {
 	if other, has := r.ab[a]; has {

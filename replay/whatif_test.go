@@ -44,7 +44,7 @@ func supposeAnswers(t *testing.T, name string, answers ...replay.Answer) *replay
 }
 
 // transcript is how a transcript says the new run.
-func transcript(t *testing.T, r *replay.WhatIfReport) string {
+func whatIfTranscript(t *testing.T, r *replay.WhatIfReport) string {
 	t.Helper()
 	var trace, text bytes.Buffer
 	_ = must(r.Trace.WriteTo(&trace))
@@ -125,7 +125,7 @@ func TestWhatIf(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := suppose(t, test.trace, test.sets...)
-			text, happens := r.String(), transcript(t, r)
+			text, happens := r.String(), whatIfTranscript(t, r)
 			for _, says := range test.says {
 				assert.Contains(t, text, says)
 			}
@@ -147,7 +147,7 @@ func TestWhatIfThereIsNoAnswer(t *testing.T) {
 	r := suppose(t, "abort-by-error", "executor/model#0.error=null")
 	require.Len(t, r.Unanswered, 1, "%s", r)
 	assert.Equal(t, "executor/model#1", r.Unanswered[0].Seam)
-	assert.Contains(t, transcript(t, r), replay.ErrUnanswered.Error())
+	assert.Contains(t, whatIfTranscript(t, r), replay.ErrUnanswered.Error())
 }
 
 // What is set to what it is already makes no difference, wherever it is; and a
@@ -216,7 +216,7 @@ func TestWhatIfTakesValues(t *testing.T) {
 		replay.Answer{Path: "19.args", Value: map[string]any{"city": "Bergen"}},
 		replay.Answer{Path: "22.result", Value: adk.Bytes("wet")},
 		replay.Answer{Path: "executor/model#1.error", Value: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)})
-	text := transcript(t, r)
+	text := whatIfTranscript(t, r)
 	assert.Contains(t, text, `→ m1 user "And in Bergen?", m1`)
 	assert.Contains(t, text, `tool/weather {"city":"Bergen"} → 3 bytes "wet"`)
 	assert.Contains(t, text, "reading: unexpected EOF")
