@@ -191,7 +191,7 @@ func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.k
 
 // gateCause is what a wait for a gate is found by where no other of its seam and
 // strand is recorded: who asks may have moved, and somebody settled what was asked.
-func (p *causal) gateCause(x *adk.Crossing) string { return "gate\n" + p.known.arguments(x) }
+func (p *causal) gateCause(x *adk.Crossing) string { return "gate\n" + argumentsText(p.known, x) }
 
 func causeOf(known comparer, c *seamCall, x *adk.Crossing) string { // x is in the numbers of the recording
 	seam := c.call.Seam
@@ -202,11 +202,11 @@ func causeOf(known comparer, c *seamCall, x *adk.Crossing) string { // x is in t
 	if x.Kind == adk.KindWait { // strands of one name are several
 		key += strconv.Itoa(x.ID) + "\n"
 	}
-	return key + known.arguments(x)
+	return key + argumentsText(known, x)
 }
 
-// arguments are the kind of an operation and what user code gave it, in a text.
-func (c comparer) arguments(x *adk.Crossing) string {
+// argumentsText are the kind of an operation and what user code gave it, in a text.
+func argumentsText(c comparer, x *adk.Crossing) string {
 	e := newEncoder(c.sentinels)
 	defer e.free()
 	e.begin(nil)

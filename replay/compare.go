@@ -24,16 +24,12 @@ type FieldDiff struct {
 // differs. Crossings of two kinds or phases differ in their kind alone. Seq, by
 // which nothing is told in a trace, is not compared.
 func CompareCrossings(want, got *adk.Crossing) []FieldDiff {
-	return comparer{onlyCommon}.compare(want, got)
+	return compareCrossings(comparer{onlyCommon}, want, got)
 }
 
-// comparer compares crossings field by field. It holds the sentinels by which
-// errors are told apart.
-type comparer struct{ sentinels *sentinels }
-
-// compare lists the fields in which got differs from want, in the order in
+// compareCrossings lists the fields in which got differs from want, in the order in
 // which a trace writes them. Crossings of two kinds differ in their kind alone.
-func (c comparer) compare(want, got *adk.Crossing) []FieldDiff {
+func compareCrossings(c comparer, want, got *adk.Crossing) []FieldDiff {
 	if want.Kind != got.Kind || want.Phase != got.Phase {
 		return []FieldDiff{{Field: "kind", Want: kindText(want), Got: kindText(got)}}
 	}
@@ -64,45 +60,4 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 		return diffs
 	}
 	return append(diffs, FieldDiff{Field: label, Want: fmt.Sprint(want), Got: fmt.Sprint(got)})
-}
-
-// same compares one field.
-func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool { return fieldRows[f].same(c, a, b) }
-
-func sameRecord(a, b adk.Record) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return a == b || a.RecordKind() == b.RecordKind() && a.Digest() == b.Digest()
-}
-
-// sameError compares two errors as a trace keeps them.
-func (c comparer) sameError(a, b error) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return c.errorText(a) == c.errorText(b)
-}
-
-func (c comparer) errorText(err error) string {
-	return c.written(func(e *encoder) error { e.errorField("", err); return nil })
-}
-
-// text is a field as a trace writes it, without its label.
-func (c comparer) text(f adk.Field, x *adk.Crossing) string {
-	if data, ok := x.Value.([]byte); ok && f == adk.FieldValue {
-		return fmt.Sprintf("%d bytes of the digest %s", len(data), adk.DigestOf(data)) // a media's: nobody reads them
-	}
-	return c.written(func(e *encoder) error { return fieldRows[f].append(e, "", x) })
-}
-
-// written is a value as a trace writes it, in a text that can be held against
-// another.
-func (c comparer) written(write func(*encoder) error) string {
-	e := newEncoder(c.sentinels)
-	defer e.free()
-	if err := write(e); err != nil {
-		return "unwritable: " + err.Error()
-	}
-	return string(e.out)
 }

@@ -47,7 +47,7 @@ func (p *traces) step() *Divergence {
 		return p.divergence(Extra, nil, &p.got[p.at].Crossing, nil)
 	}
 	want, got := &p.want[p.at].Crossing, &p.got[p.at].Crossing
-	if fields := p.comparer.compare(want, got); len(fields) > 0 {
+	if fields := compareCrossings(p.comparer, want, got); len(fields) > 0 {
 		return p.divergence(p.class(want, fields), want, got, fields)
 	}
 	_ = p.namer.pass(want) // whether an engine tells it is not the question here
@@ -79,7 +79,7 @@ func (p *traces) class(want *adk.Crossing, fields []FieldDiff) Class {
 func (p *traces) follows(here, there []Line) bool {
 	ahead := here[p.at+1 : min(len(here), p.at+1+misplacedReach)]
 	return slices.ContainsFunc(ahead, func(l Line) bool {
-		return p.comparer.moved(&l.Crossing, &there[p.at].Crossing)
+		return movedOnly(p.comparer, &l.Crossing, &there[p.at].Crossing)
 	})
 }
 

@@ -87,24 +87,6 @@ func place(extra []Member, name []byte) {
 	}
 }
 
-// header reads the first line. What another version of the format is like
-// nobody knows here, so the version is looked at before anything else.
-func (d *decoder) header(h *Header) (err error) {
-	if err := d.version(); err != nil {
-		return err
-	}
-	for _, name := range []string{memberContract, memberStart, memberSeams} {
-		if d.member(name) == nil {
-			return fmt.Errorf("the header has no %s", name)
-		}
-	}
-	h.Version, _ = strconv.Atoi(string(d.member(memberVersion)))
-	d.format = h.Version
-	h.Extra, err = d.each(h.read)
-	d.last = h.Start
-	return err
-}
-
 // known refuses a kind that came with a later version of the format than that of
 // the file, where a header was read.
 func (d *decoder) known(kind adk.Kind) error {
@@ -114,53 +96,19 @@ func (d *decoder) known(kind adk.Kind) error {
 	return knows(d.format, kind)
 }
 
-// errVersion marks a file of another format, or of another version of it.
-var errVersion = errors.New("the version is another")
-
-func (d *decoder) version() error {
-	if format := d.member(memberFormat); string(format) != strconv.Quote(formatName) {
-		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
-	}
-	text := string(d.member(memberVersion))
-	if version, err := strconv.Atoi(text); err != nil || version < 1 || version > FormatVersion || strconv.Itoa(version) != text {
-		return fmt.Errorf("%w: the format's version is %s: this program reads 1 to %d; a newer adkreplay may read it",
-			errVersion, clip(text), FormatVersion)
-	}
-	return nil
-}
-
-func (h *Header) read(name string, value []byte) (known bool, err error) {
-	switch name {
-	case memberFormat, memberVersion:
-	case memberContract:
-		if h.Contract, err = intOfJSON(value); err == nil && h.Contract < 1 {
-			err = errWant("a number from 1", value)
-		}
-	case memberStart:
-		h.Start, err = timeOfJSON(value)
-	case memberSeams:
-		err = h.readSeams(value)
-	case memberAlone:
-		h.Info.Alone, err = boolOfJSON(value)
-	case memberBehind:
-		h.Info.WriteBehind, err = boolOfJSON(value)
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-func (h *Header) readSeams(raw []byte) (err error) {
+// readSeams reads the names of the seams into info; extra are the members that
+// nobody knows.
+func readSeams(raw []byte, info *adk.RunInfo) (extra []Member, err error) {
 	var d decoder
 	if d.members, err = scanMembers(nil, raw); err != nil {
-		return err
+		return nil, err
 	}
-	h.seamsExtra, err = d.each(func(name string, value []byte) (bool, error) {
+	return d.each(func(name string, value []byte) (bool, error) {
 		if name == adk.LabelExecutor {
-			h.Info.Executor, err = textOfJSON(value)
+			info.Executor, err = textOfJSON(value)
 			return true, err
 		}
-		for _, p := range pipelines(&h.Info) {
+		for _, p := range pipelines(info) {
 			if p.label == name {
 				*p.names, err = textList(value)
 				return true, err
@@ -168,75 +116,57 @@ func (h *Header) readSeams(raw []byte) (err error) {
 		}
 		return false, nil
 	})
-	return err
 }
 
 // seamsOfJSON reads the names of the seams of a dispatch that a turn called.
 func seamsOfJSON(raw []byte) (*adk.RunInfo, error) {
-	var h Header
-	if err := h.readSeams(raw); err != nil {
+	var info adk.RunInfo
+	extra, err := readSeams(raw, &info)
+	if err != nil {
 		return nil, err
 	}
-	if len(h.seamsExtra) > 0 {
-		return nil, fmt.Errorf("the unknown member %q", h.seamsExtra[0].Name)
+	if len(extra) > 0 {
+		return nil, fmt.Errorf("the unknown member %q", extra[0].Name)
 	}
-	return &h.Info, nil
+	return &info, nil
 }
 
-// footer reads the last line: how many crossings, and the digest.
-func (d *decoder) footer() (count int, sum []byte, extra []Member, err error) {
-	extra, err = d.each(func(name string, value []byte) (bool, error) {
-		switch name {
-		case memberEnd:
-			count, err = intOfJSON(value)
-		case memberSHA256:
-			sum, err = hexOfJSON(value)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && sum == nil {
-		err = fmt.Errorf("the footer has no %s", memberSHA256)
+// crossing reads a crossing's line into x, which is zero, and gives the members that
+// nobody knows.
+func (d *decoder) crossing(x *adk.Crossing) (extra []Member, err error) {
+	if err := d.kindAndPhase(x); err != nil {
+		return nil, err
 	}
-	return count, sum, extra, err
-}
-
-// crossing reads a crossing's line into l, which is zero.
-func (d *decoder) crossing(l *Line) error {
-	if err := d.kindAndPhase(&l.Crossing); err != nil {
-		return err
+	if x.Kind == adk.KindReturn {
+		x.Outcome = adk.OutcomeOK
 	}
-	if l.Kind == adk.KindReturn {
-		l.Outcome = adk.OutcomeOK
+	if err := d.known(x.Kind); err != nil {
+		return nil, err
 	}
-	if err := d.known(l.Kind); err != nil {
-		return err
-	}
-	l.At = d.last
-	fields := l.Kind.Fields(l.Phase)
+	x.At = d.last
+	fields := x.Kind.Fields(x.Phase)
 	for i := range d.members {
 		m := &d.members[i]
-		known, err := d.common(&l.Crossing, m)
+		known, err := d.common(x, m)
 		if !known {
 			if use := fieldNamed(fields, m.name); use != nil {
-				known, err = true, fieldRows[use.Field].read(d, &l.Crossing, m.value)
+				known, err = true, fieldRows[use.Field].read(d, x, m.value)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", clip(string(m.name)), err)
+			return nil, fmt.Errorf("%s: %w", clip(string(m.name)), err)
 		}
 		if known {
-			place(l.Extra, m.name)
+			place(extra, m.name)
 		} else {
-			l.Extra = append(l.Extra, keep(m))
+			extra = append(extra, keep(m))
 		}
 	}
-	d.last = l.At
+	d.last = x.At
 	d.seq++
-	l.Seq = d.seq
-	d.media.note(&l.Crossing)
-	return nil
+	x.Seq = d.seq
+	d.media.note(x)
+	return extra, nil
 }
 
 func fieldNamed(fields []adk.FieldUse, name []byte) *adk.FieldUse {

@@ -103,7 +103,7 @@ func (p *player) differs(want, got *adk.Crossing, fields []FieldDiff) {
 		class = p.misplaced(got)
 		fields = nil
 	}
-	fields = p.comparer.inDetail(want, got, fields)
+	fields = inDetail(p.comparer, want, got, fields)
 	p.report(&Divergence{Class: class, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
 }
 
@@ -118,16 +118,16 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 		if x == nil {
 			break
 		}
-		if p.comparer.moved(x, got) {
+		if movedOnly(p.comparer, x, got) {
 			return Missing
 		}
 	}
 	return Extra
 }
 
-// moved tells whether two crossings are the same but for their times.
-func (c comparer) moved(want, got *adk.Crossing) bool {
-	fields := c.compare(want, got)
+// movedOnly tells whether two crossings are the same but for their times.
+func movedOnly(c comparer, want, got *adk.Crossing) bool {
+	fields := compareCrossings(c, want, got)
 	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"
 }
 

@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,27 +137,6 @@ func (e *encoder) comma() {
 	}
 }
 
-// header writes the first line.
-func (e *encoder) header(h Header) error {
-	if h.Version < 1 || h.Version > FormatVersion {
-		return fmt.Errorf("the header has format version %d: this package writes 1 to %d", h.Version, FormatVersion)
-	}
-	e.begin(h.Extra)
-	e.string(memberFormat, formatName)
-	e.int(memberVersion, h.Version)
-	e.int(memberContract, h.Contract)
-	e.key(memberStart)
-	var err error
-	if e.out, err = appendTime(e.out, h.Start); err != nil {
-		return err
-	}
-	e.key(memberSeams)
-	e.seams(&h.Info, h.seamsExtra)
-	e.bool(memberAlone, h.Info.Alone)
-	e.bool(memberBehind, h.Info.WriteBehind)
-	return e.end()
-}
-
 // seams writes the names of the seams, an object with members of its own that
 // this package may not know.
 func (e *encoder) seams(info *adk.RunInfo, extra []Member) {
@@ -194,18 +172,6 @@ func pipelines(info *adk.RunInfo) [4]pipeline {
 		{adk.LabelDispatchInput, &info.DispatchInput},
 		{adk.LabelDispatchOutput, &info.DispatchOutput},
 	}
-}
-
-// footer writes the last line, over n crossings and the digest of all before.
-func (e *encoder) footer(n int, sum []byte, extra []Member) error {
-	e.begin(extra)
-	e.key(memberEnd)
-	e.out = strconv.AppendInt(e.out, int64(n), 10)
-	e.key(memberSHA256)
-	e.out = append(e.out, '"')
-	e.out = hex.AppendEncode(e.out, sum)
-	e.out = append(e.out, '"')
-	return e.end()
 }
 
 // crossing writes a crossing's line.

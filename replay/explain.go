@@ -317,7 +317,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, 
 	if call.strand != gotCall.strand && len(reasons) == 0 {
 		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.strand))
 	}
-	for _, f := range r.known.compareInputs(w, got) {
+	for _, f := range compareInputs(r.known, w, got) {
 		if f.Input {
 			want, got := cutValues(f.Want, f.Got)
 			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, orNothing(want), orNothing(got)))

@@ -260,11 +260,3 @@ func appendSeams(e *encoder, name string, x *adk.Crossing) error {
 func appendPayload(e *encoder, name string, x *adk.Crossing) error {
 	return e.payloadField(name, x.Payload)
 }
-
-// writtenAlike reports whether a field of two crossings is written alike.
-func (c comparer) writtenAlike(write func(*encoder, string, *adk.Crossing) error, a, b *adk.Crossing) bool {
-	text := func(x *adk.Crossing) string {
-		return c.written(func(e *encoder) error { return write(e, "", x) })
-	}
-	return text(a) == text(b)
-}

@@ -8,9 +8,9 @@ import (
 
 // inDetail takes the differing fields of two crossings apart: of records and data
 // the paths that differ, and not the whole.
-func (c comparer) inDetail(want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
+func inDetail(c comparer, want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
 	for _, f := range fields {
-		parts := c.parts(f.Field, want, got)
+		parts := fieldParts(c, f.Field, want, got)
 		if len(parts) == 0 {
 			parts = []FieldDiff{f}
 		}
@@ -22,8 +22,8 @@ func (c comparer) inDetail(want, got *adk.Crossing, fields []FieldDiff) (detaile
 	return detailed
 }
 
-// parts are the differences within one field; none where it is one value.
-func (c comparer) parts(label string, want, got *adk.Crossing) []FieldDiff {
+// fieldParts are the differences within one field; none where it is one value.
+func fieldParts(c comparer, label string, want, got *adk.Crossing) []FieldDiff {
 	for _, use := range want.Kind.Fields(want.Phase) {
 		if use.Label != label {
 			continue

@@ -84,7 +84,7 @@ func (j *judge) calls(want, got *seamCall) (reached int) {
 // in what it did not come to do.
 func (j *judge) endings(want, got *seamCall, last int) {
 	d := &difference{class: ChangedError, want: want.ret, got: got.ret, call: want, at: last, behind: true, lines: 1,
-		fields: j.known.compareInputs(want.ret, got.ret)}
+		fields: compareInputs(j.known, want.ret, got.ret)}
 	for _, s := range want.steps {
 		if s.x.Seq > last {
 			d.want = s.x
@@ -99,7 +99,7 @@ func (j *judge) add(d *difference) { j.found = append(j.found, d) }
 // lines compares two crossings that correspond.
 func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
 	j.met[want.Seq-1] = got.Seq
-	fields := j.known.compareInputs(want, got)
+	fields := compareInputs(j.known, want, got)
 	if want.Kind == adk.KindSight && len(fields) > 0 {
 		fields = j.sights(want, got, fields)
 	}
@@ -107,13 +107,13 @@ func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
-	fields = j.known.inDetail(want, got, fields)
+	fields = inDetail(j.known, want, got, fields)
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 
 // compareInputs is compare but for what is numbered in the order of a run, and
 // for times.
-func (c comparer) compareInputs(want, got *adk.Crossing) []FieldDiff {
+func compareInputs(c comparer, want, got *adk.Crossing) []FieldDiff {
 	if want.Kind != got.Kind || want.Phase != got.Phase {
 		return []FieldDiff{{Field: "kind", Want: kindText(want), Got: kindText(got)}}
 	}
@@ -333,9 +333,9 @@ func (j *judge) whole(s *step) string {
 	case s.call != nil:
 		return strand + "call " + s.x.Seam.String() + " " + s.x.Key + recordText(s.x.Record)
 	case s.x.Kind.Class() == adk.ClassOperation:
-		return strand + j.known.arguments(s.x) + s.waits
+		return strand + argumentsText(j.known, s.x) + s.waits
 	}
-	return strand + j.known.told(s.x)
+	return strand + toldText(j.known, s.x)
 }
 
 // alike tells whether two steps have one key of whole, without making it.
@@ -359,8 +359,8 @@ func (j *judge) alike(w, g *step) bool {
 	return true
 }
 
-// told is an event or a fact in a text, but for a digest.
-func (c comparer) told(x *adk.Crossing) string {
+// toldText is an event or a fact in a text, but for a digest.
+func toldText(c comparer, x *adk.Crossing) string {
 	text := x.Kind.String()
 	for _, use := range x.Kind.Fields(x.Phase) {
 		if use.Field != adk.FieldDigest {

@@ -506,7 +506,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		}
 		return
 	}
-	fields := p.comparer.compare(want, got)
+	fields := compareCrossings(p.comparer, want, got)
 	if len(fields) == 0 {
 		fields = p.unexplained(want, got)
 	}

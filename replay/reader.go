@@ -87,7 +87,7 @@ func (r *Reader) readHeader() error {
 	if err := r.dec.scan(trim(line)); err != nil {
 		return r.malformed(err)
 	}
-	if err := r.dec.header(&r.header); errors.Is(err, errVersion) {
+	if err := readHeader(r.dec, &r.header); errors.Is(err, errVersion) {
 		reason := strings.TrimPrefix(err.Error(), errVersion.Error()+": ")
 		return r.fail(FaultVersion, reason, nil)
 	} else if err != nil {
@@ -108,7 +108,7 @@ func (r *Reader) readLine(l *Line) error {
 		return r.readFooter()
 	}
 	r.sum.Write(line)
-	if err := r.dec.crossing(l); err != nil {
+	if l.Extra, err = r.dec.crossing(&l.Crossing); err != nil {
 		return r.malformed(err)
 	}
 	return nil
@@ -117,7 +117,7 @@ func (r *Reader) readLine(l *Line) error {
 // readFooter holds the footer against what was read. It gives io.EOF if all is
 // well.
 func (r *Reader) readFooter() error {
-	count, sum, extra, err := r.dec.footer()
+	count, sum, extra, err := readFooter(r.dec)
 	switch {
 	case err != nil:
 		return r.malformed(err)

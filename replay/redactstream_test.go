@@ -41,7 +41,7 @@ func TestStreamIsHuntedFromTheMiddle(t *testing.T) {
 				return errors.Join(err, dc.Ack())
 			}
 			var trace bytes.Buffer
-			recorder := replay.Record(&trace, replay.Options{Redact: &replay.Redaction{Paths: []string{"args.password"}}})
+			recorder := replay.Record(&trace, replay.RecordOptions{Redact: &replay.Redaction{Paths: []string{"args.password"}}})
 			config := adk.Config{Executor: adk.Executor{Name: "model", Run: executor}, Storage: fakes.NoOpStorage()}
 			runner := must(adk.NewRunner(fakes.Deterministic(config, recorder)))
 			require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Log in."}))
@@ -70,7 +70,7 @@ func TestStreamIsHuntedFromTheMiddle(t *testing.T) {
 func saidRedacted(t *testing.T, r replay.Redaction, run func(dc *adk.DispatchContext, h *adk.Helpers) error) (trace, said string) {
 	t.Helper()
 	var out bytes.Buffer
-	recorder := replay.Record(&out, replay.Options{Redact: &r})
+	recorder := replay.Record(&out, replay.RecordOptions{Redact: &r})
 	executor := func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		return errors.Join(run(dc, h), dc.Ack())
 	}

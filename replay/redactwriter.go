@@ -254,7 +254,7 @@ func (r *redactingWriter) write(h *toldLine) error {
 	}
 	var l Line
 	if err == nil {
-		err = r.reader.crossing(&l)
+		l.Extra, err = r.reader.crossing(&l.Crossing)
 	}
 	if err != nil {
 		return fmt.Errorf("replay: crossing %d cannot be redacted: %w", r.reader.seq+1, err)

@@ -255,7 +255,7 @@ func (w *whatIf) changed(before, after *adk.Crossing) []FieldDiff {
 			fields = append(fields, FieldDiff{Field: use.Label, Want: want, Got: got, Input: use.Input})
 		}
 	}
-	return w.known.inDetail(before, after, fields)
+	return inDetail(w.known, before, after, fields)
 }
 
 // report says what came of it.

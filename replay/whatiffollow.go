@@ -31,10 +31,10 @@ func (w *whatIf) cameToPass(t target) bool {
 	case t.special == pathAt && w.again.passed[x.Seq] != 0:
 		return true
 	case w.again.passed[x.Seq] != 0:
-		return len(w.known.compareInputs(x, w.again.got.lines[w.again.passed[x.Seq]-1])) == 0
+		return len(compareInputs(w.known, x, w.again.got.lines[w.again.passed[x.Seq]-1])) == 0
 	}
 	return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
-		return w.again.got.seamOf(y) == w.edited.seamOf(x) && (w.offered(x, y) || len(w.known.compareInputs(x, y)) == 0)
+		return w.again.got.seamOf(y) == w.edited.seamOf(x) && (w.offered(x, y) || len(compareInputs(w.known, x, y)) == 0)
 	})
 }
 
@@ -74,7 +74,7 @@ func (w *whatIf) asRecorded() []AsRecorded {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor:
 			was, fields = wasShown, w.shown(&views, x, y)
 		case x.Kind == adk.KindCall && (x.Seam.Label == adk.LabelTool || x.Seam.Label == adk.LabelStorage):
-			was, fields = wasAsked, w.known.inDetail(x, y, w.known.compareInputs(x, y))
+			was, fields = wasAsked, inDetail(w.known, x, y, compareInputs(w.known, x, y))
 		case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
 			was, fields = wasAnswered, w.answers(w.recorded.stepOf(x), w.again.got.stepOf(y))
 		}
@@ -127,12 +127,12 @@ func (w *whatIf) answers(s, t *step) []FieldDiff {
 		return fields
 	}
 	var through []FieldDiff
-	for _, f := range w.known.compareInputs(x, y) {
+	for _, f := range compareInputs(w.known, x, y) {
 		if strings.HasPrefix(f.Field, "re") || f.Field == "value" { // result, records
 			through = append(through, f)
 		}
 	}
-	return append(fields, w.known.inDetail(x, y, through)...)
+	return append(fields, inDetail(w.known, x, y, through)...)
 }
 
 // given is the crossing with what came through the engine to an operation: the

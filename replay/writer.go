@@ -72,7 +72,7 @@ func (w *Writer) begin() {
 		w.header.Contract = ContractRevision
 	}
 	w.enc.last = w.header.Start
-	w.line(w.enc.header(w.header), 0)
+	w.line(writeHeader(w.enc, w.header), 0)
 }
 
 // Close writes the footer: only now is the trace whole. It does not close the
@@ -84,7 +84,7 @@ func (w *Writer) close(extra []Member) error {
 	if w.err != nil {
 		return w.err
 	}
-	w.line(w.enc.footer(w.count, w.sum.Sum(nil), extra), w.count+1)
+	w.line(writeFooter(w.enc, w.count, w.sum.Sum(nil), extra), w.count+1)
 	if w.err != nil {
 		return w.err
 	}
