@@ -79,8 +79,8 @@ func newCallTree(version int, info adk.RunInfo, lines []Line) *callTree {
 // callTreeOf is the run of a trace whose lines were read, to be run again: it has what
 // the openings of media gave.
 func callTreeOf(r *Reader, lines []Line) *callTree {
-	t := newCallTree(r.header.Version, r.header.Info, lines)
-	t.media = r.dec.media
+	t := newCallTree(r.Header().Version, r.Header().Info, lines)
+	t.media = r.openings()
 	return t
 }
 

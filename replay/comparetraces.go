@@ -15,7 +15,7 @@ import (
 // Members that this package does not know are not compared, nor are the numbers
 // that lines have: a line is counted by its place.
 func CompareTraces(want, got *Trace) *Divergence {
-	known, _ := newSentinels(want.options.Sentinels) // checked when the trace was read
+	known, _ := newSentinels(want.given().Sentinels) // checked when the trace was read
 	p := traces{comparer: comparer{known}, want: want.Lines, got: got.Lines, namer: newNamer(NewFold()), calls: map[int]*adk.Crossing{}}
 	if fields := compareInfo(want.Header, got.Header); len(fields) > 0 {
 		return &Divergence{Class: ChangedInput, Seam: "the header", Fields: fields}

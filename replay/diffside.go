@@ -50,7 +50,7 @@ type diffSide struct {
 }
 
 func newSide(t *Trace, options DiffOptions, free map[string]bool) *diffSide {
-	known, _ := newSentinels(t.options.Sentinels) // checked when the trace was read
+	known, _ := newSentinels(t.given().Sentinels) // checked when the trace was read
 	return &diffSide{
 		lines: t.Lines, comparer: comparer{known}, shaper: shaper{free: free, times: options.Times}, fold: NewFold(),
 		handlers: map[int]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),

@@ -51,6 +51,18 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 // Header is the first line of the trace. It must not be changed.
 func (r *Reader) Header() Header { return r.header }
 
+// given are the options that the reader was given, with what they default to.
+func (r *Reader) given() Options { return r.options }
+
+// extra are the members of the footer that nobody knows: nil until that was read.
+func (r *Reader) extra() []Member { return r.footer }
+
+// openings are what the openings of media gave that were read so far.
+func (r *Reader) openings() *openings { return r.dec.media }
+
+// sentinels are the errors that the reader knows by name.
+func (r *Reader) sentinels() *sentinels { return r.dec.sentinels }
+
 // Next reads a crossing, in a Line of the caller's own. Behind a valid footer
 // the error is io.EOF. A file that ends before its footer gives all its lines,
 // and then a *FormatError of FaultTruncated. Once there was an error, it stays.

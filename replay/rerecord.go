@@ -46,27 +46,27 @@ func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, opti
 	if _, err := again.trace.WriteTo(&content); err != nil {
 		return nil, err
 	}
-	if err := again.steady(ctx, content.Bytes(), r.options); err != nil {
+	if err := again.steady(ctx, content.Bytes(), r.given()); err != nil {
 		return nil, err
 	}
 	report := again.report()
 	if report.Divergence != nil {
-		report.Divergence.Trace = r.options.File
+		report.Divergence.Trace = r.given().File
 	}
 	return report, writeAs(begin, w, content.Bytes())
 }
 
 // rerecord reads the trace and makes its run again.
 func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
-	known, err := newSentinels(r.options.Sentinels)
+	known, err := newSentinels(r.given().Sentinels)
 	if err != nil {
 		return nil, err
 	}
 	if err := live.check(); err != nil {
 		return nil, err
 	}
-	if r.header.Contract > ContractRevision {
-		return nil, fmt.Errorf("replay: the trace is of revision %d of the contract, which is newer than this engine's %d", r.header.Contract, ContractRevision)
+	if r.Header().Contract > ContractRevision {
+		return nil, fmt.Errorf("replay: the trace is of revision %d of the contract, which is newer than this engine's %d", r.Header().Contract, ContractRevision)
 	}
 	trace, err := r.all()
 	if err != nil {
@@ -75,14 +75,14 @@ func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 	if err := mayRerecord(trace, live); err != nil {
 		return nil, err
 	}
-	again, err := rerun(ctx, callTreeOf(r, trace.Lines), known, live, r.options)
+	again, err := rerun(ctx, callTreeOf(r, trace.Lines), known, live, r.given())
 	if err != nil {
 		return nil, err
 	}
 	if err := again.answered(); err != nil {
 		return nil, err
 	}
-	if err := again.arrange(ctx, Options{Sentinels: r.options.Sentinels}); err != nil {
+	if err := again.arrange(ctx, Options{Sentinels: r.given().Sentinels}); err != nil {
 		return nil, err
 	}
 	again.trace.Header.Extra, again.trace.seamsExtra = trace.Header.Extra, trace.seamsExtra

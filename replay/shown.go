@@ -45,7 +45,7 @@ func ReadShown(trace io.Reader, options ...Options) iter.Seq2[*Shown, error] {
 			yield(nil, err)
 			return
 		}
-		s := &shower{namer: newNamer(NewFold()), comparer: comparer{r.dec.sentinels}}
+		s := &shower{namer: newNamer(NewFold()), comparer: comparer{r.sentinels()}}
 		for {
 			line, err := r.Next()
 			switch {

@@ -55,6 +55,9 @@ func (r *Reader) all() (*Trace, error) {
 	return t, failure
 }
 
+// given are the options with which the trace was read.
+func (t *Trace) given() Options { return t.options }
+
 // WriteTo writes the trace, with a footer of its own if it is sealed: what was
 // changed since it was read is counted and digested anew. A trace that was
 // written by this package and read is written with the same bytes.

@@ -54,14 +54,14 @@ func Verify(ctx context.Context, trace io.Reader, live Live, options ...Options)
 		report, err = verifyScripted(ctx, trace, r, known)
 	}
 	if report != nil && report.Divergence != nil {
-		report.Divergence.Trace = r.options.File
+		report.Divergence.Trace = r.given().File
 	}
 	if report != nil {
-		report.NotCompared = append(report.NotCompared, redactedNote(r.footer)...)
+		report.NotCompared = append(report.NotCompared, redactedNote(r.extra())...)
 	}
 	var format *FormatError
 	if errors.As(err, &format) && format.File == "" {
-		format.File = r.options.File
+		format.File = r.given().File
 	}
 	return report, err
 }
@@ -77,7 +77,7 @@ func verifyScripted(ctx context.Context, trace io.Reader, r *Reader, known *sent
 		return report, err
 	}
 	if again, ok := trace.(io.Seeker); ok {
-		report.Divergence.After = followed(ctx, trace, again, r.options, known, report.Divergence)
+		report.Divergence.After = followed(ctx, trace, again, r.given(), known, report.Divergence)
 	}
 	return report, nil
 }

@@ -24,13 +24,13 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
 	want := callTreeOf(r, trace.Lines)
-	again, err := rerun(ctx, want, known, live, r.options)
+	again, err := rerun(ctx, want, known, live, r.given())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
 	if report.Divergence != nil && live.harmless() {
-		second, err := rerun(ctx, want, known, live, r.options)
+		second, err := rerun(ctx, want, known, live, r.given())
 		if err != nil {
 			return nil, err
 		}

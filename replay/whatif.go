@@ -204,12 +204,12 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 	}
 	var format *FormatError
 	if errors.As(err, &format) && format.File == "" {
-		format.File = r.options.File
+		format.File = r.given().File
 	}
 	if err != nil {
 		return nil, err
 	}
-	w := &whatIf{known: comparer{known}, live: live, options: r.options, trace: whole, notes: redactedNote(r.footer)}
+	w := &whatIf{known: comparer{known}, live: live, options: r.given(), trace: whole, notes: redactedNote(r.extra())}
 	w.recorded, w.edited = callTreeOf(r, whole.Lines), callTreeOf(r, slices.Clone(whole.Lines))
 	return w, nil
 }
