@@ -31,13 +31,13 @@ func Around(knobs Knobs, make func() Mine) func(*rapid.T) {
 	return func(t *rapid.T) {
 		turn := turns.Draw(t, "turn")
 		places := make().places(t)
-		flaws := CheckSubject(turn.around(make, places))
+		flaws := CheckSubject(withMine(turn, make, places))
 		if len(flaws) == 0 {
 			return
 		}
 		name := flaws[0].Name
 		small, _ := Shrink(turn, func(t Turn) bool {
-			flaw, found := named(CheckSubject(t.around(make, places)), name)
+			flaw, found := named(CheckSubject(withMine(t, make, places)), name)
 			if found {
 				flaws = []Flaw{flaw}
 			}
@@ -73,17 +73,15 @@ func (m Mine) places(t *rapid.T) (at [4]int) {
 	return at
 }
 
-// around is the turn with user code in its pipelines.
-func (t Turn) around(make func() Mine, at [4]int) Subject {
-	return t.subject(func(s *stage) {
-		s.mine = func(c *adk.Config) {
-			m := make()
-			c.TurnInput = amid(c.TurnInput, m.TurnInput, at[0])
-			c.DispatchInput = amid(c.DispatchInput, m.DispatchInput, at[1])
-			c.DispatchOutput = amid(c.DispatchOutput, m.DispatchOutput, at[2])
-			c.TurnOutput = amid(c.TurnOutput, m.TurnOutput, at[3])
-		}
-	})
+// withMine is the turn with user code in its pipelines.
+func withMine(t Turn, make func() Mine, at [4]int) Subject {
+	return t.SubjectWith(Running{Amend: func(c *adk.Config) {
+		m := make()
+		c.TurnInput = amid(c.TurnInput, m.TurnInput, at[0])
+		c.DispatchInput = amid(c.DispatchInput, m.DispatchInput, at[1])
+		c.DispatchOutput = amid(c.DispatchOutput, m.DispatchOutput, at[2])
+		c.TurnOutput = amid(c.TurnOutput, m.TurnOutput, at[3])
+	}})
 }
 
 // amid puts mine into a list, before at of the others, or all of them.

@@ -57,13 +57,15 @@ func (e *Examination) crossings() iter.Seq[*adk.Crossing] {
 // Stretch is the shortest stretch of the transcript that shows a violation: from
 // the first crossing that one has to see to the one that breaks the invariant.
 func (e *Examination) Stretch(v Violation) string {
-	return stretch(e.crossings(), v.Crossing, v.Related)
+	return Excerpt(e.crossings(), v.Crossing, v.Related)
 }
 
 // Where is the stretch of the transcript that a hint is about.
-func (e *Examination) Where(h Hint) string { return stretch(e.crossings(), h.Crossing, h.Related) }
+func (e *Examination) Where(h Hint) string { return Excerpt(e.crossings(), h.Crossing, h.Related) }
 
-func stretch(crossings iter.Seq[*adk.Crossing], crossing int, related []int) string {
+// Excerpt is the shortest stretch of a turn's transcript that shows a crossing and
+// those that are related to it, by their numbers from 1.
+func Excerpt(crossings iter.Seq[*adk.Crossing], crossing int, related []int) string {
 	var text strings.Builder
 	_ = replay.WriteExcerpt(&text, crossings, append(related[:len(related):len(related)], crossing))
 	return text.String()

@@ -67,7 +67,7 @@ type attempt struct {
 	panicked any
 
 	// What judging uses again from run to run.
-	story   *story
+	checker Checker
 	more    []followup
 	refused map[place]*[faultKindEnd]bool // that were told before
 }

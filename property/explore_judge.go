@@ -23,7 +23,7 @@ func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
 		return t
 	}
 	t.violations = a.violations()
-	t.violations = append(t.violations, a.brokenInvariants()...)
+	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
 	if check := e.options.Check; check != nil {
 		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
 			t.violations = append(t.violations, Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
@@ -60,20 +60,6 @@ func (a *attempt) violations() []Violation {
 		found[i].Seam = adk.LabelRun
 	}
 	return found
-}
-
-// brokenInvariants are those that the run breaks.
-func (a *attempt) brokenInvariants() []Violation {
-	if a.story == nil {
-		a.story = newStory(a.info)
-	} else {
-		a.story.begins(a.info)
-	}
-	for i := range a.crossings {
-		a.story.tell(&a.crossings[i])
-	}
-	a.story.end()
-	return a.story.inOrder()
 }
 
 // lookFurther finds the faults that can be made behind what has gone wrong.

@@ -129,7 +129,7 @@ func (e *exploring) show(b *Breach) {
 	for _, f := range b.Schedule.Faults {
 		related = append(related, f.At)
 	}
-	b.Stretch = stretch(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
+	b.Stretch = Excerpt(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
 }
 
 // conclude fills in the result.

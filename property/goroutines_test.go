@@ -51,7 +51,7 @@ func TestPlainGoroutinesHold(t *testing.T) {
 		}
 		lines = renumbered(append(lines, after...))
 		for _, v := range Violations(read.Info, inOrder(lines)) {
-			t.Errorf("%s\n%s", v, stretch(inOrder(lines), v.Crossing, v.Related))
+			t.Errorf("%s\n%s", v, Excerpt(inOrder(lines), v.Crossing, v.Related))
 		}
 	})
 }

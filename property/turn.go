@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 )
 
 // Turn is a turn as plain data: what is handed in, which seams there are, and
@@ -236,7 +237,28 @@ func script(all []Script, seam string, occurrence int) *Body {
 // Subject is the turn as something to run again and again. Its config brings a
 // *fakes.Clock, by which gates settle late, and a *fakes.Scheduler on it for the
 // turn's order. Whoever gives it another makes that with fakes.NewSchedulerOn.
-func (t Turn) Subject() Subject { return t.subject(func(*stage) {}) }
+func (t Turn) Subject() Subject { return t.SubjectWith(Running{}) }
+
+// Running is what can be told of how a turn is run. The zero Running is how Subject
+// runs it.
+type Running struct {
+	// Order decides the order of strands in the place of the turn's own.
+	Order fakes.Order
+	// Failed hears of operations that answer with an error.
+	Failed func(*Op)
+	// Amend puts other user code among the scripts.
+	Amend func(*adk.Config)
+}
+
+// SubjectWith is Subject, for a turn that is run in a way of the caller's.
+func (t Turn) SubjectWith(r Running) Subject {
+	return t.subject(func(s *stage) {
+		if r.Order != nil {
+			s.order = r.Order
+		}
+		s.onFailure, s.mine = r.Failed, r.Amend
+	})
+}
 
 // subject is the turn with stages that are changed before each run.
 func (t Turn) subject(change func(*stage)) Subject {

@@ -627,7 +627,7 @@ func orderOf(t Turn, trace *replay.Trace) []Decision {
 			return at
 		}
 	}
-	_ = t.subject(func(s *stage) { s.order = order }).Run(told) // what it answers does not matter here
+	_ = t.SubjectWith(Running{Order: order}).Run(told) // what it answers does not matter here
 	return picks
 }
 

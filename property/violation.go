@@ -41,6 +41,26 @@ func (v Violation) String() string {
 	return text
 }
 
+// Checker holds one turn after another against all invariants, as Violations does,
+// with memory that is made once. The zero Checker is ready. It is not safe for
+// concurrent use.
+type Checker struct{ story *story }
+
+// Violations are what breaks invariants in a turn, of which the crossings are all, in
+// the order of the crossings. They are good until the next call.
+func (c *Checker) Violations(info adk.RunInfo, crossings []adk.Crossing) []Violation {
+	if c.story == nil {
+		c.story = newStory(info)
+	} else {
+		c.story.begins(info)
+	}
+	for i := range crossings {
+		c.story.tell(&crossings[i])
+	}
+	c.story.end()
+	return c.story.inOrder()
+}
+
 // Violations holds the crossings of one turn against all invariants, and gives
 // what breaks them in the order of the crossings; nothing when all hold. Info is
 // what the probe was told of the run. The crossings are read once, one after

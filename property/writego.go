@@ -94,9 +94,7 @@ func (g *goWriter) observe() error {
 			}
 		}
 	}
-	return g.turn.subject(func(s *stage) {
-		s.onFailure = func(op *Op) { g.failed[op] = true }
-	}).Run()
+	return g.turn.SubjectWith(Running{Failed: func(op *Op) { g.failed[op] = true }}).Run()
 }
 
 func (g *goWriter) line(format string, args ...any) { fmt.Fprintf(&g.out, format+"\n", args...) }
@@ -159,7 +157,7 @@ func whatWasWrong(flaws []Flaw) string {
 	first := flaws[0]
 	text, _, _ := strings.Cut(first.Text, "\n")
 	said := fmt.Sprintf("checks a turn in which this went wrong:\n// %s: %s.", first.Name, strings.TrimSuffix(text, "."))
-	for _, invariant := range invariants {
+	for _, invariant := range Invariants() {
 		if invariant.Name == first.Name {
 			said += "\n// " + invariant.Breaks
 		}
