@@ -94,13 +94,16 @@ func (t ToolSet) Merge(onClash Collision, others ...*Registry) (*Registry, error
 	return MergeRegistries(onClash, append([]*Registry{t.registry()}, others...)...)
 }
 
+// PruneHandler is the name of the on-ack handler that ToolSet.Bind registers.
+const PruneHandler = "prune-ephemeral"
+
 // Bind prunes the ephemeral tools when the dispatch is acked, and only then
 // (TOL-8). It returns what undoes the binding.
 func (t ToolSet) Bind() (unbind func(), err error) {
 	if t.call.dispatch == nil {
 		return nil, fmt.Errorf("adk: Bind on the tools of a turn context: only a dispatch can be acked")
 	}
-	return t.call.dc.OnAck("prune-ephemeral", func(dc *DispatchContext) {
+	return t.call.dc.OnAck(PruneHandler, func(dc *DispatchContext) {
 		_, _ = dc.Tools().PruneEphemeral() // cannot fail: the handle is the handler's own
 	})
 }

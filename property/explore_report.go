@@ -101,10 +101,10 @@ func (f Breach) write(b *strings.Builder) {
 	first, more, _ := strings.Cut(f.Text, "\n")
 	fmt.Fprintf(b, ": %s\n", first)
 	if more != "" {
-		b.WriteString(indented(more) + "\n")
+		b.WriteString(inset(more) + "\n")
 	}
 	if f.Stretch != "" {
-		b.WriteString(indented(f.Stretch) + "\n")
+		b.WriteString(inset(f.Stretch) + "\n")
 	}
 	if f.Command != "" {
 		fmt.Fprintf(b, "    %s\n", f.Command)
@@ -285,4 +285,9 @@ func (t Table) write(b *strings.Builder) {
 	for i, why := range reasons {
 		fmt.Fprintf(b, "  %c  %s\n", 'a'+i, why)
 	}
+}
+
+// inset is a text that stands below a line.
+func inset(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 }

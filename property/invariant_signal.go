@@ -347,14 +347,11 @@ type ephemeralPruned struct {
 	pruned int // the last one
 }
 
-// pruner is the name of the handler that a binding registers (TOL-8).
-const pruner = "prune-ephemeral"
-
 func (w *ephemeralPruned) see(s *story, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
 	case d == nil:
-	case x.Kind == adk.KindOnAck && x.Name == pruner:
+	case x.Kind == adk.KindOnAck && x.Name == adk.PruneHandler:
 		w.bound = append(w.bound, ackHandler{of: d, id: x.ID, at: s.n})
 	case x.Kind == adk.KindOffAck:
 		for i := range w.bound {

@@ -426,7 +426,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 	case adk.KindOnAck:
 		op.Do = &Body{}
 		h := &handlerRef{id: x.ID, name: x.Name, off: x.Name, body: op.Do}
-		if x.Name == pruner {
+		if x.Name == adk.PruneHandler {
 			h.off, h.body = "", &Body{} // the engine's own
 			op = Op{Kind: OpBind}
 		}
