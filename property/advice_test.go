@@ -101,7 +101,7 @@ var slips = map[string]*slip{
 	"unbounded-loop": {turn: func(mended bool) adk.Config {
 		config := saying(nothing)
 		config.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			if dc.Iteration() < manyIterations {
+			if dc.Iteration() < ManyIterations {
 				return nil
 			}
 			return dc.Ack()
@@ -243,12 +243,12 @@ func TestNoHintsOfFailure(t *testing.T) {
 // along.
 func TestTimesThatAreFine(t *testing.T) {
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	w := &outsideTime{readings: []time.Time{start, start.Add(1234567890)}}
+	read := Readings(start, start.Add(1234567890))
 	for at, want := range map[time.Duration]bool{
 		1234567890: true, 1234567000: true, 1234000000: true, time.Second: true,
 		1234567891: false, 1234568000: false, 1235000000: false, 2 * time.Second: false, 1: false,
 	} {
-		assert.Equal(t, want, w.read(start.Add(at)), at.String())
+		assert.Equal(t, want, read(start.Add(at)), at.String())
 	}
 }
 

@@ -150,7 +150,7 @@ func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 
 	count, asked := int64(1), 0 // the seed
 	writes, counted := map[int]string{}, map[string]bool{}
-	for x := range e.crossings() {
+	for x := range CrossingsOf(e) {
 		switch {
 		case (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && x.Phase == adk.Begin:
 			writes[x.Op] = x.Record.Key()

@@ -36,7 +36,7 @@ func TestInvariantsSayWhy(t *testing.T) {
 		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, invariant.Name)
 		assert.Contains(t, string(contract), "\n- **"+invariant.Rule+"**", "%s: the rule is in the contract", invariant.Name)
 		assert.Regexp(t, `^[A-Z][^.]+\.$`, invariant.Breaks, invariant.Name)
-		assert.NotEmpty(t, invariant.kinds, invariant.Name)
+		assert.NotEmpty(t, KindsOf(invariant), invariant.Name)
 		assert.NotNil(t, hands[invariant.Name], "%s: a hand that breaks it", invariant.Name)
 	}
 	assert.Len(t, hands, len(names), "each hand breaks an invariant that there is")
@@ -223,7 +223,7 @@ func TestEditsAreNoticed(t *testing.T) {
 func TestPrefixesHold(t *testing.T) {
 	for _, r := range recordings(t) {
 		for n := range r.lines {
-			assert.Empty(t, violations(r.info, inOrder(r.lines[:n]), false), "%s, of which %d crossings are known", r.name, n)
+			assert.Empty(t, ViolationsInPart(r.info, inOrder(r.lines[:n])), "%s, of which %d crossings are known", r.name, n)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestViolationsAreBounded(t *testing.T) {
 	for i := range r.lines {
 		r.lines[i].At = r.lines[i].At.Add(-time.Duration(i) * time.Hour)
 	}
-	assert.Len(t, Violations(r.info, r.told()), mostOfOne)
+	assert.Len(t, Violations(r.info, r.told()), MostOfOne)
 }
 
 // A stream's listeners hear what its deltas make (HLP-1): what a trace derives,

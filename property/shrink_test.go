@@ -82,8 +82,8 @@ func TestShrinkIsMinimal(t *testing.T) {
 		}
 		small, _ := Shrink(turn, keeps)
 		require.True(t, keeps(small))
-		for i := range pieces(small) {
-			if less := without(small, i, i+1); keeps(less) {
+		for i := range Pieces(small) {
+			if less := Without(small, i, i+1); keeps(less) {
 				t.Fatalf("%s is kept without piece %d:\n%#v\n%#v", class.name, i, small, less)
 			}
 		}
@@ -148,14 +148,14 @@ func TestKeepsFlaw(t *testing.T) {
 func TestWithout(t *testing.T) {
 	turn := everything()
 	before := turn.GoString()
-	assert.Equal(t, before, copyOf(turn).GoString())
-	for i := range pieces(turn) {
-		less := without(turn, i, i+1)
+	assert.Equal(t, before, CopyOf(turn).GoString())
+	for i := range Pieces(turn) {
+		less := Without(turn, i, i+1)
 		assert.NotEqual(t, before, less.GoString(), "piece %d", i)
 		_, refused, err := less.Trace()
 		require.NoError(t, errors.Join(refused, err), "piece %d", i)
 	}
-	assert.Zero(t, pieces(without(turn, 0, pieces(turn))))
+	assert.Zero(t, Pieces(Without(turn, 0, Pieces(turn))))
 	assert.Equal(t, before, turn.GoString())
 }
 

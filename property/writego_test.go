@@ -47,7 +47,7 @@ func TestWriteScenario(t *testing.T) {
 		trace, _, err := turn.Trace()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), trace, 0o600))
-		fmt.Fprintf(&list, "\t%q: {Build: build%s%s},\n", name, name, (&goWriter{turn: turn, name: name}).alone())
+		fmt.Fprintf(&list, "\t%q: {Build: build%s%s},\n", name, name, WrittenAlone(turn, name))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "same_test.go"), fmt.Appendf(nil, sameTest, list.String()), 0o600))
 	out, err := exec.Command("go", "test", "./"+filepath.ToSlash(dir)).CombinedOutput()
@@ -69,10 +69,10 @@ func TestScenarioSaysWhatWasWrong(t *testing.T) {
 	assert.Equal(t, `checks a turn in which this went wrong:
 // deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.
 // The turn holds a part of an iteration that failed: a tool call without its result, half an answer.
-// It went like this then:`, whatWasWrong([]Flaw{{"deltas-whole", "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {"sights-fold", ""}}))
+// It went like this then:`, WhatWasWrong([]Flaw{{"deltas-whole", "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {"sights-fold", ""}}))
 	assert.Equal(t, "checks a turn in which this went wrong:\n// missing: missing at crossing 3.\n// It went like this then:",
-		whatWasWrong([]Flaw{{"missing", "missing at crossing 3\n  - dispatch"}}))
-	assert.Equal(t, "checks this turn:", whatWasWrong(nil))
+		WhatWasWrong([]Flaw{{"missing", "missing at crossing 3\n  - dispatch"}}))
+	assert.Equal(t, "checks this turn:", WhatWasWrong(nil))
 }
 
 const sameTest = `package written

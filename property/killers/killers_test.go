@@ -52,7 +52,7 @@ type sighting struct {
 
 var killers = []killer{
 	{"invariants", "scenarios", invariants},
-	{"model", "turns", model},
+	{"model", "turns", modelled},
 	{"generators", "turns", generators},
 	{"exploration", "schedules", exploration},
 	{"fixtures", "traces", verification},
@@ -80,8 +80,8 @@ func invariants(b budget) (seen sighting) {
 	return seen
 }
 
-// model asks the model what generated turns do.
-func model(b budget) (seen sighting) {
+// modelled asks the model what generated turns do.
+func modelled(b budget) (seen sighting) {
 	turns := property.Turns(property.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
 	for seed := range b.turns {
 		seen.Looked++

@@ -1,0 +1,14 @@
+package property
+
+// WhatWasWrong is how a Go test begins that a turn is written as.
+var WhatWasWrong = whatWasWrong
+
+// The steps of shrinking.
+var (
+	CopyOf  = copyOf
+	Pieces  = pieces
+	Without = without
+)
+
+// WrittenAlone is what is written of a turn that is a dispatch called alone.
+func WrittenAlone(t Turn, name string) string { return (&goWriter{turn: t, name: name}).alone() }
