@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestHintsOfTheFixtures(t *testing.T) {
 	var got []string
 	for _, r := range recordings(t) {
-		for _, h := range Hints(r.info, r.told()) {
+		for _, h := range property.Hints(r.info, r.told()) {
 			got = append(got, fmt.Sprintf("%s: %s: %s", r.name, h.Advice, h.Text))
 		}
 	}
@@ -38,7 +39,7 @@ func TestHintsOfTheFixtures(t *testing.T) {
 // gets it and one that does not.
 func TestAdviceSaysWhy(t *testing.T) {
 	names := map[string]bool{}
-	for _, advice := range AllAdvice() {
+	for _, advice := range property.AllAdvice() {
 		assert.False(t, names[advice.Name], "%s is there twice", advice.Name)
 		names[advice.Name] = true
 		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, advice.Name)
@@ -47,7 +48,7 @@ func TestAdviceSaysWhy(t *testing.T) {
 		assert.NotNil(t, slips[advice.Name], "%s: a turn that gets it", advice.Name)
 	}
 	assert.Len(t, slips, len(names))
-	for _, invariant := range Invariants() {
+	for _, invariant := range property.Invariants() {
 		assert.False(t, names[invariant.Name], "%s is an invariant", invariant.Name)
 	}
 }
@@ -101,7 +102,7 @@ var slips = map[string]*slip{
 	"unbounded-loop": {turn: func(mended bool) adk.Config {
 		config := saying(nothing)
 		config.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			if dc.Iteration() < ManyIterations {
+			if dc.Iteration() < property.ManyIterations {
 				return nil
 			}
 			return dc.Ack()
@@ -232,7 +233,7 @@ func TestNoHintsOfFailure(t *testing.T) {
 		config := slips[name].turn(false)
 		run := config.Executor.Run
 		config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			_ = run(&neverAcks{ctx}, dc, h)
+			_ = run(&neverAcks{Context: ctx}, dc, h)
 			return errors.New("the provider is down")
 		}
 		assert.Empty(t, examined(t, config).Hints, name)
@@ -243,7 +244,7 @@ func TestNoHintsOfFailure(t *testing.T) {
 // along.
 func TestTimesThatAreFine(t *testing.T) {
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	read := Readings(start, start.Add(1234567890))
+	read := property.Readings(start, start.Add(1234567890))
 	for at, want := range map[time.Duration]bool{
 		1234567890: true, 1234567000: true, 1234000000: true, time.Second: true,
 		1234567891: false, 1234568000: false, 1235000000: false, 2 * time.Second: false, 1: false,
@@ -253,7 +254,7 @@ func TestTimesThatAreFine(t *testing.T) {
 }
 
 // examined is a turn, run and examined.
-func examined(t *testing.T, config adk.Config) *Examination {
+func examined(t *testing.T, config adk.Config) *property.Examination {
 	t.Helper()
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
@@ -261,7 +262,7 @@ func examined(t *testing.T, config adk.Config) *Examination {
 	require.NoError(t, err)
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
 	require.NoError(t, recorder.Err())
-	e, err := Examine(&trace)
+	e, err := property.Examine(&trace)
 	require.NoError(t, err)
 	require.NoError(t, e.Cut)
 	return e
@@ -279,7 +280,7 @@ func sure[T any](value T, err error) T {
 // saying is a turn with a conversation, whose model does something and acks.
 func saying(do func(context.Context, *adk.DispatchContext, *adk.Helpers) error) adk.Config {
 	storage := fakes.NewStorage(question).Storage()
-	storage.Messages = during{storage.Messages}
+	storage.Messages = during{Collection: storage.Messages}
 	return adk.Config{
 		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := do(ctx, dc, h)

@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -27,7 +28,7 @@ func (s *spoken) Errorf(format string, args ...any) {
 	s.errors = append(s.errors, fmt.Sprintf(format, args...))
 }
 
-var _ TB = (*testing.T)(nil)
+var _ property.TB = (*testing.T)(nil)
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
@@ -38,7 +39,7 @@ func fixture(t *testing.T, name string) []byte {
 
 func TestCheckHolds(t *testing.T) {
 	var said spoken
-	Check(&said, bytes.NewReader(fixture(t, "gates-aborted")))
+	property.Check(&said, bytes.NewReader(fixture(t, "gates-aborted")))
 	assert.Equal(t, spoken{}, said, "hints are not looked at")
 }
 
@@ -56,7 +57,7 @@ func TestCheckFails(t *testing.T) {
 	_, err = trace.WriteTo(&file)
 	require.NoError(t, err)
 	var said spoken
-	Check(&said, &file)
+	property.Check(&said, &file)
 	require.Len(t, said.errors, 1)
 	assert.Equal(t, `first-signal-wins (SIG-1) at crossing 25, in executor/model#0: a second signal is accepted
 An answer that was refused is delivered all the same, or the other way round.
@@ -69,7 +70,7 @@ An answer that was refused is delivered all the same, or the other way round.
 func TestCheckOfAPrefix(t *testing.T) {
 	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
 	var said spoken
-	Check(&said, bytes.NewReader(bytes.Join(lines[:10], nil)))
+	property.Check(&said, bytes.NewReader(bytes.Join(lines[:10], nil)))
 	assert.Empty(t, said.errors, "nothing is missing at the end of a prefix")
 	require.Len(t, said.logs, 1)
 	assert.Contains(t, said.logs[0], "checked as far as it goes: replay: line 11: truncated trace")
@@ -77,7 +78,7 @@ func TestCheckOfAPrefix(t *testing.T) {
 
 func TestCheckOfNoTrace(t *testing.T) {
 	var said spoken
-	Check(&said, strings.NewReader("hello\n"))
+	property.Check(&said, strings.NewReader("hello\n"))
 	require.Len(t, said.errors, 1)
 	assert.Contains(t, said.errors[0], "the trace cannot be read: replay: line 1: malformed trace")
 }
@@ -85,7 +86,7 @@ func TestCheckOfNoTrace(t *testing.T) {
 // What stands before a malformed line is examined all the same.
 func TestExamineOfAMalformedTrace(t *testing.T) {
 	trace := bytes.Replace(fixture(t, "loud-listener"), []byte(`"kind":"turnEnd"`), []byte(`"kind":"end"`), 1)
-	e, err := Examine(bytes.NewReader(trace), replay.Options{File: "x.jsonl"})
+	e, err := property.Examine(bytes.NewReader(trace), replay.Options{File: "x.jsonl"})
 	require.ErrorContains(t, err, "x.jsonl:32: malformed trace")
 	require.NotNil(t, e)
 	assert.Equal(t, 30, e.Crossings)
@@ -144,13 +145,13 @@ func TestToolCallCountsEqualTheStoresSeen(t *testing.T) {
 		}},
 	}, recorder)))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Count."}))
-	e, err := Examine(&trace)
+	e, err := property.Examine(&trace)
 	require.NoError(t, err)
 	assert.Empty(t, e.Violations)
 
 	count, asked := int64(1), 0 // the seed
 	writes, counted := map[int]string{}, map[string]bool{}
-	for x := range CrossingsOf(e) {
+	for x := range property.CrossingsOf(e) {
 		switch {
 		case (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && x.Phase == adk.Begin:
 			writes[x.Op] = x.Record.Key()

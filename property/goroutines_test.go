@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"bytes"
@@ -8,21 +8,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/turntest"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
 // severalAtOnce is a turn whose executor does what plain goroutines might do at
 // once: the same and other tools, some of which fail or are refused, and storage.
-func severalAtOnce() Turn {
-	execute := func(name string, args any) Op { return Op{Kind: "execute", Name: name, Args: ValueOf(args)} }
+func severalAtOnce() turn.Turn {
+	execute := func(name string, args any) turn.Op {
+		return turn.Op{Kind: "execute", Name: name, Args: turn.ValueOf(args)}
+	}
 	oslo := map[string]any{"city": "Oslo"}
-	failing := Body{End: End{How: adk.OutcomeError, Err: Failing("down")}}
-	return Turn{Prompt: "p", Tools: []Record{{someTools[0]}, {someTools[1]}}, Scripts: []Script{
-		{Seam: "executor/model#0", Body: Body{Ops: []Op{
+	failing := turn.Body{End: turn.End{How: adk.OutcomeError, Err: turn.Failing("down")}}
+	return turn.Turn{Prompt: "p", Tools: []turn.Record{{Record: samples.Tools[0]}, {Record: samples.Tools[1]}}, Scripts: []turn.Script{
+		{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{
 			execute("peek", map[string]any{}), execute("peek", map[string]any{}), execute("peek", oslo),
 			execute("weather", oslo), execute("weather", map[string]any{"city": 5}),
 			{Kind: "fetch", Of: adk.Messages}, {Kind: "fetch", Of: adk.Messages},
-			{Kind: "store", Of: adk.Messages, Record: RecordOf(message("a", "x"))}, {Kind: "store", Of: adk.Messages, Record: RecordOf(message("b", "y"))},
+			{Kind: "store", Of: adk.Messages, Record: turn.RecordOf(turntest.Message("a", "x"))}, {Kind: "store", Of: adk.Messages, Record: turn.RecordOf(turntest.Message("b", "y"))},
 			{Kind: "nack"}}}},
 		{Seam: "tool/peek", Occurrence: 1, Body: failing},
 		{Seam: "storage/messages.fetch", Occurrence: 1, Body: failing},
@@ -50,8 +57,8 @@ func TestPlainGoroutinesHold(t *testing.T) {
 			}
 		}
 		lines = renumbered(append(lines, after...))
-		for _, v := range Violations(read.Info, inOrder(lines)) {
-			t.Errorf("%s\n%s", v, Excerpt(inOrder(lines), v.Crossing, v.Related))
+		for _, v := range property.Violations(read.Info, inOrder(lines)) {
+			t.Errorf("%s\n%s", v, property.Excerpt(inOrder(lines), v.Crossing, v.Related))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
 )
 
 // An invariant says several things, and each has an edit of a fixture that it alone
@@ -54,7 +55,7 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 	} {
 		r := recorded(t, c.fixture)
 		c.edit(&r)
-		found := Violations(r.info, r.told())
+		found := property.Violations(r.info, r.told())
 		said := ""
 		for _, v := range found {
 			if v.Invariant == c.invariant {

@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"errors"
@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
 // Every scenario holds every invariant.
 func TestFixturesHold(t *testing.T) {
 	for _, r := range recordings(t) {
-		assert.Empty(t, Violations(r.info, r.told()), r.name)
+		assert.Empty(t, property.Violations(r.info, r.told()), r.name)
 	}
 }
 
@@ -30,13 +31,13 @@ func TestInvariantsSayWhy(t *testing.T) {
 	contract, err := os.ReadFile("../CONTRACT.md")
 	require.NoError(t, err)
 	names := map[string]bool{}
-	for _, invariant := range Invariants() {
+	for _, invariant := range property.Invariants() {
 		assert.False(t, names[invariant.Name], "%s is there twice", invariant.Name)
 		names[invariant.Name] = true
 		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, invariant.Name)
 		assert.Contains(t, string(contract), "\n- **"+invariant.Rule+"**", "%s: the rule is in the contract", invariant.Name)
 		assert.Regexp(t, `^[A-Z][^.]+\.$`, invariant.Breaks, invariant.Name)
-		assert.NotEmpty(t, KindsOf(invariant), invariant.Name)
+		assert.NotEmpty(t, property.KindsOf(invariant), invariant.Name)
 		assert.NotNil(t, hands[invariant.Name], "%s: a hand that breaks it", invariant.Name)
 	}
 	assert.Len(t, hands, len(names), "each hand breaks an invariant that there is")
@@ -48,7 +49,7 @@ func TestInvariantsAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	counts := regexp.MustCompile(`(\d+)\s+invariants`).FindAllStringSubmatch(string(readme), -1)
 	for _, count := range counts {
-		assert.Equal(t, strconv.Itoa(len(Invariants())), count[1], count[0])
+		assert.Equal(t, strconv.Itoa(len(property.Invariants())), count[1], count[0])
 	}
 }
 
@@ -60,32 +61,32 @@ type hand struct {
 }
 
 var hands = map[string]*hand{
-	"turn-bounds": {"hello", func(r *recording) { r.drop(r.find(adk.KindTurnStart, adk.Whole, 0)) }, "is told before turnStart"},
-	"calls-nest":  {"hello", func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Strand = 7 }, "add says strand 7"},
-	"strands-joined": {"parallel-tools", func(r *recording) { r.at(adk.KindFork, adk.Whole, 1).Name = "other" },
-		"was forked as strand/other"},
-	"operations-pair": {"hello", func(r *recording) { r.drop(r.find(adk.KindAck, adk.Done, 0)) }, "executor/model#0 returns, and its ack is never done"},
-	"handles-end": {"hello", func(r *recording) {
+	"turn-bounds": {fixture: "hello", edit: func(r *recording) { r.drop(r.find(adk.KindTurnStart, adk.Whole, 0)) }, says: "is told before turnStart"},
+	"calls-nest":  {fixture: "hello", edit: func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Strand = 7 }, says: "add says strand 7"},
+	"strands-joined": {fixture: "parallel-tools", edit: func(r *recording) { r.at(adk.KindFork, adk.Whole, 1).Name = "other" },
+		says: "was forked as strand/other"},
+	"operations-pair": {fixture: "hello", edit: func(r *recording) { r.drop(r.find(adk.KindAck, adk.Done, 0)) }, says: "executor/model#0 returns, and its ack is never done"},
+	"handles-end": {fixture: "hello", edit: func(r *recording) {
 		r.insert(r.find(adk.KindDispatchEnd, adk.Whole, 0), adk.Crossing{Kind: adk.KindNow, Call: r.lines[r.called(adk.LabelExecutor, 0)].ID})
-	}, "now on a handle of executor/model#0, which has returned"},
-	"nothing-after-end": {"hello", func(r *recording) { r.insert(len(r.lines)-1, adk.Crossing{Kind: adk.KindNow, Call: 1}) }, "now comes after the end"},
-	"ids-unique": {"hello", func(r *recording) {
+	}, says: "now on a handle of executor/model#0, which has returned"},
+	"nothing-after-end": {fixture: "hello", edit: func(r *recording) { r.insert(len(r.lines)-1, adk.Crossing{Kind: adk.KindNow, Call: 1}) }, says: "now comes after the end"},
+	"ids-unique": {fixture: "hello", edit: func(r *recording) {
 		r.at(adk.KindDispatchStart, adk.Whole, 0).Name = r.at(adk.KindTurnStart, adk.Whole, 0).Name
-	}, "was given out before"},
-	"times-monotonic": {"hello", func(r *recording) { r.lines[9].At = r.lines[9].At.Add(-time.Second) }, "the time goes back by 1s"},
+	}, says: "was given out before"},
+	"times-monotonic": {fixture: "hello", edit: func(r *recording) { r.lines[9].At = r.lines[9].At.Add(-time.Second) }, says: "the time goes back by 1s"},
 
-	"stages-in-order":    {"hello", func(r *recording) { r.info.TurnOutput = []string{"memorize"} }, "without its output, although the dispatch was acked"},
-	"pipelines-in-order": {"hello", func(r *recording) { r.info.TurnInput = []string{"other"} }, `turn-input/hydrate is called as middleware 1, and the pipeline is ["other"]`},
-	"loop-in-order":      {"hello", func(r *recording) { r.info.Executor = "other" }, `the executor of the dispatch is "other"`},
-	"iterations-counted": {"hello", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).N++ }, "counts 2 iterations, and 1 were started"},
-	"one-error":          {"executor-panic", func(r *recording) { r.drop(r.find(adk.KindErrorEvent, adk.Whole, 0)) }, "no error was told"},
-	"one-status":         {"planner-nacked", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = nil }, "nack and without an error"},
-	"sights-told":        {"hello", func(r *recording) { r.drop(r.find(adk.KindSight, adk.Whole, 1)) }, "1 sights of the run were told"},
+	"stages-in-order":    {fixture: "hello", edit: func(r *recording) { r.info.TurnOutput = []string{"memorize"} }, says: "without its output, although the dispatch was acked"},
+	"pipelines-in-order": {fixture: "hello", edit: func(r *recording) { r.info.TurnInput = []string{"other"} }, says: `turn-input/hydrate is called as middleware 1, and the pipeline is ["other"]`},
+	"loop-in-order":      {fixture: "hello", edit: func(r *recording) { r.info.Executor = "other" }, says: `the executor of the dispatch is "other"`},
+	"iterations-counted": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).N++ }, says: "counts 2 iterations, and 1 were started"},
+	"one-error":          {fixture: "executor-panic", edit: func(r *recording) { r.drop(r.find(adk.KindErrorEvent, adk.Whole, 0)) }, says: "no error was told"},
+	"one-status":         {fixture: "planner-nacked", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = nil }, says: "nack and without an error"},
+	"sights-told":        {fixture: "hello", edit: func(r *recording) { r.drop(r.find(adk.KindSight, adk.Whole, 1)) }, says: "1 sights of the run were told"},
 
-	"first-signal-wins": {"late-signal", func(r *recording) { r.at(adk.KindNack, adk.Whole, 0).Err = nil }, "a second signal is accepted"},
-	"nacks-kept": {"refused-answer", func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = errors.New("something else") },
-		"the dispatch was nacked with no answer at all, and ends with something else"},
-	"signal-ends-loop": {"tool-round-trip", func(r *recording) {
+	"first-signal-wins": {fixture: "late-signal", edit: func(r *recording) { r.at(adk.KindNack, adk.Whole, 0).Err = nil }, says: "a second signal is accepted"},
+	"nacks-kept": {fixture: "refused-answer", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = errors.New("something else") },
+		says: "the dispatch was nacked with no answer at all, and ends with something else"},
+	"signal-ends-loop": {fixture: "tool-round-trip", edit: func(r *recording) {
 		r.drop(r.find(adk.KindAck, adk.Done, 0))
 		r.drop(r.find(adk.KindAck, adk.Begin, 0))
 		first := r.lines[r.called(adk.LabelExecutor, 0)].ID
@@ -96,27 +97,27 @@ var hands = map[string]*hand{
 		}
 		r.insert(r.find(adk.KindIterationEnd, adk.Whole, 0)-1,
 			adk.Crossing{Kind: adk.KindAck, Phase: adk.Begin, Op: 5, Call: first}, adk.Crossing{Kind: adk.KindAck, Phase: adk.Done, Op: 5, Call: first})
-	}, "the iteration ends as if the dispatch went on"},
-	"abort-starts-nothing": {"abort-by-middleware", func(r *recording) {
+	}, says: "the iteration ends as if the dispatch went on"},
+	"abort-starts-nothing": {fixture: "abort-by-middleware", edit: func(r *recording) {
 		policy := r.lines[r.called(adk.LabelTurnInput, 1)].ID
 		r.insert(r.find(adk.KindNext, adk.Begin, 1)+1,
 			adk.Crossing{Kind: adk.KindCall, Call: policy, ID: 99, Seam: adk.Seam{Label: adk.LabelTurnInput, Name: "hydrate"}},
 			adk.Crossing{Kind: adk.KindReturn, Call: policy, ID: 99, Outcome: adk.OutcomeOK})
-	}, "turn-input/hydrate is entered although the run is aborted"},
-	"abort-told-once": {"abort-after-ack", func(r *recording) {
+	}, says: "turn-input/hydrate is entered although the run is aborted"},
+	"abort-told-once": {fixture: "abort-after-ack", edit: func(r *recording) {
 		at := r.find(adk.KindCancel, adk.Whole, 0)
 		r.insert(at+1, r.lines[at])
-	}, "cancelled a second time"},
-	"on-ack-once": {"ephemeral-tools", func(r *recording) { r.lines[r.called(adk.LabelOnAck, 0)].Seam.Name = "other" },
-		"on-ack handler other runs where prune-ephemeral is the next one"},
-	"ephemeral-pruned": {"ephemeral-tools", func(r *recording) {
+	}, says: "cancelled a second time"},
+	"on-ack-once": {fixture: "ephemeral-tools", edit: func(r *recording) { r.lines[r.called(adk.LabelOnAck, 0)].Seam.Name = "other" },
+		says: "on-ack handler other runs where prune-ephemeral is the next one"},
+	"ephemeral-pruned": {fixture: "ephemeral-tools", edit: func(r *recording) {
 		r.drop(r.find(adk.KindPrune, adk.Whole, 0))
-	}, "the ephemeral tool peek is still there"},
+	}, says: "the ephemeral tool peek is still there"},
 
-	"streams-sealed": {"sealed-stream", func(r *recording) { r.at(adk.KindReportMessage, adk.Whole, 1).Err = errors.New("no") },
-		"is answered with no, and the stream is sealed"},
-	"reports-told": {"streamed-reply", func(r *recording) { r.drop(r.find(adk.KindMessageEvent, adk.Whole, 3)) }, "1 of the reports"},
-	"emits-as-given": {"refused-answer", func(r *recording) {
+	"streams-sealed": {fixture: "sealed-stream", edit: func(r *recording) { r.at(adk.KindReportMessage, adk.Whole, 1).Err = errors.New("no") },
+		says: "is answered with no, and the stream is sealed"},
+	"reports-told": {fixture: "streamed-reply", edit: func(r *recording) { r.drop(r.find(adk.KindMessageEvent, adk.Whole, 3)) }, says: "1 of the reports"},
+	"emits-as-given": {fixture: "refused-answer", edit: func(r *recording) {
 		at := r.find(adk.KindNack, adk.Whole, 0)
 		review, given := r.lines[at].Call, adk.MessageEvent{ID: "m", Delta: "a"}
 		told := given
@@ -124,33 +125,33 @@ var hands = map[string]*hand{
 		r.insert(at, adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Begin, Op: 99, Call: review, Payload: given},
 			adk.Crossing{Kind: adk.KindMessageEvent, Call: review, Payload: told},
 			adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Done, Op: 99, Call: review})
-	}, "and what was emitted is"},
-	"tools-settled": {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionEnd, adk.Whole, 0).IsError = true }, "and the handler ended with \"ok\""},
-	"call-ids":      {"tool-round-trip", func(r *recording) { r.at(adk.KindToolExecutionStart, adk.Whole, 0).Key = "0" }, "is not the checksum 0666dc0b"},
-	"gates-settle-once": {"gate-approved", func(r *recording) { r.drop(r.find(adk.KindTurnGateClosed, adk.Whole, 0)) },
-		"turnGateClosed was not told"},
+	}, says: "and what was emitted is"},
+	"tools-settled": {fixture: "tool-round-trip", edit: func(r *recording) { r.at(adk.KindToolExecutionEnd, adk.Whole, 0).IsError = true }, says: "and the handler ended with \"ok\""},
+	"call-ids":      {fixture: "tool-round-trip", edit: func(r *recording) { r.at(adk.KindToolExecutionStart, adk.Whole, 0).Key = "0" }, says: "is not the checksum 0666dc0b"},
+	"gates-settle-once": {fixture: "gate-approved", edit: func(r *recording) { r.drop(r.find(adk.KindTurnGateClosed, adk.Whole, 0)) },
+		says: "turnGateClosed was not told"},
 
-	"storage-receipt": {"hello", func(r *recording) { r.lines[r.called(adk.LabelStorage, 1)].Seam.Name = "messages.mutate" },
-		"storage/messages.mutate is called, and executor/model#0 has no such operation open"},
-	"flush-in-order": {"write-behind", func(r *recording) {
+	"storage-receipt": {fixture: "hello", edit: func(r *recording) { r.lines[r.called(adk.LabelStorage, 1)].Seam.Name = "messages.mutate" },
+		says: "storage/messages.mutate is called, and executor/model#0 has no such operation open"},
+	"flush-in-order": {fixture: "write-behind", edit: func(r *recording) {
 		r.lines[r.called(adk.LabelStorage, 1)].Record = r.at(adk.KindStore, adk.Begin, 1).Record
-	}, "is called by the flush, and the change of messages is the next one"},
-	"sets-keyed": {"hello", func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, "says true of whether the key was in messages"},
-	"deltas-whole": {"executor-panic", func(r *recording) {
+	}, says: "is called by the flush, and the change of messages is the next one"},
+	"sets-keyed": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, says: "says true of whether the key was in messages"},
+	"deltas-whole": {fixture: "executor-panic", edit: func(r *recording) {
 		r.looks(1, func(s *adk.Sight, _ *replay.Fold) {
 			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
 		})
-	}, "the turn holds 1 of 1 changes of a failed iteration"},
-	"stored-mirrored": {"hello", func(r *recording) {
+	}, says: "the turn holds 1 of 1 changes of a failed iteration"},
+	"stored-mirrored": {fixture: "hello", edit: func(r *recording) {
 		r.looks(1, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
 		r.looks(2, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
-	}, "the turn holds none of 1 changes that were stored and flushed"},
-	"stash-apart": {"stash", func(r *recording) {
+	}, says: "the turn holds none of 1 changes that were stored and flushed"},
+	"stash-apart": {fixture: "stash", edit: func(r *recording) {
 		r.looks(1, func(s *adk.Sight, f *replay.Fold) {
 			s.Stash = adk.StashDigest(f.Seen(r.lines[r.called(adk.LabelDispatch, 0)].ID).Stash())
 		})
-	}, "the stash that is seen in run is that of dispatch"},
-	"sights-fold": {"hello", func(r *recording) { r.at(adk.KindSight, adk.Whole, 0).Digest[0]++ }, "the engine gives"},
+	}, says: "the stash that is seen in run is that of dispatch"},
+	"sights-fold": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindSight, adk.Whole, 0).Digest[0]++ }, says: "the engine gives"},
 }
 
 // looks changes what the n-th sight saw.
@@ -172,7 +173,7 @@ func TestEachInvariantAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := recorded(t, hand.fixture)
 			hand.edit(&r)
-			found := Violations(r.info, r.told())
+			found := property.Violations(r.info, r.told())
 			require.NotEmpty(t, found)
 			for _, v := range found {
 				assert.Equal(t, name, v.Invariant, v.Text)
@@ -197,7 +198,7 @@ func TestEditsAreNoticed(t *testing.T) {
 		edited := func(what string, lines []adk.Crossing) {
 			tried[what]++
 			one := recording{info: r.info, lines: lines}
-			if len(Violations(one.info, one.told())) > 0 {
+			if len(property.Violations(one.info, one.told())) > 0 {
 				noticed[what]++
 			}
 		}
@@ -223,7 +224,7 @@ func TestEditsAreNoticed(t *testing.T) {
 func TestPrefixesHold(t *testing.T) {
 	for _, r := range recordings(t) {
 		for n := range r.lines {
-			assert.Empty(t, ViolationsInPart(r.info, inOrder(r.lines[:n])), "%s, of which %d crossings are known", r.name, n)
+			assert.Empty(t, property.ViolationsInPart(r.info, inOrder(r.lines[:n])), "%s, of which %d crossings are known", r.name, n)
 		}
 	}
 }
@@ -232,21 +233,21 @@ func TestPrefixesHold(t *testing.T) {
 func TestViolationsTakeAnything(t *testing.T) {
 	for _, r := range recordings(t) {
 		for i := range r.lines {
-			Violations(adk.RunInfo{}, inOrder(r.lines[i:]))
-			Hints(adk.RunInfo{}, inOrder(r.lines[i:]))
+			property.Violations(adk.RunInfo{}, inOrder(r.lines[i:]))
+			property.Hints(adk.RunInfo{}, inOrder(r.lines[i:]))
 		}
 	}
 	for _, kind := range adk.Kinds() {
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
 			for _, call := range []int{0, 1, -1, 1 << 40} {
 				bare := []adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}, {Kind: kind, Phase: phase, Call: call, ID: call, Op: call}}
-				Violations(adk.RunInfo{}, inOrder(bare))
-				Violations(adk.RunInfo{}, inOrder(bare[1:]))
-				Hints(adk.RunInfo{}, inOrder(bare))
+				property.Violations(adk.RunInfo{}, inOrder(bare))
+				property.Violations(adk.RunInfo{}, inOrder(bare[1:]))
+				property.Hints(adk.RunInfo{}, inOrder(bare))
 			}
 		}
 	}
-	assert.Empty(t, Violations(adk.RunInfo{}, inOrder(nil)))
+	assert.Empty(t, property.Violations(adk.RunInfo{}, inOrder(nil)))
 }
 
 // What is broken everywhere is told of a few times only.
@@ -255,7 +256,7 @@ func TestViolationsAreBounded(t *testing.T) {
 	for i := range r.lines {
 		r.lines[i].At = r.lines[i].At.Add(-time.Duration(i) * time.Hour)
 	}
-	assert.Len(t, Violations(r.info, r.told()), MostOfOne)
+	assert.Len(t, property.Violations(r.info, r.told()), property.MostOfOne)
 }
 
 // A stream's listeners hear what its deltas make (HLP-1): what a trace derives,
@@ -271,12 +272,12 @@ func TestStreamsAreHeard(t *testing.T) {
 		require.NoError(t, fold.Apply(&r.lines[i]))
 	}
 	require.Greater(t, events, 3)
-	assert.Empty(t, Violations(r.info, r.told()))
+	assert.Empty(t, property.Violations(r.info, r.told()))
 	x := r.at(adk.KindMessageEvent, adk.Whole, 2)
 	e := x.Payload.(adk.MessageEvent)
 	e.Full = strings.ToUpper(e.Full)
 	x.Payload = e
-	found := Violations(r.info, r.told())
+	found := property.Violations(r.info, r.told())
 	require.Len(t, found, 1)
 	assert.Equal(t, "streams-sealed", found[0].Invariant)
 	assert.Regexp(t, regexp.MustCompile(`which are not what its deltas make$`), found[0].Text)
@@ -289,7 +290,7 @@ func BenchmarkViolations(b *testing.B) {
 			all := r.told()
 			b.ReportAllocs()
 			for b.Loop() {
-				Violations(r.info, all)
+				property.Violations(r.info, all)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(r.lines)), "ns/crossing")
 		})

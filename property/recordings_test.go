@@ -1,4 +1,4 @@
-package property
+package property_test
 
 import (
 	"bytes"

@@ -14,7 +14,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/shell"
-	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -23,8 +24,8 @@ import (
 type exploreOptions struct {
 	targets []target
 	// only is the one schedule to run; nil means to explore.
-	only    *property.Schedule
-	limits  property.Options
+	only    *turn.Schedule
+	limits  explore.Options
 	budget  time.Duration // of all subjects together; zero is none
 	json    bool
 	elapsed func() time.Time // nil means the system's clock
@@ -33,7 +34,7 @@ type exploreOptions struct {
 // target is something to explore: a scenario, or the file of a trace.
 type target struct {
 	name string
-	open func(context.Context) (property.Subject, error)
+	open func(context.Context) (turn.Subject, error)
 }
 
 // exploreFlags are the flags of explore as they were given.
@@ -99,7 +100,7 @@ const exploreExitHelp = `Exit codes:
 
 func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	o := exploreOptions{budget: flags.budget, json: flags.json,
-		limits: property.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
+		limits: explore.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
 	switch {
 	case flags.all && len(args) > 0:
 		return o, fmt.Errorf("--all explores every scenario: leave it or %q out", args[0])
@@ -130,7 +131,7 @@ func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
 	if len(o.targets) != 1 {
 		return o, errors.New("--only is a schedule of one turn: name that one alone")
 	}
-	only, err := property.ParseSchedule(flags.only)
+	only, err := turn.ParseSchedule(flags.only)
 	o.only = &only
 	return o, err
 }
@@ -139,13 +140,13 @@ func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
 // that name a file.
 func targetNamed(name string) (target, error) {
 	if s, ok := scenarios.Named(name); ok {
-		return target{name, func(context.Context) (property.Subject, error) { return subjectOf(s), nil }}, nil
+		return target{name, func(context.Context) (turn.Subject, error) { return subjectOf(s), nil }}, nil
 	}
 	_, err := os.Stat(name)
 	if err != nil && !replay.IsTrace(name) {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
-	return target{name, func(ctx context.Context) (property.Subject, error) {
+	return target{name, func(ctx context.Context) (turn.Subject, error) {
 		turn, err := readTurn(ctx, file(name))
 		s := turn.Subject()
 		s.Name = name
@@ -153,15 +154,15 @@ func targetNamed(name string) (target, error) {
 	}}, nil
 }
 
-func subjectOf(s scenarios.Scenario) property.Subject {
-	return property.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+func subjectOf(s scenarios.Scenario) turn.Subject {
+	return turn.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return s.Build(scenarios.Outside{Cancel: cancel})
 	}}
 }
 
 // explored is the result of explore as a whole.
 type explored struct {
-	Explorations []*property.Exploration `json:"explorations"`
+	Explorations []*explore.Exploration `json:"explorations"`
 	// NotBegun are those that there was no time for.
 	NotBegun   []string `json:"notBegun,omitempty"`
 	Schedules  int      `json:"schedules"`
@@ -188,7 +189,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	all := &explored{Explorations: []*property.Exploration{}}
+	all := &explored{Explorations: []*explore.Exploration{}}
 	for _, s := range subjects {
 		left := o.budget - o.elapsed().Sub(begun)
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
@@ -215,7 +216,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 }
 
 // open makes the subjects. All files are read before anything is explored.
-func (o exploreOptions) open(ctx context.Context) (subjects []property.Subject, err error) {
+func (o exploreOptions) open(ctx context.Context) (subjects []turn.Subject, err error) {
 	for _, one := range o.targets {
 		s, err := one.open(ctx)
 		if err != nil {
@@ -228,20 +229,20 @@ func (o exploreOptions) open(ctx context.Context) (subjects []property.Subject, 
 
 // explore explores one subject with what is left of the budget, or runs the one
 // schedule of it.
-func (o exploreOptions) explore(ctx context.Context, t *terminal, s property.Subject, left time.Duration) (*property.Exploration, error) {
+func (o exploreOptions) explore(ctx context.Context, t *terminal, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
 	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+shell.Quote(s.Name)
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
-		return property.Reproduce(ctx, s, *o.only, limits)
+		return explore.Reproduce(ctx, s, *o.only, limits)
 	}
 	if o.budget > 0 {
 		limits.Budget = max(left, 1)
 	}
-	return property.Explore(ctx, s, limits)
+	return explore.Explore(ctx, s, limits)
 }
 
-func (all *explored) add(x *property.Exploration) {
+func (all *explored) add(x *explore.Exploration) {
 	all.Explorations = append(all.Explorations, x)
 	all.Schedules += x.Schedules
 	all.Violations += len(x.Violations)
@@ -252,7 +253,7 @@ func (all *explored) add(x *property.Exploration) {
 
 // printExploration prints what came of a subject; of one among many without the
 // table.
-func printExploration(t *terminal, x *property.Exploration, whole bool) {
+func printExploration(t *terminal, x *explore.Exploration, whole bool) {
 	text := x.String()
 	if !whole {
 		text, _, _ = strings.Cut(text, "\n\n")
@@ -284,7 +285,7 @@ func (all *explored) print(t *terminal, o exploreOptions) {
 		t.printf("not begun, as the budget of %s was used up: %s", o.budget, strings.Join(all.NotBegun, ", "))
 		left = ", not all of it"
 	}
-	if slices.ContainsFunc(all.Explorations, func(x *property.Exploration) bool { return len(x.NotCovered) > 0 }) {
+	if slices.ContainsFunc(all.Explorations, func(x *explore.Exploration) bool { return len(x.NotCovered) > 0 }) {
 		left = ", not all of it"
 	}
 	t.printf("%s, %s, bound %d, %s%s", counted(len(all.Explorations), "turn"), counted(all.Schedules, "schedule"), o.limits.Bound,

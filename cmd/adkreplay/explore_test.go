@@ -14,13 +14,14 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
-	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
 )
 
 func TestParseExplore(t *testing.T) {
 	o, err := parseExplore(exploreFlags{bound: 2, schedules: 9, workers: 1, budget: time.Second, json: true}, []string{"hello", "turn.jsonl"})
 	require.NoError(t, err)
-	assert.Equal(t, property.Options{Bound: 2, Schedules: 9, Workers: 1}, o.limits)
+	assert.Equal(t, explore.Options{Bound: 2, Schedules: 9, Workers: 1}, o.limits)
 	assert.Equal(t, []string{"hello", "turn.jsonl"}, []string{o.targets[0].name, o.targets[1].name})
 	assert.Nil(t, o.only)
 
@@ -117,7 +118,7 @@ func TestExploreJSON(t *testing.T) {
 	assert.Equal(t, 99, all.Explorations[0].Schedules)
 	assert.Equal(t, 8, all.Explorations[1].Waited)
 	assert.Equal(t, all.Explorations[0].Schedules+all.Explorations[1].Schedules, all.Schedules)
-	assert.Equal(t, property.FaultKinds(), all.Explorations[0].Table.Faults)
+	assert.Equal(t, turn.FaultKinds(), all.Explorations[0].Table.Faults)
 	assert.Contains(t, got.out, `"violations": []`)
 }
 
@@ -166,8 +167,8 @@ func TestExploreInterrupted(t *testing.T) {
 
 // fickle is a turn that is another at every run when the caller cancels it early.
 func fickle(runs *int) target {
-	return target{"fickle one", func(context.Context) (property.Subject, error) {
-		return property.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+	return target{"fickle one", func(context.Context) (turn.Subject, error) {
+		return turn.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 				if *runs++; ctx.Err() != nil {
 					h.Log(adk.LevelInfo, "run", strings.Repeat("again ", *runs), nil)
@@ -191,7 +192,7 @@ func TestExploreFinds(t *testing.T) {
 	require.NotNil(t, command, got.out)
 	assert.Equal(t, "cancel-after@7", command[1])
 
-	only := property.MustSchedule(command[1])
+	only := turn.MustSchedule(command[1])
 	o.only = &only
 	again := exploring(t.Context(), o)
 	assert.Equal(t, exitFound, again.code)

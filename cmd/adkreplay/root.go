@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/explore"
 )
 
 // execute runs the command until it is done or interrupted, and gives the exit
@@ -84,7 +84,7 @@ func refuse(t *terminal, command string, exit *exitError) error {
 	case "check", "lint":
 		return printJSON(t, &findings{Traces: []examined{}, Error: exit.Error(), ExitCode: exit.code})
 	case "explore":
-		return printJSON(t, &explored{Explorations: []*property.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
+		return printJSON(t, &explored{Explorations: []*explore.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
 	case "replay":
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/internal/wholefile"
-	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/shrink"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -25,7 +26,7 @@ type shrinkOptions struct {
 }
 
 // judge says what is wrong with a turn that is run; a test puts its own here.
-type judge func(property.Turn) []property.Flaw
+type judge func(turn.Turn) []turn.Flaw
 
 func newShrink(t *terminal) *cobra.Command {
 	var o shrinkOptions
@@ -50,7 +51,7 @@ be shrunk.
 			if err != nil {
 				return misused(cmd, err)
 			}
-			return runShrink(cmd.Context(), t, o, property.CheckTurn)
+			return runShrink(cmd.Context(), t, o, turn.CheckTurn)
 		},
 	}
 	cmd.Flags().StringVar(&o.keep, "keep", "", "keep the violation or divergence of this `name`")
@@ -72,11 +73,11 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 }
 
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws judge) error {
-	turn, err := readTurn(ctx, file(o.path))
+	one, err := readTurn(ctx, file(o.path))
 	if err != nil {
 		return err
 	}
-	found := flaws(turn)
+	found := flaws(one)
 	kept, err := chosen(o, found)
 	if err != nil || kept == "" {
 		if err == nil {
@@ -84,38 +85,38 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws judge) e
 		}
 		return err
 	}
-	small, stats := property.Shrink(turn, func(turn property.Turn) bool {
-		return ctx.Err() == nil && slices.Contains(names(flaws(turn)), kept)
+	small, stats := shrink.Shrink(one, func(one turn.Turn) bool {
+		return ctx.Err() == nil && slices.Contains(names(flaws(one)), kept)
 	})
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted: nothing was shrunk"))
 	}
-	return printShrunk(t, o, kept, turn, small, stats)
+	return printShrunk(t, o, kept, one, small, stats)
 }
 
 // readTurn translates a trace.
-func readTurn(ctx context.Context, trace traceFile) (property.Turn, error) {
+func readTurn(ctx context.Context, trace traceFile) (turn.Turn, error) {
 	f, err := trace.open()
 	if err != nil {
-		return property.Turn{}, unreadable(err)
+		return turn.Turn{}, unreadable(err)
 	}
 	defer f.Close()
 	read, err := replay.ReadTrace(interruptible{ctx, f}, trace.options())
 	switch {
 	case ctx.Err() != nil:
-		return property.Turn{}, internal(errors.New("interrupted"))
+		return turn.Turn{}, internal(errors.New("interrupted"))
 	case err != nil:
-		return property.Turn{}, unreadable(errors.New(fault(trace.name, err)))
+		return turn.Turn{}, unreadable(errors.New(fault(trace.name, err)))
 	}
-	turn, err := property.TurnOf(read)
+	one, err := shrink.TurnOf(read)
 	if err != nil {
-		return property.Turn{}, internal(fmt.Errorf("%s: %s", trace.name, strings.TrimPrefix(err.Error(), "property: ")))
+		return turn.Turn{}, internal(fmt.Errorf("%s: %s", trace.name, strings.TrimPrefix(err.Error(), "property: ")))
 	}
-	return turn, nil
+	return one, nil
 }
 
 // chosen is the name of what is to be kept, empty if nothing is wrong.
-func chosen(o shrinkOptions, found []property.Flaw) (string, error) {
+func chosen(o shrinkOptions, found []turn.Flaw) (string, error) {
 	all := names(found)
 	switch {
 	case o.keep == "" && len(all) == 0:
@@ -131,7 +132,7 @@ func chosen(o shrinkOptions, found []property.Flaw) (string, error) {
 }
 
 // names are the names of flaws, each once.
-func names(flaws []property.Flaw) []string {
+func names(flaws []turn.Flaw) []string {
 	var all []string
 	for _, f := range flaws {
 		if !slices.Contains(all, f.Name) {
@@ -141,7 +142,7 @@ func names(flaws []property.Flaw) []string {
 	return all
 }
 
-func printShrunk(t *terminal, o shrinkOptions, kept string, turn, small property.Turn, stats property.Stats) error {
+func printShrunk(t *terminal, o shrinkOptions, kept string, one, small turn.Turn, stats shrink.Stats) error {
 	if o.file != "" {
 		if err := writeGo(o.file, small); err != nil {
 			return err
@@ -152,7 +153,7 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, turn, small property
 		return internal(err)
 	}
 	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", o.path, kept,
-		counted(turn.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
+		counted(one.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
 	if err := replay.WriteTranscript(t.out, bytes.NewReader(trace)); err != nil && t.out.err == nil {
 		return internal(err)
 	}
@@ -160,9 +161,9 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, turn, small property
 }
 
 // writeGo writes a turn as a Go test. The package is named as its folder is.
-func writeGo(path string, turn property.Turn) error {
+func writeGo(path string, one turn.Turn) error {
 	var source bytes.Buffer
-	if err := property.WriteScenario(&source, packageOf(path), testName(path), turn); err != nil {
+	if err := shrink.WriteScenario(&source, packageOf(path), testName(path), one); err != nil {
 		return internal(err)
 	}
 	if err := wholefile.Write(path, source.Bytes()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
 )
 
 func TestParseShrink(t *testing.T) {
@@ -42,12 +42,12 @@ func TestShrinkWhatCannotBeRead(t *testing.T) {
 }
 
 // weatherIsWrong finds fault with every turn that runs the tool weather.
-func weatherIsWrong(turn property.Turn) []property.Flaw {
-	trace, _, err := turn.Trace()
+func weatherIsWrong(one turn.Turn) []turn.Flaw {
+	trace, _, err := one.Trace()
 	if err != nil || !bytes.Contains(trace, []byte(`"seam":"tool/weather"`)) {
 		return nil
 	}
-	return []property.Flaw{{Name: "no-weather", Text: "it runs the tool weather"}}
+	return []turn.Flaw{{Name: "no-weather", Text: "it runs the tool weather"}}
 }
 
 // shrunk runs the command with a judge of the test's.
@@ -74,16 +74,16 @@ func TestShrinkARecordedTurn(t *testing.T) {
 func TestInterruptedShrink(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	path := put(t, "tools.jsonl", fixture(t, "tool-round-trip"))
-	out, err := shrunk(ctx, shrinkOptions{path: path}, func(turn property.Turn) []property.Flaw {
+	out, err := shrunk(ctx, shrinkOptions{path: path}, func(one turn.Turn) []turn.Flaw {
 		defer interrupt()
-		return weatherIsWrong(turn)
+		return weatherIsWrong(one)
 	})
 	assert.EqualError(t, err, "interrupted: nothing was shrunk")
 	assert.Empty(t, out)
 }
 
 func TestChosen(t *testing.T) {
-	found := []property.Flaw{{Name: "a"}, {Name: "b"}, {Name: "a"}}
+	found := []turn.Flaw{{Name: "a"}, {Name: "b"}, {Name: "a"}}
 	kept, err := chosen(shrinkOptions{}, found)
 	assert.NoError(t, err)
 	assert.Equal(t, "a", kept)

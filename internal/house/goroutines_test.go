@@ -12,18 +12,18 @@ import (
 // answer to what runs concurrently. In the engine there are strands, and nothing
 // else (DET-2).
 var goroutines = map[string]string{
-	"adk/call.go":                "a strand",
-	"fakes/provider.go":          "the server, until it is closed",
-	"fakes/suite_storage.go":     "users of a storage, to see whether it can bear them",
-	"property/explore_search.go": "workers, which share the schedules of an exploration",
-	"property/explore_worker.go": "a lane of a worker, which a turn may end or keep for ever",
-	"property/faultcontext.go":   "what follows the end of a context, as in package context",
-	"property/play.go":           "a turn that is run, which a Goexit ends",
-	"property/faultseams.go":     "user code that is to be broken off",
-	"replay/production.go":       "what writes a trace behind its run, until both have ended",
-	"replay/verify.go":           "the replayed run, which a recorded Goexit ends",
-	"replay/corpus.go":           "the replays of several traces",
-	"replay/context.go":          "what follows the end of a recorded context, as in package context",
+	"adk/call.go":                      "a strand",
+	"fakes/provider.go":                "the server, until it is closed",
+	"fakes/suite_storage.go":           "users of a storage, to see whether it can bear them",
+	"property/explore/search.go":       "workers, which share the schedules of an exploration",
+	"property/explore/worker.go":       "a lane of a worker, which a turn may end or keep for ever",
+	"property/explore/faultcontext.go": "what follows the end of a context, as in package context",
+	"property/turn/play.go":            "a turn that is run, which a Goexit ends",
+	"property/explore/faultseams.go":   "user code that is to be broken off",
+	"replay/production.go":             "what writes a trace behind its run, until both have ended",
+	"replay/verify.go":                 "the replayed run, which a recorded Goexit ends",
+	"replay/corpus.go":                 "the replays of several traces",
+	"replay/context.go":                "what follows the end of a recorded context, as in package context",
 }
 
 func TestGoroutines(t *testing.T) {

@@ -54,9 +54,24 @@ var rooms = []room{
 	{name: "scenarios", ours: []string{"adk", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},
-	{name: "property", ours: []string{"adk", "fakes", "replay", "internal/..."},
-		others:  []string{"pgregory.net/rapid"}, // the generators
+	{name: "property", ours: []string{"adk", "replay", "internal/..."},
 		because: "an invariant is a function over a trace, whoever recorded it"},
+	{name: "property/turn", ours: []string{"adk", "fakes", "replay", "property", "internal/..."},
+		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
+	{name: "property/explore", ours: []string{"adk", "fakes", "replay", "property", "property/turn", "internal/..."},
+		because: "it breaks what it is given, and draws nothing"},
+	{name: "property/shrink", ours: []string{"adk", "fakes", "replay", "property", "property/turn", "internal/..."},
+		because: "it makes a turn smaller, whoever found it"},
+	{name: "property/gen", ours: []string{"adk", "fakes", "replay", "property", "property/turn", "property/explore", "property/shrink", "internal/samples"},
+		others:  []string{"pgregory.net/rapid"}, // the generators
+		because: "who draws turns explores and shrinks them too; nobody else needs rapid"},
+	{name: "internal/model", ours: []string{"adk", "replay", "property/turn", "internal/..."},
+		because: "the dumb twin of the engine, which runs turns by the contract alone"},
+	{name: "internal/samples", ours: []string{"adk", "fakes"}, because: "a leaf: records and tools to draw from"},
+	{name: "internal/steady", ours: []string{"adk", "replay"}, because: "it holds a run against another, and runs none"},
+	{name: "internal/turntest", ours: []string{"..."},
+		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
+		because: "tests alone use it"},
 	{name: "example", ours: []string{"adk"},
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
 		because: "an agent in production rests on the engine alone; its tests may use the rest"},
@@ -74,9 +89,9 @@ type ban struct {
 }
 
 var bans = []ban{
-	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property"},
+	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/turntest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
-	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "internal/..."}, except: []string{"internal/draws"},
+	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay", "scenarios", "internal/..."}, except: []string{"internal/draws", "internal/turntest"},
 		because: "who imports this must not get flags"},
 	{path: "net/http", in: []string{"adk", "replay", "scenarios", "internal/..."},
 		because: "the engine talks to nobody; user code does"},
@@ -215,7 +230,7 @@ func TestWrongImports(t *testing.T) {
 		{"fixtures", module + "adk", false},
 		{"fixtures", "embed", true},
 		{"property", module + "scenarios", false},
-		{"property", "pgregory.net/rapid", true},
+		{"property/gen", "pgregory.net/rapid", true},
 		{"cmd/adkreplay", module + "scenarios", true},
 		{"cmd/adkreplay", "github.com/spf13/cobra", true},
 		{"cmd/adkreplay", "testing", false},

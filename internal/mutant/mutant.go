@@ -27,6 +27,8 @@ var Harness = []string{
 	"replay/testdata/mutants",
 	"replay/golden/testdata/mutants",
 	"property/testdata/mutants",
+	"property/explore/testdata/mutants",
+	"internal/steady/testdata/mutants",
 	"cmd/adkreplay/testdata/mutants",
 }
 

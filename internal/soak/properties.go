@@ -49,7 +49,8 @@ func found(ctx context.Context, module, bin string) (all []*property, err error)
 }
 
 // drawing are the names of the tests in a folder that draw, in order: that call
-// rapid.Check with their own t, or a function of the folder's tests that does.
+// rapid.Check or turntest.CheckTurns with their own t, or a function of the folder's
+// tests that does.
 func drawing(dir string) (names []string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -84,7 +85,11 @@ func drawing(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// calls tells whether a function calls rapid.Check for its own test, or one of draws.
+// checks are the functions that draw for the test that they are given.
+var checks = map[string]string{"Check": "rapid", "CheckTurns": "turntest"}
+
+// calls reports whether a function calls one of checks for its own test, or one of
+// draws.
 func calls(f *ast.FuncDecl, draws map[string]bool) (found bool) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -97,7 +102,7 @@ func calls(f *ast.FuncDecl, draws map[string]bool) (found bool) {
 		case *ast.SelectorExpr:
 			of, _ := called.X.(*ast.Ident)
 			by, _ := slices.Concat(call.Args, []ast.Expr{nil})[0].(*ast.Ident)
-			found = found || of != nil && of.Name == "rapid" && called.Sel.Name == "Check" && by != nil && by.Name == "t"
+			found = found || of != nil && checks[called.Sel.Name] == of.Name && by != nil && by.Name == "t"
 		}
 		return true
 	})

@@ -84,7 +84,7 @@ func inner(t *testing.T) { helper(t) }
 	require.NoError(t, err)
 	assert.Equal(t, []string{"TestByHelper", "TestDirect"}, names)
 
-	ours, err := drawing("../../property")
+	ours, err := drawing("../../property/gen")
 	require.NoError(t, err)
 	assert.Contains(t, ours, "TestTurns")
 	assert.NotContains(t, ours, "TestAroundFinds", "it has to fail")

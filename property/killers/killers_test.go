@@ -16,7 +16,11 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/model"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/gen"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -82,10 +86,10 @@ func invariants(b budget) (seen sighting) {
 
 // modelled asks the model what generated turns do.
 func modelled(b budget) (seen sighting) {
-	turns := property.Turns(property.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
+	turns := gen.Turns(gen.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
 	for seed := range b.turns {
 		seen.Looked++
-		if text := property.Disagree(turns.Example(seed)); text != "" {
+		if text := model.Disagree(turns.Example(seed)); text != "" {
 			return seen.of("disagrees", text)
 		}
 	}
@@ -95,10 +99,10 @@ func modelled(b budget) (seen sighting) {
 // generators runs generated turns twice, replays them and holds them against all
 // invariants.
 func generators(b budget) (seen sighting) {
-	turns := property.Turns(property.Knobs{})
+	turns := gen.Turns(gen.Knobs{})
 	for seed := range b.turns {
 		seen.Looked++
-		if flaws := property.CheckTurn(turns.Example(seed)); len(flaws) > 0 {
+		if flaws := turn.CheckTurn(turns.Example(seed)); len(flaws) > 0 {
 			return seen.of(flaws[0].Name, flaws[0].Text)
 		}
 	}
@@ -108,7 +112,7 @@ func generators(b budget) (seen sighting) {
 // exploration breaks the scenarios at every crossing, once in each run.
 func exploration(b budget) (seen sighting) {
 	for _, s := range scenarios.All()[:b.scenarios] {
-		result, err := property.Explore(context.Background(), subject(s), property.Options{Bound: 1})
+		result, err := explore.Explore(context.Background(), subject(s), explore.Options{Bound: 1})
 		if err != nil {
 			return seen.of("unexplored", err)
 		}
@@ -147,8 +151,8 @@ func (seen sighting) of(by string, what ...any) sighting {
 	return seen
 }
 
-func subject(s scenarios.Scenario) property.Subject {
-	return property.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+func subject(s scenarios.Scenario) turn.Subject {
+	return turn.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return s.Build(scenarios.Outside{Cancel: cancel})
 	}}
 }

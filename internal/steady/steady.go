@@ -1,0 +1,152 @@
+// Package steady holds a run against another of the same schedule: what differs, but for
+// what the operating system chose.
+package steady
+
+import (
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// PartAt is the index of the first crossing in which two runs part; -1 where they
+// do not. It tells, too, whether before that anything differed that the system
+// chose.
+func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
+	var known *chosen
+	for i := range min(len(first), len(second)) {
+		diffs := replay.CompareCrossings(&first[i], &second[i])
+		if len(diffs) == 0 {
+			continue
+		}
+		if known == nil {
+			known = ChosenIn(first, second)
+		}
+		if !known.explains(diffs) {
+			return i, known.met
+		}
+	}
+	if len(first) == len(second) {
+		return -1, known != nil
+	}
+	return min(len(first), len(second)), known != nil
+}
+
+// chosen are the addresses of a machine's own that nobody asked for: the system
+// chose their ports, and chooses others the next time. The errors of package net
+// say which they are.
+type chosen struct {
+	texts map[string]bool
+	// ports are those of loopback addresses, which have several names.
+	Ports map[string]bool
+	// met tells that something differed in nothing else: then what is computed of
+	// it differs too.
+	met bool
+}
+
+// ChosenIn finds the addresses that the errors of runs name.
+func ChosenIn(runs ...[]adk.Crossing) *chosen {
+	c := &chosen{texts: map[string]bool{}, Ports: map[string]bool{}}
+	for _, run := range runs {
+		for i := range run {
+			for _, err := range []error{run[i].Err, run[i].Cause} {
+				left := mostCauses
+				c.find(err, &left)
+			}
+		}
+	}
+	return c
+}
+
+// mostCauses is how many causes are looked at: an error may lead back to itself.
+const mostCauses = 1000
+
+// find goes through the causes of an error; left is how many more. What an error's
+// own method panics at is found by nobody.
+func (c *chosen) find(err error, left *int) {
+	defer func() { _ = recover() }()
+	if *left--; *left < 0 || err == nil {
+		return
+	}
+	if op, ok := err.(*net.OpError); ok {
+		c.add(op.Source, true)
+		c.add(op.Addr, false)
+	}
+	switch err := err.(type) {
+	case interface{ Unwrap() error }:
+		c.find(err.Unwrap(), left)
+	case interface{ Unwrap() []error }:
+		for _, cause := range err.Unwrap() {
+			c.find(cause, left)
+		}
+	}
+}
+
+// add takes an address in: one's own end of a connection, whose port the system
+// always chooses, or the other end, where it is on this machine.
+func (c *chosen) add(address net.Addr, own bool) {
+	if address == nil {
+		return
+	}
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return
+	}
+	if isLoopback(host) {
+		c.Ports[port] = true
+	} else if own {
+		c.texts[address.String()] = true
+	}
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
+}
+
+// addressText finds addresses in texts, and the port of each.
+var addressText = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.%]+\]|localhost):(\d{1,5})\b`)
+
+var digestText = regexp.MustCompile(`\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b`)
+
+// explains reports whether fields differ in nothing but what the system chose and
+// what is computed of it. An error's text says of loopback addresses, too, what
+// its type may have lost.
+func (c *chosen) explains(diffs []replay.FieldDiff) bool {
+	for _, d := range diffs {
+		if slices.Contains([]string{"err", "cause", "reason"}, d.Field) {
+			c.learn(d.Want)
+			c.learn(d.Got)
+		}
+		if d.Want == "" || d.Got == "" || c.without(d.Want) != c.without(d.Got) {
+			return false
+		}
+	}
+	c.met = true
+	return true
+}
+
+func (c *chosen) learn(text string) {
+	for _, found := range addressText.FindAllStringSubmatch(text, -1) {
+		if isLoopback(found[1]) {
+			c.Ports[found[2]] = true
+		}
+	}
+}
+
+// without is a text without what the system chose.
+func (c *chosen) without(text string) string {
+	text = addressText.ReplaceAllStringFunc(text, func(address string) string {
+		at := strings.LastIndexByte(address, ':')
+		if c.texts[address] || isLoopback(address[:at]) && c.Ports[address[at+1:]] {
+			return address[:at]
+		}
+		return address
+	})
+	if c.met {
+		text = digestText.ReplaceAllString(text, "")
+	}
+	return text
+}

@@ -1,0 +1,122 @@
+package turntest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/model"
+	"github.com/adkreplay/adkreplay/property/shrink"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// AsPredicted holds a turn of one strand, in which no goroutine is ended, to the
+// model.
+func AsPredicted(one turn.Turn) string {
+	said := one.GoString()
+	if strings.Contains(said, `"op":"fork"`) || strings.Contains(said, `goexit"`) {
+		return ""
+	}
+	return model.Disagree(one)
+}
+
+// TextOf says what is wrong, if anything is.
+func TextOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// DiffersFrom says where a trace differs from what it has to be.
+func DiffersFrom(want, got []byte) string {
+	at := turn.DiffersAt(want, got)
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d:\nwant %s\ngot  %s", at+1, turn.Line(want, at), turn.Line(got, at))
+}
+
+// Translated is the turn of a trace.
+func Translated(t require.TestingT, trace []byte) turn.Turn {
+	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	require.NoError(t, err)
+	turn, err := shrink.TurnOf(read)
+	require.NoError(t, err)
+	return turn
+}
+
+// toldWhole tells whether a trace says all that a turn is made of: that a listener
+// ended its goroutine is only to be seen from what comes next.
+func toldWhole(t turn.Turn) bool {
+	return !slices.ContainsFunc(t.Loud, func(l turn.Loud) bool { return l.Goexit })
+}
+
+// announced is a probe that sees whether strands may have taken turns at an operation
+// that is nowhere told: the engine announced it, and then refused it.
+type announced struct {
+	model.Spectator
+	open   map[int]adk.Kind // by strand
+	forked bool
+	untold bool
+}
+
+// Observe begins the run.
+func (a *announced) Observe(adk.RunInfo) adk.Observer { return a }
+
+// Begin notes what is announced.
+func (a *announced) Begin(step adk.Step) {
+	_, still := a.open[step.Strand]
+	a.untold = a.untold || still && a.forked
+	delete(a.open, step.Strand)
+	if step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done {
+		a.open[step.Strand] = step.Kind
+	}
+}
+
+// Tell notes what is told. Misuse is what was announced, told as what it was.
+func (a *announced) Tell(x *adk.Crossing) {
+	a.forked = a.forked || x.Kind == adk.KindFork
+	if x.Kind == a.open[x.Strand] || x.Kind == adk.KindContained {
+		delete(a.open, x.Strand)
+	}
+}
+
+// toldInOrder tells whether a trace says where the strands of a turn took turns.
+func toldInOrder(t turn.Turn) bool {
+	seen := &announced{open: map[int]adk.Kind{}}
+	_ = t.Run(seen) // that it is refused is for others to see
+	return !seen.untold
+}
+
+// TranslatedBack holds a turn to the trace of its translation.
+func TranslatedBack(one turn.Turn) string {
+	if !toldWhole(one) || !toldInOrder(one) {
+		return ""
+	}
+	want, refused, err := one.Trace()
+	if err != nil || refused != nil {
+		return TextOf(err)
+	}
+	read, err := replay.ReadTrace(bytes.NewReader(want))
+	if err != nil {
+		return err.Error()
+	}
+	again, err := shrink.TurnOf(read)
+	if err != nil {
+		return err.Error()
+	}
+	got, _, err := again.Trace()
+	if err != nil {
+		return err.Error()
+	}
+	if text := DiffersFrom(want, got); text != "" {
+		return fmt.Sprintf("%s\n%#v", text, again)
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/steady"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// This file holds a run against another of the same schedule.
+
+// unsteadyRun is what a run breaks that is another one the second time.
+const unsteadyRun = "a run is the same every time"
+
+// sameAgain holds the second run of a schedule against the first: it has to do the
+// same (DET-2).
+func sameAgain(first []adk.Crossing, b *attempt, ended bool) []property.Violation {
+	second := b.crossings
+	if !ended {
+		second = nil
+	}
+	at, _ := steady.PartAt(first, second)
+	if at < 0 {
+		return nil
+	}
+	return []property.Violation{{Invariant: unsteadyRun, Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
+		Text: "a second run of the same schedule made another crossing here" + bothSides(b.info, first, second, at)}}
+}
+
+// bothSides are the two crossings at which two runs part, and the fields in which
+// they differ.
+func bothSides(info adk.RunInfo, first, second []adk.Crossing, at int) string {
+	want, got := &replay.Trace{Header: replay.Header{Info: info}}, &replay.Trace{Header: replay.Header{Info: info}}
+	for _, x := range first[:min(at+1, len(first))] {
+		want.Lines = append(want.Lines, replay.Line{Crossing: x})
+	}
+	got.Lines = slices.Clone(want.Lines[:at]) // but for what the system chose
+	if at < len(second) {
+		got.Lines = append(got.Lines, replay.Line{Crossing: second[at]})
+	}
+	d := replay.CompareTraces(want, got)
+	if d == nil {
+		return ""
+	}
+	lines := []string{"", "- " + orEnd(d.Expected), "+ " + orEnd(d.Got)}
+	for _, f := range d.Fields {
+		lines = append(lines, "  "+f.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func orEnd(line string) string {
+	if line == "" {
+		return "(nothing more)"
+	}
+	return line
+}
+
+var ()

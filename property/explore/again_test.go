@@ -1,0 +1,240 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/steady"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// DET-2: whatever field of whatever crossing says something else in the second
+// run, the explorer sees it and shows both sides.
+func TestEveryFieldIsHeldAgain(t *testing.T) {
+	for _, kind := range adk.Kinds() {
+		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			for _, use := range kind.Fields(phase) {
+				first := adk.Crossing{Kind: kind, Phase: phase, At: fakes.Epoch}
+				second := first
+				set := func(x *adk.Crossing, v any) {
+					reflect.ValueOf(x).Elem().FieldByName(use.Field.String()).Set(reflect.ValueOf(v))
+				}
+				set(&first, anything(kind, use.Field, "one"))
+				set(&second, anything(kind, use.Field, "another"))
+				name := fmt.Sprintf("%s %s %s", kind, phase, use.Label)
+				assert.Empty(t, sameAgain([]adk.Crossing{first}, &attempt{crossings: []adk.Crossing{first}}, true), name)
+				got := sameAgain([]adk.Crossing{first}, &attempt{crossings: []adk.Crossing{second}}, true)
+				require.Len(t, got, 1, name)
+				assert.Equal(t, 1, got[0].Crossing, name)
+				assert.Contains(t, got[0].Text, "\n- ", name)
+				assert.Contains(t, got[0].Text, "\n+ ", name)
+				assert.Contains(t, got[0].Text, "\n  "+use.Label, name)
+			}
+		}
+	}
+}
+
+// anything is a value of a field that tells a word, or at least how long it is.
+func anything(kind adk.Kind, f adk.Field, word string) any {
+	switch f {
+	case adk.FieldID, adk.FieldN:
+		return len(word)
+	case adk.FieldFlag, adk.FieldIsError:
+		return len(word) == 3
+	case adk.FieldSeam:
+		return adk.Seam{Label: adk.LabelTool, Name: word}
+	case adk.FieldTexts:
+		return []string{word}
+	case adk.FieldCollection:
+		return adk.CollectionName(word)
+	case adk.FieldRecord:
+		return adk.NewTokenizable(word)
+	case adk.FieldRecords:
+		return []adk.Record{adk.NewTokenizable(word)}
+	case adk.FieldArgs:
+		return map[string]any{"a": word}
+	case adk.FieldResult:
+		return adk.Text(word)
+	case adk.FieldOutcome:
+		return adk.Outcome(word)
+	case adk.FieldErr, adk.FieldCause:
+		return errors.New(word)
+	case adk.FieldDuration:
+		return time.Duration(len(word))
+	case adk.FieldSchema:
+		return json.RawMessage(`{"const":"` + word + `"}`)
+	case adk.FieldDigest:
+		return adk.DigestOf([]byte(word))
+	case adk.FieldSeams:
+		return &adk.RunInfo{Executor: word}
+	case adk.FieldPayload:
+		switch kind {
+		case adk.KindEmitMessage:
+			return adk.MessageEvent{Delta: word}
+		case adk.KindEmitThought:
+			return adk.ThoughtEvent{Delta: word}
+		}
+		return adk.ToolCallEvent{Tool: word}
+	}
+	return word
+}
+
+// asking is a subject whose model runs a tool, once, and does with what it gives
+// what then does.
+func asking(name string, answer func(ctx context.Context) (adk.ToolResult, error), then func(*adk.DispatchContext, *adk.Helpers, adk.ToolResult, error)) turn.Subject {
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		asks := samples.Must(adk.NewTool(adk.ToolInit{Name: "ask", Description: "Asks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				return answer(ctx)
+			}}))
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			result, err := dc.Execute(ctx, asks, map[string]any{})
+			then(dc, h, result, err)
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{asks}},
+			adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// DET-2: a tool that answers differently every time is no tool to explore, also
+// where nothing of its answer is told again. That is said once.
+func TestAnotherAnswerEveryTimeIsUnsteady(t *testing.T) {
+	var rolls atomic.Int64
+	dice := asking("dice", func(context.Context) (adk.ToolResult, error) {
+		return adk.Text(fmt.Sprintf("rolled %d", rolls.Add(1))), nil
+	},
+		func(*adk.DispatchContext, *adk.Helpers, adk.ToolResult, error) {})
+	result, err := Explore(t.Context(), dice, Options{Workers: 1, Bound: 2})
+	require.NoError(t, err)
+	require.Len(t, result.Violations, 1, result)
+	v := result.Violations[0]
+	assert.Equal(t, "undisturbed", v.Schedule.String())
+	assert.Equal(t, "a run is the same every time", v.Invariant)
+	assert.Regexp(t, `(?s)\n- .*\n\+ .*\n  result.*rolled \d.*rolled \d`, v.Text)
+	assert.Regexp(t, `(?m)^    - `, result.String())
+}
+
+// refused dials a port of this machine on which nobody listens any more; another
+// one every time.
+func refused(ctx context.Context) (adk.ToolResult, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	_ = listener.Close()
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(context.WithoutCancel(ctx), "tcp", listener.Addr().String())
+	if err == nil {
+		_ = connection.Close()
+	}
+	return adk.Text(""), err
+}
+
+// DET-2: a port that the system chose is no difference between two runs, wherever
+// the error that names it is told: as an error, in what is logged and reported, in
+// records and in the digests of all of it.
+func TestThePortsOfErrorsAreTheSystems(t *testing.T) {
+	tell := func(dc *adk.DispatchContext, h *adk.Helpers, _ adk.ToolResult, err error) {
+		if err == nil {
+			return
+		}
+		h.Log(adk.LevelWarn, "tool", "it failed", map[string]any{"error": err.Error()})
+		m, madeErr := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "I could not: " + err.Error(), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+		if madeErr == nil {
+			_ = dc.Messages().Store(context.Background(), m)
+		}
+	}
+	untyped := func(ctx context.Context) (adk.ToolResult, error) {
+		result, err := refused(ctx)
+		return result, errors.New(err.Error())
+	}
+	for name, answer := range map[string]func(context.Context) (adk.ToolResult, error){"an error of package net": refused, "its text": untyped} {
+		result, err := Explore(t.Context(), asking(name, answer, tell), Options{})
+		require.NoError(t, err)
+		assert.Empty(t, result.Violations, result)
+		assert.Empty(t, turn.CheckSubject(asking(name, answer, tell)))
+	}
+}
+
+// Ports are all that is the system's: another text, another host or a port that no
+// error names is a difference.
+func TestWhatTheSystemDidNotChoose(t *testing.T) {
+	op := func(address string) error {
+		return fmt.Errorf("asking: %w", &net.OpError{Op: "dial", Net: "tcp", Addr: samples.Must(net.ResolveTCPAddr("tcp", address)), Err: errors.New("refused")})
+	}
+	from := func(address string) error {
+		return &net.OpError{Op: "read", Net: "tcp", Source: samples.Must(net.ResolveTCPAddr("tcp", address)), Addr: samples.Must(net.ResolveTCPAddr("tcp", "203.0.113.9:443")), Err: errors.New("reset")}
+	}
+	for name, c := range map[string]struct {
+		first, second error
+		same          bool
+	}{
+		"a port of this machine":   {op("127.0.0.1:40001"), op("127.0.0.1:40002"), true},
+		"one of the other version": {op("[::1]:40001"), op("[::1]:40002"), true},
+		"one's own end":            {from("198.51.100.7:40001"), from("198.51.100.7:40002"), true},
+		"another machine's port":   {op("203.0.113.9:443"), op("203.0.113.9:444"), false},
+		"another machine":          {op("203.0.113.8:443"), op("203.0.113.9:443"), false},
+		"in a text":                {errors.New("dial tcp [::1]:4001: refused"), errors.New("dial tcp [::1]:4002: refused"), true},
+		"another machine's, too":   {errors.New("dial tcp 203.0.113.9:4001: refused"), errors.New("dial tcp 203.0.113.9:4002: refused"), false},
+		"another text":             {op("127.0.0.1:40001"), errors.New("asking: dial tcp 127.0.0.1:40001: broken"), false},
+		"a number":                 {errors.New("attempt 1"), errors.New("attempt 2"), false},
+	} {
+		run := func(err error) []adk.Crossing {
+			return []adk.Crossing{{Kind: adk.KindReturn, At: fakes.Epoch, Outcome: adk.OutcomeError, Err: err}}
+		}
+		at, _ := steady.PartAt(run(c.first), run(c.second))
+		assert.Equal(t, c.same, at < 0, name)
+	}
+	said := func(address string) []adk.Crossing {
+		return []adk.Crossing{{Kind: adk.KindReportMessage, At: fakes.Epoch, Text: "I listen on " + address}}
+	}
+	at, _ := steady.PartAt(said("127.0.0.1:40001"), said("127.0.0.1:40002"))
+	assert.Equal(t, 0, at, "no error names it")
+	at, _ = steady.PartAt(said("x"), append(said("x"), said("y")...))
+	assert.Equal(t, 1, at, "the second goes on")
+}
+
+// An error that leads back to itself, or whose methods panic, ends nothing.
+func TestErrorsWithoutAnEnd(t *testing.T) {
+	endless := &loop{}
+	endless.again = endless
+	var none *loop
+	c := steady.ChosenIn([]adk.Crossing{{Err: endless}, {Err: none}, {Cause: errors.Join(none, &net.OpError{Addr: samples.Must(net.ResolveTCPAddr("tcp", "127.0.0.1:40001"))})}})
+	assert.Equal(t, map[string]bool{"40001": true}, c.Ports)
+}
+
+type loop struct{ again error }
+
+func (l *loop) Error() string { return "round" }
+func (l *loop) Unwrap() error { return l.again }
+
+// DET-2: what is no number equals itself, in whatever data it stands.
+func TestNotANumberIsSteady(t *testing.T) {
+	odd := map[string]any{"nan": math.NaN(), "inf": []float64{math.Inf(1), math.Inf(-1)}, "in": []any{math.NaN(), float32(math.NaN())}}
+	s := turn.Subject{Name: "nan", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			h.Log(adk.LevelInfo, "odd", "look", odd)
+			return errors.Join(dc.Stash().Set("odd", odd), dc.Ack())
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help.", Stash: odd}
+	}}
+	result, err := Explore(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, result.Violations, result)
+	assert.Empty(t, turn.CheckSubject(s))
+}

@@ -1,0 +1,399 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// patience is how long the caller of an explored run waits, in virtual time, when
+// nothing moves any more: then it cancels. When after as long again nothing has
+// moved, nothing ever will.
+const patience = 100 * 365 * 24 * time.Hour
+
+// longestTurn is how many crossings a subject's undisturbed turn may have.
+const longestTurn = 100_000
+
+// longestRun is how many crossings a run may have before its caller cancels, where
+// nothing goes wrong in a turn of so many.
+func longestRun(undisturbed int) int { return 10*undisturbed + 1000 }
+
+// explorer is the name under which the explorer settles gates.
+const explorer = "explorer"
+
+// attempt is one run of a subject by a schedule. It is the run's observer, with
+// the scheduler inside, and is used again for the next run.
+type attempt struct {
+	faults  []planned
+	order   order
+	collect bool // what other faults could be made is wanted
+	longest int  // the crossing at which the caller gives up
+
+	scheduler *fakes.Scheduler
+	ordered   fakes.Order // asks pick
+	inner     adk.Observer
+	outside   *outside
+	config    adk.Config      // as the subject built it
+	close     func()          // what it opened for the run
+	labels    context.Context // of all goroutines that are started in the run
+
+	told  atomic.Int64    // how many crossings were told
+	ended atomic.Bool     // turnEnd was told
+	stuck chan<- struct{} // takes one thing: that nothing will ever move
+
+	mu      sync.Mutex
+	info    adk.RunInfo
+	steps   []adk.Step // what began before each crossing, by its number; if collected
+	wakes   []wake     // by the number of the crossing; if collected
+	guarded []bool     // by call; if collected
+	gates   map[int]*adk.TurnGate
+	strands int // that were forked and have not ended
+	waited  bool
+	found   []property.Violation
+
+	// Told under the run's own lock.
+	crossings []adk.Crossing
+
+	answer   error
+	panicked any
+
+	// What judging uses again from run to run.
+	checker property.Checker
+	more    []followup
+	refused map[place]*[turn.FaultKindEnd]bool // that were told before
+}
+
+// reset begins a run. collect asks for what else could go wrong in it, record for
+// the decisions of its scheduler.
+func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
+	a.faults = append(a.faults[:0], n.faults...)
+	a.order.reset(n.picks, asleep, record)
+	a.collect = collect
+	a.outside = newOutside()
+	a.told.Store(0)
+	a.ended.Store(false)
+	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
+	clear(a.gates)
+	a.strands, a.waited, a.found = 0, false, nil
+	a.crossings = a.crossings[:0]
+	a.answer, a.panicked = nil, nil
+}
+
+// run runs the turn, on the caller's goroutine.
+func (a *attempt) run(subject turn.Subject) {
+	pprof.SetGoroutineLabels(context.Background()) // what is built may stay
+	config, raw, closeAll := subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
+	pprof.SetGoroutineLabels(a.labels)
+	a.config, a.close = config, closeAll
+	clock, ok := config.Clock.(*fakes.Clock)
+	if !ok {
+		clock = fakes.NewClock()
+	}
+	if a.ordered == nil {
+		a.ordered = fakes.Pick(a.pick)
+	}
+	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
+	config = a.around(config)
+	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
+	runner, err := adk.NewRunner(config)
+	if err != nil {
+		a.answer = err
+		return
+	}
+	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateEarly }) {
+		runner.Observe(adk.Observability{TurnGateOpen: a.settleEarly})
+	}
+	clock.AfterFunc(patience, func() {
+		a.giveUp()
+		clock.AfterFunc(patience, func() { a.stuck <- struct{}{} })
+	})
+	defer func() { a.panicked = recover() }()
+	a.answer = runner.Run(a.outside, raw)
+}
+
+// giveUp is what the caller does when nothing moves, or too much.
+func (a *attempt) giveUp() {
+	a.mu.Lock()
+	a.waited = true
+	a.mu.Unlock()
+	a.outside.end(context.Canceled, errWaited)
+}
+
+var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)
+
+// pick is asked by the scheduler who goes on.
+func (a *attempt) pick(c fakes.Choice) int {
+	open := !slices.ContainsFunc(a.faults, func(f planned) bool { return !f.fired })
+	return a.order.pick(c, int(a.told.Load())+1, open)
+}
+
+// Observe makes the attempt the observer of its run.
+func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
+	a.info = info
+	a.inner = a.scheduler.Observe(info)
+	return a
+}
+
+// Begin is where what comes before a crossing is made.
+func (a *attempt) Begin(step adk.Step) {
+	a.inner.Begin(step)
+	at := int(a.told.Load()) + 1
+	if a.collect {
+		a.began(at, step)
+	}
+	for i := range a.faults {
+		if f := &a.faults[i]; f.At == at && !f.fired {
+			a.before(f, step)
+		}
+	}
+}
+
+// began keeps the first step that begins before a crossing.
+func (a *attempt) began(at int, step adk.Step) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.steps = reach(a.steps, at)
+	if a.steps[at].Kind == 0 {
+		a.steps[at] = step
+	}
+}
+
+// reach makes a slice long enough for an index.
+func reach[T any](s []T, index int) []T {
+	for len(s) <= index {
+		var none T
+		s = append(s, none)
+	}
+	return s
+}
+
+// before makes a fault that comes before a step.
+func (a *attempt) before(f *planned, step adk.Step) {
+	switch {
+	case f.Kind == turn.Cancel:
+		f.fired = true
+		a.outside.end(context.Canceled, errBroken)
+	case f.Kind == turn.Deadline:
+		f.fired = true
+		a.outside.end(context.DeadlineExceeded, nil)
+	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation:
+		f.breakHere()
+	}
+}
+
+// Park is the scheduler's. A strand without anything to wait for has ended.
+func (a *attempt) Park(strand int, ready func() bool) {
+	if ready == nil {
+		a.mu.Lock()
+		a.strands--
+		a.mu.Unlock()
+	}
+	a.inner.Park(strand, ready)
+}
+
+// Resume is the scheduler's. The first time that a strand wakes which has opened
+// a gate, it is the gate that it waited at.
+func (a *attempt) Resume(strand int) {
+	a.inner.Resume(strand)
+	a.mu.Lock()
+	gate := a.gates[strand]
+	delete(a.gates, strand)
+	a.mu.Unlock()
+	if gate != nil {
+		a.woke(gate)
+	}
+}
+
+// woke settles a gate again, if that is what is to go wrong here.
+func (a *attempt) woke(gate *adk.TurnGate) {
+	at := int(a.told.Load()) + 1
+	settled := gate.IsSettled()
+	if a.collect {
+		a.mu.Lock()
+		a.wakes = reach(a.wakes, at)
+		a.wakes[at] = wokeUnsettled
+		if settled {
+			a.wakes[at] = wokeSettled
+		}
+		a.mu.Unlock()
+	}
+	for i := range a.faults {
+		f := &a.faults[i]
+		if f.At != at || f.fired || (f.Kind != turn.GateLate && f.Kind != turn.GateTwice) {
+			continue
+		}
+		f.fired = true
+		if gate.Reject(explorer, errBroken) {
+			a.find(property.Violation{Invariant: "a gate settles once", Rule: "GAT-2", Crossing: at,
+				Text: fmt.Sprintf("gate %q took a settlement (%s) when its waiter had woken", gate.ID(), f.Kind)})
+		}
+	}
+}
+
+// settleEarly hears first that a gate opens.
+func (a *attempt) settleEarly(e adk.TurnGateOpen) {
+	for i := range a.faults {
+		if f := &a.faults[i]; f.Kind == turn.GateEarly && f.At == int(a.told.Load()) && !f.fired {
+			f.fired = true
+			e.Gate.Reject(explorer, errBroken)
+		}
+	}
+}
+
+// Tell keeps the crossing, and makes what comes right behind it: ending a context
+// calls nobody back.
+func (a *attempt) Tell(x *adk.Crossing) {
+	a.inner.Tell(x)
+	a.keep(x)
+	a.told.Store(int64(x.Seq))
+	switch {
+	case x.Kind == adk.KindFork && x.Err == nil:
+		a.mu.Lock()
+		a.strands++
+		a.mu.Unlock()
+	case x.Kind == adk.KindTurnEnd:
+		a.ended.Store(true)
+	case x.Kind == adk.KindTurnGateOpen:
+		a.opened(x)
+	}
+	a.order.saw(x)
+	for i := range a.faults {
+		if f := &a.faults[i]; f.Kind == turn.CancelAfter && f.At == x.Seq && !f.fired {
+			f.fired = true
+			a.outside.end(context.Canceled, errBroken)
+		}
+	}
+	if x.Seq == a.longest {
+		a.giveUp()
+	}
+}
+
+// keep copies a crossing, with the maps and slices in it that are user code's.
+func (a *attempt) keep(x *adk.Crossing) {
+	a.crossings = append(a.crossings, *x)
+	kept := &a.crossings[len(a.crossings)-1]
+	if x.Value != nil {
+		kept.Value = plain.Copy(x.Value)
+	}
+	if x.Args != nil {
+		kept.Args = plain.Copy(x.Args)
+	}
+}
+
+func (a *attempt) opened(x *adk.Crossing) {
+	open, ok := x.Payload.(adk.TurnGateOpen)
+	if !ok {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gates == nil {
+		a.gates = map[int]*adk.TurnGate{}
+	}
+	a.gates[x.Strand] = open.Gate
+}
+
+// entered is told that user code of the config is called.
+func (a *attempt) entered(call int) {
+	if a.ended.Load() {
+		a.find(property.Violation{Invariant: "turnEnd is last", Rule: "RUN-6", Crossing: int(a.told.Load()) + 1, Text: "user code was called behind turnEnd"})
+	}
+	if !a.collect {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.guarded = reach(a.guarded, call)
+	a.guarded[call] = true
+}
+
+func (a *attempt) find(v property.Violation) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.found = append(a.found, v)
+}
+
+// all are the crossings of the run, one after the other.
+func (a *attempt) all() iter.Seq[*adk.Crossing] { return inTurn(a.crossings) }
+
+func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
+	return func(yield func(*adk.Crossing) bool) {
+		for i := range crossings {
+			if !yield(&crossings[i]) {
+				return
+			}
+		}
+	}
+}
+
+// isGuarded tells whether the explorer stood around a call.
+func (a *attempt) isGuarded(call int) bool { return call < len(a.guarded) && a.guarded[call] }
+
+// spots are the crossings from from on, as faults see them. The one that is given
+// is used again for the next.
+func (a *attempt) spots(from int) iter.Seq[*spot] {
+	return func(yield func(*spot) bool) {
+		var s spot
+		seams := make([]adk.Seam, 0, 64)
+		for i := range a.crossings {
+			x := &a.crossings[i]
+			if x.Kind == adk.KindCall {
+				seams = reach(seams, x.ID)
+				seams[x.ID] = x.Seam
+			}
+			over := s.ended || x.Kind == adk.KindCancel
+			s = spot{at: i + 1, x: x, ended: over}
+			a.describe(&s, seams)
+			if i+1 >= from && !yield(&s) {
+				return
+			}
+		}
+	}
+}
+
+func (a *attempt) describe(s *spot, seams []adk.Seam) {
+	if s.at < len(a.steps) {
+		s.step = a.steps[s.at]
+		s.own = a.isGuarded(s.step.Call)
+	}
+	if s.at < len(a.wakes) {
+		s.waking = a.wakes[s.at]
+	}
+	if s.isSeam() && s.x.ID < len(seams) {
+		s.seam = seams[s.x.ID]
+		s.guarded = a.isGuarded(s.x.ID)
+	}
+}
+
+// plan is a fault at a spot, ready to be made.
+func (s *spot) plan(k turn.FaultKind) planned {
+	p := planned{Fault: turn.Fault{Kind: k, At: s.at}}
+	switch k {
+	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool:
+		p.moment, p.call = s.momentOf(k)
+	}
+	return p
+}
+
+func (s *spot) momentOf(k turn.FaultKind) (moment, int) {
+	switch {
+	case k == turn.LateTool:
+		return deaf, s.x.ID
+	case s.x.Kind == adk.KindCall:
+		return beforeBody, s.x.ID
+	case s.x.Kind == adk.KindReturn:
+		return afterBody, s.x.ID
+	}
+	return amidBody, s.step.Call
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package explore_test
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// processTime is the time that this process has had of all cores, the garbage
+// collector's included: what others do on the machine does not count.
+func processTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// How many schedules are run a second, by how many workers, with as much garbage
+// left to stand as the command explore leaves; GOGC=100 measures what a test gets.
+// What one core does is workers=1 with -cpu 1.
+func BenchmarkExplore(b *testing.B) {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
+	for _, name := range []string{"hello", "tool-round-trip"} {
+		s, ok := scenarios.Named(name)
+		require.True(b, ok)
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(b *testing.B) {
+				b.ReportAllocs()
+				schedules, begun := 0, processTime(b)
+				for b.Loop() {
+					result, err := explore.Explore(b.Context(), scenario(s), explore.Options{Bound: 2, Workers: workers})
+					require.NoError(b, err)
+					require.Empty(b, result.Violations)
+					schedules += result.Schedules
+				}
+				b.ReportMetric(float64(schedules)/b.Elapsed().Seconds(), "schedules/s")
+				b.ReportMetric(float64(schedules)/(processTime(b)-begun).Seconds(), "schedules/cpu-s")
+				b.ReportMetric(float64(schedules)/float64(b.N), "schedules")
+			})
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// Options say how far to explore. The zero value is bound 1, without a limit.
+type Options struct {
+	// Bound is how much goes wrong in one run at most: each fault counts one, and
+	// so does an order of strands that is not the usual one. Zero means 1. The
+	// number of schedules grows with its power.
+	Bound int
+	// Schedules is how many schedules to run at most; zero means all.
+	Schedules int
+	// Budget is how long to explore, by Now; zero means to the end.
+	Budget time.Duration
+	// Workers is how many runs are under way at once; zero means GOMAXPROCS. What
+	// is found does not depend on it.
+	Workers int
+	// Faults are the kinds of faults to try; nil means all, and a list that is empty
+	// none, but for the orders of strands.
+	Faults []turn.FaultKind
+	// AllOrders tries orders of strands that cannot differ too, for user code whose
+	// strands meet elsewhere than in the engine, the storage and the tools.
+	AllOrders bool
+	// Background names functions, as stack traces do, whose goroutines may outlive a
+	// turn: a driver's, say, that go with connections of a pool. The idle connections
+	// of net/http and the pools of database/sql are known.
+	Background []string
+	// Check is asked about every run beside the invariants; an error is a
+	// violation. It is called from several goroutines at once.
+	Check func(Run) error
+	// Now is the clock of the budget and of Elapsed; nil means the system's.
+	Now func() time.Time
+	// Progress is told how many schedules were run, and how many follow as far as
+	// is known. It is called from one goroutine at a time.
+	Progress func(run, known int)
+	// Command is the command that explores the subject, for the commands that
+	// reproduce; empty if there is none.
+	Command string
+}
+
+// Run is one explored run, for a check of the user's own.
+type Run struct {
+	Schedule turn.Schedule
+	// Config is what the subject built for this run: its storage is there to be
+	// looked into.
+	Config adk.Config
+	// Info is what the probe was told of the run.
+	Info adk.RunInfo
+	// Crossings are all crossings of the run. They are good during the check only.
+	Crossings iter.Seq[*adk.Crossing]
+}
+
+// Explore runs a subject again and again and breaks it at every crossing in every
+// way that applies there: FaultKinds has the list, and Exploration.Table says what
+// was tried. Strands are run in every order that can make a difference: two orders
+// make none when one comes of the other by exchanging neighbouring steps of two
+// strands, of which the crossings show that they touch nothing in common and change
+// nothing that handles read (the comment in orders.go has the whole of it). After each
+// run the invariants are held against it (Violations), and what only an explorer
+// sees: that Run gave nil, that the turn came to an end, that nothing was left
+// behind, that the same schedule does the same.
+//
+//	result, err := explore.Explore(ctx, subject, explore.Options{Bound: 2})
+//	require.NoError(t, err)
+//	require.Empty(t, result.Violations, result)
+//
+// Time is virtual: hours of back-off pass at once, and a caller that nobody answers
+// cancels after a hundred years. A strand that waits for another one by other means
+// than the engine's, or code that waits for the machine, is waited for; so are
+// sibling strands that wait for one another (Strand.Wait), which hang as they do in
+// a program.
+//
+// Left behind are goroutines that were started in a run and outlive it, but for the
+// pools of net/http and database/sql and what Options.Background names. A port that
+// the system chose is no difference between two runs of a schedule, where an error
+// of package net names it, or an error's text on a loopback address.
+//
+// An exploration makes much garbage and keeps little of it: where it runs for long
+// on several cores, GOGC=400 makes it half as fast again.
+//
+// The error says that the subject makes no turn. When ctx ends, the exploration
+// ends with what it has found, and says so in NotCovered.
+func Explore(ctx context.Context, subject turn.Subject, options Options) (*Exploration, error) {
+	e, err := measured(ctx, subject, options)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	e.explore()
+	return e.result, nil
+}
+
+// Reproduce runs one schedule of a subject, and gives what it violates. The error
+// says that the subject makes no turn, or none in which the schedule can happen.
+func Reproduce(ctx context.Context, subject turn.Subject, schedule turn.Schedule, options Options) (*Exploration, error) {
+	e, err := measured(ctx, subject, options)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	n, err := e.resolve(schedule)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", subject.Name, err)
+	}
+	n.again = true
+	e.options.Bound, e.result.Bound = n.cost, n.cost
+	e.reproduce(n)
+	return e.result, nil
+}
+
+// measured is an exploration that knows how long the undisturbed turn is.
+func measured(ctx context.Context, subject turn.Subject, options Options) (*exploring, error) {
+	if err := subject.Check(); err != nil {
+		return nil, err
+	}
+	e := newExplorer(ctx, subject, options.withDefaults())
+	if err := e.measure(); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Bound <= 0 {
+		o.Bound = 1
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Faults == nil {
+		o.Faults = turn.FaultKinds()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}

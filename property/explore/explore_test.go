@@ -1,0 +1,306 @@
+package explore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// scenario is a scenario as a subject.
+func scenario(s scenarios.Scenario) turn.Subject {
+	return turn.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return s.Build(scenarios.Outside{Cancel: cancel})
+	}}
+}
+
+func named(t testing.TB, name string) turn.Subject {
+	t.Helper()
+	s, ok := scenarios.Named(name)
+	require.True(t, ok, name)
+	return scenario(s)
+}
+
+// subject is a turn of one executor, with a storage and whatever else is set.
+func subject(name string, build func(c *adk.Config) adk.RawTurn) turn.Subject {
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		config := adk.Config{Executor: fakes.Script{{fakes.Say("Yes."), fakes.Ack()}}.Executor("model"), Storage: fakes.NewStorage().Storage()}
+		return config, build(&config)
+	}}
+}
+
+// executing is a subject whose executor is run.
+func executing(name string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) turn.Subject {
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+func explored(t testing.TB, s turn.Subject, o explore.Options) *explore.Exploration {
+	t.Helper()
+	result, err := explore.Explore(t.Context(), s, o)
+	require.NoError(t, err)
+	return result
+}
+
+// The engine bears every single fault at every crossing of every scenario, and
+// every order of strands.
+func TestScenariosWithOneFault(t *testing.T) {
+	tried := map[turn.FaultKind]int{}
+	orders := 0
+	for _, s := range scenarios.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			result := explored(t, scenario(s), explore.Options{})
+			assert.Empty(t, result.Violations, result)
+			assert.Empty(t, result.NotCovered)
+			orders += result.Table.Orders
+			total := 1 + result.Table.Orders
+			for _, row := range result.Table.Rows {
+				for i, c := range row.Cells {
+					total += c.Tried
+					tried[result.Table.Faults[i]] += c.Tried
+					assert.True(t, (c.Tried > 0) != (c.Why != ""), "%s at %s was tried %d times, and not because %q", result.Table.Faults[i], row.Crossing, c.Tried, c.Why)
+				}
+			}
+			assert.Equal(t, result.Schedules, total, "the table accounts for every schedule")
+		})
+	}
+	assert.Positive(t, orders)
+	for _, k := range turn.FaultKinds() {
+		assert.Positive(t, tried[k], "%s is tried nowhere", k)
+	}
+}
+
+// The result is the same whatever the number of workers.
+func TestWorkersDoNotShow(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]int{"hello": 0, "parallel-tools": 1300} { // a chunk and more
+		var results []string
+		for _, workers := range []int{1, 5} {
+			result := explored(t, named(t, name), explore.Options{Bound: 2, Workers: workers, Schedules: limit, Now: still, Check: noCancel})
+			text, err := json.Marshal(result)
+			require.NoError(t, err)
+			results = append(results, string(text)+result.String())
+		}
+		assert.NotContains(t, results[0], `"violations":[]`)
+		assert.Equal(t, results[0], results[1])
+	}
+}
+
+// still is a clock that does not move.
+func still() time.Time { return fakes.Epoch }
+
+// noCancel finds a violation wherever a run was cancelled by its caller.
+func noCancel(r explore.Run) error {
+	for x := range r.Crossings {
+		if x.Kind == adk.KindCancel && x.Key == "outside" {
+			return fmt.Errorf("cancelled at %d", x.Seq)
+		}
+	}
+	return nil
+}
+
+// What can be quoted, and what stands below it.
+func TestExplorationText(t *testing.T) {
+	now := fakes.Epoch
+	result := explored(t, named(t, "short-circuit-turn-input"), explore.Options{Workers: 1, Command: "adkreplay explore x", Now: func() time.Time {
+		now = now.Add(20 * time.Millisecond)
+		return now
+	}})
+	assert.Equal(t, "short-circuit-turn-input: 58 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
+	assert.Equal(t, `short-circuit-turn-input: 58 schedules, bound 1, 0 violations, 0.02 s
+
+`+shortCircuitTable, result.String())
+}
+
+const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice
+  call run                1             a         1      b      b    c               d              d          e           f          g           g
+  call storage            1             1         1      h      1    c               1              d          e           f          g           g
+  call turn-input         2             2         2      2      2    c               d              d          e           f          g           g
+  return run              1             a         1      b      b    c               d              d          e           f          g           g
+  return storage          1             a         1      h      1    c               d              i          e           f          g           g
+  return turn-input       2             a         2      2      2    c               d              d          e           f          g           g
+  next                    1             a         1      1      1    c               d              d          e           f          g           g
+  next done               1             1         1      j      j    c               d              d          e           f          g           g
+  add                     1             1         1      1      1    c               d              d          e           f          g           g
+  fetch                   1             a         1      1      1    c               d              d          e           f          g           g
+  fetch done              1             1         1      j      j    c               d              d          e           f          g           g
+  turnStart               1             a         1      b      b    c               d              d          e           f          g           g
+  turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g
+  error                   1             a         1      b      b    c               d              d          e           f          g           g
+  sight                   1             a         1      b      b    c               d              d          e           f          g           g
+  a  the engine goes on to the next crossing, before which a cancel is tried
+  b  no user code runs that could fail there
+  c  only what the executor reports is a stream
+  d  only obligations are storage faults' matter
+  e  only a tool's call can be deaf to its context
+  f  only a gate that opens can be settled early
+  g  only a gate whose waiter wakes can be settled again
+  h  what fails there is a storage, and that fault is storage-before or storage-after
+  i  it writes nothing
+  j  the operation is under way: what can fail in it is a call of its own
+`
+
+// A violation says how to see it again, and that shows it.
+func TestViolationsAreReproduced(t *testing.T) {
+	t.Parallel()
+	s := named(t, "gates-aborted")
+	options := explore.Options{Bound: 2, Schedules: 700, Check: noCancel, Command: "adkreplay explore gates-aborted"}
+	result := explored(t, s, options)
+	require.NotEmpty(t, result.Violations)
+	withOrder := 0
+	for i, f := range result.Violations {
+		if i%31 != 0 {
+			continue
+		}
+		text := f.Schedule.String()
+		assert.Equal(t, "adkreplay explore gates-aborted --only '"+text+"'", f.Command)
+		assert.Contains(t, f.Test, fmt.Sprintf("explore.Reproduce(ctx, subject, turn.MustSchedule(%q)", text))
+		again, err := explore.Reproduce(t.Context(), s, turn.MustSchedule(text), options)
+		require.NoError(t, err, text)
+		require.Len(t, again.Violations, 1, text)
+		shown := again.Violations[0]
+		assert.NotEmpty(t, shown.Stretch, "only what is reproduced shows where")
+		shown.Stretch = ""
+		assert.Equal(t, f, shown)
+		if len(f.Schedule.Order) > 0 {
+			withOrder++
+		}
+	}
+	assert.Positive(t, withOrder)
+}
+
+func TestReproduceRefuses(t *testing.T) {
+	s := named(t, "hello")
+	for text, want := range map[string]string{
+		"cancel@99":          "hello: cancel@99 cannot happen: the turn has 31 crossings only",
+		"late-tool@3":        `hello: late-tool@3 cannot happen: crossing 3 is "call turn-input", and only a tool's call can be deaf to its context`,
+		"order@1=1":          "hello: order@1=1: strands had a choice 0 times only",
+		"cancel@3,cancel@10": `hello: cancel@10 cannot happen: `,
+	} {
+		schedule, err := turn.ParseSchedule(text)
+		require.NoError(t, err)
+		_, err = explore.Reproduce(t.Context(), s, schedule, explore.Options{})
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// What is not run is said.
+func TestLimits(t *testing.T) {
+	all := explored(t, named(t, "hello"), explore.Options{Bound: 2, Now: still})
+	require.Empty(t, all.NotCovered)
+
+	some := explored(t, named(t, "hello"), explore.Options{Bound: 2, Schedules: 150, Now: still})
+	assert.Equal(t, 150, some.Schedules)
+	require.Len(t, some.NotCovered, 1)
+	assert.Regexp(t, `^at least \d+ schedules that follow from those tried, and all that follow from these: the limit of 150 schedules was reached$`, some.NotCovered[0])
+	assert.Contains(t, some.Summary(), ", not all of it")
+
+	exactly := explored(t, named(t, "hello"), explore.Options{Bound: 2, Schedules: all.Schedules, Now: still})
+	assert.Empty(t, exactly.NotCovered)
+
+	now := fakes.Epoch
+	late := explored(t, named(t, "hello"), explore.Options{Bound: 2, Budget: time.Second, Workers: 1, Now: func() time.Time {
+		now = now.Add(10 * time.Millisecond)
+		return now
+	}})
+	assert.Less(t, late.Schedules, all.Schedules)
+	require.Len(t, late.NotCovered, 1)
+	assert.Contains(t, late.NotCovered[0], "the budget of 1s was used up")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	none, err := explore.Explore(ctx, named(t, "hello"), explore.Options{})
+	require.NoError(t, err)
+	assert.Zero(t, none.Schedules)
+	assert.Equal(t, []string{"at least 1 schedule that follow from those tried, and all that follow from these: the exploration was interrupted"}, none.NotCovered)
+}
+
+// Progress never goes back, and ends where all is run.
+func TestProgress(t *testing.T) {
+	last, known := 0, 0
+	result := explored(t, named(t, "hello"), explore.Options{Bound: 2, Progress: func(run, all int) {
+		assert.GreaterOrEqual(t, run, last)
+		assert.GreaterOrEqual(t, all, run)
+		last, known = run, all
+	}})
+	assert.Equal(t, []int{result.Schedules, result.Schedules}, []int{last, known})
+}
+
+func TestExploreRefuses(t *testing.T) {
+	_, err := explore.Explore(t.Context(), turn.Subject{Name: "empty"}, explore.Options{})
+	assert.ErrorContains(t, err, "the subject has no Build")
+	_, err = explore.Explore(t.Context(), subject("bare", func(c *adk.Config) adk.RawTurn {
+		c.Executor.Run, c.Storage.Messages = nil, nil
+		return adk.RawTurn{SystemPrompt: "Help."}
+	}), explore.Options{})
+	assert.ErrorIs(t, err, adk.E_INVALID_TURN_RUNNER_CONFIG)
+	assert.ErrorContains(t, err, "Executor.Run is missing; Storage.Messages is missing")
+	_, err = explore.Explore(t.Context(), subject("mute", func(*adk.Config) adk.RawTurn { return adk.RawTurn{} }), explore.Options{})
+	assert.ErrorIs(t, err, adk.E_INVALID_TURN_CONTEXT)
+}
+
+// An hour of back-off is no time at all, and a turn that nobody answers is ended by
+// its caller, which is no violation.
+func TestTimeIsVirtual(t *testing.T) {
+	begun := time.Now()
+	result := explored(t, executing("back-off", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if err := dc.Sleep(ctx, time.Hour); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}), explore.Options{Bound: 2})
+	assert.Empty(t, result.Violations, result)
+	assert.Zero(t, result.Waited)
+	assert.Less(t, time.Since(begun), time.Hour)
+
+	result = explored(t, executing("forgotten", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "is anybody there?"})
+		return err
+	}), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Positive(t, result.Waited)
+	assert.Contains(t, result.String(), "stood still until the caller cancelled")
+}
+
+// A turn that goes on for ever is none to explore, and one that does so when
+// something went wrong is cancelled.
+func TestEndlessTurn(t *testing.T) {
+	_, err := explore.Explore(t.Context(), executing("endless", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }), explore.Options{})
+	assert.EqualError(t, err, "endless: the turn has not ended after 100,000 crossings, with nothing gone wrong: does anybody signal?")
+
+	result := explored(t, keeping("insists", func(c *adk.Config) {
+		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := dc.Messages().Fetch(ctx); err != nil || dc.Iteration() > 0 {
+				return nil // and asks again, for ever
+			}
+			return dc.Ack()
+		}
+	}), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Equal(t, 3, result.Waited, "a fault before the fetch, a panic of it, and one behind it")
+}
+
+// runtime.Goexit in user code ends the goroutine that runs turns, and nothing else
+// (PIP-11).
+func TestGoexit(t *testing.T) {
+	result := explored(t, executing("fails now", func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		goexit()
+		return nil
+	}), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Greater(t, result.Schedules, 10)
+}
+
+var errBoom = errors.New("boom")

@@ -1,0 +1,250 @@
+package explore
+
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file says which fault can be tried at which crossing of a run, and where
+// one cannot, why. The table of an exploration is made of its answers.
+
+// The reasons for which a fault is not tried.
+const (
+	sameStep     = "it comes inside the step of the crossing before it, where the fault is tried"
+	hasEnded     = "the run's context has ended by then, and ends once"
+	noCodeBehind = "the engine goes on to the next crossing, before which a cancel is tried"
+	notUserCode  = "no user code runs that could fail there"
+	within       = "the operation is under way: what can fail in it is a call of its own"
+	handedOver   = "the code was handed over inside the turn, so that nothing of the explorer stands around it"
+	isCut        = "what fails there is a stream, and that fault is cut"
+	isStorage    = "what fails there is a storage, and that fault is storage-before or storage-after"
+	writesNot    = "it writes nothing"
+	failedBefore = "it has failed already"
+	onlyReports  = "only what the executor reports is a stream"
+	onlyStorage  = "only obligations are storage faults' matter"
+	onlyTools    = "only a tool's call can be deaf to its context"
+	onlyOpening  = "only a gate that opens can be settled early"
+	onlyWaking   = "only a gate whose waiter wakes can be settled again"
+	inTime       = "the gate was settled in time"
+	notInTime    = "nobody had settled the gate"
+)
+
+// spot is a crossing of a run as faults see it. All of it is read when the run
+// is over.
+type spot struct {
+	at      int
+	x       *adk.Crossing
+	seam    adk.Seam // of the call that begins or returns at x
+	step    adk.Step // what began here; zero where nothing did
+	ended   bool     // the run's context had ended
+	guarded bool     // the explorer stands around the call that begins or returns
+	own     bool     // and around the call that the step belongs to
+	waking  wake
+}
+
+// wake says what a waiter found that woke before this crossing.
+type wake uint8
+
+const (
+	noWake wake = iota
+	wokeSettled
+	wokeUnsettled
+)
+
+// faultTable says for each kind of fault, of a crossing, whether it can be tried
+// there: with an empty reason it can.
+var faultTable = [turn.FaultKindEnd]func(s *spot) (why string){
+	turn.Cancel:        (*spot).refusesEnd,
+	turn.Deadline:      (*spot).refusesEnd,
+	turn.CancelAfter:   (*spot).refusesEndBehind,
+	turn.Fail:          (*spot).refusesFailure,
+	turn.Panic:         (*spot).refusesPanic,
+	turn.Cut:           (*spot).refusesCut,
+	turn.StorageBefore: (*spot).refusesStorageBefore,
+	turn.StorageAfter:  (*spot).refusesStorageAfter,
+	turn.LateTool:      (*spot).refusesLateTool,
+	turn.GateEarly:     (*spot).refusesEarly,
+	turn.GateLate:      func(s *spot) string { return s.refusesWaking(wokeUnsettled, inTime) },
+	turn.GateTwice:     func(s *spot) string { return s.refusesWaking(wokeSettled, notInTime) },
+}
+
+// began tells whether a step began at the spot, so that something can happen
+// before it.
+func (s *spot) began() bool { return s.step.Kind != 0 }
+
+func (s *spot) refusesEnd() string {
+	switch {
+	case !s.began():
+		return sameStep
+	case s.ended:
+		return hasEnded
+	}
+	return ""
+}
+
+// refusesEndBehind allows an end where user code goes on from the crossing: the
+// call of a seam, an operation that is done, and one that begins to wait.
+func (s *spot) refusesEndBehind() string {
+	switch {
+	case s.ended:
+		return hasEnded
+	case s.x.Kind == adk.KindCall && s.entersUserCode(),
+		s.x.Kind.Class() == adk.ClassOperation && s.x.Phase != adk.Begin && !s.isReport(s.x.Kind) && s.x.Kind != adk.KindReportLog,
+		s.x.Phase == adk.Begin && (s.x.Kind == adk.KindSleep || s.x.Kind == adk.KindWaitFor):
+		return ""
+	}
+	return noCodeBehind
+}
+
+func (s *spot) entersUserCode() bool {
+	return s.seam.Label != adk.LabelRun && s.seam.Label != adk.LabelDispatch
+}
+
+func (s *spot) isReport(k adk.Kind) bool {
+	return k == adk.KindReportMessage || k == adk.KindReportThought || k == adk.KindReportToolCall
+}
+
+func (s *spot) isStorage() bool { return s.seam.Label == adk.LabelStorage }
+
+func (s *spot) refusesFailure() string {
+	switch {
+	case s.began() && s.isReport(s.step.Kind):
+		return isCut
+	case s.isSeam() && s.isStorage():
+		return isStorage
+	}
+	return s.refusesPanic()
+}
+
+// isSeam tells whether the crossing is the call or the return of a seam.
+func (s *spot) isSeam() bool { return s.x.Kind == adk.KindCall || s.x.Kind == adk.KindReturn }
+
+func (s *spot) refusesPanic() string {
+	switch {
+	case s.isSeam() && !s.entersUserCode():
+		return notUserCode
+	case s.isSeam() && !s.guarded:
+		return handedOver
+	case s.x.Kind == adk.KindReturn && s.x.Outcome != adk.OutcomeOK:
+		return failedBefore
+	case s.isSeam():
+		return ""
+	}
+	return s.refusesBreak()
+}
+
+// refusesBreak allows code to be broken off where it asks for an operation.
+func (s *spot) refusesBreak() string {
+	switch {
+	case !s.began():
+		return sameStep
+	case s.step.Kind.Class() != adk.ClassOperation:
+		return notUserCode
+	case s.step.Phase == adk.Done:
+		return within
+	case !s.own:
+		return handedOver
+	}
+	return ""
+}
+
+func (s *spot) refusesCut() string {
+	if s.began() && s.isReport(s.step.Kind) {
+		return s.refusesBreak()
+	}
+	return onlyReports
+}
+
+func (s *spot) refusesStorageBefore() string {
+	if s.x.Kind == adk.KindCall && s.isStorage() && s.guarded {
+		return ""
+	}
+	return onlyStorage
+}
+
+func (s *spot) refusesStorageAfter() string {
+	switch {
+	case s.x.Kind != adk.KindReturn || !s.isStorage() || !s.guarded:
+		return onlyStorage
+	case readsOnly(s.seam.Name):
+		return writesNot
+	case s.x.Outcome != adk.OutcomeOK:
+		return failedBefore
+	}
+	return ""
+}
+
+func (s *spot) refusesLateTool() string {
+	switch {
+	case s.x.Kind != adk.KindCall || s.seam.Label != adk.LabelTool:
+		return onlyTools
+	case s.ended:
+		return hasEnded
+	case !s.guarded:
+		return handedOver
+	}
+	return ""
+}
+
+func (s *spot) refusesEarly() string {
+	if s.x.Kind != adk.KindTurnGateOpen {
+		return onlyOpening
+	}
+	return ""
+}
+
+func (s *spot) refusesWaking(wanted wake, otherwise string) string {
+	switch s.waking {
+	case noWake:
+		return onlyWaking
+	case wanted:
+		return ""
+	}
+	return otherwise
+}
+
+// readsOnly tells whether a seam's name is that of an obligation that reads.
+func readsOnly(name string) bool {
+	return strings.HasSuffix(name, ".fetch") || strings.HasSuffix(name, ".refresh")
+}
+
+// storageOf is the collection that an obligation's name begins with.
+func storageOf(name string) string {
+	of, _, _ := strings.Cut(name, ".")
+	return of
+}
+
+// place is what the table of an exploration has a row for: a kind of crossing, and
+// for the call and the return of a seam, which kind of seam.
+type place struct {
+	kind  adk.Kind
+	done  bool
+	label string
+}
+
+// place is the row of the spot: what began there, and where nothing did, what was
+// told.
+func (s *spot) place() place {
+	if s.began() && !s.isSeam() && s.step.Kind.Class() != adk.ClassCall {
+		return place{kind: s.step.Kind, done: s.step.Phase == adk.Done}
+	}
+	p := place{kind: s.x.Kind, done: s.x.Phase == adk.Done}
+	if s.isSeam() {
+		p.label = s.seam.Label
+	}
+	return p
+}
+
+// String is the place as the table writes it.
+func (p place) String() string {
+	text := p.kind.String()
+	if p.label != "" {
+		text += " " + p.label
+	}
+	if p.done {
+		text += " done"
+	}
+	return text
+}

@@ -1,0 +1,327 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"runtime"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file puts the explorer around the user code of a config, so that it can
+// fail. Code is handed over in the config, but for the strands, the on-ack handlers
+// and the dispatches that user code begins inside the turn: nothing can be put
+// around these from outside.
+
+// errBroken is what code fails with that the explorer breaks.
+var errBroken = errors.New("broken by the explorer")
+
+// moment is when a call fails that a fault was made for.
+type moment uint8
+
+const (
+	elsewhere  moment = iota // the fault is not one of a call
+	beforeBody               // the user code does not run
+	amidBody                 // it is broken off where it asks for the operation at the crossing
+	afterBody                // it has run, and what it returned is lost
+	deaf                     // it runs and does not see that the context ends
+)
+
+// planned is a fault of which is known how to make it.
+type planned struct {
+	turn.Fault
+	moment moment
+	call   int // the call that it is made in, but for elsewhere
+	fired  bool
+	broke  bool // the code was broken off
+}
+
+// fail is how the code ends that the fault breaks.
+func (f *planned) fail() error {
+	if f.Kind == turn.Panic {
+		panic(errBroken)
+	}
+	return errBroken
+}
+
+// enter calls the user code of a seam call, with the faults that are planned for
+// it around it.
+func (a *attempt) enter(call int, body func() error) error {
+	a.entered(call)
+	for i := range a.faults {
+		if f := &a.faults[i]; f.call == call && f.moment != elsewhere {
+			body = a.broken(f, body)
+		}
+	}
+	return body()
+}
+
+// broken is code with a fault.
+func (a *attempt) broken(f *planned, body func() error) func() error {
+	switch f.moment {
+	case beforeBody:
+		return func() error { f.fired = true; return f.fail() }
+	case afterBody:
+		return func() error {
+			if err := body(); err != nil {
+				return err
+			}
+			f.fired = true
+			return f.fail()
+		}
+	case amidBody:
+		return func() error { return a.breakable(f, body) }
+	}
+	return body
+}
+
+// breakable runs code on a goroutine of its own, so that it can be ended where it
+// asks for an operation: its deferred functions run, and nothing else of it. What
+// called it waits, and then fails as the code would have. The goroutine has the
+// handle, and so the strand, of the code.
+func (a *attempt) breakable(f *planned, body func() error) error {
+	c := breaking{body: body, over: make(chan struct{})}
+	go runBreakable(&c)
+	<-c.over
+	switch {
+	case c.returned:
+		return c.err
+	case c.panicked != nil:
+		panic(c.panicked)
+	case f.broke:
+		return f.fail()
+	}
+	runtime.Goexit() // as the code did
+	return nil
+}
+
+// breaking is code that runs breakably.
+type breaking struct {
+	body     func() error
+	over     chan struct{}
+	returned bool
+	err      error
+	panicked any
+}
+
+//go:noinline
+func runBreakable(c *breaking) {
+	makeRoom()
+	defer close(c.over)
+	defer func() {
+		if !c.returned {
+			c.panicked = recover()
+		}
+	}()
+	c.err = c.body()
+	c.returned = true
+}
+
+// makeRoom grows the goroutine's stack at once, as long as there is next to nothing
+// on it, to about what engine and user code take: a stack that grows little by little
+// is copied each time, frame by frame, and a twentieth of an exploration went there.
+//
+//go:noinline
+func makeRoom() {
+	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// runBreakableEntry is where runBreakable begins, as stacks have it.
+var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
+
+// breakHere ends the goroutine that the fault is to break off. Code that asks from
+// another goroutine than the one that the engine called is left alone.
+func (f *planned) breakHere() {
+	f.fired = true
+	if f.broke = isBreakable(); f.broke {
+		runtime.Goexit()
+	}
+}
+
+// isBreakable tells whether the present goroutine runs code for breakable: below
+// all that it does stands runBreakable. Code on a goroutine that it started itself,
+// or in a strand that uses another one's handle, does not.
+func isBreakable() bool {
+	var callers [64]uintptr
+	for skip := 1; ; skip += len(callers) {
+		n := runtime.Callers(skip, callers[:])
+		for _, pc := range slices.Backward(callers[:n]) { // it stands at the end
+			if runtime.FuncForPC(pc).Entry() == runBreakableEntry {
+				return true
+			}
+		}
+		if n < len(callers) {
+			return false
+		}
+	}
+}
+
+// deafTo tells whether a tool's call is to be deaf to its context.
+func (a *attempt) deafTo(call int) *planned {
+	for i := range a.faults {
+		if f := &a.faults[i]; f.moment == deaf && f.call == call {
+			return f
+		}
+	}
+	return nil
+}
+
+// around is a config with the explorer around its user code.
+func (a *attempt) around(c adk.Config) adk.Config {
+	executor := c.Executor.Run
+	if executor != nil {
+		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			call, _ := dc.Where()
+			return a.enter(call, func() error { return executor(ctx, dc, h) })
+		}
+	}
+	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
+	c.DispatchInput, c.DispatchOutput = a.aroundDispatch(c.DispatchInput), a.aroundDispatch(c.DispatchOutput)
+	c.Tools = a.aroundTools(c.Tools)
+	c.Storage = a.aroundStorage(c.Storage)
+	return c
+}
+
+func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
+	guarded := make([]adk.TurnMiddleware, len(list))
+	for i, m := range list {
+		guarded[i] = m
+		if m.Run == nil {
+			continue
+		}
+		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			call, _ := tc.Where()
+			return a.enter(call, func() error { return m.Run(ctx, tc, next) })
+		}
+	}
+	return guarded
+}
+
+func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMiddleware {
+	guarded := make([]adk.DispatchMiddleware, len(list))
+	for i, m := range list {
+		guarded[i] = m
+		if m.Run == nil {
+			continue
+		}
+		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			call, _ := dc.Where()
+			return a.enter(call, func() error { return m.Run(ctx, dc, next) })
+		}
+	}
+	return guarded
+}
+
+// aroundTools leaves what is not there to the engine to complain of.
+func (a *attempt) aroundTools(list []*adk.Tool) []*adk.Tool {
+	guarded := make([]*adk.Tool, len(list))
+	for i, t := range list {
+		if t != nil {
+			guarded[i] = t.Around(a.tool)
+		}
+	}
+	return guarded
+}
+
+// tool stands around the handler of every tool.
+func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
+	call, _ := dc.Where()
+	if f := a.deafTo(call); f != nil {
+		f.fired = true
+		ctx = context.WithoutCancel(ctx)
+		a.outside.end(context.Canceled, errBroken)
+	}
+	err = a.enter(call, func() (err error) {
+		result, err = inner(ctx, dc, args)
+		return err
+	})
+	if err != nil {
+		result = nil
+	}
+	return result, err
+}
+
+func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
+	g := &guardedStorage{} // new for each run: code that a run left behind may still have it
+	s.Messages = g.messages.around(a, s.Messages)
+	s.Memories = g.memories.around(a, s.Memories)
+	s.Retrievables = g.retrievables.around(a, s.Retrievables)
+	s.Thoughts = g.thoughts.around(a, s.Thoughts)
+	s.ToolCalls = g.toolCalls.around(a, s.ToolCalls)
+	s.Instructions = g.instructions.around(a, s.Instructions)
+	if s.Tools != nil {
+		g.tools = guardedSource{a, s.Tools}
+		s.Tools = &g.tools
+	}
+	return s
+}
+
+// guardedStorage is what stands around a storage, in one piece of memory.
+type guardedStorage struct {
+	messages     guarded[*adk.Message]
+	memories     guarded[*adk.Memory]
+	retrievables guarded[*adk.Retrievable]
+	thoughts     guarded[*adk.Thought]
+	toolCalls    guarded[*adk.ToolCall]
+	instructions guarded[*adk.Tokenizable]
+	tools        guardedSource
+}
+
+// guarded is a collection with the explorer around it.
+type guarded[T adk.Record] struct {
+	a     *attempt
+	inner adk.Collection[T]
+}
+
+// around stands around a collection; one that is not there is left to the engine.
+func (g *guarded[T]) around(a *attempt, c adk.Collection[T]) adk.Collection[T] {
+	if c == nil {
+		return nil
+	}
+	g.a, g.inner = a, c
+	return g
+}
+
+// Fetch is the inner one's.
+func (g *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
+	err = g.a.enter(scope.Call, func() (err error) {
+		fetched, err = g.inner.Fetch(ctx, scope)
+		return err
+	})
+	return fetched, err
+}
+
+// Store is the inner one's.
+func (g *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	return g.a.enter(scope.Call, func() error { return g.inner.Store(ctx, scope, record) })
+}
+
+// Mutate is the inner one's.
+func (g *guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return g.a.enter(scope.Call, func() error { return g.inner.Mutate(ctx, scope, record) })
+}
+
+// Delete is the inner one's.
+func (g *guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	return g.a.enter(scope.Call, func() error { return g.inner.Delete(ctx, scope, key) })
+}
+
+// guardedSource is the storage of tools with the explorer around it and around
+// every tool that it gives.
+type guardedSource struct {
+	a     *attempt
+	inner adk.ToolSource
+}
+
+// Fetch is the inner one's.
+func (g *guardedSource) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
+	err = g.a.enter(scope.Call, func() (err error) {
+		fetched, err = g.inner.Fetch(ctx, scope)
+		return err
+	})
+	return g.a.aroundTools(fetched), err
+}

@@ -1,0 +1,98 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// hangs is what a turn breaks that does not come to an end.
+const hangs = "a turn comes to an end"
+
+// judge holds everything against a run that can be, and looks what else could go
+// wrong in it.
+func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
+	t := tried{candidate: n, waited: a.waited}
+	if e.reproducing {
+		e.shown = slices.Clone(a.crossings)
+	}
+	if !ended {
+		t.violations = []property.Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
+			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}
+		return t
+	}
+	t.violations = a.violations()
+	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
+	if check := e.options.Check; check != nil {
+		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
+			t.violations = append(t.violations, property.Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
+		}
+	}
+	if a.collect {
+		a.lookFurther(&t, e.options.Faults)
+	}
+	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
+	return t
+}
+
+// violations are those that only who runs a turn sees.
+func (a *attempt) violations() []property.Violation {
+	found := slices.Clone(a.found)
+	add := func(invariant, rule, format string, args ...any) {
+		found = append(found, property.Violation{Invariant: invariant, Rule: rule, Crossing: len(a.crossings) + 1, Text: fmt.Sprintf(format, args...)})
+	}
+	if a.panicked != nil {
+		add("Run answers nil", "RUN-5", "a panic left Run: %s", adk.PanicText(a.panicked))
+	}
+	if a.answer != nil {
+		add("Run answers nil", "RUN-5", "Run answered %q", a.answer.Error())
+	}
+	if a.strands != 0 {
+		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
+	}
+	for _, f := range a.faults {
+		if !f.fired {
+			add(unsteadyRun, "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
+		}
+	}
+	for i := range found {
+		found[i].Seam = adk.LabelRun
+	}
+	return found
+}
+
+// lookFurther finds the faults that can be made behind what has gone wrong.
+func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
+	a.more = a.more[:0]
+	for s := range a.spots(max(t.candidate.from, 1)) {
+		at := s.place()
+		told := a.refusedAt(at)
+		for _, k := range kinds {
+			switch why := faultTable[k](s); {
+			case why == "":
+				a.more = append(a.more, followup{s.plan(k), cell{at, k}})
+			case !told[k]:
+				told[k] = true
+				t.refused = append(t.refused, untriable{cell{at, k}, why})
+			}
+		}
+	}
+	t.more = slices.Clone(a.more)
+}
+
+// refusedAt tells which faults were refused at a place before: the first reason is
+// the one that is told.
+func (a *attempt) refusedAt(at place) *[turn.FaultKindEnd]bool {
+	told := a.refused[at]
+	if told == nil {
+		if a.refused == nil {
+			a.refused = map[place]*[turn.FaultKindEnd]bool{}
+		}
+		told = &[turn.FaultKindEnd]bool{}
+		a.refused[at] = told
+	}
+	return told
+}

@@ -1,0 +1,97 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// What the caller of a run alone sees, no turn of a sound engine shows; so a run in
+// which it is so is made by hand.
+func TestJudgeSaysWhatTheCallerSees(t *testing.T) {
+	for _, c := range []struct {
+		run        *attempt
+		rule, says string
+	}{
+		{&attempt{panicked: "boom"}, "RUN-5", "a panic left Run: boom"},
+		{&attempt{answer: errors.New("no")}, "RUN-5", `Run answered "no"`},
+		{&attempt{strands: 1}, "DET-7", "1 strand had not ended when Run returned"},
+		{&attempt{faults: []planned{{Fault: turn.Fault{Kind: turn.Cancel, At: 7}}}}, "DET-2", "cancel@7, which the same turn led to before, did not happen"},
+	} {
+		found := c.run.violations()
+		require.Len(t, found, 1, c.says)
+		assert.Equal(t, c.rule, found[0].Rule)
+		assert.Equal(t, c.says, found[0].Text)
+	}
+	assert.Empty(t, (&attempt{faults: []planned{{Fault: turn.Fault{Kind: turn.Cancel, At: 7}, fired: true}}}).violations())
+}
+
+// RUN-5: a run that never comes to its end violates that it does, and nothing else
+// can be said of it.
+func TestJudgeOfARunThatHangs(t *testing.T) {
+	judged := (&exploring{}).judge(&attempt{crossings: make([]adk.Crossing, 4)}, candidate{}, false)
+	require.Len(t, judged.violations, 1)
+	assert.Equal(t, hangs, judged.violations[0].Invariant)
+	assert.Equal(t, 5, judged.violations[0].Crossing)
+}
+
+// RUN-6: user code that is called behind turnEnd is found in every run, and not only
+// where further faults are looked for.
+func TestUserCodeBehindTheEnd(t *testing.T) {
+	for _, collect := range []bool{true, false} {
+		a := &attempt{collect: collect}
+		a.entered(1)
+		assert.Empty(t, a.found)
+		a.ended.Store(true)
+		a.entered(2)
+		require.Len(t, a.found, 1)
+		assert.Equal(t, "RUN-6", a.found[0].Rule)
+	}
+}
+
+// GAT-2: a gate that takes the explorer's settlement when its waiter has woken was
+// settled twice, or late. No gate of a sound engine does, so it is one here that
+// nobody has settled yet.
+func TestSettlementsThatAreTakenAreFound(t *testing.T) {
+	for _, kind := range []turn.FaultKind{turn.GateTwice, turn.GateLate} {
+		a := &attempt{faults: []planned{{Fault: turn.Fault{Kind: kind, At: 1}}}}
+		config := adk.Config{Storage: fakes.NoOpStorage(), Clock: fakes.NewClock(), Executor: adk.Executor{Name: "model",
+			Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				_, _ = dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "may I?", Timeout: time.Minute})
+				return dc.Ack()
+			}}}
+		runner, err := adk.NewRunner(config)
+		require.NoError(t, err)
+		opened := 0
+		raw := adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { opened++; a.woke(e.Gate); a.woke(e.Gate) }}}
+		require.NoError(t, runner.Run(t.Context(), raw))
+		require.Equal(t, 1, opened)
+		require.Len(t, a.found, 1, kind)
+		assert.Equal(t, "GAT-2", a.found[0].Rule)
+		assert.Contains(t, a.found[0].Text, kind.String())
+	}
+}
+
+// DET-2: a second run that ends before the first has done is another run, and so is
+// one that does not end at all.
+func TestSameAgainWhereTheSecondRunIsShorter(t *testing.T) {
+	first := []adk.Crossing{{Kind: adk.KindCall}, {Kind: adk.KindTurnStart}, {Kind: adk.KindTurnEnd}}
+	second := func(n int) *attempt { return &attempt{crossings: first[:n]} }
+	assert.Empty(t, sameAgain(first, second(3), true))
+	for n := range 3 {
+		found := sameAgain(first, second(n), true)
+		require.Len(t, found, 1, n)
+		assert.Equal(t, n+1, found[0].Crossing)
+	}
+	found := sameAgain(first, second(3), false)
+	require.Len(t, found, 1)
+	assert.Equal(t, 1, found[0].Crossing)
+}

@@ -1,0 +1,170 @@
+package explore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// asks is a model that does something of the world's and acks.
+func asks(ask func(ctx context.Context) error) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+	return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(ask(ctx), dc.Ack())
+	}
+}
+
+// get asks a server; what is done with the answer's body is up to read.
+func get(client *http.Client, url string, read func(io.ReadCloser) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		return read(response.Body)
+	}
+}
+
+func readAll(body io.ReadCloser) error {
+	_, err := io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
+}
+
+// Connections that are kept alive belong to a pool, of a client that the program
+// keeps and of one that a run makes. A response that nobody reads keeps its
+// connection, and is named.
+func TestConnectionsKeptAlive(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, 1<<20))
+	}))
+	t.Cleanup(server.Close)
+	result := explored(t, executing("keeps alive", asks(get(server.Client(), server.URL, readAll))), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+
+	fresh := func(ctx context.Context) error {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		return get(&http.Client{Transport: transport}, server.URL, readAll)(ctx)
+	}
+	result = explored(t, executing("a pool for every run", asks(fresh)), explore.Options{Schedules: 20})
+	assert.Empty(t, result.Violations, result)
+
+	forgets := func(io.ReadCloser) error { return nil }
+	result = explored(t, executing("forgets", asks(get(server.Client(), server.URL, forgets))), explore.Options{Workers: 1})
+	require.Len(t, result.Violations, 1, result)
+	assert.Equal(t, "nothing is left behind", result.Violations[0].Invariant)
+	assert.Regexp(t, `started by net/http.* in net/http\.\(\*persistConn\)\.readLoop at .*: the body of a response was neither read to its end nor closed`,
+		result.Violations[0].Text)
+}
+
+// What a run needs is opened and closed for each: once, when it is over, also where
+// it ends its goroutine.
+func TestOpenedAndClosed(t *testing.T) {
+	var opened, closed, open atomic.Int64
+	s := turn.Subject{Name: "opens", Open: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn, func()) {
+		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		opened.Add(1)
+		open.Add(1)
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if ctx.Err() != nil {
+				goexit()
+			}
+			return asks(get(server.Client(), server.URL, readAll))(ctx, dc, h)
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."},
+			func() { server.Close(); closed.Add(1); open.Add(-1) }
+	}}
+	judged := func(explore.Run) error {
+		if open.Load() != 1 {
+			return errors.New("it is closed before it is judged, or not at all")
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Workers: 1, Check: judged})
+	assert.Empty(t, result.Violations, result)
+	assert.Greater(t, opened.Load(), int64(result.Schedules))
+	assert.Equal(t, opened.Load(), closed.Load())
+
+	assert.Empty(t, turn.CheckSubject(s))
+	assert.Zero(t, open.Load())
+
+	s.Build = func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) { return adk.Config{}, adk.RawTurn{} }
+	_, err := explore.Explore(t.Context(), s, explore.Options{})
+	assert.ErrorContains(t, err, "opens has a Build and an Open")
+}
+
+// What Build starts may stay; a pool that a run opens late is a pool all the same.
+func TestPoolsOfDatabases(t *testing.T) {
+	var pool atomic.Pointer[sql.DB]
+	late := func(ctx context.Context) error {
+		db := pool.Load()
+		if db == nil {
+			if db = sql.OpenDB(memory{}); !pool.CompareAndSwap(nil, db) {
+				return db.Close()
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			db.SetConnMaxLifetime(1e12)
+		}
+		return db.PingContext(context.WithoutCancel(ctx))
+	}
+	result := explored(t, executing("late", asks(late)), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+
+	every := func(context.Context) error {
+		db := sql.OpenDB(memory{})
+		t.Cleanup(func() { _ = db.Close() })
+		return db.Ping()
+	}
+	result = explored(t, executing("a pool for every run", asks(every)), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+
+	result = explored(t, turn.Subject{Name: "of its own", Open: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn, func()) {
+		db := sql.OpenDB(memory{})
+		stop := make(chan struct{})
+		go func() { <-stop }()
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: asks(func(context.Context) error { return db.Ping() })}, Storage: fakes.NewStorage().Storage()},
+			adk.RawTurn{SystemPrompt: "Help."}, func() { close(stop); _ = db.Close() }
+	}}, explore.Options{})
+	assert.Empty(t, result.Violations, result)
+}
+
+// What a driver keeps for a connection can be named as what may stay.
+func TestGoroutinesOfTheBackground(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	s := executing("watched", asks(func(context.Context) error {
+		go watch(never)
+		return nil
+	}))
+	assert.Len(t, explored(t, s, explore.Options{}).Violations, 1)
+	known := explore.Options{Background: []string{"github.com/adkreplay/adkreplay/property/explore_test.watch"}}
+	assert.Empty(t, explored(t, s, known).Violations)
+}
+
+func watch(done chan struct{}) { <-done }
+
+// memory is a driver of a database that answers nothing but that it is there.
+type memory struct{}
+
+func (memory) Connect(context.Context) (driver.Conn, error) { return memory{}, nil }
+func (memory) Driver() driver.Driver                        { return nil }
+func (memory) Prepare(string) (driver.Stmt, error)          { return nil, errors.ErrUnsupported }
+func (memory) Close() error                                 { return nil }
+func (memory) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }

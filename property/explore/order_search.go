@@ -1,0 +1,116 @@
+package explore
+
+import "slices"
+
+// orderSearch is the search for the orders of one schedule, depth first. Each run
+// that it asks for differs from one that it has seen in one decision more.
+type orderSearch struct {
+	e     *exploring
+	limit int // how many orders may be tried at most
+	all   []tried
+
+	n      candidate // to run next
+	asleep []sleeper // behind its last pick
+	begun  bool      // the schedule itself was run
+	path   []*fork
+}
+
+// fork is a run whose other orders are being tried: those that differ from it
+// behind its last pick, the last of them first.
+type fork struct {
+	n       candidate
+	choices []choice
+	at      int       // the choice that is decided in another way
+	asleep  []sleeper // there
+	strand  int       // who goes on there instead
+}
+
+func searchOrders(e *exploring, n candidate) *orderSearch {
+	n.orders = false
+	return &orderSearch{e: e, limit: e.remaining(), all: []tried{}, n: n}
+}
+
+// next sets an attempt up for the next run, if there is one.
+func (s *orderSearch) next(a *attempt) bool {
+	if s.begun && !s.branch() {
+		return false
+	}
+	further := s.begun && s.n.cost < s.e.options.Bound
+	a.reset(s.n, s.asleep, further, true)
+	return true
+}
+
+// ran judges a run, unless it was only one that others are to differ from, or one
+// that was made in another order.
+func (s *orderSearch) ran(a *attempt, ended bool) {
+	choices := slices.Clone(a.order.choices)
+	n := s.n
+	if !s.begun {
+		n.cost++
+	} else if !a.order.redundant {
+		ran := n
+		ran.picks, ran.pickedAt = decisions(choices)
+		s.all = append(s.all, s.e.judge(a, ran, ended))
+	}
+	s.begun = true
+	for i := range choices {
+		choices[i].open = choices[i].open && ended // nothing follows from a run that hangs
+	}
+	s.path = append(s.path, &fork{n: n, choices: choices, at: len(choices)})
+}
+
+// branch finds the next order to try, and goes back where a run has no other any
+// more.
+func (s *orderSearch) branch() bool {
+	for len(s.path) > 0 {
+		if len(s.all) >= s.limit || s.e.over() {
+			return false
+		}
+		f := s.path[len(s.path)-1]
+		if f.turns() {
+			s.n = candidate{faults: f.n.faults, picks: deviations(f.choices, f.at, f.strand), from: max(f.n.from, f.choices[f.at].at), cost: f.n.cost}
+			s.asleep = f.asleep
+			if s.e.options.AllOrders {
+				s.asleep = nil
+			}
+			return true
+		}
+		s.path = s.path[:len(s.path)-1]
+		if len(s.path) > 0 {
+			s.path[len(s.path)-1].sleeps(f.taken())
+		}
+	}
+	return false
+}
+
+// turns finds who else can go on at a choice, from the last choice to the first.
+func (f *fork) turns() bool {
+	for {
+		if f.at < len(f.choices) && f.choices[f.at].open {
+			for _, f.strand = range f.choices[f.at].runnable {
+				if !slices.ContainsFunc(f.asleep, func(s sleeper) bool { return s.strand == f.strand }) {
+					return true
+				}
+			}
+		}
+		if f.at == 0 {
+			return false
+		}
+		f.at--
+		c := &f.choices[f.at]
+		f.asleep = append(slices.Clone(c.asleep), sleeper{c.chosen, &c.step})
+	}
+}
+
+// sleeps sends the strand to sleep whose orders were tried at the present choice.
+func (f *fork) sleeps(step *footprint) {
+	f.asleep = append(slices.Clip(f.asleep), sleeper{f.strand, step})
+}
+
+// taken is the step that was taken at the run's last pick.
+func (f *fork) taken() *footprint {
+	if last := len(f.n.picks); last > 0 && f.n.picks[last-1].Choice <= len(f.choices) {
+		return &f.choices[f.n.picks[last-1].Choice-1].step
+	}
+	return &footprint{}
+}

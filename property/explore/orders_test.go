@@ -1,0 +1,205 @@
+package explore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// strandActs are things that a strand can do, by name. Each ends with a look at what
+// there is, which no crossing tells, so that an order that makes a difference shows.
+var strandActs = map[string]func(ctx context.Context, dc *adk.DispatchContext, me string) error{
+	"store": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
+		m, err := adk.NewMessage(adk.MessageInit{ID: me, Role: adk.RoleUser, Content: me, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+		if err != nil {
+			return err
+		}
+		return dc.Messages().Store(ctx, m)
+	},
+	"fetch": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
+		found, err := dc.Messages().Fetch(ctx)
+		return look(dc, me, len(found), err)
+	},
+	"stash": func(_ context.Context, dc *adk.DispatchContext, me string) error { return dc.Stash().Set("last", me) },
+	"sleep": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
+		return dc.Sleep(ctx, time.Duration(len(me))*time.Second)
+	},
+	"log": func(_ context.Context, dc *adk.DispatchContext, me string) error {
+		dc.Helpers().Log(adk.LevelInfo, "strand", me, nil)
+		return nil
+	},
+	"report": func(_ context.Context, dc *adk.DispatchContext, me string) error {
+		update, err := dc.Helpers().ReportMessage("shared", me, false)
+		return look(dc, me, update.Full, err)
+	},
+	"own report": func(_ context.Context, dc *adk.DispatchContext, me string) error {
+		update, err := dc.Helpers().ReportMessage(me, "x", false)
+		return look(dc, me, update.Full, err)
+	},
+	"new id": func(_ context.Context, dc *adk.DispatchContext, me string) error { return look(dc, me, dc.NewID()) },
+	"tool": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
+		tool, _ := dc.Tools().Get("counter")
+		result, err := dc.Execute(ctx, tool, map[string]any{})
+		return look(dc, me, fmt.Sprint(result), err)
+	},
+	"gate": func(ctx context.Context, dc *adk.DispatchContext, me string) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "the only one", Reason: me, Timeout: time.Second})
+		return look(dc, me, err)
+	},
+	"read": func(_ context.Context, dc *adk.DispatchContext, me string) error {
+		return look(dc, me, dc.Messages().Len(), dc.IsAcked(), dc.Stash().Get("last", nil))
+	},
+	"abort": func(_ context.Context, dc *adk.DispatchContext, _ string) error { return dc.Abort(errBoom) },
+	"ack":   func(_ context.Context, dc *adk.DispatchContext, me string) error { return look(dc, me, dc.Ack()) },
+}
+
+// look keeps what a strand saw under its own name.
+func look(dc *adk.DispatchContext, me string, saw ...any) error {
+	for i, one := range saw {
+		if err, failed := one.(error); failed {
+			saw[i] = err.Error()
+		}
+	}
+	return dc.Stash().Set("saw."+me, fmt.Sprint(saw...))
+}
+
+// strands is a turn whose executor forks a strand for each list of acts, and logs at
+// its end all that there is.
+func strands(acts [][]string) turn.Subject {
+	return turn.Subject{Name: "strands", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		counter := fakes.NewTool("counter", "Counts.", "one", "two", "three", "four", "five", "six")
+		return adk.Config{
+			Storage: fakes.NewStorage().Storage(),
+			Tools:   []*adk.Tool{counter.Tool()},
+			Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				var begun []*adk.Strand
+				for i, list := range acts {
+					s, err := dc.Fork(ctx, fmt.Sprint("s", i), func(ctx context.Context, dc *adk.DispatchContext) error {
+						for k, act := range list {
+							if err := strandActs[act](ctx, dc, fmt.Sprintf("s%d-%d", i, k)); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+					if err != nil {
+						return err
+					}
+					begun = append(begun, s)
+				}
+				var ends []string
+				for _, s := range begun {
+					ends = append(ends, fmt.Sprint(s.Wait()))
+				}
+				var stored []string
+				for _, m := range dc.Messages().All() {
+					stored = append(stored, m.ID())
+				}
+				h.Log(adk.LevelInfo, "end", fmt.Sprint(ends, stored, dc.Stash().All(), dc.Aborted(), dc.IsAcked()), nil)
+				if dc.IsSignalled() {
+					return nil
+				}
+				return dc.Nack(nil)
+			}},
+		}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// mostOrders is how many orders of one turn a test waits for.
+const mostOrders = 800
+
+// orderEndings are all ways in which a turn can end without a fault, and how many orders
+// were tried for them.
+func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[string]bool, orders int) {
+	found = map[string]bool{}
+	result, err := explore.Explore(context.Background(), s, explore.Options{Workers: 1, AllOrders: all, Faults: []turn.FaultKind{}, Schedules: mostOrders, Check: func(r explore.Run) error {
+		var end strings.Builder
+		for x := range r.Crossings {
+			switch x.Kind {
+			case adk.KindReportLog:
+				if x.Name == "end" {
+					end.WriteString(x.Text)
+				}
+			case adk.KindDispatchEnd:
+				end.WriteString(" " + x.Status)
+			case adk.KindErrorEvent:
+				end.WriteString(" " + x.Err.Error())
+			}
+		}
+		found[end.String()] = true
+		return nil
+	}})
+	require.NoError(t, err)
+	require.Empty(t, result.Violations, result)
+	require.Equal(t, result.Schedules, result.Table.Orders+1)
+	return found, result.Table.Orders + 1
+}
+
+// The orders that are left out make no difference: small turns end in the same ways
+// when all orders are tried.
+func TestReductionIsSound(t *testing.T) {
+	t.Parallel()
+	acts := make([]string, 0, len(strandActs))
+	for _, act := range []string{"store", "fetch", "stash", "sleep", "log", "report", "own report", "new id", "tool", "gate", "read", "abort", "ack"} {
+		require.Contains(t, strandActs, act)
+		acts = append(acts, act)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	draw := func(n int) (list []string) {
+		for range n {
+			list = append(list, acts[random.IntN(len(acts))])
+		}
+		return list
+	}
+	subjects, tried, possible := 0, 0, 0
+	for range 40 {
+		lists := [][]string{draw(1 + random.IntN(2)), draw(1 + random.IntN(2))}
+		if random.IntN(4) == 0 {
+			lists = [][]string{draw(1), draw(1), draw(1)}
+		}
+		s := strands(lists)
+		want, all := orderEndings(t, s, true)
+		if all >= mostOrders {
+			continue
+		}
+		got, some := orderEndings(t, s, false)
+		require.Equal(t, want, got, "%v", lists)
+		subjects, tried, possible = subjects+1, tried+some, possible+all
+	}
+	t.Logf("%d turns: %d orders instead of %d", subjects, tried, possible)
+	assert.Greater(t, subjects, 20)
+	assert.Less(t, tried, possible/4)
+}
+
+// Strands that never touch the same thing are tried in one order, and strands that do
+// in every order of what they share.
+func TestOrders(t *testing.T) {
+	for _, c := range []struct {
+		acts    [][]string
+		endings int
+		orders  int
+	}{
+		{[][]string{{"log", "sleep"}, {"log", "sleep"}}, 1, 1},
+		{[][]string{{"own report"}, {"log", "log", "log"}}, 1, 0},
+		{[][]string{{"store"}, {"store"}}, 2, 0},
+		{[][]string{{"tool"}, {"tool"}, {"tool"}}, 6, 0},
+		{[][]string{{"stash", "stash"}, {"stash"}}, 2, 0},
+	} {
+		found, orders := orderEndings(t, strands(c.acts), false)
+		assert.Len(t, found, c.endings, "%v", c.acts)
+		if c.orders > 0 {
+			assert.Equal(t, c.orders, orders, "%v", c.acts)
+		}
+	}
+}

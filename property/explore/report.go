@@ -1,0 +1,296 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// Exploration is what was tried with a subject, and what came of it.
+type Exploration struct {
+	Subject string `json:"subject"`
+	Bound   int    `json:"bound"`
+	// Schedules is how many were run.
+	Schedules int `json:"schedules"`
+	// Waited is in how many of them everything stood still until the caller
+	// cancelled: a gate that nobody answers, a sleep without end. That is no
+	// violation.
+	Waited int `json:"waited,omitempty"`
+	// Violations are in the order in which schedules are tried: those with less
+	// wrong first.
+	Violations []Breach `json:"violations"`
+	Table      Table    `json:"table"`
+	// NotCovered says in words what was known to follow and was not run.
+	NotCovered []string `json:"notCovered,omitempty"`
+	// Elapsed is how long it took, by Options.Now.
+	Elapsed time.Duration `json:"elapsedNanoseconds"`
+
+	command string
+}
+
+// Breach is a violation, and how to see it again.
+type Breach struct {
+	Schedule turn.Schedule `json:"schedule"`
+	property.Violation
+	// Command reproduces it at a terminal, where there is a command for the
+	// subject; Test in go test, given the subject.
+	Command string `json:"command,omitempty"`
+	Test    string `json:"test"`
+	// Stretch is the stretch of the run's transcript that shows it, with the
+	// crossings at which something goes wrong. Reproduce alone has it.
+	Stretch string `json:"stretch,omitempty"`
+}
+
+// shownBreaches is how many violations String shows.
+const shownBreaches = 10
+
+// add takes a violation in.
+func (x *Exploration) add(s turn.Schedule, v property.Violation) {
+	f := Breach{Schedule: s, Violation: v,
+		Test: fmt.Sprintf("result, err := explore.Reproduce(ctx, subject, turn.MustSchedule(%q), explore.Options{})", s)}
+	if x.command != "" {
+		f.Command = x.command + " --only '" + s.String() + "'"
+	}
+	x.Violations = append(x.Violations, f)
+}
+
+// Summary is the line that can be quoted, such as
+// hello: 412 schedules, bound 2, 0 violations, 0.04 s.
+func (x *Exploration) Summary() string {
+	line := fmt.Sprintf("%s: %s, bound %d, %s, %.2f s", x.Subject, inWords(x.Schedules, "schedule"), x.Bound,
+		inWords(len(x.Violations), "violation"), x.Elapsed.Seconds())
+	if len(x.NotCovered) > 0 {
+		line += ", not all of it"
+	}
+	return line
+}
+
+// String is the summary and, below it, the violations, what was not covered and
+// the table.
+func (x *Exploration) String() string {
+	var b strings.Builder
+	b.WriteString(x.Summary())
+	b.WriteString("\n")
+	for i, f := range x.Violations {
+		if i == shownBreaches {
+			fmt.Fprintf(&b, "  and %s more\n", inWords(len(x.Violations)-i, "violation"))
+			break
+		}
+		f.write(&b)
+	}
+	if x.Waited > 0 {
+		fmt.Fprintf(&b, "  %s stood still until the caller cancelled\n", inWords(x.Waited, "schedule"))
+	}
+	for _, what := range x.NotCovered {
+		fmt.Fprintf(&b, "  not covered: %s\n", what)
+	}
+	if len(x.Table.Rows) > 0 {
+		b.WriteString("\n")
+		x.Table.write(&b)
+	}
+	return b.String()
+}
+
+func (f Breach) write(b *strings.Builder) {
+	fmt.Fprintf(b, "  %s: crossing %d: %s", f.Schedule, f.Crossing, f.Invariant)
+	if f.Rule != "" {
+		fmt.Fprintf(b, " (%s)", f.Rule)
+	}
+	first, more, _ := strings.Cut(f.Text, "\n")
+	fmt.Fprintf(b, ": %s\n", first)
+	if more != "" {
+		b.WriteString(inset(more) + "\n")
+	}
+	if f.Stretch != "" {
+		b.WriteString(inset(f.Stretch) + "\n")
+	}
+	if f.Command != "" {
+		fmt.Fprintf(b, "    %s\n", f.Command)
+	} else {
+		fmt.Fprintf(b, "    %s\n", f.Test)
+	}
+}
+
+// notCovered says what was known to follow and was not run.
+func (e *exploring) notCovered() (all []string) {
+	if left := slices.DeleteFunc(turn.FaultKinds(), func(k turn.FaultKind) bool { return slices.Contains(e.options.Faults, k) }); len(left) > 0 {
+		all = append(all, fmt.Sprintf("the kinds of faults that were not asked for: %v", left))
+	}
+	if e.stopped == "" {
+		return all
+	}
+	what := "at least " + inWords(e.leftover, "schedule")
+	if e.leftover == 0 {
+		what = "schedules"
+	}
+	return append(all, what+" that follow from those tried, and all that follow from these: "+e.stopped)
+}
+
+func inWords(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text + " " + what + "s"
+}
+
+// Table says what was tried at which kind of crossing, and why not.
+type Table struct {
+	// Faults are the columns.
+	Faults []turn.FaultKind `json:"faults"`
+	Rows   []TableRow       `json:"rows"`
+	// Orders is how many orders of strands were tried beside the usual one, alone
+	// and with faults.
+	Orders int `json:"orders"`
+}
+
+// TableRow is one kind of crossing.
+type TableRow struct {
+	Crossing string `json:"crossing"`
+	// Cells are in the order of the faults.
+	Cells []TableCell `json:"cells"`
+}
+
+// TableCell is one kind of fault at one kind of crossing.
+type TableCell struct {
+	// Tried is in how many schedules it was the last fault.
+	Tried int `json:"tried"`
+	// Why says why it was not, if there was no place for it; empty if there was.
+	Why string `json:"why,omitempty"`
+}
+
+// cell is a place in the table.
+type cell struct {
+	place place
+	fault turn.FaultKind
+}
+
+// tally counts what the table shows.
+type tally struct {
+	kinds   []turn.FaultKind
+	tried   map[cell]int
+	refused map[cell]string
+	planned map[cell]bool
+	orders  int
+}
+
+func newTally(kinds []turn.FaultKind) *tally {
+	return &tally{kinds: kinds, tried: map[cell]int{}, refused: map[cell]string{}, planned: map[cell]bool{}}
+}
+
+// first tells, once, that a fault is planned for a cell.
+func (t *tally) first(c cell) bool {
+	first := !t.planned[c]
+	t.planned[c] = true
+	return first
+}
+
+// commit counts a run.
+func (t *tally) commit(r tried) {
+	if len(r.candidate.picks) > 0 {
+		t.orders++
+	}
+	if c := r.candidate.cell; c.fault != 0 {
+		t.tried[c]++
+	}
+	for _, one := range r.refused {
+		if t.refused[one.cell] == "" {
+			t.refused[one.cell] = one.why
+		}
+	}
+}
+
+// table is the tally as it is shown: rows in the order of the kinds of crossings.
+func (t *tally) table() Table {
+	places := map[place]bool{}
+	for c := range t.tried {
+		places[c.place] = true
+	}
+	for c := range t.refused {
+		places[c.place] = true
+	}
+	table := Table{Faults: t.kinds, Orders: t.orders}
+	for _, p := range sortedPlaces(places) {
+		row := TableRow{Crossing: p.String()}
+		for _, k := range table.Faults {
+			c := cell{p, k}
+			one := TableCell{Tried: t.tried[c]}
+			if one.Tried == 0 && !t.planned[c] {
+				one.Why = t.refused[c]
+			}
+			row.Cells = append(row.Cells, one)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+func sortedPlaces(places map[place]bool) (all []place) {
+	for p := range places {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		switch {
+		case a.kind != b.kind:
+			return int(a.kind) - int(b.kind)
+		case a.label != b.label:
+			return strings.Compare(a.label, b.label)
+		case a.done == b.done:
+			return 0
+		case b.done:
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// write writes the table: numbers where a fault was tried, and letters for the
+// reasons why not, which stand below.
+func (t Table) write(b *strings.Builder) {
+	width := len("crossing")
+	for _, row := range t.Rows {
+		width = max(width, len(row.Crossing))
+	}
+	fmt.Fprintf(b, "  %-*s", width, "crossing")
+	for _, k := range t.Faults {
+		fmt.Fprintf(b, "  %s", k)
+	}
+	b.WriteString("\n")
+	var reasons []string
+	for _, row := range t.Rows {
+		fmt.Fprintf(b, "  %-*s", width, row.Crossing)
+		for i, c := range row.Cells {
+			text := strconv.Itoa(c.Tried)
+			if c.Why != "" {
+				at := slices.Index(reasons, c.Why)
+				if at < 0 {
+					at = len(reasons)
+					reasons = append(reasons, c.Why)
+				}
+				text = string(rune('a' + at))
+			}
+			fmt.Fprintf(b, "  %*s", len(t.Faults[i].String()), text)
+		}
+		b.WriteString("\n")
+	}
+	if t.Orders > 0 {
+		fmt.Fprintf(b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
+	}
+	for i, why := range reasons {
+		fmt.Fprintf(b, "  %c  %s\n", 'a'+i, why)
+	}
+}
+
+// inset is a text that stands below a line.
+func inset(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,423 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// candidate is a schedule that is to be run, with what is known of it.
+type candidate struct {
+	faults []planned
+	picks  []turn.Decision
+	// pickedAt are the crossings that were to come when the picks were made.
+	pickedAt []int
+	// from is the first crossing at which something else can go wrong: decisions
+	// are made in the order of time, so that each schedule is made once.
+	from int
+	cost int
+	// orders asks for the orders of the strands of this schedule, and not for the
+	// schedule itself, which was run.
+	orders bool
+	// cell is where the table counts the last fault.
+	cell cell
+	// again asks for a second run that must be the same.
+	again bool
+}
+
+func (n candidate) schedule() turn.Schedule {
+	s := turn.Schedule{Order: n.picks}
+	for _, f := range n.faults {
+		s.Faults = append(s.Faults, f.Fault)
+	}
+	return s
+}
+
+// tried is what came of a run.
+type tried struct {
+	candidate  candidate
+	violations []property.Violation
+	waited     bool
+	// What can be tried from here on, and what cannot: only where the bound allows
+	// for more.
+	more    []followup
+	refused []untriable
+	choices bool // strands could go on in another order
+}
+
+// untriable says why a fault cannot be tried at a place.
+type untriable struct {
+	cell cell
+	why  string
+}
+
+// followup is one more fault, and its cell in the table.
+type followup struct {
+	fault planned
+	cell  cell
+}
+
+// exploring is the exploration of one subject.
+type exploring struct {
+	ctx     context.Context
+	subject turn.Subject
+	options Options
+	begun   time.Time
+	leaks   leaks
+	workers []*worker
+	result  *Exploration
+	table   *tally
+	known   int // schedules that are to be run and were not
+
+	reproducing bool
+	shown       []adk.Crossing // of the run that is reproduced
+
+	leftover int  // what was known and is not to be run any more
+	lost     bool // goroutines stayed behind, and that has been said
+	unsteady bool // the undisturbed turn is another one every time, and that has been said
+	stopped  string
+}
+
+func newExplorer(ctx context.Context, subject turn.Subject, options Options) *exploring {
+	labels, label := labelled()
+	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), leaks: leaks{label, options.Background}, table: newTally(options.Faults),
+		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command}}
+	for range options.Workers {
+		e.workers = append(e.workers, newWorker(subject, labels))
+	}
+	return e
+}
+
+// close ends the workers. It may be called twice.
+func (e *exploring) close() {
+	for _, w := range e.workers {
+		w.close()
+	}
+}
+
+// explore runs all schedules, those with less wrong first.
+func (e *exploring) explore() {
+	level := []candidate{{again: true}}
+	for len(level) > 0 && e.stopped == "" {
+		level = e.runLevel(level)
+	}
+	e.leftover += len(level)
+	e.conclude()
+}
+
+// reproduce runs one schedule, and shows what it violates.
+func (e *exploring) reproduce(n candidate) {
+	e.reproducing = true
+	results := e.parallel([]candidate{n})
+	e.lookBehind(results)
+	e.commit(results[0][0])
+	for i := range e.result.Violations {
+		e.show(&e.result.Violations[i])
+	}
+	e.conclude()
+}
+
+// show fills in what shows a violation: where something went wrong, and what came
+// of it.
+func (e *exploring) show(b *Breach) {
+	related := slices.Clone(b.Related)
+	for _, f := range b.Schedule.Faults {
+		related = append(related, f.At)
+	}
+	b.Stretch = property.Excerpt(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
+}
+
+// conclude fills in the result.
+func (e *exploring) conclude() {
+	e.close()
+	e.result.Table = e.table.table()
+	e.result.NotCovered = e.notCovered()
+	e.result.Elapsed = e.options.Now().Sub(e.begun)
+}
+
+// chunk is how many schedules are run between two looks at the whole: few enough
+// that progress is told of slow turns too, and many enough that looking is cheap.
+const chunk = 1024
+
+// runLevel runs the schedules of one cost, and gives those that have one thing
+// more wrong.
+func (e *exploring) runLevel(level []candidate) (next []candidate) {
+	for len(level) > 0 && e.stopped == "" {
+		size := min(chunk, len(level), e.remaining())
+		results := e.parallel(level[:size])
+		e.lookBehind(results)
+		for _, all := range results {
+			if all == nil {
+				e.leftover++
+				continue
+			}
+			for _, t := range all {
+				if e.remaining() == 0 {
+					e.stop(e.scheduleLimit())
+					e.leftover++
+					continue
+				}
+				e.commit(t)
+				next = e.children(next, t)
+			}
+		}
+		level = level[size:]
+		e.known = len(level) + len(next)
+		if e.options.Progress != nil {
+			e.options.Progress(e.result.Schedules, e.result.Schedules+e.known)
+		}
+		switch {
+		case e.over():
+			e.stop(e.whyOver())
+		case e.remaining() == 0 && e.known > 0:
+			e.stop(e.scheduleLimit())
+		}
+	}
+	e.leftover += len(level)
+	return next
+}
+
+func (e *exploring) stop(why string) {
+	if e.stopped == "" {
+		e.stopped = why
+	}
+}
+
+// remaining is how many schedules may still be run.
+func (e *exploring) remaining() int {
+	if e.options.Schedules <= 0 {
+		return int(^uint(0) >> 1)
+	}
+	return max(0, e.options.Schedules-e.result.Schedules)
+}
+
+func (e *exploring) scheduleLimit() string {
+	return fmt.Sprintf("the limit of %s was reached", inWords(e.options.Schedules, "schedule"))
+}
+
+// over tells whether time is up.
+func (e *exploring) over() bool {
+	return e.ctx.Err() != nil || (e.options.Budget > 0 && e.options.Now().Sub(e.begun) >= e.options.Budget)
+}
+
+func (e *exploring) whyOver() string {
+	if e.ctx.Err() != nil {
+		return "the exploration was interrupted"
+	}
+	return fmt.Sprintf("the budget of %s was used up", e.options.Budget)
+}
+
+// parallel runs schedules on all workers. Results are in the order of the nodes,
+// and nil for what there was no time for.
+func (e *exploring) parallel(nodes []candidate) [][]tried {
+	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes)), singles: make([]tried, len(nodes))}
+	var group sync.WaitGroup
+	for _, w := range e.workers[1:min(len(e.workers), len(nodes))] {
+		group.Go(func() { all.work(w) })
+	}
+	all.work(e.workers[0])
+	group.Wait()
+	return all.results
+}
+
+// share is a list of schedules that workers share.
+type share struct {
+	e       *exploring
+	nodes   []candidate
+	results [][]tried
+	singles []tried // the room of those results that are one run, made at once
+	taken   atomic.Int64
+}
+
+// work runs schedules until none is left, or no time.
+func (s *share) work(w *worker) {
+	p := part{share: s}
+	w.each(p.next, p.ran)
+}
+
+// part is what one worker does of a share.
+type part struct {
+	*share
+	at     int            // the schedule that is under way
+	second bool           // it is run again
+	first  []adk.Crossing // of its first run
+	orders *orderSearch   // its orders are searched for
+}
+
+// next sets an attempt up for the next run: a second one, one of the search for
+// orders, or a schedule that nobody has taken.
+func (p *part) next(a *attempt) bool {
+	if p.second {
+		a.reset(p.nodes[p.at], nil, false, false)
+		return true
+	}
+	for p.orders == nil || !p.orders.next(a) {
+		if p.orders != nil {
+			p.results[p.at], p.orders = p.orders.all, nil
+		}
+		p.at = int(p.taken.Add(1)) - 1
+		if p.at >= len(p.nodes) || p.e.over() {
+			return false
+		}
+		n := p.nodes[p.at]
+		if !n.orders {
+			further := n.cost < p.e.options.Bound
+			a.reset(n, nil, further, further)
+			return true
+		}
+		p.orders = searchOrders(p.e, n)
+	}
+	return true
+}
+
+// ran judges a run, or holds a second one against the first.
+func (p *part) ran(a *attempt, ended bool) {
+	if p.orders != nil {
+		p.orders.ran(a, ended)
+		return
+	}
+	if p.second {
+		p.second = false
+		t := &p.results[p.at][0]
+		t.violations = append(t.violations, sameAgain(p.first, a, ended)...)
+		return
+	}
+	n := p.nodes[p.at]
+	p.singles[p.at] = p.e.judge(a, n, ended)
+	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
+	if n.again && ended {
+		p.second = true
+		p.first, a.crossings = a.crossings, p.first
+	}
+}
+
+// lookBehind looks for goroutines that were started inside a turn and are still
+// there, and finds the first schedule that leaves one by running them again. Once
+// is enough: what has stayed behind cannot be told from what stays.
+func (e *exploring) lookBehind(results [][]tried) {
+	if e.lost || len(e.leaks.beyond(nil)) == 0 {
+		return
+	}
+	e.lost = true
+	for _, all := range results {
+		for i := range all {
+			if slices.ContainsFunc(all[i].violations, func(v property.Violation) bool { return v.Invariant == hangs }) {
+				return // a turn that hangs leaves all of it behind
+			}
+			before := e.leaks.now()
+			e.workers[0].run(all[i].candidate, nil, false, false)
+			if left := e.leaks.beyond(before); len(left) > 0 {
+				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strayText(left)})
+				return
+			}
+		}
+	}
+}
+
+func strayText(strays []stray) string {
+	count, each := 0, ""
+	for _, s := range strays {
+		count += s.count
+		each += "\n" + s.String()
+	}
+	return inWords(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
+}
+
+// children adds the schedules with one thing more wrong that follow from a run.
+func (e *exploring) children(next []candidate, t tried) []candidate {
+	if t.candidate.cost >= e.options.Bound {
+		return next
+	}
+	for _, f := range t.more {
+		next = append(next, t.candidate.with(f, e.table.first(f.cell) && !e.unsteady))
+	}
+	if t.choices && len(t.candidate.picks) == 0 {
+		orders := t.candidate
+		orders.orders = true
+		next = append(next, orders)
+	}
+	return next
+}
+
+// with is the schedule with one fault more; the strands proceed as usual behind it.
+func (n candidate) with(f followup, again bool) candidate {
+	picks := n.picks
+	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
+		picks = picks[:len(picks)-1]
+	}
+	return candidate{faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
+		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
+}
+
+// commit takes a run into the result.
+func (e *exploring) commit(t tried) {
+	e.result.Schedules++
+	if t.waited {
+		e.result.Waited++
+	}
+	for _, v := range t.violations {
+		e.result.add(t.candidate.schedule(), v)
+		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun
+	}
+	e.table.commit(t)
+}
+
+// measure runs the turn undisturbed, to know how long it is.
+func (e *exploring) measure() error {
+	a, ended := e.workers[0].run(candidate{}, nil, false, false)
+	if ended && len(a.crossings) >= longestTurn {
+		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
+	}
+	for _, w := range e.workers {
+		w.longest = longestRun(len(a.crossings))
+	}
+	return nil
+}
+
+// resolve finds out how to make the faults of a schedule: what a fault is made of
+// stands in the run that has the earlier ones only.
+func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
+	n := candidate{picks: s.Order, cost: len(s.Faults), from: 1}
+	if len(s.Order) > 0 {
+		n.cost++
+	}
+	for _, f := range s.Faults {
+		a, _ := e.workers[0].run(n, nil, true, false)
+		found, err := a.resolve(f)
+		if err != nil {
+			return candidate{}, err
+		}
+		n.faults = append(n.faults, found)
+	}
+	if len(s.Order) == 0 {
+		return n, nil
+	}
+	a, _ := e.workers[0].run(n, nil, false, true)
+	for _, p := range s.Order {
+		if p.Choice > len(a.order.choices) {
+			return candidate{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", turn.PickName, p.Choice, p.Strand, len(a.order.choices))
+		}
+		if c := a.order.choices[p.Choice-1]; c.chosen != p.Strand {
+			return candidate{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", turn.PickName, p.Choice, p.Strand, c.runnable)
+		}
+	}
+	return n, nil
+}
+
+// resolve finds a fault's crossing in the run that has the faults before it.
+func (a *attempt) resolve(f turn.Fault) (planned, error) {
+	for s := range a.spots(f.At) {
+		if why := faultTable[f.Kind](s); why != "" {
+			return planned{}, fmt.Errorf("%s@%d cannot happen: crossing %d is %q, and %s", f.Kind, f.At, f.At, s.place(), why)
+		}
+		return s.plan(f.Kind), nil
+	}
+	return planned{}, fmt.Errorf("%s@%d cannot happen: the turn has %s only", f.Kind, f.At, inWords(len(a.crossings), "crossing"))
+}

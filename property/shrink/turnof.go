@@ -1,0 +1,652 @@
+package shrink
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// TurnOf translates a recorded turn, or a dispatch called alone, into one that can be
+// run, shrunk and written as Go: what each seam call did, how it ended, and the order
+// of its strands. A trace that was cut short gives the turn as far as it goes.
+//
+// What a trace does not say is not in the turn: whether user code returned the error
+// of an operation or one of its own, that a listener ended its goroutine, the ids and
+// times that a clock and an id source of its own gave, what a handle that had ended was
+// asked for, and the media that were opened. What was refused without a word, such as
+// a second gate of an id, is not in it either: strands that took turns there take them
+// elsewhere.
+func TurnOf(trace *replay.Trace) (turn.Turn, error) {
+	tr := newTranslation(trace)
+	tr.untold = trace.Version == 1
+	for i := range trace.Lines {
+		tr.take(&trace.Lines[i].Crossing)
+	}
+	if !tr.begun {
+		return turn.Turn{}, errors.New("shrink: the trace breaks off before the call of its run: nothing says what was handed in")
+	}
+	t := tr.finish()
+	t.Order = orderOf(t, trace)
+	return t, nil
+}
+
+// translation is the translation of one trace.
+type translation struct {
+	lines []replay.Line
+	turn  turn.Turn
+	root  *translatedScope
+	calls map[int]*translatedCall
+	stack map[int][]*translatedCall // the calls of user code that are open, by strand
+
+	forks      map[int]*forkRef // by the strand's number
+	told       map[int]int      // the number of the last crossing of each strand
+	at         int              // the number of this crossing
+	exited     int              // that of the one in which a goroutine that ended cancelled the run
+	lastStrand int
+	untold     bool // nothing says who waited for a strand
+	lastAt     time.Time
+	gates      map[string]*gateRef
+	heard      map[adk.Kind]int
+	last       *turn.Body // that of the call that returned last
+	begun      bool
+	aborted    bool
+	cancel     *turn.Op // told, and not yet placed
+}
+
+type translatedScope struct {
+	scripts  []*turn.Script
+	counts   map[string]int
+	handlers []*handlerRef // of its dispatch
+	nested   *turn.Nested  // to fill when the dispatch returns; nil for the turn
+}
+
+type translatedCall struct {
+	path  string
+	label string
+	body  *turn.Body
+	scope *translatedScope
+	owns  bool // the scope begins with it
+}
+
+type handlerRef struct {
+	id   int    // numbers the handlers of one dispatch
+	name string // what its calls are told under
+	off  string // what an off-ack calls it
+	body *turn.Body
+	gone bool // it has run, or was taken away
+}
+
+type forkRef struct {
+	name  string
+	by    *turn.Body
+	body  *turn.Body
+	ended int // the number of the crossing that ended the strand
+}
+
+type gateRef struct {
+	body   *turn.Body
+	at     int
+	strand int
+	opened time.Time
+}
+
+func newTranslation(trace *replay.Trace) *translation {
+	info := trace.Info
+	return &translation{
+		lines: trace.Lines,
+		turn: turn.Turn{Executor: info.Executor, TurnInput: info.TurnInput, TurnOutput: info.TurnOutput,
+			DispatchInput: info.DispatchInput, DispatchOutput: info.DispatchOutput, WriteBehind: info.WriteBehind},
+		root: &translatedScope{counts: map[string]int{}}, calls: map[int]*translatedCall{}, stack: map[int][]*translatedCall{},
+		forks: map[int]*forkRef{}, told: map[int]int{}, gates: map[string]*gateRef{}, heard: map[adk.Kind]int{},
+	}
+}
+
+func (tr *translation) take(x *adk.Crossing) {
+	tr.at++
+	switch {
+	case x.Kind == adk.KindCancel:
+		tr.aborted = true
+		switch x.Key {
+		case "outside":
+			tr.cancelled(x)
+		case "goexit":
+			tr.exited = tr.at
+		}
+		return
+	case x.Kind == adk.KindSettle:
+		tr.settled(x)
+		return
+	case x.Kind == adk.KindContained:
+		tr.placeCancel(x.Strand)
+		tr.contained(x)
+		return
+	}
+	tr.placeCancel(x.Strand)
+	defer func() { tr.told[x.Strand], tr.lastStrand, tr.lastAt = tr.at, x.Strand, x.At }()
+	switch {
+	case x.Kind == adk.KindCall:
+		tr.begun = true
+		tr.call(x)
+	case x.Kind == adk.KindReturn:
+		tr.returned(x)
+	case x.Kind.Class() == adk.ClassEvent:
+		tr.event(x)
+	case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
+		tr.operation(x)
+	}
+}
+
+// cancelled keeps a cancel until it is known before what it came.
+func (tr *translation) cancelled(x *adk.Crossing) {
+	cause := failureOf(x.Cause)
+	switch {
+	case !tr.begun:
+		tr.turn.Cancelled = cause
+	case cause == nil || cause.Text != turn.ErrTooLong.Error(): // a turn does that by itself
+		tr.cancel = &turn.Op{Kind: turn.OpCancel, Cause: cause}
+	}
+}
+
+// placeCancel lets user code cancel that went on last: had another strand done it
+// before, that one's last crossing would have told it.
+func (tr *translation) placeCancel(strand int) {
+	if tr.cancel == nil {
+		return
+	}
+	body := tr.performing(tr.lastStrand)
+	if body == nil {
+		body = tr.performing(strand)
+	}
+	if body != nil {
+		body.Ops = append(body.Ops, *tr.cancel)
+	} else if tr.last != nil {
+		tr.last.Ops = append(tr.last.Ops, *tr.cancel)
+	} else {
+		tr.turn.Cancelled = tr.cancel.Cause
+	}
+	tr.cancel = nil
+}
+
+// performing is the body of the user code that a strand is in.
+func (tr *translation) performing(strand int) *turn.Body {
+	if c := tr.performer(strand); c != nil {
+		return c.body
+	}
+	return nil
+}
+
+func (tr *translation) performer(strand int) *translatedCall {
+	if open := tr.stack[strand]; len(open) > 0 {
+		return open[len(open)-1]
+	}
+	return nil
+}
+
+// The seam calls.
+
+func (tr *translation) call(x *adk.Crossing) {
+	c := &translatedCall{path: x.Seam.String(), label: x.Seam.Label, scope: tr.scopeOf(x)}
+	tr.calls[x.ID] = c
+	switch x.Seam.Label {
+	case adk.LabelRun:
+		tr.raw(x)
+		return
+	case adk.LabelDispatch:
+		if x.Call == 0 {
+			tr.turn.Alone = &turn.Alone{Name: x.Seam.Name, Gates: true} // a wait that was refused is nowhere told
+			tr.raw(x)
+			return
+		}
+		if x.Seams != nil {
+			tr.nested(c, x)
+		}
+		return
+	case adk.LabelStrand:
+		if fork := tr.forks[x.Strand]; fork != nil {
+			c.body = fork.body
+		}
+	case adk.LabelOnAck:
+		c.body = c.scope.handler(x.Seam.Name)
+	case adk.LabelTool, adk.LabelStorage:
+		c.body = tr.root.script(c.path)
+	default:
+		c.body = c.scope.script(c.path)
+	}
+	if c.body == nil {
+		c.body = &turn.Body{} // of nobody that the trace told of
+	}
+	tr.stack[x.Strand] = append(tr.stack[x.Strand], c)
+}
+
+func (tr *translation) raw(x *adk.Crossing) {
+	tr.turn.Prompt, tr.turn.Instructions = x.Text, x.Texts
+	if x.Value != nil {
+		tr.turn.Stash = turn.ValueOf(x.Value)
+	}
+	for _, r := range x.Records {
+		if r.RecordKind() == adk.RecordTool {
+			tr.turn.Tools = append(tr.turn.Tools, turn.Record{Record: r})
+		} else if tr.turn.Alone != nil {
+			tr.turn.Alone.Records = append(tr.turn.Alone.Records, turn.Record{Record: r})
+		}
+	}
+}
+
+// script begins the script of the next call of a path.
+func (s *translatedScope) script(path string) *turn.Body {
+	one := &turn.Script{Seam: path, Occurrence: s.counts[path]}
+	s.counts[path]++
+	s.scripts = append(s.scripts, one)
+	return &one.Body
+}
+
+func (s *translatedScope) list() []turn.Script {
+	var all []turn.Script
+	for _, one := range s.scripts {
+		if !usual(one) {
+			all = append(all, *one)
+		}
+	}
+	return all
+}
+
+// usual tells whether a script does what happens without it.
+func usual(s *turn.Script) bool {
+	ops, end := s.Ops, s.End
+	if end.How != "" || end.Err != nil || end.Records != nil {
+		return false
+	}
+	label, _, _ := strings.Cut(s.Seam, "/")
+	switch label {
+	case adk.LabelStorage:
+		return len(ops) == 0
+	case adk.LabelTool:
+		text, isText := end.Result.Get().(*adk.Tokenizable)
+		return len(ops) == 0 && (end.Result == nil || isText && text.String() == "ok")
+	case adk.LabelExecutor:
+		return len(ops) == 1 && ops[0].Kind == "ack" && ops[0].On == ""
+	}
+	return len(ops) == 1 && ops[0].Kind == "next" && ops[0].On == ""
+}
+
+func (tr *translation) nested(c *translatedCall, x *adk.Crossing) {
+	n := &turn.Nested{Name: x.Seam.Name, Executor: x.Seams.Executor, Input: x.Seams.DispatchInput, Output: x.Seams.DispatchOutput}
+	c.scope, c.owns = &translatedScope{counts: map[string]int{}, nested: n}, true
+	tr.add(x, turn.Op{Kind: turn.OpDispatch, Dispatch: n, Cause: failureOf(x.Cause)})
+}
+
+// handler is what the first handler of that name that has not run does.
+func (s *translatedScope) handler(name string) *turn.Body {
+	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.name == name && !h.gone })
+	if at < 0 {
+		return nil
+	}
+	s.handlers[at].gone = true
+	return s.handlers[at].body
+}
+
+func (tr *translation) returned(x *adk.Crossing) {
+	c := tr.calls[x.ID]
+	if c == nil {
+		return
+	}
+	if c.owns {
+		c.scope.nested.Scripts = c.scope.list()
+	}
+	open := tr.stack[x.Strand]
+	if at := slices.Index(open, c); at >= 0 {
+		tr.stack[x.Strand] = open[:at]
+	}
+	if c.body == nil {
+		return
+	}
+	if x.Outcome == adk.OutcomeGoexit { // else it is the engine that waits
+		tr.join(x.Strand, c.body, tr.exited)
+	}
+	c.body.End = endOf(c, x)
+	if c.label != adk.LabelStorage {
+		tr.last = c.body
+	}
+	if fork := tr.forks[x.Strand]; fork != nil && fork.body == c.body {
+		fork.ended = tr.at
+	}
+}
+
+func endOf(c *translatedCall, x *adk.Crossing) turn.End {
+	var end turn.End
+	if x.Outcome != adk.OutcomeOK {
+		end.How = x.Outcome
+	}
+	switch x.Outcome {
+	case adk.OutcomeError:
+		end.Err = failureOf(x.Err)
+	case adk.OutcomePanic:
+		end.Err = failureOf(panickedWith(x.Err))
+	case adk.OutcomeOK:
+		if c.label == adk.LabelTool {
+			end.Result = &turn.Value{V: x.Result}
+		}
+		if c.label == adk.LabelStorage && fetches(c.path) {
+			end.Records = make([]turn.Record, 0, len(x.Records))
+			for _, r := range x.Records {
+				end.Records = append(end.Records, turn.Record{Record: r})
+			}
+		}
+	}
+	return end
+}
+
+func fetches(path string) bool {
+	return strings.HasSuffix(path, ".fetch") || strings.HasSuffix(path, ".refresh")
+}
+
+// panickedWith is what was given to panic, as an error.
+func panickedWith(err error) error {
+	var p *adk.PanicError
+	if !errors.As(err, &p) {
+		return err
+	}
+	if cause, ok := p.Value.(error); ok {
+		return cause
+	}
+	return errors.New(adk.PanicText(p.Value))
+}
+
+// The operations.
+
+// add gives an operation to the user code that made it, by its own handle or by
+// that of another call.
+func (tr *translation) add(x *adk.Crossing, op turn.Op) *turn.Body {
+	by := tr.performer(x.Strand)
+	owner := tr.calls[x.Call]
+	if by == nil {
+		by = owner
+	}
+	if by == nil || by.body == nil {
+		return nil
+	}
+	if owner != nil && owner != by {
+		op.On = owner.path
+	}
+	tr.join(x.Strand, by.body, tr.at)
+	by.body.Ops = append(by.body.Ops, op)
+	return by.body
+}
+
+// join waits for the strands that a body forked and that ended since it made its
+// last step, and before the next: in the first version of the format no crossing tells
+// that it waited, but this is what it looks like.
+func (tr *translation) join(strand int, by *turn.Body, next int) {
+	if !tr.untold {
+		return
+	}
+	for _, n := range slices.Sorted(maps.Keys(tr.forks)) {
+		if fork := tr.forks[n]; fork.by == by && fork.ended > tr.told[strand] && fork.ended < next {
+			by.Ops = append(by.Ops, turn.Op{Kind: turn.OpJoin, Name: fork.name})
+		}
+	}
+}
+
+func (tr *translation) operation(x *adk.Crossing) {
+	op := turn.Op{Kind: x.Kind.String(), Of: x.Collection, Name: x.Name, Key: x.Key, Text: x.Text, Flag: x.Flag, IsError: x.IsError,
+		Cause: failureOf(x.Cause), Duration: x.Duration, Schema: x.Schema}
+	if x.Record != nil {
+		op.Record = turn.RecordOf(x.Record)
+	}
+	if x.Value != nil {
+		op.Value = turn.ValueOf(x.Value)
+	}
+	if x.Args != nil {
+		op.Args = turn.ValueOf(x.Args)
+	}
+	if x.Result != nil {
+		op.Result = turn.ValueOf(x.Result)
+	}
+	switch x.Kind {
+	case adk.KindAdd, adk.KindRemove, adk.KindUnregister:
+		op.Flag = false // what it answered
+	case adk.KindNewID, adk.KindPrune:
+		op.Name = ""
+	case adk.KindOpenMedia:
+		return
+	case adk.KindWait:
+		op.Kind = turn.OpJoin
+	case adk.KindFork:
+		if x.Err != nil {
+			break
+		}
+		op.Do = &turn.Body{}
+		tr.forks[x.ID] = &forkRef{name: x.Name, by: tr.performing(x.Strand), body: op.Do}
+	case adk.KindOnAck:
+		op.Do = &turn.Body{}
+		h := &handlerRef{id: x.ID, name: x.Name, off: x.Name, body: op.Do}
+		if x.Name == adk.PruneHandler {
+			h.off, h.body = "", &turn.Body{} // the engine's own
+			op = turn.Op{Kind: turn.OpBind}
+		}
+		in := tr.scopeOf(x)
+		in.handlers = append(in.handlers, h)
+	case adk.KindOffAck:
+		op.Name, op.Flag = tr.scopeOf(x).handlerOff(x.ID), false
+	case adk.KindExecute:
+		op.Name = x.Record.Key()
+		op.Record = nil
+	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
+		emitted(&op, x.Payload)
+	}
+	body := tr.add(x, op)
+	if x.Kind == adk.KindWaitFor && body != nil {
+		tr.gates[x.Name] = &gateRef{body, len(body.Ops) - 1, x.Strand, x.At}
+	}
+}
+
+// handlerOff is the name of a handler that is taken away.
+func (s *translatedScope) handlerOff(id int) string {
+	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.id == id })
+	if at < 0 {
+		return ""
+	}
+	s.handlers[at].gone = true
+	return s.handlers[at].off
+}
+
+// scopeOf is that of the call that a crossing belongs to.
+func (tr *translation) scopeOf(x *adk.Crossing) *translatedScope {
+	if c := tr.calls[x.Call]; c != nil {
+		return c.scope
+	}
+	return tr.root
+}
+
+func emitted(op *turn.Op, payload any) {
+	switch e := payload.(type) {
+	case adk.MessageEvent:
+		op.Name, op.Text, op.Flag = e.ID, e.Delta, e.Complete
+	case adk.ThoughtEvent:
+		op.Name, op.Text, op.Flag = e.ID, e.Delta, e.Complete
+	case adk.ToolCallEvent:
+		op.Name, op.Key, op.Flag, op.IsError = e.ID, e.Tool, e.Complete, e.IsError
+		if e.Args != nil {
+			op.Args = turn.ValueOf(e.Args)
+		}
+		if e.Results != nil {
+			op.Result = turn.ValueOf(e.Results)
+		}
+	}
+}
+
+// settled adds who settled a gate to the operation that waits for it.
+func (tr *translation) settled(x *adk.Crossing) {
+	gate := tr.gates[x.Name]
+	if gate == nil {
+		return
+	}
+	s := turn.Settlement{By: x.Key, Result: x.Status, After: x.At.Sub(gate.opened)}
+	switch x.Status {
+	case adk.GateResolved, "refused":
+		s.Result, s.Value = adk.GateResolved, turn.ValueOf(x.Value)
+	case adk.GateRejected:
+		s.Err = failureOf(x.Err)
+	default:
+		if x.Status == adk.GateAborted && !tr.aborted && errors.Unwrap(x.Err) == nil {
+			break // somebody did it
+		}
+		if !tr.offered() {
+			return
+		}
+		tr.placeCancel(tr.lastStrand) // the offer told it
+		s.Result = adk.GateAborted
+	}
+	// Where another strand took a step in the same instant, it was that one.
+	if by := tr.performing(tr.lastStrand); by != nil && tr.lastStrand != gate.strand && tr.lastAt.Equal(x.At) {
+		s.After = 0
+		by.Ops = append(by.Ops, turn.Op{Kind: turn.OpSettle, Name: x.Name, Settle: []turn.Settlement{s}})
+		return
+	}
+	op := &gate.body.Ops[gate.at]
+	op.Settle = append(op.Settle, s)
+}
+
+// offered tells of a gate that the engine closes, since the turn was aborted or the
+// time has passed, whether somebody's offer made it look, who came too late by that.
+// Else the waiter looked as it woke, and told that the gate is closed next.
+func (tr *translation) offered() bool {
+	for i := range tr.lines[tr.at:] {
+		switch x := &tr.lines[tr.at+i].Crossing; x.Kind {
+		case adk.KindCancel, adk.KindSettle, adk.KindTimer:
+		default:
+			return x.Kind != adk.KindTurnGateClosed
+		}
+	}
+	return false
+}
+
+// contained adds what was kept from the turn: misuse, and panics of listeners.
+// Those of handlers are in their returns.
+func (tr *translation) contained(x *adk.Crossing) {
+	if event, ok := strings.CutPrefix(x.Name, "listener of "); ok {
+		tr.turn.Loud = append(tr.turn.Loud, turn.Loud{Event: event, Occurrence: max(tr.heard[adk.KindByName(event)]-1, 0), Text: x.Text})
+		return
+	}
+	if x.Name == "second next" || x.Name == "late next" {
+		tr.add(x, turn.Op{Kind: "next"})
+		return
+	}
+	if kind, ok := strings.CutPrefix(x.Name, "late "); ok {
+		tr.add(x, lateOp(kind))
+	}
+}
+
+// lateOp is an operation on a handle that has ended: what it was given does not
+// matter, as long as the engine looks at it.
+func lateOp(kind string) turn.Op {
+	op := turn.Op{Kind: kind, Name: "late", Text: "late", Of: adk.Messages}
+	switch kind {
+	case "add", "store", "mutate":
+		op.Record = turn.RecordOf(samples.Records[adk.Messages][0])
+	case "register", "execute":
+		op.Record = turn.RecordOf(samples.Tools[0])
+	case "refresh":
+		op.Of = adk.Instructions
+	case "fork":
+		op.Do = &turn.Body{}
+	case "call":
+		return turn.Op{Kind: turn.OpDispatch, Dispatch: &turn.Nested{Name: "late"}}
+	}
+	return op
+}
+
+func (tr *translation) event(x *adk.Crossing) { tr.heard[x.Kind]++ }
+
+func (tr *translation) finish() turn.Turn {
+	tr.placeCancel(0)
+	for _, c := range tr.calls {
+		if c.owns && c.scope.nested.Scripts == nil {
+			c.scope.nested.Scripts = c.scope.list()
+		}
+	}
+	tr.turn.Scripts = tr.root.list()
+	return tr.turn
+}
+
+// failureOf is an error as data.
+func failureOf(err error) *turn.Failure {
+	if err == nil {
+		return nil
+	}
+	for name, known := range turn.KnownErrors {
+		if err == known { //nolint:errorlint // the value itself
+			return &turn.Failure{Known: name}
+		}
+	}
+	f := &turn.Failure{Text: err.Error()}
+	switch e := err.(type) {
+	case *adk.Error:
+		f.Text, f.Code, f.Stage, f.Name = e.Message, e.Code, e.Stage, e.Name
+	case *adk.PanicError:
+		f.Text, f.Panic = adk.PanicText(e.Value), true
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			f.Causes = append(f.Causes, *failureOf(one))
+		}
+		return f
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		f.Causes = []turn.Failure{*failureOf(cause)}
+	}
+	return f
+}
+
+// orderOf runs a turn with its strands in the order of a trace, and gives what
+// is unusual in that order.
+func orderOf(t turn.Turn, trace *replay.Trace) []turn.Decision {
+	told := &counter{}
+	var picks []turn.Decision
+	order := func() func(fakes.Choice) int {
+		usual := fakes.RunInOrder()()
+		made := 0
+		return func(c fakes.Choice) int {
+			made++
+			at := usual(c)
+			for i := told.n; i < len(trace.Lines); i++ {
+				x := &trace.Lines[i].Crossing
+				outside := x.Kind.Class() == adk.ClassFact && x.Kind != adk.KindContained
+				if next := slices.Index(c.Runnable, x.Strand); !outside && next >= 0 {
+					if next != at {
+						picks = append(picks, turn.Decision{Choice: made, Strand: x.Strand})
+					}
+					return next
+				}
+			}
+			return at
+		}
+	}
+	_ = t.SubjectWith(turn.Running{Order: order}).Run(told) // what it answers does not matter here
+	return picks
+}
+
+// counter is a probe that counts the crossings of a run.
+type counter struct{ n int }
+
+// Observe begins the run.
+func (c *counter) Observe(adk.RunInfo) adk.Observer { return c }
+
+// Begin does nothing.
+func (*counter) Begin(adk.Step) {}
+
+// Park does nothing.
+func (*counter) Park(int, func() bool) {}
+
+// Resume does nothing.
+func (*counter) Resume(int) {}
+
+// Tell counts.
+func (c *counter) Tell(*adk.Crossing) { c.n++ }

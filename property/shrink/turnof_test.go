@@ -1,0 +1,75 @@
+package shrink_test
+
+import (
+	"bytes"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/turntest"
+	"github.com/adkreplay/adkreplay/property/gen"
+	"github.com/adkreplay/adkreplay/property/shrink"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// notInATurn is why the turn of some traces makes another one.
+var notInATurn = map[string]string{
+	"ticking-clock.jsonl":   "a turn has no clock that moves by itself",
+	"waits-cut-short.jsonl": "a turn has no contexts but its own: that one of user code's ended is in its answers only",
+}
+
+// The turn that a trace is translated into makes the same trace again.
+func TestTurnOfFixtures(t *testing.T) {
+	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
+	require.NoError(t, err)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			want, err := fixtures.Traces.ReadFile(name)
+			require.NoError(t, err)
+			one := turntest.Translated(t, want)
+			if strings.Contains(string(want), `"kind":"open-media"`) {
+				assert.Empty(t, turn.CheckTurn(one))
+				t.Skip("a turn does not open media: what is told of that is not in it")
+			}
+			if why := notInATurn[name]; why != "" {
+				assert.Empty(t, turn.CheckTurn(one))
+				t.Skip(why)
+			}
+			got, _, err := one.Trace()
+			require.NoError(t, err)
+			if at := turn.DiffersAt(want, got); at >= 0 {
+				assert.Fail(t, "another trace", "line %d:\nwant %s\ngot  %s\n%#v", at+1, turn.Line(want, at), turn.Line(got, at), one)
+			}
+		})
+	}
+}
+
+// What was handed in is told with the first call: before that there is no turn.
+func TestTurnOfNothing(t *testing.T) {
+	want, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	read, err := replay.ReadTrace(bytes.NewReader(want))
+	require.NoError(t, err)
+	read.Lines = read.Lines[:1]
+	_, err = shrink.TurnOf(read)
+	require.NoError(t, err)
+	read.Lines = nil
+	_, err = shrink.TurnOf(read)
+	assert.ErrorContains(t, err, "breaks off before the call of its run")
+}
+
+// SIG-3: what is taken off again, of several of one name, is in the translation.
+func TestTurnOfHandlersTakenOff(t *testing.T) {
+	assert.Empty(t, turntest.Flawless(handlersTakenOff()))
+	assert.Empty(t, turntest.AsPredicted(handlersTakenOff()))
+	assert.Empty(t, turntest.TranslatedBack(handlersTakenOff()))
+}
+
+func TestTurnOfGenerated(t *testing.T) {
+	turntest.CheckTurns(t, turntest.InAnyOrder(gen.Turns(gen.Knobs{})), turntest.TranslatedBack)
+}

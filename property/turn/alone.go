@@ -1,0 +1,43 @@
+package turn
+
+import "github.com/adkreplay/adkreplay/adk"
+
+// Alone is what a dispatch called alone has beside what a turn has (DSP-1).
+type Alone struct {
+	Name string `json:"name"`
+	// Records are those that its sets begin with, each id once.
+	Records []Record `json:"records,omitempty"`
+	// Gates says that somebody is there to settle gates (DSP-10).
+	Gates bool `json:"gates,omitempty"`
+}
+
+// size is how much there is to read beside a turn.
+func (a *Alone) size() int {
+	if a == nil {
+		return 0
+	}
+	return 1 + len(a.Records)
+}
+
+// input is the dispatch that is made of what a turn would be made of. The
+// pipelines of the turn are left out.
+func (a *Alone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
+	return adk.DispatchInput{Name: a.Name, Executor: c.Executor, Input: c.DispatchInput, Output: c.DispatchOutput,
+		Raw: &adk.RawDispatch{
+			SystemPrompt: raw.SystemPrompt, Instructions: raw.Instructions, Stash: raw.Stash, Storage: c.Storage, Tools: c.Tools,
+			Messages: recordsIn[*adk.Message](a), Memories: recordsIn[*adk.Memory](a), Retrievables: recordsIn[*adk.Retrievable](a),
+			Thoughts: recordsIn[*adk.Thought](a), ToolCalls: recordsIn[*adk.ToolCall](a),
+			Functional: raw.Functional, Observability: raw.Observability, Gates: a.Gates,
+			Clock: c.Clock, IDs: c.IDs, Probe: c.Probe, WriteBehind: c.WriteBehind,
+		}}
+}
+
+// recordsIn are the records of one type that the sets begin with.
+func recordsIn[T adk.Record](a *Alone) (all []T) {
+	for _, r := range a.Records {
+		if one, ok := r.Record.(T); ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}

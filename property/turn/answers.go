@@ -1,0 +1,161 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// This file holds what callers were answered against what the trace tells: that is
+// nowhere in the trace, and so no invariant.
+
+// answer is what the caller of a run got.
+type answer struct {
+	came bool            // false where its goroutine was ended
+	end  adk.DispatchEnd // of a dispatch called alone
+	err  error
+}
+
+// refused is the error with which the engine refuses what it was given, or to begin
+// anything in an aborted turn (ABT-7): then nothing has run. A dispatch that has run
+// answers with the error of a nack only (DSP-8).
+func (a answer) refused() error {
+	if a.end.Status == "" || a.end.Status == adk.StatusAborted {
+		return a.err
+	}
+	return nil
+}
+
+// call runs what was built, on the caller's goroutine.
+func (s Subject) call(ctx context.Context, config adk.Config, raw adk.RawTurn) (a answer) {
+	if s.Alone != nil {
+		a.end, a.err = adk.Dispatch(ctx, s.Alone.input(config, raw))
+	} else if runner, err := adk.NewRunner(config); err != nil {
+		a.err = err
+	} else {
+		a.err = runner.Run(ctx, raw)
+	}
+	a.came = true
+	return a
+}
+
+// answers are what the user code of one run was answered, and what it handed in.
+type answers struct {
+	given      map[string]any // the stash that is handed in
+	left       map[string]any // what becomes of it
+	dispatches []answer       // those that it called and that came back
+	executions []toolAnswer   // in the order in which they came back
+}
+
+// toolAnswer is what running a tool came to.
+type toolAnswer struct {
+	result adk.ToolResult
+	err    error
+}
+
+// untrue tells where callers were answered otherwise than the trace says (RUN-5,
+// DSP-8, TOL-3).
+func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
+	said := func(format string, args ...any) {
+		flaws = append(flaws, Flaw{Untrue, fmt.Sprintf(format, args...)})
+	}
+	told := toldOf(trace)
+	switch {
+	case !run.came:
+	case trace.Info.Alone:
+		inside.dispatches = append(inside.dispatches, run)
+	case run.err != nil:
+		said("Run answers %q, and a turn that has begun answers with no error", run.err)
+	}
+	if !plain.Equal(inside.given, inside.left) {
+		said("the stash that was handed in was %v, and is %v", inside.given, inside.left)
+	}
+	for _, got := range inside.dispatches {
+		if told.aborted && got.refused() != nil && got.end.DispatchID == "" {
+			continue // it never began: nothing of it is told (ABT-7)
+		}
+		want := told.ends[got.end.DispatchID]
+		if text := want.differs(got); text != "" {
+			said("the dispatch %s %s", got.end.DispatchID, text)
+		}
+	}
+	for i, got := range inside.executions {
+		if i == len(told.executions) {
+			said("a tool was run %d times, and the trace tells of %d", len(inside.executions), i)
+			break
+		}
+		if want := told.executions[i]; !sameError(want.err, got.err) || !sameResult(want.result, got.result) {
+			said("execution %d of a tool gives %v and %v, and the trace tells %v and %v", i+1, got.result, got.err, want.result, want.err)
+		}
+	}
+	return flaws
+}
+
+// told is what a trace says of dispatches, by their ids, and of tools.
+type told struct {
+	ends       map[string]*toldEnd
+	executions []toolAnswer
+	aborted    bool
+}
+
+type toldEnd struct {
+	status     string
+	err        error
+	iterations int
+}
+
+func toldOf(trace *replay.Trace) told {
+	t := told{ends: map[string]*toldEnd{}}
+	ids, tools := map[int]string{}, map[int]bool{}
+	results := map[int]adk.ToolResult{} // by the call that ran the tool
+	for i := range trace.Lines {
+		switch x := &trace.Lines[i].Crossing; {
+		case x.Kind == adk.KindCancel:
+			t.aborted = true
+		case x.Kind == adk.KindDispatchStart:
+			ids[x.Call] = x.Name
+		case x.Kind == adk.KindDispatchEnd:
+			t.ends[ids[x.Call]] = &toldEnd{x.Status, x.Err, x.N}
+		case x.Kind == adk.KindCall:
+			tools[x.ID] = x.Seam.Label == adk.LabelTool
+		case x.Kind == adk.KindReturn && tools[x.ID]:
+			results[x.Call] = x.Result
+		case x.Kind == adk.KindExecute && x.Phase == adk.Done:
+			t.executions = append(t.executions, toolAnswer{results[x.Call], x.Err})
+			delete(results, x.Call)
+		}
+	}
+	return t
+}
+
+// differs says what a caller was told otherwise.
+func (e *toldEnd) differs(got answer) string {
+	switch {
+	case e == nil:
+		return "answers its caller, and the trace tells of no end"
+	case e.status != got.end.Status || e.iterations != got.end.Iterations || !sameError(e.err, got.end.Error):
+		return fmt.Sprintf("ends for its caller as %s after %d iterations with %v, and in the trace as %s after %d with %v",
+			got.end.Status, got.end.Iterations, got.end.Error, e.status, e.iterations, e.err)
+	case e.status == adk.StatusNack && !sameError(e.err, got.err) || e.status != adk.StatusNack && got.err != nil:
+		return fmt.Sprintf("answers its caller with %v, and ends as %s with %v", got.err, e.status, e.err)
+	}
+	return ""
+}
+
+// sameResult tells whether two results are written alike.
+func sameResult(a, b adk.ToolResult) bool {
+	x, xErr := Value{a}.MarshalJSON()
+	y, yErr := Value{b}.MarshalJSON()
+	return xErr == nil && yErr == nil && bytes.Equal(x, y)
+}
+
+func sameError(a, b error) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Error() == b.Error()
+}

@@ -1,0 +1,161 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/steady"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Flaw is one thing that is wrong with a turn.
+type Flaw struct {
+	// Name is what shrinking keeps: the name of an invariant, the class of a
+	// divergence, or one of the names below.
+	Name string
+	// Text says what is wrong, for a person.
+	Text string
+}
+
+// The names of flaws that are neither violations nor divergences.
+const (
+	// Unrecorded is a turn that cannot be made, or whose trace cannot be written
+	// or read.
+	Unrecorded = "unrecorded"
+	// Untrue is a turn in which a caller was answered otherwise than the trace says,
+	// or finds changed what it handed in (RUN-7).
+	Untrue = "untrue"
+	// Unsteady is a turn whose second run makes another trace (DET-2).
+	Unsteady = "unsteady"
+)
+
+// CheckTurn runs a turn twice, compares the traces, replays them and holds them
+// against all invariants. It gives everything that is wrong.
+func CheckTurn(t Turn) []Flaw {
+	var first *stage
+	subject := t.subject(func(s *stage) {
+		if first == nil {
+			first = s
+		}
+	})
+	return subject.flaws(func() answers { return first.answers })
+}
+
+// CheckSubject is CheckTurn for any subject. What user code was answered inside of
+// a run is known of turns alone.
+func CheckSubject(s Subject) []Flaw { return s.flaws(func() answers { return answers{} }) }
+
+func (s Subject) flaws(inside func() answers) []Flaw {
+	trace, got, err := s.recorded()
+	if err != nil {
+		return []Flaw{{Unrecorded, err.Error()}}
+	}
+	answered := inside()
+	again, gotAgain, err := s.recorded()
+	if err != nil {
+		return []Flaw{{Unrecorded, err.Error()}}
+	}
+	if len(trace) == 0 {
+		return refusal(got.refused(), gotAgain.refused())
+	}
+	read, flaws := held(trace)
+	if read != nil {
+		flaws = append(flaws, untrue(read, got, answered)...)
+	}
+	flaws = append(flaws, replayed(trace)...)
+	if at := DiffersAt(trace, again); at >= 0 && !bySystem(read, again) {
+		flaws = append(flaws, Flaw{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, Line(trace, at), Line(again, at))})
+	}
+	return flaws
+}
+
+// refusal is what is wrong with a turn of which there is no trace: nothing, if
+// the raw turn was refused as the contract says (RUN-4, DSP-12), and again so.
+func refusal(refused, again error) []Flaw {
+	if !errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) && !errors.Is(refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT) {
+		return []Flaw{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
+	}
+	if !sameError(refused, again) {
+		return []Flaw{{Unsteady, fmt.Sprintf("the turn is refused with %v, and then with %v", refused, again)}}
+	}
+	return nil
+}
+
+// held holds a trace against all invariants; it is nil where it cannot be read.
+func held(trace []byte) (read *replay.Trace, flaws []Flaw) {
+	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	if err != nil {
+		return nil, []Flaw{{Unrecorded, err.Error()}}
+	}
+	for _, v := range property.Violations(read.Info, crossings(read)) {
+		flaws = append(flaws, Flaw{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
+	}
+	return read, flaws
+}
+
+func replayed(trace []byte) []Flaw {
+	report, err := replay.Verify(context.Background(), bytes.NewReader(trace), replay.Live{})
+	if err != nil {
+		return []Flaw{{Unrecorded, err.Error()}}
+	}
+	if d := report.Divergence; d != nil {
+		return []Flaw{{string(d.Class), fmt.Sprint(d)}}
+	}
+	return nil
+}
+
+func crossings(t *replay.Trace) iter.Seq[*adk.Crossing] {
+	return func(yield func(*adk.Crossing) bool) {
+		for i := range t.Lines {
+			if !yield(&t.Lines[i].Crossing) {
+				return
+			}
+		}
+	}
+}
+
+// bySystem reports whether a trace differs from the one that was read in nothing
+// but what the system chose.
+func bySystem(first *replay.Trace, again []byte) bool {
+	second, err := replay.ReadTrace(bytes.NewReader(again))
+	if first == nil || err != nil {
+		return false
+	}
+	at, bySystem := steady.PartAt(crossingsOf(first), crossingsOf(second))
+	return at < 0 && bySystem
+}
+
+func crossingsOf(t *replay.Trace) []adk.Crossing {
+	all := make([]adk.Crossing, len(t.Lines))
+	for i := range t.Lines {
+		all[i] = t.Lines[i].Crossing
+	}
+	return all
+}
+
+// DiffersAt is the first line in which two traces differ, or -1.
+func DiffersAt(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return -1
+	}
+	for at := 0; ; at++ {
+		if Line(a, at) != Line(b, at) {
+			return at
+		}
+	}
+}
+
+// Line is a line of a trace, by its index; empty behind the last.
+func Line(trace []byte, at int) string {
+	all := strings.Split(string(trace), "\n")
+	if at < len(all) {
+		return all[at]
+	}
+	return ""
+}

@@ -1,0 +1,216 @@
+package turn
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FaultKind is a way to break a turn at a crossing.
+type FaultKind uint8
+
+// The kinds of faults. What a kind of fault can be tried at stands in
+// faultTable.
+const (
+	// Cancel ends the run's context just before the crossing: the caller gives up.
+	Cancel FaultKind = iota + 1
+	// CancelAfter ends it just after the crossing, so that the user code that goes
+	// on from there finds it ended, and the engine only at the next crossing.
+	CancelAfter
+	// Deadline ends it before the crossing with context.DeadlineExceeded.
+	Deadline
+	// Fail makes user code fail with an error: a seam's call before it does
+	// anything, its return after it did everything, an operation in the midst of
+	// the code that asked for it.
+	Fail
+	// Panic makes user code panic, at the same places.
+	Panic
+	// Cut breaks off what the executor streams: it fails before this report.
+	Cut
+	// StorageBefore makes an obligation fail before it did anything.
+	StorageBefore
+	// StorageAfter makes an obligation write and fail afterwards.
+	StorageAfter
+	// LateTool ends the run's context as the tool begins, and the tool does not
+	// notice: it goes on and returns after the abort.
+	LateTool
+	// GateEarly settles a gate as it opens, before anybody else hears of it.
+	GateEarly
+	// GateLate settles a gate whose time has passed or whose turn is aborted, as
+	// its waiter wakes.
+	GateLate
+	// GateTwice settles a gate that somebody has settled.
+	GateTwice
+
+	FaultKindEnd
+)
+
+var faultNames = [FaultKindEnd]string{
+	Cancel: "cancel", CancelAfter: "cancel-after", Deadline: "deadline", Fail: "error", Panic: "panic", Cut: "cut",
+	StorageBefore: "storage-before", StorageAfter: "storage-after", LateTool: "late-tool",
+	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice",
+}
+
+// FaultKinds lists all kinds, in the order in which they are tried.
+func FaultKinds() []FaultKind {
+	all := make([]FaultKind, 0, FaultKindEnd-1)
+	for k := FaultKind(1); k < FaultKindEnd; k++ {
+		all = append(all, k)
+	}
+	return all
+}
+
+// String is the kind's name, as schedules write it.
+func (k FaultKind) String() string {
+	if k == 0 || k >= FaultKindEnd {
+		return "unknown"
+	}
+	return faultNames[k]
+}
+
+// MarshalText is String.
+func (k FaultKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *FaultKind) UnmarshalText(text []byte) error {
+	at := slices.Index(faultNames[:], string(text))
+	if at <= 0 {
+		return fmt.Errorf("there is no kind of fault %q: there are %s", text, strings.Join(faultNames[1:], ", "))
+	}
+	*k = FaultKind(at)
+	return nil
+}
+
+// Fault is one thing that goes wrong.
+type Fault struct {
+	Kind FaultKind
+	// At is the number of the crossing, from 1, in the run that has the order and
+	// the earlier faults of the schedule, and no later ones.
+	At int
+}
+
+// Decision is a decision of the scheduler of strands that is not the usual one,
+// which is to let a strand run until it waits or ends, and then the one with the
+// lowest number.
+type Decision struct {
+	// Choice counts, from 1, the times when more than one strand could go on.
+	Choice int
+	// Strand is the one that goes on.
+	Strand int
+}
+
+// Schedule is what goes wrong in one run, and the order of its strands. A subject
+// and a schedule determine a run altogether.
+type Schedule struct {
+	// Faults are in the order of their crossings, each crossing once.
+	Faults []Fault
+	// Order holds the decisions that are not the usual ones, in their order.
+	Order []Decision
+}
+
+// undisturbed is the text of a schedule in which nothing goes wrong.
+const undisturbed = "undisturbed"
+
+// PickName is what a decision is called in the text of a schedule.
+const PickName = "order"
+
+// String is the schedule as ParseSchedule reads it, such as
+// cancel@7,panic@12,order@3=2: a cancel before crossing 7, a panic at crossing
+// 12, and where strands had a choice for the third time strand 2 went on.
+func (s Schedule) String() string {
+	var parts []string
+	for _, f := range s.Faults {
+		parts = append(parts, f.Kind.String()+"@"+strconv.Itoa(f.At))
+	}
+	for _, p := range s.Order {
+		parts = append(parts, PickName+"@"+strconv.Itoa(p.Choice)+"="+strconv.Itoa(p.Strand))
+	}
+	if len(parts) == 0 {
+		return undisturbed
+	}
+	return strings.Join(parts, ",")
+}
+
+// MarshalText is String.
+func (s Schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText is ParseSchedule.
+func (s *Schedule) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseSchedule(string(text))
+	return err
+}
+
+// ParseSchedule reads what String wrote.
+func ParseSchedule(text string) (Schedule, error) {
+	var s Schedule
+	if text == undisturbed {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if err := s.read(part); err != nil {
+			return Schedule{}, fmt.Errorf("schedule %q: %w", text, err)
+		}
+	}
+	return s, nil
+}
+
+// MustSchedule is ParseSchedule for a text that is written down in a test; a wrong
+// one is a panic.
+func MustSchedule(text string) Schedule {
+	s, err := ParseSchedule(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// read adds one part of a schedule's text.
+func (s *Schedule) read(part string) error {
+	name, place, found := strings.Cut(part, "@")
+	if !found {
+		return fmt.Errorf("%q: want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2", part)
+	}
+	if name == PickName {
+		return s.readPick(part, place)
+	}
+	var f Fault
+	if err := f.Kind.UnmarshalText([]byte(name)); err != nil {
+		return err
+	}
+	var err error
+	if f.At, err = number(place, 1); err != nil {
+		return fmt.Errorf("%q: want the number of a crossing after @", part)
+	}
+	if n := len(s.Faults); n > 0 && s.Faults[n-1].At >= f.At {
+		return fmt.Errorf("%q stands behind %d: faults are in the order of their crossings, each crossing once", part, s.Faults[n-1].At)
+	}
+	s.Faults = append(s.Faults, f)
+	return nil
+}
+
+func (s *Schedule) readPick(part, place string) error {
+	choice, strand, _ := strings.Cut(place, "=")
+	k, err := number(choice, 1)
+	if err != nil {
+		return fmt.Errorf("%q: want the number of a choice after @", part)
+	}
+	picked, err := number(strand, 0)
+	if err != nil {
+		return fmt.Errorf("%q: want the number of a strand after =", part)
+	}
+	if n := len(s.Order); n > 0 && s.Order[n-1].Choice >= k {
+		return fmt.Errorf("%q stands behind choice %d: choices are in their order, each once", part, s.Order[n-1].Choice)
+	}
+	s.Order = append(s.Order, Decision{k, picked})
+	return nil
+}
+
+// number reads a number of at least least, as strconv.Itoa writes it.
+func number(text string, least int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && (n < least || strconv.Itoa(n) != text) {
+		err = strconv.ErrSyntax
+	}
+	return n, err
+}

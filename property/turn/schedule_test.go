@@ -1,0 +1,67 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// A schedule is read back as it was written.
+func TestScheduleRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s turn.Schedule
+		at := 0
+		for _, k := range rapid.SliceOfN(rapid.SampledFrom(turn.FaultKinds()), 0, 4).Draw(t, "kinds") {
+			at += rapid.IntRange(1, 50).Draw(t, "gap")
+			s.Faults = append(s.Faults, turn.Fault{Kind: k, At: at})
+		}
+		at = 0
+		for _, strand := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 4).Draw(t, "strands") {
+			at += rapid.IntRange(1, 9).Draw(t, "gap")
+			s.Order = append(s.Order, turn.Decision{Choice: at, Strand: strand})
+		}
+		read, err := turn.ParseSchedule(s.String())
+		require.NoError(t, err)
+		assert.Equal(t, s, read)
+		assert.Equal(t, s, turn.MustSchedule(s.String()))
+		text, err := json.Marshal(s)
+		require.NoError(t, err)
+		var again turn.Schedule
+		require.NoError(t, json.Unmarshal(text, &again))
+		assert.Equal(t, s, again)
+	})
+}
+
+func TestScheduleText(t *testing.T) {
+	s := turn.Schedule{
+		Faults: []turn.Fault{{Kind: turn.Cancel, At: 7}, {Kind: turn.Panic, At: 12}},
+		Order:  []turn.Decision{{Choice: 3, Strand: 2}},
+	}
+	assert.Equal(t, "cancel@7,panic@12,order@3=2", s.String())
+	assert.Equal(t, "undisturbed", turn.Schedule{}.String())
+}
+
+func TestParseScheduleRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                    `schedule "": "": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`,
+		"cancel":              `schedule "cancel": "cancel": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`,
+		"cancl@7":             `there is no kind of fault "cancl": there are cancel, cancel-after, deadline, `,
+		"@7":                  `there is no kind of fault ""`,
+		"cancel@07":           `"cancel@07": want the number of a crossing after @`,
+		"cancel@0":            `"cancel@0": want the number of a crossing after @`,
+		"panic@12,cancel@7":   `"cancel@7" stands behind 12: faults are in the order of their crossings, each crossing once`,
+		"order@1":             `"order@1": want the number of a strand after =`,
+		"order@x=1":           `"order@x=1": want the number of a choice after @`,
+		"order@2=1,order@1=1": `"order@1=1" stands behind choice 2: choices are in their order, each once`,
+	} {
+		_, err := turn.ParseSchedule(text)
+		assert.ErrorContains(t, err, want)
+	}
+	assert.Panics(t, func() { turn.MustSchedule("cancel") })
+}

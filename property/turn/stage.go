@@ -1,0 +1,337 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// stage is one run of a Turn: the user code that performs its scripts, and what
+// that remembers.
+type stage struct {
+	turn   Turn
+	cancel context.CancelCauseFunc
+	clock  *fakes.Clock
+	kept   *fakes.Storage
+	root   *scope
+
+	mu    sync.Mutex
+	plans map[string][]Settlement // by gate, for when it opens
+	gates map[string]*adk.TurnGate
+	heard map[string]int // events, where listeners panic
+	answers
+
+	order     fakes.Order
+	onFailure func(*Op)         // hears of operations that answer with an error; may be nil
+	mine      func(*adk.Config) // puts other user code among the scripts; may be nil
+}
+
+// scope is a set of scripts, and which of their seams were called: the turn's,
+// or one of a dispatch that user code calls.
+type scope struct {
+	scripts []Script
+
+	mu     sync.Mutex
+	called map[string]int
+	actors map[string]*actor // the last of each path
+}
+
+func newScope(scripts []Script) *scope {
+	return &scope{scripts: scripts, called: map[string]int{}, actors: map[string]*actor{}}
+}
+
+// actor is what one seam call was handed.
+type actor struct {
+	scope *scope
+	ctx   context.Context
+	tc    *adk.TurnContext
+	dc    *adk.DispatchContext
+	next  adk.Next
+
+	mu      sync.Mutex
+	strands map[string]*adk.Strand
+	offs    map[string]func()
+}
+
+// TooLong is when a turn that waits for nothing that will come is cancelled, so
+// that every turn ends.
+const TooLong = 365 * 24 * time.Hour
+
+// ErrTooLong is the cause of that cancel.
+var ErrTooLong = errors.New("turn: nothing was left that the turn could wait for")
+
+func newStage(t Turn, cancel context.CancelCauseFunc) *stage {
+	s := &stage{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
+		plans: map[string][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
+	s.clock.AfterFunc(TooLong, func() { cancel(ErrTooLong) })
+	kept := make([]adk.Record, len(t.Kept))
+	for i, r := range t.Kept {
+		kept[i] = s.own(r.Record)
+	}
+	s.kept = fakes.NewStorage(kept...)
+	return s
+}
+
+// build gives the config and the raw turn of the run.
+func (s *stage) build() (adk.Config, adk.RawTurn) {
+	t := s.turn
+	config := adk.Config{
+		Executor:       s.executor(cmp.Or(t.Executor, "model"), s.root),
+		Storage:        s.storage(),
+		DispatchInput:  s.dispatchPipeline(adk.LabelDispatchInput, t.DispatchInput, s.root),
+		DispatchOutput: s.dispatchPipeline(adk.LabelDispatchOutput, t.DispatchOutput, s.root),
+		TurnInput:      s.turnPipeline(adk.LabelTurnInput, t.TurnInput),
+		TurnOutput:     s.turnPipeline(adk.LabelTurnOutput, t.TurnOutput),
+		Clock:          s.clock,
+		Probe:          fakes.NewSchedulerOn(s.clock, s.order),
+		WriteBehind:    t.WriteBehind,
+	}
+	for _, r := range t.Tools {
+		if tool, ok := r.Record.(*adk.Tool); ok {
+			config.Tools = append(config.Tools, s.tool(tool))
+		}
+	}
+	if s.mine != nil {
+		s.mine(&config)
+	}
+	raw := adk.RawTurn{SystemPrompt: t.Prompt, Instructions: t.Instructions}
+	raw.Stash, _ = t.Stash.Get().(map[string]any)
+	s.given, _ = t.Stash.Get().(map[string]any)
+	s.left = raw.Stash
+	s.listen(&raw)
+	if t.Cancelled != nil {
+		s.cancel(t.Cancelled.Err())
+	}
+	return config, raw
+}
+
+// The seams.
+
+func (s *stage) turnPipeline(label string, names []string) []adk.TurnMiddleware {
+	var all []adk.TurnMiddleware
+	for _, name := range names {
+		path := adk.Seam{Label: label, Name: name}.String()
+		all = append(all, adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			return s.middleware(path, &actor{scope: s.root, ctx: ctx, tc: tc, next: next})
+		}})
+	}
+	return all
+}
+
+func (s *stage) dispatchPipeline(label string, names []string, in *scope) []adk.DispatchMiddleware {
+	var all []adk.DispatchMiddleware
+	for _, name := range names {
+		all = append(all, adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			path := adk.Seam{Label: label, Name: name, Iteration: dc.Iteration()}.String()
+			return s.middleware(path, &actor{scope: in, ctx: ctx, dc: dc, next: next})
+		}})
+	}
+	return all
+}
+
+func (s *stage) middleware(path string, a *actor) error {
+	body := s.enter(path, a)
+	if body == nil {
+		a.next(a.ctx)
+		return nil
+	}
+	return s.play(a, body)
+}
+
+func (s *stage) executor(name string, in *scope) adk.Executor {
+	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		a := &actor{scope: in, ctx: ctx, dc: dc}
+		path := adk.Seam{Label: adk.LabelExecutor, Name: name, Iteration: dc.Iteration()}.String()
+		if body := s.enter(path, a); body != nil {
+			return s.play(a, body)
+		}
+		return dc.Ack()
+	}}
+}
+
+// tool is the tool as the turn has it, with a handler that plays its scripts.
+func (s *stage) tool(t *adk.Tool) *adk.Tool {
+	path := adk.Seam{Label: adk.LabelTool, Name: t.Name()}.String()
+	return t.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+		a := &actor{scope: s.root, ctx: ctx, dc: dc}
+		body := s.enter(path, a)
+		if body == nil {
+			return adk.Text("ok"), nil
+		}
+		if err := s.play(a, body); err != nil {
+			return nil, err
+		}
+		if body.End.Result == nil {
+			return adk.Text("ok"), nil
+		}
+		result, _ := body.End.Result.V.(adk.ToolResult)
+		return result, nil
+	})
+}
+
+// own gives tools their handlers, and other records as they are.
+func (s *stage) own(r adk.Record) adk.Record {
+	if t, ok := r.(*adk.Tool); ok && t != nil {
+		return s.tool(t)
+	}
+	return r
+}
+
+// enter counts a seam call, keeps what it was handed, and finds its script.
+func (s *stage) enter(path string, a *actor) *Body {
+	in := a.scope
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n := in.called[path]
+	in.called[path] = n + 1
+	in.actors[path] = a
+	return FindScript(in.scripts, path, n)
+}
+
+// find is the actor whose handle an operation uses; nil if it was never handed
+// out.
+func (s *stage) find(a *actor, path string) *actor {
+	if path == "" {
+		return a
+	}
+	for _, in := range []*scope{a.scope, s.root} {
+		in.mu.Lock()
+		found := in.actors[path]
+		in.mu.Unlock()
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// play makes the operations of a body and ends as it says.
+func (s *stage) play(a *actor, body *Body) error {
+	for i := range body.Ops {
+		op := &body.Ops[i]
+		err := s.perform(a, op)
+		if err != nil && s.onFailure != nil {
+			s.onFailure(op)
+		}
+		if err != nil && op.Must {
+			return err
+		}
+	}
+	return leave(body.End)
+}
+
+// leave ends a call.
+func leave(end End) error {
+	switch end.How {
+	case adk.OutcomeError:
+		if err := end.Err.Err(); err != nil {
+			return err
+		}
+		return errors.New("failed")
+	case adk.OutcomePanic:
+		panic(end.Err.PanicValue())
+	case adk.OutcomeGoexit:
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// The listeners.
+
+// listen settles the gates whose waiting says so, and panics where it has to.
+func (s *stage) listen(raw *adk.RawTurn) {
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+		s.opened(e.Gate)
+		s.hear(adk.KindTurnGateOpen)
+	}
+	for _, loud := range s.turn.Loud {
+		s.listenTo(raw, adk.KindByName(loud.Event))
+	}
+}
+
+func (s *stage) listenTo(raw *adk.RawTurn, kind adk.Kind) {
+	hear := func() { s.hear(kind) }
+	on, about := &raw.Functional, &raw.Observability
+	switch kind {
+	case adk.KindMessageEvent:
+		on.Message = func(adk.MessageEvent) { hear() }
+	case adk.KindThoughtEvent:
+		on.Thought = func(adk.ThoughtEvent) { hear() }
+	case adk.KindToolCallEvent:
+		on.ToolCall = func(adk.ToolCallEvent) { hear() }
+	case adk.KindTurnStart:
+		about.TurnStart = func(adk.TurnStart) { hear() }
+	case adk.KindTurnEnd:
+		about.TurnEnd = func(adk.TurnEnd) { hear() }
+	case adk.KindDispatchStart:
+		about.DispatchStart = func(adk.DispatchStart) { hear() }
+	case adk.KindDispatchEnd:
+		about.DispatchEnd = func(adk.DispatchEnd) { hear() }
+	case adk.KindIterationStart:
+		about.IterationStart = func(adk.IterationStart) { hear() }
+	case adk.KindIterationEnd:
+		about.IterationEnd = func(adk.IterationEnd) { hear() }
+	case adk.KindTurnGateClosed:
+		about.TurnGateClosed = func(adk.TurnGateClosed) { hear() }
+	case adk.KindToolExecutionStart:
+		about.ToolExecutionStart = func(adk.ToolExecutionStart) { hear() }
+	case adk.KindToolExecutionEnd:
+		about.ToolExecutionEnd = func(adk.ToolExecutionEnd) { hear() }
+	case adk.KindLogEvent:
+		about.Log = func(adk.LogEvent) { hear() }
+	case adk.KindErrorEvent:
+		about.Error = func(adk.ErrorEvent) { hear() }
+	}
+}
+
+// hear counts an event and panics if a loud listener is to.
+func (s *stage) hear(kind adk.Kind) {
+	name := kind.String()
+	s.mu.Lock()
+	n := s.heard[name]
+	s.heard[name] = n + 1
+	s.mu.Unlock()
+	for _, loud := range s.turn.Loud {
+		if loud.Event != name || loud.Occurrence != n {
+			continue
+		}
+		if loud.Goexit {
+			runtime.Goexit()
+		}
+		panic(cmp.Or(loud.Text, "loud"))
+	}
+}
+
+// The gates.
+
+// opened settles a gate that opens as its waiting planned.
+func (s *stage) opened(gate *adk.TurnGate) {
+	s.mu.Lock()
+	plan := s.plans[gate.ID()]
+	s.gates[gate.ID()] = gate
+	s.mu.Unlock()
+	for _, one := range plan {
+		if one.After > 0 {
+			s.clock.AfterFunc(one.After, func() { settle(gate, one) })
+		} else {
+			settle(gate, one)
+		}
+	}
+}
+
+func settle(gate *adk.TurnGate, by Settlement) {
+	switch by.Result {
+	case adk.GateResolved:
+		_, _ = gate.Resolve(by.By, by.Value.Get()) // a refused value is in the trace
+	case adk.GateRejected:
+		gate.Reject(by.By, by.Err.Err())
+	case adk.GateAborted:
+		gate.Abort(by.By)
+	}
+}
