@@ -96,7 +96,7 @@ func toldInOrder(t turn.Turn) bool {
 
 // TranslatedBack holds a turn to the trace of its translation.
 func TranslatedBack(one turn.Turn) string {
-	if !toldWhole(one) || !toldInOrder(one) {
+	if !toldWhole(one) || UsesOthersHandles(one) || !toldInOrder(one) {
 		return ""
 	}
 	want, refused, err := one.Trace()
@@ -119,4 +119,31 @@ func TranslatedBack(one turn.Turn) string {
 		return fmt.Sprintf("%s\n%#v", text, again)
 	}
 	return ""
+}
+
+// UsesOthersHandles reports whether a strand of a turn uses the handle of another, as
+// far as scripts say: crossings bear the strand whose handle it is.
+func UsesOthersHandles(one turn.Turn) bool {
+	return slices.ContainsFunc(one.Scripts, func(s turn.Script) bool { return borrows(&s.Body, nil, false) })
+}
+
+// borrows is UsesOthersHandles of a body: in is the dispatch it is in, if it was called
+// there.
+func borrows(b *turn.Body, in *turn.Nested, forked bool) bool {
+	return b != nil && slices.ContainsFunc(b.Ops, func(op turn.Op) bool {
+		if forked && op.On != "" && !isOwn(in, op.On) || borrows(op.Do, in, forked || op.Kind == "fork") {
+			return true
+		}
+		return op.Dispatch != nil && slices.ContainsFunc(op.Dispatch.Scripts, func(s turn.Script) bool { return borrows(&s.Body, op.Dispatch, forked) })
+	})
+}
+
+// isOwn reports whether a seam is one of the dispatch's own.
+func isOwn(n *turn.Nested, path string) bool {
+	seam, err := adk.ParseSeam(path)
+	if n == nil || err != nil {
+		return false
+	}
+	names := map[string][]string{adk.LabelExecutor: {n.Executor}, adk.LabelDispatchInput: n.Input, adk.LabelDispatchOutput: n.Output}
+	return slices.Contains(names[seam.Label], seam.Name)
 }

@@ -365,7 +365,7 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 	case turn.OpSettle:
 		op.Name, op.Settle = oneOf(d, gateIDs), []turn.Settlement{d.settlement()}
 	case turn.OpDispatch:
-		d.dispatchCall(&op)
+		d.dispatchCall(&op, depth)
 	case "late":
 		return d.late(depth)
 	default:
@@ -476,12 +476,12 @@ const deepest = 3
 
 // dispatchCall draws the call of a dispatch, now and then with a context that is done;
 // too deep within others another operation.
-func (d *drawing) dispatchCall(op *turn.Op) {
+func (d *drawing) dispatchCall(op *turn.Op, depth int) {
 	if d.within == deepest {
 		op.Kind = "now"
 		return
 	}
-	op.Dispatch = d.nested()
+	op.Dispatch = d.nested(depth)
 	op.Must = op.Must || op.Dispatch.Wrong != "" // so that the answer shows
 	if d.once(8) {
 		op.Cause = oneOf(d, failures)
@@ -489,8 +489,9 @@ func (d *drawing) dispatchCall(op *turn.Op) {
 }
 
 // nested draws a dispatch that user code calls. It is small, and its seams' handles
-// are nobody else's.
-func (d *drawing) nested() *turn.Nested {
+// are nobody else's. What calls it at a depth may be a strand: then all that is in it
+// leaves the handles of the turn's seams alone, as late does.
+func (d *drawing) nested(depth int) *turn.Nested {
 	n := &turn.Nested{Name: oneOf(d, []string{"planner", "summary"}), Executor: "small"}
 	if d.once(2) {
 		n.Input = []string{"a"}
@@ -503,6 +504,9 @@ func (d *drawing) nested() *turn.Nested {
 	}
 	own := *d
 	own.Operations, own.dispatchSeams = min(d.Operations, 3), nil
+	if depth > 0 {
+		own.turnSeams = nil
+	}
 	own.within++
 	n.Scripts = own.dispatch(n.Executor, n.Input, n.Output, d.upTo(min(d.Iterations, 2)))
 	d.strands, d.handlers = own.strands, own.handlers

@@ -23,7 +23,8 @@ import (
 // times that a clock and an id source of its own gave, what a handle that had ended was
 // asked for, and the media that were opened. What was refused without a word, such as
 // a second gate of an id, is not in it either: strands that took turns there take them
-// elsewhere.
+// elsewhere. Nor is it said which strand used a handle: what one did by the handle of
+// another is that one's, and may come at another place.
 func TurnOf(trace *replay.Trace) (turn.Turn, error) {
 	tr := newTranslation(trace)
 	tr.untold = trace.Version == 1
