@@ -226,7 +226,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if step.Kind == adk.KindReturn {
 		return c.returning(step.Strand)
 	}
-	if c.doing != nil && (c.doing.x.Kind == step.Kind || isMisuse(c.doing.x) && step.Kind.Class() == adk.ClassOperation) && step.Phase != adk.Done {
+	if c.does(s.rec, step) {
 		return c.doing.x
 	}
 	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
@@ -235,6 +235,15 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	return list[i]
+}
+
+// does tells whether a step is what the scripted call performs: the beginning of a
+// strand that it forked meanwhile is not, although that is a call below it too.
+func (c *newCall) does(strand int, step adk.Step) bool {
+	if c.doing == nil || c.doing.x.Strand != strand || step.Phase == adk.Done {
+		return false
+	}
+	return c.doing.x.Kind == step.Kind || isMisuse(c.doing.x) && step.Kind.Class() == adk.ClassOperation
 }
 
 // returning is the recorded return of the call below that returns next in a

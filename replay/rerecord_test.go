@@ -145,6 +145,36 @@ func TestRerecordOfFreeStrands(t *testing.T) {
 	}
 }
 
+// DET-2: a strand begins where it began, also behind a dispatch that its middleware
+// called first: the beginning of either is a call below that middleware.
+func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
+	acks := adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}
+	config := adk.Config{
+		Executor: acks, Storage: noStorage,
+		TurnInput: []adk.TurnMiddleware{{Name: "asks", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			_, err := tc.Fork(ctx, "watch", func(context.Context, *adk.TurnContext) error { return nil })
+			if err != nil {
+				return err
+			}
+			_, err = adk.Dispatch(ctx, adk.DispatchInput{Name: "planner", Source: tc, Executor: acks})
+			next(ctx)
+			return err
+		}}},
+	}
+	forkerFirst := func() func(fakes.Choice) int { return func(fakes.Choice) int { return 0 } }
+	scheduler := fakes.NewScheduler(forkerFirst)
+	config.Clock, config.Probe = scheduler.Clock(), scheduler
+	var trace bytes.Buffer
+	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), rawTurn))
+	_, planner, _ := strings.Cut(trace.String(), `"seam":"dispatch/planner"`)
+	require.Contains(t, planner, `"seam":"strand/watch"`, "it begins behind the dispatch")
+	for range 20 { // the strand comes to its beginning as it likes
+		report, again := rerecorded(t, trace.Bytes(), replay.Live{})
+		assert.Nil(t, report.Divergence, "%s", report)
+		assert.Equal(t, trace.String(), string(again))
+	}
+}
+
 // A turn that asks for what was not recorded is not made up: it has to be
 // recorded anew.
 func TestRerecordWithoutAnAnswer(t *testing.T) {
