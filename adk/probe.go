@@ -46,6 +46,18 @@ type Observer interface {
 	Tell(*Crossing)
 }
 
+// ToolServer is an Observer that says, besides, whose handler does a tool's work:
+// where a replay runs code that brings its own tools, the recording answers for
+// those that are not asked for.
+type ToolServer interface {
+	Observer
+	// Handler is asked before each run of a tool's handler, on its goroutine, outside
+	// every lock of the engine, and gives what runs in its place; nil leaves the
+	// tool's own. It must not call back into the engine. What it gives is called as
+	// the tool's own would be: with the validated arguments, below the same seam call.
+	Handler(*Tool) ToolHandler
+}
+
 // Step is something that is about to happen and to be told.
 type Step struct {
 	Kind  Kind
@@ -111,6 +123,16 @@ func (m multiObserver) Tell(c *Crossing) {
 	for _, o := range m {
 		o.tell(func() { o.observer.Tell(c) })
 	}
+}
+
+// Handler is that of the first who gives one.
+func (m multiObserver) Handler(tool *Tool) (h ToolHandler) {
+	for _, o := range m {
+		if server, serves := o.observer.(ToolServer); serves && h == nil {
+			o.tell(func() { h = server.Handler(tool) })
+		}
+	}
+	return h
 }
 
 // oneObserver is one of several, dropped when it panics (DET-4).

@@ -3,6 +3,7 @@ package adk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -420,4 +421,56 @@ func TestCancelIsLatched(t *testing.T) {
 			assert.Same(t, context.Canceled, x.Err)
 		}
 	}
+}
+
+// serving is an observer that names the handler of every tool.
+type serving struct {
+	recorder
+	handler func(*adk.Tool) adk.ToolHandler
+}
+
+func (s *serving) Observe(adk.RunInfo) adk.Observer               { return s }
+func (s *serving) Handler(tool *adk.Tool) (given adk.ToolHandler) { return s.handler(tool) }
+
+// DET-4: an observer that serves tools names the handler that does the work, also
+// beside others; one that names none, or panics, leaves the tool's own.
+func TestObserverThatServesTools(t *testing.T) {
+	served := func(*adk.Tool) adk.ToolHandler {
+		return func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			return adk.Text(fmt.Sprint("served ", args["n"])), nil
+		}
+	}
+	own := tool("own", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+		return adk.Text("own"), nil
+	})
+	for name, c := range map[string]struct {
+		probe adk.Probe
+		want  string
+	}{
+		"served":           {&serving{handler: served}, "served 7"},
+		"beside others":    {adk.MultiProbe(&recorder{}, &serving{handler: served}, &recorder{}), "served 7"},
+		"the first serves": {adk.MultiProbe(&serving{handler: served}, &serving{handler: func(*adk.Tool) adk.ToolHandler { return failingTool }}), "served 7"},
+		"names none":       {&serving{handler: func(*adk.Tool) adk.ToolHandler { return nil }}, "own"},
+		"panics":           {&serving{handler: func(*adk.Tool) adk.ToolHandler { panic("boom") }}, "own"},
+		"panics beside":    {adk.MultiProbe(&serving{handler: func(*adk.Tool) adk.ToolHandler { panic("boom") }}, &serving{handler: served}), "served 7"},
+		"only observes":    {&recorder{}, "own"},
+		"none":             {nil, "own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got adk.ToolResult
+			config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				result, err := dc.Execute(ctx, own, map[string]any{})
+				got = result
+				return errors.Join(err, dc.Ack())
+			})
+			config.Probe = c.probe
+			require.NoError(t, newRunner(t, config).Run(context.Background(), adk.RawTurn{SystemPrompt: "Go."}))
+			require.IsType(t, &adk.Tokenizable{}, got)
+			assert.Equal(t, c.want, got.(*adk.Tokenizable).String())
+		})
+	}
+}
+
+func failingTool(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+	return nil, errBoom
 }

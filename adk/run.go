@@ -253,6 +253,21 @@ func (r *run) park(strand int, ready func() bool) {
 	}
 }
 
+// handlerOf is what does a tool's work: the tool's own handler, but where the
+// observer names another. It takes no lock.
+func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
+	h = tool.handler
+	server, serves := r.observer.(ToolServer)
+	if !serves || !r.observed() {
+		return h
+	}
+	defer r.dropIfPanicked()
+	if given := server.Handler(tool); given != nil {
+		h = given
+	}
+	return h
+}
+
 func (r *run) resume(strand int) {
 	if r.observed() {
 		defer r.dropIfPanicked()

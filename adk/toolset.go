@@ -187,7 +187,7 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	}
 	res := handling.invoke(func() result {
 		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
-		given, err := tool.handler(ctx, &handling.dc, own)
+		given, err := c.run.handlerOf(tool)(ctx, &handling.dc, own)
 		if err == nil {
 			given, err = checkedResult(given)
 		}

@@ -52,13 +52,14 @@ type causal struct {
 	met          map[*seamCall]int            // for unmet
 	lists        map[adk.Step][]*adk.Crossing // for foresee
 	acts         []*act
-	acting       int            // goroutines that settle a gate
-	outcry       map[int]outcry // of listeners, by the recorded event
-	unasked      map[int]bool   // calls of tools of its own that live code made
-	missed       []int          // calls that the recording has no answer for
-	passed       []int          // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made         int            // ids that are not in the recording
-	turn         *waiter        // whose step is being taken: the times and ids are for it
+	acting       int                // goroutines that settle a gate
+	outcry       map[int]outcry     // of listeners, by the recorded event
+	unasked      map[int]bool       // calls of tools of its own that live code made
+	brought      map[*adk.Tool]bool // tools that live code registered
+	missed       []int              // calls that the recording has no answer for
+	passed       []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made         int                // ids that are not in the recording
+	turn         *waiter            // whose step is being taken: the times and ids are for it
 }
 
 // newCall is a call of the new run.
@@ -92,7 +93,7 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 		tree: tree, live: live, known: known,
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
 		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, counterparts: map[int]int{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
+		unasked: map[int]bool{}, brought: map[*adk.Tool]bool{}, counterparts: map[int]int{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.mu)
@@ -511,6 +512,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if c == nil {
 		return nil
 	}
+	if tool, ok := got.Record.(*adk.Tool); ok && got.Kind == adk.KindRegister && got.Err == nil && !p.stage.made(tool) {
+		p.brought[tool] = true
+	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
@@ -523,7 +527,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		if got.Kind == adk.KindOpenMedia && rec != nil {
 			p.tree.media.reached(rec.x)
 		}
-		if got.Kind == adk.KindExecute && !p.stage.made(got.Record) && !p.live.mayRun(got.Record) {
+		if got.Kind == adk.KindExecute && p.isUnasked(got.Record) {
 			p.unasked[got.Seq] = true
 		}
 	}
@@ -648,14 +652,30 @@ func (p *causal) today(tool *adk.Tool) *adk.Tool {
 // executable is the tool that a scripted execute is made with: the one that is
 // registered under its name today.
 func (p *causal) executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
-	tool, found := h.Tools().Get(recorded.Name())
-	switch {
-	case !found:
-		return p.stage.tool(recorded)
-	case p.stage.made(tool):
+	if tool, found := h.Tools().Get(recorded.Name()); found {
 		return tool
 	}
-	return p.stage.tool(tool)
+	return p.stage.tool(recorded)
+}
+
+// Handler lets the recording answer for a tool that live code brought and that is
+// not to run.
+func (p *causal) Handler(tool *adk.Tool) adk.ToolHandler {
+	if p.stage.made(tool) || p.live.mayRun(tool) {
+		return nil
+	}
+	return p.stage.scriptedHandler
+}
+
+// isUnasked reports whether a tool that is executed is of live code's own and does
+// not belong there: the context has another of its name, or it is chosen and could
+// write. mu is held.
+func (p *causal) isUnasked(record adk.Record) bool {
+	tool, ok := record.(*adk.Tool)
+	if !ok || p.stage.made(tool) || p.live.mayRun(tool) {
+		return false
+	}
+	return !p.brought[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
 }
 
 // opened performs what the reader of a recorded opening did.

@@ -137,3 +137,52 @@ func TestAGateThatMovedIntoAStrand(t *testing.T) {
 	assert.NotNil(t, divergenceOf(t, trace, replay.Live{Config: moved, Seams: []string{replay.Executor}}), "it is not what was recorded")
 	assert.Equal(t, true, answer)
 }
+
+// A tool that live code registers is served from the recording where its handler is
+// not chosen, and runs where it is; chosen without leave to write it is told, and
+// does not run either.
+func TestAToolThatLiveCodeRegisters(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	agent := func(effect adk.Effect) adk.Config {
+		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			tool, _ := dc.Tools().Get("count")
+			result, err := dc.Execute(ctx, tool, map[string]any{})
+			return errors.Join(err, dc.Stash().Set("counted", fmt.Sprint(result)), dc.Ack())
+		})
+		config.DispatchInput = []adk.DispatchMiddleware{{Name: "tools", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			err := dc.Tools().Register(must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,
+				Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+					ran++
+					return adk.Text("42"), dc.Stash().Set("inside", true)
+				}})))
+			next(ctx)
+			return err
+		}}}
+		return config
+	}
+	for name, c := range map[string]struct {
+		effect adk.Effect
+		seams  []string
+		writes bool
+		runs   int
+		red    bool
+	}{
+		"with its executor":           {adk.EffectWrites, []string{replay.Middleware, replay.Executor}, false, 0, false},
+		"with a recorded executor":    {adk.EffectWrites, []string{replay.Middleware}, false, 0, false},
+		"reads, and is chosen":        {adk.EffectReads, []string{replay.Middleware, replay.Executor, replay.ToolCode}, false, 1, false},
+		"chosen, recorded executor":   {adk.EffectReads, []string{replay.Middleware, replay.ToolCode}, false, 1, false},
+		"writes, and may":             {adk.EffectWrites, []string{replay.Middleware, replay.Executor, replay.ToolCode}, true, 1, false},
+		"writes, chosen, and may not": {adk.EffectWrites, []string{replay.Middleware, replay.Executor, replay.ToolCode}, false, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := agent(c.effect)
+			trace := turnOf(t, config, adk.RawTurn{})
+			ran = 0
+			d := divergenceOf(t, trace, replay.Live{Config: config, Seams: c.seams, Writes: c.writes})
+			assert.Equal(t, c.red, d != nil, "%v", d)
+			assert.LessOrEqual(t, ran, c.runs)
+			assert.Equal(t, c.runs > 0, ran > 0, "the handler ran %d times", ran)
+		})
+	}
+}

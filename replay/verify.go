@@ -191,6 +191,15 @@ func (w watcher) Tell(x *adk.Crossing) {
 	w.Observer.Tell(x)
 }
 
+// Handler is that of the observer, if it gives one.
+func (w watcher) Handler(tool *adk.Tool) adk.ToolHandler {
+	defer w.contained()
+	if server, serves := w.Observer.(adk.ToolServer); serves {
+		return server.Handler(tool)
+	}
+	return nil
+}
+
 func (w watcher) contained() {
 	if value := recover(); value != nil {
 		w.fail(ownFault(value))
