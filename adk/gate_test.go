@@ -369,6 +369,46 @@ func TestGateAfterAbort(t *testing.T) {
 	assert.Empty(t, with(lines, "! error"))
 }
 
+// GAT-8: no timeout is none: no timer runs, and the gate waits however late it is. One
+// that has a timeout waits that long on the config's clock, and no longer.
+func TestTimeoutOfAGate(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		timers  int
+		closed  string
+	}{
+		"none":      {0, 0, "g resolved late"},
+		"a minute":  {time.Minute, 1, "g timeout"},
+		"an hour":   {time.Hour, 1, "g timeout"},
+		"two hours": {2 * time.Hour, 1, "g resolved late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var value any
+			var err error
+			config, clock := waiting(adk.Gate{ID: "g", Reason: "r", Timeout: c.timeout}, &value, &err), &handClock{}
+			config.Clock = clock
+			raw := hello
+			raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+				assert.Equal(t, c.timers, clock.running())
+				clock.advance(time.Hour)
+				_, _ = e.Gate.Resolve("late", nil)
+			}
+			assert.Equal(t, []string{"! turnGateClosed " + c.closed}, with(runTurn(t, config, raw), "! turnGateClosed"))
+			assert.Zero(t, clock.running())
+		})
+	}
+}
+
+// GAT-8, GAT-5: a negative timeout is the caller's error, and no gate opens.
+func TestNegativeTimeoutOfAGate(t *testing.T) {
+	var value any
+	var err error
+	lines := runTurn(t, waiting(adk.Gate{ID: "g", Reason: "r", Timeout: -1}, &value, &err), hello)
+	assert.ErrorIs(t, err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE)
+	assert.ErrorContains(t, err, "Timeout")
+	assert.Empty(t, with(lines, "! turnGate"))
+}
+
 // GAT-8, DET-1: sleeping runs on the config's clock too, and ends with its
 // context or the turn.
 func TestSleep(t *testing.T) {

@@ -506,3 +506,62 @@ func TestGoexitWhileNextWaits(t *testing.T) {
 	assert.Contains(t, lines, "! turnGateClosed g aborted")
 	assert.Equal(t, "< run goexit", lines[len(lines)-1])
 }
+
+// PIP-11, DEL-3, RUN-10: an ack does not stand where the goroutine ends after it:
+// the dispatch is aborted, nothing is flushed, and turn output does not run. It is
+// the same in a strand and in a tool of one, whose goroutine nobody else shares.
+func TestGoexitAfterAnAck(t *testing.T) {
+	acks := func(ctx context.Context, dc *adk.DispatchContext) error {
+		return errors.Join(dc.Messages().Store(ctx, message("m")), dc.Ack())
+	}
+	exits := func(context.Context, *adk.DispatchContext) error { runtime.Goexit(); return nil }
+	uses := func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := dc.Execute(ctx, tool("t", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			runtime.Goexit()
+			return nil, nil
+		}), "{}")
+		return err
+	}
+	inStrand := func(run func(context.Context, *adk.DispatchContext) error) func(context.Context, *adk.DispatchContext) error {
+		return func(ctx context.Context, dc *adk.DispatchContext) error {
+			s, err := dc.Fork(ctx, "s", run)
+			require.NoError(t, err)
+			assert.Error(t, s.Wait(), "what waits for it goes on")
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		after    func(ctx context.Context, dc *adk.DispatchContext) error
+		inOutput bool // of the dispatch, in the place of the executor
+		own      bool // the goroutine that ends is a strand's own
+	}{
+		"executor": {exits, false, false}, "tool": {uses, false, false}, "dispatch output": {exits, true, false},
+		"strand": {inStrand(exits), false, true}, "strand of dispatch output": {inStrand(exits), true, true}, "tool in a strand": {inStrand(uses), false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var held []string
+			config, heard := seeded(&held), &outcome{}
+			ackThen := func(ctx context.Context, dc *adk.DispatchContext) error {
+				return errors.Join(acks(ctx, dc), c.after(ctx, dc))
+			}
+			if c.inOutput {
+				config.Executor = executor(func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil })
+				config.DispatchOutput = []adk.DispatchMiddleware{{Name: "acks", Run: func(ctx context.Context, dc *adk.DispatchContext, _ adk.Next) error { return ackThen(ctx, dc) }}}
+			} else {
+				config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return ackThen(ctx, dc) })
+			}
+			run := runToGoexit
+			if c.own {
+				run = runTurn
+			}
+			lines := run(t, config, heard.watch(hello))
+			assert.Contains(t, lines, "= cancel goexit")
+			require.Len(t, heard.ends, 1)
+			assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
+			assert.Empty(t, heard.errors)
+			assert.Nil(t, held, "turn output does not run")
+			sights := with(lines, "= sight")
+			assert.Equal(t, sights[0], sights[len(sights)-1], "nothing was flushed")
+		})
+	}
+}

@@ -253,6 +253,13 @@ func (r *run) park(strand int, ready func() bool) {
 	}
 }
 
+func (r *run) resume(strand int) {
+	if r.observed() {
+		defer r.dropIfPanicked()
+		r.observer.Resume(strand)
+	}
+}
+
 // handlerOf is what does a tool's work: the tool's own handler, but where the
 // observer names another. It takes no lock.
 func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
@@ -266,13 +273,6 @@ func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
 		h = given
 	}
 	return h
-}
-
-func (r *run) resume(strand int) {
-	if r.observed() {
-		defer r.dropIfPanicked()
-		r.observer.Resume(strand)
-	}
 }
 
 // contain tells the observer of a failure that is kept from the run.
