@@ -16,8 +16,11 @@ import (
 	"time"
 )
 
+// Few is how many mutants do no harm to the build cache of the go command.
+const Few = 5
+
 // Builder builds the tests of packages with a mutant in place. The zero value uses
-// the build cache of the go command: a few mutants do no harm there.
+// the build cache of the go command, which is for few of them.
 type Builder struct {
 	// Root is the root of the tree.
 	Root string

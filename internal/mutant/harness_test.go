@@ -1,6 +1,7 @@
 package mutant_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -8,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sync"
 	"testing"
 
@@ -21,12 +21,12 @@ import (
 const treeRoot = "../.."
 
 // Every run of the tests checks that the mutants of the harness still fit it, and
-// tries a sample; make mutants, which sets the variable to all, tries each.
-// TestHarnessMutantsAreNoticed/replay/payload-unchecked runs one.
+// tries a sample; make mutants, which sets the variable to all, tries each. Set to
+// replay/payload-unchecked it names one.
 const mutantsVariable = "ADKREPLAY_MUTANTS"
 
 // sample are mutants in packages that are built quickly.
-var sample = []string{"replay/golden/first-cause-only", "cmd/adkreplay/last-finding-decides"}
+const sample = "replay/golden/first-cause-only,cmd/adkreplay/last-finding-decides"
 
 // least is how many mutants there are at least in a folder.
 var least = map[string]int{"fakes": 6, "replay": 40, "replay/golden": 8, "property": 6, "property/explore": 10, "internal/steady": 2, "cmd/adkreplay": 7}
@@ -76,24 +76,23 @@ func testsOf(t *testing.T, pkg string) (names []string) {
 
 // Every mutant of the harness is noticed by each of its tests.
 func TestHarnessMutantsAreNoticed(t *testing.T) {
-	all, err := mutant.All(treeRoot, mutant.Harness...)
-	require.NoError(t, err)
-	every := os.Getenv(mutantsVariable) == "all"
-	if testing.Short() && !every {
+	named := os.Getenv(mutantsVariable)
+	if testing.Short() && named == "" {
 		t.Skip("each mutant is a build: not with -short")
 	}
+	all, err := mutant.All(treeRoot, mutant.Harness...)
+	require.NoError(t, err)
+	chosen, err := mutant.Named(all, cmp.Or(named, sample))
+	require.NoError(t, err)
 	builder := &mutant.Builder{Root: treeRoot}
-	if every {
+	if len(chosen) > mutant.Few {
 		builder.Scratch = t.TempDir()
 	}
 	var mu sync.Mutex
 	var verdicts []mutant.Verdict
 	t.Cleanup(func() { fmt.Print(mutant.Table(verdicts)) }) // when the last of them has ended
-	for _, m := range all {
+	for _, m := range chosen {
 		name := m.Package() + "/" + m.Name
-		if !every && !slices.Contains(sample, name) {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v, err := builder.Try(t.Context(), m, t.TempDir())

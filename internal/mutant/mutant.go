@@ -126,6 +126,32 @@ func All(root string, dirs ...string) ([]Mutant, error) {
 // Package is the folder of the package that it breaks, from the root of the tree.
 func (m Mutant) Package() string { return path.Dir(m.File) }
 
+// Named are those of the mutants that a list names: all, or names with commas
+// between, each a mutant's own, with its package before it or without, or the
+// beginning of several up to a dash, as a rule is. A name of none is an error.
+func Named(mutants []Mutant, list string) (named []Mutant, err error) {
+	if list == "all" {
+		return mutants, nil
+	}
+	names := strings.Split(list, ",")
+	found := make([]bool, len(names))
+	for _, m := range mutants {
+		chosen := false
+		for i, name := range names {
+			if name = strings.TrimPrefix(name, m.Package()+"/"); name == m.Name || strings.HasPrefix(m.Name, name+"-") {
+				chosen, found[i] = true, true
+			}
+		}
+		if chosen {
+			named = append(named, m)
+		}
+	}
+	if none := slices.Index(found, false); none >= 0 {
+		return nil, fmt.Errorf("no mutant is named %q, nor does a name begin with it: give the rule or the name of the file", names[none])
+	}
+	return named, nil
+}
+
 // Source is the file with the mistake in it.
 func (m Mutant) Source(root string) (string, error) {
 	source, err := os.ReadFile(filepath.Join(root, m.File))

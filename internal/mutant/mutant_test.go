@@ -83,3 +83,34 @@ func TestTable(t *testing.T) {
 		{Mutant: of("half"), Seen: []string{"TestA"}, Missed: []string{"TestB"}},
 	}))
 }
+
+// A list names mutants by their own names, with their package or without, and by
+// their rules; ABT-1 is not ABT-10. A name of none is told, so that nobody takes
+// what was not built for what was noticed.
+func TestNamed(t *testing.T) {
+	all, err := mutant.All(treeRoot, mutant.Engine)
+	require.NoError(t, err)
+	for list, want := range map[string][]string{
+		"RUN-6":               {"RUN-6"},
+		"ABT-8":               {"ABT-8", "ABT-8-flushed", "ABT-8-late-ack"},
+		"ABT-8-late-ack":      {"ABT-8-late-ack"},
+		"adk/ABT-8-late":      {"ABT-8-late-ack"},
+		"ABT-1":               {"ABT-1"},
+		"RUN-6,ABT-8-flushed": {"ABT-8-flushed", "RUN-6"},
+	} {
+		named, err := mutant.Named(all, list)
+		require.NoError(t, err, list)
+		var names []string
+		for _, m := range named {
+			names = append(names, m.Name)
+		}
+		assert.ElementsMatch(t, want, names, list)
+	}
+	named, err := mutant.Named(all, "all")
+	require.NoError(t, err)
+	assert.Len(t, named, len(all))
+	for _, list := range []string{"", "RUN-6,", "RUN-6,no-such", "replay/RUN-6"} {
+		_, err := mutant.Named(all, list)
+		assert.ErrorContains(t, err, "no mutant is named", list)
+	}
+}

@@ -2,6 +2,7 @@ package killers_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 
 const treeRoot = "../.."
 
-// mutantsVariable makes the test build all mutants.
+// mutantsVariable names the mutants to build and to show to whole killers, or all.
 const mutantsVariable = "ADKREPLAY_MUTANTS"
 
 // patience is how long a killer may take, many times what it needs: an engine that
@@ -31,23 +32,25 @@ const patience = 2 * time.Minute
 
 // sample are the mutants that every run of the tests builds: one that is seen in
 // the sets of the turn, and one in an event.
-var sample = []string{"DEL-3-flush-on-nack", "HLP-1-lost-delta"}
+const sample = "DEL-3-flush-on-nack,HLP-1-lost-delta"
 
 // binaryFlags make the binary in half the time, for they leave the optimizations out.
 var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
 
 // Every mutant that a trace can show is killed, and by those whom its file names;
-// make killers builds all and prints who saw what. TestMutantsAreKilled/DEL-3$ with
-// the variable set runs one.
+// make killers builds all and prints who saw what. The variable set to DEL-3 builds
+// those of one rule.
 func TestMutantsAreKilled(t *testing.T) {
-	all, err := mutant.All(treeRoot, mutant.Engine)
-	require.NoError(t, err)
-	every := os.Getenv(mutantsVariable) == "all"
-	if testing.Short() && !every {
+	named := os.Getenv(mutantsVariable)
+	if testing.Short() && named == "" {
 		t.Skip("each mutant is a build: not with -short")
 	}
+	all, err := mutant.All(treeRoot, mutant.Engine)
+	require.NoError(t, err)
+	chosen, err := mutant.Named(all, cmp.Or(named, sample))
+	require.NoError(t, err)
 	builder := &mutant.Builder{Root: treeRoot, Flags: binaryFlags}
-	if every {
+	if len(chosen) > mutant.Few {
 		builder.Scratch = t.TempDir()
 	}
 	var mu sync.Mutex
@@ -55,20 +58,17 @@ func TestMutantsAreKilled(t *testing.T) {
 	t.Cleanup(func() { // when the last of them has ended
 		fmt.Print(tableOf(verdicts, left))
 	})
-	for _, m := range all {
+	for _, m := range chosen {
 		if m.Untold != "" {
 			left = append(left, m)
 			continue
 		}
-		if !every && !slices.Contains(sample, m.Name) {
-			continue
-		}
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			v := tried(t, builder, m, every)
+			v := tried(t, builder, m, named != "")
 			mu.Lock()
 			verdicts[m.Name] = v
-			if every { // it takes a while: say how far it is
+			if named != "" { // it takes a while: say how far it is
 				fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells())
 			}
 			mu.Unlock()
