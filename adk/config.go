@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode"
 )
 
 // Next runs everything downstream of a middleware, which is the later ones of its
@@ -87,7 +86,7 @@ func (c Config) withDefaults() Config {
 
 // faults lists everything that is wrong with a config, in the order of its
 // fields (RUN-1).
-func (c Config) faults() []string {
+func (c Config) faults() faultList {
 	var f faultList
 	f.executor("Executor", c.Executor)
 	f.storage(c.Storage)
@@ -102,12 +101,18 @@ func (c Config) faults() []string {
 	return f
 }
 
-// faultList collects what is wrong, so that it can all be said at once. A text
-// about a field begins with the field's name, as no other does.
-type faultList []string
+// faultList collects what is wrong, so that it can all be said at once.
+type faultList []Fault
 
-func (f *faultList) add(format string, args ...any) {
-	*f = append(*f, fmt.Sprintf(format, args...))
+// add notes what is wrong with a field; an empty field is none. The message goes on
+// where the field's name ends.
+func (f *faultList) add(field, format string, args ...any) {
+	*f = append(*f, Fault{Path: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// addAt is add for an entry of a list; it spells the entry only for a fault.
+func (f *faultList) addAt(field string, i int, format string, args ...any) {
+	f.add(fmt.Sprintf("%s[%d]", field, i), format, args...)
 }
 
 // err is the faults as one error of the given code, or nil.
@@ -115,23 +120,19 @@ func (f faultList) err(code Code) error {
 	if len(f) == 0 {
 		return nil
 	}
-	faults := make([]Fault, len(f))
-	for i, text := range f {
-		faults[i].Message = text
-		if unicode.IsUpper(rune(text[0])) {
-			path, _, _ := strings.Cut(text, " ")
-			faults[i].Path = strings.TrimSuffix(path, ":")
-		}
+	texts := make([]string, len(f))
+	for i, fault := range f {
+		texts[i] = strings.TrimPrefix(fault.Path+" "+fault.Message, " ")
 	}
-	return &Error{Code: code, Message: strings.Join(f, "; "), Faults: faults}
+	return &Error{Code: code, Message: strings.Join(texts, "; "), Faults: f}
 }
 
 func (f *faultList) executor(field string, e Executor) {
 	if e.Name == "" {
-		f.add("%s.Name is empty: give the executor a name", field)
+		f.add(field+".Name", "is empty: give the executor a name")
 	}
 	if e.Run == nil {
-		f.add("%s.Run is missing", field)
+		f.add(field+".Run", "is missing")
 	}
 }
 
@@ -139,7 +140,7 @@ func (f *faultList) storage(s Storage) {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
 		if isNil(v.Field(i)) {
-			f.add("Storage.%s is missing: a no-op is legal, an omission is not", v.Type().Field(i).Name)
+			f.add("Storage."+v.Type().Field(i).Name, "is missing: a no-op is legal, an omission is not")
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (f *faultList) storage(s Storage) {
 // interface means the default.
 func (f *faultList) typedNil(field string, value any) {
 	if value != nil && isNil(reflect.ValueOf(value)) {
-		f.add("%s is a nil %T", field, value)
+		f.add(field, "is a nil %T", value)
 	}
 }
 
@@ -156,11 +157,11 @@ func (f *faultList) tools(field string, tools []*Tool) {
 	seen := map[string]int{}
 	for i, t := range tools {
 		if fault := recordFault(t); fault != "" {
-			f.add("%s[%d] %s", field, i, fault)
+			f.addAt(field, i, "%s", fault)
 			continue
 		}
 		if first, dup := seen[t.Name()]; dup {
-			f.add("%s[%d] has the name %q of %s[%d]", field, i, t.Name(), field, first)
+			f.addAt(field, i, "has the name %q of %s[%d]", t.Name(), field, first)
 			continue
 		}
 		seen[t.Name()] = i
@@ -172,14 +173,14 @@ func checkPipeline[M any](f *faultList, field string, list []M, look func(M) (na
 	for i, m := range list {
 		name, missing := look(m)
 		if missing {
-			f.add("%s[%d].Run is missing", field, i)
+			f.add(fmt.Sprintf("%s[%d].Run", field, i), "is missing")
 		}
 		if name == "" {
-			f.add("%s[%d].Name is empty: every middleware has a name", field, i)
+			f.add(fmt.Sprintf("%s[%d].Name", field, i), "is empty: every middleware has a name")
 			continue
 		}
 		if first, dup := seen[name]; dup {
-			f.add("%s[%d].Name %q is the name of %s[%d] too: names are unique in a pipeline", field, i, name, field, first)
+			f.add(fmt.Sprintf("%s[%d].Name", field, i), "%q is the name of %s[%d] too: names are unique in a pipeline", name, field, first)
 			continue
 		}
 		seen[name] = i

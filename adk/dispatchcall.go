@@ -94,7 +94,7 @@ type RawDispatch struct {
 func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	f := in.faults()
 	if ctx == nil {
-		f.add("the context is nil: context.Background() was meant")
+		f.add("", "the context is nil: context.Background() was meant")
 	}
 	if err := f.err(E_INVALID_LLM_DISPATCH_INPUT); err != nil {
 		return DispatchEnd{}, err
@@ -112,7 +112,7 @@ func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 func (in DispatchInput) faults() faultList {
 	var f faultList
 	if in.Name == "" {
-		f.add("Name is empty: give the dispatch a name")
+		f.add("Name", "is empty: give the dispatch a name")
 	}
 	f.executor("Executor", in.Executor)
 	look := func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil }
@@ -120,11 +120,11 @@ func (in DispatchInput) faults() faultList {
 	checkPipeline(&f, "Output", in.Output, look)
 	switch {
 	case in.Source == nil && in.Raw == nil:
-		f.add("neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one")
+		f.add("", "neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one")
 	case in.Source != nil && in.Raw != nil:
-		f.add("both Source and Raw are given: give one of them")
+		f.add("", "both Source and Raw are given: give one of them")
 	case in.Source != nil && sourceCall(in.Source) == nil:
-		f.add("Source is no context of a turn or a dispatch: give the one that a seam call was given")
+		f.add("Source", "is no context of a turn or a dispatch: give the one that a seam call was given")
 	}
 	return f
 }
@@ -136,7 +136,7 @@ func (raw *RawDispatch) faults() faultList {
 	f.storage(raw.Storage)
 	f.instructions(raw.Instructions)
 	if err := checkTree(raw.Stash, ""); err != nil {
-		f.add("Stash: %s", err)
+		f.add("Stash", "is no tree: %s", err)
 	}
 	checkRecords(&f, "Messages", raw.Messages)
 	checkRecords(&f, "Memories", raw.Memories)
@@ -154,11 +154,11 @@ func checkRecords[T record](f *faultList, field string, list []T) {
 	seen := map[string]int{}
 	for i, one := range list {
 		if fault := recordFault(one); fault != "" {
-			f.add("%s[%d] %s", field, i, fault)
+			f.addAt(field, i, "%s", fault)
 			continue
 		}
 		if first, dup := seen[one.Key()]; dup {
-			f.add("%s[%d] has the id %q of %s[%d]", field, i, one.Key(), field, first)
+			f.addAt(field, i, "has the id %q of %s[%d]", one.Key(), field, first)
 			continue
 		}
 		seen[one.Key()] = i

@@ -23,6 +23,13 @@ func faultsOf(t *testing.T, err error) []adk.Fault {
 	return ours.Faults
 }
 
+func pathsOf(faults []adk.Fault) (paths []string) {
+	for _, f := range faults {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
 // ERR-1, TOL-2, GAT-3, RUN-1: an error that lists faults has them one by one too,
 // with where each is, and never the value.
 func TestErrorsListTheirFaults(t *testing.T) {
@@ -32,18 +39,22 @@ func TestErrorsListTheirFaults(t *testing.T) {
 		{Path: "/n", Keyword: "type", Message: "/n: type, want integer"}}, faultsOf(t, err))
 
 	_, err = adk.NewMessage(adk.MessageInit{Role: "judge"})
-	var paths []string
-	for _, f := range faultsOf(t, err) {
-		paths = append(paths, f.Path)
-	}
-	assert.Equal(t, []string{"id", "role", "content", "createdAt", "updatedAt"}, paths)
+	assert.Equal(t, []string{"id", "role", "content", "createdAt", "updatedAt"}, pathsOf(faultsOf(t, err)))
+
+	_, err = adk.NewTool(adk.ToolInit{Name: "t", Description: "d", InputSchema: []byte("{}"), Effect: "some"})
+	assert.Equal(t, []string{"InputSchema", "Handler", "Effect"}, pathsOf(faultsOf(t, err)))
+	assert.Equal(t, "want a function", faultsOf(t, err)[1].Message)
 
 	_, err = adk.NewRunner(adk.Config{Storage: newConfig().Storage, TurnInput: []adk.TurnMiddleware{{Run: turnStep("", onward).Run}}})
-	paths = nil
-	for _, f := range faultsOf(t, err) {
-		paths = append(paths, f.Path)
-	}
-	assert.Equal(t, []string{"Executor.Name", "Executor.Run", "TurnInput[0].Name"}, paths)
+	assert.Equal(t, []adk.Fault{{Path: "Executor.Name", Message: "is empty: give the executor a name"}, {Path: "Executor.Run", Message: "is missing"},
+		{Path: "TurnInput[0].Name", Message: "is empty: every middleware has a name"}}, faultsOf(t, err))
+	assert.ErrorContains(t, err, "Executor.Run is missing; TurnInput[0].Name is empty")
+
+	var none context.Context
+	err = newRunner(t, newConfig()).Run(none, adk.RawTurn{SystemPrompt: "Go.", Instructions: []string{"a", "a"}, Stash: map[string]any{"a.b": 1}})
+	assert.Equal(t, []string{"Instructions[1]", "Stash", ""}, pathsOf(faultsOf(t, err)))
+	_, err = adk.Dispatch(context.Background(), adk.DispatchInput{Name: "d", Executor: ackAt(0)})
+	assert.Equal(t, []adk.Fault{{Message: "neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one"}}, faultsOf(t, err))
 
 	raw := hello
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {

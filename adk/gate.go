@@ -255,22 +255,22 @@ func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
 func (gate Gate) compile(ctx context.Context) (*schema, error) {
 	var f faultList
 	if ctx == nil {
-		f.add("the context is nil: context.Background() was meant")
+		f.add("", "the context is nil: context.Background() was meant")
 	}
 	if gate.ID == "" {
-		f.add("ID is empty: a gate is settled by its ID")
+		f.add("ID", "is empty: a gate is settled by its ID")
 	}
 	if gate.Reason == "" {
-		f.add("Reason is empty: say what is waited for")
+		f.add("Reason", "is empty: say what is waited for")
 	}
 	if gate.Timeout < 0 {
-		f.add("Timeout is negative: zero waits for ever")
+		f.add("Timeout", "is negative: zero waits for ever")
 	}
 	var compiled *schema
 	if len(gate.Schema) > 0 {
 		var err error
 		if compiled, err = compileSchema(gate.Schema); err != nil {
-			f.add("Schema: %s", err)
+			f.add("Schema", "cannot be used: %s", err)
 		}
 	}
 	return compiled, f.err(E_INVALID_INITIAL_TURN_GATE_VALUE)

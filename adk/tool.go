@@ -92,29 +92,29 @@ type ToolDescription struct {
 // field that is missing or invalid (TOL-1). It keeps nothing of init that the
 // caller could change later.
 func NewTool(init ToolInit) (*Tool, error) {
-	var wrong faultList
+	var wrong fieldCheck
 	if init.Name == "" {
-		wrong = append(wrong, "Name: want a text")
+		wrong.fault("Name", "want a text")
 	}
 	if init.Description == "" {
-		wrong = append(wrong, "Description: want a text")
+		wrong.fault("Description", "want a text")
 	}
 	compiled, effective, err := compileToolSchema(init.InputSchema)
 	if err != nil {
-		wrong = append(wrong, "InputSchema: "+err.Error())
+		wrong.fault("InputSchema", "%s", err)
 	}
 	if init.Handler == nil {
-		wrong = append(wrong, "Handler: want a function")
+		wrong.fault("Handler", "want a function")
 	}
 	meta, err := copyMeta(init.Meta)
 	if err != nil {
-		wrong = append(wrong, "Meta: "+err.Error())
+		wrong.fault("Meta", "%s", err)
 	}
 	if !slices.Contains([]Collision{CollisionThrow, CollisionReplace, CollisionKeep}, init.OnCollision) {
-		wrong = append(wrong, `OnCollision: want "", "replace" or "keep"`)
+		wrong.fault("OnCollision", `want "", "replace" or "keep"`)
 	}
 	if !slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect) {
-		wrong = append(wrong, `Effect: want "", "reads" or "writes"`)
+		wrong.fault("Effect", `want "", "reads" or "writes"`)
 	}
 	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
 		return nil, err

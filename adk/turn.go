@@ -26,16 +26,16 @@ func (raw RawTurn) faults() faultList {
 	f.prompt(raw.SystemPrompt)
 	f.instructions(raw.Instructions)
 	if err := checkTree(raw.Stash, ""); err != nil {
-		f.add("Stash: %s", err)
+		f.add("Stash", "is no tree: %s", err)
 	}
 	return f
 }
 
 func (f *faultList) prompt(text string) {
 	if text == "" {
-		f.add("SystemPrompt is empty: give one")
+		f.add("SystemPrompt", "is empty: give one")
 	} else if fault := textFault(text); fault != "" {
-		f.add("SystemPrompt %s", fault)
+		f.add("SystemPrompt", "%s", fault)
 	}
 }
 
@@ -43,11 +43,11 @@ func (f *faultList) instructions(texts []string) {
 	seen := map[string]int{}
 	for i, text := range texts {
 		if fault := instructionFault(text); fault != "" {
-			f.add("Instructions[%d] %s", i, fault)
+			f.addAt("Instructions", i, "%s", fault)
 			continue
 		}
 		if first, dup := seen[text]; dup {
-			f.add("Instructions[%d] is the text of Instructions[%d] again: each text once", i, first)
+			f.addAt("Instructions", i, "is the text of Instructions[%d] again: each text once", first)
 			continue
 		}
 		seen[text] = i
@@ -69,7 +69,7 @@ type Runner struct {
 // NewRunner validates a config and makes its runner. The error is
 // E_INVALID_TURN_RUNNER_CONFIG and names every fault (RUN-1).
 func NewRunner(config Config) (*Runner, error) {
-	if err := faultList(config.faults()).err(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
+	if err := config.faults().err(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
 		return nil, err
 	}
 	config = config.withDefaults()
@@ -117,7 +117,7 @@ func (r *Runner) ObserveOnce(l Observability) (off func()) {
 func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 	f := raw.faults()
 	if ctx == nil {
-		f.add("the context is nil: context.Background() was meant")
+		f.add("", "the context is nil: context.Background() was meant")
 	}
 	if err := f.err(E_INVALID_TURN_CONTEXT); err != nil {
 		return err
