@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -19,9 +20,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
 
-// turns is a folder with two recorded turns of the weather agent.
+// turns is a folder with two recorded turns of the weather agent, which a check does
+// not record anew.
 func turns(t *testing.T) (dir string) {
 	t.Helper()
+	setUpdate(t, "false")
 	dir = t.TempDir()
 	record(t, dir, "a.jsonl")
 	record(t, dir, "b.jsonl")
@@ -214,4 +217,15 @@ func TestReplayEndsWithItsTest(t *testing.T) {
 		returned = true
 	}()
 	assert.True(t, <-ended)
+}
+
+// The tests of the check hold with -update too, and with a reason: make golden gives
+// them both.
+func TestReplayWhereFilesAreUpdated(t *testing.T) {
+	for _, reason := range []string{"", "because"} {
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestReplay(Fails|IsRed|Of)", "-update")
+		again.Env = append(os.Environ(), "ADKREPLAY_REASON="+reason, "CI=")
+		out, err := again.CombinedOutput()
+		assert.NoError(t, err, "%q: %s", reason, out)
+	}
 }
