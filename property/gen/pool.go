@@ -41,7 +41,7 @@ var (
 	failures = []*turn.Failure{turn.Failing("it failed"), {Code: adk.E_TURN_ABORTED, Text: "the turn was aborted"}, {Known: "context.Canceled"},
 		{Text: "wrapped", Causes: []turn.Failure{{Known: "context.DeadlineExceeded"}}},
 		{Text: "both", Causes: []turn.Failure{{Text: "one"}, {Code: adk.E_TURN_ABORTED, Text: "two"}}},
-		{Code: adk.E_LLM_EXECUTION_STREAM_SEALED, Text: "of its own"}}
+		{Code: adk.E_LLM_EXECUTION_STREAM_SEALED, Text: "of its own"}, {Known: "adk.E_TURN_ABORTED"}}
 
 	instructions = []string{"Be brief.", "Be kind."}
 	stashes      = []*turn.Value{nil, turn.ValueOf(map[string]any{"a": 1}), turn.ValueOf(map[string]any{"a": map[string]any{"b": "x"}, "l": []any{1}})}

@@ -24,7 +24,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Alone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff()}
+	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Alone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -68,6 +68,11 @@ func TestWriteScenario(t *testing.T) {
 	out, err = run.CombinedOutput()
 	assert.NoError(t, err, "%s", out)
 	assert.NoDirExists(t, filepath.Join("testdata", "written"))
+}
+
+// abortedByTheBareCode is a turn whose stage returns the code of an abort itself.
+func abortedByTheBareCode() turn.Turn {
+	return turn.Turn{Prompt: "p", Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{End: turn.End{How: "error", Err: &turn.Failure{Known: "adk.E_TURN_ABORTED"}}}}}}
 }
 
 // handlersTakenOff is a turn that takes off bindings and handlers of one name, one

@@ -52,8 +52,9 @@ func (g *goWriter) failure(f *turn.Failure) string {
 	case f == nil:
 		return "nil"
 	case f.Known != "":
-		pkg, _, _ := strings.Cut(f.Known, ".")
-		g.use(pkg)
+		if pkg, _, _ := strings.Cut(f.Known, "."); pkg != "adk" { // which every file has
+			g.use(pkg)
+		}
 		return f.Known
 	case f.Code == adk.E_TURN_ABORTED && f.Text == "the turn was aborted" && f.Stage == "" && f.Name == "":
 		if len(f.Causes) == 0 {

@@ -142,6 +142,7 @@ var KnownErrors = map[string]error{
 	"context.DeadlineExceeded": context.DeadlineExceeded,
 	"io.EOF":                   io.EOF,
 	"io.ErrUnexpectedEOF":      io.ErrUnexpectedEOF,
+	"adk.E_TURN_ABORTED":       adk.E_TURN_ABORTED, // bare: it aborts as what Aborted makes does (ABT-2)
 }
 
 // Failing is a Failure of nothing but a text.
