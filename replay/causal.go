@@ -53,6 +53,8 @@ type causal struct {
 	lists        map[adk.Step][]*adk.Crossing // for foresee
 	acts         []*act
 	acting       int                // goroutines that settle a gate
+	aborts       bool               // an operation aborted the recorded run
+	aborted      bool               // the new run was aborted
 	outcry       map[int]outcry     // of listeners, by the recorded event
 	unasked      map[int]bool       // calls of tools of its own that live code made
 	brought      map[*adk.Tool]bool // tools that live code registered
@@ -129,6 +131,7 @@ func (p *causal) index() {
 	for _, x := range p.tree.lines {
 		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
 		p.lists[key] = append(p.lists[key], x)
+		p.aborts = p.aborts || isAbort(x)
 		if x.Kind == adk.KindCall {
 			for _, s := range p.tree.calls[x.ID].steps {
 				if s.x.Kind.Class() == adk.ClassOperation {
@@ -298,6 +301,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := p.taken(got)
+	p.aborted = p.aborted || got.Kind == adk.KindCancel || isAbort(got)
 	switch got.Kind {
 	case adk.KindContained:
 		if next == nil {

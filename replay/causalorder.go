@@ -30,13 +30,19 @@ type waiter struct {
 	strand *newStrand
 	step   adk.Step
 	next   *adk.Crossing // the recorded counterpart, as far as it can be foreseen
-	let    bool          // it goes on, whatever the order
+	// instead is what the recorded strand came to, as the run was aborted before the
+	// engine took this step.
+	instead *adk.Crossing
+	let     bool // it goes on, whatever the order
 }
 
 // seq is the place of the step in the recorded order.
 func (w *waiter) seq() int {
 	if w.next != nil {
 		return w.next.Seq
+	}
+	if w.instead != nil {
+		return w.instead.Seq
 	}
 	return w.strand.cursor
 }
@@ -112,6 +118,9 @@ func (p *causal) Begin(s adk.Step) {
 	}
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
+	if w.next == nil {
+		w.instead = p.forestalled(strand, s)
+	}
 	p.wait(w)
 }
 
@@ -237,6 +246,27 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	return list[i]
 }
 
+// forestalled is what the recorded strand came to where the engine would have taken a
+// step that was not recorded, as another strand or the outside aborted the run before
+// it; nil if that is not why.
+func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
+	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
+		return nil
+	}
+	aborted := false
+	for _, x := range p.tree.lines[s.cursor:] {
+		switch {
+		case x.Kind == adk.KindCancel && x.Key == outsideCancel, x.Strand != s.rec && (x.Kind == adk.KindCancel || isAbort(x)):
+			aborted = true
+		case x.Strand == s.rec && aborted:
+			return x
+		case x.Strand == s.rec:
+			return nil
+		}
+	}
+	return nil
+}
+
 // does tells whether a step is what the scripted call performs: the beginning of a
 // strand that it forked meanwhile is not, although that is a call below it too.
 func (c *newCall) does(strand int, step adk.Step) bool {
@@ -278,24 +308,55 @@ func (p *causal) behindCancel(w *waiter) bool {
 	return false
 }
 
-// overtakes tells whether another strand has still to do, before the step, what
-// both share.
+// overtakes tells whether another strand has still to do, before the step, what may
+// not come behind it: what both share; all that comes before an abort, which starts
+// nothing new (ABT-7); and an abort.
 func (p *causal) overtakes(w *waiter) bool {
-	if w.next == nil || !isShared(w.step.Kind) && !p.tree.shares(w.next) {
+	if w.next == nil {
+		return w.instead != nil && !p.aborted
+	}
+	shares, aborts := isShared(w.step.Kind) || p.tree.shares(w.next), isAbort(w.next)
+	if !shares && !p.aborts {
 		return false
 	}
+	meets := func(x *adk.Crossing) bool { return aborts || isAbort(x) || shares && p.tree.shares(x) }
 	for _, other := range p.strands {
-		if other != w.strand && p.ahead(other, p.tree.sharesOrForks) < w.seq() {
+		if other != w.strand && p.stillMakes(other, w.seq(), meets) {
 			return true
 		}
 	}
 	return false
 }
 
-// sharesOrForks is shares, and so does a strand that is not forked yet: what it will
-// do may come first, too.
-func (t *callTree) sharesOrForks(x *adk.Crossing) bool {
-	return x.Kind == adk.KindFork || t.shares(x)
+// isAbort tells whether an operation aborts the run, if nothing had.
+func isAbort(x *adk.Crossing) bool { return x.Kind == adk.KindAbort && x.Err == nil }
+
+// stillMakes tells whether a strand has still to make a wanted crossing before a place:
+// itself, or a strand that it has not forked yet.
+func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bool) bool {
+	if s.rec < 0 {
+		return false
+	}
+	strands := append(make([]int, 0, 4), s.rec)
+	for _, x := range p.tree.lines[min(s.ahead(), seq)-1 : seq-1] {
+		switch {
+		case !slices.Contains(strands, x.Strand) || x.Kind == adk.KindCancel:
+		case wanted(x):
+			return true
+		case x.Kind == adk.KindFork && x.Err == nil:
+			strands = append(strands, x.ID)
+		}
+	}
+	return false
+}
+
+// ahead is the place from which on a strand has not passed what was recorded.
+func (s *newStrand) ahead() int {
+	from := s.cursor + 1
+	for _, w := range s.waiting {
+		from = max(from, w.seq())
+	}
+	return from
 }
 
 // ahead is the place of the next recorded crossing of a strand that is of some
@@ -304,11 +365,7 @@ func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
 	if s.rec < 0 {
 		return unrecorded
 	}
-	from := s.cursor + 1
-	for _, w := range s.waiting {
-		from = max(from, w.seq())
-	}
-	for i := from; i <= len(p.tree.lines); i++ {
+	for i := s.ahead(); i <= len(p.tree.lines); i++ {
 		if x := p.tree.lines[i-1]; x.Strand == s.rec && wanted(x) {
 			return x.Seq
 		}
@@ -456,7 +513,7 @@ func (p *causal) do(a *act) {
 	p.acts = without(p.acts, a)
 	switch {
 	case a.cancel != nil:
-		p.now = later(p.now, a.at)
+		p.now, p.aborted = later(p.now, a.at), true
 		p.cancel(a.cancel.Cause, a.cancel.Err)
 	case a.timer != nil:
 		p.reached(a)

@@ -175,6 +175,79 @@ func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 	}
 }
 
+// ABT-7: where a run was aborted between two steps of the engine in one strand, the
+// second is not taken in the new run either, however long what aborted it takes.
+func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
+	for what, abort := range map[string]func(*adk.DispatchContext, func()){
+		"cancel":  func(_ *adk.DispatchContext, leave func()) { leave() },
+		"aborted": func(dc *adk.DispatchContext, _ func()) { _ = dc.Abort(errors.New("enough")) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			trace := recordedForestalled(t, abort)
+			assert.NotContains(t, string(trace), `"seam":"tool/slow"`)
+			for range 5 {
+				report, again := rerecorded(t, trace, replay.Live{})
+				assert.Nil(t, report.Divergence, "%s", report)
+				assert.Equal(t, string(trace), string(again))
+			}
+		})
+	}
+}
+
+// recordedForestalled is a turn with a strand whose tool is about to start when the run
+// is aborted, behind a gate.
+func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave func())) []byte {
+	t.Helper()
+	ctx, leave := context.WithCancelCause(t.Context())
+	held := &holding{kind: adk.KindToolExecutionStart, came: make(chan struct{}), let: make(chan struct{})}
+	slow := fakes.NewTool("slow", "Takes a while.", "done").Tool()
+	config := adk.Config{
+		Storage: noStorage, Clock: fakes.NewClock(), IDs: fakes.NewIDs(), Tools: []*adk.Tool{slow},
+		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
+				_, err := dc.Execute(ctx, slow, map[string]any{})
+				return err
+			})
+			<-held.came
+			_, gateErr := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "Go on?"})
+			abort(dc, func() { leave(errors.New("the user left")) })
+			h.Log(adk.LevelInfo, "note", "tells of it", nil)
+			close(held.let)
+			return errors.Join(err, gateErr)
+		}},
+	}
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	config.Probe = adk.MultiProbe(held, recorder)
+	runner := must(adk.NewRunner(config))
+	runner.Observe(adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", true) }})
+	require.NoError(t, runner.Run(ctx, rawTurn))
+	require.NoError(t, recorder.Err())
+	return trace.Bytes()
+}
+
+// holding is a probe that holds the first step of a kind until it is let go.
+type holding struct {
+	kind      adk.Kind
+	came, let chan struct{}
+	once      sync.Once
+}
+
+func (h *holding) Observe(adk.RunInfo) adk.Observer { return h }
+
+func (h *holding) Begin(step adk.Step) {
+	if step.Kind == h.kind {
+		h.once.Do(func() { close(h.came) })
+		<-h.let
+	}
+}
+
+func (*holding) Park(int, func() bool) {}
+
+func (*holding) Resume(int) {}
+
+func (*holding) Tell(*adk.Crossing) {}
+
 // A turn that asks for what was not recorded is not made up: it has to be
 // recorded anew.
 func TestRerecordWithoutAnAnswer(t *testing.T) {
