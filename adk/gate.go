@@ -29,9 +29,9 @@ const (
 	GateRejected = "rejected"
 	GateAborted  = "aborted"
 	GateTimeout  = "timeout"
-	// gateRefused is the result of an offer that the schema refused: told as a
+	// GateRefused is the result of an offer that the schema refused: told as a
 	// fact, and the gate stays open (GAT-3).
-	gateRefused = "refused"
+	GateRefused = "refused"
 )
 
 // TurnGate is an open gate, for whoever settles it. Only the engine makes
@@ -129,7 +129,7 @@ func (g *TurnGate) refuse(by string, value any, err error) (open bool) {
 	if g.IsSettled() {
 		return false
 	}
-	g.tell(at, gateRefused, by, value, err)
+	g.tell(at, GateRefused, by, value, err)
 	return true
 }
 
@@ -165,9 +165,9 @@ func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 // WaitFor opens a gate and waits until somebody settles it: the value it was
 // resolved with, or the rejection's error, E_TURN_GATE_ABORTED or
 // E_TURN_GATE_TIMEOUT (GAT-1). A malformed gate is
-// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5). In an aborted turn
-// no gate opens: the answer is E_TURN_GATE_ABORTED, which wraps the abort's cause
-// (ABT-7).
+// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5); so is one whose ID an
+// open gate has, told as a wait that failed. In an aborted turn no gate opens: the
+// answer is E_TURN_GATE_ABORTED, which wraps the abort's cause (ABT-7).
 func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	c := h.call
 	compiled, err := gate.compile(ctx)
@@ -183,10 +183,6 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	r := c.run
 	g := &TurnGate{raw: gate, schema: compiled, call: c, ctx: ctx, settled: make(chan struct{}), closed: make(chan struct{})}
-	if slices.ContainsFunc(r.gates, func(open *TurnGate) bool { return open.raw.ID == gate.ID }) {
-		defer r.mu.Unlock()
-		return nil, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", gate.ID)}
-	}
 	at, stop, opened := g.begin()
 	r.mu.Unlock()
 
@@ -226,29 +222,41 @@ func WaitFor[T any](ctx context.Context, h interface {
 	return value, nil
 }
 
-// begin tells that the gate is waited for and opens it, unless the run is aborted:
-// then no gate opens, and the answer is there (ABT-7). run.mu is held.
+// begin tells that the gate is waited for and opens it, unless it is refused: then no
+// gate opens, and the answer is there. run.mu is held.
 func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
 	c, r := g.call, g.call.run
 	at, g.op = c.now(), r.nextOp()
 	r.latchCancel(at)
-	refusal := r.refusal()
+	g.err = g.refusal()
 	switch {
-	case refusal != nil:
-		g.err = g.errAborted(refusal)
+	case g.err != nil:
 	case g.raw.Timeout > 0:
 		g.expired, stop = r.timer(g.raw.Timeout)
 	default:
 		stop = func() bool { return true }
 	}
-	if refusal == nil {
+	if g.err == nil {
 		r.gates = append(r.gates, g)
 	}
 	if x := r.line(c, KindWaitFor, Begin, at); x != nil {
 		x.Op, x.Name, x.Text, x.Value, x.Schema, x.Duration = g.op, g.raw.ID, g.raw.Reason, g.raw.Payload, g.raw.Schema, g.raw.Timeout
 		r.tell(x)
 	}
-	return at, stop, refusal == nil
+	return at, stop, g.err == nil
+}
+
+// refusal is why the gate does not open: the run is aborted (ABT-7), or a gate of its
+// ID is open (GAT-5). run.mu is held.
+func (g *TurnGate) refusal() error {
+	r := g.call.run
+	if cause := r.refusal(); cause != nil {
+		return g.errAborted(cause)
+	}
+	if slices.ContainsFunc(r.gates, func(open *TurnGate) bool { return open.raw.ID == g.raw.ID }) {
+		return &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("a gate with the ID %q is open: give each its own", g.raw.ID)}
+	}
+	return nil
 }
 
 // compile validates the raw gate (GAT-5).

@@ -173,7 +173,10 @@ func TestGateIDsAreApartWhileOpen(t *testing.T) {
 	})
 	raw := hello
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { gates <- e.Gate }
-	runTurn(t, config, raw)
+	lines := runTurn(t, config, raw)
+	assert.Len(t, with(lines, "wait-for("), 3, "the refused one is told too: strands may take turns at it")
+	assert.Len(t, with(lines, ")wait-for E_INVALID_INITIAL_TURN_GATE_VALUE"), 1)
+	assert.Len(t, with(lines, "! turnGateOpen"), 2)
 }
 
 // gates passes open gates from a listener to whoever settles them; each test

@@ -18,13 +18,10 @@ type gate struct {
 	op                      *openOp
 	id                      string
 	opened, settled, closed int
-	refused                 bool // it was asked for in an aborted run, and never opens (ABT-7)
+	refused                 string // why it never opens, if it does not (ABT-7, GAT-5)
 	result                  string
 	before                  *gate // which the same abort closes first (GAT-4)
 }
-
-// offerRefused is the result of an offer that leaves its gate open.
-const offerRefused = "refused"
 
 func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
 	switch {
@@ -36,10 +33,7 @@ func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
 		w.settles(s, x)
 	case x.Kind == adk.KindTimer:
 	case x.Phase == adk.Begin:
-		if g := w.pick(func(g *gate) bool { return g.id == x.Name && g.settled == 0 }); g != nil {
-			s.breaks(since(g.op.began), "gate %q is waited for, and one of that id is open", x.Name)
-		}
-		w.gates = append(w.gates, &gate{op: s.op, id: x.Name, refused: s.cancelled > 0})
+		w.gates = append(w.gates, &gate{op: s.op, id: x.Name, refused: w.refusal(s, x.Name)})
 	case s.op != nil:
 		w.goesOn(s, x)
 	}
@@ -54,19 +48,39 @@ func (w *gatesSettleOnce) pick(is func(*gate) bool) *gate {
 	return nil
 }
 
+// refusal is why a gate that is asked for now does not open.
+func (w *gatesSettleOnce) refusal(s *story, id string) string {
+	switch {
+	case s.cancelled > 0:
+		return "the run was aborted before it was asked for"
+	case w.open(id) != nil:
+		return "one of its id was open"
+	}
+	return ""
+}
+
+// open is the gate of an id that has not settled.
+func (w *gatesSettleOnce) open(id string) *gate {
+	return w.pick(func(g *gate) bool { return g.id == id && g.settled == 0 && g.refused == "" })
+}
+
 func (w *gatesSettleOnce) opens(s *story, x *adk.Crossing) {
-	g := w.pick(func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.opened == 0 })
+	is := func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.opened == 0 }
+	g := w.pick(func(g *gate) bool { return is(g) && g.refused == "" })
+	if g == nil {
+		g = w.pick(is)
+	}
 	if g == nil {
 		s.breaks(since(s.at.began), "turnGateOpen of %q, which %s does not wait for", x.Name, s.at.seam)
 		return
 	}
-	if g.opened = s.n; g.refused {
-		s.breaks(since(s.cancelled, g.op.began), "gate %q opens, and the run was aborted before it was asked for", x.Name)
+	if g.opened = s.n; g.refused != "" {
+		s.breaks(since(s.cancelled, g.op.began), "gate %q opens, and %s", x.Name, g.refused)
 	}
 }
 
 func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
-	g := w.pick(func(g *gate) bool { return g.id == x.Name && g.settled == 0 })
+	g := w.open(x.Name)
 	if g == nil {
 		earlier := 0
 		if g := w.pick(func(g *gate) bool { return g.id == x.Name }); g != nil {
@@ -76,7 +90,7 @@ func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
 		return
 	}
 	switch {
-	case x.Status == offerRefused:
+	case x.Status == adk.GateRefused:
 		return
 	case x.Status == adk.GateTimeout && g.op.timer == 0:
 		s.breaks(since(g.op.began), "gate %q times out, and no timer was told", x.Name)
@@ -102,7 +116,9 @@ func (w *gatesSettleOnce) together(s *story, g *gate) {
 }
 
 func (w *gatesSettleOnce) closes(s *story, x *adk.Crossing) {
-	g := w.pick(func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.closed == 0 })
+	g := w.pick(func(g *gate) bool {
+		return g.op.call == s.at && g.id == x.Name && g.closed == 0 && (g.refused == "" || g.opened > 0)
+	})
 	switch {
 	case g == nil:
 		s.breaks(since(s.at.began), "turnGateClosed of %q, which %s does not wait for", x.Name, s.at.seam)
@@ -127,7 +143,7 @@ func (w *gatesSettleOnce) goesOn(s *story, x *adk.Crossing) {
 	}
 	w.gates = slices.DeleteFunc(w.gates, func(open *gate) bool { return open == g })
 	switch {
-	case g.refused && g.opened == 0 && x.Err != nil:
+	case g.refused != "" && g.opened == 0 && x.Err != nil:
 	case g.closed == 0:
 		s.breaks(since(g.op.began, g.settled), "the wait for gate %q is over, and turnGateClosed was not told", g.id)
 	case (x.Err == nil) != (g.result == adk.GateResolved):

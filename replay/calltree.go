@@ -308,7 +308,9 @@ func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
 	case adk.KindOpenMedia:
 		b.opens[x.Op] = s
 	case adk.KindWaitFor:
-		b.gates[x.Name] = s
+		if b.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
+			b.gates[x.Name] = s
+		}
 	case adk.KindWait:
 		s.waits = b.strands[x.ID]
 	case adk.KindFork:
@@ -357,6 +359,9 @@ func (b *treeBuilder) fact(c *seamCall, x *adk.Crossing) {
 	case adk.KindSettle:
 		if s := b.gates[x.Name]; s != nil {
 			s.notes = append(s.notes, x)
+			if x.Status != adk.GateRefused {
+				delete(b.gates, x.Name)
+			}
 			return
 		}
 	case adk.KindTimer:

@@ -83,6 +83,7 @@ type newOp struct {
 	rec    *step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
+	over   bool   // it has settled
 	heard  bool   // its opening was
 	opened *adk.TurnGate
 }
@@ -307,6 +308,10 @@ func (p *causal) Tell(got *adk.Crossing) {
 		if next == nil {
 			next = p.misused(got)
 		}
+	case adk.KindSettle:
+		if op := p.gateOp(got.Name); op != nil && got.Status != adk.GateRefused {
+			op.over = true
+		}
 	case adk.KindCall:
 		p.called(got)
 	case adk.KindReturn:
@@ -522,7 +527,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if got.Kind == adk.KindWaitFor {
+		if open := p.gateOp(got.Name); got.Kind == adk.KindWaitFor && (open == nil || open.over) { // a second one of the id does not open (GAT-5)
 			op.gate = got.Name
 		}
 		p.ops[got.Op] = op

@@ -678,7 +678,7 @@ func (p *causal) gateOp(id string) (last *newOp) {
 // isOutside tells whether a settlement is somebody's doing, and not the engine's.
 func isOutside(x *adk.Crossing) bool {
 	switch x.Status {
-	case adk.GateResolved, adk.GateRejected, gateRefused:
+	case adk.GateResolved, adk.GateRejected, adk.GateRefused:
 		return true
 	case adk.GateAborted: // the engine's own has a cause
 		return errors.Unwrap(x.Err) == nil

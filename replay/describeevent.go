@@ -177,7 +177,7 @@ var settlements = map[string]string{
 	adk.GateRejected: "is rejected",
 	adk.GateAborted:  "is aborted",
 	adk.GateTimeout:  "times out",
-	gateRefused:      "refuses what was offered",
+	adk.GateRefused:  "refuses what was offered",
 }
 
 func (n *namer) settled(x *adk.Crossing) string {

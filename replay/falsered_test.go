@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -184,5 +185,35 @@ func TestAToolThatLiveCodeRegisters(t *testing.T) {
 			assert.LessOrEqual(t, ran, c.runs)
 			assert.Equal(t, c.runs > 0, ran > 0, "the handler ran %d times", ran)
 		})
+	}
+}
+
+// A second gate of an id that is open is refused again, and whoever settles the first
+// settles that one. (GAT-5)
+func TestASecondGateOfAnID(t *testing.T) {
+	t.Parallel()
+	gate := adk.Gate{ID: "g", Reason: "may I?"}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		strand := must(dc.Fork(ctx, "asks", func(ctx context.Context, dc *adk.DispatchContext) error {
+			answer, err := dc.WaitFor(ctx, gate)
+			return errors.Join(err, dc.Stash().Set("answer", answer))
+		}))
+		slept := dc.Sleep(ctx, time.Second)
+		_, refused := dc.WaitFor(ctx, gate)
+		return errors.Join(slept, dc.Stash().Set("refused", fmt.Sprint(refused)), dc.Sleep(ctx, time.Minute), strand.Wait(), dc.Ack())
+	})
+	config.Clock = fakes.NewClock()
+	trace := turnOf(t, config, adk.RawTurn{Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
+		config.Clock.AfterFunc(time.Minute, func() { _, _ = e.Gate.Resolve("ann", true) })
+	}}})
+	waits := 0
+	for _, x := range must(replay.ReadTrace(bytes.NewReader(trace))).Lines {
+		if x.Kind == adk.KindWaitFor && x.Phase == adk.Done && errors.Is(x.Err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE) {
+			waits++
+		}
+	}
+	assert.Equal(t, 1, waits, "the wait that was refused is told")
+	for _, seams := range [][]string{nil, {replay.Executor}} {
+		assert.Nil(t, divergenceOf(t, trace, replay.Live{Config: config, Seams: seams}), "%s", seams)
 	}
 }

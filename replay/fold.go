@@ -124,7 +124,7 @@ type foldGate struct {
 	at         time.Time
 	opened     bool   // turnGateOpen was told
 	closed     bool   // turnGateClosed was told
-	refused    bool   // it was asked for in an aborted run
+	refused    bool   // it was asked for in an aborted run, or while one of its id was open
 	result, by string // once it has settled
 }
 
@@ -300,7 +300,7 @@ func (f *Fold) begin(c *foldCall, x *adk.Crossing) error {
 	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
 		f.cause(c, causedEvent{kind: emitted[x.Kind], payload: x.Payload, given: true})
 	case adk.KindWaitFor:
-		f.gates = append(f.gates, &foldGate{id: x.Name, op: x.Op, call: c, at: x.At, refused: f.cancelled})
+		f.gates = append(f.gates, &foldGate{id: x.Name, op: x.Op, call: c, at: x.At, refused: f.cancelled || f.openGate(x.Name) != nil})
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (f *Fold) finish(c *foldCall, x *adk.Crossing) error {
 func (f *Fold) close(x *adk.Crossing) error {
 	g := f.gate(func(g *foldGate) bool { return g.op == x.Op })
 	f.gates = without(f.gates, g)
-	if g != nil && g.refused && !g.opened && x.Err != nil { // nothing opens in an aborted run (ABT-7)
+	if g != nil && g.refused && x.Err != nil { // it did not open (ABT-7, GAT-5)
 		return nil
 	}
 	if g == nil || !g.opened || !g.closed {
@@ -476,11 +476,11 @@ func (f *Fold) fact(c *foldCall, x *adk.Crossing) error {
 		}
 		f.cancelled = true
 	case adk.KindSettle:
-		g := f.gate(func(g *foldGate) bool { return g.id == x.Name && g.result == "" })
+		g := f.openGate(x.Name)
 		if g == nil {
 			return fmt.Errorf("no gate %q is open", x.Name)
 		}
-		if x.Status != gateRefused {
+		if x.Status != adk.GateRefused {
 			g.result, g.by = x.Status, x.Key
 		}
 	case adk.KindTimer:
@@ -495,9 +495,6 @@ func (f *Fold) fact(c *foldCall, x *adk.Crossing) error {
 	return nil
 }
 
-// gateRefused is the result of an offer that leaves its gate open (GAT-3).
-const gateRefused = "refused"
-
 func (f *Fold) gate(is func(*foldGate) bool) *foldGate {
 	for _, g := range f.gates {
 		if is(g) {
@@ -507,11 +504,16 @@ func (f *Fold) gate(is func(*foldGate) bool) *foldGate {
 	return nil
 }
 
+// openGate is the gate of an id that has not settled; there is one at the most (GAT-5).
+func (f *Fold) openGate(id string) *foldGate {
+	return f.gate(func(g *foldGate) bool { return g.id == id && !g.refused && g.result == "" })
+}
+
 // gateFor finds the gate that an event of the call is about.
 func (f *Fold) gateFor(c *foldCall, x *adk.Crossing) *foldGate {
 	open := x.Kind == adk.KindTurnGateOpen
 	return f.gate(func(g *foldGate) bool {
-		return g.call == c && g.id == x.Name && (open && !g.opened || !open && !g.closed && g.result != "")
+		return g.call == c && g.id == x.Name && !g.refused && (open && !g.opened || !open && !g.closed && g.result != "")
 	})
 }
 

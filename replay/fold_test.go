@@ -117,7 +117,7 @@ func hasEffect(x *adk.Crossing) bool {
 	case adk.KindStash:
 		return x.Value != nil
 	case adk.KindSettle:
-		return x.Status != gateRefused
+		return x.Status != adk.GateRefused
 	case adk.KindIterationEnd, adk.KindPrune, adk.KindCall:
 		return false // may be of something that is empty anyway
 	}

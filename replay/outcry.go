@@ -68,7 +68,7 @@ func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o outcry, e
 		case x.Kind == adk.KindCancel || x.Strand != event.Strand:
 		case listening && panicsAt(event, x):
 			o.panics, late = append(o.panics, listenerPanic{x.Text, late}), false
-		case x.Kind == adk.KindSettle && event.Kind == adk.KindTurnGateOpen && x.Status != gateRefused:
+		case x.Kind == adk.KindSettle && event.Kind == adk.KindTurnGateOpen && x.Status != adk.GateRefused:
 			waited, late = waited || !settledByExit(x), !isOutside(x)
 		case x.Kind.Class() == adk.ClassFact:
 		case isLastWord(x.Kind):

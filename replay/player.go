@@ -252,7 +252,7 @@ func (p *player) exits(strand int, s *strand) *adk.Crossing {
 // settle makes a recorded settlement.
 func settle(gate *adk.TurnGate, x *adk.Crossing) {
 	switch x.Status {
-	case adk.GateResolved, gateRefused:
+	case adk.GateResolved, adk.GateRefused:
 		_, _ = gate.Resolve(x.Key, x.Value)
 	case adk.GateRejected:
 		gate.Reject(x.Key, x.Err)
@@ -559,8 +559,12 @@ func (p *player) note(x *adk.Crossing) {
 		p.strand(x.ID)
 		p.alive++ // it will come: nobody is stuck before it has
 	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
-		p.gateOps[x.Name] = x.Op
+		if _, open := p.gateOps[x.Name]; !open { // a second one of the id does not open (GAT-5)
+			p.gateOps[x.Name] = x.Op
+		}
 		p.startTimer(x)
+	case x.Kind == adk.KindSettle && x.Status != adk.GateRefused:
+		delete(p.gateOps, x.Name)
 	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
 		p.startTimer(x)
 	}

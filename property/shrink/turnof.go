@@ -22,7 +22,7 @@ import (
 // of an operation or one of its own, that a listener ended its goroutine, the ids and
 // times that a clock and an id source of its own gave, what a handle that had ended was
 // asked for, and the media that were opened. What was refused without a word, such as
-// a second gate of an id, is not in it either: strands that took turns there take them
+// a malformed gate, is not in it either: strands that took turns there take them
 // elsewhere. Nor is it said which strand used a handle: what one did by the handle of
 // another is that one's, and may come at another place.
 func TurnOf(trace *replay.Trace) (turn.Turn, error) {
@@ -444,7 +444,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 		emitted(&op, x.Payload)
 	}
 	body := tr.add(x, op)
-	if x.Kind == adk.KindWaitFor && body != nil {
+	if x.Kind == adk.KindWaitFor && body != nil && tr.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
 		tr.gates[x.Name] = &gateRef{body, len(body.Ops) - 1, x.Strand, x.At}
 	}
 }
@@ -490,9 +490,12 @@ func (tr *translation) settled(x *adk.Crossing) {
 	if gate == nil {
 		return
 	}
+	if x.Status != adk.GateRefused {
+		delete(tr.gates, x.Name)
+	}
 	s := turn.Settlement{By: x.Key, Result: x.Status, After: x.At.Sub(gate.opened)}
 	switch x.Status {
-	case adk.GateResolved, "refused":
+	case adk.GateResolved, adk.GateRefused:
 		s.Result, s.Value = adk.GateResolved, turn.ValueOf(x.Value)
 	case adk.GateRejected:
 		s.Err = failureOf(x.Err)
