@@ -78,6 +78,7 @@ func TestMutantsAreNoticed(t *testing.T) {
 			verdicts = append(verdicts, v)
 			mu.Unlock()
 			require.NoError(t, err)
+			t.Log(v) // it takes a while: say how far it is
 			assert.True(t, v.Killed(), "%s %s: %s", m.Name, v, m.Says)
 		})
 	}
