@@ -834,9 +834,17 @@ func (m *model) fetch(h *modelHandle, op *turn.Op) error {
 			err = &adk.Error{Code: adk.E_TOOL_ALREADY_REGISTERED}
 			continue
 		}
+		h.recount(op.Of, r)
 		h.world.sets[op.Of].put(r)
 	}
 	return err
+}
+
+// recount moves a tool call that counts to what replaces it (SIG-4).
+func (h *modelHandle) recount(of adk.CollectionName, r adk.Record) {
+	if d := h.dispatch; d != nil && of == adk.ToolCalls && d.checksums[r.Key()] != "" {
+		d.count(r)
+	}
 }
 
 // record: RUN-12, RUN-13, DEL-1 to DEL-4, DEL-6, SIG-6.
@@ -854,8 +862,8 @@ func (m *model) record(h *modelHandle, op *turn.Op) error {
 		}
 	}
 	if op.Kind == "add" || op.Kind == "remove" {
-		if d := h.dispatch; d != nil && !remove && op.Of == adk.ToolCalls && d.checksums[r.Key()] != "" {
-			d.count(r)
+		if !remove {
+			h.recount(op.Of, r)
 		}
 		apply(h.world)
 		return nil
