@@ -17,8 +17,8 @@ import (
 // folder holds the recorded turns.
 const folder = "testdata/turns"
 
-// reading is how traces are written and read: with the errors that the agent
-// tells apart, so that they are themselves again when a trace is read.
+// reading is how traces are read: with the errors that the agent tells apart, so that
+// they are themselves again. They are written with the same ones.
 var reading = replay.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": agent.ErrNoSuchCity}}
 
 // The agent of today does in every recorded turn what it did when it was

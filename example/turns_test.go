@@ -24,7 +24,7 @@ import (
 // weather service, so that it needs neither a key nor a network. An agent in
 // production records its own:
 //
-//	config.Probe = replay.Record(file, reading)
+//	config.Probe = replay.Record(file, replay.RecordOptions{Sentinels: reading.Sentinels})
 
 // turn is a conversation and what happens outside in one turn of it.
 type turn struct {
@@ -136,7 +136,7 @@ func TestTurns(t *testing.T) {
 	for _, c := range turns {
 		t.Run(c.name, func(t *testing.T) {
 			var trace bytes.Buffer
-			recorder := replay.Record(&trace, reading)
+			recorder := replay.Record(&trace, replay.RecordOptions{Sentinels: reading.Sentinels})
 			if err := errors.Join(c.play(recorder, *record), recorder.Err()); err != nil {
 				t.Fatal(err)
 			}
