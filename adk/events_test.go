@@ -350,21 +350,20 @@ func TestListenerEndsTheGoroutineOfAStream(t *testing.T) {
 // strand from its end.
 func TestTimeGoesOnInEachStrand(t *testing.T) {
 	clock := &handClock{}
-	at := func(d time.Duration) time.Time { clock.advance(d - clock.moved); return noon.Add(d) }
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		began, said, goOn := dc.Now(), make(chan adk.MessageEvent), make(chan bool)
-		at(-time.Hour)
+		clock.set(-time.Hour)
 		ahead := must(dc.Fork(ctx, "ahead", func(_ context.Context, dc *adk.DispatchContext) error {
 			assert.Equal(t, began, dc.Now(), "not before the fork")
-			assert.Equal(t, at(time.Hour), dc.Now())
+			assert.Equal(t, clock.set(time.Hour), dc.Now())
 			said <- must(dc.Helpers().ReportMessage("m", "Hello", false))
 			<-goOn
-			assert.Equal(t, at(2*time.Hour), dc.Now())
-			at(-time.Hour) // before who waits looks at the clock
+			assert.Equal(t, clock.set(2*time.Hour), dc.Now())
+			clock.set(-time.Hour) // before who waits looks at the clock
 			return nil
 		}))
 		begun := <-said
-		assert.Equal(t, at(time.Minute), dc.Now(), "what runs beside holds nobody back")
+		assert.Equal(t, clock.set(time.Minute), dc.Now(), "what runs beside holds nobody back")
 		assert.Equal(t, began.Add(time.Hour), must(dc.Helpers().ReportMessage("m", ".", true)).CompletedAt, "not before %s", begun.CreatedAt)
 		close(goOn)
 		require.NoError(t, ahead.Wait())

@@ -458,6 +458,14 @@ func (c *handClock) Now() time.Time {
 	return noon.Add(c.moved)
 }
 
+// set puts the clock to so much after noon. It fires no timer.
+func (c *handClock) set(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved = d
+	return noon.Add(d)
+}
+
 func (c *handClock) AfterFunc(d time.Duration, fire func()) func() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
