@@ -79,7 +79,6 @@ type strand struct {
 type wait struct {
 	strand   int
 	of       *strand
-	mine     func(*adk.Crossing) bool
 	scripted bool // it can perform operations
 }
 
@@ -285,7 +284,7 @@ func (p *player) strand(n int) *strand {
 // gives it; nil when the replay has stopped or the recording has ended. mu is
 // held.
 func (p *player) await(n int) *adk.Crossing {
-	return p.awaitFor(n, false, func(x *adk.Crossing) bool { return x.Strand == n })
+	return p.awaitFor(n, false)
 }
 
 // awaitScripted is await for a goroutine that can perform operations: it also
@@ -296,14 +295,14 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 		defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
 		s.ends = ends
 	}
-	x := p.awaitFor(n, true, func(x *adk.Crossing) bool { return x.Strand == n || p.orphaned(x) && p.claimed != p.matched+1 })
+	x := p.awaitFor(n, true)
 	if x != nil && x.Strand != n {
 		p.claimed = p.matched + 1
 	}
 	return x
 }
 
-func (p *player) awaitFor(n int, scripted bool, mine func(*adk.Crossing) bool) *adk.Crossing {
+func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 	s := p.strands[n]
 	if s == nil {
 		s = &strand{} // it has ended, and its handle is used late
@@ -317,10 +316,10 @@ func (p *player) awaitFor(n int, scripted bool, mine func(*adk.Crossing) bool) *
 		if last := p.exits(n, s); last != nil {
 			return last
 		}
-		if p.takes(mine, x) {
+		if p.takes(n, scripted, x) {
 			return x
 		}
-		w := &wait{n, s, mine, scripted}
+		w := &wait{n, s, scripted}
 		p.waits = append(p.waits, w)
 		if p.stuck(x) {
 			p.deadlock(x)
@@ -331,10 +330,11 @@ func (p *player) awaitFor(n int, scripted bool, mine func(*adk.Crossing) bool) *
 	}
 }
 
-// takes reports whether a goroutine that makes what is mine to it makes the head x.
-// mu is held.
-func (p *player) takes(mine func(*adk.Crossing) bool, x *adk.Crossing) bool {
-	return mine(x) && !p.settles(p.peek(0)) && !decided(p.peek(0))
+// takes reports whether a goroutine of a strand makes the head x: one that is
+// scripted makes what is nobody's too, unless another has claimed it. mu is held.
+func (p *player) takes(strand int, scripted bool, x *adk.Crossing) bool {
+	mine := x.Strand == strand || scripted && p.orphaned(x) && p.claimed != p.matched+1
+	return mine && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
 
 // leaving holds back a listener that ends its goroutine until what the engine says
@@ -380,7 +380,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		return false
 	}
 	for _, w := range p.waits {
-		if p.takes(w.mine, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
+		if p.takes(w.strand, w.scripted, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}
