@@ -23,7 +23,7 @@
 // A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
 // written. This is one (with the digests and the middle left out):
 //
-//	{"adkreplay":"trace","version":2,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"adkreplay":"trace","version":2,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
 //	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
 //	{"kind":"turnStart","in":1,"turn":"t1"}
 //	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}

@@ -26,6 +26,8 @@ type source struct {
 	dir  string
 	set  *token.FileSet
 	ast  *ast.File
+
+	content []byte
 }
 
 func (s *source) imports() (paths []string) {
@@ -61,7 +63,7 @@ func parsed(t *testing.T, name string, content []byte) *source {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, content, parser.ParseComments)
 	require.NoError(t, err)
-	return &source{name, path.Dir(name), set, file}
+	return &source{name, path.Dir(name), set, file, content}
 }
 
 // treeFiles are the files of the tree with their contents, but for what Git and

@@ -1,0 +1,56 @@
+package house_test
+
+import (
+	"go/scanner"
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// mostLines is how many lines of code a package has at most, so that a reader can
+// hold all of it.
+const mostLines = 6000
+
+// tooLarge are the packages that have more, and how many they had when somebody last
+// made them smaller: they may shrink, and not grow.
+var tooLarge = map[string]int{
+	"adk":    7486,
+	"replay": 17921,
+}
+
+// No package grows beyond what a reader can hold.
+func TestPackagesAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, f := range productionFiles(t) {
+		lines[f.dir] += codeLines(f)
+	}
+	for dir, n := range lines {
+		most := max(mostLines, tooLarge[dir])
+		assert.LessOrEqual(t, n, most, "%s has %d lines of code: give a part of it a room of its own", dir, n)
+	}
+	for dir := range tooLarge {
+		assert.Greater(t, lines[dir], mostLines, "%s is small enough: strike it from the list", dir)
+	}
+}
+
+// codeLines are the lines of a file on which a token stands, comments apart.
+func codeLines(f *source) int {
+	files := token.NewFileSet()
+	file := files.AddFile(f.path, -1, len(f.content))
+	var s scanner.Scanner
+	s.Init(file, f.content, nil, 0)
+	lines := map[int]bool{}
+	for {
+		pos, tok, _ := s.Scan()
+		if tok == token.EOF {
+			return len(lines)
+		}
+		lines[file.Line(pos)] = true
+	}
+}
+
+func TestCodeLines(t *testing.T) {
+	f := parsed(t, "x/x.go", []byte("// Package x.\npackage x\n\nfunc f() { // starts\n\t/* nothing */\n\tg()\n}\n"))
+	assert.Equal(t, 4, codeLines(f))
+}
