@@ -137,7 +137,10 @@ func (p *causal) present(w *waiter) time.Time {
 // wait blocks until the step of a waiter may be taken, and gives it that.
 func (p *causal) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
-	for !p.stopped && !p.admitted(w) {
+	for arrived := false; !p.stopped && !p.admitted(w); arrived = true {
+		if !arrived { // what was recorded before, and is not made now, holds nobody back any more
+			p.moved.Broadcast()
+		}
 		if !p.act() {
 			p.moved.Wait()
 		}
@@ -515,6 +518,7 @@ func (p *causal) do(a *act) {
 	case a.cancel != nil:
 		p.now, p.aborted = later(p.now, a.at), true
 		p.cancel(a.cancel.Cause, a.cancel.Err)
+		p.moved.Broadcast() // steps may have waited for it
 	case a.timer != nil:
 		p.reached(a)
 		a.timer.expire()
