@@ -24,8 +24,8 @@ type answers interface {
 	lastReturn(x *adk.Crossing) *adk.Crossing
 	// answeredBytes is told what the opening x of a media answered.
 	answeredBytes(x *adk.Crossing, got []byte, err error)
-	// resolution is the settlement that resolved a gate.
-	resolution(gate string) *adk.Crossing
+	// resolution is the settlement that resolved the gate of a wait.
+	resolution(x *adk.Crossing) *adk.Crossing
 	// handed is told what an obligation is called with.
 	handed(s adk.Scope, record adk.Record, key string)
 }
@@ -119,17 +119,21 @@ func (p *player) answeredBytes(x *adk.Crossing, got []byte, err error) {
 // answeredValue is answered for the wait for a gate.
 func (s *stage) answeredValue(x *adk.Crossing, got any, err error) {
 	s.director.answered(x, err)
-	from := s.director.resolution(x.Name)
+	from := s.director.resolution(x)
 	if err == nil && from != nil && !plain.Equal(from.Value, got) {
 		s.director.wrong(from, "answer", from.Value, got)
 	}
 }
 
-// resolution is the settlement that resolved a gate last.
-func (p *player) resolution(gate string) *adk.Crossing {
+// resolution takes the settlement of a wait out of what is remembered. It is kept by
+// the wait and not by the gate: before its waiter has compared it, another may have
+// waited for a gate of that id.
+func (p *player) resolution(x *adk.Crossing) *adk.Crossing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.resolved[gate]
+	settled := p.resolved[x.Op]
+	delete(p.resolved, x.Op)
+	return settled
 }
 
 // remember keeps what answers are compared with. mu is held.
@@ -140,7 +144,7 @@ func (p *player) remember(x *adk.Crossing) {
 	case x.Kind == adk.KindReturn:
 		p.returned[x.Strand] = x
 	case x.Kind == adk.KindSettle && x.Status == adk.GateResolved:
-		p.resolved[x.Name] = x
+		p.resolved[p.gateOps[x.Name]] = x
 	}
 }
 

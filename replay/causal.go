@@ -708,7 +708,7 @@ func (noAnswerChecks) answered(*adk.Crossing, error)              {}
 func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)      {}
 func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
 func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
-func (noAnswerChecks) resolution(string) *adk.Crossing            { return nil }
+func (noAnswerChecks) resolution(*adk.Crossing) *adk.Crossing     { return nil }
 func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
 
 // fail stops a replay that cannot go on.

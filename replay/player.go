@@ -53,10 +53,10 @@ type player struct {
 	waits   []*wait        // those of them that are held back here
 	running map[int]*timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
-	// the last return in each strand, and what each gate was resolved with.
+	// the last return in each strand, and what the gate of each wait was resolved with.
 	done     map[int]*adk.Crossing
 	returned map[int]*adk.Crossing
-	resolved map[string]*adk.Crossing
+	resolved map[int]*adk.Crossing
 
 	gates   map[string]*adk.TurnGate
 	calls   map[int]*adk.Crossing // the seam calls that are open
@@ -94,7 +94,7 @@ func newPlayer(src source, known *sentinels) *player {
 		calls:    map[int]*adk.Crossing{},
 		done:     map[int]*adk.Crossing{},
 		returned: map[int]*adk.Crossing{},
-		resolved: map[string]*adk.Crossing{},
+		resolved: map[int]*adk.Crossing{},
 		gateOps:  map[string]int{},
 		trail:    trail{},
 	}
