@@ -40,13 +40,14 @@ func (c *call) eventIf(admitted func() bool, kind Kind, complete func(at time.Ti
 }
 
 // follow tells the observer of an event that an operation caused: it has the
-// operation's time, and its line the time of the line before it.
+// operation's time, and so has its line, whatever time other strands have come to
+// meanwhile (EVT-6).
 func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 	r := c.run
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.crossing(c, kind, Whole, later(*r.lastIn(c.strand), r.last)); x != nil {
+	if x := r.crossing(c, kind, Whole, *r.lastIn(c.strand)); x != nil {
 		x.Payload = event
 		if fill != nil {
 			fill(x)

@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -372,6 +373,39 @@ func TestTimeGoesOnInEachStrand(t *testing.T) {
 	})
 	config.Clock = clock
 	runTurn(t, config, hello)
+}
+
+// EVT-6: an event that follows an operation has its time, and not one that another
+// strand has come to before it is told: the strand's next line would lie before it.
+func TestEventsKeepToTheTimeOfTheirStrand(t *testing.T) {
+	clock, rec := &handClock{}, &recorder{}
+	reached, goOn := make(chan bool), make(chan bool)
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		ahead := must(dc.Fork(ctx, "ahead", func(_ context.Context, dc *adk.DispatchContext) error {
+			<-goOn
+			clock.set(time.Hour)
+			dc.Now()
+			clock.set(0)
+			close(reached)
+			return nil
+		}))
+		_, err := dc.Helpers().ReportMessage("m", "Hello", true)
+		dc.Now()
+		return errors.Join(err, ahead.Wait(), dc.Ack())
+	})
+	config.Clock, config.Probe = clock, rec
+	rec.begin = func(step adk.Step) {
+		if step.Kind == adk.KindMessageEvent {
+			close(goOn)
+			<-reached
+		}
+	}
+	require.NoError(t, newRunner(t, config).Run(t.Context(), hello))
+	last := map[int]time.Time{}
+	for _, x := range rec.crossings() {
+		assert.False(t, x.At.Before(last[x.Strand]), "%s at %s, behind %s", x.Kind, x.At, last[x.Strand])
+		last[x.Strand] = x.At
+	}
 }
 
 // EVT-1: a listener may unsubscribe itself or others while it hears an event. Who
