@@ -237,6 +237,31 @@ func insertSpy(v *version) {
 		}})
 }
 
+// SIG-3: which handler is taken off is told by its name, also behind a dispatch that
+// numbers handlers of its own.
+func TestDiffOfHandlersBehindADispatch(t *testing.T) {
+	takingOff := func(which int) *replay.Trace {
+		ignored := func(*adk.DispatchContext) {}
+		v := weatherVersion(nil)
+		v.config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			offs := []func(){must(dc.OnAck("one", ignored)), must(dc.OnAck("two", ignored))}
+			_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "planner", Source: dc, Executor: adk.Executor{Name: "small",
+				Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					must(dc.OnAck("same", ignored))
+					must(dc.OnAck("same", ignored))
+					return dc.Ack()
+				}}})
+			offs[which]()
+			return errors.Join(err, dc.Nack(nil))
+		}
+		return v.record(t)
+	}
+	d := replay.Diff(takingOff(0), takingOff(1), byLength)
+	require.Len(t, d.Changes, 2, "%s", d)
+	assert.Equal(t, "off-ack handler 1", d.Changes[0].LineA)
+	assert.Equal(t, "off-ack handler 2", d.Changes[1].LineB)
+}
+
 // An inserted middleware is its own lines, and nothing else: what it is put
 // around stays what it was.
 func TestDiffOfAnInsertedMiddleware(t *testing.T) {

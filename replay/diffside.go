@@ -44,7 +44,7 @@ type diffSide struct {
 	fold     *Fold
 	forms    []form
 	tree     *diffNode
-	handlers map[int]string        // names of on-ack handlers, by number
+	handlers map[ackHandler]string // names of on-ack handlers
 	records  map[adk.Record]string // shapes of records in sights
 	totals   *totaller
 }
@@ -53,7 +53,7 @@ func newSide(t *Trace, options DiffOptions, free map[string]bool) *diffSide {
 	known, _ := newSentinels(t.given().Sentinels) // checked when the trace was read
 	return &diffSide{
 		lines: t.Lines, comparer: comparer{known}, shaper: shaper{free: free, times: options.Times}, fold: NewFold(),
-		handlers: map[int]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),
+		handlers: map[ackHandler]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *diffSide) cause(x *adk.Crossing, all *numbering) (int32, []idUse) {
 		part(id, true)
 	}
 	if x.Kind == adk.KindOffAck {
-		part(s.handlers[x.ID], false)
+		part(s.handlers[ackHandlerOf(x)], false)
 	}
 	return all.of(string(sh.out)), sh.ids
 }
@@ -157,10 +157,10 @@ func (s *diffSide) derive(f *form, x *adk.Crossing) {
 		}
 		set(fmt.Sprintf("operation %d", x.N), false)
 	case adk.KindOnAck:
-		s.handlers[x.ID] = x.Name
+		s.handlers[ackHandlerOf(x)] = x.Name
 		set("", true)
 	case adk.KindOffAck:
-		name, known := s.handlers[x.ID]
+		name, known := s.handlers[ackHandlerOf(x)]
 		if !known {
 			name = fmt.Sprintf("handler %d", x.ID)
 		}

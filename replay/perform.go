@@ -20,12 +20,18 @@ type stage struct {
 
 	mu       sync.Mutex
 	handles  map[int]*handle         // by the number of the recorded call
-	offAck   map[int]func()          // by the number of the recorded handler
+	offAck   map[ackHandler]func()   // by the recorded handler
 	strands  map[int]*adk.Strand     // by the number of the recorded strand
 	lastFork map[int]int             // the number of the strand that a recorded call forked last
 	cancels  map[int]func(error)     // of the contexts given to scripted waits, by recorded operation
 	tools    map[*adk.Tool]*adk.Tool // the recorded ones, with their handlers of today
 }
+
+// ackHandler is a recorded on-ack handler, by the call that registered it, which also
+// takes it off: each dispatch numbers its own.
+type ackHandler struct{ call, id int }
+
+func ackHandlerOf(x *adk.Crossing) ackHandler { return ackHandler{x.Call, x.ID} }
 
 // director says what scripted seams do.
 type director interface {
@@ -44,7 +50,7 @@ type director interface {
 }
 
 func newStage(d director) *stage {
-	return &stage{director: d, handles: map[int]*handle{}, offAck: map[int]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
+	return &stage{director: d, handles: map[int]*handle{}, offAck: map[ackHandler]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
 		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}}
 }
 
@@ -459,12 +465,12 @@ func (s *stage) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, 
 		})
 		if err == nil {
 			s.mu.Lock()
-			s.offAck[x.ID] = off
+			s.offAck[ackHandlerOf(x)] = off
 			s.mu.Unlock()
 		}
 	case adk.KindOffAck:
 		s.mu.Lock()
-		off := s.offAck[x.ID]
+		off := s.offAck[ackHandlerOf(x)]
 		s.mu.Unlock()
 		if off == nil {
 			return false
