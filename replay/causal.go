@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -89,7 +88,7 @@ type newOp struct {
 }
 
 func newCausal(tree *callTree, live Live, known comparer) *causal {
-	if !live.any() && tree.order == nil && tree.endsItself() {
+	if !live.any() && tree.order == nil {
 		tree.order = asRecorded(tree)
 	}
 	p := &causal{
@@ -109,12 +108,6 @@ func newCausal(tree *callTree, live Live, known comparer) *causal {
 	p.made = madeIn(tree.lines)
 	p.index()
 	return p
-}
-
-// endsItself tells whether a goroutine cancelled the run as it ended: the engine asks
-// nobody before that, so that the strands have to come there in their order.
-func (t *callTree) endsItself() bool {
-	return slices.ContainsFunc(t.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Key == cancelGoexit })
 }
 
 // asRecorded is the recorded order of a run: without live code nobody waits where
@@ -304,11 +297,12 @@ func (p *causal) Tell(got *adk.Crossing) {
 	next := p.taken(got)
 	p.aborted = p.aborted || got.Kind == adk.KindCancel || isAbort(got)
 	switch got.Kind {
-	case adk.KindContained:
+	case adk.KindContained, adk.KindTimer:
 		if next == nil {
-			next = p.misused(got)
+			next = p.fact(got)
 		}
 	case adk.KindSettle:
+		next = p.fact(got)
 		if op := p.gateOp(got.Name); op != nil && got.Status != adk.GateRefused {
 			op.over = true
 		}
@@ -339,10 +333,11 @@ func (p *causal) Tell(got *adk.Crossing) {
 	p.moved.Broadcast()
 }
 
-// misused is the recorded counterpart of misuse: the next line of its strand, if that
-// is one. Misuse is announced as the operation that it was meant to be, and so is not
-// foreseen. mu is held.
-func (p *causal) misused(got *adk.Crossing) *adk.Crossing {
+// fact is the recorded counterpart of a fact: among what its strand comes to before
+// anything else. No fact is announced as what it is, and so none is foreseen: misuse is
+// announced as the operation that it was meant to be, a settlement not at all. mu is
+// held.
+func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 	s := p.strands[got.Strand]
 	if s == nil || s.rec < 0 {
 		return nil
@@ -350,10 +345,21 @@ func (p *causal) misused(got *adk.Crossing) *adk.Crossing {
 	for _, x := range p.tree.lines[s.cursor:] {
 		switch {
 		case x.Strand != s.rec:
-		case isMisuse(x):
-			return x
 		case x.Kind.Class() != adk.ClassFact:
 			return nil
+		case x.Kind == got.Kind && x.Name == got.Name && x.Status == got.Status:
+			return x
+		}
+	}
+	return nil
+}
+
+// upcoming is the first recorded line of a strand that it has not passed, but for
+// cancels, which are told by whoever crosses next; nil if there is none. mu is held.
+func (p *causal) upcoming(s *newStrand) *adk.Crossing {
+	for _, x := range p.tree.lines[s.cursor:] {
+		if x.Strand == s.rec && x.Kind != adk.KindCancel {
+			return x
 		}
 	}
 	return nil

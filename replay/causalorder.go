@@ -241,12 +241,23 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if c.does(s.rec, step) {
 		return c.doing.x
 	}
+	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
+		return nil
+	}
 	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
 	i := sort.Search(len(list), func(i int) bool { return list[i].Seq > s.cursor })
 	if i == len(list) {
 		return nil
 	}
 	return list[i]
+}
+
+// entersNobody tells whether a next of a call that comes now led to nobody in the
+// recording, as the run had been aborted (PIP-9): the engine asks for the call below it
+// all the same, and a later one of that call's is another.
+func (p *causal) entersNobody(s *newStrand, c *seamCall) bool {
+	x := p.upcoming(s)
+	return x != nil && x.Kind == adk.KindNext && x.Phase == adk.Done && x.Call == c.call.ID
 }
 
 // forestalled is what the recorded strand came to where the engine would have taken a
@@ -394,12 +405,22 @@ func (p *causal) Park(n int, ready func() bool) {
 	p.moved.Broadcast()
 }
 
-// Resume notes that a strand goes on: its next step is asked for.
+// Resume notes that a strand goes on. Its next step is asked for, but for what the
+// engine says of the wait itself, such as the settlement of a gate that an abort
+// closes: where strands keep to an order, that is in order too.
 func (p *causal) Resume(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.strands[n]; s != nil {
-		s.parked = nil
+	s := p.strands[n]
+	if s == nil {
+		return
+	}
+	s.parked = nil
+	if p.tree.order == nil || s.rec < 0 {
+		return
+	}
+	if x := p.upcoming(s); x != nil {
+		p.wait(&waiter{strand: s, next: x})
 	}
 }
 

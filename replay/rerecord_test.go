@@ -175,6 +175,56 @@ func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 	}
 }
 
+// DET-2, ABT-7, ABT-10, GAT-3: what the engine says unasked keeps its place among the
+// strands too.
+func TestRerecordKeepsTheOrderOfStrands(t *testing.T) {
+	gate := adk.Gate{ID: "g", Reason: "Go on?", Schema: []byte(`{"type":"boolean"}`), Timeout: time.Minute}
+	forks := func(ctx context.Context, dc *adk.DispatchContext, does func(dc *adk.DispatchContext) error) {
+		must(dc.Fork(ctx, "beside", func(_ context.Context, dc *adk.DispatchContext) error { return does(dc) }))
+	}
+	aborts := func(dc *adk.DispatchContext) error { return dc.Abort(errors.New("enough")) }
+	for what, run := range map[string]func(ctx context.Context, dc *adk.DispatchContext, leave func()) error{
+		"a gate that a cancel closes": func(ctx context.Context, dc *adk.DispatchContext, leave func()) error {
+			forks(ctx, dc, func(*adk.DispatchContext) error { leave(); return nil })
+			_, err := dc.WaitFor(ctx, gate)
+			return err
+		},
+		"a gate that an abort closes": func(ctx context.Context, dc *adk.DispatchContext, _ func()) error {
+			forks(ctx, dc, aborts)
+			_, err := dc.WaitFor(ctx, gate)
+			return err
+		},
+	} {
+		for _, strand := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%s, strand %d first", what, strand), func(t *testing.T) {
+				trace := recordedInOrder(t, strand, run)
+				for range 5 {
+					report, again := rerecorded(t, trace, replay.Live{})
+					assert.Nil(t, report.Divergence, "%s", report)
+					require.Equal(t, string(trace), string(again))
+				}
+			})
+		}
+	}
+}
+
+// recordedInOrder is a turn of whose strands one goes first wherever it can. Whoever hears of a gate offers it what it refuses.
+func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *adk.DispatchContext, leave func()) error) []byte {
+	t.Helper()
+	ctx, leave := context.WithCancelCause(t.Context())
+	scheduler := fakes.NewScheduler(fakes.Pick(func(c fakes.Choice) int { return max(slices.Index(c.Runnable, first), 0) }))
+	var trace bytes.Buffer
+	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+		Clock: scheduler.Clock(), Probe: scheduler, Storage: noStorage,
+		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			return errors.Join(run(ctx, dc, func() { leave(errors.New("the user left")) }), dc.Ack())
+		}},
+	}, replay.Record(&trace))))
+	runner.Observe(adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", "yes") }})
+	require.NoError(t, runner.Run(ctx, rawTurn))
+	return trace.Bytes()
+}
+
 // ABT-7: where a run was aborted between two steps of the engine in one strand, the
 // second is not taken in the new run either, however long what aborted it takes.
 func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
