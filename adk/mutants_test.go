@@ -30,11 +30,11 @@ func allMutants(t *testing.T) []mutant.Mutant {
 
 // Every mutant fits the source, and names a rule and tests that name that rule.
 func TestMutantsFit(t *testing.T) {
-	rules, named := contractRules(t), map[string][]string{}
+	rules, named := contractRules(t), map[string][]string{} // by package and test
 	for _, path := range goFiles(t) {
-		if filepath.Dir(path) == "adk" && strings.HasSuffix(path, "_test.go") {
+		if strings.HasSuffix(path, "_test.go") {
 			for test, ids := range rulesOfTests(t, path) {
-				named[test] = ids
+				named[filepath.Dir(path)+"."+test] = ids
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func TestMutantsFit(t *testing.T) {
 		}
 		assert.Contains(t, rules, m.Rule, m.Name)
 		for _, test := range m.Tests {
-			assert.Contains(t, named[test], m.Rule, "%s: %s does not name the rule in a comment", m.Name, test)
+			assert.Contains(t, named[m.Package()+"."+test], m.Rule, "%s: %s does not name the rule in a comment", m.Name, test)
 		}
 	}
 	assert.GreaterOrEqual(t, len(mutated), 40, "rules with a mutant")
