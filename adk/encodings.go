@@ -1,10 +1,6 @@
 package adk
 
-import (
-	"sync"
-
-	loader "github.com/pkoukk/tiktoken-go-loader"
-)
+import "github.com/adkreplay/adkreplay/internal/tokens"
 
 // Encoding names a way of counting tokens. It is a plain string, so that a
 // name which comes from a configuration needs no conversion and no check: a
@@ -14,56 +10,28 @@ type Encoding = string
 // The encodings that PRM-1 names. All but EncodingClaude are counted exactly.
 const (
 	// EncodingGPT2 has the same ranks and the same split as EncodingR50kBase.
-	EncodingGPT2     Encoding = "gpt2"
-	EncodingR50kBase Encoding = "r50k_base"
-	EncodingP50kBase Encoding = "p50k_base"
+	EncodingGPT2     Encoding = tokens.GPT2
+	EncodingR50kBase Encoding = tokens.R50kBase
+	EncodingP50kBase Encoding = tokens.P50kBase
 	// EncodingP50kEdit differs from EncodingP50kBase in its special tokens
 	// alone, and those are ordinary text here.
-	EncodingP50kEdit   Encoding = "p50k_edit"
-	EncodingCL100kBase Encoding = "cl100k_base"
-	EncodingO200kBase  Encoding = "o200k_base"
+	EncodingP50kEdit   Encoding = tokens.P50kEdit
+	EncodingCL100kBase Encoding = tokens.CL100kBase
+	EncodingO200kBase  Encoding = tokens.O200kBase
 	// EncodingClaude is counted by a heuristic, for its ranks are not public.
-	EncodingClaude Encoding = "claude"
+	EncodingClaude Encoding = tokens.Claude
 )
 
-// bytePairs is one exact encoding: how it splits a text and how it ranks the
-// merges inside a piece. It is read-only once loaded.
-type bytePairs struct {
-	split splitter
-	ranks map[string]int
-}
-
-// exactEncodings loads each exact encoding when it is first asked for, once,
-// and keeps it: a program that never counts pays nothing.
-var exactEncodings = map[Encoding]func() *bytePairs{
-	EncodingR50kBase:   sync.OnceValue(func() *bytePairs { return loadBytePairs("r50k_base.tiktoken", splitGPT2) }),
-	EncodingP50kBase:   sync.OnceValue(func() *bytePairs { return loadBytePairs("p50k_base.tiktoken", splitGPT2) }),
-	EncodingCL100kBase: sync.OnceValue(func() *bytePairs { return loadBytePairs("cl100k_base.tiktoken", splitCL100k) }),
-	EncodingO200kBase:  sync.OnceValue(func() *bytePairs { return loadBytePairs("o200k_base.tiktoken", splitO200k) }),
-}
-
-// loadBytePairs reads the ranks from the files that the loader embeds; no
-// network and no process-wide setting is touched. It gives nil if they cannot
-// be read.
-func loadBytePairs(file string, split splitter) *bytePairs {
-	ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(file)
-	if err != nil {
-		return nil
-	}
-	return &bytePairs{split: split, ranks: ranks}
-}
-
-// countedAs is the one name under which equal countings are done and cached:
-// the encoding itself, its twin with the same ranks, or "" for every name that
-// is not known.
-func countedAs(encoding Encoding) Encoding {
-	switch encoding {
-	case EncodingGPT2:
-		return EncodingR50kBase
-	case EncodingP50kEdit:
-		return EncodingP50kBase
-	case EncodingR50kBase, EncodingP50kBase, EncodingCL100kBase, EncodingO200kBase, EncodingClaude:
-		return encoding
-	}
-	return ""
-}
+// EstimateTokens is how many tokens text is worth in an encoding (PRM-1):
+//
+//   - exactly, for gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base and
+//     o200k_base, where the literal of a special token is ordinary text and a
+//     byte that is not UTF-8 counts as U+FFFD;
+//   - ceil(chars/3.5) for claude and ceil(chars/4) for every other name, chars
+//     being UTF-16 code units.
+//
+// It never fails: should the ranks of an exact encoding be unreadable, the
+// count is the ceil(chars/4) of an unknown one. The exact count takes time in
+// n log n for the longest unbroken run of n bytes, whatever the text is, and
+// needs no network. Safe for concurrent use.
+func EstimateTokens(text string, encoding Encoding) int { return tokens.Estimate(text, encoding) }

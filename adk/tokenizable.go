@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/tokens"
 )
 
 // Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text
@@ -20,7 +21,7 @@ type Tokenizable struct {
 }
 
 // tokenCount is one cached count. A list serves: there are no more countings
-// than countedAs has names.
+// than tokens.CountedAs has names.
 type tokenCount struct {
 	encoding Encoding
 	tokens   int
@@ -40,20 +41,20 @@ func (t *Tokenizable) String() string { return t.text }
 // EstimateTokens is what the function EstimateTokens gives for the text,
 // counted once for each encoding (PRM-1).
 func (t *Tokenizable) EstimateTokens(encoding Encoding) int {
-	name := countedAs(encoding)
+	name := tokens.CountedAs(encoding)
 	for c := t.counts.Load(); c != nil; c = c.next {
 		if c.encoding == name {
 			return c.tokens
 		}
 	}
-	tokens := EstimateTokens(t.text, name)
-	t.remember(name, tokens)
-	return tokens
+	count := tokens.Estimate(t.text, name)
+	t.remember(name, count)
+	return count
 }
 
 // remember adds a count to the cache. Of two goroutines that count the same,
 // the second finds the first's entry and leaves it, so the list stays short.
-func (t *Tokenizable) remember(name Encoding, tokens int) {
+func (t *Tokenizable) remember(name Encoding, count int) {
 	for {
 		head := t.counts.Load()
 		for c := head; c != nil; c = c.next {
@@ -61,7 +62,7 @@ func (t *Tokenizable) remember(name Encoding, tokens int) {
 				return
 			}
 		}
-		if t.counts.CompareAndSwap(head, &tokenCount{encoding: name, tokens: tokens, next: head}) {
+		if t.counts.CompareAndSwap(head, &tokenCount{encoding: name, tokens: count, next: head}) {
 			return
 		}
 	}

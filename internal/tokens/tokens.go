@@ -1,34 +1,26 @@
-package adk
+package tokens
 
 import (
 	"slices"
 	"unicode/utf8"
 )
 
-// EstimateTokens tells how many tokens text is worth in an encoding (PRM-1):
-//
-//   - exactly, for gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base and
-//     o200k_base, where the literal of a special token is ordinary text and a
-//     byte that is not UTF-8 counts as U+FFFD;
-//   - ceil(chars/3.5) for claude and ceil(chars/4) for every other name, chars
-//     being UTF-16 code units.
-//
-// It never fails: should the ranks of an exact encoding be unreadable, the
-// count is the ceil(chars/4) of an unknown one. The exact count takes time in
-// n log n for the longest unbroken run of n bytes, whatever the text is, and
-// needs no network. Safe for concurrent use.
-func EstimateTokens(text string, encoding Encoding) int {
+// Estimate is how many tokens text is worth in an encoding, exactly or by a
+// heuristic. A name that is none of the encodings counts as unknown. The exact
+// count takes time in n log n for the longest unbroken run of n bytes, whatever
+// the text is. Safe for concurrent use.
+func Estimate(text, encoding string) int {
 	if text == "" {
 		return 0
 	}
-	name := countedAs(encoding)
+	name := CountedAs(encoding)
 	if load, ok := exactEncodings[name]; ok {
 		if pairs := load(); pairs != nil {
 			return pairs.count(text)
 		}
 	}
 	chars := utf16Units(text)
-	if name == EncodingClaude {
+	if name == Claude {
 		return ceilDiv(chars*2, 7)
 	}
 	return ceilDiv(chars, 4)

@@ -1,4 +1,4 @@
-package adk
+package tokens
 
 import (
 	"math/rand/v2"

@@ -1,0 +1,57 @@
+package adk
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// PRM-1: counted once per encoding, safely, and equal to the function.
+func TestTokenizableCountsConcurrently(t *testing.T) {
+	text := Text("the same text, counted from many goroutines")
+	want := map[Encoding]int{}
+	names := []Encoding{EncodingClaude, "", "unknown", EncodingGPT2, EncodingR50kBase, EncodingP50kBase, EncodingP50kEdit, EncodingCL100kBase, EncodingO200kBase}
+	for _, name := range names {
+		want[name] = EstimateTokens(text.String(), name)
+	}
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for _, name := range names {
+				assert.Equal(t, want[name], text.EstimateTokens(name), name)
+			}
+			assert.Equal(t, DigestOf([]byte(`"the same text, counted from many goroutines"`)), text.Digest())
+		})
+	}
+	wg.Wait()
+	cached := 0
+	for c := text.counts.Load(); c != nil; c = c.next {
+		cached++
+	}
+	assert.Equal(t, 6, cached, "one entry for each way of counting")
+}
+
+// PRM-1: a count that was taken costs nothing the next time, and a text that
+// nobody counts is one allocation.
+func TestTokenizableIsCheap(t *testing.T) {
+	text := Text("counted once")
+	text.EstimateTokens(EncodingClaude)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { text.EstimateTokens(EncodingClaude) }))
+	var sink *Tokenizable
+	assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { sink = Text("never counted") }))
+	_ = sink
+}
+
+// PRM-1: the text comes back from every form of it.
+func TestTokenizableIsARecord(t *testing.T) {
+	var record Record = NewTokenizable(`a <b> & "c"`)
+	data, err := record.MarshalJSON()
+	require.NoError(t, err)
+	assert.Equal(t, `"a <b> & \"c\""`, string(data))
+	assert.Equal(t, `a <b> & "c"`, record.Key())
+	assert.Equal(t, RecordInstruction, record.RecordKind())
+	assert.Equal(t, DigestOf(data), record.Digest())
+	assert.Equal(t, "instruction", Text("").PlainTag())
+}
