@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
 // Code is the stable name of a failure. A Code is itself an error, so that
@@ -197,6 +199,15 @@ type Fault struct {
 	Keyword string
 	// Message says what is wrong or what would be right.
 	Message string
+}
+
+// schemaFaults are the faults that a schema found, as an Error lists them.
+func schemaFaults(faults []schema.Fault) []Fault {
+	all := make([]Fault, len(faults))
+	for i, f := range faults {
+		all[i] = Fault{Path: f.Path, Keyword: f.Keyword, Message: f.String()}
+	}
+	return all
 }
 
 // Error is the code, the message and the cause's text, in this order. A cause

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
 // Gate is what a turn waits for: the raw form that WaitFor is given.
@@ -38,7 +39,7 @@ const (
 // gates (GAT-6). It is safe for concurrent use, and settles once (GAT-2).
 type TurnGate struct {
 	raw    Gate
-	schema *schema
+	schema *schema.Schema
 	call   *call           // who waits
 	ctx    context.Context // the waiter's own
 	op     int             // the waiting operation
@@ -114,10 +115,10 @@ func (g *TurnGate) check(value any) (any, error) {
 	if err != nil {
 		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Message: fmt.Sprintf("gate %q: the value is no JSON data: %s", g.raw.ID, err)}
 	}
-	checked, faults := g.schema.check(data)
+	checked, faults := g.schema.Check(data)
 	if len(faults) > 0 {
-		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Faults: exported(faults),
-			Message: fmt.Sprintf("gate %q stays open: %s", g.raw.ID, faultsText(faults))}
+		return value, &Error{Code: E_INVALID_TURN_GATE_RESOLUTION, Faults: schemaFaults(faults),
+			Message: fmt.Sprintf("gate %q stays open: %s", g.raw.ID, schema.FaultsText(faults))}
 	}
 	return checked, nil
 }
@@ -201,7 +202,7 @@ func WaitFor[T any](ctx context.Context, h interface {
 	WaitFor(ctx context.Context, gate Gate) (any, error)
 }, gate Gate) (value T, err error) {
 	if len(gate.Schema) == 0 {
-		if gate.Schema, err = schemaOfType[T](); err != nil {
+		if gate.Schema, err = schema.Of[T](); err != nil {
 			return value, &Error{Code: E_INVALID_INITIAL_TURN_GATE_VALUE, Message: fmt.Sprintf("Schema cannot be derived from %T", value), Cause: err}
 		}
 	}
@@ -260,7 +261,7 @@ func (g *TurnGate) refusal() error {
 }
 
 // compile validates the raw gate (GAT-5).
-func (gate Gate) compile(ctx context.Context) (*schema, error) {
+func (gate Gate) compile(ctx context.Context) (*schema.Schema, error) {
 	var f faultList
 	if ctx == nil {
 		f.add("", "the context is nil: context.Background() was meant")
@@ -274,10 +275,10 @@ func (gate Gate) compile(ctx context.Context) (*schema, error) {
 	if gate.Timeout < 0 {
 		f.add("Timeout", "is negative: zero waits for ever")
 	}
-	var compiled *schema
+	var compiled *schema.Schema
 	if len(gate.Schema) > 0 {
 		var err error
-		if compiled, err = compileSchema(gate.Schema); err != nil {
+		if compiled, err = schema.Compile(gate.Schema); err != nil {
 			f.add("Schema", "cannot be used: %s", err)
 		}
 	}

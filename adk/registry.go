@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
 // Registry holds tools by name, in the order they were registered (TOL-6). The
@@ -169,7 +170,7 @@ func errNoTool() error {
 func errToolTaken(names ...string) error {
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", clipText(name))
+		quoted[i] = fmt.Sprintf("%q", schema.Clip(name))
 	}
 	return &Error{
 		Code:    E_TOOL_ALREADY_REGISTERED,

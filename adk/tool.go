@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -76,7 +74,7 @@ type Tool struct {
 // toolSpec is all of a tool but its handler, shared by its copies.
 type toolSpec struct {
 	init   ToolInit
-	schema *schema
+	schema *schema.Schema
 	json   []byte
 	digest Digest
 }
@@ -99,7 +97,7 @@ func NewTool(init ToolInit) (*Tool, error) {
 	if init.Description == "" {
 		wrong.fault("Description", "want a text")
 	}
-	compiled, effective, err := compileToolSchema(init.InputSchema)
+	compiled, effective, err := schema.CompileClosed(init.InputSchema)
 	if err != nil {
 		wrong.fault("InputSchema", "%s", err)
 	}
@@ -126,7 +124,7 @@ func NewTool(init ToolInit) (*Tool, error) {
 
 // newTool describes a checked spec once, for every use to come.
 func newTool(spec *toolSpec, handler ToolHandler) (*Tool, error) {
-	data, err := plainJSON(toolJSONOf(spec.init))
+	data, err := schema.Marshal(toolJSONOf(spec.init))
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
 	}
@@ -146,7 +144,7 @@ func NewTypedTool[In any](
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "Handler: want none beside a typed function"}
 	}
 	if len(init.InputSchema) == 0 {
-		derived, err := schemaOfType[In]()
+		derived, err := schema.Of[In]()
 		if err != nil {
 			return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "InputSchema cannot be derived", Cause: err}
 		}
@@ -162,14 +160,6 @@ func NewTypedTool[In any](
 		}
 	}
 	return NewTool(init)
-}
-
-func schemaOfType[In any]() (json.RawMessage, error) {
-	derived, err := jsonschema.For[In](nil)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(derived)
 }
 
 // decodeArgs puts arguments into a struct by way of JSON.
@@ -190,10 +180,9 @@ func copyMeta(meta map[string]any) (map[string]any, error) {
 	if meta == nil {
 		return nil, nil
 	}
-	var faults []fault
-	copied := plainCopy(meta, "", 0, &faults)
-	if len(faults) > 0 {
-		return nil, errors.New(faultsText(sortFaults(faults)))
+	copied, err := schema.Copy(meta)
+	if err != nil {
+		return nil, err
 	}
 	return copied.(map[string]any), nil
 }
@@ -283,9 +272,9 @@ func (t *Tool) Describe() ToolDescription {
 // that failed and never the value (TOL-2). Nothing is converted: "1" is no
 // number. Nil arguments are an empty object.
 func (t *Tool) Validate(args map[string]any) (map[string]any, error) {
-	checked, faults := t.spec.schema.check(args)
+	checked, faults := t.spec.schema.Check(args)
 	if len(faults) > 0 {
-		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: faultsText(faults), Faults: exported(faults)}
+		return nil, &Error{Code: E_INVALID_TOOL_ARGS, Message: schema.FaultsText(faults), Faults: schemaFaults(faults)}
 	}
 	return checked.(map[string]any), nil
 }
@@ -341,7 +330,7 @@ func parseTool(data []byte) (Record, error) {
 	}
 	var meta map[string]any
 	if read.Meta != nil {
-		meta = plainNumbers(read.Meta).(map[string]any)
+		meta = schema.Numbers(read.Meta).(map[string]any)
 	}
 	t, err := NewTool(ToolInit{
 		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema,
@@ -357,6 +346,6 @@ func parseTool(data []byte) (Record, error) {
 // describedOnly is the handler of a tool that is known by its description.
 func describedOnly(name string) ToolHandler {
 	return func(context.Context, *DispatchContext, map[string]any) (ToolResult, error) {
-		return nil, fmt.Errorf("tool %q was read from a description and has no handler", clipText(name))
+		return nil, fmt.Errorf("tool %q was read from a description and has no handler", schema.Clip(name))
 	}
 }

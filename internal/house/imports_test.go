@@ -31,6 +31,8 @@ var rooms = []room{
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
+	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
+		because: "a leaf of the engine"},
 	{name: "internal/shell", because: "a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
@@ -38,8 +40,7 @@ var rooms = []room{
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "adk", ours: []string{"internal/..."},
 		others: []string{
-			"github.com/google/jsonschema-go/jsonschema", // one schema validates arguments and describes them (TOL-2)
-			"github.com/google/uuid",                     // the default ids are UUIDs of version 7 (RUN-7)
+			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
 		},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/...", ours: []string{"adk", "internal/..."},

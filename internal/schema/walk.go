@@ -1,4 +1,4 @@
-package adk
+package schema
 
 import (
 	"errors"
@@ -123,14 +123,14 @@ func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	var grow func(s *jsonschema.Schema, pointer string) error
 	grow = func(s *jsonschema.Schema, pointer string) error {
 		if s == nil {
-			return fmt.Errorf("no schema at %s", clipText(pointer))
+			return fmt.Errorf("no schema at %s", Clip(pointer))
 		}
 		if s.DynamicRef != "" || s.ID != "" && s != root {
-			return fmt.Errorf("%s: a nested $id and a $dynamicRef cannot be checked; use $ref within the schema", clipText(pointer))
+			return fmt.Errorf("%s: a nested $id and a $dynamicRef cannot be checked; use $ref within the schema", Clip(pointer))
 		}
 		node, err := newSchemaNode(s, index)
 		if err != nil {
-			return fmt.Errorf("#%s: %w", clipText(pointer), err)
+			return fmt.Errorf("#%s: %w", Clip(pointer), err)
 		}
 		index[s], targets[pointer] = node, node
 		if s.Anchor != "" {
@@ -156,9 +156,9 @@ func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	for _, pointer := range slices.Sorted(maps.Keys(targets)) {
 		switch n := countInPlace(targets[pointer], counts); {
 		case n == 0:
-			return nil, fmt.Errorf("#%s leads back to itself without a step into the value", clipText(pointer))
+			return nil, fmt.Errorf("#%s leads back to itself without a step into the value", Clip(pointer))
 		case n > maxInPlace:
-			return nil, fmt.Errorf("#%s applies more than %d schemas to one value", clipText(pointer), maxInPlace)
+			return nil, fmt.Errorf("#%s applies more than %d schemas to one value", Clip(pointer), maxInPlace)
 		}
 	}
 	return index[root], nil
@@ -173,7 +173,7 @@ func resolveSchemaRefs(index map[*jsonschema.Schema]*schemaNode, targets map[str
 		fragment, local := strings.CutPrefix(node.Ref, "#")
 		name, err := url.PathUnescape(fragment)
 		if !local || err != nil || targets[name] == nil {
-			return fmt.Errorf("$ref %q leads to nothing within the schema", clipText(node.Ref))
+			return fmt.Errorf("$ref %q leads to nothing within the schema", Clip(node.Ref))
 		}
 		node.ref = targets[name]
 	}
@@ -279,8 +279,8 @@ type schemaWalk struct {
 }
 
 // value gives the faults of value against node.
-func (w schemaWalk) value(node *schemaNode, value any, path string) []fault {
-	var faults []fault
+func (w schemaWalk) value(node *schemaNode, value any, path string) []Fault {
+	var faults []Fault
 	if node.ref != nil {
 		faults = w.value(node.ref, value, path)
 		if w.draft7 {
@@ -289,7 +289,7 @@ func (w schemaWalk) value(node *schemaNode, value any, path string) []fault {
 	}
 	for _, leaf := range node.leaves() {
 		if leaf.resolved.Validate(value) != nil {
-			faults = append(faults, fault{path, leaf.keyword, leaf.want})
+			faults = append(faults, Fault{path, leaf.keyword, leaf.want})
 		}
 	}
 	faults = append(faults, w.logic(node, value, path)...)
@@ -308,19 +308,19 @@ func (w schemaWalk) holds(node *schemaNode, value any) bool {
 
 // logic gives the faults of the keywords that combine schemas. Where it is
 // unclear which of several should have held, the keyword itself is the fault.
-func (w schemaWalk) logic(node *schemaNode, value any, path string) []fault {
-	var faults []fault
+func (w schemaWalk) logic(node *schemaNode, value any, path string) []Fault {
+	var faults []Fault
 	for _, part := range node.AllOf {
 		faults = append(faults, w.value(node.sub(part), value, path)...)
 	}
 	if node.AnyOf != nil && w.countHolding(node, node.AnyOf, value) == 0 {
-		faults = append(faults, fault{path: path, keyword: "anyOf"})
+		faults = append(faults, Fault{Path: path, Keyword: "anyOf"})
 	}
 	if node.OneOf != nil && w.countHolding(node, node.OneOf, value) != 1 {
-		faults = append(faults, fault{path: path, keyword: "oneOf"})
+		faults = append(faults, Fault{Path: path, Keyword: "oneOf"})
 	}
 	if node.Not != nil && w.holds(node.sub(node.Not), value) {
-		faults = append(faults, fault{path: path, keyword: "not"})
+		faults = append(faults, Fault{Path: path, Keyword: "not"})
 	}
 	if branch := w.branch(node, value); branch != nil {
 		faults = append(faults, w.value(branch, value, path)...)
@@ -349,8 +349,8 @@ func (w schemaWalk) branch(node *schemaNode, value any) *schemaNode {
 	return node.index[node.Else]
 }
 
-func (w schemaWalk) array(node *schemaNode, list []any, path string) []fault {
-	var faults []fault
+func (w schemaWalk) array(node *schemaNode, list []any, path string) []Fault {
+	var faults []Fault
 	for i, item := range list {
 		if sub := node.item(i, w.draft7); sub != nil {
 			faults = append(faults, w.value(sub, item, joinPointer(path, strconv.Itoa(i)))...)
@@ -366,17 +366,17 @@ func (w schemaWalk) array(node *schemaNode, list []any, path string) []fault {
 		}
 	}
 	if found == 0 && (node.MinContains == nil || *node.MinContains > 0) {
-		faults = append(faults, fault{path: path, keyword: "contains"})
+		faults = append(faults, Fault{Path: path, Keyword: "contains"})
 	} else if node.MinContains != nil && found < *node.MinContains {
-		faults = append(faults, fault{path: path, keyword: "minContains"})
+		faults = append(faults, Fault{Path: path, Keyword: "minContains"})
 	}
 	if node.MaxContains != nil && found > *node.MaxContains {
-		faults = append(faults, fault{path: path, keyword: "maxContains"})
+		faults = append(faults, Fault{Path: path, Keyword: "maxContains"})
 	}
 	return faults
 }
 
-func (w schemaWalk) object(node *schemaNode, object map[string]any, path string) []fault {
+func (w schemaWalk) object(node *schemaNode, object map[string]any, path string) []Fault {
 	faults := missingKeys(object, node.Required, "required", path)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		faults = append(faults, w.member(node, object, name, path)...)
@@ -398,22 +398,22 @@ func (w schemaWalk) object(node *schemaNode, object map[string]any, path string)
 	return faults
 }
 
-func missingKeys(object map[string]any, needs []string, keyword, path string) []fault {
-	var faults []fault
+func missingKeys(object map[string]any, needs []string, keyword, path string) []Fault {
+	var faults []Fault
 	for _, name := range needs {
 		if _, ok := object[name]; !ok {
-			faults = append(faults, fault{path: joinPointer(path, name), keyword: keyword})
+			faults = append(faults, Fault{Path: joinPointer(path, name), Keyword: keyword})
 		}
 	}
 	return faults
 }
 
 // member gives the faults of one key of an object and of what it holds.
-func (w schemaWalk) member(node *schemaNode, object map[string]any, name, path string) []fault {
-	var faults []fault
+func (w schemaWalk) member(node *schemaNode, object map[string]any, name, path string) []Fault {
+	var faults []Fault
 	at, held := joinPointer(path, name), object[name]
 	if node.PropertyNames != nil && !w.holds(node.sub(node.PropertyNames), name) {
-		faults = append(faults, fault{path: at, keyword: "propertyNames"})
+		faults = append(faults, Fault{Path: at, Keyword: "propertyNames"})
 	}
 	direct := node.describing(name)
 	for _, sub := range direct {
@@ -446,9 +446,9 @@ func (n *schemaNode) describing(name string) []*schemaNode {
 
 // extra gives the faults of a key that nothing lists: the keyword that refuses
 // it where any value would be refused, else what is wrong with the value.
-func (w schemaWalk) extra(node *schemaNode, held any, path, keyword string) []fault {
+func (w schemaWalk) extra(node *schemaNode, held any, path, keyword string) []Fault {
 	if refusesAll(node.Schema) {
-		return []fault{{path: path, keyword: keyword}}
+		return []Fault{{Path: path, Keyword: keyword}}
 	}
 	return w.value(node, held, path)
 }

@@ -1,4 +1,4 @@
-package adk
+package schema
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// compileToolSchema compiles a tool's schema after closing it, and gives the
+// CompileClosed compiles a tool's schema after closing it, and gives the
 // closed schema as JSON with sorted keys too.
-func compileToolSchema(raw json.RawMessage) (*schema, json.RawMessage, error) {
+func CompileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil, errors.New("want a JSON Schema")
 	}
@@ -21,11 +21,11 @@ func compileToolSchema(raw json.RawMessage) (*schema, json.RawMessage, error) {
 		return nil, nil, errors.New(`want a schema with "type": "object"`)
 	}
 	closeSchema(root)
-	effective, err := plainJSON(root)
+	effective, err := Marshal(root)
 	if err != nil {
 		return nil, nil, err
 	}
-	compiled, err := compileSchema(effective)
+	compiled, err := Compile(effective)
 	return compiled, effective, err
 }
 

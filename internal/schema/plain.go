@@ -1,4 +1,4 @@
-package adk
+package schema
 
 import (
 	"bytes"
@@ -16,12 +16,24 @@ import (
 // what a model or a person writes and far below what a stack bears.
 const maxJSONDepth = 128
 
+// Copy is a deep copy of a value in maps and slices as JSON knows them; its leaves
+// keep their Go type. The error names each place that JSON has no form for, or that
+// nests too deep, and never the value.
+func Copy(value any) (any, error) {
+	var faults []Fault
+	copied := plainCopy(value, "", 0, &faults)
+	if len(faults) > 0 {
+		return nil, errors.New(FaultsText(sortFaults(faults)))
+	}
+	return copied, nil
+}
+
 // plainCopy copies a value deeply into maps and slices as JSON knows them; its
 // leaves keep their Go type. What JSON has no form for, and what nests too deep,
 // is a fault.
-func plainCopy(value any, path string, depth int, faults *[]fault) any {
+func plainCopy(value any, path string, depth int, faults *[]Fault) any {
 	if depth > maxJSONDepth {
-		*faults = append(*faults, fault{path: path, keyword: "depth", want: "at most " + strconv.Itoa(maxJSONDepth)})
+		*faults = append(*faults, Fault{Path: path, Keyword: "depth", Want: "at most " + strconv.Itoa(maxJSONDepth)})
 		return nil
 	}
 	// The types that decoded JSON has need no reflection.
@@ -59,13 +71,13 @@ func plainCopy(value any, path string, depth int, faults *[]fault) any {
 	case isPlainLeaf(v):
 		return value
 	}
-	*faults = append(*faults, fault{path: path, keyword: "json", want: "a JSON value"})
+	*faults = append(*faults, Fault{Path: path, Keyword: "json", Want: "a JSON value"})
 	return nil
 }
 
 // plainCopyAt is plainCopy for a member of a container. The path to it is made
 // only where it can be wanted: most members are leaves that JSON has.
-func plainCopyAt(held any, path, key string, depth int, faults *[]fault) any {
+func plainCopyAt(held any, path, key string, depth int, faults *[]Fault) any {
 	switch held.(type) {
 	case nil, bool, string:
 		if depth < maxJSONDepth {
@@ -89,22 +101,22 @@ func isPlainLeaf(v reflect.Value) bool {
 	return false
 }
 
-// plainNumbers gives a plain value with each json.Number as a Go number, which
+// Numbers gives a plain value with each json.Number as a Go number, which
 // is what the library takes for a number.
-func plainNumbers(value any) any {
+func Numbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
 		return plainNumber(value)
 	case map[string]any:
 		object := make(map[string]any, len(value))
 		for name, held := range value {
-			object[name] = plainNumbers(held)
+			object[name] = Numbers(held)
 		}
 		return object
 	case []any:
 		list := make([]any, len(value))
 		for i, held := range value {
-			list[i] = plainNumbers(held)
+			list[i] = Numbers(held)
 		}
 		return list
 	}
@@ -129,9 +141,9 @@ func plainNumber(number json.Number) any {
 	return f
 }
 
-// plainJSON is the JSON of a value: map keys sorted, no white space, and <, >
+// Marshal is the JSON of a value: map keys sorted, no white space, and <, >
 // and & as they are.
-func plainJSON(value any) ([]byte, error) {
+func Marshal(value any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -180,11 +192,11 @@ var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 // what is not printable is replaced and what is long is clipped, so that a
 // message stays a line that can be read.
 func joinPointer(path, key string) string {
-	return path + "/" + pointerEscape.Replace(clipText(key))
+	return path + "/" + pointerEscape.Replace(Clip(key))
 }
 
-// clipText is text as a message may quote it.
-func clipText(text string) string {
+// Clip is text as a message may quote it.
+func Clip(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
 			return '\uFFFD'

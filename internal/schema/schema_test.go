@@ -1,4 +1,4 @@
-package adk
+package schema
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
 
-func mustSchema(t testing.TB, raw string) *schema {
+func mustSchema(t testing.TB, raw string) *Schema {
 	t.Helper()
-	s, err := compileSchema(json.RawMessage(raw))
+	s, err := Compile(json.RawMessage(raw))
 	require.NoError(t, err)
 	return s
 }
@@ -58,8 +58,8 @@ func TestSchemaNamesEveryFault(t *testing.T) {
 		"beyond a walk": {`{"unevaluatedItems":false}`, `[1]`, "(root): schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, faults := mustSchema(t, c.schema).check(mustJSON(t, c.value))
-			assert.Equal(t, strings.ReplaceAll(c.want, "(root)", ""), strings.ReplaceAll(faultsText(faults), "(root)", ""))
+			_, faults := mustSchema(t, c.schema).Check(mustJSON(t, c.value))
+			assert.Equal(t, strings.ReplaceAll(c.want, "(root)", ""), strings.ReplaceAll(FaultsText(faults), "(root)", ""))
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestSchemaFillsDefaults(t *testing.T) {
 		"allOf":[{"properties":{"more":{"default":null}}}], "anyOf":[{"properties":{"never":{"default":0}}}]}`)
 	given := mustJSON(t, `{"r":0,"list":[{},{"x":9}]}`)
 	before := mustJSON(t, `{"r":0,"list":[{},{"x":9}]}`)
-	got, faults := s.check(given)
+	got, faults := s.Check(given)
 	require.Empty(t, faults)
 	want := mustJSON(t, `{"r":0,"n":5,"unit":"C","more":null,"list":[{"x":[1]},{"x":9}]}`)
 	assert.Empty(t, cmp.Diff(want, got))
@@ -85,11 +85,11 @@ func TestSchemaFillsDefaults(t *testing.T) {
 func TestSchemaTakesEveryNumber(t *testing.T) {
 	s := mustSchema(t, `{"items":{"type":"integer","minimum":1}}`)
 	given := []any{1, int64(2), uint8(3), 4.0, json.Number("5"), json.Number("9007199254740993")}
-	got, faults := s.check(given)
+	got, faults := s.Check(given)
 	require.Empty(t, faults)
 	assert.Equal(t, given, got)
-	_, faults = s.check([]any{json.Number("0"), json.Number("1.5"), "1"})
-	assert.Equal(t, "/0: minimum; /1: type, want integer; /2: type, want integer", faultsText(faults))
+	_, faults = s.Check([]any{json.Number("0"), json.Number("1.5"), "1"})
+	assert.Equal(t, "/0: minimum; /1: type, want integer; /2: type, want integer", FaultsText(faults))
 }
 
 // TOL-2: a hostile value is a fault, never a panic.
@@ -104,7 +104,7 @@ func TestSchemaBearsHostileValues(t *testing.T) {
 	for _, value := range []any{
 		cycle, deep, make(chan int), func() {}, struct{ A int }{}, map[int]any{1: 2}, []any{func() {}}, json.Number("no"), json.Number("1e999"),
 	} {
-		_, faults := s.check(value)
+		_, faults := s.Check(value)
 		assert.NotEmpty(t, faults)
 	}
 }
@@ -121,7 +121,7 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		"default":  `{"properties":{"a":{"type":"integer","default":"x"}}}`,
 		"deep":     strings.Repeat(`{"not":`, 200) + `true` + strings.Repeat(`}`, 200),
 	} {
-		_, err := compileSchema(json.RawMessage(raw))
+		_, err := Compile(json.RawMessage(raw))
 		assert.Error(t, err, name)
 	}
 }
@@ -212,11 +212,11 @@ func TestWalkAgreesWithLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := compileSchema(raw)
+		s, err := Compile(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
-		value := plainNumbers(plainCopy(valueDraw(2).Draw(t, "value"), "", 0, new([]fault)))
+		value := Numbers(plainCopy(valueDraw(2).Draw(t, "value"), "", 0, new([]Fault)))
 		faults := schemaWalk{}.value(s.root, value, "")
 		if s.accepts(value) != (len(faults) == 0) {
 			t.Fatalf("%s\n%v\nlibrary accepts: %v, faults: %v", raw, value, s.accepts(value), faults)
@@ -235,9 +235,9 @@ func TestQuickSchemaAgreesWithLibrary(t *testing.T) {
 		drawn["type"] = kinds.Draw(t, "type")
 		raw, err := json.Marshal(drawn)
 		require.NoError(t, err)
-		s, err := compileSchema(raw)
+		s, err := Compile(raw)
 		require.NoError(t, err)
-		value := plainCopy(valueDraw(2).Draw(t, "value"), "", 0, new([]fault))
+		value := plainCopy(valueDraw(2).Draw(t, "value"), "", 0, new([]Fault))
 		if s.quick != nil && s.quick.accepts(value) {
 			require.True(t, s.accepts(value), "%s\n%v", raw, value)
 		}
@@ -259,7 +259,7 @@ func TestQuickSchema(t *testing.T) {
 		`{"city":"Oslo","units":"other"}`: false, `{"city":"Oslo","tags":[1]}`: false, `{"city":"Oslo","share":"0.5"}`: false,
 		`{"city":"Oslo","share":1}`: true, `{"city":"Oslo","share":1.5}`: false, `{"city":"Oslo","share":0.25}`: true, `{"city":"Oslo","share":0.2}`: false,
 	} {
-		plain := plainNumbers(mustJSON(t, value))
+		plain := Numbers(mustJSON(t, value))
 		assert.Equal(t, fits, s.quick.accepts(plain), value)
 		assert.Equal(t, fits, s.accepts(plain), value)
 	}
@@ -277,7 +277,7 @@ func FuzzSchemaCheck(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"integer","default":1}}}`, `{"a":"x"}`)
 	f.Add(`{"$defs":{"n":{"items":{"$ref":"#/$defs/n"}}},"$ref":"#/$defs/n"}`, `[[[]]]`)
 	f.Fuzz(func(t *testing.T, rawSchema, rawValue string) {
-		s, err := compileSchema(json.RawMessage(rawSchema))
+		s, err := Compile(json.RawMessage(rawSchema))
 		if err != nil {
 			return
 		}
@@ -285,8 +285,8 @@ func FuzzSchemaCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, faults := s.check(value)
-		second, again := s.check(value)
+		first, faults := s.Check(value)
+		second, again := s.Check(value)
 		assert.Equal(t, faults, again)
 		assert.Equal(t, first, second)
 	})
