@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // DispatchInput is a dispatch that user code calls: a summariser, a planner, a
@@ -135,7 +136,7 @@ func (raw *RawDispatch) faults() faultList {
 	f.prompt(raw.SystemPrompt)
 	f.storage(raw.Storage)
 	f.instructions(raw.Instructions)
-	if err := checkTree(raw.Stash, ""); err != nil {
+	if err := stash.Check(raw.Stash); err != nil {
 		f.add("Stash", "is no tree: %s", err)
 	}
 	checkRecords(&f, "Messages", raw.Messages)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/schema"
+	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -205,8 +206,7 @@ func (t *Tool) Meta() map[string]any {
 // MetaAt is a copy of the metadata at a dot-path, as the stash has them, and
 // whether there is any. A key that has a dot itself is in Meta alone.
 func (t *Tool) MetaAt(path string) (value any, found bool) {
-	meta := stash{tree: t.spec.init.Meta}
-	value, found = meta.find(path)
+	value, found = stash.Find(t.spec.init.Meta, path)
 	return plain.Copy(value), found
 }
 

@@ -3,6 +3,8 @@ package adk
 import (
 	"context"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // RawTurn is what a caller hands to Run (RUN-4).
@@ -25,7 +27,7 @@ func (raw RawTurn) faults() faultList {
 	var f faultList
 	f.prompt(raw.SystemPrompt)
 	f.instructions(raw.Instructions)
-	if err := checkTree(raw.Stash, ""); err != nil {
+	if err := stash.Check(raw.Stash); err != nil {
 		f.add("Stash", "is no tree: %s", err)
 	}
 	return f

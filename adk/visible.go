@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // visible is all that can be seen through a turn or a dispatch context: what a
@@ -20,13 +21,13 @@ type visible struct {
 	thoughts     ordered.Set[string, *Thought]
 	toolCalls    ordered.Set[string, *ToolCall]
 	tools        Registry
-	stash        stash
+	stash        stashTree
 }
 
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
 // the names of the tools are unique.
 func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
-	v := &visible{prompt: NewTokenizable(prompt), stash: newStash(tree)}
+	v := &visible{prompt: NewTokenizable(prompt), stash: stashTree{Tree: stash.New(tree)}}
 	for _, text := range instructions {
 		v.instructions.Add(text, NewTokenizable(text))
 	}

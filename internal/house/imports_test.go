@@ -34,6 +34,7 @@ var rooms = []room{
 	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "internal/shell", because: "a leaf"},
+	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},

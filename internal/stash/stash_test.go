@@ -1,0 +1,99 @@
+package stash_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/stash"
+)
+
+// STA-1, STA-2, STA-4: paths build real nesting; nil deletes, inside a tree too; a
+// path over a subtree replaces it.
+func TestTree(t *testing.T) {
+	var tree stash.Tree
+	for _, step := range []struct {
+		path  string
+		value any
+		keys  []string
+	}{
+		{"none", nil, nil},
+		{"b.y", 1, []string{"b.y"}},
+		{"b.x.z", "deep", []string{"b.x.z", "b.y"}},
+		{"a", []any{1}, []string{"a", "b.x.z", "b.y"}},
+		{"c", map[string]any{"gone": nil, "kept": map[string]any{"k": 1}}, []string{"a", "b.x.z", "b.y", "c.kept.k"}},
+		{"b.y", nil, []string{"a", "b.x.z", "c.kept.k"}},
+		{"b.y.q", nil, []string{"a", "b.x.z", "c.kept.k"}},
+		{"b", "leaf now", []string{"a", "b", "c.kept.k"}},
+	} {
+		require.NoError(t, tree.Set(step.path, step.value), step.path)
+		assert.Equal(t, step.keys, tree.Keys(), "after %s", step.path)
+	}
+	assert.Equal(t, map[string]any{"a": []any{1}, "b": "leaf now", "c": map[string]any{"kept": map[string]any{"k": 1}}}, tree.Root())
+	for path, want := range map[string]any{"b": "leaf now", "c.kept.k": 1, "": nil, "b.": nil, ".b": nil, "a.0": nil, "b.y": nil, "c.gone": nil} {
+		value, found := tree.Find(path)
+		assert.Equal(t, want, value, path)
+		assert.Equal(t, want != nil, found, path)
+	}
+}
+
+// STA-4, STA-5, STA-7: what is refused says where, and changes nothing.
+func TestTreeRefuses(t *testing.T) {
+	tree := stash.New(map[string]any{"leaf": 1, "list": []any{1}})
+	for _, c := range []struct {
+		path  string
+		value any
+		want  string
+	}{
+		{"", 1, "empty segment"},
+		{"a..b", 1, `"a..b" has an empty segment`},
+		{"leaf.b.c", 1, `"leaf.b.c" leads below "leaf"`},
+		{"leaf.b", nil, `"leaf.b" leads below "leaf"`},
+		{"list.0", 1, `"list.0" leads below "list"`},
+		{"map", map[string]any{"a.b": 1}, `"map.a.b" has a dot: a nested map was meant, {a: {b: …}}`},
+		{"map", map[string]any{"": 1}, `"map." is empty at its end`},
+	} {
+		assert.ErrorContains(t, tree.Set(c.path, c.value), c.want)
+		assert.Equal(t, map[string]any{"leaf": 1, "list": []any{1}}, tree.Root(), c.path)
+	}
+	assert.NoError(t, stash.Check(map[string]any{"a": map[string]any{"b": 1}, "typed": map[string]int{"x.y": 1}}))
+	assert.ErrorContains(t, stash.Check(map[string]any{"a": map[string]any{"": 1}}), `"a." is empty`)
+	assert.ErrorContains(t, stash.Check(map[string]any{"a": map[string]any{"b.c": 1}}), `"a.b.c" has a dot`)
+}
+
+// DET-3: of several keys that are wrong the first by name is told, every time.
+func TestCheckNamesTheFirst(t *testing.T) {
+	tree := map[string]any{}
+	for _, name := range []string{"a.x", "b.x", "c.x", "d.x", "e.x", "f.x", "g.x", "h.x"} {
+		tree[name] = 1
+	}
+	for range 20 {
+		assert.ErrorContains(t, stash.Check(tree), `"a.x"`)
+	}
+}
+
+// STA-3, STA-6: maps and slices are copied on their way in and by Copy, at every
+// depth; other values are shared.
+func TestTreeCopies(t *testing.T) {
+	shared := &struct{ n int }{1}
+	given := func() map[string]any {
+		return map[string]any{"list": []any{map[string]any{"k": 1}}, "typed": map[string]int{"n": 1}, "shared": shared}
+	}
+	spoil := func(tree map[string]any) {
+		tree["list"].([]any)[0].(map[string]any)["k"] = 2
+		tree["typed"].(map[string]int)["n"] = 2
+	}
+	own, list := given(), []any{1}
+	tree := stash.New(own)
+	spoil(own)
+	require.NoError(t, tree.Set("in", list))
+	list[0] = 2
+	copied := tree.Copy()
+	spoil(copied.Root())
+	want := given()
+	want["in"] = []any{1}
+	assert.Equal(t, want, tree.Root())
+	value, _ := copied.Find("shared")
+	assert.Same(t, shared, value)
+}
