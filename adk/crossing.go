@@ -84,20 +84,6 @@ const (
 	OutcomeGoexit Outcome = "goexit"
 )
 
-// CollectionName names a set of a context and the storage behind it.
-type CollectionName string
-
-// The collections.
-const (
-	Messages     CollectionName = "messages"
-	Memories     CollectionName = "memories"
-	Retrievables CollectionName = "retrievables"
-	Thoughts     CollectionName = "thoughts"
-	ToolCalls    CollectionName = "toolCalls"
-	Instructions CollectionName = "instructions"
-	Tools        CollectionName = "tools"
-)
-
 // Kind says what crossed.
 type Kind uint8
 

@@ -61,7 +61,8 @@ type change interface {
 // serve runs the dispatch in its seam call, which has been opened, and gives its
 // end and the error of a nack (DSP-8).
 func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
-	for call := range d.visible.toolCalls.Values() {
+	for record := range d.visible.sets[atToolCalls].Values() {
+		call := record.(*ToolCall)
 		d.counted.bears(call)
 	}
 	d.call.dispatch, d.call.visible = d, d.visible

@@ -3,7 +3,6 @@ package adk
 import (
 	"context"
 
-	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
@@ -228,8 +227,9 @@ func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
 	r.own.functional.listeners, r.own.observability.listeners = raw.Functional, raw.Observability
 	defer r.cancel(nil)
 	defer r.over.Store(true)
-	d := in.dispatch(r, raw.visible())
-	d.call = r.open(nil, Seam{Label: LabelDispatch, Name: in.Name}, 0, raw.given())
+	given := raw.given()
+	d := in.dispatch(r, raw.visible(given))
+	d.call = r.open(nil, Seam{Label: LabelDispatch, Name: in.Name}, 0, given)
 	return d.serve(r.ctx)
 }
 
@@ -251,19 +251,11 @@ func appendRecords[T Record](all []Record, list []T) []Record {
 	return all
 }
 
-// visible is what a dispatch called alone begins with.
-func (raw *RawDispatch) visible() *visible {
+// visible is what a dispatch called alone begins with: given is what is told of it.
+func (raw *RawDispatch) visible(given opened) *visible {
 	v := beginning(raw.SystemPrompt, raw.Instructions, raw.Stash, raw.Tools)
-	addAll(&v.messages, raw.Messages)
-	addAll(&v.memories, raw.Memories)
-	addAll(&v.retrievables, raw.Retrievables)
-	addAll(&v.thoughts, raw.Thoughts)
-	addAll(&v.toolCalls, raw.ToolCalls)
-	return v
-}
-
-func addAll[T Record](set *ordered.Set[string, T], list []T) {
-	for _, one := range list {
-		set.Add(one.Key(), one)
+	for _, record := range given.records[len(raw.Tools):] {
+		v.sets[collectionAt(record.RecordKind())].Add(record.Key(), record)
 	}
+	return v
 }

@@ -13,36 +13,6 @@ type record interface {
 	Record
 }
 
-// recordSpec says where the records of one kind live: the set in a context and
-// the obligations in the config.
-type recordSpec[T record] struct {
-	name    CollectionName
-	fetch   Kind
-	set     func(*visible) *ordered.Set[string, T]
-	storage func(*Storage) Collection[T]
-}
-
-var (
-	messageSpec = recordSpec[*Message]{Messages, KindFetch,
-		func(v *visible) *ordered.Set[string, *Message] { return &v.messages },
-		func(s *Storage) Collection[*Message] { return s.Messages }}
-	memorySpec = recordSpec[*Memory]{Memories, KindFetch,
-		func(v *visible) *ordered.Set[string, *Memory] { return &v.memories },
-		func(s *Storage) Collection[*Memory] { return s.Memories }}
-	retrievableSpec = recordSpec[*Retrievable]{Retrievables, KindFetch,
-		func(v *visible) *ordered.Set[string, *Retrievable] { return &v.retrievables },
-		func(s *Storage) Collection[*Retrievable] { return s.Retrievables }}
-	thoughtSpec = recordSpec[*Thought]{Thoughts, KindFetch,
-		func(v *visible) *ordered.Set[string, *Thought] { return &v.thoughts },
-		func(s *Storage) Collection[*Thought] { return s.Thoughts }}
-	toolCallSpec = recordSpec[*ToolCall]{ToolCalls, KindFetch,
-		func(v *visible) *ordered.Set[string, *ToolCall] { return &v.toolCalls },
-		func(s *Storage) Collection[*ToolCall] { return s.ToolCalls }}
-	instructionSpec = recordSpec[*Tokenizable]{Instructions, KindRefresh,
-		func(v *visible) *ordered.Set[string, *Tokenizable] { return &v.instructions },
-		func(s *Storage) Collection[*Tokenizable] { return s.Instructions }}
-)
-
 // Records is one of the six sets of a context, and the storage behind it,
 // through a handle. The set keeps insertion order and is keyed by id, standing
 // instructions by text (RUN-12).
@@ -56,18 +26,26 @@ type Records[T record] struct {
 	spec *recordSpec[T]
 }
 
-func (r Records[T]) set() *ordered.Set[string, T] { return r.spec.set(r.call.visible) }
+func (r Records[T]) set() *ordered.Set[string, Record] { return &r.call.visible.sets[r.spec.at] }
 
 // All are the records in order, in a slice of the caller's own.
 func (r Records[T]) All() []T {
 	defer r.call.lock()()
-	return r.set().All()
+	all := make([]T, 0, r.set().Len())
+	for record := range r.set().Values() {
+		all = append(all, record.(T))
+	}
+	return all
 }
 
 // Get is the record with the key.
-func (r Records[T]) Get(key string) (T, bool) {
+func (r Records[T]) Get(key string) (record T, found bool) {
 	defer r.call.lock()()
-	return r.set().Get(key)
+	held, found := r.set().Get(key)
+	if found {
+		record = held.(T)
+	}
+	return record, found
 }
 
 // Has tells whether there is a record with the key.
@@ -100,7 +78,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 		c.dispatch.counted.replaced(call)
 	}
 	if x := c.run.crossing(c, KindAdd, Whole, at); x != nil {
-		x.Collection, x.Record, x.Flag = r.spec.name, record, replaced
+		x.Collection, x.Record, x.Flag = r.spec.row().name, record, replaced
 		c.run.tell(x)
 	}
 	return replaced, nil
@@ -117,7 +95,7 @@ func (r Records[T]) Remove(key string) (found bool, err error) {
 	at := c.now()
 	_, found = r.set().Remove(key)
 	if x := c.run.crossing(c, KindRemove, Whole, at); x != nil {
-		x.Collection, x.Key, x.Flag = r.spec.name, key, found
+		x.Collection, x.Key, x.Flag = r.spec.row().name, key, found
 		c.run.tell(x)
 	}
 	return found, nil
@@ -127,9 +105,9 @@ func (r Records[T]) Remove(key string) (found bool, err error) {
 // caller's to do (RUN-7).
 func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 	var fetched []T
-	err := r.span(ctx, r.spec.fetch, nil, "", func(at *call) error {
+	err := r.span(ctx, r.spec.row().reads, nil, "", func(at *call) error {
 		var err error
-		fetched, err = callFetch(ctx, at, r.spec.name, r.spec.storage(&at.run.config.Storage).Fetch)
+		fetched, err = callFetch(ctx, at, r.spec.row(), r.spec.storage(&at.run.config.Storage).Fetch)
 		return err
 	}, nil)
 	return fetched, err
@@ -201,11 +179,12 @@ type recordChange[T record] struct {
 }
 
 func (w *recordChange[T]) apply(v *visible) {
+	set := &v.sets[w.spec.at]
 	if w.kind == KindDelete {
-		w.spec.set(v).Remove(w.key)
+		set.Remove(w.key)
 		return
 	}
-	w.spec.set(v).Add(w.key, w.record)
+	set.Add(w.key, w.record)
 }
 
 func (w *recordChange[T]) countIn(d *dispatch) {
@@ -220,7 +199,7 @@ func (w *recordChange[T]) persist(ctx context.Context, parent *call) error {
 	if w.kind == KindDelete {
 		with = opened{key: w.key}
 	}
-	c := parent.run.open(parent, storageSeam(w.spec.name, w.kind), parent.strand, with)
+	c := parent.run.open(parent, storageSeam(w.spec.row().name, w.kind), parent.strand, with)
 	storage := w.spec.storage(&c.run.config.Storage)
 	return c.invoke(func() result { return result{err: w.call(ctx, storage, c.scope())} }).err
 }
@@ -249,7 +228,7 @@ func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string,
 	run := c.run
 	at, op := c.now(), run.nextOp()
 	if x := run.crossing(c, kind, Begin, at); x != nil {
-		x.Op, x.Collection, x.Record = op, r.spec.name, rec
+		x.Op, x.Collection, x.Record = op, r.spec.row().name, rec
 		if rec == nil {
 			x.Key = key
 		}
@@ -268,7 +247,7 @@ func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string,
 // refuse is the error of a record that cannot be taken, or nil.
 func (r Records[T]) refuse(kind Kind, record T) error {
 	if fault := recordFault(record); fault != "" {
-		return fmt.Errorf("adk: %s into %s: the record %s", kind, r.spec.name, fault)
+		return fmt.Errorf("adk: %s into %s: the record %s", kind, r.spec.row().name, fault)
 	}
 	return nil
 }
@@ -289,21 +268,17 @@ var obligationNames = nameObligations()
 
 func nameObligations() map[obligation]string {
 	names := map[obligation]string{}
-	for _, of := range []CollectionName{Messages, Memories, Retrievables, Thoughts, ToolCalls, Instructions, Tools} {
-		for _, verb := range []Kind{KindFetch, KindRefresh, KindStore, KindMutate, KindDelete} {
-			names[obligation{of, verb}] = string(of) + "." + verb.String()
+	for _, row := range collectionTable {
+		for _, verb := range []Kind{row.reads, KindStore, KindMutate, KindDelete} {
+			names[obligation{row.name, verb}] = string(row.name) + "." + verb.String()
 		}
 	}
 	return names
 }
 
 // callFetch is the seam call of an obligation that reads.
-func callFetch[T record](ctx context.Context, parent *call, name CollectionName, body func(context.Context, Scope) ([]T, error)) (fetched []T, err error) {
-	verb := KindFetch
-	if name == Instructions {
-		verb = KindRefresh
-	}
-	c := parent.run.open(parent, storageSeam(name, verb), parent.strand, opened{})
+func callFetch[T record](ctx context.Context, parent *call, of *collectionRow, body func(context.Context, Scope) ([]T, error)) (fetched []T, err error) {
+	c := parent.run.open(parent, storageSeam(of.name, of.reads), parent.strand, opened{})
 	err = c.invoke(func() (res result) {
 		if fetched, res.err = body(ctx, c.scope()); res.err != nil {
 			fetched = nil
@@ -312,7 +287,7 @@ func callFetch[T record](ctx context.Context, parent *call, name CollectionName,
 		for i, one := range fetched {
 			if fault := recordFault(one); fault != "" {
 				fetched = nil
-				res.err = fmt.Errorf("the storage of %s gave a record at %d that %s", name, i, fault)
+				res.err = fmt.Errorf("the storage of %s gave a record at %d that %s", of.name, i, fault)
 				return res
 			}
 			if parent.run.config.Probe != nil {

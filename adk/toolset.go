@@ -111,10 +111,10 @@ func (t ToolSet) Bind() (unbind func(), err error) {
 // Fetch asks the storage for tools. It registers none.
 func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 	var fetched []*Tool
-	tools := Records[*Tool]{t.call, &recordSpec[*Tool]{name: Tools, fetch: KindFetch}}
+	tools := Records[*Tool]{t.call, &toolSpecs}
 	err := tools.span(ctx, KindFetch, nil, "", func(at *call) error {
 		var err error
-		fetched, err = callFetch(ctx, at, Tools, at.run.config.Storage.Tools.Fetch)
+		fetched, err = callFetch(ctx, at, toolSpecs.row(), at.run.config.Storage.Tools.Fetch)
 		return err
 	}, nil)
 	return fetched, err

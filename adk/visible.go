@@ -13,15 +13,11 @@ import (
 // visible is all that can be seen through a turn or a dispatch context: what a
 // sight is the digest of (DET-8). It is guarded by the run's lock.
 type visible struct {
-	prompt       *Tokenizable
-	instructions ordered.Set[string, *Tokenizable]
-	messages     ordered.Set[string, *Message]
-	memories     ordered.Set[string, *Memory]
-	retrievables ordered.Set[string, *Retrievable]
-	thoughts     ordered.Set[string, *Thought]
-	toolCalls    ordered.Set[string, *ToolCall]
-	tools        Registry
-	stash        stashTree
+	prompt *Tokenizable
+	// sets are those of the records, each at the place of its collection.
+	sets  [atTools]ordered.Set[string, Record]
+	tools Registry
+	stash stashTree
 }
 
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
@@ -29,7 +25,7 @@ type visible struct {
 func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
 	v := &visible{prompt: NewTokenizable(prompt), stash: stashTree{Tree: stash.New(tree)}}
 	for _, text := range instructions {
-		v.instructions.Add(text, NewTokenizable(text))
+		v.sets[atInstructions].Add(text, NewTokenizable(text))
 	}
 	for _, tool := range tools {
 		v.tools.tools.Add(tool.Name(), tool) // nobody else has it yet
@@ -42,38 +38,27 @@ func beginning(prompt string, instructions []string, tree map[string]any, tools 
 func (v *visible) copyOf() *visible {
 	c := &visible{prompt: v.prompt, stash: v.stash.copyOf()}
 	c.tools.copyFrom(&v.tools)
-	c.instructions.CopyFrom(&v.instructions)
-	c.messages.CopyFrom(&v.messages)
-	c.memories.CopyFrom(&v.memories)
-	c.retrievables.CopyFrom(&v.retrievables)
-	c.thoughts.CopyFrom(&v.thoughts)
-	c.toolCalls.CopyFrom(&v.toolCalls)
+	for i := range v.sets {
+		c.sets[i].CopyFrom(&v.sets[i])
+	}
 	return c
 }
 
 // digest is the sight's digest.
 func (v *visible) digest() Digest {
 	all := make([]Digest, 0, 32) // on the stack, and most sights need no more
-	s := Sight{Prompt: v.prompt.Digest(), Stash: v.stash.digest()}
-	s.Instructions, all = digests(all, &v.instructions)
-	s.Messages, all = digests(all, &v.messages)
-	s.Memories, all = digests(all, &v.memories)
-	s.Retrievables, all = digests(all, &v.retrievables)
-	s.Thoughts, all = digests(all, &v.thoughts)
-	s.ToolCalls, all = digests(all, &v.toolCalls)
-	for _, t := range v.tools.All() {
-		s.Tools = append(s.Tools, t.Digest())
+	var lists [len(collectionTable)][]Digest
+	for i := range v.sets {
+		begin := len(all)
+		for record := range v.sets[i].Values() {
+			all = append(all, record.Digest())
+		}
+		lists[i] = all[begin:]
 	}
-	return s.Digest()
-}
-
-// digests appends the digests of a set to all, and gives them and all of them.
-func digests[T Record](all []Digest, set *ordered.Set[string, T]) (these, more []Digest) {
-	more = all
-	for record := range set.Values() {
-		more = append(more, record.Digest())
+	for _, tool := range v.tools.All() {
+		lists[atTools] = append(lists[atTools], tool.Digest())
 	}
-	return more[len(all):], more
+	return sightDigest(v.prompt.Digest(), lists, v.stash.digest())
 }
 
 // Sight is the digests of all that is visible at one point of a run, in order
@@ -93,17 +78,29 @@ type Sight struct {
 
 // Digest is the one digest that an observer is told.
 func (s Sight) Digest() Digest {
-	buffer := make([]byte, 0, 1024) // on the stack, and most sights need no more
-	buffer = slices.Grow(buffer, 16*(len(s.Messages)+len(s.ToolCalls)+len(s.Tools)+16))
-	buffer = append(buffer, s.Prompt[:]...)
-	for _, list := range [][]Digest{s.Instructions, s.Messages, s.Memories, s.Retrievables, s.Thoughts, s.ToolCalls, s.Tools} {
+	return sightDigest(s.Prompt, [len(collectionTable)][]Digest{
+		atInstructions: s.Instructions, atMessages: s.Messages, atMemories: s.Memories, atRetrievables: s.Retrievables,
+		atThoughts: s.Thoughts, atToolCalls: s.ToolCalls, atTools: s.Tools,
+	}, s.Stash)
+}
+
+// sightDigest is the digest of a sight: of the prompt, of each collection at its
+// place, and of the stash.
+func sightDigest(prompt Digest, lists [len(collectionTable)][]Digest, stash Digest) Digest {
+	size := 64
+	for _, list := range lists {
+		size += 4 + len(list)*len(Digest{})
+	}
+	buffer := slices.Grow(make([]byte, 0, 1024), size) // on the stack, and most sights need no more
+	buffer = append(buffer, prompt[:]...)
+	for _, list := range lists {
 		// The length keeps a record from moving unseen between two lists.
 		buffer = binary.BigEndian.AppendUint32(buffer, uint32(len(list)))
 		for _, d := range list {
 			buffer = append(buffer, d[:]...)
 		}
 	}
-	buffer = append(buffer, s.Stash[:]...)
+	buffer = append(buffer, stash[:]...)
 	sum := sha256.Sum256(buffer)
 	return Digest(sum[:16])
 }

@@ -47,7 +47,7 @@ func visibleDiff(want, got *Visible) (diffs []FieldDiff) {
 	if w, g := want.Prompt(), got.Prompt(); w != g {
 		diffs = append(diffs, FieldDiff{Field: "prompt", Want: quotedJSON(w), Got: quotedJSON(g)})
 	}
-	for _, of := range []adk.CollectionName{adk.Instructions, adk.Messages, adk.Memories, adk.Retrievables, adk.Thoughts, adk.ToolCalls, adk.Tools} {
+	for _, of := range adk.Collections() {
 		diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
 	}
 	return append(diffs, treeDiff("stash", anyTree(want.Stash()), anyTree(got.Stash()))...)

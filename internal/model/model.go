@@ -1069,19 +1069,6 @@ func (s *modelSet) remove(key string) {
 
 // collectionOf is the collection that holds a record.
 func collectionOf(r adk.Record) adk.CollectionName {
-	switch r.(type) {
-	case *adk.Message:
-		return adk.Messages
-	case *adk.Memory:
-		return adk.Memories
-	case *adk.Retrievable:
-		return adk.Retrievables
-	case *adk.Thought:
-		return adk.Thoughts
-	case *adk.ToolCall:
-		return adk.ToolCalls
-	case *adk.Tokenizable:
-		return adk.Instructions
-	}
-	return adk.Tools
+	of, _ := adk.CollectionOf(r.RecordKind()) // it is in one
+	return of
 }

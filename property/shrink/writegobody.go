@@ -562,13 +562,12 @@ func (g *goWriter) dispatch(op *turn.Op, on, ctx string) string {
 	})
 }
 
-// The names of the sets, as contexts have them.
-var setNames = map[adk.CollectionName]string{adk.Messages: "Messages", adk.Memories: "Memories", adk.Retrievables: "Retrievables",
-	adk.Thoughts: "Thoughts", adk.ToolCalls: "ToolCalls", adk.Instructions: "Instructions", adk.Tools: "Tools"}
+// methodOf is the method with which a context gives a collection.
+func methodOf(of adk.CollectionName) string { return strings.ToUpper(string(of[:1])) + string(of[1:]) }
 
 // records writes an operation on a collection.
 func (g *goWriter) records(op *turn.Op, on, ctx string) (string, int) {
-	set := on + "." + setNames[op.Of] + "()"
+	set := on + "." + methodOf(op.Of) + "()"
 	switch op.Kind {
 	case "fetch", "refresh":
 		if !op.Flag {

@@ -1,0 +1,52 @@
+package adk
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// RUN-2, DET-8: the table of collections is complete, and in the order of a sight:
+// Storage, RawDispatch, Sight and the contexts have a field or a method for each,
+// which is its name with a capital.
+func TestCollections(t *testing.T) {
+	var names []string
+	for _, row := range collectionTable {
+		names = append(names, strings.ToUpper(string(row.name[:1]))+string(row.name[1:]))
+		of, found := CollectionOf(row.holds)
+		assert.True(t, found)
+		assert.Equal(t, row.name, of)
+	}
+	assert.Len(t, Collections(), len(names))
+	sight := reflect.VisibleFields(reflect.TypeFor[Sight]())
+	for i, name := range names {
+		assert.Equal(t, name, sight[i+1].Name, "the order of a sight, behind the prompt")
+		_, given := reflect.TypeFor[RawDispatch]().FieldByName(name)
+		assert.True(t, given, "RawDispatch.%s", name)
+		_, held := reflect.TypeFor[Handle]().MethodByName(name)
+		assert.True(t, held, "Handle.%s", name)
+	}
+	var stored []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Storage]()) {
+		stored = append(stored, field.Name)
+	}
+	assert.ElementsMatch(t, names, stored)
+	_, found := CollectionOf(RecordMedia)
+	assert.False(t, found, "no collection holds media")
+}
+
+// DSP-12: what a dispatch called alone is given lies in the collection of its type.
+func TestRawDispatchFillsItsCollections(t *testing.T) {
+	message := &Message{id: "m"}
+	thought := &Thought{id: "t"}
+	raw := &RawDispatch{SystemPrompt: "p", Instructions: []string{"i"}, Messages: []*Message{message}, Thoughts: []*Thought{thought}}
+	v := raw.visible(raw.given())
+	assert.Equal(t, []Record{message}, v.sets[atMessages].All())
+	assert.Equal(t, []Record{thought}, v.sets[atThoughts].All())
+	assert.Equal(t, 1, v.sets[atInstructions].Len())
+	for _, at := range []int{atMemories, atRetrievables, atToolCalls} {
+		assert.Zero(t, v.sets[at].Len(), collectionTable[at].name)
+	}
+}
