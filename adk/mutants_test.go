@@ -73,7 +73,9 @@ func TestMutantsAreNoticed(t *testing.T) {
 	for _, m := range chosen {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			v, err := builder.Try(t.Context(), m, t.TempDir())
+			ctx, cancel := mutant.InTime(t)
+			defer cancel()
+			v, err := builder.Try(ctx, m, t.TempDir())
 			mu.Lock()
 			verdicts = append(verdicts, v)
 			mu.Unlock()

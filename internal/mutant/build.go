@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ type Builder struct {
 // the mistake in place, by way of dir, and gives the binary.
 func (b *Builder) Build(ctx context.Context, m Mutant, pkg, dir string) (binary string, err error) {
 	source, err := m.Source(b.Root)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return "", err
 	}
 	root, err := filepath.Abs(b.Root)
@@ -70,7 +71,7 @@ func (b *Builder) Build(ctx context.Context, m Mutant, pkg, dir string) (binary 
 func (b *Builder) compile(ctx context.Context, pkg, binary, cache string, flags []string) error {
 	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags, []string{"."})
 	build := exec.CommandContext(ctx, "go", args...)
-	build.Dir = filepath.Join(b.Root, pkg)
+	build.Dir, build.WaitDelay = filepath.Join(b.Root, pkg), time.Second
 	if cache != "" {
 		build.Env = append(os.Environ(), "GOCACHE="+cache)
 	}
@@ -142,6 +143,19 @@ func linkTree(from, to string) error {
 	})
 }
 
+// InTime is a test's context that ends a while before the time of all tests is over:
+// what is built by then is stopped, so that the verdicts are printed and the build
+// cache is taken away, which an end by force would leave behind.
+func InTime(t interface {
+	Context() context.Context
+	Deadline() (time.Time, bool)
+}) (context.Context, context.CancelFunc) {
+	if at, limited := t.Deadline(); limited {
+		return context.WithDeadline(t.Context(), at.Add(-Patience))
+	}
+	return context.WithCancel(t.Context())
+}
+
 // Patience is how long one test may take with a mutant in place: one that waits for
 // ever is noticed too.
 const Patience = 30 * time.Second
@@ -156,11 +170,17 @@ type Verdict struct {
 // Killed tells that each of the tests notices it.
 func (v Verdict) Killed() bool { return len(v.Seen) > 0 && len(v.Missed) == 0 }
 
+// tried reports whether any test was run on it.
+func (v Verdict) tried() bool { return len(v.Seen)+len(v.Missed) > 0 }
+
 // String is who notices it and who does not.
 func (v Verdict) String() string {
 	text := strings.Join(v.Seen, ", ")
-	if v.Killed() {
+	switch {
+	case v.Killed():
 		return text
+	case !v.tried():
+		return "not tried"
 	}
 	if text != "" {
 		text = ", noticed by " + text
@@ -220,20 +240,23 @@ func draws(binary string) bool {
 }
 
 // Table is the table of verdicts in the order of the mutants' names, and how many
-// were killed.
+// were killed, survived, or were not tried, as when they could not be built in time.
 func Table(verdicts []Verdict) string {
 	verdicts = slices.SortedFunc(slices.Values(verdicts), func(a, b Verdict) int {
 		return strings.Compare(a.Dir+"/"+a.Name, b.Dir+"/"+b.Name)
 	})
 	var text strings.Builder
 	text.WriteString("| mutant | what breaks | noticed by |\n| --- | --- | --- |\n")
-	killed := 0
+	killed, survived := 0, 0
 	for _, v := range verdicts {
-		if v.Killed() {
+		switch {
+		case v.Killed():
 			killed++
+		case v.tried():
+			survived++
 		}
 		fmt.Fprintf(&text, "| %s %s | %s | %s |\n", v.Package(), v.Name, v.Says, v)
 	}
-	fmt.Fprintf(&text, "%d mutants: %d killed, %d survived\n", len(verdicts), killed, len(verdicts)-killed)
+	fmt.Fprintf(&text, "%d mutants: %d killed, %d survived, %d not tried\n", len(verdicts), killed, survived, len(verdicts)-killed-survived)
 	return text.String()
 }

@@ -95,7 +95,9 @@ func TestHarnessMutantsAreNoticed(t *testing.T) {
 		name := m.Package() + "/" + m.Name
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, err := builder.Try(t.Context(), m, t.TempDir())
+			ctx, cancel := mutant.InTime(t)
+			defer cancel()
+			v, err := builder.Try(ctx, m, t.TempDir())
 			mu.Lock()
 			verdicts = append(verdicts, v)
 			mu.Unlock()

@@ -98,11 +98,13 @@ func (v verdict) killers() (names []string) {
 // tried builds the mutant and shows it to every killer.
 func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant, whole bool) verdict {
 	m.Flags = nil // a killer looks at traces, and no detector helps it
-	binary, err := builder.Build(t.Context(), m, "property/killers", t.TempDir())
+	ctx, cancel := mutant.InTime(t)
+	defer cancel()
+	binary, err := builder.Build(ctx, m, "property/killers", t.TempDir())
 	require.NoError(t, err)
 	v := verdict{Mutant: m}
 	for _, k := range killers {
-		seen, err := shown(t.Context(), binary, k, whole)
+		seen, err := shown(ctx, binary, k, whole)
 		require.NoError(t, err, "%s, shown to %s", m.Name, k.name)
 		v.seen = append(v.seen, seen)
 	}
