@@ -75,25 +75,11 @@ func toolArguments(raw any) (map[string]any, error) {
 			return nil, errNoArguments
 		}
 		return args.data, nil
-	case string:
-		return canonical.ParseObject([]byte(args))
-	case []byte:
-		return canonical.ParseObject(args)
-	case json.RawMessage:
-		return canonical.ParseObject(args)
 	}
 	if gone, ok := raw.(plain.Opaque); ok && !strings.HasPrefix(gone.Type, "func(") && !strings.HasPrefix(gone.Type, "chan ") {
 		return nil, fmt.Errorf("%s is no object", gone.Type) // as what it stands for was told
 	}
-	data, err := canonical.Normalize(raw)
-	if err != nil {
-		return nil, err
-	}
-	object, ok := data.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%T is no object", raw)
-	}
-	return object, nil
+	return canonical.Object(raw)
 }
 
 var errNoArguments = fmt.Errorf("there are none: an object is needed, {} for a tool without arguments")

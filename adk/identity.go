@@ -95,15 +95,15 @@ func (i Identity) appendJSON(dst []byte) []byte {
 		return append(dst, "null"...)
 	}
 	j := openRecord(dst)
-	j.field("identifier")
+	j.Field("identifier")
 	switch identifier := i.identifier.(type) {
 	case string:
-		j.out = canonical.AppendString(j.out, identifier)
+		j.Out = canonical.AppendString(j.Out, identifier)
 	case int64:
-		j.out = strconv.AppendInt(j.out, identifier, 10)
+		j.Out = strconv.AppendInt(j.Out, identifier, 10)
 	}
-	j.text("representation", i.representation.String())
-	return j.close()
+	j.Text("representation", i.representation.String())
+	return j.Close()
 }
 
 func (i Identity) equal(other Identity) bool {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"mime"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -99,7 +100,7 @@ func NewMedia(init MediaInit) (*Media, error) {
 	oneOf(&c, "kind", init.Kind, MediaImage, MediaAudio, MediaVideo, MediaDocument)
 	c.mimeType("mimeType", init.MIMEType)
 	c.required("filename", init.Filename, "the name to show")
-	readerless := nilMediaReader(init.Reader)
+	readerless := isNil(reflect.ValueOf(init.Reader))
 	if readerless {
 		c.fault("reader", "is missing, want one that can be opened")
 	}
@@ -235,7 +236,7 @@ func (m *Media) Init() MediaInit {
 // it; what is known of it, and so the digest, stay. Opening one with a nil reader
 // is E_NOT_A_MEDIA_READER.
 func (m *Media) WithReader(reader MediaReader) *Media {
-	if nilMediaReader(reader) {
+	if isNil(reflect.ValueOf(reader)) {
 		reader = unreadMedia(m.id)
 	}
 	return &Media{
@@ -320,33 +321,33 @@ func (m *Media) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Media) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", m.id)
-	j.text("kind", string(m.kind))
-	j.text("mimeType", m.mimeType)
-	j.text("filename", m.filename)
-	j.text("trustTier", string(m.trustTier))
-	j.text("modalityHazard", string(m.modalityHazard))
-	j.someText("source", m.source)
+	j.Text("id", m.id)
+	j.Text("kind", string(m.kind))
+	j.Text("mimeType", m.mimeType)
+	j.Text("filename", m.filename)
+	j.Text("trustTier", string(m.trustTier))
+	j.Text("modalityHazard", string(m.modalityHazard))
+	j.SomeText("source", m.source)
 	if len(m.stash) > 0 {
-		j.field("stash")
-		j.out = m.appendStash(j.out)
+		j.Field("stash")
+		j.Out = m.appendStash(j.Out)
 	}
-	return j.close()
+	return j.Close()
 }
 
 func (m *Media) appendStash(dst []byte) []byte {
 	j := openRecord(dst)
 	for _, key := range slices.Sorted(maps.Keys(m.stash)) {
 		entry := m.stash[key]
-		j.field(key)
-		one := openRecord(j.out)
-		one.field("value")
-		one.out = plain.AppendJSON(one.out, entry.Value)
-		one.text("trustTier", string(entry.TrustTier))
-		one.someText("derivedFrom", entry.DerivedFrom)
-		j.out = one.close()
+		j.Field(key)
+		one := openRecord(j.Out)
+		one.Field("value")
+		one.Out = plain.AppendJSON(one.Out, entry.Value)
+		one.Text("trustTier", string(entry.TrustTier))
+		one.SomeText("derivedFrom", entry.DerivedFrom)
+		j.Out = one.Close()
 	}
-	return j.close()
+	return j.Close()
 }
 
 func (m *Media) isRecord() {}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"strings"
 )
 
@@ -68,17 +67,4 @@ type unreadMedia string
 func (id unreadMedia) Open(context.Context) (io.ReadCloser, error) {
 	return nil, &Error{Code: E_NOT_A_MEDIA_READER, Message: fmt.Sprintf(
 		"media %.64q holds no bytes: it was read from JSON, or given a nil reader; WithReader gives it one", string(id))}
-}
-
-// nilMediaReader tells whether a reader is nil, or an interface around nil.
-func nilMediaReader(reader MediaReader) bool {
-	if reader == nil {
-		return true
-	}
-	switch v := reflect.ValueOf(reader); v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
 }

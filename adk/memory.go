@@ -94,13 +94,13 @@ func (m *Memory) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Memory) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", m.id)
-	j.text("content", m.content.String())
-	j.number("confidence", m.confidence)
-	j.number("importance", m.importance)
-	j.moment("createdAt", m.createdAt)
-	j.moment("updatedAt", m.updatedAt)
-	return j.close()
+	j.Text("id", m.id)
+	j.Text("content", m.content.String())
+	j.Number("confidence", m.confidence)
+	j.Number("importance", m.importance)
+	j.Moment("createdAt", m.createdAt)
+	j.Moment("updatedAt", m.updatedAt)
+	return j.Close()
 }
 
 func (m *Memory) isRecord() {}

@@ -136,16 +136,16 @@ func (m *Message) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Message) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", m.id)
-	j.text("role", string(m.role))
+	j.Text("id", m.id)
+	j.Text("role", string(m.role))
 	if m.content != nil {
-		j.text("content", m.content.String())
+		j.Text("content", m.content.String())
 	}
 	j.medias("attachments", m.attachments)
 	j.identity("identity", m.identity, m.role.identity())
-	j.moment("createdAt", m.createdAt)
-	j.moment("updatedAt", m.updatedAt)
-	return j.close()
+	j.Moment("createdAt", m.createdAt)
+	j.Moment("updatedAt", m.updatedAt)
+	return j.Close()
 }
 
 func (m *Message) isRecord() {}

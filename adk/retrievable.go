@@ -135,17 +135,17 @@ func (r *Retrievable) MarshalJSON() ([]byte, error) { return recordJSONOf(r) }
 // AppendJSON appends what MarshalJSON gives.
 func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", r.id)
-	j.text("content", r.content.String())
-	j.text("trustTier", string(r.trustTier))
-	j.someText("source", r.source)
-	j.someText("kind", r.kind)
+	j.Text("id", r.id)
+	j.Text("content", r.content.String())
+	j.Text("trustTier", string(r.trustTier))
+	j.SomeText("source", r.source)
+	j.SomeText("kind", r.kind)
 	if r.score != nil {
-		j.number("score", *r.score)
+		j.Number("score", *r.score)
 	}
-	j.moment("createdAt", r.createdAt)
-	j.moment("updatedAt", r.updatedAt)
-	return j.close()
+	j.Moment("createdAt", r.createdAt)
+	j.Moment("updatedAt", r.updatedAt)
+	return j.Close()
 }
 
 func (r *Retrievable) isRecord() {}

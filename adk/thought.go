@@ -136,17 +136,17 @@ func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 // AppendJSON appends what MarshalJSON gives.
 func (t *Thought) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", t.id)
-	j.someText("content", textOf(t.content))
+	j.Text("id", t.id)
+	j.SomeText("content", textOf(t.content))
 	j.identity("identity", t.identity, RoleAssistant.identity())
 	if t.payload != nil {
-		j.field("payload")
-		j.out = plain.AppendJSON(j.out, t.payload)
+		j.Field("payload")
+		j.Out = plain.AppendJSON(j.Out, t.payload)
 	}
-	j.someText("replayCompatibility", t.replayCompatibility)
-	j.moment("createdAt", t.createdAt)
-	j.moment("updatedAt", t.updatedAt)
-	return j.close()
+	j.SomeText("replayCompatibility", t.replayCompatibility)
+	j.Moment("createdAt", t.createdAt)
+	j.Moment("updatedAt", t.updatedAt)
+	return j.Close()
 }
 
 func (t *Thought) isRecord() {}

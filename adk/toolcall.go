@@ -183,28 +183,28 @@ func (t *ToolCall) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 // AppendJSON appends what MarshalJSON gives.
 func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.text("id", t.id)
-	j.text("tool", t.tool)
-	j.field("args")
-	args, err := canonical.Append(j.out, t.args)
+	j.Text("id", t.id)
+	j.Text("tool", t.tool)
+	j.Field("args")
+	args, err := canonical.Append(j.Out, t.args)
 	if err != nil {
 		// The constructor wrote these very arguments to compute the checksum.
 		panic("adk: a tool call's arguments can no longer be written: " + err.Error())
 	}
-	j.out = args
-	j.field("results")
-	j.out = appendResults(j.out, t.results)
-	j.flag("inline", t.inline)
+	j.Out = args
+	j.Field("results")
+	j.Out = appendResults(j.Out, t.results)
+	j.Flag("inline", t.inline)
 	if t.isError {
-		j.flag("isError", true)
+		j.Flag("isError", true)
 	}
 	if t.fromArtifactTool {
-		j.flag("fromArtifactTool", true)
+		j.Flag("fromArtifactTool", true)
 	}
-	j.moment("createdAt", t.createdAt)
-	j.moment("updatedAt", t.updatedAt)
-	j.moment("completedAt", t.completedAt)
-	return j.close()
+	j.Moment("createdAt", t.createdAt)
+	j.Moment("updatedAt", t.updatedAt)
+	j.Moment("completedAt", t.completedAt)
+	return j.Close()
 }
 
 // appendResults writes an object whose one field says what the results are.
@@ -212,16 +212,16 @@ func appendResults(dst []byte, r ToolResult) []byte {
 	j := openRecord(dst)
 	switch r := r.(type) {
 	case *Tokenizable:
-		j.text("text", r.String())
+		j.Text("text", r.String())
 	case *Media:
-		j.field("media")
-		j.out = r.AppendJSON(j.out)
+		j.Field("media")
+		j.Out = r.AppendJSON(j.Out)
 	case MediaList:
 		j.medias("mediaList", r)
 	default:
 		panic("adk: a tool call cannot hold this result")
 	}
-	return j.close()
+	return j.Close()
 }
 
 func (t *ToolCall) isRecord() {}

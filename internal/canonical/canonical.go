@@ -75,7 +75,7 @@ func Object(args any) (map[string]any, error) {
 	}
 	object, ok := data.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("arguments of the type %T are no object", args)
+		return nil, fmt.Errorf("%T is no object", args)
 	}
 	return object, nil
 }
