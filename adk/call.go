@@ -187,7 +187,7 @@ type result struct {
 	tool    ToolResult
 }
 
-// panicked tells whether the call ended in a panic.
+// panicked reports whether the call ended in a panic.
 func (res result) panicked() bool { return res.outcome == OutcomePanic }
 
 // invoke calls the user code of c and tells its return, whatever the way it

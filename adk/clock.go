@@ -15,7 +15,7 @@ type Clock interface {
 	// Now is the present.
 	Now() time.Time
 	// AfterFunc calls fire once when d has passed, from any goroutine, unless
-	// stop is called first. fire does not block. stop tells whether it came in
+	// stop is called first. fire does not block. stop reports whether it came in
 	// time.
 	AfterFunc(d time.Duration, fire func()) (stop func() bool)
 }

@@ -187,7 +187,7 @@ func checkPipeline[M any](f *faultList, field string, list []M, look func(M) (na
 	}
 }
 
-// isNil tells whether a value is a nil interface, or holds a nil pointer, func,
+// isNil reports whether a value is a nil interface, or holds a nil pointer, func,
 // map, slice or channel.
 func isNil(v reflect.Value) bool {
 	for v.Kind() == reflect.Interface {

@@ -346,7 +346,7 @@ func (k Kind) String() string {
 // Class tells which group the kind belongs to.
 func (k Kind) Class() Class { return kindTable[k].class }
 
-// Spanning tells whether the kind is an operation told in two lines, Begin and
+// Spanning reports whether the kind is an operation told in two lines, Begin and
 // Done, because other crossings can lie between them.
 func (k Kind) Spanning() bool { return kindTable[k].spanning }
 

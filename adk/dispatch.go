@@ -87,13 +87,13 @@ func (d *dispatch) loop(ctx context.Context) {
 	d.persist(ctx)
 }
 
-// stopped tells whether the loop has to be left: an abort, a signal, a failure; or
+// stopped reports whether the loop has to be left: an abort, a signal, a failure; or
 // not to be begun, where its own context is done (ABT-12).
 func (d *dispatch) stopped() bool {
 	return d.refused != nil || d.failure != nil || d.run.aborted() || d.signalled()
 }
 
-// iterate runs one iteration and tells whether it finished.
+// iterate runs one iteration and reports whether it finished.
 func (d *dispatch) iterate(ctx context.Context) bool {
 	startedAt, begun := d.emitIterationStart()
 	if !begun {
@@ -213,7 +213,7 @@ func (d *dispatch) putOff() change {
 	return nil
 }
 
-// acked tells whether the dispatch was acked and nothing went wrong since.
+// acked reports whether the dispatch was acked and nothing went wrong since.
 func (d *dispatch) acked() bool {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	EffectWrites  Effect = "writes"
 )
 
-// MayWrite tells whether code of this effect has to be taken for writing: all
+// MayWrite reports whether code of this effect has to be taken for writing: all
 // that is not known to do nothing but read.
 func (e Effect) MayWrite() bool { return e != EffectReads }
 

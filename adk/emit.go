@@ -16,7 +16,7 @@ func (c *call) event(kind Kind, complete func(at time.Time, x *Crossing)) {
 }
 
 // eventUnlessAborted is event for what an aborted run does not begin any more;
-// it tells whether there was one. Looking and telling is one step.
+// it reports whether there was one. Looking and telling is one step.
 func (c *call) eventUnlessAborted(kind Kind, complete func(at time.Time, x *Crossing)) bool {
 	return c.eventIf(func() bool { return !c.run.cancelTold }, kind, complete)
 }
@@ -140,7 +140,7 @@ func (d *dispatch) emitDispatchEnd() {
 	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-// emitIterationStart tells whether the iteration has begun. It is numbered and
+// emitIterationStart reports whether the iteration has begun. It is numbered and
 // counted in the step that tells it: a listener may end the goroutine, and what
 // fails behind the last iteration is still of that one (DSP-5).
 func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {

@@ -161,10 +161,10 @@ var codeTable = map[Code]struct{ fatal bool }{
 // Error makes a Code usable as the target of errors.Is.
 func (c Code) Error() string { return string(c) }
 
-// Fatal tells whether the code marks a programming error (ERR-2).
+// Fatal reports whether the code marks a programming error (ERR-2).
 func (c Code) Fatal() bool { return codeTable[c].fatal }
 
-// Known tells whether c is one of the package's codes.
+// Known reports whether c is one of the package's codes.
 func (c Code) Known() bool { _, ok := codeTable[c]; return ok }
 
 // Error is the one error type of the package (ERR-1): a code, what was wrong,
@@ -240,7 +240,7 @@ func (e *Error) Is(target error) bool {
 	return ok && e != nil && code == e.Code
 }
 
-// Fatal tells whether the failure marks a programming error (ERR-2).
+// Fatal reports whether the failure marks a programming error (ERR-2).
 func (e *Error) Fatal() bool { return e.Code.Fatal() }
 
 // PanicError is the cause of a failure that began as a panic of user code.

@@ -72,7 +72,7 @@ func (g *TurnGate) Reason() string { return g.raw.Reason }
 // Payload is what the waiter gave for the settler.
 func (g *TurnGate) Payload() any { return g.raw.Payload }
 
-// IsSettled tells whether the gate has settled.
+// IsSettled reports whether the gate has settled.
 func (g *TurnGate) IsSettled() bool { return isClosed(g.settled) }
 
 // Resolve gives the waiter a value. by names the settler and may be empty. A
@@ -359,7 +359,7 @@ func (r *run) abortGates(at time.Time) {
 	}
 }
 
-// encloses tells whether g is waited for by a listener of the opening of outer,
+// encloses reports whether g is waited for by a listener of the opening of outer,
 // which so cannot wake before g has closed. run.mu is held.
 func (outer *TurnGate) encloses(g *TurnGate) bool {
 	return !outer.opened && outer.call.strand == g.call.strand

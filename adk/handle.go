@@ -66,7 +66,7 @@ func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
 // Stash is the stash.
 func (h Handle) Stash() Stash { return Stash{h.call} }
 
-// Aborted tells whether the turn is aborted.
+// Aborted reports whether the turn is aborted.
 func (h Handle) Aborted() bool { return h.call.run.ctx.Err() != nil }
 
 // Abort aborts the turn, or the dispatch where that was called alone (ABT-12).

@@ -76,7 +76,7 @@ func identifierOf(identifier any) (any, error) {
 	}
 }
 
-// IsZero tells whether this is the zero Identity.
+// IsZero reports whether this is the zero Identity.
 func (i Identity) IsZero() bool { return i.representation == nil }
 
 // Identifier is what the application finds the participant by: a string or an

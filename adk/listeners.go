@@ -48,7 +48,7 @@ type entry[L any] struct {
 	spent     atomic.Uint64
 }
 
-// takes tells whether the entry still hears events of the kind, and for a once
+// takes reports whether the entry still hears events of the kind, and for a once
 // entry uses that up.
 func (e *entry[L]) takes(kind Kind) bool {
 	if !e.once {

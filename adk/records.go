@@ -48,7 +48,7 @@ func (r Records[T]) Get(key string) (record T, found bool) {
 	return record, found
 }
 
-// Has tells whether there is a record with the key.
+// Has reports whether there is a record with the key.
 func (r Records[T]) Has(key string) bool {
 	defer r.call.lock()()
 	return r.set().Has(key)
@@ -84,7 +84,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	return replaced, nil
 }
 
-// Remove takes the record with the key out of the set; found tells whether
+// Remove takes the record with the key out of the set; found reports whether
 // there was one.
 func (r Records[T]) Remove(key string) (found bool, err error) {
 	c := r.call

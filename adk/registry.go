@@ -59,7 +59,7 @@ func (r *Registry) Replace(tool *Tool) error {
 	return nil
 }
 
-// Unregister removes the tool of that name and tells whether there was one.
+// Unregister removes the tool of that name and reports whether there was one.
 func (r *Registry) Unregister(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Registry) Get(name string) (*Tool, bool) {
 	return r.tools.Get(name)
 }
 
-// Has tells whether there is a tool of that name.
+// Has reports whether there is a tool of that name.
 func (r *Registry) Has(name string) bool { _, ok := r.Get(name); return ok }
 
 // Len is the number of tools.
@@ -147,7 +147,7 @@ func MergeRegistries(onClash Collision, registries ...*Registry) (*Registry, err
 	return merged, nil
 }
 
-// admit takes an incoming tool into a merge and tells whether the policies
+// admit takes an incoming tool into a merge and reports whether the policies
 // allowed a decision.
 func (r *Registry) admit(tool *Tool, onClash Collision) bool {
 	policy := tool.OnCollision()

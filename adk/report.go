@@ -155,7 +155,7 @@ type pending[E any] struct {
 	event E
 }
 
-// unlockToEmit releases run.mu, which is held, and tells whether the event is the
+// unlockToEmit releases run.mu, which is held, and reports whether the event is the
 // caller's to emit, and what next gives after it. Otherwise somebody is at it.
 func (y *relay[E]) unlockToEmit(c *call, event *E) bool {
 	mine := !y.emitting

@@ -165,7 +165,7 @@ func (r *run) tell(x *Crossing) {
 	r.observer.Tell(x)
 }
 
-// observed tells whether anybody is told anything.
+// observed reports whether anybody is told anything.
 func (r *run) observed() bool {
 	return r.observer != nil && !r.dropped.Load() && !r.over.Load()
 }
@@ -202,7 +202,7 @@ func (r *run) tellCancel(at time.Time) {
 	r.tell(&r.scratch)
 }
 
-// aborted tells whether the run is aborted, as far as that has been told.
+// aborted reports whether the run is aborted, as far as that has been told.
 func (r *run) aborted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

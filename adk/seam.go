@@ -35,7 +35,7 @@ type Seam struct {
 	Iteration int
 }
 
-// perIteration tells whether the seam is called once an iteration.
+// perIteration reports whether the seam is called once an iteration.
 func (s Seam) perIteration() bool {
 	return s.Label == LabelDispatchInput || s.Label == LabelDispatchOutput || s.Label == LabelExecutor
 }

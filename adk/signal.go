@@ -116,10 +116,10 @@ func (dc *DispatchContext) Nack(cause error) error {
 	return err
 }
 
-// IsSignalled tells whether the dispatch was acked or nacked (SIG-2).
+// IsSignalled reports whether the dispatch was acked or nacked (SIG-2).
 func (dc *DispatchContext) IsSignalled() bool { return dc.call.dispatch.signalled() }
 
-// IsAcked tells whether the dispatch was acked (SIG-2).
+// IsAcked reports whether the dispatch was acked (SIG-2).
 func (dc *DispatchContext) IsAcked() bool {
 	defer dc.call.lock()()
 	return dc.call.dispatch.signal.acked

@@ -210,16 +210,16 @@ func (t *Tool) MetaAt(path string) (value any, found bool) {
 	return plain.Copy(value), found
 }
 
-// Ephemeral tells whether the tool is pruned on ack (TOL-8).
+// Ephemeral reports whether the tool is pruned on ack (TOL-8).
 func (t *Tool) Ephemeral() bool { return t.spec.init.Ephemeral }
 
-// Trusted tells whether the tool's results are the first party's own words.
+// Trusted reports whether the tool's results are the first party's own words.
 func (t *Tool) Trusted() bool { return t.spec.init.Trusted }
 
 // OnCollision is the tool's policy when registries are merged (TOL-7).
 func (t *Tool) OnCollision() Collision { return t.spec.init.OnCollision }
 
-// Effect tells whether running the tool writes.
+// Effect reports whether running the tool writes.
 func (t *Tool) Effect() Effect { return t.spec.init.Effect }
 
 // ArtifactConstructor makes of the tool's results what its calls hold; nil if the

@@ -23,7 +23,7 @@ type ToolCallInit struct {
 	// Results is what the call gave: *Tokenizable, *Media or a MediaList that
 	// is not empty; required.
 	Results ToolResult
-	// Inline tells whether the results go into the prompt as they are; nil
+	// Inline reports whether the results go into the prompt as they are; nil
 	// means true.
 	Inline *bool
 	// IsError tells that the results say what failed.
@@ -137,7 +137,7 @@ func (t *ToolCall) Results() ToolResult {
 	return t.results
 }
 
-// Inline tells whether the results go into the prompt as they are.
+// Inline reports whether the results go into the prompt as they are.
 func (t *ToolCall) Inline() bool { return t.inline }
 
 // IsError tells that the results say what failed.

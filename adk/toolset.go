@@ -21,7 +21,7 @@ func (t ToolSet) All() []*Tool { return t.registry().All() }
 // Get is the tool of that name.
 func (t ToolSet) Get(name string) (*Tool, bool) { return t.registry().Get(name) }
 
-// Has tells whether there is a tool of that name.
+// Has reports whether there is a tool of that name.
 func (t ToolSet) Has(name string) bool { return t.registry().Has(name) }
 
 // Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED, a tool
@@ -54,7 +54,7 @@ func (t ToolSet) register(tool *Tool, overwrite bool) error {
 	return err
 }
 
-// Unregister removes the tool of that name; found tells whether there was one.
+// Unregister removes the tool of that name; found reports whether there was one.
 func (t ToolSet) Unregister(name string) (found bool, err error) {
 	c := t.call
 	if err := c.enter(KindUnregister); err != nil {

@@ -179,7 +179,7 @@ func (t *turn) stages() {
 	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
 }
 
-// pipeline walks a turn pipeline and reports its failure. It tells whether the
+// pipeline walks a turn pipeline and reports its failure. It reports whether the
 // turn goes on.
 func (t *turn) pipeline(label string, code Code, steps []step) bool {
 	if len(steps) == 0 {
@@ -223,7 +223,7 @@ func (r *run) sight(c *call) {
 }
 
 // sightUnlessAborted is sight for a stage that an aborted run does not enter any
-// more; it tells whether the stage is entered.
+// more; it reports whether the stage is entered.
 func (r *run) sightUnlessAborted(c *call) bool {
 	return r.sightIf(func() bool { return !r.cancelTold }, c)
 }

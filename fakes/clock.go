@@ -102,7 +102,7 @@ func (c *Clock) Advance(d time.Duration) {
 }
 
 // toNextTimer moves time to the next timer and fires all that are due then. It
-// tells whether there was one.
+// reports whether there was one.
 func (c *Clock) toNextTimer() bool {
 	c.mu.Lock()
 	if len(c.timers) == 0 {

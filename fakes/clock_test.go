@@ -26,7 +26,7 @@ func TestClockFiresInOrder(t *testing.T) {
 	clock.AfterFunc(time.Second, func() { clock.AfterFunc(time.Second, say("nested")) })
 	clock.AfterFunc(fakes.Forever, say("never"))
 	if !stop() || stop() {
-		t.Error("stop tells whether it came in time: want true, then false")
+		t.Error("stop reports whether it came in time: want true, then false")
 	}
 
 	clock.Advance(2500 * time.Millisecond)

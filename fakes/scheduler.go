@@ -265,7 +265,7 @@ func (t *turns) grant(number int) {
 	st.passed.Broadcast()
 }
 
-// moveTime moves time to the next timer and tells whether there was one.
+// moveTime moves time to the next timer and reports whether there was one.
 // Strands that come to a hook meanwhile wait for what is chosen afterwards.
 func (t *turns) moveTime() bool {
 	t.moving = true
@@ -291,7 +291,7 @@ func (t *turns) endIfPanicked() {
 	panic(value)
 }
 
-// strangerReady tells whether a goroutine without a turn can go on: then time
+// strangerReady reports whether a goroutine without a turn can go on: then time
 // stands, since nobody knows what it will do.
 func (t *turns) strangerReady() bool {
 	return slices.ContainsFunc(t.strangers, func(s stranger) bool { return s.self == nobody && s.ready() })

@@ -185,7 +185,7 @@ func (w *outsideTime) look(s *story, x *adk.Crossing, times ...time.Time) {
 	}
 }
 
-// read tells whether a time is a reading of the clock, or one that was cut.
+// read reports whether a time is a reading of the clock, or one that was cut.
 func (w *outsideTime) read(at time.Time) bool {
 	for _, grain := range []time.Duration{1, time.Microsecond, time.Millisecond, time.Second} {
 		if !at.Truncate(grain).Equal(at) {
@@ -261,7 +261,7 @@ func inExecutor(c *seamCall) bool {
 	return c.seam.Label == adk.LabelExecutor
 }
 
-// isUUID tells whether a text has the form of a UUID.
+// isUUID reports whether a text has the form of a UUID.
 func isUUID(text string) bool {
 	if len(text) != 36 {
 		return false

@@ -47,7 +47,7 @@ func (w *storageReceipt) called(s *story, x *adk.Crossing) {
 	}
 }
 
-// carries tells whether an obligation is given what the change is about.
+// carries reports whether an obligation is given what the change is about.
 func (c delta) carries(x *adk.Crossing) bool {
 	if c.record == nil || x.Record == nil {
 		return c.record == nil && x.Record == nil && c.key == x.Key

@@ -53,7 +53,7 @@ func (w *toolsSettled) pick(s *story, is func(*course) bool) *course {
 	return nil
 }
 
-// surplus tells whether the present call has more courses than executions.
+// surplus reports whether the present call has more courses than executions.
 func (w *toolsSettled) surplus(s *story) bool {
 	n := 0
 	for _, c := range w.courses {
@@ -152,7 +152,7 @@ func (w *toolsSettled) done(s *story, x *adk.Crossing) {
 	}
 }
 
-// handled tells whether the handler of the tool that the operation runs ended as
+// handled reports whether the handler of the tool that the operation runs ended as
 // the answer says.
 func (c *course) handled(op *openOp, answer error) bool {
 	tool, ok := op.delta.record.(*adk.Tool)

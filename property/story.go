@@ -266,7 +266,7 @@ func (s *story) exchange(x *adk.Crossing) {
 	}
 }
 
-// fits tells whether an operation can be done so after the call that it made, or
+// fits reports whether an operation can be done so after the call that it made, or
 // after none: a tool whose arguments are refused is not called, nor is one in an
 // aborted run.
 func (op *openOp) fits(made *seamCall, x *adk.Crossing, aborted bool) bool {
@@ -276,7 +276,7 @@ func (op *openOp) fits(made *seamCall, x *adk.Crossing, aborted bool) bool {
 	return made.ended > 0 && (made.outcome == adk.OutcomeOK) == (x.Err == nil)
 }
 
-// like tells whether two operations are given the same.
+// like reports whether two operations are given the same.
 func (c delta) like(other delta) bool {
 	return c.kind == other.kind && c.of == other.of && c.key == other.key && c.record == other.record
 }
@@ -378,7 +378,7 @@ func (s *story) maker(c *seamCall, x *adk.Crossing) *openOp {
 	return first
 }
 
-// makes tells whether the operation can have made a call of its seam call.
+// makes reports whether the operation can have made a call of its seam call.
 func (op *openOp) makes(c *seamCall) bool {
 	switch c.seam.Label {
 	case adk.LabelStorage:

@@ -38,7 +38,7 @@ func NewAcceptance(reason string, on time.Time, env func(string) string) (*Accep
 	return a, nil
 }
 
-// InCI tells whether the environment variable CI is set, to other than false or
+// InCI reports whether the environment variable CI is set, to other than false or
 // 0.
 func InCI(env func(string) string) bool {
 	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(env("CI")))

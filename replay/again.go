@@ -75,7 +75,7 @@ func (p *player) opening() (*adk.Crossing, error) {
 	return first, nil
 }
 
-// mustOpen tells whether a run can begin with a crossing; nil is none.
+// mustOpen reports whether a run can begin with a crossing; nil is none.
 func mustOpen(first *adk.Crossing) error {
 	switch {
 	case first == nil:

@@ -133,13 +133,13 @@ func (t *callTree) seamOf(x *adk.Crossing) adk.Seam {
 	return x.Seam
 }
 
-// inCalledDispatch tells whether a call is of a middleware or an executor of a
+// inCalledDispatch reports whether a call is of a middleware or an executor of a
 // dispatch that user code called, and not of the one of the turn.
 func (c *seamCall) inCalledDispatch() bool {
 	return (isPipeline(c.call.Seam) || c.call.Seam.Label == adk.LabelExecutor) && c.owner.called()
 }
 
-// called tells whether user code called a run or dispatch.
+// called reports whether user code called a run or dispatch.
 func (c *seamCall) called() bool {
 	return c != nil && c.parent != nil && !byEngine(c.parent.call.Seam)
 }
@@ -231,7 +231,7 @@ func (b *treeBuilder) cause(c *seamCall) *step {
 	return nil
 }
 
-// leadsTo tells whether an operation can call a seam.
+// leadsTo reports whether an operation can call a seam.
 func leadsTo(op, call *adk.Crossing) bool {
 	switch op.Kind {
 	case adk.KindExecute:
@@ -330,7 +330,7 @@ func (b *treeBuilder) operation(c *seamCall, x *adk.Crossing) {
 	}
 }
 
-// ownEvent tells whether an event comes of the engine's own course, and not of
+// ownEvent reports whether an event comes of the engine's own course, and not of
 // an operation.
 func ownEvent(kind adk.Kind) bool {
 	switch kind {
@@ -377,7 +377,7 @@ func (b *treeBuilder) fact(c *seamCall, x *adk.Crossing) {
 	}
 }
 
-// isMisuse tells whether a contained failure is something that user code did with
+// isMisuse reports whether a contained failure is something that user code did with
 // a handle or with next, and not a panic.
 func isMisuse(x *adk.Crossing) bool {
 	return x.Kind == adk.KindContained && (x.Name == "second next" || strings.HasPrefix(x.Name, "late "))

@@ -648,7 +648,7 @@ func (p *causal) perform(script []*step) error {
 	return nil
 }
 
-// isLive tells whether a recorded call is of a seam that is live now.
+// isLive reports whether a recorded call is of a seam that is live now.
 func (p *causal) isLive(c *seamCall) bool { return p.live.isLive(c) }
 
 // today is a recorded tool with the handler that it has in the new run: the

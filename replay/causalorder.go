@@ -84,7 +84,7 @@ func (p *causal) place(seq int) int {
 	return p.tree.order[seq]
 }
 
-// isShared tells whether a step changes or uses what strands share: these keep
+// isShared reports whether a step changes or uses what strands share: these keep
 // the recorded order, so that a turn is the same whichever strand is faster.
 func isShared(kind adk.Kind) bool {
 	switch kind {
@@ -252,7 +252,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	return list[i]
 }
 
-// entersNobody tells whether a next of a call that comes now led to nobody in the
+// entersNobody reports whether a next of a call that comes now led to nobody in the
 // recording, as the run had been aborted (PIP-9): the engine asks for the call below it
 // all the same, and a later one of that call's is another.
 func (p *causal) entersNobody(s *newStrand, c *seamCall) bool {
@@ -281,7 +281,7 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	return nil
 }
 
-// does tells whether a step is what the scripted call performs: the beginning of a
+// does reports whether a step is what the scripted call performs: the beginning of a
 // strand that it forked meanwhile is not, although that is a call below it too.
 func (c *newCall) does(strand int, step adk.Step) bool {
 	if c.doing == nil || c.doing.x.Strand != strand || step.Phase == adk.Done {
@@ -304,7 +304,7 @@ func (c *newCall) returning(strand int) *adk.Crossing {
 	return nil
 }
 
-// admitted tells whether a step may be taken now.
+// admitted reports whether a step may be taken now.
 func (p *causal) admitted(w *waiter) bool {
 	if p.turn != nil {
 		return false
@@ -312,7 +312,7 @@ func (p *causal) admitted(w *waiter) bool {
 	return w.let || p.tree.order == nil && !p.behindCancel(w) && !p.overtakes(w)
 }
 
-// behindCancel tells whether a cancel comes before the step.
+// behindCancel reports whether a cancel comes before the step.
 func (p *causal) behindCancel(w *waiter) bool {
 	for _, a := range p.acts {
 		if a.cancel != nil && a.seq < w.seq() {
@@ -322,7 +322,7 @@ func (p *causal) behindCancel(w *waiter) bool {
 	return false
 }
 
-// overtakes tells whether another strand has still to do, before the step, what may
+// overtakes reports whether another strand has still to do, before the step, what may
 // not come behind it: what both share; all that comes before an abort, which starts
 // nothing new (ABT-7); and an abort.
 func (p *causal) overtakes(w *waiter) bool {
@@ -342,10 +342,10 @@ func (p *causal) overtakes(w *waiter) bool {
 	return false
 }
 
-// isAbort tells whether an operation aborts the run, if nothing had.
+// isAbort reports whether an operation aborts the run, if nothing had.
 func isAbort(x *adk.Crossing) bool { return x.Kind == adk.KindAbort && x.Err == nil }
 
-// stillMakes tells whether a strand has still to make a wanted crossing before a place:
+// stillMakes reports whether a strand has still to make a wanted crossing before a place:
 // itself, or a strand that it has not forked yet.
 func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bool) bool {
 	if s.rec < 0 {
@@ -424,7 +424,7 @@ func (p *causal) Resume(n int) {
 	}
 }
 
-// stuck tells whether nobody is on the way: every strand waits for its step or
+// stuck reports whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
 	if p.turn != nil || p.acting > 0 { // a settlement is told before its waiter can go on
@@ -445,7 +445,7 @@ func (p *causal) stuck() bool {
 }
 
 // act makes what comes next where nobody is on the way: something from outside,
-// or the step that stands first in the recorded order. It tells whether anything
+// or the step that stands first in the recorded order. It reports whether anything
 // was done. mu is held.
 func (p *causal) act() bool {
 	if p.stopped || !p.stuck() {
@@ -501,7 +501,7 @@ func (p *causal) giveUp() bool {
 	return true
 }
 
-// mayStillEnd tells whether something was recorded in the strand of a wait while
+// mayStillEnd reports whether something was recorded in the strand of a wait while
 // that went on, and has not come yet: a goroutine of live code's own did it, and
 // nobody sees that coming.
 func (p *causal) mayStillEnd(op *newOp) bool {
@@ -623,7 +623,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 	}
 }
 
-// cancelledBefore tells whether the recorded run was cancelled before a place.
+// cancelledBefore reports whether the recorded run was cancelled before a place.
 func (p *causal) cancelledBefore(seq int) bool {
 	for _, x := range p.tree.lines[:seq] {
 		if x.Kind == adk.KindCancel {
@@ -700,7 +700,7 @@ func (p *causal) gateOp(id string) (last *newOp) {
 	return last
 }
 
-// isOutside tells whether a settlement is somebody's doing, and not the engine's.
+// isOutside reports whether a settlement is somebody's doing, and not the engine's.
 func isOutside(x *adk.Crossing) bool {
 	switch x.Status {
 	case adk.GateResolved, adk.GateRejected, adk.GateRefused:

@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// CheckPayload tells whether the next crossing, where it is an event, says what
+// CheckPayload reports whether the next crossing, where it is an event, says what
 // the crossings before it lead to: its line, and its Payload where it has one.
 // The error names the first field that differs. The text of a stream is compared
 // by its length and its end, and as a whole when the stream is complete, so that

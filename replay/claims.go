@@ -115,13 +115,13 @@ func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
 	return found, nil
 }
 
-// isExpectation tells whether a file is one that tests claim, or its reasons.
+// isExpectation reports whether a file is one that tests claim, or its reasons.
 func isExpectation(path string) bool {
 	path = strings.TrimSuffix(path, ReasonEnding)
 	return IsTrace(path) || filepath.Ext(path) == ".golden"
 }
 
-// judge tells whether a file is claimed, and if not why it may be stale or not.
+// judge reports whether a file is claimed, and if not why it may be stale or not.
 func (c *Claims) judge(path string) (doubt string, claimed bool) {
 	of, isReason := strings.CutSuffix(path, ReasonEnding)
 	if _, err := os.Stat(of); isReason && errors.Is(err, fs.ErrNotExist) {

@@ -74,7 +74,7 @@ func (p *traces) class(want *adk.Crossing, fields []FieldDiff) Class {
 	return Extra
 }
 
-// follows tells whether the present crossing of there stands soon behind that
+// follows reports whether the present crossing of there stands soon behind that
 // of here.
 func (p *traces) follows(here, there []Line) bool {
 	ahead := here[p.at+1 : min(len(here), p.at+1+misplacedReach)]

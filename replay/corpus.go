@@ -33,7 +33,7 @@ const (
 	packedEnding = ".zst"
 )
 
-// IsTrace tells whether a file is one of the traces of its folder, by its name.
+// IsTrace reports whether a file is one of the traces of its folder, by its name.
 func IsTrace(name string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, packedEnding), TraceEnding)
 }

@@ -223,7 +223,7 @@ func piece(tokens []token) string {
 	return fmt.Sprintf("%s… %.4x", head, sha256.Sum256([]byte(text)))
 }
 
-// hasWord tells whether a piece says something: a letter outside of masks.
+// hasWord reports whether a piece says something: a letter outside of masks.
 func hasWord(text string) bool {
 	return slices.ContainsFunc(tokensOf(unmask.Replace(text)), token.isWord)
 }

@@ -280,7 +280,7 @@ func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func
 	})
 }
 
-// meets tells whether a trace is hit by both changes.
+// meets reports whether a trace is hit by both changes.
 func (h *changeHits) meets(other *changeHits) bool {
 	return slices.ContainsFunc(h.traces, func(t *TraceReport) bool { return slices.Contains(other.traces, t) })
 }

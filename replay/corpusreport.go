@@ -34,7 +34,7 @@ type CorpusReport struct {
 	Crossings  int `json:"crossings"`
 	Divergent  int `json:"divergences"`
 	Unreadable int `json:"unreadable"`
-	// UserCode tells whether code other than the engine's ran.
+	// UserCode reports whether code other than the engine's ran.
 	UserCode bool `json:"userCode"`
 	// Error says why not everything was verified that was to be. Where it is
 	// set, nothing follows from what is not in the report.

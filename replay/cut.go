@@ -56,7 +56,7 @@ func wholeRunes(a, b string, head int) int {
 	return head
 }
 
-// beginsRune tells whether no rune of the text is cut in two at a place.
+// beginsRune reports whether no rune of the text is cut in two at a place.
 func beginsRune(text string, at int) bool {
 	if at == len(text) || utf8.RuneStart(text[at]) {
 		return true

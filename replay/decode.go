@@ -53,7 +53,7 @@ func (d *decoder) member(name string) []byte {
 	return nil
 }
 
-// isFooter tells whether the line is one.
+// isFooter reports whether the line is one.
 func (d *decoder) isFooter() bool {
 	return d.member(memberKind) == nil && d.member(memberEnd) != nil
 }

@@ -91,10 +91,10 @@ func (n *namer) line(x *adk.Crossing) string {
 	return head
 }
 
-// isClosing tells whether a crossing ends what an earlier one began.
+// isClosing reports whether a crossing ends what an earlier one began.
 func isClosing(x *adk.Crossing) bool { return x.Kind == adk.KindReturn || x.Phase == adk.Done }
 
-// isOpening tells whether a crossing begins what a later one ends.
+// isOpening reports whether a crossing begins what a later one ends.
 func isOpening(x *adk.Crossing) bool { return x.Kind == adk.KindCall || x.Phase == adk.Begin }
 
 // closing is what a crossing ends.

@@ -83,7 +83,7 @@ type TraceDiff struct {
 	lines []diffLine // of the text, the folded ones included
 }
 
-// Same tells whether nothing differs.
+// Same reports whether nothing differs.
 func (d *TraceDiff) Same() bool {
 	c := d.Crossings
 	return len(d.Header) == 0 && c.Changed+c.OnlyA+c.OnlyB == 0

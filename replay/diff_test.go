@@ -142,7 +142,7 @@ func harmless(m mutant) bool {
 	return known || shape || isTime || m.field == "op" // of a crossing that is no part of an operation
 }
 
-// treeIsAnother tells whether an edit changes what holds the tree of calls
+// treeIsAnother reports whether an edit changes what holds the tree of calls
 // together: what belongs to a call is then somewhere else.
 func treeIsAnother(m mutant) bool {
 	switch m.field {

@@ -19,7 +19,7 @@ type diffLine struct {
 	textB     string
 }
 
-// differs tells whether the line is a difference to be shown.
+// differs reports whether the line is a difference to be shown.
 func (l *diffLine) differs() bool { return l.opinion >= diffChanged }
 
 // layer turns pairs into lines.
@@ -63,7 +63,7 @@ func (p *diffPair) depth() int {
 	return p.a.depth
 }
 
-// mergeable tells whether both nodes are told in one line each.
+// mergeable reports whether both nodes are told in one line each.
 func (p *diffPair) mergeable() bool {
 	return p.a.mergeable() && p.b.mergeable()
 }
@@ -123,7 +123,7 @@ func (y *layer) what(p *diffPair) string {
 	return x.Kind.String()
 }
 
-// silentEnd tells whether nothing is to be said of an end in a pipeline's flat
+// silentEnd reports whether nothing is to be said of an end in a pipeline's flat
 // list: it goes with its beginning where all is well.
 func (y *layer) silentEnd(p *diffPair) bool {
 	opener := p.either().opener
@@ -140,7 +140,7 @@ func (p *diffPair) either() *diffNode {
 	return p.a
 }
 
-// answers tells whether there is something to say of an end, on either side.
+// answers reports whether there is something to say of an end, on either side.
 func (y *layer) answers(l diffLine) bool {
 	return l.a != nil && y.a.answers(l.a, l.ending) || l.b != nil && y.b.answers(l.b, l.ending)
 }
@@ -226,7 +226,7 @@ func (l *diffLine) crossing(n *diffNode) int {
 	return n.head
 }
 
-// lacks tells whether the line is not in the trace of a node.
+// lacks reports whether the line is not in the trace of a node.
 func (l *diffLine) lacks(n *diffNode) bool { return n == nil || l.crossing(n) < 0 }
 
 // diffContext is how many lines that are equal are shown around a difference.

@@ -82,7 +82,7 @@ func alone(n *diffNode, opinion diffOpinion) *diffPair {
 	return p
 }
 
-// sameThing tells whether the ids in the causes of two nodes can be the same.
+// sameThing reports whether the ids in the causes of two nodes can be the same.
 func (d *traceDiffer) sameThing(a, b *diffNode) bool {
 	return d.renames.same(d.a.forms[a.head].causeIDs, d.b.forms[b.head].causeIDs)
 }
@@ -232,7 +232,7 @@ func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
 	return fieldShape{use: use}
 }
 
-// explained tells whether a difference follows from others: what is visible, and
+// explained reports whether a difference follows from others: what is visible, and
 // what is worked out from arguments, from the crossings before; records and
 // arguments that come again, from where they first differed.
 func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) bool {
@@ -261,7 +261,7 @@ func argsText(args any) []byte {
 	return nil
 }
 
-// known tells whether all records that differ in two lists have been listed, and
+// known reports whether all records that differ in two lists have been listed, and
 // notes them. A list that has others is to be said every time.
 func (d *traceDiffer) known(a, b []adk.Record) bool {
 	there := map[string]adk.Record{}
@@ -303,7 +303,7 @@ func recordMark(record adk.Record) string {
 	return string(record.RecordKind()) + record.Digest().String()
 }
 
-// seen tells whether two texts have been said to differ, and notes it. Where one
+// seen reports whether two texts have been said to differ, and notes it. Where one
 // of them is nothing, it is to be said every time.
 func (d *traceDiffer) seen(a, b string) bool {
 	key := [2]string{a, b}

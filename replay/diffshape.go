@@ -58,13 +58,13 @@ func (ids idSet) record(record adk.Record) {
 	}
 }
 
-// keyedByID tells whether a record is known by an id. The key of an instruction
+// keyedByID reports whether a record is known by an id. The key of an instruction
 // is its text, and that of a tool the name that people gave it.
 func keyedByID(record adk.Record) bool {
 	return hasID(record) || record != nil && record.RecordKind() == adk.RecordMedia
 }
 
-// namesID tells whether the name of a crossing is an id.
+// namesID reports whether the name of a crossing is an id.
 func namesID(x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID,
@@ -75,7 +75,7 @@ func namesID(x *adk.Crossing) bool {
 	return x.Kind == adk.KindWaitFor && x.Phase == adk.Begin
 }
 
-// keysID tells whether the key of a crossing is an id.
+// keysID reports whether the key of a crossing is an id.
 func keysID(x *adk.Crossing) bool {
 	switch x.Kind {
 	case adk.KindRemove, adk.KindDelete:
@@ -226,7 +226,7 @@ type renames struct {
 
 func newRenames() *renames { return &renames{ab: map[string]string{}, ba: map[string]string{}} }
 
-// pair tells whether an id of a and one of b are the same but for their names,
+// pair reports whether an id of a and one of b are the same but for their names,
 // and pairs them where neither has a pair.
 func (r *renames) pair(a, b string) bool {
 	ours, left := r.ab[a]
@@ -249,7 +249,7 @@ func (r *renames) other(id string) (string, bool) {
 	return id, !taken
 }
 
-// paired tells whether two texts are equal, or ids that are a pair.
+// paired reports whether two texts are equal, or ids that are a pair.
 func (r *renames) paired(a, b string) bool {
 	if other, has := r.ab[a]; has {
 		return other == b
@@ -258,7 +258,7 @@ func (r *renames) paired(a, b string) bool {
 	return a == b && !taken
 }
 
-// same tells whether the ids in two equal shapes are the same, and pairs those
+// same reports whether the ids in two equal shapes are the same, and pairs those
 // in id fields.
 func (r *renames) same(a, b []idUse) bool {
 	if len(a) != len(b) {

@@ -268,7 +268,7 @@ func (s *diffSide) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 	}
 }
 
-// strays tells whether a crossing says another strand than that of its call,
+// strays reports whether a crossing says another strand than that of its call,
 // which no engine does.
 func (s *diffSide) strays(x *adk.Crossing) bool {
 	c := s.fold.calls[x.Call]

@@ -102,7 +102,7 @@ func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
 	}
 }
 
-// follows tells whether a crossing is the event of the report before it in the
+// follows reports whether a crossing is the event of the report before it in the
 // same call: it belongs to that as the event of an emit belongs to the emit.
 func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
 	if len(c.within.kids) == 0 {
@@ -113,7 +113,7 @@ func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
 	return isEffect(x, cause) && cause.Call == x.Call && cause.Phase == adk.Whole && len(last.kids) == 0
 }
 
-// isEffect tells whether a crossing can be the event of an operation.
+// isEffect reports whether a crossing can be the event of an operation.
 func isEffect(x, cause *adk.Crossing) bool { return x.Kind != 0 && effects[cause.Kind] == x.Kind }
 
 // place is where the next crossing of a call goes: into the operation that

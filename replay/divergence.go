@@ -125,7 +125,7 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 	return Extra
 }
 
-// movedOnly tells whether two crossings are the same but for their times.
+// movedOnly reports whether two crossings are the same but for their times.
 func movedOnly(c comparer, want, got *adk.Crossing) bool {
 	fields := compareCrossings(c, want, got)
 	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"

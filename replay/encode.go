@@ -201,7 +201,7 @@ func (e *encoder) crossing(c *adk.Crossing, extra []Member) error {
 	return e.end()
 }
 
-// farthest tells whether a duration is one of the two at which Time.Sub stops,
+// farthest reports whether a duration is one of the two at which Time.Sub stops,
 // however far two times are apart.
 func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.MinInt64 }
 
@@ -389,7 +389,7 @@ func (e *encoder) record(r adk.Record) error {
 	return nil
 }
 
-// isNil tells whether v is nil, or a nil pointer or slice in an interface. To
+// isNil reports whether v is nil, or a nil pointer or slice in an interface. To
 // the engine these are nothing, unlike bytes and lists that are merely empty.
 func isNil(v any) bool {
 	if v == nil {
@@ -432,7 +432,7 @@ func (e *encoder) args(args any) {
 	e.out = append(plain.AppendJSON(append(e.out, '['), args), ']')
 }
 
-// holdsOpaque tells whether arguments that were read hold what could not be
+// holdsOpaque reports whether arguments that were read hold what could not be
 // written: which must not be written as the data it is kept in.
 func holdsOpaque(v any) bool {
 	switch v := v.(type) {

@@ -255,7 +255,7 @@ func (e *encoder) panicText(value error) string {
 	return adk.PanicText(value)
 }
 
-// boundless tells whether err leads back to itself, or branches without end.
+// boundless reports whether err leads back to itself, or branches without end.
 func boundless(err error) bool {
 	w := walker{left: 10 * maxErrorNodes}
 	return w.boundless(err)
@@ -282,7 +282,7 @@ func (w *walker) boundless(err error) bool {
 	return w.boundless(unwrap(err))
 }
 
-// onPath tells whether err is one of those that led to it.
+// onPath reports whether err is one of those that led to it.
 func onPath(path []error, err error) bool {
 	return slices.ContainsFunc(path, func(one error) bool { return sameError(one, err) })
 }
@@ -430,7 +430,7 @@ func (n *errorNode) build() (error, error) {
 	return nil, errors.New("is no error: want a code, a panic, a sentinel or a text, and what belongs to it")
 }
 
-// only tells whether the member first is there, and none but it and others.
+// only reports whether the member first is there, and none but it and others.
 func (n *errorNode) only(first string, others ...string) bool {
 	if !n.has[first] {
 		return false

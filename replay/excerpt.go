@@ -74,7 +74,7 @@ func (t *Transcript) mark(x *adk.Crossing, shown bool) {
 	}
 }
 
-// takes tells whether a line is written, and writes what was left out before it.
+// takes reports whether a line is written, and writes what was left out before it.
 func (e *excerpt) takes(line *heldLine, out *bufio.Writer) bool {
 	if !line.extract.wanted {
 		e.between += line.extract.on + line.extract.behind
@@ -98,7 +98,7 @@ func (e *excerpt) leaveOut(out *bufio.Writer, margin string) {
 	fmt.Fprintf(out, "%s… %d crossing%s\n", margin, e.between, plural)
 }
 
-// reachesEnd tells whether the end is part of the excerpt, as it is of every
+// reachesEnd reports whether the end is part of the excerpt, as it is of every
 // whole transcript.
 func (e *excerpt) reachesEnd() bool { return e == nil || e.last > e.n }
 

@@ -266,7 +266,7 @@ func (j *judge) markOwn() {
 	}
 }
 
-// sawTheSame tells whether a call of the recorded run and its counterpart began
+// sawTheSame reports whether a call of the recorded run and its counterpart began
 // with the same in their sight.
 func (j *judge) sawTheSame(want *seamCall) bool {
 	for got, w := range j.pairs {

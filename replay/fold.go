@@ -435,7 +435,7 @@ func (d *foldDispatch) event(x *adk.Crossing, cancelled bool) {
 	}
 }
 
-// flushes tells whether what is queued was flushed before the end of an
+// flushes reports whether what is queued was flushed before the end of an
 // iteration or of the dispatch, and not discarded (DEL-2, DEL-3).
 func (d *foldDispatch) flushes(end *adk.Crossing, cancelled bool) bool {
 	if end.Kind == adk.KindDispatchEnd {
@@ -558,7 +558,7 @@ func (f *Fold) Sight(call int) adk.Sight {
 	return adk.Sight{}
 }
 
-// Check tells whether the next crossing, where it is a sight, gives the digest
+// Check reports whether the next crossing, where it is a sight, gives the digest
 // that the crossings before it lead to (DET-8).
 func (f *Fold) Check(x *adk.Crossing) error {
 	if x.Kind != adk.KindSight {

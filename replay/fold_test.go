@@ -124,7 +124,7 @@ func hasEffect(x *adk.Crossing) bool {
 	return true
 }
 
-// seenLater tells whether a sight behind a crossing shows what its call sees.
+// seenLater reports whether a sight behind a crossing shows what its call sees.
 func seenLater(told []*adk.Crossing, i int) bool {
 	f, _ := folded(told)
 	for _, x := range told[i:] {

@@ -182,7 +182,7 @@ func (j *judge) pipelines(s *step) (diffs []FieldDiff) {
 	return diffs
 }
 
-// unanswered tells whether a step is a call without an answer, or led to one.
+// unanswered reports whether a step is a call without an answer, or led to one.
 func (s *step) unanswered(missed map[int]bool) bool {
 	if s.call != nil {
 		return missed[s.call.call.ID]
@@ -215,7 +215,7 @@ func (j *judge) pair(in *seamCall, w, g *step) (reached int) {
 	return reached
 }
 
-// endedOtherwise tells whether two operations gave two different answers: what
+// endedOtherwise reports whether two operations gave two different answers: what
 // ended the wait of one then did not end the other's, and is no difference of
 // its own.
 func (j *judge) endedOtherwise(w, g *step) bool {
@@ -338,7 +338,7 @@ func (j *judge) whole(s *step) string {
 	return strand + toldText(j.known, s.x)
 }
 
-// alike tells whether two steps have one key of whole, without making it.
+// alike reports whether two steps have one key of whole, without making it.
 func (j *judge) alike(w, g *step) bool {
 	if w.in.strand != g.in.strand || w.x.Kind != g.x.Kind || w.x.Phase != g.x.Phase || w.waits != g.waits {
 		return false

@@ -98,7 +98,7 @@ func (l *loudness) take(payload any) (panics *listenerPanic, exits bool, strand 
 	return panics, exits, e.strand
 }
 
-// sameEvent tells whether two payloads are of one event. A gate is the one that it
+// sameEvent reports whether two payloads are of one event. A gate is the one that it
 // is: what is in it changes meanwhile.
 func sameEvent(a, b any) bool {
 	if gate, ok := a.(adk.TurnGateOpen); ok {

@@ -84,7 +84,7 @@ func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.
 // strand, or not as often.
 var ErrUnanswered = errors.New("replay: the recording has no answer to this")
 
-// Takes tells whether Seams choose a seam, by its path without iteration. The
+// Takes reports whether Seams choose a seam, by its path without iteration. The
 // label alone stands for a seam without a name, as in Report.Live.
 func (l Live) Takes(seam string) bool {
 	return slices.ContainsFunc(l.Seams, func(pattern string) bool {
@@ -103,7 +103,7 @@ func oneSlash(seam string) string {
 // takesSeam is takes for a seam.
 func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + name) }
 
-// takesAll tells whether a pipeline is live as a whole, its list of names too.
+// takesAll reports whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
 
 // settlesGates reports whether a listener of the user's settles gates. Where none is
@@ -112,17 +112,17 @@ func (l Live) settlesGates() bool {
 	return l.Takes(partGates) && l.Turn.Observability.TurnGateOpen != nil
 }
 
-// any tells whether anything is live.
+// any reports whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// chooses tells whether a call is of a seam that Seams choose. The middlewares and
+// chooses reports whether a call is of a seam that Seams choose. The middlewares and
 // the executor of a dispatch that user code calls are none: they are that code's.
 func (l Live) chooses(c *seamCall) bool {
 	seam := c.call.Seam
 	return !byEngine(seam) && !c.inCalledDispatch() && l.takesSeam(seam.Label, seam.Name)
 }
 
-// isLive tells whether a call is of live code: of a seam that is chosen, or of what
+// isLive reports whether a call is of live code: of a seam that is chosen, or of what
 // such a seam brings.
 func (l Live) isLive(c *seamCall) bool {
 	for c != nil && !l.chooses(c) {
@@ -249,7 +249,7 @@ func (l Live) writing() (parts []string) {
 	return parts
 }
 
-// mayRun tells whether a tool that live code brought itself may run its handler.
+// mayRun reports whether a tool that live code brought itself may run its handler.
 func (l Live) mayRun(tool adk.Record) bool {
 	t, ok := tool.(*adk.Tool)
 	return ok && l.takesSeam(adk.LabelTool, t.Name()) && (l.Writes || !t.Effect().MayWrite())
@@ -265,7 +265,7 @@ func (l Live) parts() (live []string) {
 	return live
 }
 
-// given tells whether the user gave a part of a run's input; all other choices
+// given reports whether the user gave a part of a run's input; all other choices
 // are there because they were given.
 func (l Live) given(part string) bool {
 	switch part {
@@ -281,7 +281,7 @@ func (l Live) given(part string) bool {
 	return true
 }
 
-// hears tells whether Turn has listeners beside the one that gates are settled by:
+// hears reports whether Turn has listeners beside the one that gates are settled by:
 // they are no seam, and are not called.
 func (l Live) hears() bool {
 	seen := l.Turn.Observability
@@ -289,7 +289,7 @@ func (l Live) hears() bool {
 	return !reflect.ValueOf(seen).IsZero() || !reflect.ValueOf(l.Turn.Functional).IsZero()
 }
 
-// harmless tells whether live code may be run a second time unasked.
+// harmless reports whether live code may be run a second time unasked.
 func (l Live) harmless() bool {
 	return l.Twice || len(l.writing()) == 0 && !slices.ContainsFunc(l.parts(), func(part string) bool {
 		return strings.HasPrefix(part, adk.LabelExecutor)

@@ -129,7 +129,7 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 	}
 }
 
-// isOfLive tells whether a line is of a call that is live. A settlement, a cancel
+// isOfLive reports whether a line is of a call that is live. A settlement, a cancel
 // and a contained panic come from outside, whoever they reach.
 func isOfLive(line replay.Line, live map[int]bool) bool {
 	switch {

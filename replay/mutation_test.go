@@ -126,7 +126,7 @@ func structuralMutants(f fixture, yield func(mutant)) {
 	}
 }
 
-// madeByUser tells whether an edit of whole lines is one of what user code or
+// madeByUser reports whether an edit of whole lines is one of what user code or
 // the outside did. Which strand goes first is the outside's to say, too.
 func madeByUser(lines []replay.Line, what string) bool {
 	if what == "swapped" && (fromOutside(&lines[1].Crossing) || lines[0].Strand != lines[1].Strand) {
@@ -290,7 +290,7 @@ var unrepeated = reasons(map[string][]string{
 		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 })
 
-// isBetween tells whether a mutant moved a time to another that lies between those of
+// isBetween reports whether a mutant moved a time to another that lies between those of
 // the lines around it. The clock is user code's: where it moves by itself it may have
 // said that, too.
 func (m mutant) isBetween() bool {

@@ -42,7 +42,7 @@ func (t trail) event(event *adk.Crossing, live bool, ahead func(i int) *adk.Cros
 	return o
 }
 
-// endsWith tells whether a goroutine that ends at an event was ended by a
+// endsWith reports whether a goroutine that ends at an event was ended by a
 // listener. Behind what user code does in one step, a report or a log, that may have
 // been its own doing, and its script does the same.
 func (f footprint) endsWith(event *adk.Crossing) bool {
@@ -79,13 +79,13 @@ func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o outcry, e
 	}
 }
 
-// panicsAt tells whether a crossing is the contained panic of a listener of an
+// panicsAt reports whether a crossing is the contained panic of a listener of an
 // event.
 func panicsAt(event, x *adk.Crossing) bool {
 	return x.Kind == adk.KindContained && x.Name == "listener of "+event.Kind.String()
 }
 
-// isLastWord tells whether an event comes too where a goroutine ends: it closes
+// isLastWord reports whether an event comes too where a goroutine ends: it closes
 // what was open.
 func isLastWord(kind adk.Kind) bool {
 	switch kind {
@@ -99,7 +99,7 @@ func isLastWord(kind adk.Kind) bool {
 // of every trace that was ever written: were the engine's to change, these would stay.
 const endedByExit = "user code ended its goroutine with runtime.Goexit"
 
-// settledByExit tells whether a gate was aborted as the goroutine that opened it
+// settledByExit reports whether a gate was aborted as the goroutine that opened it
 // ended.
 func settledByExit(settle *adk.Crossing) bool {
 	cause := errors.Unwrap(settle.Err)

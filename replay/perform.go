@@ -131,7 +131,7 @@ func (s *stage) tool(recorded *adk.Tool) *adk.Tool {
 	return today
 }
 
-// made tells whether a tool is one that tool gave.
+// made reports whether a tool is one that tool gave.
 func (s *stage) made(record adk.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func fetched[T adk.Record](st *stage, ctx context.Context, s adk.Scope) ([]T, er
 }
 
 // operate performs one recorded operation through the handle that it was
-// recorded on. It tells whether x is something that user code can do.
+// recorded on. It reports whether x is something that user code can do.
 func (s *stage) operate(x *adk.Crossing) bool {
 	s.mu.Lock()
 	h := s.handles[x.Call]

@@ -180,7 +180,7 @@ func (p *player) gateOpened(e adk.TurnGateOpen) {
 	p.gates[e.Gate.ID()] = e.Gate
 }
 
-// settles tells whether the head is a settlement that somebody outside made.
+// settles reports whether the head is a settlement that somebody outside made.
 func (p *player) settles(x *adk.Crossing) bool {
 	if x == nil || x.Kind != adk.KindSettle || p.gates[x.Name] == nil {
 		return false
@@ -216,7 +216,7 @@ func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 	p.unlocked(func() { settle(gate, x) })
 }
 
-// decided tells whether x is a cancel that the engine decided on: a strand that
+// decided reports whether x is a cancel that the engine decided on: a strand that
 // is under way in it tells that without asking, and nobody goes before.
 func decided(x *adk.Crossing) bool {
 	return x != nil && x.Kind == adk.KindCancel && (x.Key == cancelStage || x.Key == cancelGoexit)
@@ -348,7 +348,7 @@ func (p *player) leaving(n int) {
 	p.await(n)
 }
 
-// orphaned tells whether x is made through the handle of a strand that will not
+// orphaned reports whether x is made through the handle of a strand that will not
 // make it itself: an operation of one that is parked, or misuse of the handle of
 // one that has ended. mu is held.
 func (p *player) orphaned(x *adk.Crossing) bool {

@@ -65,7 +65,7 @@ func eachFixture(t *testing.T, run func(t *testing.T, trace *Trace)) {
 	}
 }
 
-// formatSays tells whether a trace may have a word whatever is in it.
+// formatSays reports whether a trace may have a word whatever is in it.
 func formatSays(word string) bool {
 	for _, k := range adk.Kinds() {
 		if strings.Contains(k.String(), word) {
@@ -87,7 +87,7 @@ func formatSays(word string) bool {
 		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
 }
 
-// engineSays tells whether a word may be the engine's own: of an error's
+// engineSays reports whether a word may be the engine's own: of an error's
 // message, or of what was contained. What the engine says, it says again.
 func engineSays(trace *Trace, word string) bool {
 	var says func(err error) bool

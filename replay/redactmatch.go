@@ -15,7 +15,7 @@ import (
 // pattern is a compiled Pattern, or a text that a path found.
 type pattern struct {
 	kind  string
-	quick *regexp.Regexp // tells whether a whole text is worth the machine
+	quick *regexp.Regexp // reports whether a whole text is worth the machine
 	prog  *syntax.Prog
 	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
 }
@@ -46,7 +46,7 @@ func newPattern(kind, expr string) (*pattern, error) {
 	return p, nil
 }
 
-// begins tells whether a match may begin with r.
+// begins reports whether a match may begin with r.
 func (p *pattern) begins(pc uint32, r rune, been []bool) bool {
 	if been[pc] {
 		return false

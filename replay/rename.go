@@ -32,7 +32,7 @@ func idOf(x *adk.Crossing) string {
 	return ""
 }
 
-// hasID tells whether a record's key is an id, which the caller made.
+// hasID reports whether a record's key is an id, which the caller made.
 func hasID(record adk.Record) bool {
 	if record == nil {
 		return false
@@ -109,7 +109,7 @@ func newRenaming(t *callTree, live func(*seamCall) bool) *renaming {
 	return r
 }
 
-// may tells whether a new id may stand for a recorded one.
+// may reports whether a new id may stand for a recorded one.
 func (r *renaming) may(want, got string) bool {
 	if paired, found := r.want[got]; found {
 		return paired == want
@@ -118,7 +118,7 @@ func (r *renaming) may(want, got string) bool {
 	return !taken && r.byLive[want] && !r.known[got]
 }
 
-// keeps tells whether a new id stands for a recorded one already, or does now that
+// keeps reports whether a new id stands for a recorded one already, or does now that
 // it is the same. An id that another one stands for takes that one's name.
 func (r *renaming) keeps(want, got string) bool {
 	if want != got || !r.byLive[want] {

@@ -162,7 +162,7 @@ func mayRerecord(t *Trace, live Live) error {
 	return nil
 }
 
-// answered tells whether the new run got by with what the recording holds.
+// answered reports whether the new run got by with what the recording holds.
 func (r *replayed) answered() error {
 	for _, x := range r.got.lines {
 		if r.missed[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
@@ -172,7 +172,7 @@ func (r *replayed) answered() error {
 	return nil
 }
 
-// lacks tells whether an error is one that a replay makes for want of an answer.
+// lacks reports whether an error is one that a replay makes for want of an answer.
 // It was written and read, so that only its text is left.
 func lacks(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), notHeld))

@@ -28,7 +28,7 @@ func scanMembers(dst []member, data []byte) ([]member, error) {
 	return s.members(dst)
 }
 
-// checkJSON tells whether data is one JSON value and nothing else.
+// checkJSON reports whether data is one JSON value and nothing else.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return errNotUTF8
@@ -273,7 +273,7 @@ func (s *scanner) skipName() error {
 }
 
 // skipString takes a string; the scanner stands at its first quote. escaped
-// tells whether there is an escape in it.
+// reports whether there is an escape in it.
 func (s *scanner) skipString() (escaped bool, err error) {
 	for i := s.at + 1; i < len(s.data); i++ {
 		c := s.data[i]

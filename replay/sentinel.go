@@ -128,7 +128,7 @@ func (s *sentinels) find(name string) error {
 	return s.byName[name]
 }
 
-// needsText tells whether a reader may not know the sentinel of that name.
+// needsText reports whether a reader may not know the sentinel of that name.
 func needsText(name string) bool {
 	return commonSentinels[name] == nil && !strings.HasPrefix(name, codeSentinel)
 }

@@ -235,7 +235,7 @@ func (f *Fold) running(c *foldCall) (ops []*foldOp) {
 	return ops
 }
 
-// alone tells whether the run is a dispatch that was called alone.
+// alone reports whether the run is a dispatch that was called alone.
 func (f *Fold) alone() bool {
 	for _, c := range f.calls {
 		if c.parent == nil && c.dispatch != nil && c.dispatch.visible == f.root {

@@ -172,7 +172,7 @@ var effects = map[adk.Kind]adk.Kind{
 	adk.KindEmitToolCall:   adk.KindToolCallEvent,
 }
 
-// continues tells whether a crossing is written behind the held line: the event
+// continues reports whether a crossing is written behind the held line: the event
 // that an operation causes, and the obligation that one calls.
 func (t *Transcript) continues(x *adk.Crossing) bool {
 	h := t.held
@@ -251,7 +251,7 @@ func (t *Transcript) close(x *adk.Crossing) {
 	t.present = t.margin(x.Call)
 }
 
-// ends tells whether a crossing ends what the held line began.
+// ends reports whether a crossing ends what the held line began.
 func (h *heldLine) ends(x *adk.Crossing) bool {
 	switch {
 	case x.Kind == adk.KindReturn:
@@ -279,7 +279,7 @@ func (t *Transcript) end(x *adk.Crossing, above *depth) {
 	}
 }
 
-// ended tells whether a call has returned: something late belongs to it still.
+// ended reports whether a call has returned: something late belongs to it still.
 func (t *Transcript) ended(call int) bool {
 	c := t.namer.fold.calls[call]
 	return c != nil && c.ended
@@ -346,7 +346,7 @@ func (t *Transcript) flush() {
 	t.held = nil
 }
 
-// leavesOut tells whether a line is none of those to write.
+// leavesOut reports whether a line is none of those to write.
 func (t *Transcript) leavesOut(line *heldLine) bool {
 	return line.number < t.from || line.number > t.to || t.excerpt != nil && !t.excerpt.takes(line, t.out)
 }

@@ -143,7 +143,7 @@ func (change foldDelta) fault(kind adk.Kind) error {
 	return nil
 }
 
-// change makes a change of a set, and tells whether a record was there under
+// change makes a change of a set, and reports whether a record was there under
 // the key (RUN-12, DEL-4).
 func (v *Visible) change(change foldDelta) (was bool) {
 	at := setIndex(change.of)

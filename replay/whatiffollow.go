@@ -38,7 +38,7 @@ func (w *whatIf) cameToPass(t target) bool {
 	})
 }
 
-// offered tells whether a gate was offered the value of a settlement, whatever
+// offered reports whether a gate was offered the value of a settlement, whatever
 // the engine said to it.
 func (w *whatIf) offered(x, y *adk.Crossing) bool {
 	return x.Kind == adk.KindSettle && y.Kind == adk.KindSettle && x.Name == y.Name && x.Key == y.Key &&

@@ -228,7 +228,7 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	return ""
 }
 
-// takesInput tells whether a part of a run's input is live.
+// takesInput reports whether a part of a run's input is live.
 func (w *whatIf) takesInput(f adk.Field) bool {
 	switch f {
 	case adk.FieldText, adk.FieldTexts:

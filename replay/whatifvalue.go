@@ -454,7 +454,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Answer) ([]FieldDiff, error) {
 	return []FieldDiff{{Field: pathCancel, Got: w.known.text(adk.FieldCause, c), Input: true}}, nil
 }
 
-// cancelsBefore tells whether a run was cancelled before a crossing.
+// cancelsBefore reports whether a run was cancelled before a crossing.
 func (t *callTree) cancelsBefore(seq int) bool {
 	return slices.ContainsFunc(t.lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
 }

@@ -63,7 +63,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// wantsJSON tells whether a program reads the output. It looks at the arguments
+// wantsJSON reports whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
 	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay"}, args[0]) {

@@ -163,7 +163,7 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 	return nil
 }
 
-// matches tells whether a crossing is looked for: by its line, or by what the
+// matches reports whether a crossing is looked for: by its line, or by what the
 // line leaves out of its fields.
 func (o showOptions) matches(x *replay.Shown) bool {
 	return o.matching == nil || o.matching.MatchString(x.Line) || o.matching.Match(x.Fields)

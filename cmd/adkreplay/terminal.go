@@ -27,7 +27,7 @@ func newTerminal(out, err io.Writer) *terminal {
 	}
 }
 
-// wantsColour tells whether to colour what goes to a terminal, or to something
+// wantsColour reports whether to colour what goes to a terminal, or to something
 // else. An empty NO_COLOR says nothing (no-color.org).
 func wantsColour(isTerminal bool, env func(string) string) bool {
 	return isTerminal && env("NO_COLOR") == "" && env("TERM") != "dumb"

@@ -49,7 +49,7 @@ func (o *reportOptions) check() error {
 	return nil
 }
 
-// onlyStdout tells whether the standard output holds one document and nothing
+// onlyStdout reports whether the standard output holds one document and nothing
 // else.
 func (o *reportOptions) onlyStdout() bool { return o.json == stdout || o.junit == stdout }
 
@@ -144,7 +144,7 @@ func printSummary(t *terminal, r *replay.CorpusReport) {
 	t.printf("%d traces, %d crossings, %d divergences", len(r.Traces), r.Crossings, r.Divergent)
 }
 
-// ran tells whether anything was replayed.
+// ran reports whether anything was replayed.
 func ran(r *replay.CorpusReport) bool { return r.Crossings > 0 || r.Divergent > 0 }
 
 func counted(n int, what string) string {

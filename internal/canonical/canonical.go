@@ -259,10 +259,10 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// escaped tells whether an ASCII character does not stand for itself.
+// escaped reports whether an ASCII character does not stand for itself.
 func escaped(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
 
-// IsPlain tells whether s is ASCII and needs no escape, as most texts do.
+// IsPlain reports whether s is ASCII and needs no escape, as most texts do.
 func IsPlain(s string) bool {
 	if len(s) < 8 {
 		for i := range len(s) {

@@ -69,7 +69,7 @@ func tidy(v any, depth int) error {
 	return nil
 }
 
-// isZero tells whether v is 0 or -0.
+// isZero reports whether v is 0 or -0.
 func isZero(v any) bool {
 	f, ok := v.(float64)
 	return ok && f == 0

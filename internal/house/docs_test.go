@@ -81,7 +81,7 @@ func soleDoc(decl *ast.GenDecl) *ast.CommentGroup {
 	return nil
 }
 
-// receiverIsExported tells whether a function, or the type that it is a method
+// receiverIsExported reports whether a function, or the type that it is a method
 // of, can be seen outside.
 func receiverIsExported(decl *ast.FuncDecl) bool {
 	if decl.Recv == nil {

@@ -63,7 +63,7 @@ func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 	require.Greater(t, met, 15, "the map was not found")
 }
 
-// exists tells whether there is a file or a folder.
+// exists reports whether there is a file or a folder.
 func exists(files map[string][]byte, name string) bool {
 	for file := range files {
 		if file == name || strings.HasPrefix(file, strings.TrimSuffix(name, "/")+"/") {

@@ -136,7 +136,7 @@ func (f *modelFailure) String() string {
 func (f *modelFailure) err() error { return &adk.Error{Code: f.code, Cause: f.cause} }
 
 // fails says what an error that a stage returned makes of the turn: ABT-2, ABT-3,
-// ABT-13. It tells whether it is a failure.
+// ABT-13. It reports whether it is a failure.
 func (m *model) fails(err error) bool {
 	_, panics := err.(panicked)
 	switch {

@@ -205,7 +205,7 @@ func (b *Builder) Try(ctx context.Context, m Mutant, dir string) (Verdict, error
 	return v, nil
 }
 
-// notices tells whether a test, run in the folder of its package, notices the
+// notices reports whether a test, run in the folder of its package, notices the
 // mutant, and how if it does not just fail. A test that is not there notices
 // nothing.
 func notices(ctx context.Context, binary, dir, test string) (how string, noticed bool) {
@@ -232,7 +232,7 @@ func notices(ctx context.Context, binary, dir, test string) (how string, noticed
 	}
 }
 
-// draws tells whether a binary's tests draw their cases: a case that a mutant fails
+// draws reports whether a binary's tests draw their cases: a case that a mutant fails
 // on is none to keep, and rapid would keep it in the folder of the package.
 func draws(binary string) bool {
 	content, err := os.ReadFile(binary)

@@ -88,7 +88,7 @@ func (s *Set[K, V]) Get(key K) (value V, found bool) {
 	return value, false
 }
 
-// Has tells whether key is there.
+// Has reports whether key is there.
 func (s *Set[K, V]) Has(key K) bool { return s.find(key) >= 0 }
 
 // Len is the number of members.

@@ -198,7 +198,7 @@ func (e *encoder) named(name string, v reflect.Value) {
 	}
 }
 
-// needsMark tells whether an object could be taken for a mark, or has a key
+// needsMark reports whether an object could be taken for a mark, or has a key
 // that cannot be a JSON string.
 func needsMark(object reflect.Value) bool {
 	for entries := object.MapRange(); entries.Next(); {
@@ -210,7 +210,7 @@ func needsMark(object reflect.Value) bool {
 	return false
 }
 
-// refused tells whether v cannot be written although its type is plain.
+// refused reports whether v cannot be written although its type is plain.
 func (e *encoder) refused(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -219,7 +219,7 @@ func (e *encoder) refused(v reflect.Value) bool {
 	return v.Type() == timeType && !writable(v)
 }
 
-// writable tells whether RFC 3339 can hold the year of a time.
+// writable reports whether RFC 3339 can hold the year of a time.
 func writable(v reflect.Value) bool {
 	year := v.Interface().(time.Time).UTC().Year()
 	return year >= 0 && year <= 9999

@@ -48,7 +48,7 @@ type Opaque struct {
 // could not then.
 func (o Opaque) OpaqueType() string { return o.Type }
 
-// Equal tells whether a and b are written alike: equal plain data of the same
+// Equal reports whether a and b are written alike: equal plain data of the same
 // types, or opaque values of one type.
 func Equal(a, b any) bool {
 	if equal, known := equalUnwritten(a, b); known {
@@ -58,7 +58,7 @@ func Equal(a, b any) bool {
 }
 
 // equalUnwritten compares two values of the commonest types, if they are of one
-// type, and two objects of such values: what most data are. It tells whether it
+// type, and two objects of such values: what most data are. It reports whether it
 // could.
 func equalUnwritten(a, b any) (equal, known bool) {
 	a1, isObject := a.(map[string]any)
@@ -101,7 +101,7 @@ func equalScalars(a, b any) (equal, known bool) {
 	return false, false
 }
 
-// IsPlain tells whether all of v would survive being written and read.
+// IsPlain reports whether all of v would survive being written and read.
 func IsPlain(v any) bool {
 	switch v.(type) {
 	case nil, string, int, bool, float64:
@@ -256,7 +256,7 @@ func (c *copier) member(v reflect.Value) reflect.Value {
 	return v
 }
 
-// holdsMore tells whether values of a type may lead to maps or slices that are
+// holdsMore reports whether values of a type may lead to maps or slices that are
 // to be copied too.
 func holdsMore(t reflect.Type) bool {
 	switch t.Kind() {

@@ -87,7 +87,7 @@ func plainCopyAt(held any, path, key string, depth int, faults *[]Fault) any {
 	return plainCopy(held, joinPointer(path, key), depth+1, faults)
 }
 
-// isPlainLeaf tells whether JSON has a form for a value that is no container.
+// isPlainLeaf reports whether JSON has a form for a value that is no container.
 func isPlainLeaf(v reflect.Value) bool {
 	switch {
 	case v.CanInt() || v.CanUint() || v.Kind() == reflect.Bool:

@@ -39,7 +39,7 @@ func quickSchemaOf(s *jsonschema.Schema) *quickSchema {
 	return q
 }
 
-// hasQuickKeywords tells whether a schema has one type and only keywords that
+// hasQuickKeywords reports whether a schema has one type and only keywords that
 // quickSchemaOf knows or that accept everything. Whatever else the library's
 // schema has, now or later, must be zero.
 func hasQuickKeywords(s jsonschema.Schema) bool {

@@ -453,12 +453,12 @@ func (w schemaWalk) extra(node *schemaNode, held any, path, keyword string) []Fa
 	return w.value(node, held, path)
 }
 
-// refusesAll tells whether s is what the library makes of the schema false.
+// refusesAll reports whether s is what the library makes of the schema false.
 func refusesAll(s *jsonschema.Schema) bool {
 	return s.Not != nil && len(subschemas(s.Not)) == 0 && len(schemaLeaves(s.Not)) == 0 && s.Not.Ref == ""
 }
 
-// evaluated tells whether a schema beside node that looks at the same object
+// evaluated reports whether a schema beside node that looks at the same object
 // describes the key; it settles no verdict, only what the message names.
 func (w schemaWalk) evaluated(node *schemaNode, object map[string]any, name string) bool {
 	for _, beside := range w.applied(node, object) {

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run soaks for the time in args, from the folder of the module, and tells whether
+// run soaks for the time in args, from the folder of the module, and reports whether
 // all held.
 func run(ctx context.Context, args []string) (held bool, err error) {
 	if len(args) != 1 {

@@ -54,7 +54,7 @@ func newSoak(out io.Writer, all []*property, hold func(context.Context, *propert
 // newSeed is never 0, which asks rapid for one of its own.
 func newSeed() uint64 { return 1 + rand.Uint64N(1<<63) }
 
-// run holds one property after the other until ctx is done, and tells whether all
+// run holds one property after the other until ctx is done, and reports whether all
 // held. One that broke is not held any more: it would break again.
 func (s *soak) run(ctx context.Context) bool {
 	s.began = s.now()

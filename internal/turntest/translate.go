@@ -51,7 +51,7 @@ func Translated(t require.TestingT, trace []byte) turn.Turn {
 	return turn
 }
 
-// toldWhole tells whether a trace says all that a turn is made of: that a listener
+// toldWhole reports whether a trace says all that a turn is made of: that a listener
 // ended its goroutine is only to be seen from what comes next.
 func toldWhole(t turn.Turn) bool {
 	return !slices.ContainsFunc(t.Loud, func(l turn.Loud) bool { return l.Goexit })
@@ -87,7 +87,7 @@ func (a *announced) Tell(x *adk.Crossing) {
 	}
 }
 
-// toldInOrder tells whether a trace says where the strands of a turn took turns.
+// toldInOrder reports whether a trace says where the strands of a turn took turns.
 func toldInOrder(t turn.Turn) bool {
 	seen := &announced{open: map[int]adk.Kind{}}
 	_ = t.Run(seen) // that it is refused is for others to see

@@ -337,7 +337,7 @@ func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
 	}
 }
 
-// isGuarded tells whether the explorer stood around a call.
+// isGuarded reports whether the explorer stood around a call.
 func (a *attempt) isGuarded(call int) bool { return call < len(a.guarded) && a.guarded[call] }
 
 // spots are the crossings from from on, as faults see them. The one that is given

@@ -70,7 +70,7 @@ var faultTable = [turn.FaultKindEnd]func(s *spot) (why string){
 	turn.GateTwice:     func(s *spot) string { return s.refusesWaking(wokeSettled, notInTime) },
 }
 
-// began tells whether a step began at the spot, so that something can happen
+// began reports whether a step began at the spot, so that something can happen
 // before it.
 func (s *spot) began() bool { return s.step.Kind != 0 }
 
@@ -118,7 +118,7 @@ func (s *spot) refusesFailure() string {
 	return s.refusesPanic()
 }
 
-// isSeam tells whether the crossing is the call or the return of a seam.
+// isSeam reports whether the crossing is the call or the return of a seam.
 func (s *spot) isSeam() bool { return s.x.Kind == adk.KindCall || s.x.Kind == adk.KindReturn }
 
 func (s *spot) refusesPanic() string {
@@ -205,7 +205,7 @@ func (s *spot) refusesWaking(wanted wake, otherwise string) string {
 	return otherwise
 }
 
-// readsOnly tells whether a seam's name is that of an obligation that reads.
+// readsOnly reports whether a seam's name is that of an obligation that reads.
 func readsOnly(name string) bool {
 	return strings.HasSuffix(name, ".fetch") || strings.HasSuffix(name, ".refresh")
 }

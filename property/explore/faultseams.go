@@ -142,7 +142,7 @@ func (f *planned) breakHere() {
 	}
 }
 
-// isBreakable tells whether the present goroutine runs code for breakable: below
+// isBreakable reports whether the present goroutine runs code for breakable: below
 // all that it does stands runBreakable. Code on a goroutine that it started itself,
 // or in a strand that uses another one's handle, does not.
 func isBreakable() bool {
@@ -160,7 +160,7 @@ func isBreakable() bool {
 	}
 }
 
-// deafTo tells whether a tool's call is to be deaf to its context.
+// deafTo reports whether a tool's call is to be deaf to its context.
 func (a *attempt) deafTo(call int) *planned {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.moment == deaf && f.call == call {

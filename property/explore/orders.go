@@ -110,7 +110,7 @@ func touchedByCall(x *adk.Crossing) thing {
 	return thing{}
 }
 
-// commutes tells whether two steps of different strands commute.
+// commutes reports whether two steps of different strands commute.
 func (f *footprint) commutes(with *footprint) bool {
 	if f.all || with.all {
 		return false

@@ -202,7 +202,7 @@ func (e *exploring) scheduleLimit() string {
 	return fmt.Sprintf("the limit of %s was reached", inWords(e.options.Schedules, "schedule"))
 }
 
-// over tells whether time is up.
+// over reports whether time is up.
 func (e *exploring) over() bool {
 	return e.ctx.Err() != nil || (e.options.Budget > 0 && e.options.Now().Sub(e.begun) >= e.options.Budget)
 }

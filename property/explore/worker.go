@@ -63,7 +63,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, ended bool)
 	}
 }
 
-// run runs one attempt and tells whether it came to an end.
+// run runs one attempt and reports whether it came to an end.
 func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, ended bool) {
 	w.each(func(one *attempt) bool {
 		if a != nil {

@@ -75,7 +75,7 @@ func (d *drawing) upTo(n int) int {
 	return rapid.IntRange(0, n).Draw(d.t, "n")
 }
 
-// once tells whether to do what is done once in n times.
+// once reports whether to do what is done once in n times.
 func (d *drawing) once(n int) bool { return oneOf(d, oneIn[n]) }
 
 // oneIn are lists of which one place says yes, in the middle, where the bias is

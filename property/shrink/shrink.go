@@ -118,7 +118,7 @@ func without(t turn.Turn, lo, hi int) turn.Turn {
 	return p.turn(t)
 }
 
-// drops numbers a piece and tells whether it is left out.
+// drops numbers a piece and reports whether it is left out.
 func (p *pruning) drops() bool {
 	p.at++
 	return p.at-1 >= p.lo && p.at-1 < p.hi

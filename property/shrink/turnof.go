@@ -259,7 +259,7 @@ func (s *translatedScope) list() []turn.Script {
 	return all
 }
 
-// usual tells whether a script does what happens without it.
+// usual reports whether a script does what happens without it.
 func usual(s *turn.Script) bool {
 	ops, end := s.Ops, s.End
 	if end.How != "" || end.Err != nil || end.Records != nil {

@@ -114,7 +114,7 @@ func (g *goWriter) steps(body *turn.Body) {
 	}
 }
 
-// joined tells whether an operation stands between a fork and the join of its
+// joined reports whether an operation stands between a fork and the join of its
 // strand, which have to be in one function; off-acks are alike.
 func joined(body *turn.Body, at int) bool {
 	last := -1
@@ -473,17 +473,17 @@ func (g *goWriter) begun(ops []turn.Op, at int, on, ctx string, results func(err
 	return fmt.Sprintf("%s, _ := %s", ending(ops, at), call), 0
 }
 
-// alike tells whether an operation ends what another began, or begins the same anew.
+// alike reports whether an operation ends what another began, or begins the same anew.
 func alike(later, op *turn.Op) bool {
 	return ends(later, op) || (later.Kind == "fork") == (op.Kind == "fork") && begins(later) && later.Name == op.Name
 }
 
-// begins tells whether an operation gives something to end it with.
+// begins reports whether an operation gives something to end it with.
 func begins(op *turn.Op) bool {
 	return op.Kind == "fork" || op.Kind == "on-ack" || op.Kind == turn.OpBind
 }
 
-// ends tells whether an operation ends what another began.
+// ends reports whether an operation ends what another began.
 func ends(later, op *turn.Op) bool {
 	return later.Kind == turn.OpJoin && op.Kind == "fork" && later.Name == op.Name ||
 		later.Kind == "off-ack" && (op.Kind == "on-ack" || op.Kind == turn.OpBind) && later.Name == op.Name

@@ -146,7 +146,7 @@ func (e *toldEnd) differs(got answer) string {
 	return ""
 }
 
-// sameResult tells whether two results are written alike.
+// sameResult reports whether two results are written alike.
 func sameResult(a, b adk.ToolResult) bool {
 	x, xErr := Value{a}.MarshalJSON()
 	y, yErr := Value{b}.MarshalJSON()

@@ -40,7 +40,7 @@ func (s Subject) Begin(cancel context.CancelCauseFunc) (config adk.Config, raw a
 	return config, raw, closeAll
 }
 
-// Check tells whether the subject makes a turn at all.
+// Check reports whether the subject makes a turn at all.
 func (s Subject) Check() error {
 	if s.Build == nil && s.Open == nil {
 		return errors.New("the subject has no Build: it makes the config and the raw turn of one run")

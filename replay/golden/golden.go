@@ -283,7 +283,7 @@ func withReason(t TB) string {
 	return reasonVariable + "='why it changed' " + command(t.Name(), "-update")
 }
 
-// updating tells whether the test runs with goldie's flag.
+// updating reports whether the test runs with goldie's flag.
 func updating() bool {
 	update := flag.Lookup("update")
 	return update != nil && update.Value.String() == "true"
