@@ -600,6 +600,10 @@ var beginnings = map[string]func(ctx context.Context, dc *adk.DispatchContext) e
 		_, err := dc.Execute(ctx, tool("destructive", done), "{}")
 		return err
 	},
+	"execute badly": func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := dc.Execute(ctx, tool("destructive", done), "no JSON") // nobody looks at them any more
+		return err
+	},
 	"fork": func(ctx context.Context, dc *adk.DispatchContext) error {
 		s, err := dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { panic("runs") })
 		if s != nil {
