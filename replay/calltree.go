@@ -76,11 +76,11 @@ func newCallTree(version int, info adk.RunInfo, lines []Line) *callTree {
 	return t
 }
 
-// callTreeOf is the run of a trace whose lines were read, to be run again: it has what
-// the openings of media gave.
-func callTreeOf(r *Reader, lines []Line) *callTree {
-	t := newCallTree(r.Header().Version, r.Header().Info, lines)
-	t.media = r.openings()
+// callTreeOf is the run of a trace that was read, to be run again: it has what the
+// openings of media gave.
+func callTreeOf(trace *Trace) *callTree {
+	t := newCallTree(trace.Version, trace.Info, trace.Lines)
+	t.media = trace.openings()
 	return t
 }
 
@@ -142,6 +142,43 @@ func (c *seamCall) inCalledDispatch() bool {
 // called reports whether user code called a run or dispatch.
 func (c *seamCall) called() bool {
 	return c != nil && c.parent != nil && !byEngine(c.parent.call.Seam)
+}
+
+// isOf reports whether a call is of a seam that is chosen. The middlewares and the
+// executor of a dispatch that user code calls are none: they are that code's.
+func (c *seamCall) isOf(chosen func(adk.Seam) bool) bool {
+	return !byEngine(c.call.Seam) && !c.inCalledDispatch() && chosen(c.call.Seam)
+}
+
+// isUnder reports whether a call is of a seam that is chosen, or of what such a seam
+// brings.
+func (c *seamCall) isUnder(chosen func(adk.Seam) bool) bool {
+	for c != nil && !c.isOf(chosen) {
+		switch label := c.call.Seam.Label; {
+		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
+			c = c.parent
+		case c.inCalledDispatch():
+			c = c.owner
+		default:
+			return false
+		}
+	}
+	return c != nil
+}
+
+// sightBefore is the sight that was told before an executor call.
+func (t *callTree) sightBefore(call *adk.Crossing) *adk.Crossing {
+	for _, x := range slices.Backward(t.lines[:call.Seq-1]) {
+		if x.Kind == adk.KindSight && x.Call == call.Call {
+			return x
+		}
+	}
+	return nil
+}
+
+// cancelsBefore tells whether a run was cancelled before a crossing.
+func (t *callTree) cancelsBefore(seq int) bool {
+	return slices.ContainsFunc(t.lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
 }
 
 // treeBuilder adds the lines one after the other.

@@ -161,7 +161,7 @@ func (p *causal) listen() {
 			}
 			return nil
 		})
-		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.settlesGates()) {
+		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.SettlesGates()) {
 			p.outcry[x.Seq] = o
 		}
 	}

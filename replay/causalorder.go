@@ -653,7 +653,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	if !first {
 		return
 	}
-	if p.live.settlesGates() {
+	if p.live.SettlesGates() {
 		p.live.Turn.Observability.TurnGateOpen(e)
 		return
 	}

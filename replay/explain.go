@@ -271,8 +271,8 @@ func (j *judge) markOwn() {
 func (j *judge) sawTheSame(want *seamCall) bool {
 	for got, w := range j.pairs {
 		if w == want {
-			before := j.before.to(j.want, want.call.Seq+1).Sight(want.call.ID)
-			after := j.after.to(j.got, got.call.Seq+1).Sight(got.call.ID)
+			before := j.views.before.to(j.want, want.call.Seq+1).Sight(want.call.ID)
+			after := j.views.after.to(j.got, got.call.Seq+1).Sight(got.call.ID)
 			return before.Digest() == after.Digest()
 		}
 	}

@@ -18,11 +18,11 @@ type judge struct {
 	missed    map[int]bool // calls of the new run that the recording has no answer for
 	unasked   map[int]bool // crossings of the new run that executed a tool of live code's own
 
-	pairs         map[*seamCall]*seamCall // from the new to the recorded
-	found         []*difference
-	equal         []int      // the recorded crossings that agreed
-	met           []int      // for each recorded crossing the number of its counterpart, 0 if it has none
-	before, after walkedFold // of the recorded run, and of the new one
+	pairs map[*seamCall]*seamCall // from the new to the recorded
+	found []*difference
+	equal []int // the recorded crossings that agreed
+	met   []int // for each recorded crossing the number of its counterpart, 0 if it has none
+	views views
 }
 
 // difference is one place where the runs part.
@@ -101,7 +101,7 @@ func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
 	j.met[want.Seq-1] = got.Seq
 	fields := compareInputs(j.known, want, got)
 	if want.Kind == adk.KindSight && len(fields) > 0 {
-		fields = j.sights(want, got, fields)
+		fields = j.views.differ(j.want, j.got, want, got, fields)
 	}
 	if len(fields) == 0 {
 		j.equal = append(j.equal, want.Seq)

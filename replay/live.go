@@ -106,37 +106,24 @@ func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + 
 // takesAll reports whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
 
-// settlesGates reports whether a listener of the user's settles gates. Where none is
+// SettlesGates reports whether a listener of the user's settles gates. Where none is
 // given there is nobody to settle them, and they are settled as recorded.
-func (l Live) settlesGates() bool {
+func (l Live) SettlesGates() bool {
 	return l.Takes(partGates) && l.Turn.Observability.TurnGateOpen != nil
 }
 
 // any reports whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// chooses reports whether a call is of a seam that Seams choose. The middlewares and
-// the executor of a dispatch that user code calls are none: they are that code's.
-func (l Live) chooses(c *seamCall) bool {
-	seam := c.call.Seam
-	return !byEngine(seam) && !c.inCalledDispatch() && l.takesSeam(seam.Label, seam.Name)
-}
+// TakesSeam reports whether Seams choose a seam, as Takes does by its path.
+func (l Live) TakesSeam(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
+
+// chooses tells whether a call is of a seam that Seams choose.
+func (l Live) chooses(c *seamCall) bool { return c.isOf(l.TakesSeam) }
 
 // isLive reports whether a call is of live code: of a seam that is chosen, or of what
 // such a seam brings.
-func (l Live) isLive(c *seamCall) bool {
-	for c != nil && !l.chooses(c) {
-		switch label := c.call.Seam.Label; {
-		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
-			c = c.parent
-		case c.inCalledDispatch():
-			c = c.owner
-		default:
-			return false
-		}
-	}
-	return c != nil
-}
+func (l Live) isLive(c *seamCall) bool { return c.isUnder(l.TakesSeam) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
@@ -182,8 +169,9 @@ func (l Live) obligations() (parts []string) {
 	return parts
 }
 
-// check says what is wrong with a Live, all at once.
-func (l Live) check() error {
+// Check says what is wrong with a Live, all at once, or that nothing is: what runs a
+// turn with it asks that first.
+func (l Live) Check() error {
 	var faults []string
 	parts := l.choices()
 	for _, pattern := range l.Seams {

@@ -57,9 +57,6 @@ func (r *Reader) given() Options { return r.options }
 // extra are the members of the footer that nobody knows: nil until that was read.
 func (r *Reader) extra() []Member { return r.footer }
 
-// openings are what the openings of media gave that were read so far.
-func (r *Reader) openings() *openings { return r.dec.media }
-
 // sentinels are the errors that the reader knows by name.
 func (r *Reader) sentinels() *sentinels { return r.dec.sentinels }
 

@@ -62,7 +62,7 @@ func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := live.check(); err != nil {
+	if err := live.Check(); err != nil {
 		return nil, err
 	}
 	if r.Header().Contract > ContractRevision {
@@ -75,7 +75,7 @@ func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 	if err := mayRerecord(trace, live); err != nil {
 		return nil, err
 	}
-	again, err := rerun(ctx, callTreeOf(r, trace.Lines), known, live, r.given())
+	again, err := rerun(ctx, callTreeOf(trace), known, live, r.given())
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 		return err
 	}
 	r.compare()
-	tree := callTreeOf(in, trace.Lines)
+	tree := callTreeOf(trace)
 	tree.order = r.places(trace.Lines)
 	arranged, err := rerun(ctx, tree, r.known.sentinels, Live{}, options)
 	if err != nil {

@@ -27,10 +27,13 @@ func (w *walkedFold) to(run *callTree, seq int) *Fold {
 	return w.fold
 }
 
-// sights says in which parts two sights differ whose digests do.
-func (j *judge) sights(want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
-	before := j.before.to(j.want, want.Seq).Seen(want.Call)
-	after := j.after.to(j.got, got.Seq).Seen(got.Call)
+// views follows two runs, to say in what the sights in them differ.
+type views struct{ before, after walkedFold }
+
+// differ says in which parts two sights differ whose digests do.
+func (v *views) differ(wantRun, gotRun *callTree, want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
+	before := v.before.to(wantRun, want.Seq).Seen(want.Call)
+	after := v.after.to(gotRun, got.Seq).Seen(got.Call)
 	if before == nil || after == nil {
 		return digests
 	}

@@ -16,7 +16,8 @@ type Trace struct {
 	// FooterExtra are the members of the footer that this package does not know.
 	FooterExtra []Member
 
-	options Options // with which it was read
+	options Options   // with which it was read
+	media   *openings // what the openings of media in it gave
 }
 
 // ReadTrace reads a whole trace. Where that fails behind the header, it gives
@@ -34,7 +35,7 @@ func ReadTrace(r io.Reader, options ...Options) (*Trace, error) {
 // together once: lines are large, and growing a slice would copy them over and
 // over.
 func (r *Reader) all() (*Trace, error) {
-	t := &Trace{Header: r.Header(), options: r.options}
+	t := &Trace{Header: r.Header(), options: r.options, media: r.dec.media}
 	var blocks [][]Line
 	var failure error
 	for failure == nil {
@@ -54,6 +55,10 @@ func (r *Reader) all() (*Trace, error) {
 	}
 	return t, failure
 }
+
+// openings are what the openings of media gave, which are read where the turn is run
+// again.
+func (t *Trace) openings() *openings { return t.media }
 
 // given are the options with which the trace was read.
 func (t *Trace) given() Options { return t.options }

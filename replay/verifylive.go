@@ -13,7 +13,7 @@ import (
 // verifyLive is Verify with live seams: the run is made again, recorded, and the
 // two recordings are held against each other.
 func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*Report, error) {
-	if err := live.check(); err != nil {
+	if err := live.Check(); err != nil {
 		return nil, err
 	}
 	trace, unread := r.all()
@@ -23,7 +23,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 	if d := contract(trace.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := callTreeOf(r, trace.Lines)
+	want := callTreeOf(trace)
 	again, err := rerun(ctx, want, known, live, r.given())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -72,6 +72,7 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 type replayed struct {
 	judge
 	trace  *Trace // of the new run
+	lines  []Line // its crossings, with the recorded ids
 	ids    *renaming
 	passed []int // as causal has it
 }
@@ -116,8 +117,9 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	return &replayed{trace: trace, ids: p.ids, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
-		got: newCallTree(want.version(), trace.Info, p.ids.apply(trace.Lines)), missed: missed, unasked: p.unasked}}, nil
+	lines := p.ids.apply(trace.Lines)
+	return &replayed{trace: trace, lines: lines, ids: p.ids, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
+		got: newCallTree(want.version(), trace.Info, lines), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.
@@ -158,7 +160,7 @@ func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Op
 	if err != nil {
 		return nil
 	}
-	again, err := rerun(ctx, callTreeOf(r, whole.Lines), known, Live{}, options)
+	again, err := rerun(ctx, callTreeOf(whole), known, Live{}, options)
 	if err != nil {
 		return nil
 	}

@@ -148,9 +148,10 @@ func WhatIf(ctx context.Context, trace io.Reader, live Live, answers []Answer, o
 			return nil, err
 		}
 	}
-	if w.again, err = rerun(ctx, w.edited, w.known.sentinels, live, w.options); err != nil {
+	if w.again, err = RunAgain(ctx, w.altered, w.cancels, live); err != nil {
 		return nil, w.refused(err)
 	}
+	w.now = newCallTree(w.recorded.version(), w.again.Trace.Info, w.again.Crossings)
 	r, err := w.report(ctx)
 	if ctx.Err() != nil { // also when it ended too late to be noticed
 		return nil, interrupted(ctx)
@@ -174,15 +175,17 @@ func (w *whatIf) refused(err error) error {
 type whatIf struct {
 	known    comparer
 	live     Live
-	options  Options
 	trace    *Trace
 	recorded *callTree
-	edited   *callTree // its crossings are changed in place; the records in them never are
+	altered  *Trace    // its crossings are changed in place; the records in them never are
+	edited   *callTree // of altered
+	cancels  []*adk.Crossing
 	sets     []Set
 	targets  []target // of sets
 	times    bool     // times were set, and are compared
 	notes    []string
-	again    *replayed
+	again    *Again
+	now      *callTree // of again
 }
 
 func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
@@ -190,7 +193,7 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := live.check(); err != nil {
+	if err := live.Check(); err != nil {
 		return nil, err
 	}
 	r, err := NewReader(trace, options...)
@@ -209,8 +212,10 @@ func newWhatIf(trace io.Reader, live Live, options []Options) (*whatIf, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &whatIf{known: comparer{known}, live: live, options: r.given(), trace: whole, notes: redactedNote(r.extra())}
-	w.recorded, w.edited = callTreeOf(r, whole.Lines), callTreeOf(r, slices.Clone(whole.Lines))
+	altered := *whole
+	altered.Lines = slices.Clone(whole.Lines)
+	w := &whatIf{known: comparer{known}, live: live, trace: whole, altered: &altered, notes: redactedNote(r.extra())}
+	w.recorded, w.edited = callTreeOf(whole), callTreeOf(w.altered)
 	return w, nil
 }
 
@@ -264,13 +269,13 @@ func (w *whatIf) report(ctx context.Context) (*WhatIfReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(w.edited.cancels) > 0 {
+	if len(w.cancels) > 0 {
 		note = append(note, "scripted seams do not heed a cancel: behind it they did as recorded, as far as the engine still asked them")
 	}
 	r := &WhatIfReport{
-		Set: w.reached(), Unanswered: w.unanswered(), AsRecorded: w.asRecorded(), Trace: w.again.trace,
-		Diff:  Diff(w.trace, w.again.trace, DiffOptions{Times: w.times}),
-		Notes: slices.Concat(w.notes, note, w.live.unseen()),
+		Set: w.reached(), Unanswered: w.unanswered(), AsRecorded: w.asRecorded(), Trace: w.again.Trace,
+		Diff:  Diff(w.trace, w.again.Trace, DiffOptions{Times: w.times}),
+		Notes: slices.Concat(w.notes, note, w.again.NotCompared),
 	}
 	return r, nil
 }
@@ -278,14 +283,14 @@ func (w *whatIf) report(ctx context.Context) (*WhatIfReport, error) {
 // unlike notes that the engine does not do as recorded with no answer given: not
 // all of the diff is of the answers then. Live code is not run for that.
 func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
-	if w.live.any() {
+	if len(w.live.Seams) > 0 {
 		return nil, nil
 	}
-	unset, err := rerun(ctx, w.recorded, w.known.sentinels, w.live, w.options)
+	unset, err := RunAgain(ctx, w.trace, nil, w.live)
 	if err != nil {
 		return nil, err
 	}
-	if Diff(w.trace, unset.trace).Same() {
+	if Diff(w.trace, unset.Trace).Same() {
 		return nil, nil
 	}
 	return []string{"today's engine does not do what was recorded, with nothing set: verify says in what, and not all of the diff is of what was set"}, nil

@@ -25,16 +25,16 @@ func (w *whatIf) cameToPass(t target) bool {
 	x := t.x
 	switch {
 	case t.special == pathCancel:
-		return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
+		return slices.ContainsFunc(w.now.lines, func(y *adk.Crossing) bool {
 			return y.Kind == adk.KindCancel && y.Key == outsideCancel
 		})
-	case t.special == pathAt && w.again.passed[x.Seq] != 0:
+	case t.special == pathAt && w.again.Counterparts[x.Seq] != 0:
 		return true
-	case w.again.passed[x.Seq] != 0:
-		return len(compareInputs(w.known, x, w.again.got.lines[w.again.passed[x.Seq]-1])) == 0
+	case w.again.Counterparts[x.Seq] != 0:
+		return len(compareInputs(w.known, x, w.now.lines[w.again.Counterparts[x.Seq]-1])) == 0
 	}
-	return slices.ContainsFunc(w.again.got.lines, func(y *adk.Crossing) bool {
-		return w.again.got.seamOf(y) == w.edited.seamOf(x) && (w.offered(x, y) || len(compareInputs(w.known, x, y)) == 0)
+	return slices.ContainsFunc(w.now.lines, func(y *adk.Crossing) bool {
+		return w.now.seamOf(y) == w.edited.seamOf(x) && (w.offered(x, y) || len(compareInputs(w.known, x, y)) == 0)
 	})
 }
 
@@ -49,10 +49,9 @@ func (w *whatIf) offered(x, y *adk.Crossing) bool {
 // gates that nobody settles now.
 func (w *whatIf) unanswered() []NoAnswer {
 	all := []NoAnswer{}
-	for _, x := range w.again.got.lines {
-		if x.Kind == adk.KindCall && w.again.missed[x.ID] || x.Kind == adk.KindSettle && x.Key == byReplay {
-			all = append(all, NoAnswer{x.Seq, w.again.got.seamOf(x).String(), describeIn(w.again.got, x)})
-		}
+	for _, n := range w.again.Unanswered {
+		x := w.now.lines[n-1]
+		all = append(all, NoAnswer{x.Seq, w.now.seamOf(x).String(), describeIn(w.now, x)})
 	}
 	return all
 }
@@ -61,22 +60,22 @@ func (w *whatIf) unanswered() []NoAnswer {
 // recorded crossings are gone through, each with the new one in its place.
 func (w *whatIf) asRecorded() []AsRecorded {
 	all := []AsRecorded{}
-	views := judge{want: w.recorded, got: w.again.got}
+	var seen views
 	for _, x := range w.recorded.lines {
-		n := w.again.passed[x.Seq]
-		if n == 0 || w.live.isLive(w.recorded.calls[callOf(x)]) {
+		n := w.again.Counterparts[x.Seq]
+		if n == 0 || w.recorded.calls[callOf(x)].isUnder(w.live.TakesSeam) {
 			continue
 		}
-		y := w.again.got.lines[n-1]
+		y := w.now.lines[n-1]
 		var was string
 		var fields []FieldDiff
 		switch {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor:
-			was, fields = wasShown, w.shown(&views, x, y)
+			was, fields = wasShown, w.shown(&seen, x, y)
 		case x.Kind == adk.KindCall && (x.Seam.Label == adk.LabelTool || x.Seam.Label == adk.LabelStorage):
 			was, fields = wasAsked, inDetail(w.known, x, y, compareInputs(w.known, x, y))
 		case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
-			was, fields = wasAnswered, w.answers(w.recorded.stepOf(x), w.again.got.stepOf(y))
+			was, fields = wasAnswered, w.answers(w.recorded.stepOf(x), w.now.stepOf(y))
 		}
 		if len(fields) > 0 {
 			all = append(all, AsRecorded{w.recorded.seamOf(x).String(), was, x.Seq, describeIn(w.recorded, x), fields})
@@ -87,22 +86,12 @@ func (w *whatIf) asRecorded() []AsRecorded {
 
 // shown are the differences of what two executor calls were shown: of the sights
 // before them.
-func (w *whatIf) shown(views *judge, x, y *adk.Crossing) []FieldDiff {
-	want, got := w.recorded.sightBefore(x), w.again.got.sightBefore(y)
+func (w *whatIf) shown(seen *views, x, y *adk.Crossing) []FieldDiff {
+	want, got := w.recorded.sightBefore(x), w.now.sightBefore(y)
 	if want == nil || got == nil || want.Digest == got.Digest {
 		return nil
 	}
-	return views.sights(want, got, []FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
-}
-
-// sightBefore is the sight that was told before an executor call.
-func (t *callTree) sightBefore(call *adk.Crossing) *adk.Crossing {
-	for _, x := range slices.Backward(t.lines[:call.Seq-1]) {
-		if x.Kind == adk.KindSight && x.Call == call.Call {
-			return x
-		}
-	}
-	return nil
+	return seen.differ(w.recorded, w.now, want, got, []FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
 }
 
 // answers are the differences of what two operations gave to who performed them:

@@ -199,7 +199,7 @@ func (t *callTree) stepOf(x *adk.Crossing) *step {
 // unsettable says why a field cannot be set; it is empty where it can.
 func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	seam := w.recorded.seamOf(x)
-	byLive := w.live.isLive(w.edited.calls[callOf(x)])
+	byLive := w.edited.calls[callOf(x)].isUnder(w.live.TakesSeam)
 	switch {
 	case x.Kind == adk.KindCall && x.Call != 0:
 		return fmt.Sprintf("what %s is handed is the engine's own", seam)
@@ -209,7 +209,7 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 		return fmt.Sprintf("%s of %s is the engine's own", use.Label, kindText(x))
 	case x.Kind == adk.KindCall && seam.Label == adk.LabelRun && w.takesInput(use.Field),
 		byLive && (x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation),
-		x.Kind == adk.KindSettle && w.live.settlesGates():
+		x.Kind == adk.KindSettle && w.live.SettlesGates():
 		return "that is said by live code"
 	case use.Field == adk.FieldCollection || use.Field == adk.FieldSeams || use.Field == adk.FieldID,
 		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindWait || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):
@@ -232,11 +232,11 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 func (w *whatIf) takesInput(f adk.Field) bool {
 	switch f {
 	case adk.FieldText, adk.FieldTexts:
-		return w.live.Takes(partPrompt)
+		return w.live.Takes(Prompt)
 	case adk.FieldValue:
 		return w.live.Takes(partStash)
 	case adk.FieldRecords:
-		return w.live.Takes(partTools)
+		return w.live.Takes(Tools)
 	}
 	return false
 }

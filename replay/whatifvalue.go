@@ -421,9 +421,11 @@ func consistentReturn(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
 // follow keeps what is derived from a recording in step with what was set.
 func (w *whatIf) follow(t target) {
 	switch {
-	case t.use.Field == adk.FieldDuration: // the timer that was recorded is that of another time
+	case t.use.Field == adk.FieldDuration: // the timer that was recorded is that of another time: it fires when it is due
 		if s := w.edited.stepOf(t.x); s != nil {
-			s.notes = slices.DeleteFunc(slices.Clone(s.notes), func(x *adk.Crossing) bool { return x.Kind == adk.KindTimer })
+			if timer := noteOf(s, adk.KindTimer); timer != nil {
+				timer.At = time.Time{}
+			}
 		}
 		w.times = true
 	case t.x.Kind == adk.KindOpenMedia && t.x.Phase == adk.Done:
@@ -450,13 +452,8 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Answer) ([]FieldDiff, error) {
 		return nil, err
 	}
 	c.Err = context.Canceled
-	w.edited.cancels = append(w.edited.cancels, c)
+	w.cancels = append(w.cancels, c)
 	return []FieldDiff{{Field: pathCancel, Got: w.known.text(adk.FieldCause, c), Input: true}}, nil
-}
-
-// cancelsBefore reports whether a run was cancelled before a crossing.
-func (t *callTree) cancelsBefore(seq int) bool {
-	return slices.ContainsFunc(t.lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
 }
 
 // moveTo lets a crossing and all behind it happen earlier or later.
@@ -478,7 +475,9 @@ func (w *whatIf) moveTo(x *adk.Crossing, a Answer) ([]FieldDiff, error) {
 		return nil, nil
 	}
 	for _, later := range w.edited.lines[x.Seq-1:] {
-		later.At = later.At.Add(since - was)
+		if !later.At.IsZero() {
+			later.At = later.At.Add(since - was)
+		}
 	}
 	w.times = true
 	return []FieldDiff{{Field: pathAt, Want: quotedJSON(was.String()), Got: quotedJSON(since.String()), Input: true}}, nil
