@@ -151,8 +151,5 @@ func (r *CorpusReport) changes(t *TraceReport) (all []string) {
 			all = append(all, c.Text)
 		}
 	}
-	var b strings.Builder
-	t.Divergence.writeHead(&b)
-	t.Divergence.writeChange(&b)
-	return append(all, b.String())
+	return append(all, t.Divergence.Summary())
 }

@@ -215,7 +215,7 @@ func besides(d *Divergence) string {
 		return ", now " + side + " " + bare(lineShape(beside))
 	}
 	for _, c := range d.Candidates {
-		if d.Expected == "" && slices.Equal(c.Refused, []string{givenAlready}) {
+		if d.Expected == "" && c.Spent {
 			return ", once more than recorded"
 		}
 	}

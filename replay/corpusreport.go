@@ -222,7 +222,7 @@ func (r *CorpusReport) DescribeCauses() string {
 func (c *CauseReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
-	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.describeNotCompared(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.NotComparedLines(), "\n"), "\n")
 	for _, line := range lines[:min(len(lines), mostLines)] {
 		fmt.Fprintf(&b, "    %s\n", harmless(line)) // a report that was read may hold anything
 	}

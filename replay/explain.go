@@ -31,6 +31,9 @@ type Candidate struct {
 	Text     string `json:"text"`
 	// Refused are the reasons.
 	Refused []string `json:"refused"`
+	// Spent tells that nothing else is wrong with it but that it was given already: the
+	// operation was recorded once less.
+	Spent bool `json:"spent,omitempty"`
 }
 
 // report is the report of a run with live seams.
@@ -294,9 +297,10 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 		}
 		call := r.want.calls[w.Call]
 		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
-		if len(c.Refused) > 0 {
-			near = append(near, c)
+		if len(c.Refused) == 0 {
+			c.Spent, c.Refused = true, []string{"was given already: it was recorded once less"}
 		}
+		near = append(near, c)
 	}
 	slices.SortStableFunc(near, func(a, b Candidate) int { return len(a.Refused) - len(b.Refused) })
 	near = near[:min(len(near), most)]
@@ -306,10 +310,8 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
-// givenAlready is why an answer is not given that would fit.
-const givenAlready = "was given already: it was recorded once less"
-
-// refusals are the reasons why a recorded operation does not answer a new one.
+// refusals are the reasons why a recorded operation does not answer a new one; none
+// where it would, had it not been given already.
 func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, gotCall *seamCall) (reasons []string) {
 	if a, b := call.call.Seam, gotCall.call.Seam; a.Label != b.Label || a.Name != b.Name {
 		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.call.Seam, gotCall.call.Seam))
@@ -322,9 +324,6 @@ func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, 
 			want, got := cutValues(f.Want, f.Got)
 			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, orNothing(want), orNothing(got)))
 		}
-	}
-	if len(reasons) == 0 {
-		reasons = append(reasons, givenAlready)
 	}
 	return reasons
 }

@@ -25,8 +25,7 @@ const (
 // come near; and how to look closer.
 func (d *Divergence) String() string {
 	var b strings.Builder
-	d.writeHead(&b)
-	d.writeChange(&b)
+	b.WriteString(d.Summary())
 	if d.Place != "" {
 		fmt.Fprintf(&b, "code: %s\n", d.Place)
 	}
@@ -43,6 +42,15 @@ func (d *Divergence) String() string {
 	for _, command := range d.Next() {
 		fmt.Fprintf(&b, "next: %s\n", command)
 	}
+	return b.String()
+}
+
+// Summary is the beginning of String: what kind of difference it is and where, the two
+// crossings, and the fields in which they differ.
+func (d *Divergence) Summary() string {
+	var b strings.Builder
+	d.writeHead(&b)
+	d.writeChange(&b)
 	return b.String()
 }
 
@@ -211,11 +219,12 @@ func (r *Report) String() string {
 	default:
 		b.WriteString(d.String())
 	}
-	return b.String() + r.describeNotCompared()
+	return b.String() + r.NotComparedLines()
 }
 
-// describeNotCompared is the last lines of a report.
-func (r *Report) describeNotCompared() string {
+// NotComparedLines are the last lines of a report: what this replay could not hold
+// against the recording.
+func (r *Report) NotComparedLines() string {
 	var b strings.Builder
 	said := r.NotCompared
 	if len(said) > mostSaid {
