@@ -172,7 +172,7 @@ func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 		}
 		assert.Equal(t, want, newMatcher(p, 0).whole(text), "%s in %q", expr, text)
 
-		s := newRedactStream(newRedactor(&redactionRules{patterns: []*pattern{p}}))
+		s := newRedactStream(newRedactor(mustRules(t, &Redaction{Patterns: []Pattern{{Kind: "x", Expr: expr}}})))
 		for rest := text; ; {
 			n := rapid.IntRange(0, len(rest)).Draw(t, "delta")
 			last := n == len(rest) && rapid.Bool().Draw(t, "last")

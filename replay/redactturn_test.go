@@ -174,8 +174,7 @@ func TestASecretInDeltas(t *testing.T) {
 	}
 }
 
-func mustRules(t testing.TB, r *Redaction) *redactionRules {
-	t.Helper()
+func mustRules(t require.TestingT, r *Redaction) *redactionRules {
 	rules, err := compileRedaction(r)
 	require.NoError(t, err)
 	return rules
