@@ -128,3 +128,11 @@ func TestListChanges(t *testing.T) {
 	}
 	assert.Equal(t, []string{"f[].a", "f[].b"}, fields(valueChanges("f", `[{"a":1,"b":2}]`, `[{"a":2,"b":3}]`)))
 }
+
+// A call that ended early is told by how it ended, and not by the operation that it
+// did not come to, with which nothing is wrong.
+func TestCauseOfACallThatEnded(t *testing.T) {
+	d := &Divergence{Class: ChangedError, Seam: "turn-input/load", Expected: `stash a = 1`, Got: "turn-input/load returns → error: down",
+		Fields: []FieldDiff{{Field: "outcome", Got: `"error"`}, {Field: "err", Got: `{"text":"down"}`}}}
+	assert.Equal(t, `error in turn-input/load: turn-input/load returns, err: now with "down"; outcome: now with "error"`, newCause(d).String())
+}

@@ -78,3 +78,19 @@ func TestDiffOfDeepCalls(t *testing.T) {
 	d := Diff(deep(8_000), deep(8_001), DiffOptions{Encoding: "by length"})
 	assert.Equal(t, DiffCounts{Equal: 8_000, OnlyB: 1}, d.Crossings)
 }
+
+// A diff tells of every field that says something else, but for what it takes for
+// no difference by itself (Diff): numbers of calls, what is computed of other
+// crossings, and ids, which it lists.
+func TestEveryFieldIsToldByDiff(t *testing.T) {
+	eachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		before, after := saying(t, x.Kind, use.Field, "first"), saying(t, x.Kind, use.Field, "second")
+		for i := range before {
+			a := readTrace(t, writeTrace(t, with(x, use.Field, before[i].value)))
+			b := readTrace(t, writeTrace(t, with(x, use.Field, after[i].value)))
+			d := Diff(a, b, DiffOptions{Encoding: "by length", Times: true})
+			told := !d.Same() || len(d.Renamed) > 0
+			assert.True(t, told || use.Field == adk.FieldID || derivedFields[x.Kind] == use.Field, before[i].where)
+		}
+	})
+}

@@ -24,14 +24,6 @@ func TestDivergenceWithoutASeam(t *testing.T) {
 	assert.Equal(t, "missing at crossing 3, 0s into the turn\n", d.String())
 }
 
-// A call that ended early is told by how it ended, and not by the operation that it
-// did not come to, with which nothing is wrong.
-func TestCauseOfACallThatEnded(t *testing.T) {
-	d := &Divergence{Class: ChangedError, Seam: "turn-input/load", Expected: `stash a = 1`, Got: "turn-input/load returns → error: down",
-		Fields: []FieldDiff{{Field: "outcome", Got: `"error"`}, {Field: "err", Got: `{"text":"down"}`}}}
-	assert.Equal(t, `error in turn-input/load: turn-input/load returns, err: now with "down"; outcome: now with "error"`, newCause(d).String())
-}
-
 // Two errors with the same words are never shown as two that are the same: what is
 // said is the link of the chain that differs.
 func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -183,4 +184,55 @@ func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 		}
 		assert.Equal(t, want, s.spans, "%s in pieces of %q", expr, text)
 	})
+}
+
+// FuzzMatcher looks for a pattern in a text that comes in two pieces: what is
+// found is what package regexp finds.
+func FuzzMatcher(f *testing.F) {
+	f.Add(`a+b?|\bc`, "xaab c", 3)
+	f.Add(`(?i)k[éE]*?`, "K\xc3\xa9\xff", 2)
+	f.Fuzz(func(t *testing.T, expr, text string, cut int) {
+		if _, err := newPattern("x", expr); err != nil || len(expr) > 50 || len(text) > 500 || cut < 0 || cut > len(text) {
+			return
+		}
+		s := newRedactStream(newRedactor(mustRules(t, &Redaction{Patterns: []Pattern{{Kind: "x", Expr: expr}}})))
+		s.add(text[:cut], false)
+		s.add(text[cut:], true)
+		var want, got [][]int
+		for _, at := range regexp.MustCompile(expr).FindAllStringIndex(text, -1) {
+			if at[0] < at[1] {
+				want = append(want, at)
+			}
+		}
+		for _, at := range s.spans {
+			got = append(got, []int{at.from, at.to})
+		}
+		require.Equal(t, want, got, "%q in %q", expr, text)
+	})
+}
+
+// isEngineWord reports whether a field holds nothing but words of the engine's
+// own: names of collections, statuses, and checksums in what it tells.
+func isEngineWord(x *adk.Crossing, f adk.Field) bool {
+	return f == adk.FieldCollection || f == adk.FieldStatus || f == adk.FieldKey && x.Kind.Class() == adk.ClassEvent
+}
+
+// A secret is taken out of every field that can hold one.
+func TestEveryFieldIsRedacted(t *testing.T) {
+	const secret = "classified-0123456789"
+	rules := Redaction{Patterns: []Pattern{{Kind: "key", Expr: `classified-[0-9]{10}`}}}
+	eachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		for _, v := range saying(t, x.Kind, use.Field, secret) {
+			trace := readTrace(t, writeTrace(t, with(x, use.Field, v.value)))
+			left := bytes.Contains(redacted(t, trace, rules), []byte(secret))
+			assert.Equal(t, isEngineWord(&x, use.Field), left, v.where)
+		}
+	})
+}
+
+// Its committed corpus is small, and there.
+func TestTheCorpusOfTheMatcherIsCommitted(t *testing.T) {
+	files, err := os.ReadDir("testdata/fuzz/FuzzMatcher")
+	require.NoError(t, err)
+	assert.NotEmpty(t, files)
 }
