@@ -149,4 +149,5 @@ func recordsOf[T adk.Record](first *adk.Crossing, make func(T) T) []T {
 	return picked
 }
 
+// same gives what it is given.
 func same[T any](record T) T { return record }

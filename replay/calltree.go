@@ -114,6 +114,7 @@ func byEngine(seam adk.Seam) bool {
 // pipelineLabels are the labels of the pipelines, in the order of a turn.
 var pipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelTurnOutput}
 
+// isPipeline reports whether a seam is a middleware.
 func isPipeline(seam adk.Seam) bool { return slices.Contains(pipelineLabels, seam.Label) }
 
 // callOf is the call that a crossing belongs to; of a call or a return it is

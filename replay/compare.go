@@ -48,6 +48,7 @@ func compareCrossings(c comparer, want, got *adk.Crossing) []FieldDiff {
 	return diffs
 }
 
+// kindText is the kind of a crossing, with its phase.
 func kindText(x *adk.Crossing) string {
 	if x.Phase == adk.Whole {
 		return x.Kind.String()

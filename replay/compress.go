@@ -29,6 +29,7 @@ type compressor struct {
 	out  io.Closer
 }
 
+// newCompressor compresses what is written to w; closing it ends the last frame.
 func newCompressor(out io.WriteCloser) io.WriteCloser {
 	// One at a time: it then runs on the goroutine of its caller.
 	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true))

@@ -25,6 +25,7 @@ type runContext struct {
 	last      int
 }
 
+// newRunContext is a context for a run, which the replay ends when the recorded one ended.
 func newRunContext(values context.Context) *runContext {
 	inner, fail := context.WithCancelCause(context.WithoutCancel(values))
 	return &runContext{inner: inner, fail: fail, done: make(chan struct{}), followers: map[int]func(){}}

@@ -159,6 +159,7 @@ type closer struct {
 
 func (c closer) Close() error { c.close(); return nil }
 
+// fixtureNamed is the fixture of that name.
 func fixtureNamed(t testing.TB, name string) fixture {
 	for _, f := range allFixtures(t) {
 		if f.name == name {

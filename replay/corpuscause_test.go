@@ -68,6 +68,7 @@ func (a agent) answer(city string) string {
 	return fmt.Sprintf("%s to you%s in %s! It will rain for %d hours, take an umbrella.", orElse(a.hello, "Hello"), inserted, city, 3*len(city))
 }
 
+// orElse is a text, or the usual one where it is empty.
 func orElse(text, usual string) string {
 	if text == "" {
 		return usual

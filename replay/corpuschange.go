@@ -26,6 +26,7 @@ func valueChanges(field, want, got string) []Change {
 // maxChangeDepth is how deep values are compared member by member.
 const maxChangeDepth = 32
 
+// decodedJSON reads JSON with its numbers as they are spelled.
 func decodedJSON(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

@@ -159,6 +159,8 @@ func TestRenderingsToAFullDisk(t *testing.T) {
 	}
 }
 
+// failingWriter is a full disk.
 type failingWriter struct{}
 
+// Write fails.
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -30,6 +30,7 @@ type decoder struct {
 	media     *openings
 }
 
+// newDecoder reads crossings; it knows the errors that known names.
 func newDecoder(s *sentinels) *decoder {
 	return &decoder{sentinels: s, names: map[string]string{}, media: newOpenings()}
 }
@@ -169,6 +170,7 @@ func (d *decoder) crossing(x *adk.Crossing) (extra []Member, err error) {
 	return extra, nil
 }
 
+// fieldNamed is the field that a member holds, by its label.
 func fieldNamed(fields []adk.FieldUse, name []byte) *adk.FieldUse {
 	for i := range fields {
 		if fields[i].Label == string(name) {
@@ -452,6 +454,7 @@ func intOfJSON(raw []byte) (int, error) {
 	return -n, nil
 }
 
+// boolOfJSON reads true or false.
 func boolOfJSON(raw []byte) (bool, error) {
 	switch string(raw) {
 	case "true":
@@ -462,6 +465,7 @@ func boolOfJSON(raw []byte) (bool, error) {
 	return false, errWant("true or false", raw)
 }
 
+// timeOfJSON reads a time in RFC 3339.
 func timeOfJSON(raw []byte) (time.Time, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {
@@ -477,6 +481,7 @@ func timeOfJSON(raw []byte) (time.Time, error) {
 	return at.UTC(), nil
 }
 
+// durationOfJSON reads a duration as Go writes it.
 func durationOfJSON(raw []byte) (time.Duration, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {
@@ -514,6 +519,7 @@ func digestOfJSON(raw []byte) (digest adk.Digest, err error) {
 	return digest, err
 }
 
+// hexOfJSON reads a digest in hex.
 func hexOfJSON(raw []byte) ([]byte, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {
@@ -526,6 +532,7 @@ func hexOfJSON(raw []byte) ([]byte, error) {
 	return data, nil
 }
 
+// base64OfJSON reads bytes in base64.
 func base64OfJSON(raw []byte) ([]byte, error) {
 	text, err := bytesOfString(raw)
 	if err != nil {

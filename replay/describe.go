@@ -338,6 +338,7 @@ func (n *namer) operation(x *adk.Crossing) string {
 	return verb
 }
 
+// strandName is how lines name a strand.
 func strandName(number int) string { return "s" + strconv.Itoa(number) }
 
 func flagged(words string, is bool, flag string) string {
@@ -347,6 +348,7 @@ func flagged(words string, is bool, flag string) string {
 	return words
 }
 
+// toolName is the name of a recorded tool; empty where there is none.
 func toolName(record adk.Record) string {
 	if record == nil {
 		return "no tool"

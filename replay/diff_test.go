@@ -209,6 +209,7 @@ func weatherVersion(script fakes.Script) version {
 	}
 }
 
+// askAndSay is a script that asks for the weather of a city and then says an answer.
 func askAndSay(city, answer string) fakes.Script {
 	return fakes.Script{{fakes.Call("weather", `{"city":"`+city+`"}`)}, {fakes.Say(answer), fakes.Ack()}}
 }

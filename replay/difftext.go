@@ -92,6 +92,7 @@ func (t *diffText) fold() {
 	t.equal, t.follow, t.folds = 0, 0, false
 }
 
+// counted is a number of things, in words.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

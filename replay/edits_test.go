@@ -253,6 +253,7 @@ func editList[T any](e *editor, list []T, extra T, like func(T) []T, set func(*a
 var anotherMessage = must(adk.NewMessage(adk.MessageInit{ID: "another", Role: adk.RoleUser, Content: "another",
 	CreatedAt: time.Unix(0, 0), UpdatedAt: time.Unix(0, 0)}))
 
+// must gives a value that is made without an error.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -47,6 +47,7 @@ type recordID struct {
 // have, but not one for each of a million iterations.
 const maxPaths = 256
 
+// newEncoder writes crossings; errors that known names are written by their names.
 func newEncoder(s *sentinels) *encoder {
 	e := encoders.Get().(*encoder)
 	e.sentinels = s
@@ -90,6 +91,7 @@ func (e *encoder) end() error {
 	return nil
 }
 
+// checkLine says what no line can hold.
 func checkLine(line []byte) error {
 	if !utf8.Valid(line) {
 		return errNotUTF8
@@ -165,6 +167,7 @@ type pipeline struct {
 	names *[]string
 }
 
+// pipelines are the names of the middlewares, by the labels of the header.
 func pipelines(info *adk.RunInfo) [4]pipeline {
 	return [4]pipeline{
 		{adk.LabelTurnInput, &info.TurnInput},
@@ -260,6 +263,7 @@ func (e *encoder) field(use adk.FieldUse, x *adk.Crossing) error {
 	return fieldRows[use.Field].append(e, use.Label, x)
 }
 
+// int writes a member with a number.
 func (e *encoder) int(name string, n int) {
 	if n != 0 {
 		e.key(name)
@@ -267,6 +271,7 @@ func (e *encoder) int(name string, n int) {
 	}
 }
 
+// bool writes a member that is true; false is left out.
 func (e *encoder) bool(name string, is bool) {
 	if is {
 		e.key(name)
@@ -274,6 +279,7 @@ func (e *encoder) bool(name string, is bool) {
 	}
 }
 
+// string writes a member with a text.
 func (e *encoder) string(name, text string) {
 	if text != "" {
 		e.key(name)
@@ -347,6 +353,7 @@ func (e *encoder) value(label string, v any) {
 	}
 }
 
+// recordField writes a record, whole where it appears first.
 func (e *encoder) recordField(label string, r adk.Record) error {
 	if isNil(r) {
 		return nil
@@ -355,6 +362,7 @@ func (e *encoder) recordField(label string, r adk.Record) error {
 	return e.record(r)
 }
 
+// recordsField writes a list of records; nil is left out.
 func (e *encoder) recordsField(label string, list []adk.Record) error {
 	if list == nil {
 		return nil
@@ -450,6 +458,7 @@ func holdsOpaque(v any) bool {
 	return false
 }
 
+// resultField writes the result of a tool.
 func (e *encoder) resultField(label string, result adk.ToolResult) error {
 	if isNil(result) {
 		return nil

@@ -89,6 +89,7 @@ type cut struct{ text string }
 
 func (e *cut) Error() string { return e.text }
 
+// errorField writes an error as a tree.
 func (e *encoder) errorField(label string, err error) {
 	if err != nil {
 		e.key(label)

@@ -272,6 +272,7 @@ func (c *foldCall) end() {
 	}
 }
 
+// parentID is the number of the caller, 0 for the run.
 func (c *foldCall) parentID() int {
 	if c.parent == nil {
 		return 0

@@ -219,6 +219,7 @@ var tamperings = []struct {
 	}, "says true of whether the key was in messages"},
 }
 
+// find is the first crossing of a kind and phase.
 func find(told []*adk.Crossing, kind adk.Kind, phase adk.Phase) *adk.Crossing {
 	for _, x := range told {
 		if x.Kind == kind && x.Phase == phase {

@@ -178,6 +178,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
+// aMessage is a message that says a text.
 func aMessage(id string, role adk.Role, text string) *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: foldStart, UpdatedAt: foldStart}))
 }
@@ -186,6 +187,7 @@ func aMedia(id string, reader adk.MediaReader) *adk.Media {
 	return must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: reader}))
 }
 
+// aMemory is a memory of a text.
 func aMemory(id, text string) *adk.Memory {
 	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: foldStart, UpdatedAt: foldStart}))
 }
@@ -195,16 +197,19 @@ func aRetrievable(id, text string) *adk.Retrievable {
 		Score: new(0.75), CreatedAt: foldStart, UpdatedAt: foldStart}))
 }
 
+// aThought is a thought of a text.
 func aThought(id, text string) *adk.Thought {
 	return must(adk.NewThought(adk.ThoughtInit{ID: id, Content: text, Payload: map[string]any{"signature": "abc"}, ReplayCompatibility: "provider-1",
 		CreatedAt: foldStart, UpdatedAt: foldStart}))
 }
 
+// aToolCall is a call of a tool that was answered.
 func aToolCall(id, city, result string) *adk.ToolCall {
 	return must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "weather", Args: map[string]any{"city": city}, Results: adk.Text(result),
 		CreatedAt: foldStart, UpdatedAt: foldStart, CompletedAt: foldStart}))
 }
 
+// aTool is a tool that says nothing.
 func aTool(name, description string, ephemeral bool, handler adk.ToolHandler) *adk.Tool {
 	return must(adk.NewTool(adk.ToolInit{Name: name, Description: description, Ephemeral: ephemeral, Handler: handler, InputSchema: []byte(
 		`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"C"}},"required":["city"]}`)}))

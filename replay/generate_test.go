@@ -19,13 +19,16 @@ import (
 
 // This file draws crossings with every field that their kinds have.
 
+// errSoldOut is an error that user code would name.
 var errSoldOut = errors.New("sold out")
 
 // testSentinels are what user code would name.
 var testSentinels = map[string]error{"shop.ErrSoldOut": errSoldOut}
 
+// testStart is when the runs of tests begin.
 var testStart = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// drawText draws a text: of any characters, of hostile ones, or of any bytes.
 func drawText(t *rapid.T, label string) string {
 	return rapid.OneOf(
 		rapid.String(),
@@ -169,7 +172,10 @@ func drawResult(t *rapid.T) adk.ToolResult {
 // claimsToBe is an error that says by its own method what it is.
 type claimsToBe struct{ target error }
 
-func (e claimsToBe) Error() string        { return "claims" }
+// Error is a text that says nothing.
+func (e claimsToBe) Error() string { return "claims" }
+
+// Is claims what it was told to.
 func (e claimsToBe) Is(target error) bool { return target == e.target }
 
 func drawError(t *rapid.T, depth int) error {

@@ -281,6 +281,7 @@ func (s *step) size() int {
 	return n
 }
 
+// size is how many lines a call has, with all below it.
 func (c *seamCall) size() int {
 	n := 1
 	if c.ret != nil {

@@ -34,6 +34,7 @@ type fixture struct {
 	trace *replay.Trace
 }
 
+// allFixtures are the embedded traces, read.
 func allFixtures(t testing.TB) []fixture {
 	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)
@@ -61,6 +62,7 @@ type mutant struct {
 	input   bool
 }
 
+// String says what was edited, and where.
 func (m mutant) String() string {
 	return fmt.Sprintf("%s: crossing %d, %s %s %s", m.fixture.name, m.at, m.kind, m.field, m.what)
 }
@@ -151,6 +153,7 @@ func lineName(x *adk.Crossing) string {
 	return x.Kind.String() + " " + x.Phase.String()
 }
 
+// sealed is a trace of other lines under the header of a fixture.
 func sealed(f fixture, lines []replay.Line) *replay.Trace {
 	return &replay.Trace{Header: f.trace.Header, Lines: lines, Sealed: true}
 }

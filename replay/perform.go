@@ -49,6 +49,7 @@ type director interface {
 	answers
 }
 
+// newStage is a stage whose calls d directs.
 func newStage(d director) *stage {
 	return &stage{director: d, handles: map[int]*handle{}, offAck: map[ackHandler]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
 		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}}

@@ -641,6 +641,7 @@ func (p *player) stop() {
 	p.moved.Broadcast()
 }
 
+// errStopped is the cause of a run that its replay broke off.
 var errStopped = errors.New("replay: stopped at the first divergence")
 
 // leave ends a scripted call as the recording says.

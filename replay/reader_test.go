@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
+// headerLine is the first line of a trace of nothing.
 const headerLine = `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
 
 // seal makes a trace of lines: the header, the crossings, and a footer that
@@ -25,6 +26,7 @@ func seal(lines []string, extra string) []byte {
 	return fmt.Appendf([]byte(body), `{%s"end":%d,"sha256":"%x"}`+"\n", extra, len(lines)-1, sha256.Sum256([]byte(body)))
 }
 
+// readError reads what no trace is, and gives what is wrong with it.
 func readError(t *testing.T, data []byte) *FormatError {
 	t.Helper()
 	_, err := ReadTrace(bytes.NewReader(data), Options{File: "t.jsonl"})

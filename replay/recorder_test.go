@@ -40,10 +40,19 @@ type crossings struct {
 	all []adk.Crossing
 }
 
+// Observe is the crossings themselves.
 func (c *crossings) Observe(adk.RunInfo) adk.Observer { return c }
-func (*crossings) Begin(adk.Step)                     {}
-func (*crossings) Park(int, func() bool)              {}
-func (*crossings) Resume(int)                         {}
+
+// Begin does nothing.
+func (*crossings) Begin(adk.Step) {}
+
+// Park does nothing.
+func (*crossings) Park(int, func() bool) {}
+
+// Resume does nothing.
+func (*crossings) Resume(int) {}
+
+// Tell keeps a crossing.
 func (c *crossings) Tell(x *adk.Crossing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,6 +50,7 @@ func verifies(t testing.TB, file []byte, about string) *Report {
 	return report
 }
 
+// eachFixture runs a test for every embedded trace, side by side.
 func eachFixture(t *testing.T, run func(t *testing.T, trace *Trace)) {
 	files, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)

@@ -20,6 +20,8 @@ type pattern struct {
 	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
 }
 
+// newPattern compiles a regular expression for secrets of a kind. It must not match the
+// empty text, which would be found everywhere.
 func newPattern(kind, expr string) (*pattern, error) {
 	if kind == "" || notKind.MatchString(kind) {
 		return nil, errors.New("its kind: want lowercase letters, digits and dashes")
@@ -91,6 +93,7 @@ type matcher struct {
 	from, to int
 }
 
+// newMatcher looks for a pattern from a place in a text on.
 func newMatcher(p *pattern, at int) *matcher {
 	return &matcher{p: p, at: at, before: -1, been: make([]int, len(p.prog.Inst))}
 }

@@ -74,6 +74,8 @@ func (k streamKey) path() []string {
 	return []string{eventDelta}
 }
 
+// newRedactingWriter writes the redacted trace of a run to w, without what rules find.
+// Its methods are those of a Writer of traces.
 func newRedactingWriter(w io.Writer, h Header, rules *redactionRules, options Options) *redactingWriter {
 	known, err := newSentinels(options.Sentinels)
 	r := &redactingWriter{

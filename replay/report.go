@@ -175,6 +175,7 @@ func writtenError(value string) string {
 	return quotedJSON(words)
 }
 
+// orNothing is a text, or the word nothing.
 func orNothing(text string) string {
 	if text == "" {
 		return "nothing"

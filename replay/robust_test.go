@@ -49,6 +49,7 @@ func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	})
 }
 
+// join puts lines together.
 func join(lines [][]byte) []byte { return slices.Concat(lines...) }
 
 // refuses verifies a damaged file, which must be found unreadable or to diverge.

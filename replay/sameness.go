@@ -13,6 +13,7 @@ type comparer struct{ sentinels *sentinels }
 // same compares one field.
 func (c comparer) same(f adk.Field, a, b *adk.Crossing) bool { return fieldRows[f].same(c, a, b) }
 
+// sameRecord reports whether a trace holds two records as the same.
 func sameRecord(a, b adk.Record) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -287,6 +287,7 @@ func toolsTurn(t *sampleKit) {
 	}
 }
 
+// weatherless is a call of the weather tool that was not answered.
 func weatherless(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 	return adk.Bytes{1, 2, 3}, nil
 }

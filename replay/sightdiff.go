@@ -195,4 +195,5 @@ func unionKeys(a, b map[string]any) (keys []string) {
 
 func treeText(v any) string { return string(plain.AppendJSON(nil, v)) }
 
+// quotedJSON is a text as a JSON string.
 func quotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

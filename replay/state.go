@@ -270,6 +270,7 @@ func heldDispatch(d *foldDispatch) HeldContext {
 	return h
 }
 
+// stream is a stream of the dispatch, a new one where it is not known.
 func (d *foldDispatch) stream(s thing) HeldStream {
 	switch s.space {
 	case spaceMessage:

@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
+// testHeader is of a run with a name in every place.
 var testHeader = Header{Info: adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate", "a\"b\xff"}, DispatchOutput: []string{"cap"}, WriteBehind: true}}
 
 // writeTrace gives the trace of crossings.
@@ -31,6 +32,7 @@ func writeTrace(t require.TestingT, crossings ...adk.Crossing) []byte {
 	return out.Bytes()
 }
 
+// readTrace reads a whole trace.
 func readTrace(t require.TestingT, data []byte) *Trace {
 	trace, err := ReadTrace(bytes.NewReader(data), Options{Sentinels: testSentinels})
 	require.NoError(t, err, "%s", data)
@@ -68,6 +70,7 @@ func at(names ...string) func(cmp.Path) bool {
 	}
 }
 
+// sameArgs reports whether two arguments are the same as a trace keeps them.
 func sameArgs(a, b any) bool {
 	one, err := canonical.Marshal(a)
 	other, err2 := canonical.Marshal(b)
@@ -77,6 +80,7 @@ func sameArgs(a, b any) bool {
 	return bytes.Equal(one, other)
 }
 
+// sameSchema reports whether two schemas are the same as a trace keeps them.
 func sameSchema(a, b json.RawMessage) bool {
 	var one, other bytes.Buffer
 	if json.Compact(&one, a) != nil || json.Compact(&other, b) != nil {
@@ -135,6 +139,7 @@ func inParallel(check func(*rapid.T)) func(*testing.T) {
 	}
 }
 
+// requireSameAgain writes what was read, which must give the same bytes.
 func requireSameAgain(t require.TestingT, read *Trace, data []byte) {
 	var again bytes.Buffer
 	n, err := read.WriteTo(&again)

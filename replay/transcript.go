@@ -290,6 +290,7 @@ func (t *Transcript) isStrand(call int) bool {
 	return c != nil && c.seam.Label == adk.LabelStrand
 }
 
+// indent is by how much a line stands further in than what it is part of.
 const indent = "  "
 
 // depth is that of a call, and the outermost for a call that has not begun.

@@ -87,6 +87,7 @@ func poison(x *adk.Crossing, hostile string) {
 	}
 }
 
+// requirePrintable refuses a text that could act upon a terminal.
 func requirePrintable(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text))
@@ -198,4 +199,5 @@ func TestNamesArePlain(t *testing.T) {
 	}
 }
 
+// printable reports whether a terminal prints a character and nothing happens.
 func printable(r rune) bool { return r == ' ' || strconv.IsPrint(r) }

@@ -171,21 +171,25 @@ type watcher struct {
 	fail func(error)
 }
 
+// Begin hands a beginning on.
 func (w watcher) Begin(s adk.Step) {
 	defer w.contained()
 	w.Observer.Begin(s)
 }
 
+// Park hands a wait on.
 func (w watcher) Park(strand int, ready func() bool) {
 	defer w.contained()
 	w.Observer.Park(strand, ready)
 }
 
+// Resume hands the end of a wait on.
 func (w watcher) Resume(strand int) {
 	defer w.contained()
 	w.Observer.Resume(strand)
 }
 
+// Tell hands a crossing on.
 func (w watcher) Tell(x *adk.Crossing) {
 	defer w.contained()
 	w.Observer.Tell(x)

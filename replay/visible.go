@@ -32,6 +32,7 @@ var setOrder = [...]struct {
 	{adk.ToolCalls, adk.RecordToolCall},
 }
 
+// setIndex is the place of a collection among the sets.
 func setIndex(of adk.CollectionName) int {
 	for i, set := range setOrder {
 		if set.of == of {

@@ -32,6 +32,7 @@ type desk struct {
 	asked      string
 }
 
+// newDesk is a desk that does as it was recorded.
 func newDesk() desk {
 	return desk{
 		prompt:   "You are the help desk of a shop. Be brief. " + strings.Repeat("Never promise a refund. ", 20),
@@ -43,10 +44,12 @@ func newDesk() desk {
 	}
 }
 
+// turn is what the desk is asked.
 func (d desk) turn() adk.RawTurn {
 	return adk.RawTurn{SystemPrompt: d.prompt, Instructions: []string{"Answer in English."}}
 }
 
+// config is the desk as an engine runs it.
 func (d desk) config() adk.Config {
 	asked := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
 	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Where are my orders A1 and B2?", CreatedAt: asked, UpdatedAt: asked}))

@@ -31,6 +31,7 @@ func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	return &Writer{w: w, header: h, enc: newEncoder(known), sum: sha256.New(), err: err}
 }
 
+// errClosed is the error of what is written behind the end.
 var errClosed = errors.New("replay: the trace is closed")
 
 // Write writes a crossing. Its number is its place in the file, whatever
@@ -79,6 +80,7 @@ func (w *Writer) begin() {
 // underlying writer.
 func (w *Writer) Close() error { return w.close(nil) }
 
+// close writes the footer, with members of another one.
 func (w *Writer) close(extra []Member) error {
 	w.begin()
 	if w.err != nil {
