@@ -177,7 +177,7 @@ func (t *callTree) sightBefore(call *adk.Crossing) *adk.Crossing {
 	return nil
 }
 
-// cancelsBefore tells whether a run was cancelled before a crossing.
+// cancelsBefore reports whether a run was cancelled before a crossing.
 func (t *callTree) cancelsBefore(seq int) bool {
 	return slices.ContainsFunc(t.lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
 }

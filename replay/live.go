@@ -118,7 +118,7 @@ func (l Live) any() bool { return len(l.Seams) > 0 }
 // TakesSeam reports whether Seams choose a seam, as Takes does by its path.
 func (l Live) TakesSeam(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
 
-// chooses tells whether a call is of a seam that Seams choose.
+// chooses reports whether a call is of a seam that Seams choose.
 func (l Live) chooses(c *seamCall) bool { return c.isOf(l.TakesSeam) }
 
 // isLive reports whether a call is of live code: of a seam that is chosen, or of what

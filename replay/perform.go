@@ -31,6 +31,7 @@ type stage struct {
 // takes it off: each dispatch numbers its own.
 type ackHandler struct{ call, id int }
 
+// ackHandlerOf is the handler that a crossing registers or takes off.
 func ackHandlerOf(x *adk.Crossing) ackHandler { return ackHandler{x.Call, x.ID} }
 
 // director says what scripted seams do.
