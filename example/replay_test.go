@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // folder holds the recorded turns.
@@ -19,14 +20,14 @@ const folder = "testdata/turns"
 
 // reading is how traces are read: with the errors that the agent tells apart, so that
 // they are themselves again. They are written with the same ones.
-var reading = replay.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": agent.ErrNoSuchCity}}
+var reading = trace.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": agent.ErrNoSuchCity}}
 
 // The agent of today does in every recorded turn what it did when it was
 // recorded: its prompt, middlewares, executor, tool and storage run, and what the
 // model and the weather service said comes from the trace.
 func TestReplay(t *testing.T) {
-	golden.Replay(t, folder, func(trace string) replay.Live {
-		config, err := agent.Config(recorded(t, trace))
+	golden.Replay(t, folder, func(name string) replay.Live {
+		config, err := agent.Config(recorded(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +53,13 @@ func TestStorage(t *testing.T) {
 
 // recorded is the outside as a trace tells it: what the model and the weather
 // service answered, and what was stored before.
-func recorded(t *testing.T, trace string) agent.Outside {
-	file, err := os.Open(trace)
+func recorded(t *testing.T, name string) agent.Outside {
+	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	read, err := replay.ReadTrace(file, reading)
+	read, err := trace.Read(file, reading)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // spoken is a test that keeps what it says.
@@ -46,15 +47,15 @@ func TestCheckHolds(t *testing.T) {
 // A failure says what does not hold, why it matters, and the stretch that shows
 // it.
 func TestCheckFails(t *testing.T) {
-	trace, err := replay.ReadTrace(bytes.NewReader(fixture(t, "late-signal")))
+	recorded, err := trace.Read(bytes.NewReader(fixture(t, "late-signal")))
 	require.NoError(t, err)
-	for i := range trace.Lines {
-		if x := &trace.Lines[i]; x.Kind == adk.KindNack {
+	for i := range recorded.Lines {
+		if x := &recorded.Lines[i]; x.Kind == adk.KindNack {
 			x.Err = nil
 		}
 	}
 	var file bytes.Buffer
-	_, err = trace.WriteTo(&file)
+	_, err = recorded.WriteTo(&file)
 	require.NoError(t, err)
 	var said spoken
 	property.Check(&said, &file)
@@ -85,8 +86,8 @@ func TestCheckOfNoTrace(t *testing.T) {
 
 // What stands before a malformed line is examined all the same.
 func TestExamineOfAMalformedTrace(t *testing.T) {
-	trace := bytes.Replace(fixture(t, "loud-listener"), []byte(`"kind":"turnEnd"`), []byte(`"kind":"end"`), 1)
-	e, err := property.Examine(bytes.NewReader(trace), replay.Options{File: "x.jsonl"})
+	recorded := bytes.Replace(fixture(t, "loud-listener"), []byte(`"kind":"turnEnd"`), []byte(`"kind":"end"`), 1)
+	e, err := property.Examine(bytes.NewReader(recorded), trace.Options{File: "x.jsonl"})
 	require.ErrorContains(t, err, "x.jsonl:32: malformed trace")
 	require.NotNil(t, e)
 	assert.Equal(t, 30, e.Crossings)

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // Examination is what there is to say about one trace.
@@ -22,25 +23,25 @@ type Examination struct {
 	// nothing is missing at its end. It is nil for a whole one.
 	Cut error
 
-	trace *replay.Trace
+	trace *trace.Trace
 }
 
 // Examine reads a trace, of whatever turn and by whomever recorded, and holds it
 // against all invariants and all advice. A trace that breaks off is examined as
 // far as it goes. The error says why it cannot be read; there is an examination
 // all the same if a part could be.
-func Examine(r io.Reader, options ...replay.Options) (*Examination, error) {
-	trace, err := replay.ReadTrace(r, options...)
-	if trace == nil {
+func Examine(r io.Reader, options ...trace.Options) (*Examination, error) {
+	recorded, err := trace.Read(r, options...)
+	if recorded == nil {
 		return nil, err
 	}
-	e := &Examination{Crossings: len(trace.Lines), trace: trace}
-	if fault := (*replay.FormatError)(nil); errors.As(err, &fault) && fault.Fault == replay.FaultTruncated {
+	e := &Examination{Crossings: len(recorded.Lines), trace: recorded}
+	if fault := (*trace.FormatError)(nil); errors.As(err, &fault) && fault.Fault == trace.FaultTruncated {
 		e.Cut, err = err, nil
 	}
-	whole := trace.Sealed
-	e.Violations = violations(trace.Info, e.crossings(), whole)
-	e.Hints = hints(trace.Info, e.crossings(), whole)
+	whole := recorded.Sealed
+	e.Violations = violations(recorded.Info, e.crossings(), whole)
+	e.Hints = hints(recorded.Info, e.crossings(), whole)
 	return e, err
 }
 
@@ -67,6 +68,6 @@ func (e *Examination) Where(h Hint) string { return Excerpt(e.crossings(), h.Cro
 // those that are related to it, by their numbers from 1.
 func Excerpt(crossings iter.Seq[*adk.Crossing], crossing int, related []int) string {
 	var text strings.Builder
-	_ = replay.WriteExcerpt(&text, crossings, append(related[:len(related):len(related)], crossing))
+	_ = transcript.WriteExcerpt(&text, crossings, append(related[:len(related):len(related)], crossing))
 	return text.String()
 }

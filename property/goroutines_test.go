@@ -8,12 +8,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
-	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // severalAtOnce is a turn whose executor does what plain goroutines might do at
@@ -40,9 +40,9 @@ func severalAtOnce() turn.Turn {
 // Plain goroutines are legal (RUN-11): whatever they do at once on one handle, no
 // invariant takes the steps of one for those of another.
 func TestPlainGoroutinesHold(t *testing.T) {
-	trace, _, err := severalAtOnce().Trace()
+	recorded, _, err := severalAtOnce().Trace()
 	require.NoError(t, err)
-	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
 	before, each, after := operationsOf(read)
 	require.Len(t, each, 9)
@@ -64,7 +64,7 @@ func TestPlainGoroutinesHold(t *testing.T) {
 }
 
 // operationsOf are the crossings of each spanning operation, and those around them.
-func operationsOf(read *replay.Trace) (before []adk.Crossing, each [][]adk.Crossing, after []adk.Crossing) {
+func operationsOf(read *trace.Trace) (before []adk.Crossing, each [][]adk.Crossing, after []adk.Crossing) {
 	open := false
 	for i := range read.Lines {
 		x := read.Lines[i].Crossing

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/replay"
 )
 
 // Every scenario holds every invariant.
@@ -138,16 +138,16 @@ var hands = map[string]*hand{
 	}, says: "is called by the flush, and the change of messages is the next one"},
 	"sets-keyed": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, says: "says true of whether the key was in messages"},
 	"deltas-whole": {fixture: "executor-panic", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, _ *replay.Fold) {
+		r.looks(1, func(s *adk.Sight, _ *state.Fold) {
 			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
 		})
 	}, says: "the turn holds 1 of 1 changes of a failed iteration"},
 	"stored-mirrored": {fixture: "hello", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
-		r.looks(2, func(s *adk.Sight, _ *replay.Fold) { s.Messages = s.Messages[:1] })
+		r.looks(1, func(s *adk.Sight, _ *state.Fold) { s.Messages = s.Messages[:1] })
+		r.looks(2, func(s *adk.Sight, _ *state.Fold) { s.Messages = s.Messages[:1] })
 	}, says: "the turn holds none of 1 changes that were stored and flushed"},
 	"stash-apart": {fixture: "stash", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, f *replay.Fold) {
+		r.looks(1, func(s *adk.Sight, f *state.Fold) {
 			s.Stash = adk.StashDigest(f.Seen(r.lines[r.called(adk.LabelDispatch, 0)].ID).Stash())
 		})
 	}, says: "the stash that is seen in run is that of dispatch"},
@@ -155,9 +155,9 @@ var hands = map[string]*hand{
 }
 
 // looks changes what the n-th sight saw.
-func (r *recording) looks(n int, delta func(*adk.Sight, *replay.Fold)) {
+func (r *recording) looks(n int, delta func(*adk.Sight, *state.Fold)) {
 	at := r.find(adk.KindSight, adk.Whole, n)
-	f := replay.NewFold()
+	f := state.New()
 	for i := range at {
 		_ = f.Apply(&r.lines[i])
 	}
@@ -263,7 +263,7 @@ func TestViolationsAreBounded(t *testing.T) {
 // a run can be held to.
 func TestStreamsAreHeard(t *testing.T) {
 	r := recorded(t, "streamed-reply")
-	fold, events := replay.NewFold(), 0
+	fold, events := state.New(), 0
 	for i := range r.lines {
 		if x := &r.lines[i]; x.Kind == adk.KindMessageEvent {
 			x.Payload = fold.Payload(x)

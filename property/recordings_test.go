@@ -12,7 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // recording is a turn as a trace tells it.
@@ -31,10 +31,10 @@ func recordings(t testing.TB) (all []recording) {
 	for _, name := range names {
 		data, err := fixtures.Traces.ReadFile(name)
 		require.NoError(t, err)
-		trace, err := replay.ReadTrace(bytes.NewReader(data))
+		recorded, err := trace.Read(bytes.NewReader(data))
 		require.NoError(t, err, name)
-		one := recording{name: strings.TrimSuffix(name, ".jsonl"), info: trace.Info}
-		for _, l := range trace.Lines {
+		one := recording{name: strings.TrimSuffix(name, ".jsonl"), info: recorded.Info}
+		for _, l := range recorded.Lines {
 			one.lines = append(one.lines, l.Crossing)
 		}
 		all = append(all, one)

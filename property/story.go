@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/internal/state"
 )
 
 // story is one turn as far as it has been told: what several watchers have to
@@ -25,7 +25,7 @@ type story struct {
 	hinted     []Hint
 
 	n       int // the present crossing
-	fold    *replay.Fold
+	fold    *state.Fold
 	lineErr error // what the fold has against the event that crosses
 	foldErr error // why the fold could not take the crossing in
 
@@ -143,7 +143,7 @@ type delta struct {
 }
 
 func newStory(info adk.RunInfo) *story {
-	s := &story{watchers: make([]watcher, len(invariants)), used: make([]watcher, len(invariants)), fold: replay.NewFold(), stranger: &seamCall{}}
+	s := &story{watchers: make([]watcher, len(invariants)), used: make([]watcher, len(invariants)), fold: state.New(), stranger: &seamCall{}}
 	s.begins(info)
 	return s
 }

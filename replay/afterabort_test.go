@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -23,7 +24,7 @@ var errStopped = errors.New("stop")
 // that an aborted turn begins no more; so does its turn input.
 func afterAbort(abort func(dc *adk.DispatchContext)) adk.Config {
 	tool := fakes.NewTool("drop", "Drops the table.", "dropped").Tool()
-	media := must(adk.NewToolGenerated(adk.MediaInit{ID: "p", Kind: adk.MediaImage, MIMEType: "image/png", Filename: "p",
+	media := tracetest.Must(adk.NewToolGenerated(adk.MediaInit{ID: "p", Kind: adk.MediaImage, MIMEType: "image/png", Filename: "p",
 		Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { panic("is read") })}))
 	return adk.Config{
 		Storage: fakes.NewStorage().Storage(),
@@ -45,7 +46,7 @@ func afterAbort(abort func(dc *adk.DispatchContext)) adk.Config {
 			_, executes := dc.Execute(ctx, offered, `{}`)
 			_, waits := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r", Timeout: time.Minute})
 			_, opens := dc.OpenMedia(ctx, media)
-			stores := dc.Messages().Store(ctx, must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "Kept.", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})))
+			stores := dc.Messages().Store(ctx, tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "Kept.", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})))
 			return errors.Join(forks, executes, waits, opens, dc.Sleep(ctx, time.Hour), stores)
 		}},
 	}
@@ -62,7 +63,7 @@ func TestAfterTheAbortReplays(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var trace bytes.Buffer
-			runner := must(adk.NewRunner(fakes.Deterministic(afterAbort(func(dc *adk.DispatchContext) { abort(cancel, dc) }), replay.Record(&trace))))
+			runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(afterAbort(func(dc *adk.DispatchContext) { abort(cancel, dc) }), replay.Record(&trace))))
 			require.NoError(t, runner.Run(ctx, adk.RawTurn{SystemPrompt: "Help."}))
 			for _, refused := range []string{`"kind":"fork"`, `"kind":"execute"`, `"kind":"wait-for"`, `"kind":"open-media"`, `"ended":{`} {
 				assert.Contains(t, trace.String(), refused)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestDispatchAlonePlaysAgain(t *testing.T) {
 	var trace bytes.Buffer
 	scheduler := fakes.NewScheduler(nil)
-	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Shorter!", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Shorter!", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 	in := adk.DispatchInput{
 		Name:     "summariser",
 		Executor: fakes.Script{{fakes.Call("count", nil)}, {fakes.Say("Short."), fakes.Ack()}}.Executor("small-model"),
@@ -41,20 +42,9 @@ func TestDispatchAlonePlaysAgain(t *testing.T) {
 	assert.Greater(t, report.Crossings, 20)
 
 	edited := bytes.Replace(trace.Bytes(), []byte("Shorter!"), []byte("Longer!!"), 1)
-	sealed := reseal(t, edited)
+	sealed := tracetest.Reseal(t, edited)
 	report, err = replay.Verify(t.Context(), bytes.NewReader(sealed), replay.Live{})
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, replay.ChangedSight, report.Divergence.Class)
-}
-
-// reseal gives an edited trace a footer that fits.
-func reseal(t *testing.T, edited []byte) []byte {
-	trace, err := replay.ReadTrace(bytes.NewReader(edited))
-	require.Error(t, err) // the digest is the former one's
-	trace.Sealed = true
-	var sealed bytes.Buffer
-	_, err = trace.WriteTo(&sealed)
-	require.NoError(t, err)
-	return sealed.Bytes()
 }

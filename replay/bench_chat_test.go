@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // chatTrace is the trace of a turn with about n crossings: iterations that stream
@@ -134,9 +135,9 @@ func BenchmarkVerifyManySmall(b *testing.B) {
 
 // What of that is reading alone, and what writing.
 func BenchmarkReadChat(b *testing.B) {
-	trace := chatTrace(b, 50_000)
+	recorded := chatTrace(b, 50_000)
 	perSecond(b, func() (crossings int) {
-		r, err := replay.NewReader(bytes.NewReader(trace))
+		r, err := trace.NewReader(bytes.NewReader(recorded))
 		require.NoError(b, err)
 		for {
 			if _, err = r.Next(); err != nil {
@@ -149,12 +150,12 @@ func BenchmarkReadChat(b *testing.B) {
 }
 
 func BenchmarkWriteChat(b *testing.B) {
-	trace, err := replay.ReadTrace(bytes.NewReader(chatTrace(b, 50_000)))
+	recorded, err := trace.Read(bytes.NewReader(chatTrace(b, 50_000)))
 	require.NoError(b, err)
 	perSecond(b, func() int {
-		_, err := trace.WriteTo(io.Discard)
+		_, err := recorded.WriteTo(io.Discard)
 		require.NoError(b, err)
-		return len(trace.Lines)
+		return len(recorded.Lines)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -90,10 +91,10 @@ func verifyFrom(b *testing.B, trace io.Reader) int {
 }
 
 func BenchmarkVerifyFixtures(b *testing.B) {
-	all := allFixtures(b)
+	all := tracetest.AllFixtures(b)
 	perSecond(b, func() (crossings int) {
 		for _, f := range all {
-			crossings += verifySame(b, f.bytes)
+			crossings += verifySame(b, f.Bytes)
 		}
 		return crossings
 	})

@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // causal runs a recorded turn again with live seams: it answers by cause, and
@@ -28,49 +33,49 @@ import (
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
 type causal struct {
-	tree   *callTree
+	tree   *calls.Tree
 	live   Live
-	stage  *stage
-	loud   loudness
-	known  comparer
+	stage  *stub.Stage
+	loud   stub.Loudness
+	known  wire.Comparer
 	cancel func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	timers       // with the lock that guards what follows
+	stub.Timers  // with the lock that guards what follows
 	moved        *sync.Cond
 	now          time.Time
 	failed       error // why it stopped before its end
 	calls        map[int]*newCall
-	ops          map[int]*newOp     // the open operations
-	strands      map[int]*newStrand // those that have begun, or were forked
-	pools        map[string][]*step // recorded operations, by their causes
-	counterparts map[int]int        // the recorded numbers of strands, -1 of none, by those of the new run
-	gone         map[*step]bool     // those that were taken
+	ops          map[int]*newOp           // the open operations
+	strands      map[int]*newStrand       // those that have begun, or were forked
+	pools        map[string][]*calls.Step // recorded operations, by their causes
+	counterparts map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
+	gone         map[*calls.Step]bool     // those that were taken
 	ids          *renaming
-	used         map[*seamCall]*newCall       // recorded calls, and their counterparts
-	met          map[*seamCall]int            // for unmet
+	used         map[*calls.Call]*newCall     // recorded calls, and their counterparts
+	met          map[*calls.Call]int          // for unmet
 	lists        map[adk.Step][]*adk.Crossing // for foresee
 	acts         []*act
-	acting       int                // goroutines that settle a gate
-	aborts       bool               // an operation aborted the recorded run
-	aborted      bool               // the new run was aborted
-	outcry       map[int]outcry     // of listeners, by the recorded event
-	unasked      map[int]bool       // calls of tools of its own that live code made
-	brought      map[*adk.Tool]bool // tools that live code registered
-	missed       []int              // calls that the recording has no answer for
-	passed       []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made         int                // ids that are not in the recording
-	turn         *waiter            // whose step is being taken: the times and ids are for it
+	acting       int                 // goroutines that settle a gate
+	aborts       bool                // an operation aborted the recorded run
+	aborted      bool                // the new run was aborted
+	outcry       map[int]stub.Outcry // of listeners, by the recorded event
+	unasked      map[int]bool        // calls of tools of its own that live code made
+	brought      map[*adk.Tool]bool  // tools that live code registered
+	missed       []int               // calls that the recording has no answer for
+	passed       []int               // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made         int                 // ids that are not in the recording
+	turn         *waiter             // whose step is being taken: the times and ids are for it
 }
 
 // newCall is a call of the new run.
 type newCall struct {
 	id, strand int
 	seam       adk.Seam
-	rec        *seamCall // its counterpart; nil if there is none
-	owner      *newCall  // the nearest run or dispatch above
-	path       string    // of its strand
-	doing      *step     // what a scripted seam performs through its handle
+	rec        *calls.Call // its counterpart; nil if there is none
+	owner      *newCall    // the nearest run or dispatch above
+	path       string      // of its strand
+	doing      *calls.Step // what a scripted seam performs through its handle
 	open       []*newOp
 	below      []*newCall // the calls that it made and that have not returned
 }
@@ -79,7 +84,7 @@ type newCall struct {
 type newOp struct {
 	number int
 	call   *newCall
-	rec    *step // nil if it was not recorded
+	rec    *calls.Step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
 	over   bool   // it has settled
@@ -87,33 +92,33 @@ type newOp struct {
 	opened *adk.TurnGate
 }
 
-func newCausal(tree *callTree, live Live, known comparer) *causal {
-	if !live.any() && tree.order == nil {
-		tree.order = asRecorded(tree)
+func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
+	if !live.any() && tree.Order == nil {
+		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
 		tree: tree, live: live, known: known,
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*step{},
-		used: map[*seamCall]*newCall{}, met: map[*seamCall]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, brought: map[*adk.Tool]bool{}, counterparts: map[int]int{}, gone: map[*step]bool{}, outcry: map[int]outcry{}, passed: make([]int, len(tree.lines)+1),
+		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*calls.Step{},
+		used: map[*calls.Call]*newCall{}, met: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		unasked: map[int]bool{}, brought: map[*adk.Tool]bool{}, counterparts: map[int]int{}, gone: map[*calls.Step]bool{}, outcry: map[int]stub.Outcry{}, passed: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
-	p.moved = sync.NewCond(&p.mu)
-	p.stage = newStage(p)
-	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
-	p.loud.opened, p.loud.leaving = p.gateOpened, p.leaving
-	if len(tree.lines) > 0 {
-		p.came(p.strands[0], tree.lines[0].At)
+	p.moved = sync.NewCond(&p.Mu)
+	p.stage = stub.NewStage(p)
+	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
+	p.loud.Opened, p.loud.Leaving = p.gateOpened, p.leaving
+	if len(tree.Lines) > 0 {
+		p.came(p.strands[0], tree.Lines[0].At)
 	}
-	p.made = madeIn(tree.lines)
+	p.made = madeIn(tree.Lines)
 	p.index()
 	return p
 }
 
 // asRecorded is the recorded order of a run: without live code nobody waits where
 // it is not seen, and every strand can keep to it.
-func asRecorded(tree *callTree) []int {
-	order := make([]int, len(tree.lines)+1)
+func asRecorded(tree *calls.Tree) []int {
+	order := make([]int, len(tree.Lines)+1)
 	for i := range order {
 		order[i] = i
 	}
@@ -122,25 +127,25 @@ func asRecorded(tree *callTree) []int {
 
 // index prepares what is looked up while the run goes on.
 func (p *causal) index() {
-	for _, x := range p.tree.lines {
+	for _, x := range p.tree.Lines {
 		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
 		p.lists[key] = append(p.lists[key], x)
 		p.aborts = p.aborts || isAbort(x)
 		if x.Kind == adk.KindCall {
-			for _, s := range p.tree.calls[x.ID].steps {
-				if s.x.Kind.Class() == adk.ClassOperation {
-					p.pool(p.tree.calls[x.ID], s)
+			for _, s := range p.tree.Calls[x.ID].Steps {
+				if s.X.Kind.Class() == adk.ClassOperation {
+					p.pool(p.tree.Calls[x.ID], s)
 				}
 			}
 		}
 	}
 	p.listen()
-	for _, x := range p.tree.lines {
-		if x.Kind == adk.KindCancel && x.Key == outsideCancel {
+	for _, x := range p.tree.Lines {
+		if x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 		}
 	}
-	for _, x := range p.tree.cancels {
+	for _, x := range p.tree.Cancels {
 		p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
 	}
 }
@@ -148,20 +153,20 @@ func (p *causal) index() {
 // listen finds the events at which recorded listeners were loud. Those that settle
 // gates may be live, and are not made loud then.
 func (p *causal) listen() {
-	past := trail{}
-	for at, x := range p.tree.lines {
+	past := stub.Trail{}
+	for at, x := range p.tree.Lines {
 		if x.Kind.Class() != adk.ClassEvent {
-			past.pass(x)
+			past.Pass(x)
 			continue
 		}
-		by := p.tree.calls[x.Call]
-		o := past.event(x, by != nil && p.isLive(by), func(i int) *adk.Crossing {
-			if at+i < len(p.tree.lines) {
-				return p.tree.lines[at+i]
+		by := p.tree.Calls[x.Call]
+		o := past.Event(x, by != nil && p.isLive(by), func(i int) *adk.Crossing {
+			if at+i < len(p.tree.Lines) {
+				return p.tree.Lines[at+i]
 			}
 			return nil
 		})
-		if o.listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.SettlesGates()) {
+		if o.Listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.SettlesGates()) {
 			p.outcry[x.Seq] = o
 		}
 	}
@@ -169,15 +174,15 @@ func (p *causal) listen() {
 
 // pool files a recorded operation under its cause, and under its cause but for
 // the id that it is about.
-func (p *causal) pool(c *seamCall, s *step) {
-	key := p.cause(c, s.x)
+func (p *causal) pool(c *calls.Call, s *calls.Step) {
+	key := p.cause(c, s.X)
 	p.pools[key] = append(p.pools[key], s)
-	if s.x.Kind == adk.KindWaitFor {
-		key = p.gateCause(s.x)
+	if s.X.Kind == adk.KindWaitFor {
+		key = p.gateCause(s.X)
 		p.pools[key] = append(p.pools[key], s)
 	}
-	if idOf(s.x) != "" && p.isLive(c) {
-		key = p.cause(c, withID(s.x, anyID))
+	if idOf(s.X) != "" && p.isLive(c) {
+		key = p.cause(c, withID(s.X, anyID))
 		p.pools[key] = append(p.pools[key], s)
 	}
 }
@@ -185,66 +190,34 @@ func (p *causal) pool(c *seamCall, s *step) {
 // cause is what an operation is answered by, but for its occurrence: the seam
 // without its iteration, the dispatch that the seam is in, the strand, the kind
 // and the arguments.
-func (p *causal) cause(c *seamCall, x *adk.Crossing) string { return causeOf(p.known, c, x) }
+func (p *causal) cause(c *calls.Call, x *adk.Crossing) string { return causeOf(p.known, c, x) }
 
 // gateCause is what a wait for a gate is found by where no other of its seam and
 // strand is recorded: who asks may have moved, and somebody settled what was asked.
-func (p *causal) gateCause(x *adk.Crossing) string { return "gate\n" + argumentsText(p.known, x) }
+func (p *causal) gateCause(x *adk.Crossing) string {
+	return "gate\n" + compare.ArgumentsText(p.known, x)
+}
 
-func causeOf(known comparer, c *seamCall, x *adk.Crossing) string { // x is in the numbers of the recording
-	seam := c.call.Seam
-	key := seam.Label + "/" + seam.Name + "\n" + c.strand + "\n"
-	for owner := c.owner; owner.called(); owner = owner.parent.owner {
-		key += owner.call.Seam.String() + " in " + owner.parent.call.Seam.Label + "/" + owner.parent.call.Seam.Name + "\n"
+func causeOf(known wire.Comparer, c *calls.Call, x *adk.Crossing) string { // x is in the numbers of the recording
+	seam := c.Begin.Seam
+	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n"
+	for owner := c.Owner; owner.Called(); owner = owner.Parent.Owner {
+		key += owner.Begin.Seam.String() + " in " + owner.Parent.Begin.Seam.Label + "/" + owner.Parent.Begin.Seam.Name + "\n"
 	}
 	if x.Kind == adk.KindWait { // strands of one name are several
 		key += strconv.Itoa(x.ID) + "\n"
 	}
-	return key + argumentsText(known, x)
-}
-
-// argumentsText are the kind of an operation and what user code gave it, in a text.
-func argumentsText(c comparer, x *adk.Crossing) string {
-	e := newEncoder(c.sentinels)
-	defer e.free()
-	e.begin(nil)
-	for _, use := range x.Kind.Fields(x.Phase) {
-		switch {
-		case !use.Input:
-		case use.Field == adk.FieldRecord:
-			e.string(use.Label, recordText(x.Record))
-		case x.Kind == adk.KindNewID: // the id is the answer
-		case x.Kind == adk.KindExecute && use.Field == adk.FieldArgs:
-			e.string(use.Label, arguments(x.Args))
-		default:
-			if err := e.field(use, x); err != nil {
-				e.string(use.Label, "unwritable")
-			}
-		}
-	}
-	return x.Kind.String() + string(e.out)
-}
-
-// recordText tells a record by what it says; a tool by its name, as what a model
-// is told of it is compared where it is told.
-func recordText(record adk.Record) string {
-	if record == nil {
-		return ""
-	}
-	if tool, ok := record.(*adk.Tool); ok {
-		return "tool " + tool.Name()
-	}
-	return string(record.RecordKind()) + " " + record.Digest().String()
+	return key + compare.ArgumentsText(known, x)
 }
 
 // Observe makes the player the observer of the new run.
-func (p *causal) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
+func (p *causal) Observe(adk.RunInfo) adk.Observer { return stub.Watcher{Observer: p, Fail: p.fail} }
 
 // Now is the present of the step that is being taken; of what comes from outside
 // it is the latest that was.
 func (p *causal) Now() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if p.turn != nil && p.acting == 0 {
 		return p.present(p.turn)
 	}
@@ -260,8 +233,8 @@ func (p *causal) came(s *newStrand, at time.Time) {
 // NewID is the id that the recorded counterpart brought; one of its own where
 // there is none.
 func (p *causal) NewID() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if p.turn != nil && p.turn.next != nil {
 		switch x := p.turn.next; x.Kind {
 		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
@@ -292,8 +265,8 @@ func madeIn(lines []*adk.Crossing) (highest int) {
 
 // Tell follows the new run.
 func (p *causal) Tell(got *adk.Crossing) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	next := p.taken(got)
 	p.aborted = p.aborted || got.Kind == adk.KindCancel || isAbort(got)
 	switch got.Kind {
@@ -327,7 +300,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.came(s, next.At)
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
-		p.loud.expect(got, p.outcry[next.Seq])
+		p.loud.Expect(got, p.outcry[next.Seq])
 	}
 	p.outside()
 	p.moved.Broadcast()
@@ -342,7 +315,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 	if s == nil || s.rec < 0 {
 		return nil
 	}
-	for _, x := range p.tree.lines[s.cursor:] {
+	for _, x := range p.tree.Lines[s.cursor:] {
 		switch {
 		case x.Strand != s.rec:
 		case x.Kind.Class() != adk.ClassFact:
@@ -357,7 +330,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 // upcoming is the first recorded line of a strand that it has not passed, but for
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
 func (p *causal) upcoming(s *newStrand) *adk.Crossing {
-	for _, x := range p.tree.lines[s.cursor:] {
+	for _, x := range p.tree.Lines[s.cursor:] {
 		if x.Strand == s.rec && x.Kind != adk.KindCancel {
 			return x
 		}
@@ -378,13 +351,13 @@ func (p *causal) called(got *adk.Crossing) {
 	c := &newCall{id: got.ID, strand: got.Strand, seam: got.Seam}
 	p.calls[got.ID] = c
 	if s := p.strands[got.Strand]; s != nil && s.rec >= 0 {
-		c.path = p.tree.strands[s.rec]
+		c.path = p.tree.Strands[s.rec]
 	}
 	if parent == nil {
-		c.rec = p.tree.root
+		c.rec = p.tree.Root
 	} else {
 		c.owner = parent
-		if !byEngine(parent.seam) {
+		if !wire.ByEngine(parent.seam) {
 			c.owner = parent.owner
 		}
 		parent.below = append(parent.below, c)
@@ -394,19 +367,19 @@ func (p *causal) called(got *adk.Crossing) {
 		return
 	}
 	p.used[c.rec] = c
-	p.passed[c.rec.call.Seq] = got.Seq
+	p.passed[c.rec.Begin.Seq] = got.Seq
 	if s := p.strands[got.Strand]; s != nil {
-		s.cursor = max(s.cursor, c.rec.call.Seq)
-		p.came(s, c.rec.call.At)
+		s.cursor = max(s.cursor, c.rec.Begin.Seq)
+		p.came(s, c.rec.Begin.At)
 	}
 }
 
 // counterpart is the recorded call for a new one.
-func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
+func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
 	switch got.Seam.Label {
 	case adk.LabelStrand:
 		if s := p.strands[got.Strand]; s != nil && s.fork != nil {
-			return p.first(s.fork.calls, c)
+			return p.first(s.fork.Calls, c)
 		}
 		return nil
 	case adk.LabelStorage, adk.LabelTool, adk.LabelOnAck:
@@ -414,19 +387,19 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
 			if op.rec == nil {
 				return nil
 			}
-			return p.first(op.rec.calls, c)
+			return p.first(op.rec.Calls, c)
 		}
 	}
 	above := c.owner
-	if !isPipeline(got.Seam) {
+	if !wire.IsPipeline(got.Seam) {
 		above = parent
 	}
 	if above.rec == nil {
 		return nil
 	}
 	for _, s := range p.unmet(above.rec) {
-		if s.call != nil && p.used[s.call] == nil && s.call.call.Seam == got.Seam && s.call.strand == c.path && sameRecord(s.x.Record, got.Record) && s.x.Key == got.Key {
-			return s.call
+		if s.Call != nil && p.used[s.Call] == nil && s.Call.Begin.Seam == got.Seam && s.Call.Strand == c.path && wire.SameRecord(s.X.Record, got.Record) && s.X.Key == got.Key {
+			return s.Call
 		}
 	}
 	return nil
@@ -434,20 +407,20 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *seamCall {
 
 // unmet are the steps of a recorded call from the first call on that has no
 // counterpart yet. The front is remembered: a dispatch of many iterations has many.
-func (p *causal) unmet(rec *seamCall) []*step {
+func (p *causal) unmet(rec *calls.Call) []*calls.Step {
 	met := p.met[rec]
-	for met < len(rec.steps) && (rec.steps[met].call == nil || p.used[rec.steps[met].call] != nil) {
+	for met < len(rec.Steps) && (rec.Steps[met].Call == nil || p.used[rec.Steps[met].Call] != nil) {
 		met++
 	}
 	p.met[rec] = met
-	return rec.steps[met:]
+	return rec.Steps[met:]
 }
 
 // first is the first of the recorded calls that is of the seam and has no
 // counterpart yet.
-func (p *causal) first(calls []*seamCall, c *newCall) *seamCall {
-	for _, rec := range calls {
-		if p.used[rec] == nil && rec.call.Seam == c.seam {
+func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
+	for _, rec := range made {
+		if p.used[rec] == nil && rec.Begin.Seam == c.seam {
 			return rec
 		}
 	}
@@ -481,13 +454,13 @@ func opCalls(op adk.Kind, seam adk.Seam) bool {
 // returned follows a call that has returned. mu is held.
 func (p *causal) returned(got *adk.Crossing) {
 	if parent := p.calls[got.Call]; parent != nil {
-		parent.below = without(parent.below, p.calls[got.ID])
+		parent.below = state.Without(parent.below, p.calls[got.ID])
 	}
-	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.ret != nil {
-		p.passed[c.rec.ret.Seq] = got.Seq
+	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.Return != nil {
+		p.passed[c.rec.Return.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
-			s.cursor = max(s.cursor, c.rec.ret.Seq)
-			p.came(s, c.rec.ret.At)
+			s.cursor = max(s.cursor, c.rec.Return.Seq)
+			p.came(s, c.rec.Return.At)
 		}
 	}
 }
@@ -497,8 +470,8 @@ func (p *causal) forked(got, next *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
-			p.passed[s.fork.x.Seq] = got.Seq
-			s.rec, s.cursor = s.fork.x.ID, s.fork.x.Seq
+			p.passed[s.fork.X.Seq] = got.Seq
+			s.rec, s.cursor = s.fork.X.ID, s.fork.X.Seq
 		}
 	}
 	p.strands[got.ID] = s
@@ -517,9 +490,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		if op == nil {
 			return nil
 		}
-		op.call.open = without(op.call.open, op)
+		op.call.open = state.Without(op.call.open, op)
 		if op.rec != nil {
-			return op.rec.done
+			return op.rec.Done
 		}
 		return nil
 	}
@@ -527,7 +500,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if c == nil {
 		return nil
 	}
-	if tool, ok := got.Record.(*adk.Tool); ok && got.Kind == adk.KindRegister && got.Err == nil && !p.stage.made(tool) {
+	if tool, ok := got.Record.(*adk.Tool); ok && got.Kind == adk.KindRegister && got.Err == nil && !p.stage.Made(tool) {
 		p.brought[tool] = true
 	}
 	rec := p.take(c, got)
@@ -540,7 +513,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		c.open = append(c.open, op)
 		p.expectEnd(op, got)
 		if got.Kind == adk.KindOpenMedia && rec != nil {
-			p.tree.media.reached(rec.x)
+			p.tree.Media.Reached(rec.X)
 		}
 		if got.Kind == adk.KindExecute && p.isUnasked(got.Record) {
 			p.unasked[got.Seq] = true
@@ -549,22 +522,22 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if rec == nil {
 		return nil
 	}
-	return rec.x
+	return rec.X
 }
 
 // take takes the recorded operation that a new one is answered by: what the
 // script performs, or the next with the same cause, but for an id that live code
 // made.
-func (p *causal) take(c *newCall, got *adk.Crossing) *step {
+func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && got.Kind == adk.KindWaitFor {
-		s = p.next(p.gateCause(got), func(*step) bool { return true })
+		s = p.next(p.gateCause(got), func(*calls.Step) bool { return true })
 	}
 	return s
 }
 
-func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *step {
-	if s := c.doing; s != nil && s.x.Kind == got.Kind {
+func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
+	if s := c.doing; s != nil && s.X.Kind == got.Kind {
 		c.doing = nil
 		return s
 	}
@@ -580,22 +553,22 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *step {
 	if want, renamed := p.ids.want[id]; renamed {
 		got = withID(got, want)
 	}
-	if s := p.next(p.cause(c.rec, got), func(s *step) bool { return p.ids.keeps(idOf(s.x), id) }); s != nil {
+	if s := p.next(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.keeps(idOf(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.next(p.cause(c.rec, withID(got, anyID)), func(s *step) bool { return p.ids.may(idOf(s.x), id) })
+	s := p.next(p.cause(c.rec, withID(got, anyID)), func(s *calls.Step) bool { return p.ids.may(idOf(s.X), id) })
 	if s != nil {
-		p.ids.pair(idOf(s.x), id)
+		p.ids.pair(idOf(s.X), id)
 	}
 	return s
 }
 
 // next takes the first recorded operation of a cause that nobody took and that
 // will do.
-func (p *causal) next(cause string, will func(*step) bool) *step {
+func (p *causal) next(cause string, will func(*calls.Step) bool) *calls.Step {
 	pool := p.pools[cause]
 	for len(pool) > 0 && p.gone[pool[0]] {
 		pool = pool[1:]
@@ -610,50 +583,50 @@ func (p *causal) next(cause string, will func(*step) bool) *step {
 	return nil
 }
 
-// play performs a scripted call as its counterpart was.
-func (p *causal) play(h *handle, id, strand int) (*adk.Crossing, error) {
-	p.mu.Lock()
+// Play performs a scripted call as its counterpart was.
+func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
+	p.Mu.Lock()
 	c := p.calls[id]
-	if c == nil || c.rec == nil || c.rec.ret == nil {
+	if c == nil || c.rec == nil || c.rec.Return == nil {
 		p.missed = append(p.missed, id)
-		p.mu.Unlock()
-		return nil, ErrUnanswered
+		p.Mu.Unlock()
+		return nil, stub.ErrUnanswered
 	}
-	p.mu.Unlock()
-	h.strand = c.rec.call.Strand
-	p.stage.enter(c.rec.call.ID, h)
-	if err := p.perform(c.rec.script); err != nil {
+	p.Mu.Unlock()
+	h.Strand = c.rec.Begin.Strand
+	p.stage.Enter(c.rec.Begin.ID, h)
+	if err := p.perform(c.rec.Script); err != nil {
 		return nil, err
 	}
-	if c.rec.ret.Outcome == adk.OutcomeGoexit {
+	if c.rec.Return.Outcome == adk.OutcomeGoexit {
 		p.leaving(strand)
 	}
-	return c.rec.ret, nil
+	return c.rec.Return, nil
 }
 
 // perform performs what user code did.
-func (p *causal) perform(script []*step) error {
+func (p *causal) perform(script []*calls.Step) error {
 	for _, s := range script {
-		p.mu.Lock()
-		stopped := p.stopped
-		if by := p.used[p.tree.calls[s.x.Call]]; by != nil {
+		p.Mu.Lock()
+		stopped := p.Stopped
+		if by := p.used[p.tree.Calls[s.X.Call]]; by != nil {
 			by.doing = s // through the handle that it was recorded on
 		}
-		p.mu.Unlock()
+		p.Mu.Unlock()
 		if stopped {
-			return errStopped
+			return stub.ErrStopped
 		}
-		p.stage.operate(s.x)
+		p.stage.Operate(s.X)
 	}
 	return nil
 }
 
 // isLive reports whether a recorded call is of a seam that is live now.
-func (p *causal) isLive(c *seamCall) bool { return p.live.isLive(c) }
+func (p *causal) isLive(c *calls.Call) bool { return p.live.isLive(c) }
 
-// today is a recorded tool with the handler that it has in the new run: the
+// Today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did.
-func (p *causal) today(tool *adk.Tool) *adk.Tool {
+func (p *causal) Today(tool *adk.Tool) *adk.Tool {
 	if p.live.takesSeam(adk.LabelTool, tool.Name()) {
 		for _, mine := range p.live.Config.Tools {
 			if mine.Name() == tool.Name() {
@@ -661,25 +634,25 @@ func (p *causal) today(tool *adk.Tool) *adk.Tool {
 			}
 		}
 	}
-	return tool.WithHandler(p.stage.scriptedHandler)
+	return tool.WithHandler(p.stage.ScriptedHandler)
 }
 
-// executable is the tool that a scripted execute is made with: the one that is
+// Executable is the tool that a scripted execute is made with: the one that is
 // registered under its name today.
-func (p *causal) executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
+func (p *causal) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	if tool, found := h.Tools().Get(recorded.Name()); found {
 		return tool
 	}
-	return p.stage.tool(recorded)
+	return p.stage.Tool(recorded)
 }
 
 // Handler lets the recording answer for a tool that live code brought and that is
 // not to run.
 func (p *causal) Handler(tool *adk.Tool) adk.ToolHandler {
-	if p.stage.made(tool) || p.live.mayRun(tool) {
+	if p.stage.Made(tool) || p.live.mayRun(tool) {
 		return nil
 	}
-	return p.stage.scriptedHandler
+	return p.stage.ScriptedHandler
 }
 
 // isUnasked reports whether a tool that is executed is of live code's own and does
@@ -687,55 +660,55 @@ func (p *causal) Handler(tool *adk.Tool) adk.ToolHandler {
 // write. mu is held.
 func (p *causal) isUnasked(record adk.Record) bool {
 	tool, ok := record.(*adk.Tool)
-	if !ok || p.stage.made(tool) || p.live.mayRun(tool) {
+	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) {
 		return false
 	}
 	return !p.brought[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
 }
 
-// opened performs what the reader of a recorded opening did.
-func (p *causal) opened(x *adk.Crossing) ([]byte, error) {
-	s := p.tree.opens[x.Op]
-	if s == nil || s.done == nil {
-		return nil, ErrUnanswered
+// Opened performs what the reader of a recorded opening did.
+func (p *causal) Opened(x *adk.Crossing) ([]byte, error) {
+	s := p.tree.Opens[x.Op]
+	if s == nil || s.Done == nil {
+		return nil, stub.ErrUnanswered
 	}
-	if err := p.perform(s.script); err != nil {
+	if err := p.perform(s.Script); err != nil {
 		return nil, err
 	}
-	data, _ := s.done.Value.([]byte)
-	return data, s.done.Err
+	data, _ := s.Done.Value.([]byte)
+	return data, s.Done.Err
 }
 
 // noAnswerChecks leaves out what only a replay of a whole recording can check:
 // that the engine hands out what it tells.
 type noAnswerChecks struct{}
 
-func (noAnswerChecks) answered(*adk.Crossing, error)              {}
-func (noAnswerChecks) wrong(*adk.Crossing, string, any, any)      {}
-func (noAnswerChecks) answeredBytes(*adk.Crossing, []byte, error) {}
-func (noAnswerChecks) lastReturn(*adk.Crossing) *adk.Crossing     { return nil }
-func (noAnswerChecks) resolution(*adk.Crossing) *adk.Crossing     { return nil }
-func (noAnswerChecks) handed(adk.Scope, adk.Record, string)       {}
+func (noAnswerChecks) Answered(*adk.Crossing, error)              {}
+func (noAnswerChecks) Wrong(*adk.Crossing, string, any, any)      {}
+func (noAnswerChecks) AnsweredBytes(*adk.Crossing, []byte, error) {}
+func (noAnswerChecks) LastReturn(*adk.Crossing) *adk.Crossing     { return nil }
+func (noAnswerChecks) Resolution(*adk.Crossing) *adk.Crossing     { return nil }
+func (noAnswerChecks) Handed(adk.Scope, adk.Record, string)       {}
 
 // fail stops a replay that cannot go on.
 func (p *causal) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	p.failed = err
 	p.stop()
 }
 
 // stop lets everybody run out. mu is held.
 func (p *causal) stop() {
-	if p.stopped {
+	if p.Stopped {
 		return
 	}
-	p.stopped = true
+	p.Stopped = true
 	for _, a := range p.acts {
 		if a.timer != nil {
-			a.timer.expire()
+			a.timer.Expire()
 		}
 	}
-	p.cancel(errStopped, context.Canceled)
+	p.cancel(stub.ErrStopped, context.Canceled)
 	p.moved.Broadcast()
 }

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // This file is when the steps of a causal replay are taken, and what comes from
@@ -17,9 +21,9 @@ import (
 // newStrand is a strand of the new run.
 type newStrand struct {
 	number  int
-	rec     int   // the recorded strand, -1 if there is none
-	fork    *step // the recorded fork that it came of
-	cursor  int   // the last recorded crossing that it has passed
+	rec     int         // the recorded strand, -1 if there is none
+	fork    *calls.Step // the recorded fork that it came of
+	cursor  int         // the last recorded crossing that it has passed
 	waiting []*waiter
 	parked  func() bool // the ready of a strand that waits inside the engine
 	now     time.Time   // that of its last step
@@ -55,7 +59,7 @@ type act struct {
 	of  int       // the strand that waits for it; no other comes to that time by it
 
 	cancel *adk.Crossing // the run's context ends
-	timer  *timer        // a timer fires
+	timer  *stub.Timer   // a timer fires
 	gate   *adk.TurnGate // a gate is settled, as the crossing says
 	settle *adk.Crossing
 	wait   int // the context of a scripted wait ends: the recorded operation
@@ -78,40 +82,16 @@ func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 
 // place is where a recorded crossing comes in the order of the steps.
 func (p *causal) place(seq int) int {
-	if p.tree.order == nil || seq == unrecorded {
+	if p.tree.Order == nil || seq == unrecorded {
 		return seq
 	}
-	return p.tree.order[seq]
-}
-
-// isShared reports whether a step changes or uses what strands share: these keep
-// the recorded order, so that a turn is the same whichever strand is faster.
-func isShared(kind adk.Kind) bool {
-	switch kind {
-	case adk.KindAdd, adk.KindRemove, adk.KindStash, adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate,
-		adk.KindDelete, adk.KindRegister, adk.KindUnregister, adk.KindPrune, adk.KindAck, adk.KindNack, adk.KindOnAck,
-		adk.KindOffAck, adk.KindAbort, adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
-		return true
-	}
-	return false
-}
-
-// shares is isShared for a recorded crossing; so does a dispatch that user code
-// calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
-// DEL-2).
-func (t *callTree) shares(x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindCall, adk.KindIterationEnd, adk.KindDispatchEnd:
-		c := t.calls[callOf(x)]
-		return c != nil && c.call.Seam.Label == adk.LabelDispatch && c.called()
-	}
-	return isShared(x.Kind)
+	return p.tree.Order[seq]
 }
 
 // Begin holds a step back until it is in order.
 func (p *causal) Begin(s adk.Step) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	strand := p.strands[s.Strand]
 	if strand == nil {
 		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
@@ -137,7 +117,7 @@ func (p *causal) present(w *waiter) time.Time {
 // wait blocks until the step of a waiter may be taken, and gives it that.
 func (p *causal) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
-	for arrived := false; !p.stopped && !p.admitted(w); arrived = true {
+	for arrived := false; !p.Stopped && !p.admitted(w); arrived = true {
 		if !arrived { // what was recorded before, and is not made now, holds nobody back any more
 			p.moved.Broadcast()
 		}
@@ -145,7 +125,7 @@ func (p *causal) wait(w *waiter) {
 			p.moved.Wait()
 		}
 	}
-	w.strand.waiting = without(w.strand.waiting, w)
+	w.strand.waiting = state.Without(w.strand.waiting, w)
 	p.turn = w
 }
 
@@ -153,18 +133,18 @@ func (p *causal) wait(w *waiter) {
 // run: nobody asks before such a cancel, and it has its place in the order too. What
 // a listener offered to a gate before it ended it offers first.
 func (p *causal) leaving(strand int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	s := p.strands[strand]
 	if s == nil || s.rec < 0 {
 		return
 	}
-	for _, x := range p.tree.lines[s.cursor:] {
+	for _, x := range p.tree.Lines[s.cursor:] {
 		switch offer := p.offer(x); {
 		case offer != nil && x.Strand == s.rec:
 			p.do(offer)
-		case x.Kind == adk.KindCancel && x.Key == cancelGoexit:
-			if p.tree.order == nil { // strands run freely
+		case x.Kind == adk.KindCancel && x.Key == wire.CancelGoexit:
+			if p.tree.Order == nil { // strands run freely
 				return
 			}
 			p.cancelling(s, x)
@@ -227,9 +207,9 @@ func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	switch {
 	case step.Call == 0 && step.Kind == adk.KindReturn:
-		return p.tree.root.ret
+		return p.tree.Root.Return
 	case step.Call == 0:
-		return p.tree.root.call
+		return p.tree.Root.Begin
 	}
 	c := p.calls[step.Call]
 	if c == nil || c.rec == nil || s.rec < 0 {
@@ -239,12 +219,12 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 		return c.returning(step.Strand)
 	}
 	if c.does(s.rec, step) {
-		return c.doing.x
+		return c.doing.X
 	}
 	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
 		return nil
 	}
-	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.call.ID, Strand: s.rec}]
+	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}]
 	i := sort.Search(len(list), func(i int) bool { return list[i].Seq > s.cursor })
 	if i == len(list) {
 		return nil
@@ -255,9 +235,9 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 // entersNobody reports whether a next of a call that comes now led to nobody in the
 // recording, as the run had been aborted (PIP-9): the engine asks for the call below it
 // all the same, and a later one of that call's is another.
-func (p *causal) entersNobody(s *newStrand, c *seamCall) bool {
+func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
 	x := p.upcoming(s)
-	return x != nil && x.Kind == adk.KindNext && x.Phase == adk.Done && x.Call == c.call.ID
+	return x != nil && x.Kind == adk.KindNext && x.Phase == adk.Done && x.Call == c.Begin.ID
 }
 
 // forestalled is what the recorded strand came to where the engine would have taken a
@@ -268,9 +248,9 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	aborted := false
-	for _, x := range p.tree.lines[s.cursor:] {
+	for _, x := range p.tree.Lines[s.cursor:] {
 		switch {
-		case x.Kind == adk.KindCancel && x.Key == outsideCancel, x.Strand != s.rec && (x.Kind == adk.KindCancel || isAbort(x)):
+		case x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel, x.Strand != s.rec && (x.Kind == adk.KindCancel || isAbort(x)):
 			aborted = true
 		case x.Strand == s.rec && aborted:
 			return x
@@ -284,10 +264,10 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 // does reports whether a step is what the scripted call performs: the beginning of a
 // strand that it forked meanwhile is not, although that is a call below it too.
 func (c *newCall) does(strand int, step adk.Step) bool {
-	if c.doing == nil || c.doing.x.Strand != strand || step.Phase == adk.Done {
+	if c.doing == nil || c.doing.X.Strand != strand || step.Phase == adk.Done {
 		return false
 	}
-	return c.doing.x.Kind == step.Kind || isMisuse(c.doing.x) && step.Kind.Class() == adk.ClassOperation
+	return c.doing.X.Kind == step.Kind || wire.IsMisuse(c.doing.X) && step.Kind.Class() == adk.ClassOperation
 }
 
 // returning is the recorded return of the call below that returns next in a
@@ -298,7 +278,7 @@ func (c *newCall) returning(strand int) *adk.Crossing {
 			if below.rec == nil {
 				return nil
 			}
-			return below.rec.ret
+			return below.rec.Return
 		}
 	}
 	return nil
@@ -309,7 +289,7 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.turn != nil {
 		return false
 	}
-	return w.let || p.tree.order == nil && !p.behindCancel(w) && !p.overtakes(w)
+	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w)
 }
 
 // behindCancel reports whether a cancel comes before the step.
@@ -329,11 +309,11 @@ func (p *causal) overtakes(w *waiter) bool {
 	if w.next == nil {
 		return w.instead != nil && !p.aborted
 	}
-	shares, aborts := isShared(w.step.Kind) || p.tree.shares(w.next), isAbort(w.next)
+	shares, aborts := calls.IsShared(w.step.Kind) || p.tree.Shares(w.next), isAbort(w.next)
 	if !shares && !p.aborts {
 		return false
 	}
-	meets := func(x *adk.Crossing) bool { return aborts || isAbort(x) || shares && p.tree.shares(x) }
+	meets := func(x *adk.Crossing) bool { return aborts || isAbort(x) || shares && p.tree.Shares(x) }
 	for _, other := range p.strands {
 		if other != w.strand && p.stillMakes(other, w.seq(), meets) {
 			return true
@@ -352,7 +332,7 @@ func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bo
 		return false
 	}
 	strands := append(make([]int, 0, 4), s.rec)
-	for _, x := range p.tree.lines[min(s.ahead(), seq)-1 : seq-1] {
+	for _, x := range p.tree.Lines[min(s.ahead(), seq)-1 : seq-1] {
 		switch {
 		case !slices.Contains(strands, x.Strand) || x.Kind == adk.KindCancel:
 		case wanted(x):
@@ -379,8 +359,8 @@ func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
 	if s.rec < 0 {
 		return unrecorded
 	}
-	for i := s.ahead(); i <= len(p.tree.lines); i++ {
-		if x := p.tree.lines[i-1]; x.Strand == s.rec && wanted(x) {
+	for i := s.ahead(); i <= len(p.tree.Lines); i++ {
+		if x := p.tree.Lines[i-1]; x.Strand == s.rec && wanted(x) {
 			return x.Seq
 		}
 	}
@@ -389,8 +369,8 @@ func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
 
 // Park notes that a strand waits inside the engine, or has ended.
 func (p *causal) Park(n int, ready func() bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	s := p.strands[n]
 	if s == nil {
 		return
@@ -409,14 +389,14 @@ func (p *causal) Park(n int, ready func() bool) {
 // engine says of the wait itself, such as the settlement of a gate that an abort
 // closes: where strands keep to an order, that is in order too.
 func (p *causal) Resume(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	s := p.strands[n]
 	if s == nil {
 		return
 	}
 	s.parked = nil
-	if p.tree.order == nil || s.rec < 0 {
+	if p.tree.Order == nil || s.rec < 0 {
 		return
 	}
 	if x := p.upcoming(s); x != nil {
@@ -448,11 +428,11 @@ func (p *causal) stuck() bool {
 // or the step that stands first in the recorded order. It reports whether anything
 // was done. mu is held.
 func (p *causal) act() bool {
-	if p.stopped || !p.stuck() {
+	if p.Stopped || !p.stuck() {
 		return false
 	}
 	next := p.nextAct()
-	first := p.firstWaiter(func(w *waiter) bool { return p.tree.order == nil || !p.overtakes(w) })
+	first := p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
 	}
@@ -480,9 +460,6 @@ func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	return first
 }
 
-// byReplay is who rejects a gate for which nothing was recorded.
-const byReplay = "replay"
-
 // giveUp rejects the first gate that nobody can settle any more: what ended the
 // wait for it in the recording, an abort, did not come. mu is held.
 func (p *causal) giveUp() bool {
@@ -509,11 +486,11 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	if !p.live.any() || strand == nil || op.rec == nil {
 		return false
 	}
-	for _, x := range p.tree.lines[max(strand.cursor, op.rec.x.Seq):] {
-		if x == op.rec.done || x == op.rec.in.ret { // a goroutine that ended has done nothing to the end
+	for _, x := range p.tree.Lines[max(strand.cursor, op.rec.X.Seq):] {
+		if x == op.rec.Done || x == op.rec.In.Return { // a goroutine that ended has done nothing to the end
 			break
 		}
-		if by := p.tree.calls[x.Call]; by != nil && by.strand == op.rec.in.strand && x.Strand == op.rec.x.Strand && x.Kind.Class() == adk.ClassOperation {
+		if by := p.tree.Calls[x.Call]; by != nil && by.Strand == op.rec.In.Strand && x.Strand == op.rec.X.Strand && x.Kind.Class() == adk.ClassOperation {
 			return true
 		}
 	}
@@ -522,7 +499,7 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 
 // nextAct is the act that is due first; nil if there is none.
 func (p *causal) nextAct() *act {
-	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.spent })
+	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.Spent })
 	var next *act
 	for _, a := range p.acts {
 		if next == nil || before(a.at, p.place(a.seq), next.at, p.place(next.seq)) {
@@ -534,7 +511,7 @@ func (p *causal) nextAct() *act {
 
 // do makes an act. mu is held, but while the engine is called.
 func (p *causal) do(a *act) {
-	p.acts = without(p.acts, a)
+	p.acts = state.Without(p.acts, a)
 	switch {
 	case a.cancel != nil:
 		p.now, p.aborted = later(p.now, a.at), true
@@ -542,20 +519,20 @@ func (p *causal) do(a *act) {
 		p.moved.Broadcast() // steps may have waited for it
 	case a.timer != nil:
 		p.reached(a)
-		a.timer.expire()
+		a.timer.Expire()
 	case a.wait != 0:
-		p.stage.endWait(a.wait, a.cause)
+		p.stage.EndWait(a.wait, a.cause)
 	case a.gate != nil:
 		p.reached(a)
 		p.acting++
-		p.mu.Unlock()
+		p.Mu.Unlock()
 		defer func() {
-			p.mu.Lock()
+			p.Mu.Lock()
 			p.acting--
 			p.moved.Broadcast()
 		}()
 		if a.settle == nil {
-			a.gate.Reject(byReplay, ErrUnanswered)
+			a.gate.Reject(wire.ByReplay, stub.ErrUnanswered)
 		} else {
 			settle(a.gate, a.settle)
 		}
@@ -575,7 +552,7 @@ func (p *causal) reached(a *act) {
 // outside makes what every strand has passed by: a cancel and timers. Live code
 // may wait for them where nobody sees it. mu is held.
 func (p *causal) outside() {
-	for p.tree.order == nil {
+	for p.tree.Order == nil {
 		a := p.nextAct()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
@@ -596,54 +573,41 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 	if got.Kind != adk.KindSleep && got.Kind != adk.KindWaitFor {
 		return
 	}
-	if t := p.untold; t != nil {
-		p.untold = nil
+	if t := p.Untold; t != nil {
+		p.Untold = nil
 		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
-		if x := noteOf(op.rec, adk.KindTimer); x != nil {
+		if x := calls.NoteOf(op.rec, adk.KindTimer); x != nil {
 			if a.seq = x.Seq; !x.At.IsZero() {
 				a.at = x.At
 			}
-		} else if op.rec != nil && op.rec.done != nil && got.Kind == adk.KindSleep { // its context ended before the timer, which was late
-			a.at = later(a.at, op.rec.done.At)
+		} else if op.rec != nil && op.rec.Done != nil && got.Kind == adk.KindSleep { // its context ended before the timer, which was late
+			a.at = later(a.at, op.rec.Done.At)
 		}
 		p.acts = append(p.acts, a)
 	}
-	if op.rec == nil || op.rec.done == nil {
+	if op.rec == nil || op.rec.Done == nil {
 		return
 	}
-	end, cause := op.rec.done, op.rec.done.Err
+	end, cause := op.rec.Done, op.rec.Done.Err
 	if got.Kind == adk.KindWaitFor {
-		if end = noteOf(op.rec, adk.KindSettle); end == nil || end.Status != adk.GateAborted {
+		if end = calls.NoteOf(op.rec, adk.KindSettle); end == nil || end.Status != adk.GateAborted {
 			return
 		}
 		cause = errors.Unwrap(end.Err)
 	}
 	if cause != nil && !p.cancelledBefore(end.Seq) {
-		p.acts = append(p.acts, &act{seq: end.Seq, at: end.At, wait: op.rec.x.Op, cause: cause})
+		p.acts = append(p.acts, &act{seq: end.Seq, at: end.At, wait: op.rec.X.Op, cause: cause})
 	}
 }
 
 // cancelledBefore reports whether the recorded run was cancelled before a place.
 func (p *causal) cancelledBefore(seq int) bool {
-	for _, x := range p.tree.lines[:seq] {
+	for _, x := range p.tree.Lines[:seq] {
 		if x.Kind == adk.KindCancel {
 			return true
 		}
 	}
 	return false
-}
-
-// noteOf is the last note of a kind of a recorded operation; nil if there is
-// none.
-func noteOf(s *step, kind adk.Kind) (last *adk.Crossing) {
-	if s != nil {
-		for _, x := range s.notes {
-			if x.Kind == kind {
-				last = x
-			}
-		}
-	}
-	return last
 }
 
 // gateOpened adds the settlements of a gate. One that was not recorded is
@@ -657,8 +621,8 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		p.live.Turn.Observability.TurnGateOpen(e)
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if op != nil {
 		op.opened = e.Gate
 	}
@@ -670,8 +634,8 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		p.acts = append(p.acts, a)
 		return
 	}
-	for _, x := range op.rec.notes {
-		if x.Kind == adk.KindSettle && isOutside(x) {
+	for _, x := range op.rec.Notes {
+		if x.Kind == adk.KindSettle && stub.IsOutside(x) {
 			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
 		}
 	}
@@ -680,8 +644,8 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 // opening is the operation that a gate was opened by, and whether it is the first
 // to hear of it: each listener that has to be loud asks.
 func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if op = p.gateOp(gate.ID()); op == nil {
 		return nil, true
 	}
@@ -698,15 +662,4 @@ func (p *causal) gateOp(id string) (last *newOp) {
 		}
 	}
 	return last
-}
-
-// isOutside reports whether a settlement is somebody's doing, and not the engine's.
-func isOutside(x *adk.Crossing) bool {
-	switch x.Status {
-	case adk.GateResolved, adk.GateRejected, adk.GateRefused:
-		return true
-	case adk.GateAborted: // the engine's own has a cause
-		return errors.Unwrap(x.Err) == nil
-	}
-	return false
 }

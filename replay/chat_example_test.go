@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // chat is an executor that asks a model over the streaming Chat Completions
@@ -273,7 +274,7 @@ func Example_chatCompletions() {
 		return
 	}
 	fmt.Println("divergence:", report.Divergence)
-	if err := replay.WriteTranscript(os.Stdout, &trace); err != nil {
+	if err := transcript.Write(os.Stdout, &trace); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

@@ -2,9 +2,13 @@ package replay
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // CompareTraces finds the first place where two recordings part, line by line:
@@ -14,10 +18,10 @@ import (
 //
 // Members that this package does not know are not compared, nor are the numbers
 // that lines have: a line is counted by its place.
-func CompareTraces(want, got *Trace) *Divergence {
-	known, _ := newSentinels(want.given().Sentinels) // checked when the trace was read
-	p := traces{comparer: comparer{known}, want: want.Lines, got: got.Lines, namer: newNamer(NewFold()), calls: map[int]*adk.Crossing{}}
-	if fields := compareInfo(want.Header, got.Header); len(fields) > 0 {
+func CompareTraces(want, got *trace.Trace) *Divergence {
+	known, _ := wire.NewSentinels(want.Options().Sentinels) // checked when the trace was read
+	p := traces{comparer: wire.Comparer{Sentinels: known}, want: want.Lines, got: got.Lines, namer: describe.New(state.New()), calls: map[int]*adk.Crossing{}}
+	if fields := compare.CompareInfo(want.Header, got.Header); len(fields) > 0 {
 		return &Divergence{Class: ChangedInput, Seam: "the header", Fields: fields}
 	}
 	for p.at < len(p.want) || p.at < len(p.got) {
@@ -31,10 +35,10 @@ func CompareTraces(want, got *Trace) *Divergence {
 // traces are two recordings that are walked side by side; at is how many of
 // their crossings agreed.
 type traces struct {
-	comparer  comparer
-	want, got []Line
+	comparer  wire.Comparer
+	want, got []trace.Line
 	at        int
-	namer     *namer
+	namer     *describe.Namer
 	calls     map[int]*adk.Crossing
 }
 
@@ -47,10 +51,10 @@ func (p *traces) step() *Divergence {
 		return p.divergence(Extra, nil, &p.got[p.at].Crossing, nil)
 	}
 	want, got := &p.want[p.at].Crossing, &p.got[p.at].Crossing
-	if fields := compareCrossings(p.comparer, want, got); len(fields) > 0 {
+	if fields := compare.Crossings(p.comparer, want, got); len(fields) > 0 {
 		return p.divergence(p.class(want, fields), want, got, fields)
 	}
-	_ = p.namer.pass(want) // whether an engine tells it is not the question here
+	_ = p.namer.Pass(want) // whether an engine tells it is not the question here
 	if want.Kind == adk.KindCall {
 		p.calls[want.ID] = want
 	}
@@ -60,7 +64,7 @@ func (p *traces) step() *Divergence {
 
 // class tells a changed crossing from one that is missing, extra or elsewhere,
 // by what the next lines of the two are.
-func (p *traces) class(want *adk.Crossing, fields []FieldDiff) Class {
+func (p *traces) class(want *adk.Crossing, fields []compare.FieldDiff) Class {
 	if fields[0].Field != "kind" {
 		return classOf(want, fields)
 	}
@@ -76,66 +80,30 @@ func (p *traces) class(want *adk.Crossing, fields []FieldDiff) Class {
 
 // follows reports whether the present crossing of there stands soon behind that
 // of here.
-func (p *traces) follows(here, there []Line) bool {
+func (p *traces) follows(here, there []trace.Line) bool {
 	ahead := here[p.at+1 : min(len(here), p.at+1+misplacedReach)]
-	return slices.ContainsFunc(ahead, func(l Line) bool {
-		return movedOnly(p.comparer, &l.Crossing, &there[p.at].Crossing)
+	return slices.ContainsFunc(ahead, func(l trace.Line) bool {
+		return compare.MovedOnly(p.comparer, &l.Crossing, &there[p.at].Crossing)
 	})
 }
 
-func (p *traces) divergence(class Class, want, got *adk.Crossing, fields []FieldDiff) *Divergence {
+func (p *traces) divergence(class Class, want, got *adk.Crossing, fields []compare.FieldDiff) *Divergence {
 	at := want
 	d := &Divergence{Class: class, Crossing: p.at + 1, Fields: fields}
 	if want != nil {
-		d.Expected = p.namer.line(want)
+		d.Expected = p.namer.Line(want)
 	} else {
 		at = got
 	}
 	if got != nil {
-		d.Got = p.namer.line(got)
+		d.Got = p.namer.Line(got)
 	}
 	d.Strand, d.Seam = at.Strand, seamIn(p.calls, at)
 	if len(p.want) > 0 {
 		d.At = at.At.Sub(p.want[0].At)
 	}
 	for i := max(0, p.at-linesBefore); i < p.at; i++ {
-		d.Before = append(d.Before, p.namer.line(&p.want[i].Crossing))
+		d.Before = append(d.Before, p.namer.Line(&p.want[i].Crossing))
 	}
 	return d
-}
-
-// compareInfo lists the names of seams in which two headers differ.
-func compareInfo(want, got Header) []FieldDiff {
-	var diffs []FieldDiff
-	text := func(field, w, g string) {
-		if w != g {
-			diffs = append(diffs, FieldDiff{Field: field, Want: w, Got: g, Input: true})
-		}
-	}
-	text(adk.LabelExecutor, want.Info.Executor, got.Info.Executor)
-	theirs := pipelines(&got.Info)
-	for i, ours := range pipelines(&want.Info) {
-		if !slices.Equal(*ours.names, *theirs[i].names) {
-			text(ours.label, quotedList(*ours.names), quotedList(*theirs[i].names))
-		}
-	}
-	text(memberAlone, yesOrNo(want.Info.Alone), yesOrNo(got.Info.Alone))
-	text(memberBehind, yesOrNo(want.Info.WriteBehind), yesOrNo(got.Info.WriteBehind))
-	return diffs
-}
-
-func quotedList(names []string) string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = quoted(name)
-	}
-	return "[" + strings.Join(all, ",") + "]"
-}
-
-// yesOrNo is a flag as a trace writes it: absent where it is not set.
-func yesOrNo(set bool) string {
-	if set {
-		return "true"
-	}
-	return ""
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // smallTrace is a file of 33 lines.
@@ -34,15 +36,15 @@ func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
 	for n := range file {
 		prefix := file[:n]
 		whole := bytes.Count(prefix, []byte("\n"))
-		trace, err := ReadTrace(bytes.NewReader(prefix))
-		var format *FormatError
+		recorded, err := trace.Read(bytes.NewReader(prefix))
+		var format *trace.FormatError
 		require.ErrorAs(t, err, &format, "cut at byte %d", n)
-		assert.Equal(t, FaultTruncated, format.Fault, "cut at byte %d", n)
+		assert.Equal(t, trace.FaultTruncated, format.Fault, "cut at byte %d", n)
 		assert.Equal(t, whole+1, format.Line, "cut at byte %d", n)
 		if whole > 0 {
-			require.NotNil(t, trace)
-			assert.Len(t, trace.Lines, whole-1, "cut at byte %d", n)
-			assert.False(t, trace.Sealed)
+			require.NotNil(t, recorded)
+			assert.Len(t, recorded.Lines, whole-1, "cut at byte %d", n)
+			assert.False(t, recorded.Sealed)
 		}
 	}
 }
@@ -51,8 +53,8 @@ func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
 func notRead(t *testing.T, file []byte, format string, args ...any) {
 	t.Helper()
 	what := fmt.Sprintf(format, args...)
-	_, err := ReadTrace(bytes.NewReader(file))
-	var refused *FormatError
+	_, err := trace.Read(bytes.NewReader(file))
+	var refused *trace.FormatError
 	require.ErrorAs(t, err, &refused, what)
 	assert.True(t, refused.Line >= 1 && refused.Line <= bytes.Count(file, []byte("\n"))+1, "%s: %v", what, err)
 	assert.NotEmpty(t, refused.Reason, what)
@@ -108,18 +110,18 @@ func TestDeepNestingIsRefused(t *testing.T) {
 		`{"kind":"now","unknown":%s}`,
 	} {
 		for _, value := range []string{lists(100_000), objects(100_000), causes(100_000), lists(5000)} {
-			format := readError(t, seal([]string{headerLine, fmt.Sprintf(place, value)}, ""))
+			format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, fmt.Sprintf(place, value)}, ""))
 			assert.Equal(t, 2, format.Line, place)
-			assert.Equal(t, FaultMalformed, format.Fault, place)
+			assert.Equal(t, trace.FaultMalformed, format.Fault, place)
 		}
 		for _, depth := range []int{100, 450, 600, 1100, 4000} { // around the bounds: read or refused
 			for _, value := range []string{lists(depth), objects(depth), causes(depth)} {
-				file := seal([]string{headerLine, fmt.Sprintf(place, value)}, "")
-				if _, err := ReadTrace(bytes.NewReader(file)); err != nil {
-					require.ErrorAs(t, err, new(*FormatError))
+				file := tracetest.Seal([]string{tracetest.HeaderLine, fmt.Sprintf(place, value)}, "")
+				if _, err := trace.Read(bytes.NewReader(file)); err != nil {
+					require.ErrorAs(t, err, new(*trace.FormatError))
 				}
 				if _, err := Verify(context.Background(), bytes.NewReader(file), Live{}); err != nil {
-					require.ErrorAs(t, err, new(*FormatError))
+					require.ErrorAs(t, err, new(*trace.FormatError))
 				}
 			}
 		}
@@ -130,26 +132,26 @@ func TestDeepNestingIsRefused(t *testing.T) {
 // what would be compared is not what was promised.
 func TestANewerContractIsToldAtOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(smallTrace(t))), "\n")
-	lines[0] = strings.Replace(lines[0], fmt.Sprintf(`"contract":%d`, ContractRevision), fmt.Sprintf(`"contract":%d`, ContractRevision+1), 1)
-	report, err := Verify(context.Background(), bytes.NewReader(seal(lines[:len(lines)-1], "")), Live{})
+	lines[0] = strings.Replace(lines[0], fmt.Sprintf(`"contract":%d`, trace.ContractRevision), fmt.Sprintf(`"contract":%d`, trace.ContractRevision+1), 1)
+	report, err := Verify(context.Background(), bytes.NewReader(tracetest.Seal(lines[:len(lines)-1], "")), Live{})
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, NewContract, report.Divergence.Class)
 	assert.Zero(t, report.Divergence.Crossing, "the header")
 	assert.Contains(t, report.Divergence.String(), "contract: expected 3, got 2")
-	file := seal(lines[:5], "")
+	file := tracetest.Seal(lines[:5], "")
 	_, err = Verify(context.Background(), bytes.NewReader(file[:len(file)-10]), Live{})
-	assert.ErrorAs(t, err, new(*FormatError), "it is read to its end all the same")
+	assert.ErrorAs(t, err, new(*trace.FormatError), "it is read to its end all the same")
 }
 
 // FuzzReadTrace reads any bytes: it must neither panic nor give another error.
 func FuzzReadTrace(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(seal([]string{headerLine}, ""))
-	f.Add(seal(append([]string{headerLine}, fuzzLines[:1]...), `"n":[],`))
+	f.Add(tracetest.Seal([]string{tracetest.HeaderLine}, ""))
+	f.Add(tracetest.Seal(append([]string{tracetest.HeaderLine}, tracetest.FuzzLines[:1]...), `"n":[],`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := ReadTrace(bytes.NewReader(data), Options{MaxLine: 1 << 20, MaxBytes: 1 << 22}); err != nil {
-			require.ErrorAs(t, err, new(*FormatError))
+		if _, err := trace.Read(bytes.NewReader(data), trace.Options{MaxLine: 1 << 20, MaxBytes: 1 << 22}); err != nil {
+			require.ErrorAs(t, err, new(*trace.FormatError))
 		}
 	})
 }
@@ -163,15 +165,15 @@ func FuzzVerify(f *testing.F) {
 		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))])
 	}
 	f.Fuzz(func(t *testing.T, lines []byte) {
-		file := seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
+		file := tracetest.Seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		first, err := Verify(ctx, bytes.NewReader(file), Live{}, Options{MaxLine: 1 << 20})
+		first, err := Verify(ctx, bytes.NewReader(file), Live{}, trace.Options{MaxLine: 1 << 20})
 		require.NoError(t, ctx.Err(), "the replay did not end")
 		if err != nil {
-			require.ErrorAs(t, err, new(*FormatError))
+			require.ErrorAs(t, err, new(*trace.FormatError))
 		}
-		second, again := Verify(ctx, bytes.NewReader(file), Live{}, Options{MaxLine: 1 << 20})
+		second, again := Verify(ctx, bytes.NewReader(file), Live{}, trace.Options{MaxLine: 1 << 20})
 		require.Equal(t, fmt.Sprint(err), fmt.Sprint(again))
 		require.Equal(t, first, second)
 	})
@@ -191,9 +193,9 @@ func TestAReadErrorIsNotTheFilesFault(t *testing.T) {
 	file := smallTrace(t)
 	broken := errors.New("the cable is out")
 	for n := range file {
-		_, err := ReadTrace(io.MultiReader(bytes.NewReader(file[:n]), brokenReader{broken}))
+		_, err := trace.Read(io.MultiReader(bytes.NewReader(file[:n]), brokenReader{broken}))
 		require.ErrorIs(t, err, broken)
-		assert.NotErrorAs(t, err, new(*FormatError))
+		assert.NotErrorAs(t, err, new(*trace.FormatError))
 	}
 }
 

@@ -7,15 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Where nobody can go on the replay ends and says who waits for what, also when the
 // engine is wrong about the strand that a goroutine is of.
 func TestNobodyGoesOn(t *testing.T) {
-	p := newPlayer(&linesSource{[]Line{
+	p := newPlayer(&linesSource{[]trace.Line{
 		{Crossing: adk.Crossing{Seq: 1, Kind: adk.KindNow, Strand: 1}},
 		{Crossing: adk.Crossing{Seq: 2, Kind: adk.KindNow, Strand: 2}},
-	}}, onlyCommon)
+	}}, wire.OnlyCommon)
 	p.cancel = func(_, _ error) {}
 	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 1})
 	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 2})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Class says what kind of difference a divergence is. The list is closed and
@@ -29,6 +31,9 @@ const (
 	NonDeterministic Class = "non-deterministic" // live code, run twice, did two different things
 )
 
+// FieldDiff is one field in which a crossing differs from the recorded one.
+type FieldDiff = compare.FieldDiff
+
 // Divergence is the first place where a replayed run and its recording part.
 type Divergence struct {
 	// Trace is the name of the trace, if one was given (Options.File).
@@ -49,7 +54,7 @@ type Divergence struct {
 	Expected string `json:"expected,omitempty"`
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
-	Fields []FieldDiff `json:"fields,omitempty"`
+	Fields []compare.FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
 	// Place is where the code of the live seam begins that it happened in.
@@ -72,7 +77,7 @@ type Divergence struct {
 const linesBefore = 3
 
 // classOf classifies the difference between two crossings in one place.
-func classOf(x *adk.Crossing, fields []FieldDiff) Class {
+func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
 	if x.Kind == adk.KindSight {
 		return ChangedSight
 	}
@@ -97,13 +102,13 @@ func classOf(x *adk.Crossing, fields []FieldDiff) Class {
 
 // The player's findings. mu is held in all of them; the first one stays.
 
-func (p *player) differs(want, got *adk.Crossing, fields []FieldDiff) {
+func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
 	class := classOf(want, fields)
 	if fields[0].Field == "kind" {
 		class = p.misplaced(got)
 		fields = nil
 	}
-	fields = inDetail(p.comparer, want, got, fields)
+	fields = compare.InDetail(p.comparer, want, got, fields)
 	p.report(&Divergence{Class: class, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
 }
 
@@ -118,17 +123,11 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 		if x == nil {
 			break
 		}
-		if movedOnly(p.comparer, x, got) {
+		if compare.MovedOnly(p.comparer, x, got) {
 			return Missing
 		}
 	}
 	return Extra
-}
-
-// movedOnly reports whether two crossings are the same but for their times.
-func movedOnly(c comparer, want, got *adk.Crossing) bool {
-	fields := compareCrossings(c, want, got)
-	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"
 }
 
 // missing reports a recorded crossing that nobody makes.
@@ -173,7 +172,7 @@ func (p *player) impossible(want *adk.Crossing) {
 }
 
 func (p *player) report(d *Divergence, at *adk.Crossing) {
-	if p.stopped {
+	if p.Stopped {
 		return
 	}
 	if d.Crossing == 0 {
@@ -199,11 +198,11 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 // seamIn is the path of the seam call that a crossing belongs to, of those that
 // are known.
 func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
-	if call := calls[callOf(x)]; call != nil && x.Kind != adk.KindCall {
+	if call := calls[wire.CallOf(x)]; call != nil && x.Kind != adk.KindCall {
 		x = call
 	}
 	return x.Seam.String()
 }
 
 // describe is a crossing in a line, as transcripts have it.
-func (p *player) describe(x *adk.Crossing) string { return p.namer.line(x) }
+func (p *player) describe(x *adk.Crossing) string { return p.namer.Line(x) }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // The name of a seam comes from the trace: it must not be able to add a line
@@ -27,9 +30,9 @@ func TestDivergenceWithoutASeam(t *testing.T) {
 // Two errors with the same words are never shown as two that are the same: what is
 // said is the link of the chain that differs.
 func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
-	known := comparer{must(newSentinels(nil))}
+	known := wire.Comparer{Sentinels: tracetest.Must(wire.NewSentinels(nil))}
 	err := func(err error) string {
-		return known.text(adk.FieldErr, &adk.Crossing{Err: err})
+		return known.Text(adk.FieldErr, &adk.Crossing{Err: err})
 	}
 	flat := errors.New("no file: EOF")
 	for _, c := range []struct {
@@ -43,7 +46,7 @@ func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 			`err.stage: expected "a", got "b"`},
 		{flat, fmt.Errorf("no file: %w", errors.New("gone")), `err: expected "no file: EOF", got "no file: gone"`},
 	} {
-		said := FieldDiff{Field: "err", Want: err(c.want), Got: err(c.got)}.String()
+		said := compare.FieldDiff{Field: "err", Want: err(c.want), Got: err(c.got)}.String()
 		assert.Equal(t, c.says, said)
 	}
 }

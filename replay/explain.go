@@ -1,12 +1,19 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file makes a report of the differences between two runs.
@@ -52,14 +59,14 @@ func (r *replayed) report() *Report {
 // unreached are the live seams that the new run did not come to. What a run is
 // given is always reached, but for listeners of gates: they need one.
 func (r *replayed) unreached() (never []string) {
-	reached := map[string]bool{partPrompt: true, partStash: true, partTools: true}
-	for _, c := range r.got.calls {
+	reached := map[string]bool{partPrompt: true, PartStash: true, partTools: true}
+	for _, c := range r.got.Calls {
 		if r.live.chooses(c) {
-			reached[c.call.Seam.Label+"/"+c.call.Seam.Name] = true
-			reached[c.call.Seam.Label] = true // of LiveExecutor, which has no name
+			reached[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true
+			reached[c.Begin.Seam.Label] = true // of LiveExecutor, which has no name
 		}
 	}
-	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
+	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
 	for _, part := range r.live.parts() {
 		if !reached[part] {
 			never = append(never, part)
@@ -86,9 +93,9 @@ func (r *replayed) notCompared() []string {
 		left = append(left, "listeners of Turn")
 	}
 	if len(left) > 0 {
-		said = append(said, "what was given and is not live: "+short(left, same[string]))
+		said = append(said, "what was given and is not live: "+safetext.Short(left, stub.Same[string]))
 	}
-	if len(r.want.strands) > 1 {
+	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
 	}
 	return said
@@ -96,32 +103,23 @@ func (r *replayed) notCompared() []string {
 
 // contract holds a run against what the contract makes of its crossings: one
 // that breaks it is no turn, recorded or not.
-func contract(lines []Line) *Divergence {
-	names := newNamer(NewFold())
+func contract(lines []trace.Line) *Divergence {
+	names := describe.New(state.New())
 	for i := range lines {
 		x := &lines[i].Crossing
-		err := names.fold.Check(x)
+		err := names.Fold.Check(x)
 		said := ""
 		if err != nil {
-			said = names.line(x)
-		} else if err = names.pass(x); err != nil {
+			said = names.Line(x)
+		} else if err = names.Pass(x); err != nil {
 			said = x.Kind.String()
 		}
 		if err != nil {
 			return &Divergence{Class: ChangedOutput, Crossing: i + 1, Seam: x.Seam.String(), Got: said,
-				Fields: []FieldDiff{{Field: "contract", Got: quotedJSON(err.Error())}}}
+				Fields: []compare.FieldDiff{{Field: "contract", Got: compare.QuotedJSON(err.Error())}}}
 		}
 	}
 	return nil
-}
-
-// describeIn is a crossing of a run in a line, as transcripts have it.
-func describeIn(run *callTree, x *adk.Crossing) string {
-	n := newNamer(NewFold())
-	for _, earlier := range run.lines[:x.Seq-1] {
-		_ = n.pass(earlier)
-	}
-	return n.line(x)
 }
 
 // explain makes a divergence of the first difference, and says what follows.
@@ -135,18 +133,18 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if at == nil {
 		at, run = first.got, r.got
 	}
-	d.Seam, d.Strand = run.seamOf(at).String(), at.Strand
-	d.At = at.At.Sub(r.want.lines[0].At)
+	d.Seam, d.Strand = run.SeamOf(at).String(), at.Strand
+	d.At = at.At.Sub(r.want.Lines[0].At)
 	if first.want != nil {
-		d.Expected = describeIn(r.want, first.want)
+		d.Expected = describe.In(r.want, first.want)
 	}
 	if first.got != nil {
-		d.Got = describeIn(r.got, first.got)
+		d.Got = describe.In(r.got, first.got)
 	}
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
-		d.Fields = []FieldDiff{placeDiff(first.move.ahead, describeIn(r.want, beside))}
+		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, describe.In(r.want, beside))}
 	}
-	d.Place = r.live.place(append([]*seamCall{run.calls[callOf(at)]}, forkedBy(first.call)...))
+	d.Place = r.live.place(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
 		d.Expected = r.instead(found)
@@ -154,28 +152,24 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	return d
 }
 
-// fieldPlace is the field of a crossing at another place: the crossing beside which
-// it stands, and on which side of it.
-const fieldPlace = "place"
-
 // placeDiff tells where a crossing stands now.
-func placeDiff(ahead bool, beside string) FieldDiff {
+func placeDiff(ahead bool, beside string) compare.FieldDiff {
 	want, got := "before ", "behind "
 	if ahead {
 		want, got = got, want
 	}
-	return FieldDiff{Field: fieldPlace, Want: quotedJSON(want + beside), Got: quotedJSON(got + beside), Input: true}
+	return compare.FieldDiff{Field: compare.FieldPlace, Want: compare.QuotedJSON(want + beside), Got: compare.QuotedJSON(got + beside), Input: true}
 }
 
 // forkedBy are a call and, of a strand, those that forked it: the strand's code is
 // theirs.
-func forkedBy(c *seamCall) (calls []*seamCall) {
-	for ; c != nil; c = c.parent {
-		if calls = append(calls, c); c.call.Seam.Label != adk.LabelStrand {
+func forkedBy(c *calls.Call) (made []*calls.Call) {
+	for ; c != nil; c = c.Parent {
+		if made = append(made, c); c.Begin.Seam.Label != adk.LabelStrand {
 			break
 		}
 	}
-	return calls
+	return made
 }
 
 // instead is what was recorded at the very place of the first difference, if that
@@ -184,7 +178,7 @@ func (r *replayed) instead(found []*difference) string {
 	first := found[0]
 	for _, d := range found[1:] {
 		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
-			return describeIn(r.want, d.want)
+			return describe.In(r.want, d.want)
 		}
 	}
 	return ""
@@ -200,7 +194,7 @@ func (r *replayed) agreedBefore(first *difference) (lines []string) {
 	}
 	last = last[max(0, len(last)-linesBefore):]
 	for _, seq := range last {
-		lines = append(lines, describeIn(r.want, r.want.lines[seq-1]))
+		lines = append(lines, describe.In(r.want, r.want.Lines[seq-1]))
 	}
 	return lines
 }
@@ -244,26 +238,26 @@ func (r *replayed) behind(seq int) *Blast {
 
 func (r *replayed) inALine(d *difference) string {
 	if d.want != nil {
-		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, describeIn(r.want, d.want))
+		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, describe.In(r.want, d.want))
 	}
-	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, describeIn(r.got, d.got))
+	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, describe.In(r.got, d.got))
 }
 
 // markOwn tells the differences that do not follow from an earlier one: those in
 // what the caller of the run handed in, and the first in a call of live code that
 // saw what its recorded call saw.
 func (j *judge) markOwn() {
-	touched := map[*seamCall]bool{}
+	touched := map[*calls.Call]bool{}
 	for _, d := range j.found {
 		in := d.call
-		if d.want == in.call && in.parent == nil {
+		if d.want == in.Begin && in.Parent == nil {
 			d.own = true
 			continue
 		}
 		if j.live.isLive(in) && !touched[in] && j.sawTheSame(in) {
 			d.own = true
 		}
-		for c := in; c != nil; c = c.parent {
+		for c := in; c != nil; c = c.Parent {
 			touched[c] = true
 		}
 	}
@@ -271,11 +265,11 @@ func (j *judge) markOwn() {
 
 // sawTheSame reports whether a call of the recorded run and its counterpart began
 // with the same in their sight.
-func (j *judge) sawTheSame(want *seamCall) bool {
+func (j *judge) sawTheSame(want *calls.Call) bool {
 	for got, w := range j.pairs {
 		if w == want {
-			before := j.views.before.to(j.want, want.call.Seq+1).Sight(want.call.ID)
-			after := j.views.after.to(j.got, got.call.Seq+1).Sight(got.call.ID)
+			before := j.views.Before.To(j.want, want.Begin.Seq+1).Sight(want.Begin.ID)
+			after := j.views.After.To(j.got, got.Begin.Seq+1).Sight(got.Begin.ID)
 			return before.Digest() == after.Digest()
 		}
 	}
@@ -290,12 +284,12 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
 		return nil
 	}
-	gotCall := r.got.calls[got.Call]
-	for _, w := range r.want.lines {
+	gotCall := r.got.Calls[got.Call]
+	for _, w := range r.want.Lines {
 		if w.Kind != got.Kind || w.Phase != got.Phase || w == first.want {
 			continue
 		}
-		call := r.want.calls[w.Call]
+		call := r.want.Calls[w.Call]
 		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
 		if len(c.Refused) == 0 {
 			c.Spent, c.Refused = true, []string{"was given already: it was recorded once less"}
@@ -305,24 +299,24 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	slices.SortStableFunc(near, func(a, b Candidate) int { return len(a.Refused) - len(b.Refused) })
 	near = near[:min(len(near), most)]
 	for i := range near {
-		near[i].Text = describeIn(r.want, r.want.lines[near[i].Crossing-1])
+		near[i].Text = describe.In(r.want, r.want.Lines[near[i].Crossing-1])
 	}
 	return near
 }
 
 // refusals are the reasons why a recorded operation does not answer a new one; none
 // where it would, had it not been given already.
-func (r *replayed) refusals(w *adk.Crossing, call *seamCall, got *adk.Crossing, gotCall *seamCall) (reasons []string) {
-	if a, b := call.call.Seam, gotCall.call.Seam; a.Label != b.Label || a.Name != b.Name {
-		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.call.Seam, gotCall.call.Seam))
+func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
+	if a, b := call.Begin.Seam, gotCall.Begin.Seam; a.Label != b.Label || a.Name != b.Name {
+		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.Begin.Seam, gotCall.Begin.Seam))
 	}
-	if call.strand != gotCall.strand && len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.strand))
+	if call.Strand != gotCall.Strand && len(reasons) == 0 {
+		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.Strand))
 	}
-	for _, f := range compareInputs(r.known, w, got) {
+	for _, f := range compare.CompareInputs(r.known, w, got) {
 		if f.Input {
-			want, got := cutValues(f.Want, f.Got)
-			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, orNothing(want), orNothing(got)))
+			want, got := compare.CutValues(f.Want, f.Got)
+			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(got)))
 		}
 	}
 	return reasons
@@ -338,40 +332,5 @@ func (r *replayed) sameTwice(second *replayed, d *Divergence) {
 	}
 	d.Class = NonDeterministic
 	first := (&replayed{judge: again}).inALine(found[0])
-	d.Fields = append(d.Fields, FieldDiff{Field: "second run", Want: "the same as the first", Got: first})
-}
-
-// changeWidth is how many characters of a text are shown on each side of a change.
-const changeWidth = 20
-
-// cutValues are two values as a trace writes them, cut down to where they
-// differ: long ones, and texts.
-func cutValues(want, got string) (string, string) {
-	w, wantText := jsonText(want)
-	g, gotText := jsonText(got)
-	switch {
-	case (wantText || want == "") && (gotText || got == ""):
-	case len(want) <= longestValue && len(got) <= longestValue:
-		return bareJSON(want), bareJSON(got)
-	default:
-		w, g = want, got
-	}
-	w, g = cutAround(w, g, changeWidth)
-	return orAbsent(want, w), orAbsent(got, g)
-}
-
-// jsonText is the text of a JSON string.
-func jsonText(value string) (text string, is bool) {
-	is = json.Unmarshal([]byte(value), &text) == nil
-	return text, is
-}
-
-// longestValue is how long a value is shown as it is.
-const longestValue = 100
-
-func orAbsent(value, text string) string {
-	if value == "" {
-		return ""
-	}
-	return text
+	d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: first})
 }

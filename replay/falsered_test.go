@@ -15,7 +15,9 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // executing is an agent that is an executor and no more.
@@ -29,7 +31,7 @@ func turnOf(t *testing.T, config adk.Config, raw adk.RawTurn) []byte {
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
 	raw.SystemPrompt = "Go."
-	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), raw))
+	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), raw))
 	require.NoError(t, recorder.Err())
 	return trace.Bytes()
 }
@@ -47,7 +49,7 @@ func divergenceOf(t *testing.T, trace []byte, live replay.Live) *replay.Divergen
 // refuses them again.
 func TestArgumentsThatJSONCannotHold(t *testing.T) {
 	t.Parallel()
-	tool := must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return adk.Text("42"), nil
 		}}))
@@ -91,7 +93,7 @@ func TestListenersEndLiveCode(t *testing.T) {
 				recorder := replay.Record(&trace)
 				raw.SystemPrompt = "Go."
 				defer func() { ended <- trace.Bytes() }()
-				_ = must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), raw)
+				_ = tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), raw)
 			}()
 			trace := <-ended
 			for _, seams := range [][]string{nil, {replay.Executor}} {
@@ -128,7 +130,7 @@ func TestAGateThatMovedIntoAStrand(t *testing.T) {
 	}), adk.RawTurn{Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", true) }}})
 	var answer any
 	moved := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		strand := must(dc.Fork(ctx, "asks", func(ctx context.Context, dc *adk.DispatchContext) error {
+		strand := tracetest.Must(dc.Fork(ctx, "asks", func(ctx context.Context, dc *adk.DispatchContext) error {
 			err := asks(ctx, dc)
 			answer = dc.Stash().Get("answer", nil)
 			return err
@@ -152,7 +154,7 @@ func TestAToolThatLiveCodeRegisters(t *testing.T) {
 			return errors.Join(err, dc.Stash().Set("counted", fmt.Sprint(result)), dc.Ack())
 		})
 		config.DispatchInput = []adk.DispatchMiddleware{{Name: "tools", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-			err := dc.Tools().Register(must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,
+			err := dc.Tools().Register(tracetest.Must(adk.NewTool(adk.ToolInit{Name: "count", Description: "Counts.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,
 				Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 					ran++
 					return adk.Text("42"), dc.Stash().Set("inside", true)
@@ -194,7 +196,7 @@ func TestASecondGateOfAnID(t *testing.T) {
 	t.Parallel()
 	gate := adk.Gate{ID: "g", Reason: "may I?"}
 	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		strand := must(dc.Fork(ctx, "asks", func(ctx context.Context, dc *adk.DispatchContext) error {
+		strand := tracetest.Must(dc.Fork(ctx, "asks", func(ctx context.Context, dc *adk.DispatchContext) error {
 			answer, err := dc.WaitFor(ctx, gate)
 			return errors.Join(err, dc.Stash().Set("answer", answer))
 		}))
@@ -203,17 +205,17 @@ func TestASecondGateOfAnID(t *testing.T) {
 		return errors.Join(slept, dc.Stash().Set("refused", fmt.Sprint(refused)), dc.Sleep(ctx, time.Minute), strand.Wait(), dc.Ack())
 	})
 	config.Clock = fakes.NewClock()
-	trace := turnOf(t, config, adk.RawTurn{Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
+	recorded := turnOf(t, config, adk.RawTurn{Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
 		config.Clock.AfterFunc(time.Minute, func() { _, _ = e.Gate.Resolve("ann", true) })
 	}}})
 	waits := 0
-	for _, x := range must(replay.ReadTrace(bytes.NewReader(trace))).Lines {
+	for _, x := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines {
 		if x.Kind == adk.KindWaitFor && x.Phase == adk.Done && errors.Is(x.Err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE) {
 			waits++
 		}
 	}
 	assert.Equal(t, 1, waits, "the wait that was refused is told")
 	for _, seams := range [][]string{nil, {replay.Executor}} {
-		assert.Nil(t, divergenceOf(t, trace, replay.Live{Config: config, Seams: seams}), "%s", seams)
+		assert.Nil(t, divergenceOf(t, recorded, replay.Live{Config: config, Seams: seams}), "%s", seams)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -41,13 +42,13 @@ func TestFreeStrandsPlayAgain(t *testing.T) {
 func recordFreely(t *testing.T, cancelled bool) []byte {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	slow := must(adk.NewTool(adk.ToolInit{
+	slow := tracetest.Must(adk.NewTool(adk.ToolInit{
 		Name: "slow", Description: "Takes a while.", InputSchema: []byte(`{"type":"object"}`), Ephemeral: true,
 		Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 			return adk.Text("done"), dc.Sleep(ctx, 200*time.Microsecond)
 		},
 	}))
-	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Go!", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Go!", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 	executor := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if _, err := dc.Tools().Bind(); err != nil {
 			return err
@@ -71,7 +72,7 @@ func recordFreely(t *testing.T, cancelled bool) []byte {
 	storage.Fail(fakes.Fault{Op: fakes.OpMutate, Err: errors.New("disk full")})
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
-	runner := must(adk.NewRunner(adk.Config{
+	runner := tracetest.Must(adk.NewRunner(adk.Config{
 		Executor: adk.Executor{Name: "racer", Run: executor},
 		Storage:  storage.Storage(),
 		Tools:    []*adk.Tool{slow},

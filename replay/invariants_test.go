@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // The turns that cover what a fold has to know hold all invariants: failures,
 // aborts, write-behind, strands, listeners that report, handles that have ended.
 func TestSampleTurnsHoldTheInvariants(t *testing.T) {
-	replay.SampleTurns(t, func(name string, info adk.RunInfo, told []*adk.Crossing) {
+	tracetest.SampleTurns(t, func(name string, info adk.RunInfo, told []*adk.Crossing) {
 		assert.Empty(t, property.Violations(info, slices.Values(told)), name)
 	})
 }
@@ -26,7 +27,7 @@ func TestFreeStrandsHoldTheInvariants(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
 		for range 20 {
-			read, err := replay.ReadTrace(bytes.NewReader(recordFreely(t, cancelled)))
+			read, err := trace.Read(bytes.NewReader(recordFreely(t, cancelled)))
 			require.NoError(t, err)
 			var told []*adk.Crossing
 			for i := range read.Lines {

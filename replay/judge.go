@@ -5,6 +5,11 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // judge holds a new run against the recorded one, call by call: what happened in
@@ -12,27 +17,27 @@ import (
 // found by their paths, operations by kind and arguments; numbers of calls,
 // operations and strands are no difference, nor is what strands did meanwhile.
 type judge struct {
-	known     comparer
+	known     wire.Comparer
 	live      Live
-	want, got *callTree
+	want, got *calls.Tree
 	missed    map[int]bool // calls of the new run that the recording has no answer for
 	unasked   map[int]bool // crossings of the new run that executed a tool of live code's own
 
-	pairs map[*seamCall]*seamCall // from the new to the recorded
+	pairs map[*calls.Call]*calls.Call // from the new to the recorded
 	found []*difference
 	equal []int // the recorded crossings that agreed
 	met   []int // for each recorded crossing the number of its counterpart, 0 if it has none
-	views views
+	views compare.Views
 }
 
 // difference is one place where the runs part.
 type difference struct {
 	class     Class
 	want, got *adk.Crossing // nil where there is none
-	fields    []FieldDiff
-	move      move      // where it stands now, if it stands at another place
-	call      *seamCall // the recorded call that it is in; a new one where there is none
-	at        int       // the recorded crossing that it is at, or behind
+	fields    []compare.FieldDiff
+	move      move        // where it stands now, if it stands at another place
+	call      *calls.Call // the recorded call that it is in; a new one where there is none
+	at        int         // the recorded crossing that it is at, or behind
 	behind    bool
 	lines     int  // how many crossings are other, those below included
 	own       bool // it does not follow from an earlier one
@@ -40,8 +45,8 @@ type difference struct {
 
 // compare gives the differences in the recorded order.
 func (j *judge) compare() []*difference {
-	j.pairs, j.met = map[*seamCall]*seamCall{}, make([]int, len(j.want.lines))
-	j.calls(j.want.root, j.got.root)
+	j.pairs, j.met = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
+	j.calls(j.want.Root, j.got.Root)
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
 	})
@@ -60,21 +65,21 @@ func compareBool(a, b bool) int {
 
 // calls compares a call with its counterpart. It gives the last recorded crossing
 // that the new one came to, in the strands below it too.
-func (j *judge) calls(want, got *seamCall) (reached int) {
+func (j *judge) calls(want, got *calls.Call) (reached int) {
 	j.pairs[got] = want
-	j.lines(want, want.call, got.call)
-	reached = j.steps(want, want.steps, got.steps)
+	j.lines(want, want.Begin, got.Begin)
+	reached = j.steps(want, want.Steps, got.Steps)
 	switch {
-	case want.ret != nil && got.ret != nil && want.ret.Outcome != got.ret.Outcome:
+	case want.Return != nil && got.Return != nil && want.Return.Outcome != got.Return.Outcome:
 		j.endings(want, got, reached)
 		return reached
-	case want.ret != nil && got.ret != nil:
-		j.lines(want, want.ret, got.ret)
-		return want.ret.Seq
-	case want.ret != nil:
-		j.add(&difference{class: Missing, want: want.ret, call: want, at: want.ret.Seq, lines: 1})
-	case got.ret != nil:
-		j.add(&difference{class: Extra, got: got.ret, call: want, at: len(j.want.lines), behind: true, lines: 1})
+	case want.Return != nil && got.Return != nil:
+		j.lines(want, want.Return, got.Return)
+		return want.Return.Seq
+	case want.Return != nil:
+		j.add(&difference{class: Missing, want: want.Return, call: want, at: want.Return.Seq, lines: 1})
+	case got.Return != nil:
+		j.add(&difference{class: Extra, got: got.Return, call: want, at: len(j.want.Lines), behind: true, lines: 1})
 	}
 	return reached
 }
@@ -82,12 +87,12 @@ func (j *judge) calls(want, got *seamCall) (reached int) {
 // endings compares two calls that ended in two ways: the difference is where the
 // new one ended, last being what it had in common with the recorded one, and not
 // in what it did not come to do.
-func (j *judge) endings(want, got *seamCall, last int) {
-	d := &difference{class: ChangedError, want: want.ret, got: got.ret, call: want, at: last, behind: true, lines: 1,
-		fields: compareInputs(j.known, want.ret, got.ret)}
-	for _, s := range want.steps {
-		if s.x.Seq > last {
-			d.want = s.x
+func (j *judge) endings(want, got *calls.Call, last int) {
+	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
+		fields: compare.CompareInputs(j.known, want.Return, got.Return)}
+	for _, s := range want.Steps {
+		if s.X.Seq > last {
+			d.want = s.X
 			break
 		}
 	}
@@ -97,43 +102,27 @@ func (j *judge) endings(want, got *seamCall, last int) {
 func (j *judge) add(d *difference) { j.found = append(j.found, d) }
 
 // lines compares two crossings that correspond.
-func (j *judge) lines(in *seamCall, want, got *adk.Crossing) {
+func (j *judge) lines(in *calls.Call, want, got *adk.Crossing) {
 	j.met[want.Seq-1] = got.Seq
-	fields := compareInputs(j.known, want, got)
+	fields := compare.CompareInputs(j.known, want, got)
 	if want.Kind == adk.KindSight && len(fields) > 0 {
-		fields = j.views.differ(j.want, j.got, want, got, fields)
+		fields = j.views.Differ(j.want, j.got, want, got, fields)
 	}
 	if len(fields) == 0 {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
-	fields = inDetail(j.known, want, got, fields)
+	fields = compare.InDetail(j.known, want, got, fields)
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
-}
-
-// compareInputs is compare but for what is numbered in the order of a run, and
-// for times.
-func compareInputs(c comparer, want, got *adk.Crossing) []FieldDiff {
-	if want.Kind != got.Kind || want.Phase != got.Phase {
-		return []FieldDiff{{Field: "kind", Want: kindText(want), Got: kindText(got)}}
-	}
-	var diffs []FieldDiff
-	for _, use := range want.Kind.Fields(want.Phase) {
-		if use.Field == adk.FieldID || want.Kind == adk.KindTimer || c.same(use.Field, want, got) {
-			continue
-		}
-		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.text(use.Field, want), Got: c.text(use.Field, got), Input: use.Input})
-	}
-	return diffs
 }
 
 // steps compares what happened in a call. It gives the last recorded crossing
 // that the new call came to, in the strands below it too.
-func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
+func (j *judge) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
 	matched := j.match(want, got)
-	taken := map[*step]bool{}
+	taken := map[*calls.Step]bool{}
 	moved := movedSteps(got, matched)
-	at := in.call.Seq
+	at := in.Begin.Seq
 	for _, g := range got {
 		w := matched[g]
 		if w == nil {
@@ -142,14 +131,14 @@ func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
 		}
 		taken[w] = true
 		if move, is := moved[g]; is {
-			j.add(&difference{class: Order, want: w.x, got: g.x, move: move, call: in, at: move.at, lines: 1, fields: j.pipelines(g)})
+			j.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.at, lines: 1, fields: j.pipelines(g)})
 		}
 		reached = max(reached, j.pair(in, w, g))
-		at = max(at, w.last().Seq)
+		at = max(at, w.Last().Seq)
 	}
 	for _, w := range want {
 		if !taken[w] {
-			j.add(&difference{class: Missing, want: w.x, call: in, at: w.x.Seq, lines: w.size(), fields: j.pipelines(w)})
+			j.add(&difference{class: Missing, want: w.X, call: in, at: w.X.Seq, lines: w.Size(), fields: j.pipelines(w)})
 		}
 	}
 	return max(at, reached)
@@ -157,60 +146,52 @@ func (j *judge) steps(in *seamCall, want, got []*step) (reached int) {
 
 // extra adds a step that was not recorded. What the engine says of what went on
 // below, an error or a cancel, comes behind it.
-func (j *judge) extra(in *seamCall, g *step, at int) {
+func (j *judge) extra(in *calls.Call, g *calls.Step, at int) {
 	class := Extra
-	if g.call == nil && g.x.Kind.Class() != adk.ClassOperation {
-		at = max(at, j.cameTo(g.in.strand, g.x))
+	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
+		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if g.unanswered(j.missed) {
+	if g.Unanswered(j.missed) {
 		class = Unanswered
 	}
-	j.add(&difference{class: class, got: g.x, call: in, at: at, behind: true, lines: g.size(), fields: j.pipelines(g)})
+	j.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: j.pipelines(g)})
 }
 
 // pipelines says, of a middleware that is dropped, added or moved, how its
 // pipeline was changed.
-func (j *judge) pipelines(s *step) (diffs []FieldDiff) {
-	if s.call == nil {
+func (j *judge) pipelines(s *calls.Step) (diffs []compare.FieldDiff) {
+	if s.Call == nil {
 		return nil
 	}
-	for _, d := range compareInfo(Header{Info: j.want.info}, Header{Info: j.got.info}) {
-		if d.Field == s.x.Seam.Label {
+	for _, d := range compare.CompareInfo(trace.Header{Info: j.want.Info}, trace.Header{Info: j.got.Info}) {
+		if d.Field == s.X.Seam.Label {
 			diffs = append(diffs, d)
 		}
 	}
 	return diffs
 }
 
-// unanswered reports whether a step is a call without an answer, or led to one.
-func (s *step) unanswered(missed map[int]bool) bool {
-	if s.call != nil {
-		return missed[s.call.call.ID]
-	}
-	return slices.ContainsFunc(s.calls, func(c *seamCall) bool { return missed[c.call.ID] })
-}
-
 // pair compares two steps that correspond. It gives the last recorded crossing
 // that the new one came to.
-func (j *judge) pair(in *seamCall, w, g *step) (reached int) {
-	if w.call != nil {
-		return j.calls(w.call, g.call)
+func (j *judge) pair(in *calls.Call, w, g *calls.Step) (reached int) {
+	if w.Call != nil {
+		return j.calls(w.Call, g.Call)
 	}
-	j.lines(in, w.x, g.x)
-	if j.unasked[g.x.Seq] {
-		j.add(&difference{class: Extra, want: w.x, got: g.x, call: in, at: w.x.Seq, lines: 1, fields: []FieldDiff{{Field: "tool",
-			Want: "the tool that the context has", Got: "a tool of the live code's own, whose handler was not asked for: take tools from the context, or choose tool/" + toolName(g.x.Record) + " (and Writes, if it may write)", Input: true}}})
+	j.lines(in, w.X, g.X)
+	if j.unasked[g.X.Seq] {
+		j.add(&difference{class: Extra, want: w.X, got: g.X, call: in, at: w.X.Seq, lines: 1, fields: []compare.FieldDiff{{Field: "tool",
+			Want: "the tool that the context has", Got: "a tool of the live code's own, whose handler was not asked for: take tools from the context, or choose tool/" + safetext.ToolName(g.X.Record) + " (and Writes, if it may write)", Input: true}}})
 	}
 	j.notes(in, w, g)
-	reached = max(w.x.Seq, j.below(in, w, g))
+	reached = max(w.X.Seq, j.below(in, w, g))
 	switch {
-	case w.done != nil && g.done != nil:
-		j.lines(in, w.done, g.done)
-		return max(reached, w.done.Seq)
-	case w.done != nil:
-		j.add(&difference{class: Missing, want: w.done, call: in, at: w.done.Seq, lines: 1})
-	case g.done != nil:
-		j.add(&difference{class: Extra, got: g.done, call: in, at: reached, behind: true, lines: 1})
+	case w.Done != nil && g.Done != nil:
+		j.lines(in, w.Done, g.Done)
+		return max(reached, w.Done.Seq)
+	case w.Done != nil:
+		j.add(&difference{class: Missing, want: w.Done, call: in, at: w.Done.Seq, lines: 1})
+	case g.Done != nil:
+		j.add(&difference{class: Extra, got: g.Done, call: in, at: reached, behind: true, lines: 1})
 	}
 	return reached
 }
@@ -218,16 +199,16 @@ func (j *judge) pair(in *seamCall, w, g *step) (reached int) {
 // endedOtherwise reports whether two operations gave two different answers: what
 // ended the wait of one then did not end the other's, and is no difference of
 // its own.
-func (j *judge) endedOtherwise(w, g *step) bool {
-	return w.done != nil && g.done != nil && !j.known.sameError(w.done.Err, g.done.Err)
+func (j *judge) endedOtherwise(w, g *calls.Step) bool {
+	return w.Done != nil && g.Done != nil && !j.known.SameError(w.Done.Err, g.Done.Err)
 }
 
 // notes compares the events and facts of two operations, each with the next of
 // its kind.
-func (j *judge) notes(in *seamCall, w, g *step) {
+func (j *judge) notes(in *calls.Call, w, g *calls.Step) {
 	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && j.endedOtherwise(w, g) }
-	rest := slices.Clone(g.notes)
-	for _, want := range w.notes {
+	rest := slices.Clone(g.Notes)
+	for _, want := range w.Notes {
 		at := slices.IndexFunc(rest, func(x *adk.Crossing) bool { return x.Kind == want.Kind })
 		switch {
 		case at >= 0:
@@ -239,18 +220,18 @@ func (j *judge) notes(in *seamCall, w, g *step) {
 	}
 	for _, got := range rest {
 		if !implied(got) {
-			j.add(&difference{class: Extra, got: got, call: in, at: w.x.Seq, behind: true, lines: 1})
+			j.add(&difference{class: Extra, got: got, call: in, at: w.X.Seq, behind: true, lines: 1})
 		}
 	}
 }
 
 // below compares the seam calls that two operations led to.
-func (j *judge) below(in *seamCall, w, g *step) (reached int) {
-	rest := slices.Clone(g.calls)
-	for _, want := range w.calls {
-		at := slices.IndexFunc(rest, func(c *seamCall) bool { return c.call.Seam == want.call.Seam })
+func (j *judge) below(in *calls.Call, w, g *calls.Step) (reached int) {
+	rest := slices.Clone(g.Calls)
+	for _, want := range w.Calls {
+		at := slices.IndexFunc(rest, func(c *calls.Call) bool { return c.Begin.Seam == want.Begin.Seam })
 		if at < 0 {
-			j.add(&difference{class: Missing, want: want.call, call: in, at: want.call.Seq, lines: want.size()})
+			j.add(&difference{class: Missing, want: want.Begin, call: in, at: want.Begin.Seq, lines: want.Size()})
 			continue
 		}
 		reached = max(reached, j.calls(want, rest[at]))
@@ -258,54 +239,27 @@ func (j *judge) below(in *seamCall, w, g *step) (reached int) {
 	}
 	for _, got := range rest {
 		class := Extra
-		if j.missed[got.call.ID] {
+		if j.missed[got.Begin.ID] {
 			class = Unanswered
 		}
-		j.add(&difference{class: class, got: got.call, call: in, at: w.x.Seq, behind: true, lines: got.size()})
+		j.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})
 	}
 	return reached
-}
-
-// size is how many crossings a step and what is below it are.
-func (s *step) size() int {
-	if s.call != nil {
-		return s.call.size()
-	}
-	n := 1 + len(s.notes)
-	if s.done != nil {
-		n++
-	}
-	for _, c := range s.calls {
-		n += c.size()
-	}
-	return n
-}
-
-// size is how many lines a call has, with all below it.
-func (c *seamCall) size() int {
-	n := 1
-	if c.ret != nil {
-		n++
-	}
-	for _, s := range c.steps {
-		n += s.size()
-	}
-	return n
 }
 
 // match finds the recorded step for each new one: first those that are alike in
 // all that user code gave, then those about the same thing, then the others of
 // one kind; of those alike, the first with the first. As far as all are alike
 // one by one, which is how most runs are to their end, no keys are needed.
-func (j *judge) match(want, got []*step) map[*step]*step {
-	matched := make(map[*step]*step, len(got))
+func (j *judge) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
+	matched := make(map[*calls.Step]*calls.Step, len(got))
 	for len(want) > 0 && len(got) > 0 && j.alike(want[0], got[0]) {
 		matched[got[0]] = want[0]
 		want, got = want[1:], got[1:]
 	}
-	taken := map[*step]bool{}
-	for _, key := range []func(*step) string{j.whole, identity, kindOnly} {
-		open := map[string][]*step{}
+	taken := map[*calls.Step]bool{}
+	for _, key := range []func(*calls.Step) string{j.whole, identity, kindOnly} {
+		open := map[string][]*calls.Step{}
 		for _, w := range want {
 			if !taken[w] {
 				if k := key(w); k != "" {
@@ -328,57 +282,46 @@ func (j *judge) match(want, got []*step) map[*step]*step {
 }
 
 // whole is a step with all that user code gave.
-func (j *judge) whole(s *step) string {
-	strand := s.in.strand + "\n"
+func (j *judge) whole(s *calls.Step) string {
+	strand := s.In.Strand + "\n"
 	switch {
-	case s.call != nil:
-		return strand + "call " + s.x.Seam.String() + " " + s.x.Key + recordText(s.x.Record)
-	case s.x.Kind.Class() == adk.ClassOperation:
-		return strand + argumentsText(j.known, s.x) + s.waits
+	case s.Call != nil:
+		return strand + "call " + s.X.Seam.String() + " " + s.X.Key + compare.RecordText(s.X.Record)
+	case s.X.Kind.Class() == adk.ClassOperation:
+		return strand + compare.ArgumentsText(j.known, s.X) + s.Waits
 	}
-	return strand + toldText(j.known, s.x)
+	return strand + compare.ToldText(j.known, s.X)
 }
 
 // alike reports whether two steps have one key of whole, without making it.
-func (j *judge) alike(w, g *step) bool {
-	if w.in.strand != g.in.strand || w.x.Kind != g.x.Kind || w.x.Phase != g.x.Phase || w.waits != g.waits {
+func (j *judge) alike(w, g *calls.Step) bool {
+	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits != g.Waits {
 		return false
 	}
-	if w.x.Kind == adk.KindCall {
-		return w.x.Seam == g.x.Seam && w.x.Key == g.x.Key && recordText(w.x.Record) == recordText(g.x.Record)
+	if w.X.Kind == adk.KindCall {
+		return w.X.Seam == g.X.Seam && w.X.Key == g.X.Key && compare.RecordText(w.X.Record) == compare.RecordText(g.X.Record)
 	}
-	operation := w.x.Kind.Class() == adk.ClassOperation
-	for _, use := range w.x.Kind.Fields(w.x.Phase) {
+	operation := w.X.Kind.Class() == adk.ClassOperation
+	for _, use := range w.X.Kind.Fields(w.X.Phase) {
 		ignored := use.Field == adk.FieldDigest
 		if operation {
-			ignored = !use.Input || w.x.Kind == adk.KindNewID
+			ignored = !use.Input || w.X.Kind == adk.KindNewID
 		}
-		if !ignored && !j.known.same(use.Field, w.x, g.x) {
+		if !ignored && !j.known.Same(use.Field, w.X, g.X) {
 			return false
 		}
 	}
 	return true
 }
 
-// toldText is an event or a fact in a text, but for a digest.
-func toldText(c comparer, x *adk.Crossing) string {
-	text := x.Kind.String()
-	for _, use := range x.Kind.Fields(x.Phase) {
-		if use.Field != adk.FieldDigest {
-			text += " " + c.text(use.Field, x)
-		}
-	}
-	return text
-}
-
 // identity is what a step is about: the record, the stream, the gate, the path.
 // Calls are found by their paths or not at all.
-func identity(s *step) string {
-	x := s.x
-	if s.call != nil {
+func identity(s *calls.Step) string {
+	x := s.X
+	if s.Call != nil {
 		return ""
 	}
-	key := s.in.strand + "\n" + x.Kind.String() + " " + string(x.Collection) + " "
+	key := s.In.Strand + "\n" + x.Kind.String() + " " + string(x.Collection) + " "
 	switch x.Kind {
 	case adk.KindIterationStart, adk.KindIterationEnd, adk.KindSight, adk.KindCancel, adk.KindDispatchEnd, adk.KindErrorEvent:
 		return key
@@ -392,9 +335,9 @@ func identity(s *step) string {
 	return key + x.Key + " " + x.Name
 }
 
-func kindOnly(s *step) string {
-	if s.call != nil || s.x.Kind.Class() != adk.ClassOperation {
+func kindOnly(s *calls.Step) string {
+	if s.Call != nil || s.X.Kind.Class() != adk.ClassOperation {
 		return ""
 	}
-	return s.in.strand + "\n" + s.x.Kind.String() + " " + string(s.x.Collection)
+	return s.In.Strand + "\n" + s.X.Kind.String() + " " + string(s.X.Collection)
 }

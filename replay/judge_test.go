@@ -8,6 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // With live seams too, an event that was not recorded is a difference, and so is
@@ -15,25 +19,25 @@ import (
 // tells events, and today's may be another. No live code can make it do so, so the
 // two runs are held against each other as they are.
 func TestEventsAreComparedWithLiveSeams(t *testing.T) {
-	known, err := newSentinels(nil)
+	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
-	eachFixture(t, func(t *testing.T, trace *Trace) {
-		classes := func(lines []Line) (all []Class) {
+	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
+		classes := func(lines []trace.Line) (all []Class) {
 			lines = slices.Clone(lines)
 			for i := range lines {
 				lines[i].Seq = i + 1
 			}
-			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(FormatVersion, trace.Info, lines)}
+			j := judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, lines)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
 			return all
 		}
-		require.Empty(t, classes(trace.Lines))
-		for i, line := range trace.Lines {
+		require.Empty(t, classes(recorded.Lines))
+		for i, line := range recorded.Lines {
 			if line.Kind.Class() == adk.ClassEvent {
-				assert.Contains(t, classes(slices.Insert(slices.Clone(trace.Lines), i, line)), Extra, "crossing %d, %s, comes twice", i+1, line.Kind)
-				assert.Contains(t, classes(slices.Delete(slices.Clone(trace.Lines), i, i+1)), Missing, "crossing %d, %s, is gone", i+1, line.Kind)
+				assert.Contains(t, classes(slices.Insert(slices.Clone(recorded.Lines), i, line)), Extra, "crossing %d, %s, comes twice", i+1, line.Kind)
+				assert.Contains(t, classes(slices.Delete(slices.Clone(recorded.Lines), i, i+1)), Missing, "crossing %d, %s, is gone", i+1, line.Kind)
 			}
 		}
 	})
@@ -42,32 +46,32 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 // With live seams too, a call of user code that an operation leads to and did not
 // when it was recorded is a difference, and so is one that it does not lead to now.
 func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
-	known, err := newSentinels(nil)
+	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
 	found := map[string]int{}
 	for _, name := range []string{"hello", "tool-round-trip", "ephemeral-tools", "edited-answer"} {
-		trace := fixtureNamed(t, name)
-		compared := func(want, got []Line) (all []Class) {
-			for _, lines := range [][]Line{want, got} {
+		recorded := fixtureNamed(t, name)
+		compared := func(want, got []trace.Line) (all []Class) {
+			for _, lines := range [][]trace.Line{want, got} {
 				for i := range lines {
 					lines[i].Seq = i + 1
 				}
 			}
-			j := judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, want), got: newCallTree(FormatVersion, trace.Info, got)}
+			j := judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, want), got: calls.New(trace.FormatVersion, recorded.Info, got)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
 			return all
 		}
-		for i, call := range trace.Lines {
+		for i, call := range recorded.Lines {
 			label := call.Seam.Label
 			if call.Kind != adk.KindCall || label != adk.LabelStorage && label != adk.LabelTool && label != adk.LabelOnAck {
 				continue
 			}
-			end := i + slices.IndexFunc(trace.Lines[i:], func(l Line) bool { return l.Kind == adk.KindReturn && l.ID == call.ID })
-			less := slices.Delete(slices.Clone(trace.Lines), i, end+1)
-			assert.Contains(t, compared(slices.Clone(less), slices.Clone(trace.Lines)), Extra, "%s: %s is new", name, call.Seam)
-			assert.Contains(t, compared(slices.Clone(trace.Lines), slices.Clone(less)), Missing, "%s: %s is gone", name, call.Seam)
+			end := i + slices.IndexFunc(recorded.Lines[i:], func(l trace.Line) bool { return l.Kind == adk.KindReturn && l.ID == call.ID })
+			less := slices.Delete(slices.Clone(recorded.Lines), i, end+1)
+			assert.Contains(t, compared(slices.Clone(less), slices.Clone(recorded.Lines)), Extra, "%s: %s is new", name, call.Seam)
+			assert.Contains(t, compared(slices.Clone(recorded.Lines), slices.Clone(less)), Missing, "%s: %s is gone", name, call.Seam)
 			found[label]++
 		}
 	}
@@ -77,15 +81,15 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 // A run with live seams that is as recorded and breaks the contract is red: a
 // recording of the same engine does not vouch for it.
 func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
-	known, err := newSentinels(nil)
+	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
-	trace := fixtureNamed(t, "hello")
-	at := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindSight })
+	recorded := fixtureNamed(t, "hello")
+	at := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindSight })
 	for _, broken := range []bool{false, true} {
 		if broken {
-			trace.Lines[at].Digest[0]++
+			recorded.Lines[at].Digest[0]++
 		}
-		r := &replayed{trace: trace, judge: judge{known: comparer{known}, want: newCallTree(FormatVersion, trace.Info, trace.Lines), got: newCallTree(FormatVersion, trace.Info, trace.Lines)}}
+		r := &replayed{trace: recorded, judge: judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
 // move is that a step stands at another place among those of its strand.
@@ -17,31 +18,31 @@ type move struct {
 // movedSteps are the fewest steps of a call that stand at another place than
 // their counterparts: the others of their strand keep their order. Where two
 // changed places, it is the one that now comes first.
-func movedSteps(got []*step, matched map[*step]*step) map[*step]move {
-	var moved map[*step]move
-	strands := map[int][]*step{}
+func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]move {
+	var moved map[*calls.Step]move
+	strands := map[int][]*calls.Step{}
 	var order []int
 	for _, g := range got {
 		w := matched[g]
 		if w == nil {
 			continue
 		}
-		if strands[w.x.Strand] == nil {
-			order = append(order, w.x.Strand)
+		if strands[w.X.Strand] == nil {
+			order = append(order, w.X.Strand)
 		}
-		strands[w.x.Strand] = append(strands[w.x.Strand], g)
+		strands[w.X.Strand] = append(strands[w.X.Strand], g)
 	}
 	for _, strand := range order {
 		steps := strands[strand]
 		places := make([]int, len(steps))
 		for i, g := range steps {
-			places[i] = matched[g].x.Seq
+			places[i] = matched[g].X.Seq
 		}
 		if slices.IsSorted(places) {
 			continue
 		}
 		if moved == nil {
-			moved = map[*step]move{}
+			moved = map[*calls.Step]move{}
 		}
 		keeps := longestRise(places)
 		for i, g := range steps {
@@ -49,10 +50,10 @@ func movedSteps(got []*step, matched map[*step]*step) map[*step]move {
 			switch {
 			case kept:
 			case at < len(keeps) && places[keeps[at]] < places[i]:
-				beside := matched[steps[keeps[at]]].x
+				beside := matched[steps[keeps[at]]].X
 				moved[g] = move{beside: beside, ahead: true, at: beside.Seq}
 			default:
-				moved[g] = move{beside: matched[steps[keeps[at-1]]].x, at: places[i]}
+				moved[g] = move{beside: matched[steps[keeps[at-1]]].X, at: places[i]}
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func longestRise(values []int) []int {
 // before a crossing of the new run.
 func (j *judge) cameTo(strand string, x *adk.Crossing) (last int) {
 	for i, seq := range slices.Backward(j.met) {
-		if seq > 0 && seq < x.Seq && j.want.strands[j.want.lines[i].Strand] == strand {
+		if seq > 0 && seq < x.Seq && j.want.Strands[j.want.Lines[i].Strand] == strand {
 			return i + 1
 		}
 	}

@@ -13,7 +13,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 type middleware = func(context.Context, *adk.TurnContext, adk.Next) error
@@ -53,7 +56,7 @@ func goingOn(ctx context.Context, _ *adk.TurnContext, next adk.Next) error { nex
 func TestReportNamesWhoBeganIt(t *testing.T) {
 	turn := adk.RawTurn{SystemPrompt: "You are a test."}
 	var trace bytes.Buffer
-	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(loading(setting("abcd", goingOn)), replay.Record(&trace)))).Run(t.Context(), turn))
+	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(loading(setting("abcd", goingOn)), replay.Record(&trace)))).Run(t.Context(), turn))
 	for _, test := range []struct {
 		name   string
 		load   middleware
@@ -135,7 +138,7 @@ func TestCausesNameShortValues(t *testing.T) {
 	turn := adk.RawTurn{SystemPrompt: "You are a test."}
 	var trace bytes.Buffer
 	recorded := config(tool("find", schema), `{"days":2}`)
-	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(recorded, replay.Record(&trace)))).Run(t.Context(), turn))
+	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(recorded, replay.Record(&trace)))).Run(t.Context(), turn))
 	for _, test := range []struct {
 		name  string
 		tool  *adk.Tool
@@ -153,12 +156,12 @@ func TestCausesNameShortValues(t *testing.T) {
 			`changed input in executor/model: execute, args: "{\"days\":2}" → "{\"days\": 2}"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			sources := []replay.Source{source("a.jsonl", trace.Bytes()), source("b.jsonl", trace.Bytes())}
-			report, err := replay.VerifyAll(t.Context(), sources, func(string) replay.Live {
+			sources := []corpus.Source{livetest.Source("a.jsonl", trace.Bytes()), livetest.Source("b.jsonl", trace.Bytes())}
+			report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
 				return replay.Live{Config: config(test.tool, test.args), Seams: []string{test.seams}}
 			})
 			require.NoError(t, err)
-			assert.Equal(t, []string{"2 " + test.says}, texts(report))
+			assert.Equal(t, []string{"2 " + test.says}, livetest.Texts(report))
 		})
 	}
 }

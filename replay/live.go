@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -10,6 +9,10 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Live says which seams of a replay are the user's own code of today. The zero
@@ -69,7 +72,7 @@ const (
 // The parts of a run's input that can be live.
 const (
 	partPrompt = "run/prompt"
-	partStash  = "run/stash"
+	PartStash  = "run/stash"
 	partTools  = "run/tools"
 	partGates  = "run/gates"
 )
@@ -78,11 +81,6 @@ const (
 func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) Live {
 	return Live{Config: adk.Config{Executor: adk.Executor{Run: run}}, Seams: []string{Executor}}
 }
-
-// ErrUnanswered is what a live seam gets where the recording has no answer: the
-// same operation with the same arguments was not recorded for its seam and
-// strand, or not as often.
-var ErrUnanswered = errors.New("replay: the recording has no answer to this")
 
 // Takes reports whether Seams choose a seam, by its path without iteration. The
 // label alone stands for a seam without a name, as in Report.Live.
@@ -119,15 +117,15 @@ func (l Live) any() bool { return len(l.Seams) > 0 }
 func (l Live) TakesSeam(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
 
 // chooses reports whether a call is of a seam that Seams choose.
-func (l Live) chooses(c *seamCall) bool { return c.isOf(l.TakesSeam) }
+func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.TakesSeam) }
 
 // isLive reports whether a call is of live code: of a seam that is chosen, or of what
 // such a seam brings.
-func (l Live) isLive(c *seamCall) bool { return c.isUnder(l.TakesSeam) }
+func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.TakesSeam) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
-	parts = append(parts, partPrompt, partStash, partTools, partGates)
+	parts = append(parts, partPrompt, PartStash, partTools, partGates)
 	for _, m := range l.Config.TurnInput {
 		parts = append(parts, adk.LabelTurnInput+"/"+m.Name)
 	}
@@ -183,7 +181,7 @@ func (l Live) Check() error {
 			continue
 		}
 		chosen := Live{Seams: []string{pattern}}
-		if !slices.ContainsFunc(parts, chosen.Takes) && !slices.ContainsFunc(pipelineLabels, chosen.takesAll) && !strings.HasPrefix(pattern, adk.LabelTool+"/") {
+		if !slices.ContainsFunc(parts, chosen.Takes) && !slices.ContainsFunc(wire.PipelineLabels, chosen.takesAll) && !strings.HasPrefix(pattern, adk.LabelTool+"/") {
 			faults = append(faults, fmt.Sprintf("Seams: %q chooses nothing of the config, which has %s", pattern, strings.Join(parts, ", ")))
 		}
 	}
@@ -259,7 +257,7 @@ func (l Live) given(part string) bool {
 	switch part {
 	case partPrompt:
 		return l.Turn.SystemPrompt != ""
-	case partStash:
+	case PartStash:
 		return l.Turn.Stash != nil
 	case partTools:
 		return len(l.Config.Tools) > 0
@@ -297,7 +295,7 @@ func (l Live) unseen() (said []string) {
 		}
 	}
 	if len(code) > 0 {
-		said = append(said, "what "+short(code, same[string])+" did beside the context: network, files, memory of its own")
+		said = append(said, "what "+safetext.Short(code, stub.Same[string])+" did beside the context: network, files, memory of its own")
 	}
 	return said
 }
@@ -316,7 +314,7 @@ func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[stri
 	if l.Takes(partPrompt) {
 		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
 	}
-	if l.Takes(partStash) {
+	if l.Takes(PartStash) {
 		*stash = l.Turn.Stash
 	}
 }

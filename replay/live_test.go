@@ -15,7 +15,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/whatif"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -36,7 +40,7 @@ func TestLiveExecutorWithAToolOfItsOwn(t *testing.T) {
 	}
 	fromContext := executor(func(dc *adk.DispatchContext) *adk.Tool { found, _ := dc.Tools().Get("count"); return found })
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: fromContext}, Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{tool},
 	}, replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Count."}))
@@ -84,7 +88,7 @@ func TestLiveExecutorThatAbortsNoLonger(t *testing.T) {
 	assert.Contains(t, report.Divergence.Got, "ack")
 	require.Len(t, ends, 3)
 	for _, err := range ends {
-		assert.ErrorIs(t, err, replay.ErrUnanswered)
+		assert.ErrorIs(t, err, stub.ErrUnanswered)
 	}
 }
 
@@ -93,12 +97,12 @@ func TestLiveExecutorThatAbortsNoLonger(t *testing.T) {
 func TestLiveCodeDoesNotVouchForTheRecording(t *testing.T) {
 	data, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
-	trace, err := replay.ReadTrace(bytes.NewReader(data))
+	recorded, err := trace.Read(bytes.NewReader(data))
 	require.NoError(t, err)
-	at := slices.IndexFunc(trace.Lines, func(line replay.Line) bool { return line.Kind == adk.KindTurnEnd })
-	trace.Lines[at].At = trace.Lines[at].At.Add(time.Second)
+	at := slices.IndexFunc(recorded.Lines, func(line trace.Line) bool { return line.Kind == adk.KindTurnEnd })
+	recorded.Lines[at].At = recorded.Lines[at].At.Add(time.Second)
 	var edited bytes.Buffer
-	_, err = trace.WriteTo(&edited)
+	_, err = recorded.WriteTo(&edited)
 	require.NoError(t, err)
 
 	s, _ := scenarios.Named("hello")
@@ -129,7 +133,7 @@ func TestDispatchOfAScriptedMiddlewareIsScripted(t *testing.T) {
 	}}
 	raw := adk.RawTurn{SystemPrompt: "Plan."}
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), raw))
 
 	live := replay.Live{Config: config, Turn: raw, Seams: []string{replay.Executor}}
@@ -139,14 +143,14 @@ func TestDispatchOfAScriptedMiddlewareIsScripted(t *testing.T) {
 	assert.Equal(t, []string{"executor/model"}, report.Unreached)
 
 	delta := bytes.Count(trace.Bytes()[:bytes.Index(trace.Bytes(), []byte(`"delta"`))], []byte("\n"))
-	answers := []replay.Answer{{Path: fmt.Sprint(delta, ".delta"), Value: "another plan"}}
-	told, err := replay.WhatIf(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
+	answers := []whatif.Override{{Path: fmt.Sprint(delta, ".delta"), Value: "another plan"}}
+	told, err := whatif.Run(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
 	require.NoError(t, err, "what a scripted executor says can be set")
 	assert.True(t, told.Set[0].Reached)
 
 	live.Seams = []string{replay.Middleware} // and one that a live middleware calls is live with it
-	_, err = replay.WhatIf(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
-	require.ErrorIs(t, err, replay.ErrAnswer)
+	_, err = whatif.Run(t.Context(), bytes.NewReader(trace.Bytes()), live, answers)
+	require.ErrorIs(t, err, whatif.ErrOverride)
 	live.Config.Executor = executor("an other answer")
 	live.Config.TurnInput = []adk.TurnMiddleware{{Name: "plan", Run: func(ctx context.Context, tc *adk.TurnContext, _ adk.Next) error {
 		_, err := adk.Dispatch(ctx, adk.DispatchInput{Source: tc, Name: "planner", Executor: executor("another plan")})

@@ -19,7 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -54,19 +56,19 @@ const sampledLive = 128
 // variable of the engine's mutants all edits are tried.
 func TestMutationInFilesIsNoticedLive(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(mutantsVariable) == "all"
+	every := os.Getenv(tracetest.MutantsVariable) == "all"
 	unused := maps.Clone(unnoticedInLive)
 	counts := make([]*liveCount, len(seamSets))
 	for i, seams := range seamSets {
 		counts[i] = &liveCount{seams: seams, byField: map[string]int{}, unused: unused}
 	}
-	forEachFixture(t, func(t *testing.T, f fixture) {
-		scenario, found := scenarios.Named(f.name)
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+		scenario, found := scenarios.Named(f.Name)
 		require.True(t, found, "the scenario that the fixture was recorded of")
 		had := map[uint32]bool{}
-		mutants(f, func(m mutant) {
+		tracetest.Mutants(f, func(m tracetest.Mutant) {
 			for _, c := range counts {
-				sort := crc32.ChecksumIEEE(fmt.Append(nil, c.seams, f.name, m.kind, m.field, m.what))
+				sort := crc32.ChecksumIEEE(fmt.Append(nil, c.seams, f.Name, m.Kind, m.Field, m.What))
 				if !every && (had[sort] || sort%sampledLive != 0) {
 					continue
 				}
@@ -81,7 +83,7 @@ func TestMutationInFilesIsNoticedLive(t *testing.T) {
 	if every {
 		assert.Empty(t, unused, "on the list, and always noticed")
 	} else {
-		t.Logf("a sample, one of %d: `make mutants` (%s=all) tries all", sampledLive, mutantsVariable)
+		t.Logf("a sample, one of %d: `make mutants` (%s=all) tries all", sampledLive, tracetest.MutantsVariable)
 	}
 }
 
@@ -106,7 +108,7 @@ func (c *liveCount) String() string {
 }
 
 // add counts a mutant. One that was not noticed needs a reason.
-func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
+func (c *liveCount) add(t *testing.T, m tracetest.Mutant, noticed bool) {
 	countingLive.Lock()
 	defer countingLive.Unlock()
 	c.tried++
@@ -114,24 +116,24 @@ func (c *liveCount) add(t *testing.T, m mutant, noticed bool) {
 		c.noticed++
 		return
 	}
-	name := m.kind + " " + cmp.Or(m.field, m.what)
+	name := m.Kind + " " + cmp.Or(m.Field, m.What)
 	c.byField[name]++
 	list, said := unrepeated, "what need not be"
-	if m.line >= 0 && isOfLive(m.fixture.trace.Lines[m.line], liveCalls(m.fixture, c.seams)) {
+	if m.Line >= 0 && isOfLive(m.Fixture.Trace.Lines[m.Line], liveCalls(m.Fixture, c.seams)) {
 		list, said = unnoticedInLive, "what need not be in live code"
 		delete(c.unused, name)
 	}
-	if list[name] == "" && !m.isBetween() {
+	if list[name] == "" && !m.IsBetween() {
 		t.Errorf("%s: not noticed, and on no list of %s", m, said)
 	}
-	if !m.input {
+	if !m.Input {
 		t.Errorf("%s: not noticed, and the engine decided it", m)
 	}
 }
 
 // isOfLive reports whether a line is of a call that is live. A settlement, a cancel
 // and a contained panic come from outside, whoever they reach.
-func isOfLive(line replay.Line, live map[int]bool) bool {
+func isOfLive(line trace.Line, live map[int]bool) bool {
 	switch {
 	case line.Kind.Class() == adk.ClassFact:
 		return false
@@ -144,14 +146,14 @@ func isOfLive(line replay.Line, live map[int]bool) bool {
 // liveCalls are the calls of a recorded turn that live code makes again. What a
 // live seam forks and registers, and the dispatches that it calls, are live with
 // it and never without.
-func liveCalls(f fixture, seams []string) map[int]bool {
+func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	takes := func(seam adk.Seam) bool {
 		return slices.ContainsFunc(seams, func(pattern string) bool {
 			matched, _ := path.Match(pattern, seam.Label+"/"+seam.Name)
 			return matched || pattern == replay.Everything
 		})
 	}
-	scenario, _ := scenarios.Named(f.name)
+	scenario, _ := scenarios.Named(f.Name)
 	config, _ := scenario.Build(scenarios.Outside{Cancel: func(error) {}})
 	brought := map[string]bool{} // the tools that are of the user's own code
 	for _, tool := range config.Tools {
@@ -159,7 +161,7 @@ func liveCalls(f fixture, seams []string) map[int]bool {
 	}
 	handlers := map[string]bool{}                // those for an ack that live code registered
 	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
-	for _, x := range f.trace.Lines {
+	for _, x := range f.Trace.Lines {
 		switch x.Kind {
 		case adk.KindRegister:
 			brought[x.Record.(*adk.Tool).Name()] = brought[x.Record.(*adk.Tool).Name()] || live[x.Call]
@@ -194,9 +196,9 @@ func liveCalls(f fixture, seams []string) map[int]bool {
 
 // liveNotices writes a mutant, with a footer of its own, and verifies it with the
 // code of its scenario.
-func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m mutant) bool {
+func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m tracetest.Mutant) bool {
 	var file bytes.Buffer
-	if _, err := m.trace.WriteTo(&file); err != nil {
+	if _, err := m.Trace.WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

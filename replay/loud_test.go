@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -111,7 +112,7 @@ func (l *loud) record(t *testing.T, alone bool) []byte {
 				Gates: true, Clock: scheduler.Clock(), IDs: fakes.NewIDs(), Probe: probe}})
 			return
 		}
-		runner := must(adk.NewRunner(adk.Config{Executor: executor, Storage: fakes.NewStorage().Storage(), Tools: tools,
+		runner := tracetest.Must(adk.NewRunner(adk.Config{Executor: executor, Storage: fakes.NewStorage().Storage(), Tools: tools,
 			Clock: scheduler.Clock(), IDs: fakes.NewIDs(), Probe: probe}))
 		_ = runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "p", Functional: functional, Observability: observability})
 	})

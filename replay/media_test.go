@@ -14,12 +14,14 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // photo is a media with the bytes that read gives; nil reads none.
 func photo(id string, read func() (string, error)) *adk.Media {
-	return must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png",
+	return tracetest.Must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png",
 		Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 			if read == nil {
 				return io.NopCloser(strings.NewReader("")), nil
@@ -35,13 +37,13 @@ type execute = func(context.Context, *adk.DispatchContext, *adk.Helpers) error
 
 // recordPhotos records a turn whose question has the media attached.
 func recordPhotos(t *testing.T, executor execute, output []adk.TurnMiddleware, medias ...*adk.Media) []byte {
-	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Attachments: medias, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Attachments: medias, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: executor}, Storage: fakes.NewStorage(question).Storage(),
 		TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-			for _, m := range must(tc.Messages().Fetch(ctx)) {
-				_ = must(tc.Messages().Add(m))
+			for _, m := range tracetest.Must(tc.Messages().Fetch(ctx)) {
+				_ = tracetest.Must(tc.Messages().Add(m))
 			}
 			next(ctx)
 			return nil
@@ -83,11 +85,11 @@ func TestOpenedMediaPlayAgain(t *testing.T) {
 		_, _ = dc.OpenMedia(ctx, photo("broken", counted("", io.ErrUnexpectedEOF)))
 		_, _ = dc.OpenMedia(ctx, photo("hostile", func() (string, error) { reads++; panic("the codec fell over") }))
 		_, _ = dc.OpenMedia(ctx, photo("fetched", func() (string, error) { reads++; return dc.NewID(), dc.Sleep(ctx, 5) }))
-		one := must(dc.Fork(ctx, "one", func(ctx context.Context, dc *adk.DispatchContext) error {
+		one := tracetest.Must(dc.Fork(ctx, "one", func(ctx context.Context, dc *adk.DispatchContext) error {
 			_, err := dc.OpenMedia(ctx, same)
 			return err
 		}))
-		two := must(dc.Fork(ctx, "two", func(ctx context.Context, dc *adk.DispatchContext) error {
+		two := tracetest.Must(dc.Fork(ctx, "two", func(ctx context.Context, dc *adk.DispatchContext) error {
 			_, err := dc.OpenMedia(ctx, same)
 			return err
 		}))
@@ -107,7 +109,7 @@ func TestReaderThatEndsItsGoroutinePlaysAgain(t *testing.T) {
 	go func() {
 		defer close(done)
 		var out bytes.Buffer
-		runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(),
+		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(),
 			Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 				_, err := dc.OpenMedia(ctx, photo("p", func() (string, error) { runtime.Goexit(); return "", nil }))
 				return err
@@ -127,7 +129,7 @@ func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 	var seen string
 	var missing error
 	look := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		seen = string(must(dc.OpenMedia(ctx, attached(dc, 0))))
+		seen = string(tracetest.Must(dc.OpenMedia(ctx, attached(dc, 0))))
 		later, err := attached(dc, 1).Bytes(ctx)
 		seen += " " + string(later)
 		_, missing = attached(dc, 2).Bytes(ctx)
@@ -135,7 +137,7 @@ func TestLiveCodeOpensRecordedMedia(t *testing.T) {
 	}
 	output := []adk.TurnMiddleware{{Name: "look", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		_, err := tc.OpenMedia(ctx, tc.Messages().All()[0].Attachments()[1])
-		_ = must(tc.OpenMedia(ctx, photo("fetched", func() (string, error) {
+		_ = tracetest.Must(tc.OpenMedia(ctx, photo("fetched", func() (string, error) {
 			_, _ = tc.Messages().Fetch(ctx)
 			_, _ = tc.OpenMedia(ctx, photo("inner", func() (string, error) { return tc.NewID(), nil }))
 			return tc.NewID(), nil
@@ -178,27 +180,27 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 // What follows from a divergence is told of a trace with media too: running it to
 // its end opens them again.
 func TestBlastBehindAnOpening(t *testing.T) {
-	trace := recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+	recorded := recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, attached(dc, 0))
 		return errors.Join(err, dc.Stash().Set("seen", dc.NewID()), dc.Ack())
 	}, nil, photo("cat", of("meow")))
-	edited := reseal(t, bytes.Replace(trace, []byte(`"iterations":1`), []byte(`"iterations":2`), 1))
+	edited := tracetest.Reseal(t, bytes.Replace(recorded, []byte(`"iterations":1`), []byte(`"iterations":2`), 1))
 	report, err := replay.Verify(t.Context(), bytes.NewReader(edited), replay.Live{})
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, "iterations", report.Divergence.Fields[0].Field)
 	require.NotNil(t, report.Divergence.After)
-	assert.Equal(t, replay.Blast{Equal: len(must(replay.ReadTrace(bytes.NewReader(trace))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
+	assert.Equal(t, replay.Blast{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
 }
 
 // A trace in memory holds the bytes of its media too.
 func TestMediaOfATraceInMemory(t *testing.T) {
-	trace, err := replay.ReadTrace(bytes.NewReader(recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+	recorded, err := trace.Read(bytes.NewReader(recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, attached(dc, 0))
 		return errors.Join(err, dc.Ack())
 	}, nil, photo("cat", of("meow")), photo("dog", of("woof")))))
 	require.NoError(t, err)
-	for _, line := range trace.Lines {
+	for _, line := range recorded.Lines {
 		if line.Kind != adk.KindAdd {
 			continue
 		}

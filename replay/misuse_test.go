@@ -10,13 +10,14 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
 // Operations on handles that had ended are contained, recorded, and made again
 // when the trace is played. (DET-5, PIP-10)
 func TestMisusePlaysAgain(t *testing.T) {
-	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+	question := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Hello?", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
 	tool := fakes.NewTool("count", "Counts.", "42").Tool()
 	var turn *adk.TurnContext
 	var next adk.Next
@@ -35,7 +36,7 @@ func TestMisusePlaysAgain(t *testing.T) {
 		return dc.Ack()
 	}
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: misuse},
 		Storage:  fakes.NoOpStorage(),
 		TurnInput: []adk.TurnMiddleware{{Name: "keeper", Run: func(ctx context.Context, tc *adk.TurnContext, n adk.Next) error {

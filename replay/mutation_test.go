@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -19,173 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
-
-// mutantsVariable makes the test try every edit of every fixture.
-const mutantsVariable = "ADKREPLAY_MUTANTS"
-
-// fixture is a recorded turn.
-type fixture struct {
-	name  string
-	bytes []byte
-	trace *replay.Trace
-}
-
-// allFixtures are the embedded traces, read.
-func allFixtures(t testing.TB) []fixture {
-	names, err := fs.Glob(fixtures.Traces, "*.jsonl")
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	all := make([]fixture, len(names))
-	for i, name := range names {
-		data, err := fixtures.Traces.ReadFile(name)
-		require.NoError(t, err)
-		trace, err := replay.ReadTrace(bytes.NewReader(data))
-		require.NoError(t, err, name)
-		all[i] = fixture{strings.TrimSuffix(name, ".jsonl"), data, trace}
-	}
-	return all
-}
-
-// mutant is a fixture with one edit.
-type mutant struct {
-	fixture fixture
-	trace   *replay.Trace
-	at      int    // the number of the crossing at which the two part first
-	line    int    // the place of the edited line among the lines, -1 for the header
-	kind    string // of the edited crossing
-	field   string // the field that was edited, empty for an edit of whole lines
-	what    string
-	input   bool
-}
-
-// String says what was edited, and where.
-func (m mutant) String() string {
-	return fmt.Sprintf("%s: crossing %d, %s %s %s", m.fixture.name, m.at, m.kind, m.field, m.what)
-}
-
-// mutants gives every edit of a fixture to yield.
-func mutants(f fixture, yield func(mutant)) {
-	for i, line := range f.trace.Lines {
-		for _, e := range fieldEdits(line.Crossing) {
-			lines := slices.Clone(f.trace.Lines)
-			lines[i].Crossing = e.edited
-			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended it
-			yield(mutant{f, sealed(f, lines), i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
-		}
-	}
-	structuralMutants(f, yield)
-	headerMutants(f, yield)
-}
-
-// headerMutants rename the executor and every middleware, and take each away.
-func headerMutants(f fixture, yield func(mutant)) {
-	give := func(field, what string, change func(*adk.RunInfo)) {
-		trace := sealed(f, f.trace.Lines)
-		change(&trace.Info)
-		yield(mutant{f, trace, 0, -1, "header", field, what, true})
-	}
-	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
-	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
-	give("alone", "flipped", func(info *adk.RunInfo) { info.Alone = !info.Alone })
-	for label, of := range map[string]func(*adk.RunInfo) *[]string{
-		adk.LabelTurnInput:      func(info *adk.RunInfo) *[]string { return &info.TurnInput },
-		adk.LabelTurnOutput:     func(info *adk.RunInfo) *[]string { return &info.TurnOutput },
-		adk.LabelDispatchInput:  func(info *adk.RunInfo) *[]string { return &info.DispatchInput },
-		adk.LabelDispatchOutput: func(info *adk.RunInfo) *[]string { return &info.DispatchOutput },
-	} {
-		names := *of(&f.trace.Info)
-		give(label, "lengthened", func(info *adk.RunInfo) { *of(info) = append(slices.Clone(names), "x") })
-		for i := range names {
-			give(label, "shortened", func(info *adk.RunInfo) { *of(info) = slices.Delete(slices.Clone(names), i, i+1) })
-			give(label, "renamed", func(info *adk.RunInfo) {
-				*of(info) = slices.Clone(names)
-				(*of(info))[i] += "x"
-			})
-		}
-	}
-}
-
-// structuralMutants drop a line, write it twice, and swap it with the next.
-func structuralMutants(f fixture, yield func(mutant)) {
-	lines := f.trace.Lines
-	give := func(i int, what string, edited []replay.Line) {
-		if at := firstDifference(lines, edited); at > 0 {
-			yield(mutant{f, sealed(f, edited), at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
-		}
-	}
-	for i := range lines {
-		give(i, "dropped", slices.Delete(slices.Clone(lines), i, i+1))
-		give(i, "twice", slices.Insert(slices.Clone(lines), i, lines[i]))
-		if i+1 < len(lines) {
-			swapped := slices.Clone(lines)
-			swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
-			give(i, "swapped", swapped)
-		}
-	}
-}
-
-// madeByUser reports whether an edit of whole lines is one of what user code or
-// the outside did. Which strand goes first is the outside's to say, too.
-func madeByUser(lines []replay.Line, what string) bool {
-	if what == "swapped" && (fromOutside(&lines[1].Crossing) || lines[0].Strand != lines[1].Strand) {
-		return true
-	}
-	return fromOutside(&lines[0].Crossing)
-}
-
-func fromOutside(x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindCancel, adk.KindSettle, adk.KindContained:
-		return true
-	}
-	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
-}
-
-// lineName is the kind of a line, with its phase.
-func lineName(x *adk.Crossing) string {
-	if x.Phase == adk.Whole {
-		return x.Kind.String()
-	}
-	return x.Kind.String() + " " + x.Phase.String()
-}
-
-// sealed is a trace of other lines under the header of a fixture.
-func sealed(f fixture, lines []replay.Line) *replay.Trace {
-	return &replay.Trace{Header: f.trace.Header, Lines: lines, Sealed: true}
-}
-
-// firstDifference is the number of the first crossing in which two sequences
-// differ, and 0 where they are the same.
-func firstDifference(want, got []replay.Line) int {
-	for i := range max(len(want), len(got)) {
-		if i >= len(want) || i >= len(got) || !sameLine(want[i], got[i]) {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-func sameLine(a, b replay.Line) bool {
-	a.Seq, b.Seq = 0, 0
-	return reflect.DeepEqual(a.Crossing, b.Crossing)
-}
-
-// forEachFixture runs test for every fixture, several at a time, and returns
-// when all are done.
-func forEachFixture(t *testing.T, test func(t *testing.T, f fixture)) {
-	t.Run("fixtures", func(t *testing.T) {
-		for _, f := range allFixtures(t) {
-			t.Run(f.name, func(t *testing.T) {
-				t.Parallel()
-				test(t, f)
-			})
-		}
-	})
-}
 
 // Two recordings that differ in one field of one line, or in one line, are told
 // apart, at the very place.
@@ -193,9 +28,9 @@ func TestMutationsInMemoryAreNamed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	tried, noticed := 0, 0
-	forEachFixture(t, func(t *testing.T, f fixture) {
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		n, seen := 0, 0
-		mutants(f, func(m mutant) {
+		tracetest.Mutants(f, func(m tracetest.Mutant) {
 			n++
 			if wrong := unnamed(m); wrong != "" {
 				t.Errorf("%s: %s", m, wrong)
@@ -203,7 +38,7 @@ func TestMutationsInMemoryAreNamed(t *testing.T) {
 			}
 			seen++
 		})
-		assert.Nil(t, replay.CompareTraces(f.trace, sealed(f, slices.Clone(f.trace.Lines))))
+		assert.Nil(t, replay.CompareTraces(f.Trace, tracetest.Sealed(f, slices.Clone(f.Trace.Lines))))
 		mu.Lock()
 		defer mu.Unlock()
 		tried, noticed = tried+n, noticed+seen
@@ -212,16 +47,16 @@ func TestMutationsInMemoryAreNamed(t *testing.T) {
 }
 
 // unnamed says what a comparison of a fixture and its mutant fails to say.
-func unnamed(m mutant) string {
-	d := replay.CompareTraces(m.fixture.trace, m.trace)
+func unnamed(m tracetest.Mutant) string {
+	d := replay.CompareTraces(m.Fixture.Trace, m.Trace)
 	switch {
 	case d == nil:
 		return "not noticed"
-	case d.Crossing != m.at:
+	case d.Crossing != m.At:
 		return fmt.Sprintf("noticed at crossing %d", d.Crossing)
-	case m.field == "":
+	case m.Field == "":
 		return ""
-	case !slices.ContainsFunc(d.Fields, func(f replay.FieldDiff) bool { return f.Field == m.field }):
+	case !slices.ContainsFunc(d.Fields, func(f compare.FieldDiff) bool { return f.Field == m.Field }):
 		return fmt.Sprintf("noticed as another field: %s", d)
 	}
 	return ""
@@ -293,14 +128,6 @@ var unrepeated = reasons(map[string][]string{
 		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 })
 
-// isBetween reports whether a mutant moved a time to another that lies between those of
-// the lines around it. The clock is user code's: where it moves by itself it may have
-// said that, too.
-func (m mutant) isBetween() bool {
-	lines, at := m.trace.Lines, m.line
-	return m.field == "at" && at > 0 && at+1 < len(lines) && lines[at-1].At.Before(lines[at].At) && lines[at].At.Before(lines[at+1].At)
-}
-
 func reasons(byReason map[string][]string) map[string]string {
 	reasons := map[string]string{}
 	for reason, names := range byReason {
@@ -318,15 +145,15 @@ func reasons(byReason map[string][]string) map[string]string {
 // are tried.
 func TestMutationInFilesIsNoticed(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(mutantsVariable) == "all"
+	every := os.Getenv(tracetest.MutantsVariable) == "all"
 	var mu sync.Mutex
 	tried, noticed := 0, 0
 	byField := map[string]int{}
-	forEachFixture(t, func(t *testing.T, f fixture) {
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		had := map[string]bool{}
-		mutants(f, func(m mutant) {
-			sort := m.kind + " " + m.field + " " + m.what
-			if !every && (had[sort] || crc32.ChecksumIEEE([]byte(f.name+sort))%8 != 0) {
+		tracetest.Mutants(f, func(m tracetest.Mutant) {
+			sort := m.Kind + " " + m.Field + " " + m.What
+			if !every && (had[sort] || crc32.ChecksumIEEE([]byte(f.Name+sort))%8 != 0) {
 				return
 			}
 			had[sort] = true
@@ -338,12 +165,12 @@ func TestMutationInFilesIsNoticed(t *testing.T) {
 				noticed++
 				return
 			}
-			name := m.kind + " " + cmp.Or(m.field, m.what)
+			name := m.Kind + " " + cmp.Or(m.Field, m.What)
 			byField[name]++
-			if unrepeated[name] == "" && !m.isBetween() {
+			if unrepeated[name] == "" && !m.IsBetween() {
 				t.Errorf("%s: not noticed, and on no list of what need not be", m)
 			}
-			if !m.input {
+			if !m.Input {
 				t.Errorf("%s: not noticed, and the engine decided it", m)
 			}
 		})
@@ -358,16 +185,16 @@ func TestMutationInFilesIsNoticed(t *testing.T) {
 		}
 	}
 	if !every {
-		t.Logf("a sample: `make mutants` (%s=all) tries all", mutantsVariable)
+		t.Logf("a sample: `make mutants` (%s=all) tries all", tracetest.MutantsVariable)
 	}
 	t.Logf("mutations in files: %d tried, %d noticed, %d unrepeated inputs (by kind: %s)",
 		tried, noticed, tried-noticed, strings.Join(list, ", "))
 }
 
 // verifyNotices writes a mutant, with a footer of its own, and verifies it.
-func verifyNotices(t *testing.T, m mutant) bool {
+func verifyNotices(t *testing.T, m tracetest.Mutant) bool {
 	var file bytes.Buffer
-	if _, err := m.trace.WriteTo(&file); err != nil {
+	if _, err := m.Trace.WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
 // parallelAgent asks one tool n times at once. The handler is given.
 func parallelAgent(n int, handler adk.ToolHandler) adk.Config {
-	tool := must(adk.NewTool(adk.ToolInit{Name: "ask", Description: "Asks.", Effect: adk.EffectReads, Handler: handler,
+	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "ask", Description: "Asks.", Effect: adk.EffectReads, Handler: handler,
 		InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}))
 	ask := func(n int) func(context.Context, *adk.DispatchContext) error {
 		return func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -80,7 +81,7 @@ func TestEveryOrderOfCompletions(t *testing.T) {
 	orders := 0
 	for n := 1; n <= 5; n++ {
 		var trace bytes.Buffer
-		runner := must(adk.NewRunner(fakes.Deterministic(parallelAgent(n, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(parallelAgent(n, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			return answer(args), nil
 		}), replay.Record(&trace))))
 		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
 // place is where the code of a live seam stands, as file:line (function); empty
 // where none of the calls is of a chosen seam whose code can be told.
-func (l Live) place(calls []*seamCall) string {
-	for _, c := range calls {
+func (l Live) place(made []*calls.Call) string {
+	for _, c := range made {
 		if c != nil && l.chooses(c) {
-			if code := l.code(c.call.Seam); code != nil {
+			if code := l.code(c.Begin.Seam); code != nil {
 				return placeOf(code)
 			}
 		}

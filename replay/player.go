@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // source gives the recorded crossings one after the other, and io.EOF behind
@@ -31,27 +35,27 @@ type source interface {
 // is never called while mu is held.
 type player struct {
 	source source
-	stage  *stage
-	loud   loudness
-	trail  trail
+	stage  *stub.Stage
+	loud   stub.Loudness
+	trail  stub.Trail
 	cancel func(cause, err error) // ends the context of the new run
 
-	timers              // with the lock that guards what follows
-	moved    *sync.Cond // the head moved, or a strand's state changed, or all stopped
-	ahead    []*adk.Crossing
-	readErr  error // what ended the reading, io.EOF included
-	matched  int
-	found    *Divergence
-	recent   [linesBefore]*adk.Crossing // the recorded crossings that agreed last
-	comparer comparer
-	namer    *namer
-	began    time.Time // the time of the first crossing
-	outdated bool      // the recording is of an older contract
+	stub.Timers            // with the lock that guards what follows
+	moved       *sync.Cond // the head moved, or a strand's state changed, or all stopped
+	ahead       []*adk.Crossing
+	readErr     error // what ended the reading, io.EOF included
+	matched     int
+	found       *Divergence
+	recent      [linesBefore]*adk.Crossing // the recorded crossings that agreed last
+	comparer    wire.Comparer
+	namer       *describe.Namer
+	began       time.Time // the time of the first crossing
+	outdated    bool      // the recording is of an older contract
 
 	strands map[int]*strand
-	alive   int            // goroutines of the new run: those of its strands, begun or forked and not ended
-	waits   []*wait        // those of them that are held back here
-	running map[int]*timer // by the operation that waits
+	alive   int                 // goroutines of the new run: those of its strands, begun or forked and not ended
+	waits   []*wait             // those of them that are held back here
+	running map[int]*stub.Timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what the gate of each wait was resolved with.
 	done     map[int]*adk.Crossing
@@ -82,26 +86,26 @@ type wait struct {
 	scripted bool // it can perform operations
 }
 
-func newPlayer(src source, known *sentinels) *player {
+func newPlayer(src source, known *wire.Sentinels) *player {
 	p := &player{
 		source:   src,
-		comparer: comparer{known},
-		namer:    newNamer(NewFold()),
+		comparer: wire.Comparer{Sentinels: known},
+		namer:    describe.New(state.New()),
 		strands:  map[int]*strand{0: {}},
 		alive:    1,
-		running:  map[int]*timer{},
+		running:  map[int]*stub.Timer{},
 		gates:    map[string]*adk.TurnGate{},
 		calls:    map[int]*adk.Crossing{},
 		done:     map[int]*adk.Crossing{},
 		returned: map[int]*adk.Crossing{},
 		resolved: map[int]*adk.Crossing{},
 		gateOps:  map[string]int{},
-		trail:    trail{},
+		trail:    stub.Trail{},
 	}
-	p.moved = sync.NewCond(&p.mu)
-	p.stage = newStage(p)
-	p.stage.gates = adk.Observability{TurnGateOpen: p.gateOpened}
-	p.loud.opened, p.loud.leaving = p.gateOpened, p.leaving
+	p.moved = sync.NewCond(&p.Mu)
+	p.stage = stub.NewStage(p)
+	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
+	p.loud.Opened, p.loud.Leaving = p.gateOpened, p.leaving
 	return p
 }
 
@@ -157,26 +161,26 @@ func (p *player) outside() {
 	switch {
 	case x.Kind == adk.KindCancel:
 		p.aborted = true
-		if x.Key == outsideCancel {
+		if x.Key == wire.OutsideCancel {
 			p.cancel(x.Cause, x.Err)
 		}
 	case x.Kind == adk.KindTimer:
 		if t := p.running[x.N]; t != nil {
 			delete(p.running, x.N)
-			t.expire()
+			t.Expire()
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
-		p.stage.endWait(x.Op, x.Err)
+		p.stage.EndWait(x.Op, x.Err)
 	case x.Kind == adk.KindSettle && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
-		p.stage.endWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
+		p.stage.EndWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
 	}
 }
 
 // gateOpened keeps the gates of the new run by their ids, for whoever settled
 // them.
 func (p *player) gateOpened(e adk.TurnGateOpen) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	p.gates[e.Gate.ID()] = e.Gate
 }
 
@@ -185,7 +189,7 @@ func (p *player) settles(x *adk.Crossing) bool {
 	if x == nil || x.Kind != adk.KindSettle || p.gates[x.Name] == nil {
 		return false
 	}
-	return isOutside(x) && (x.Status != adk.GateAborted || !p.aborted)
+	return stub.IsOutside(x) && (x.Status != adk.GateAborted || !p.aborted)
 }
 
 // act settles a gate when the cursor stands at its settlement. It calls the
@@ -193,7 +197,7 @@ func (p *player) settles(x *adk.Crossing) bool {
 // about to wait. Each settlement is made once, by the goroutine that comes to it
 // first: one that is refused could be made again. mu is held.
 func (p *player) act() {
-	for !p.stopped {
+	for !p.Stopped {
 		x := p.peek(0)
 		if !p.settles(x) || p.acted == p.matched+1 {
 			return
@@ -202,7 +206,7 @@ func (p *player) act() {
 		before := p.matched
 		p.acted = p.matched + 1
 		p.settle(gate, x)
-		if p.matched == before && !p.stopped {
+		if p.matched == before && !p.Stopped {
 			p.missing(x)
 		}
 	}
@@ -219,22 +223,18 @@ func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 // decided reports whether x is a cancel that the engine decided on: a strand that
 // is under way in it tells that without asking, and nobody goes before.
 func decided(x *adk.Crossing) bool {
-	return x != nil && x.Kind == adk.KindCancel && (x.Key == cancelStage || x.Key == cancelGoexit)
+	return x != nil && x.Kind == adk.KindCancel && (x.Key == wire.CancelStage || x.Key == wire.CancelGoexit)
 }
 
 // What a run is cancelled by: the context that was given to it, or the engine
 // when nothing was asked of it.
-const (
-	outsideCancel = "outside"
-	cancelStage   = "stage"
-	cancelGoexit  = "goexit"
-)
+const ()
 
 // exits is the return of a call whose next step is to end its goroutine: the
 // cancel that the cursor stands at is told by it, before the strands that it
 // then waits for go on. mu is held.
 func (p *player) exits(strand int, s *strand) *adk.Crossing {
-	if x := p.peek(0); s.ends == nil || x == nil || x.Kind != adk.KindCancel || x.Key != cancelGoexit {
+	if x := p.peek(0); s.ends == nil || x == nil || x.Kind != adk.KindCancel || x.Key != wire.CancelGoexit {
 		return nil
 	}
 	for i := 1; ; i++ {
@@ -263,8 +263,8 @@ func settle(gate *adk.TurnGate, x *adk.Crossing) {
 // unlocked calls the engine. mu is released meanwhile, and held again however
 // the call ends: what lies below it may end the goroutine.
 func (p *player) unlocked(call func()) {
-	p.mu.Unlock()
-	defer p.mu.Lock()
+	p.Mu.Unlock()
+	defer p.Mu.Lock()
 	call()
 }
 
@@ -310,7 +310,7 @@ func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 	for {
 		p.act()
 		x := p.head()
-		if p.stopped || x == nil {
+		if p.Stopped || x == nil {
 			return nil
 		}
 		if last := p.exits(n, s); last != nil {
@@ -326,7 +326,7 @@ func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 		} else {
 			p.moved.Wait()
 		}
-		p.waits = without(p.waits, w)
+		p.waits = state.Without(p.waits, w)
 	}
 }
 
@@ -340,8 +340,8 @@ func (p *player) takes(strand int, scripted bool, x *adk.Crossing) bool {
 // leaving holds back a listener that ends its goroutine until what the engine says
 // of that comes next: as exits has it, before the strands that go on meanwhile.
 func (p *player) leaving(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	s := p.strand(n)
 	defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
 	s.ends = func(*adk.Crossing) bool { return true }
@@ -393,27 +393,27 @@ func (p *player) stuck(x *adk.Crossing) bool {
 
 // check stops the replay if nobody can go on. mu is held.
 func (p *player) check() {
-	if x := p.head(); x != nil && !p.stopped && p.stuck(x) {
+	if x := p.head(); x != nil && !p.Stopped && p.stuck(x) {
 		p.deadlock(x)
 	}
 }
 
-// play runs one scripted call: every recorded operation until the call's own
+// Play runs one scripted call: every recorded operation until the call's own
 // return line, which it gives. Operations of outer calls in between, made
 // through a handle that was passed on, are performed too.
-func (p *player) play(h *handle, id, strand int) (*adk.Crossing, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h.strand = strand
-	p.stage.enter(id, h)
+func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	h.Strand = strand
+	p.stage.Enter(id, h)
 	return p.playUntil(strand, func(x *adk.Crossing) bool { return x.Kind == adk.KindReturn && x.ID == id })
 }
 
-// opened performs what the reader of an opening did with the handles that it
+// Opened performs what the reader of an opening did with the handles that it
 // could reach.
-func (p *player) opened(x *adk.Crossing) ([]byte, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	done, err := p.playUntil(x.Strand, func(at *adk.Crossing) bool {
 		return at.Kind == adk.KindOpenMedia && at.Phase == adk.Done && at.Op == x.Op
 	})
@@ -431,13 +431,13 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		x := p.awaitScripted(strand, ends)
 		switch {
 		case x == nil:
-			return nil, errStopped
+			return nil, stub.ErrStopped
 		case ends(x):
 			return x, nil
 		}
 		before, done := p.matched, false
-		p.unlocked(func() { done = p.stage.operate(x) })
-		if p.matched == before && !p.stopped {
+		p.unlocked(func() { done = p.stage.Operate(x) })
+		if p.matched == before && !p.Stopped {
 			if done {
 				p.missing(x)
 			} else {
@@ -450,19 +450,19 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 // The probe.
 
 // Observe makes the player the observer of the new run.
-func (p *player) Observe(adk.RunInfo) adk.Observer { return watcher{p, p.fail} }
+func (p *player) Observe(adk.RunInfo) adk.Observer { return stub.Watcher{Observer: p, Fail: p.fail} }
 
 // Begin holds a strand back until the recording says that it is its turn.
 func (p *player) Begin(s adk.Step) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	p.await(s.Strand)
 }
 
 // Park notes that a strand waits inside the engine, or has ended.
 func (p *player) Park(n int, ready func() bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if ready == nil {
 		delete(p.strands, n)
 		p.alive--
@@ -478,8 +478,8 @@ func (p *player) Park(n int, ready func() bool) {
 // Resume holds a woken strand back until the recording says that it is its
 // turn.
 func (p *player) Resume(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	p.strand(n).wake()
 	p.await(n)
 }
@@ -494,9 +494,9 @@ func (s *strand) wake() {
 
 // Tell compares what crossed with what was recorded.
 func (p *player) Tell(got *adk.Crossing) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if p.Stopped {
 		return
 	}
 	want := p.peek(0)
@@ -506,7 +506,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		}
 		return
 	}
-	fields := compareCrossings(p.comparer, want, got)
+	fields := compare.Crossings(p.comparer, want, got)
 	if len(fields) == 0 {
 		fields = p.unexplained(want, got)
 	}
@@ -514,8 +514,8 @@ func (p *player) Tell(got *adk.Crossing) {
 		p.differs(want, got, fields)
 		return
 	}
-	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.made(got.Record) {
-		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []FieldDiff{{Field: "tool", Want: "the recorded tool",
+	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.Made(got.Record) {
+		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []compare.FieldDiff{{Field: "tool", Want: "the recorded tool",
 			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}}, want)
 		return
 	}
@@ -530,18 +530,18 @@ func (p *player) Tell(got *adk.Crossing) {
 // unexplained holds a crossing on which recording and engine agree against what
 // the contract makes of the crossings before it: a recording of a broken engine
 // is no better than a broken engine. It takes the crossing in. mu is held.
-func (p *player) unexplained(want, got *adk.Crossing) []FieldDiff {
+func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 	field := "contract"
-	err := p.namer.fold.Check(got)
+	err := p.namer.Fold.Check(got)
 	if err != nil {
 		field = "digest"
-	} else if err = p.namer.fold.CheckPayload(got); err != nil {
+	} else if err = p.namer.Fold.CheckPayload(got); err != nil {
 		field = "payload"
 	} else {
-		err = p.namer.pass(want)
+		err = p.namer.Pass(want)
 	}
 	if err != nil {
-		return []FieldDiff{{Field: field, Got: err.Error()}}
+		return []compare.FieldDiff{{Field: field, Got: err.Error()}}
 	}
 	return nil
 }
@@ -574,10 +574,10 @@ func (p *player) note(x *adk.Crossing) {
 // tell. mu is held.
 func (p *player) listened(x *adk.Crossing) {
 	if x.Kind.Class() != adk.ClassEvent {
-		p.trail.pass(x)
+		p.trail.Pass(x)
 		return
 	}
-	p.loud.expect(x, p.trail.event(x, false, func(i int) *adk.Crossing {
+	p.loud.Expect(x, p.trail.Event(x, false, func(i int) *adk.Crossing {
 		if i > outcryReach {
 			return nil
 		}
@@ -594,8 +594,8 @@ const outcryReach = 256
 // Now is the time of the next recorded crossing: an engine that reads the clock
 // once more than the recorded one gets the same answer.
 func (p *player) Now() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if x := p.peek(0); x != nil {
 		return x.At
 	}
@@ -605,16 +605,16 @@ func (p *player) Now() time.Time {
 // startTimer binds the timer that was started last to the operation that waits
 // for it. mu is held.
 func (p *player) startTimer(x *adk.Crossing) {
-	if p.untold != nil {
-		p.running[x.Op] = p.untold
-		p.untold = nil
+	if p.Untold != nil {
+		p.running[x.Op] = p.Untold
+		p.Untold = nil
 	}
 }
 
 // NewID is the id that the next recorded crossing brought.
 func (p *player) NewID() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if x := p.head(); x != nil {
 		switch x.Kind {
 		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
@@ -630,31 +630,47 @@ func (p *player) NewID() string {
 // stop ends the comparison and lets everybody run out: scripted seams return,
 // waits end. mu is held.
 func (p *player) stop() {
-	if p.stopped {
+	if p.Stopped {
 		return
 	}
-	p.stopped = true
+	p.Stopped = true
 	for _, t := range p.running {
-		t.expire()
+		t.Expire()
 	}
-	p.cancel(errStopped, context.Canceled)
+	p.cancel(stub.ErrStopped, context.Canceled)
 	p.moved.Broadcast()
 }
 
-// errStopped is the cause of a run that its replay broke off.
-var errStopped = errors.New("replay: stopped at the first divergence")
-
-// leave ends a scripted call as the recording says.
-func leave(x *adk.Crossing) error {
-	switch x.Outcome {
-	case adk.OutcomePanic:
-		var p *adk.PanicError
-		if errors.As(x.Err, &p) {
-			panic(p.Value)
-		}
-		panic(x.Err)
-	case adk.OutcomeGoexit:
-		runtime.Goexit()
+// again makes the recorded run ready to be run again. The error of what it gives
+// says that the engine refused what the recording says was handed in.
+func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
+	first, err := p.opening()
+	if err != nil {
+		return nil, err
 	}
-	return x.Err
+	if info.Alone {
+		return stub.RunAlone(p.stage.DispatchAlone(first, info, p, &p.loud)), nil
+	}
+	config, raw, err := p.stage.Turn(first, info, p)
+	if err != nil {
+		return nil, err
+	}
+	return stub.RunTurn(config, raw, &p.loud)
+}
+
+// opening is the first crossing: the call of the run. A cancel may stand before
+// it, and is made at once.
+func (p *player) opening() (*adk.Crossing, error) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	first := p.head()
+	if first == nil && p.readErr != io.EOF {
+		return nil, p.readErr
+	}
+	if err := stub.MustOpen(first); err != nil {
+		return nil, err
+	}
+	p.began = p.peek(0).At
+	p.outside()
+	return first, nil
 }

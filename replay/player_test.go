@@ -12,6 +12,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // DET-8, EVT-5: listeners hear more of an event than its line says, and an engine
@@ -40,12 +44,12 @@ func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 // DET-8: a sight that is recorded as the engine tells it, and is not what the crossings
 // before it make visible, is red: the recording may be of the same broken engine.
 func TestPlayerHoldsSightsAgainstWhatLedToThem(t *testing.T) {
-	trace := fixtureNamed(t, "hello")
-	for i := range trace.Lines {
-		if trace.Lines[i].Kind != adk.KindSight {
+	recorded := fixtureNamed(t, "hello")
+	for i := range recorded.Lines {
+		if recorded.Lines[i].Kind != adk.KindSight {
 			continue
 		}
-		broken := &Trace{Header: trace.Header, Lines: slices.Clone(trace.Lines)}
+		broken := &trace.Trace{Header: recorded.Header, Lines: slices.Clone(recorded.Lines)}
 		broken.Lines[i].Digest[0]++
 		found := played(t, broken, -1).found
 		if assert.NotNil(t, found) {
@@ -58,7 +62,7 @@ func TestPlayerHoldsSightsAgainstWhatLedToThem(t *testing.T) {
 // HLP-1: the text of a stream that is complete is compared as a whole, not by its
 // length and its end, which do while it runs.
 func TestTheWholeTextOfAStreamIsCompared(t *testing.T) {
-	trace, heard := fixtureNamed(t, "streamed-reply"), NewFold()
+	trace, heard := fixtureNamed(t, "streamed-reply"), state.New()
 	complete := 0
 	for i := range trace.Lines {
 		x := trace.Lines[i].Crossing
@@ -79,25 +83,25 @@ func TestTheWholeTextOfAStreamIsCompared(t *testing.T) {
 	assert.Equal(t, 1, complete)
 }
 
-func fixtureNamed(t *testing.T, name string) *Trace {
+func fixtureNamed(t *testing.T, name string) *trace.Trace {
 	t.Helper()
 	data, err := fixtures.Traces.ReadFile(name + ".jsonl")
 	require.NoError(t, err)
-	trace, err := ReadTrace(bytes.NewReader(data))
+	recorded, err := trace.Read(bytes.NewReader(data))
 	require.NoError(t, err)
-	return trace
+	return recorded
 }
 
 // played tells a player what was recorded, with all that listeners hear; the event
 // at a place comes from another turn.
-func played(t *testing.T, trace *Trace, at int) *player {
+func played(t *testing.T, recorded *trace.Trace, at int) *player {
 	t.Helper()
-	known, err := newSentinels(nil)
+	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
-	p, heard := newPlayer(&linesSource{slices.Clone(trace.Lines)}, known), NewFold()
+	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines)}, known), state.New()
 	p.cancel = func(error, error) {}
-	for i := range trace.Lines {
-		x := trace.Lines[i].Crossing
+	for i := range recorded.Lines {
+		x := recorded.Lines[i].Crossing
 		if x.Kind.Class() == adk.ClassEvent {
 			x.Payload = heard.Payload(&x)
 		}
@@ -144,12 +148,12 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 		n    int
 		want Class
 	}{{1, Missing}, {2, Missing}, {5, Missing}, {misplacedReach, Missing}, {misplacedReach + 1, Extra}} {
-		trace := fixtureNamed(t, "hello")
-		end := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindTurnEnd })
-		logged := Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[end].At, Call: runCall}}
-		trace.Lines = slices.Insert(trace.Lines, end, slices.Repeat([]Line{logged}, c.n)...)
+		recorded := fixtureNamed(t, "hello")
+		end := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindTurnEnd })
+		logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[end].At, Call: calls.RunCall}}
+		recorded.Lines = slices.Insert(recorded.Lines, end, slices.Repeat([]trace.Line{logged}, c.n)...)
 		var file bytes.Buffer
-		_, err := trace.WriteTo(&file)
+		_, err := recorded.WriteTo(&file)
 		require.NoError(t, err)
 		report, err := Verify(t.Context(), &file, Live{})
 		require.NoError(t, err)
@@ -157,26 +161,26 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 		assert.Equal(t, end+1, report.Divergence.Crossing)
 		assert.Equal(t, c.want, report.Divergence.Class, "%d log events that nobody makes", c.n)
 	}
-	trace := fixtureNamed(t, "hello")
-	end := len(trace.Lines) - 2
-	require.Equal(t, adk.KindTurnEnd, trace.Lines[end].Kind)
-	logged := Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[end].At, Call: runCall}}
-	for i := range trace.Lines[end:] {
-		trace.Lines[end+i].At = logged.At.Add(time.Second)
+	recorded := fixtureNamed(t, "hello")
+	end := len(recorded.Lines) - 2
+	require.Equal(t, adk.KindTurnEnd, recorded.Lines[end].Kind)
+	logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[end].At, Call: calls.RunCall}}
+	for i := range recorded.Lines[end:] {
+		recorded.Lines[end+i].At = logged.At.Add(time.Second)
 	}
-	trace.Lines = slices.Insert(trace.Lines, end, logged)
-	assert.Equal(t, Missing, verifiedLines(t, trace).Class, "it comes at the time of what is missing")
+	recorded.Lines = slices.Insert(recorded.Lines, end, logged)
+	assert.Equal(t, Missing, verifiedLines(t, recorded).Class, "it comes at the time of what is missing")
 }
 
 // What an engine answers its user code, and what it hands to a storage, no crossing
 // says; the player holds it against what was told.
 func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
-	trace := fixtureNamed(t, "hello")
-	stored := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
-	calls := slices.IndexFunc(trace.Lines, func(l Line) bool { return l.Kind == adk.KindCall && l.Record != nil })
-	begin, call := &trace.Lines[stored].Crossing, &trace.Lines[calls].Crossing
+	recorded := fixtureNamed(t, "hello")
+	stored := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
+	calls := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindCall && l.Record != nil })
+	begin, call := &recorded.Lines[stored].Crossing, &recorded.Lines[calls].Crossing
 	scope := func(p *player) adk.Scope {
-		return adk.Scope{Call: call.ID, TurnID: p.namer.fold.turnID, DispatchID: p.namer.fold.origin(p.namer.fold.calls[call.ID]).DispatchID}
+		return adk.Scope{Call: call.ID, TurnID: p.namer.Fold.TurnID, DispatchID: p.namer.Fold.Origin(p.namer.Fold.Calls[call.ID]).DispatchID}
 	}
 	other, err := adk.NewMessage(adk.MessageInit{ID: call.Record.Key(), Role: adk.RoleUser, Content: "another", CreatedAt: call.At, UpdatedAt: call.At})
 	require.NoError(t, err)
@@ -184,15 +188,15 @@ func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 		field string
 		look  func(p *player)
 	}{
-		"as told":              {"", func(p *player) { p.answered(begin, nil); p.handed(scope(p), call.Record, call.Key) }},
-		"another answer":       {"answer", func(p *player) { p.answered(begin, errors.New("disk full")) }},
-		"another record":       {"record", func(p *player) { p.handed(scope(p), other, "") }},
-		"another key":          {"key", func(p *player) { p.handed(scope(p), call.Record, "x") }},
-		"another turn's":       {"scope turn", func(p *player) { p.handed(adk.Scope{Call: call.ID, TurnID: "another"}, call.Record, "") }},
-		"no dispatch's at all": {"scope dispatch", func(p *player) { s := scope(p); s.DispatchID = ""; p.handed(s, call.Record, "") }},
+		"as told":              {"", func(p *player) { p.Answered(begin, nil); p.Handed(scope(p), call.Record, call.Key) }},
+		"another answer":       {"answer", func(p *player) { p.Answered(begin, errors.New("disk full")) }},
+		"another record":       {"record", func(p *player) { p.Handed(scope(p), other, "") }},
+		"another key":          {"key", func(p *player) { p.Handed(scope(p), call.Record, "x") }},
+		"another turn's":       {"scope turn", func(p *player) { p.Handed(adk.Scope{Call: call.ID, TurnID: "another"}, call.Record, "") }},
+		"no dispatch's at all": {"scope dispatch", func(p *player) { s := scope(p); s.DispatchID = ""; p.Handed(s, call.Record, "") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := played(t, trace, -1)
+			p := played(t, recorded, -1)
 			p.calls[call.ID] = call // it is under way when it is asked
 			p.done[begin.Op] = &adk.Crossing{Kind: adk.KindStore, Phase: adk.Done, Seq: begin.Seq, Op: begin.Op}
 			c.look(p)
@@ -217,18 +221,18 @@ func TestTheEndIsCompared(t *testing.T) {
 		assert.Equal(t, Extra, d.Class)
 		assert.Equal(t, len(trace.Lines)+1, d.Crossing)
 	}
-	trace := fixtureNamed(t, "hello")
-	trace.Lines = append(trace.Lines, Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: trace.Lines[0].At, Call: runCall}})
-	d := verifiedLines(t, trace)
+	recorded := fixtureNamed(t, "hello")
+	recorded.Lines = append(recorded.Lines, trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[0].At, Call: calls.RunCall}})
+	d := verifiedLines(t, recorded)
 	assert.Equal(t, Missing, d.Class)
-	assert.Equal(t, len(trace.Lines), d.Crossing)
+	assert.Equal(t, len(recorded.Lines), d.Crossing)
 }
 
 // verifiedLines is in what a trace differs when it is written and run again.
-func verifiedLines(t *testing.T, trace *Trace) *Divergence {
+func verifiedLines(t *testing.T, recorded *trace.Trace) *Divergence {
 	t.Helper()
 	var file bytes.Buffer
-	_, err := trace.WriteTo(&file)
+	_, err := recorded.WriteTo(&file)
 	require.NoError(t, err)
 	report, err := Verify(t.Context(), &file, Live{})
 	require.NoError(t, err)

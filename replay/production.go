@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file is what a recorder needs in production: between it and the disk lie
@@ -29,7 +30,7 @@ func (r *Recorder) layered(out io.WriteCloser) io.WriteCloser {
 		out = r.startBehind(out)
 	}
 	if r.options.Compress {
-		out = newCompressor(out)
+		out = trace.NewCompressor(out)
 	}
 	if r.options.MaxBytes > 0 {
 		out = &capped{out, r.options.MaxBytes}

@@ -15,7 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // A trace that grows too large ends with whole lines and without a footer, and
@@ -25,24 +28,24 @@ func TestATraceHasNoMoreBytesThanAllowed(t *testing.T) {
 	require.NoError(t, busyTurn(t, replay.Record(&whole)).Run(context.Background(), rawTurn))
 	for most := 1; most < whole.Len()+2000; most += 97 {
 		var out bytes.Buffer
-		recorder, told := replay.Record(&out, replay.RecordOptions{MaxBytes: int64(most)}), &crossings{}
+		recorder, told := replay.Record(&out, replay.RecordOptions{MaxBytes: int64(most)}), &tracetest.Crossings{}
 		require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
-		assert.Equal(t, adk.KindReturn, told.all[len(told.all)-1].Kind, "the run was told to its end")
+		assert.Equal(t, adk.KindReturn, told.All[len(told.All)-1].Kind, "the run was told to its end")
 		assert.LessOrEqual(t, out.Len(), most)
 		assert.True(t, out.Len() == 0 || bytes.HasSuffix(out.Bytes(), []byte("}\n")), "whole lines")
-		_, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+		_, err := trace.Read(bytes.NewReader(out.Bytes()))
 		if recorder.Err() == nil {
 			assert.NoError(t, err)
 			continue
 		}
 		assert.ErrorContains(t, recorder.Err(), "Options.MaxBytes")
-		assertFault(t, err, replay.FaultTruncated)
+		assertFault(t, err, trace.FaultTruncated)
 	}
 }
 
-func assertFault(t *testing.T, err error, fault replay.Fault) {
+func assertFault(t *testing.T, err error, fault trace.Fault) {
 	t.Helper()
-	var format *replay.FormatError
+	var format *trace.FormatError
 	if assert.ErrorAs(t, err, &format) {
 		assert.Equal(t, fault, format.Fault, "%v", err)
 	}
@@ -106,19 +109,19 @@ func behindGate(t *testing.T, buffer int, fail error, options replay.RecordOptio
 func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
 	out, recorder := behindGate(t, 1<<20, nil, replay.RecordOptions{})
 	require.NoError(t, recorder.Err())
-	_, err := replay.ReadTrace(&out.kept)
+	_, err := trace.Read(&out.kept)
 	assert.NoError(t, err)
 
-	out, recorder = behindGate(t, 1<<20, nil, replay.RecordOptions{Compress: true, Redact: replay.UsualSecrets()})
+	out, recorder = behindGate(t, 1<<20, nil, replay.RecordOptions{Compress: true, Redact: redact.UsualSecrets()})
 	require.NoError(t, recorder.Err())
-	_, err = replay.ReadTrace(&out.kept)
+	_, err = trace.Read(&out.kept)
 	assert.NoError(t, err)
 
 	out, recorder = behindGate(t, 1500, nil, replay.RecordOptions{})
 	assert.ErrorContains(t, recorder.Err(), "slower than the run")
-	trace, err := replay.ReadTrace(&out.kept)
-	assertFault(t, err, replay.FaultTruncated)
-	assert.NotEmpty(t, trace.Lines, "what came before is kept")
+	recorded, err := trace.Read(&out.kept)
+	assertFault(t, err, trace.FaultTruncated)
+	assert.NotEmpty(t, recorded.Lines, "what came before is kept")
 
 	out, recorder = behindGate(t, 1<<20, errors.New("disk full"), replay.RecordOptions{})
 	assert.ErrorContains(t, recorder.Err(), "disk full")
@@ -156,27 +159,27 @@ func TestCompressedTraces(t *testing.T) {
 	recorder := replay.Record(&out, replay.RecordOptions{Compress: true})
 	require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, replay.Record(&plain))).Run(context.Background(), rawTurn))
 	require.NoError(t, recorder.Err())
-	trace, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+	recorded, err := trace.Read(bytes.NewReader(out.Bytes()))
 	require.NoError(t, err)
-	want, err := replay.ReadTrace(&plain)
+	want, err := trace.Read(&plain)
 	require.NoError(t, err)
-	require.Equal(t, len(want.Lines), len(trace.Lines))
+	require.Equal(t, len(want.Lines), len(recorded.Lines))
 	report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.Live{})
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 
 	seen := map[int]bool{}
 	for _, n := range out.lens[:len(out.lens)-1] {
-		cut, err := replay.ReadTrace(bytes.NewReader(out.Bytes()[:n]))
+		cut, err := trace.Read(bytes.NewReader(out.Bytes()[:n]))
 		if cut == nil {
 			continue // not yet the header
 		}
 		seen[len(cut.Lines)] = true
 		if err != nil { // the end of the frame is not needed
-			assertFault(t, err, replay.FaultTruncated)
+			assertFault(t, err, trace.FaultTruncated)
 		}
 	}
-	for n := range trace.Lines {
+	for n := range recorded.Lines {
 		assert.True(t, seen[n], "there is a moment at which %d crossings can be read", n)
 	}
 }
@@ -184,44 +187,44 @@ func TestCompressedTraces(t *testing.T) {
 // Damage in a compressed file is never taken for another trace.
 func TestDamagedCompressedTraces(t *testing.T) {
 	t.Parallel()
-	forEachFixture(t, func(t *testing.T, f fixture) {
-		if f.name != "hello" && f.name != "tool-round-trip" {
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+		if f.Name != "hello" && f.Name != "tool-round-trip" {
 			return // every bit of two suffices
 		}
-		whole := compressed(t, f.bytes)
-		trace, err := replay.ReadTrace(bytes.NewReader(whole))
+		whole := compressed(t, f.Bytes)
+		recorded, err := trace.Read(bytes.NewReader(whole))
 		require.NoError(t, err)
 		for n := range whole {
-			cut, err := replay.ReadTrace(bytes.NewReader(whole[:n]))
-			var format *replay.FormatError
+			cut, err := trace.Read(bytes.NewReader(whole[:n]))
+			var format *trace.FormatError
 			require.ErrorAs(t, err, &format, "cut at %d", n)
-			if cut != nil && len(cut.Lines) == len(trace.Lines) {
-				assert.Equal(t, replay.FaultTruncated, format.Fault, "only the frame's end is missing")
+			if cut != nil && len(cut.Lines) == len(recorded.Lines) {
+				assert.Equal(t, trace.FaultTruncated, format.Fault, "only the frame's end is missing")
 				report, err := replay.Verify(t.Context(), bytes.NewReader(whole[:n]), replay.Live{})
 				require.ErrorAs(t, err, &format, "cut at %d", n)
-				assert.Equal(t, len(trace.Lines), report.Crossings, "what was read is good")
+				assert.Equal(t, len(recorded.Lines), report.Crossings, "what was read is good")
 			}
 		}
 		for n := 1; n < 9; n++ {
-			_, err := replay.ReadTrace(bytes.NewReader(append(bytes.Clone(whole), bytes.Repeat([]byte{'x'}, n)...)))
-			var format *replay.FormatError
+			_, err := trace.Read(bytes.NewReader(append(bytes.Clone(whole), bytes.Repeat([]byte{'x'}, n)...)))
+			var format *trace.FormatError
 			require.ErrorAs(t, err, &format, "%d bytes behind it", n)
 		}
-		_, err = replay.ReadTrace(bytes.NewReader(append(bytes.Clone(whole), compressed(t, nil)...)))
+		_, err = trace.Read(bytes.NewReader(append(bytes.Clone(whole), compressed(t, nil)...)))
 		assert.NoError(t, err, "nothing that is packed says nothing")
 		for n := range whole {
 			damaged := bytes.Clone(whole)
 			damaged[n] ^= 1 << (n % 8)
-			got, err := replay.ReadTrace(bytes.NewReader(damaged))
+			got, err := trace.Read(bytes.NewReader(damaged))
 			if err != nil {
-				var format *replay.FormatError
+				var format *trace.FormatError
 				require.ErrorAs(t, err, &format, "a bit at %d", n)
 				continue
 			}
 			var again bytes.Buffer // some bits say nothing about what is packed
 			_, err = got.WriteTo(&again)
 			require.NoError(t, err)
-			assert.Equal(t, string(f.bytes), again.String(), "a bit at %d", n)
+			assert.Equal(t, string(f.Bytes), again.String(), "a bit at %d", n)
 		}
 	})
 }
@@ -246,28 +249,28 @@ func TestBombs(t *testing.T) {
 	header := `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}` + "\n"
 	lines := compressed(t, []byte(header+strings.Repeat("{\"kind\":\"now\"}\n", 200_000)))
 	assert.Less(t, len(lines), 5000)
-	_, err := replay.ReadTrace(bytes.NewReader(lines), replay.Options{MaxBytes: 1 << 20})
-	assertFault(t, err, replay.FaultTooLong)
+	_, err := trace.Read(bytes.NewReader(lines), trace.Options{MaxBytes: 1 << 20})
+	assertFault(t, err, trace.FaultTooLong)
 	assert.ErrorContains(t, err, "more than 1048576 bytes when unpacked")
 
 	blanks := compressed(t, bytes.Repeat([]byte(" "), 64<<20))
-	_, err = replay.ReadTrace(bytes.NewReader(blanks), replay.Options{MaxLine: 1 << 20})
-	assertFault(t, err, replay.FaultTooLong)
+	_, err = trace.Read(bytes.NewReader(blanks), trace.Options{MaxLine: 1 << 20})
+	assertFault(t, err, trace.FaultTooLong)
 
 	var wide bytes.Buffer
 	w, err := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20))
 	require.NoError(t, err)
 	_, err = io.Copy(w, io.LimitReader(&endless{text: []byte(header)}, 80<<20))
 	require.NoError(t, errors.Join(err, w.Close()))
-	_, err = replay.ReadTrace(&wide)
-	assertFault(t, err, replay.FaultMalformed)
+	_, err = trace.Read(&wide)
+	assertFault(t, err, trace.FaultMalformed)
 	assert.ErrorContains(t, err, "window")
 }
 
 // A line without an end is not read to its end.
 func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	in := &endless{text: []byte(`{"a":"`)}
-	_, err := replay.ReadTrace(in, replay.Options{MaxLine: 1 << 16})
-	assertFault(t, err, replay.FaultTooLong)
+	_, err := trace.Read(in, trace.Options{MaxLine: 1 << 16})
+	assertFault(t, err, trace.FaultTooLong)
 	assert.Less(t, in.gave, 1<<18, fmt.Sprint(err))
 }

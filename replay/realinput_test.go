@@ -231,7 +231,7 @@ func (r *realTurn) turn(t *testing.T) (adk.Config, adk.RawTurn, *fakes.Storage) 
 	config := adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: hydrateMessages}}}
 	for _, described := range first.Tools {
 		f := described.Function
-		tool := fakes.NewTool(f.Name, f.Description, answers(last, f.Name)...)
+		tool := fakes.NewTool(f.Name, f.Description, Answers(last, f.Name)...)
 		tool.Init.InputSchema = f.Parameters
 		r.tools = append(r.tools, tool)
 		config.Tools = append(config.Tools, tool.Tool())
@@ -241,8 +241,8 @@ func (r *realTurn) turn(t *testing.T) (adk.Config, adk.RawTurn, *fakes.Storage) 
 	return config, raw, storage
 }
 
-// answers are what a request tells that a tool answered.
-func answers(r chatRequest, tool string) (answers []any) {
+// Answers are what a request tells that a tool answered.
+func Answers(r chatRequest, tool string) (answers []any) {
 	names := map[string]string{}
 	for _, m := range r.Messages {
 		for _, call := range m.ToolCalls {

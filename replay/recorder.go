@@ -7,6 +7,9 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Recorder is a probe that writes a trace of what it observes (contract DET-4).
@@ -18,8 +21,8 @@ import (
 type Recorder struct {
 	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
-	rules   *redactionRules // nil where nothing is redacted
-	invalid error           // of the options: nothing is recorded
+	rules   *redact.Compiled // nil where nothing is redacted
+	invalid error            // of the options: nothing is recorded
 
 	behind sync.WaitGroup // the runs that are still being written
 	mu     sync.Mutex
@@ -36,7 +39,7 @@ type RecordOptions struct {
 	// no bound.
 	MaxBytes int64
 	// Redact is what must not be written; nil is nothing.
-	Redact *Redaction
+	Redact *redact.Rules
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
 	// OneIn makes one. It may be called from many goroutines.
 	Sample func(adk.RunInfo) bool
@@ -52,7 +55,7 @@ type RecordOptions struct {
 }
 
 // writing is what of the options the writer of a trace is told.
-func (o RecordOptions) writing() Options { return Options{Sentinels: o.Sentinels} }
+func (o RecordOptions) writing() trace.Options { return trace.Options{Sentinels: o.Sentinels} }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run
 // is not observed, and Err says so.
@@ -70,9 +73,9 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
-	r := &Recorder{options: optional(options), open: open}
+	r := &Recorder{options: trace.Optional(options), open: open}
 	if redaction := r.options.Redact; redaction != nil {
-		r.rules, r.invalid = compileRedaction(redaction)
+		r.rules, r.invalid = redact.Compile(redaction)
 	}
 	return r
 }
@@ -95,9 +98,9 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	}
 	out = r.layered(out)
 	if r.rules != nil {
-		return &recording{recorder: r, out: out, trace: newRedactingWriter(out, Header{Info: info}, r.rules, r.options.writing())}
+		return &recording{recorder: r, out: out, trace: redact.NewWriter(out, trace.Header{Info: info}, r.rules, r.options.writing())}
 	}
-	return &recording{recorder: r, out: out, trace: NewWriter(out, Header{Info: info}, r.options.writing())}
+	return &recording{recorder: r, out: out, trace: trace.NewWriter(out, trace.Header{Info: info}, r.options.writing())}
 }
 
 // opened is the writer of a run, nil for a run that is left out.
@@ -161,15 +164,12 @@ func (*recording) Park(int, func() bool) {}
 // Resume does nothing.
 func (*recording) Resume(int) {}
 
-// runCall is the number of the call that is the run itself.
-const runCall = 1
-
 // Tell writes the crossing. The return of the run is its last.
 func (r *recording) Tell(c *adk.Crossing) {
 	if r.over {
 		return
 	}
-	r.over = c.Kind == adk.KindReturn && c.ID == runCall
+	r.over = c.Kind == adk.KindReturn && c.ID == calls.RunCall
 	if err := r.write(c); err != nil {
 		r.over = true
 		r.recorder.failed(err)

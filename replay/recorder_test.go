@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // nothing is a storage that keeps nothing.
@@ -32,31 +34,6 @@ type nothingTools struct{}
 var noStorage = adk.Storage{
 	Messages: nothing[*adk.Message]{}, Memories: nothing[*adk.Memory]{}, Retrievables: nothing[*adk.Retrievable]{},
 	Thoughts: nothing[*adk.Thought]{}, ToolCalls: nothing[*adk.ToolCall]{}, Instructions: nothing[*adk.Tokenizable]{}, Tools: nothingTools{},
-}
-
-// crossings keeps what it is told, as an observer must: by value.
-type crossings struct {
-	mu  sync.Mutex
-	all []adk.Crossing
-}
-
-// Observe is the crossings themselves.
-func (c *crossings) Observe(adk.RunInfo) adk.Observer { return c }
-
-// Begin does nothing.
-func (*crossings) Begin(adk.Step) {}
-
-// Park does nothing.
-func (*crossings) Park(int, func() bool) {}
-
-// Resume does nothing.
-func (*crossings) Resume(int) {}
-
-// Tell keeps a crossing.
-func (c *crossings) Tell(x *adk.Crossing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, *x)
 }
 
 // busyTurn is a runner whose turn uses much of what a turn can.
@@ -112,17 +89,17 @@ var rawTurn = adk.RawTurn{SystemPrompt: "be brief", Instructions: []string{"no j
 // DET-4
 func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	var out bytes.Buffer
-	recorder, told := replay.Record(&out), &crossings{}
+	recorder, told := replay.Record(&out), &tracetest.Crossings{}
 	require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
 	require.NoError(t, recorder.Err())
 
-	trace, err := replay.ReadTrace(bytes.NewReader(out.Bytes()))
+	recorded, err := trace.Read(bytes.NewReader(out.Bytes()))
 	require.NoError(t, err)
-	assert.True(t, trace.Sealed)
-	assert.Equal(t, adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate"}, TurnOutput: []string{"fails"}, DispatchInput: []string{}, DispatchOutput: []string{}}, trace.Info)
-	require.Len(t, trace.Lines, len(told.all))
-	for i, want := range told.all {
-		got := trace.Lines[i]
+	assert.True(t, recorded.Sealed)
+	assert.Equal(t, adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate"}, TurnOutput: []string{"fails"}, DispatchInput: []string{}, DispatchOutput: []string{}}, recorded.Info)
+	require.Len(t, recorded.Lines, len(told.All))
+	for i, want := range told.All {
+		got := recorded.Lines[i]
 		assert.Equal(t, want.Kind, got.Kind)
 		assert.Equal(t, want.Phase, got.Phase)
 		assert.True(t, want.At.Equal(got.At))
@@ -138,7 +115,7 @@ func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 		}
 	}
 	var again bytes.Buffer
-	_, err = trace.WriteTo(&again)
+	_, err = recorded.WriteTo(&again)
 	require.NoError(t, err)
 	assert.Equal(t, out.String(), again.String())
 }
@@ -162,10 +139,10 @@ func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
 	}()
 	<-done
 	require.NoError(t, recorder.Err())
-	trace, err := replay.ReadTrace(&out)
+	recorded, err := trace.Read(&out)
 	require.NoError(t, err)
 	outcomes := map[string]adk.Outcome{}
-	for _, line := range trace.Lines {
+	for _, line := range recorded.Lines {
 		if line.Kind == adk.KindReturn {
 			outcomes[string(line.Outcome)] = line.Outcome
 		}
@@ -198,16 +175,16 @@ func TestARecorderThatFailsDisturbsNoTurn(t *testing.T) {
 	for n := 1; n < 12; n++ {
 		for _, panics := range []bool{true, false} {
 			out := &brokenWriter{n: n, panics: panics}
-			recorder, told := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }), &crossings{}
+			recorder, told := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return out, nil }), &tracetest.Crossings{}
 			require.NoError(t, busyTurn(t, adk.MultiProbe(recorder, told)).Run(context.Background(), rawTurn))
-			assert.Equal(t, adk.KindReturn, told.all[len(told.all)-1].Kind, "the run was told to its end")
+			assert.Equal(t, adk.KindReturn, told.All[len(told.All)-1].Kind, "the run was told to its end")
 			assert.ErrorContains(t, recorder.Err(), "disk")
 			assert.ErrorContains(t, recorder.Err(), "stuck")
 			assert.Equal(t, 1, out.closed)
-			_, err := replay.ReadTrace(&out.kept)
-			var format *replay.FormatError
+			_, err := trace.Read(&out.kept)
+			var format *trace.FormatError
 			require.ErrorAs(t, err, &format)
-			assert.Equal(t, replay.FaultTruncated, format.Fault)
+			assert.Equal(t, trace.FaultTruncated, format.Fault)
 		}
 	}
 }
@@ -264,8 +241,8 @@ func TestConcurrentRunsHaveATraceEach(t *testing.T) {
 	require.Len(t, files, 20)
 	for _, f := range files {
 		assert.True(t, f.closed)
-		trace, err := replay.ReadTrace(&f.Buffer)
+		recorded, err := trace.Read(&f.Buffer)
 		require.NoError(t, err)
-		assert.Equal(t, adk.LabelRun, trace.Lines[0].Seam.Label)
+		assert.Equal(t, adk.LabelRun, recorded.Lines[0].Seam.Label)
 	}
 }

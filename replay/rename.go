@@ -4,6 +4,11 @@ import (
 	"encoding/json"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Ids that live code makes by itself are others in every run. They are compared
@@ -25,23 +30,11 @@ func idOf(x *adk.Crossing) string {
 			return x.Key
 		}
 	case adk.KindAdd, adk.KindStore, adk.KindMutate:
-		if hasID(x.Record) {
+		if wire.HasID(x.Record) {
 			return x.Record.Key()
 		}
 	}
 	return ""
-}
-
-// hasID reports whether a record's key is an id, which the caller made.
-func hasID(record adk.Record) bool {
-	if record == nil {
-		return false
-	}
-	switch record.RecordKind() {
-	case adk.RecordMessage, adk.RecordMemory, adk.RecordRetrievable, adk.RecordThought, adk.RecordToolCall:
-		return true
-	}
-	return false
 }
 
 // withID is an operation about another id; the crossing itself is left as it is.
@@ -65,7 +58,7 @@ func recordWithID(record adk.Record, id string) adk.Record {
 	if err != nil || json.Unmarshal(data, &fields) != nil {
 		return record
 	}
-	fields["id"] = json.RawMessage(quotedJSON(id))
+	fields["id"] = json.RawMessage(compare.QuotedJSON(id))
 	if data, err = json.Marshal(fields); err != nil {
 		return record
 	}
@@ -86,20 +79,20 @@ type renaming struct {
 
 // newRenaming knows the ids of a recording: live code made those that appear
 // first in one of its operations and did not come of the context.
-func newRenaming(t *callTree, live func(*seamCall) bool) *renaming {
+func newRenaming(t *calls.Tree, live func(*calls.Call) bool) *renaming {
 	r := &renaming{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}}
 	note := func(id string, made bool) {
 		if id != "" && !r.known[id] {
 			r.known[id], r.byLive[id] = true, made
 		}
 	}
-	for _, x := range t.lines {
+	for _, x := range t.Lines {
 		for _, record := range x.Records {
-			if hasID(record) {
+			if wire.HasID(record) {
 				note(record.Key(), false)
 			}
 		}
-		switch c := t.calls[x.Call]; {
+		switch c := t.Calls[x.Call]; {
 		case x.Kind == adk.KindNewID, x.Kind == adk.KindTurnStart, x.Kind == adk.KindDispatchStart:
 			note(x.Name, false)
 		case c != nil:
@@ -141,12 +134,12 @@ func (r *renaming) pair(want, got string) { r.want[got], r.got[want] = want, got
 // apply gives the lines of a new run with the recorded ids in the place of those
 // that stand for them: in the fields that hold an id, and where a whole argument
 // is one. The digests of sights are those of the renamed run.
-func (r *renaming) apply(lines []Line) []Line {
+func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	if len(r.want) == 0 {
 		return lines
 	}
-	renamed := make([]Line, len(lines))
-	before, after := NewFold(), NewFold()
+	renamed := make([]trace.Line, len(lines))
+	before, after := state.New(), state.New()
 	for i, line := range lines {
 		x := &line.Crossing
 		told := x.Kind == adk.KindSight && before.Check(x) == nil
@@ -156,7 +149,7 @@ func (r *renaming) apply(lines []Line) []Line {
 			x = withID(x, id)
 		}
 		y := *x
-		if hasID(y.Record) && !about {
+		if wire.HasID(y.Record) && !about {
 			if id, found := r.want[y.Record.Key()]; found {
 				y.Record = recordWithID(y.Record, id)
 			}
@@ -171,7 +164,7 @@ func (r *renaming) apply(lines []Line) []Line {
 			y.Digest = after.Sight(y.Call).Digest()
 		}
 		_ = after.Apply(&y)
-		renamed[i] = Line{y, line.Extra}
+		renamed[i] = trace.Line{Crossing: y, Extra: line.Extra}
 	}
 	return renamed
 }

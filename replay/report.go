@@ -1,11 +1,11 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
@@ -15,7 +15,6 @@ const (
 	mostCauses     = 2
 	mostCandidates = 2
 	mostSaid       = 2
-	mostLinks      = 2
 )
 
 // String is the divergence for a person, in at most 25 lines: what kind of
@@ -58,7 +57,7 @@ func (d *Divergence) Summary() string {
 func (d *Divergence) writeHead(b *strings.Builder) {
 	fmt.Fprintf(b, "%s at crossing %d", d.Class, d.Crossing)
 	if d.Seam != "" { // a damaged trace may name no call that there is
-		fmt.Fprintf(b, ", in %s", bare(d.Seam))
+		fmt.Fprintf(b, ", in %s", safetext.Bare(d.Seam))
 	}
 	if d.Strand != 0 {
 		fmt.Fprintf(b, ", strand %d", d.Strand)
@@ -99,90 +98,6 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	}
 }
 
-// String is the difference in a line, long values cut down to where they differ.
-// Two that are the same in words, as errors of two chains are, are taken apart down
-// to the link that differs.
-func (f FieldDiff) String() string {
-	if now, is := jsonText(f.Got); is && f.Field == fieldPlace {
-		return "now " + now
-	}
-	whole := f
-	if f.Field == "err" {
-		f.Want, f.Got = writtenError(f.Want), writtenError(f.Got)
-	}
-	want, got := cutValues(f.Want, f.Got)
-	if want == got {
-		if links := whole.links(); links != "" {
-			return links
-		}
-		want, got = bareJSON(whole.Want), bareJSON(whole.Got)
-	}
-	return fmt.Sprintf("%s: expected %s, got %s%s", bare(f.Field), orNothing(want), orNothing(got), f.lengths())
-}
-
-// links are the members in which two trees differ; empty where they are none.
-func (f FieldDiff) links() string {
-	parts := jsonDiff(f.Field, f.Want, f.Got)
-	var said []string
-	for _, part := range parts[:min(len(parts), mostLinks)] {
-		if part.Field == f.Field {
-			return ""
-		}
-		said = append(said, part.String())
-	}
-	return strings.Join(said, "; ")
-}
-
-// lengths tells how long two texts are that were cut.
-func (f FieldDiff) lengths() string {
-	want, wantText := jsonText(f.Want)
-	got, gotText := jsonText(f.Got)
-	if !wantText || !gotText || max(len(want), len(got)) <= longestValue {
-		return ""
-	}
-	how := ""
-	switch {
-	case strings.HasPrefix(want, got):
-		how = ", truncated"
-	case strings.HasPrefix(got, want):
-		how = ", continued"
-	}
-	return fmt.Sprintf(" (%d characters, now %d%s)", len([]rune(want)), len([]rune(got)), how)
-}
-
-// writtenError is an error as a trace writes it in words: its code and its text, as
-// a JSON string.
-func writtenError(value string) string {
-	var e struct {
-		Code, Message, Text, Panic, Sentinel string
-		Cause                                json.RawMessage
-	}
-	if json.Unmarshal([]byte(value), &e) != nil {
-		return value
-	}
-	words := e.Text + e.Sentinel
-	if e.Code != "" {
-		words = e.Code + ": " + e.Message
-	}
-	if e.Panic != "" {
-		words = "panic: " + e.Panic
-	}
-	if len(e.Cause) > 0 && e.Text == "" {
-		if cause, is := jsonText(writtenError(string(e.Cause))); is {
-			words += ": " + cause
-		}
-	}
-	return quotedJSON(words)
-}
-
-// orNothing is a text, or the word nothing.
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
-}
-
 // write says what came of the later crossings.
 func (a *Blast) write(b *strings.Builder) {
 	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
@@ -202,7 +117,7 @@ func (d *Divergence) Next() []string {
 	if d.Trace == "" {
 		return nil
 	}
-	file, at := bare(shell.Quote(d.Trace)), max(d.Crossing-1, 1)
+	file, at := safetext.Bare(shell.Quote(d.Trace)), max(d.Crossing-1, 1)
 	return []string{
 		fmt.Sprintf("adkreplay show %s --at %d", file, at),
 		fmt.Sprintf("adkreplay show %s --from %d --to %d", file, max(at-9, 1), at+10),
@@ -216,7 +131,7 @@ func (r *Report) String() string {
 	case d == nil:
 		fmt.Fprintf(&b, "same: %d crossings\n", r.Crossings)
 	case d.Trace != "":
-		fmt.Fprintf(&b, "%s: %s", bare(d.Trace), d)
+		fmt.Fprintf(&b, "%s: %s", safetext.Bare(d.Trace), d)
 	default:
 		b.WriteString(d.String())
 	}

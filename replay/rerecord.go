@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Rerecord runs the turn of a trace again, as Verify does, and writes the trace
@@ -31,10 +36,10 @@ import (
 //     does not know, or redacted values where live seams say others;
 //   - the new trace itself diverges when it is verified with every seam
 //     scripted, or with the live seams where it is harmless to run them again.
-func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, options ...Options) (*Report, error) {
-	in := bufio.NewReader(trace)
-	begin, _ := in.Peek(len(zstdMagic))
-	r, err := NewReader(in, options...)
+func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
+	in := bufio.NewReader(recorded)
+	begin, _ := in.Peek(len(trace.ZstdMagic))
+	r, err := trace.NewReader(in, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,47 +51,47 @@ func Rerecord(ctx context.Context, trace io.Reader, w io.Writer, live Live, opti
 	if _, err := again.trace.WriteTo(&content); err != nil {
 		return nil, err
 	}
-	if err := again.steady(ctx, content.Bytes(), r.given()); err != nil {
+	if err := again.steady(ctx, content.Bytes(), r.Options()); err != nil {
 		return nil, err
 	}
 	report := again.report()
 	if report.Divergence != nil {
-		report.Divergence.Trace = r.given().File
+		report.Divergence.Trace = r.Options().File
 	}
 	return report, writeAs(begin, w, content.Bytes())
 }
 
 // rerecord reads the trace and makes its run again.
-func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
-	known, err := newSentinels(r.given().Sentinels)
+func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error) {
+	known, err := wire.NewSentinels(r.Options().Sentinels)
 	if err != nil {
 		return nil, err
 	}
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
-	if r.Header().Contract > ContractRevision {
-		return nil, fmt.Errorf("replay: the trace is of revision %d of the contract, which is newer than this engine's %d", r.Header().Contract, ContractRevision)
+	if r.Header().Contract > trace.ContractRevision {
+		return nil, fmt.Errorf("replay: the trace is of revision %d of the contract, which is newer than this engine's %d", r.Header().Contract, trace.ContractRevision)
 	}
-	trace, err := r.all()
+	recorded, err := r.Rest()
 	if err != nil {
 		return nil, err
 	}
-	if err := mayRerecord(trace, live); err != nil {
+	if err := mayRerecord(recorded, live); err != nil {
 		return nil, err
 	}
-	again, err := rerun(ctx, callTreeOf(trace), known, live, r.given())
+	again, err := rerun(ctx, calls.Of(recorded), known, live, r.Options())
 	if err != nil {
 		return nil, err
 	}
 	if err := again.answered(); err != nil {
 		return nil, err
 	}
-	if err := again.arrange(ctx, Options{Sentinels: r.given().Sentinels}); err != nil {
+	if err := again.arrange(ctx, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
 		return nil, err
 	}
-	again.trace.Header.Extra, again.trace.seamsExtra = trace.Header.Extra, trace.seamsExtra
-	again.trace.FooterExtra = trace.FooterExtra
+	again.trace.Header.Extra, again.trace.SeamsExtra = recorded.Header.Extra, recorded.SeamsExtra
+	again.trace.FooterExtra = recorded.FooterExtra
 	return again, nil
 }
 
@@ -94,23 +99,23 @@ func rerecord(ctx context.Context, r *Reader, live Live) (*replayed, error) {
 // it is made: that of the recording where it still applies. The strands of the new
 // run went as they liked, since live code may wait where nobody sees it; so it is
 // made once more with every seam scripted, one step at a time.
-func (r *replayed) arrange(ctx context.Context, options Options) error {
+func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	var content bytes.Buffer
 	if _, err := r.trace.WriteTo(&content); err != nil {
 		return err
 	}
-	in, err := NewReader(&content, options)
+	in, err := trace.NewReader(&content, options)
 	if err != nil {
 		return err
 	}
-	trace, err := in.all()
+	trace, err := in.Rest()
 	if err != nil {
 		return err
 	}
 	r.compare()
-	tree := callTreeOf(trace)
-	tree.order = r.places(trace.Lines)
-	arranged, err := rerun(ctx, tree, r.known.sentinels, Live{}, options)
+	tree := calls.Of(trace)
+	tree.Order = r.places(trace.Lines)
+	arranged, err := rerun(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err
 	}
@@ -118,7 +123,7 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.judge = judge{known: r.known, live: r.live, want: r.want, got: newCallTree(r.want.version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
+	r.judge = judge{known: r.known, live: r.live, want: r.want, got: calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
 	return nil
 }
 
@@ -126,10 +131,10 @@ func (r *replayed) arrange(ctx context.Context, options Options) error {
 // was not recorded stands behind the one before it in its strand. It also gives
 // them the recorded times, and none where none was recorded; but what live code was
 // told of the time stays.
-func (r *replayed) places(lines []Line) []int {
+func (r *replayed) places(lines []trace.Line) []int {
 	counterparts := make([]*adk.Crossing, len(lines)+1)
 	for i, seq := range r.met {
-		counterparts[seq] = r.want.lines[i]
+		counterparts[seq] = r.want.Lines[i]
 	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
 	for i := range lines {
@@ -150,13 +155,13 @@ func (r *replayed) places(lines []Line) []int {
 }
 
 // mayRerecord tells what would be lost if another recording took the place of this one.
-func mayRerecord(t *Trace, live Live) error {
+func mayRerecord(t *trace.Trace, live Live) error {
 	for i := range t.Lines {
 		if extra := t.Lines[i].Extra; len(extra) > 0 {
 			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, extra[0].Name)
 		}
 	}
-	if len(redactedNote(t.FooterExtra)) > 0 && live.any() {
+	if len(trace.RedactedNote(t.FooterExtra)) > 0 && live.any() {
 		return errors.New("replay: it is redacted, and what live seams say is not: record the turn anew, with RecordOptions.Redact")
 	}
 	return nil
@@ -164,9 +169,9 @@ func mayRerecord(t *Trace, live Live) error {
 
 // answered reports whether the new run got by with what the recording holds.
 func (r *replayed) answered() error {
-	for _, x := range r.got.lines {
+	for _, x := range r.got.Lines {
 		if r.missed[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
-			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, describeIn(r.got, x))
+			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, describe.In(r.got, x))
 		}
 	}
 	return nil
@@ -175,11 +180,11 @@ func (r *replayed) answered() error {
 // lacks reports whether an error is one that a replay makes for want of an answer.
 // It was written and read, so that only its text is left.
 func lacks(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), notHeld))
+	return err != nil && (strings.Contains(err.Error(), stub.ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
 }
 
 // steady verifies the new trace.
-func (r *replayed) steady(ctx context.Context, content []byte, options Options) error {
+func (r *replayed) steady(ctx context.Context, content []byte, options trace.Options) error {
 	seams := []Live{{}}
 	if r.live.any() && r.live.harmless() {
 		seams = append(seams, r.live)
@@ -199,11 +204,11 @@ func (r *replayed) steady(ctx context.Context, content []byte, options Options) 
 
 // writeAs writes a trace, compressed if what it takes the place of began so.
 func writeAs(begin []byte, w io.Writer, content []byte) error {
-	if !bytes.Equal(begin, zstdMagic) {
+	if !bytes.Equal(begin, trace.ZstdMagic) {
 		_, err := w.Write(content)
 		return err
 	}
-	packed := newCompressor(unclosed{w})
+	packed := trace.NewCompressor(unclosed{w})
 	_, err := packed.Write(content)
 	return errors.Join(err, packed.Close())
 }

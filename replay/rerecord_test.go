@@ -19,15 +19,19 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // rerecorded is the new trace of a turn, and the report on it.
-func rerecorded(t *testing.T, trace []byte, live replay.Live, options ...replay.Options) (*replay.Report, []byte) {
+func rerecorded(t *testing.T, recorded []byte, live replay.Live, options ...trace.Options) (*replay.Report, []byte) {
 	t.Helper()
 	var again bytes.Buffer
-	report, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), &again, live, options...)
+	report, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &again, live, options...)
 	require.NoError(t, err)
 	return report, again.Bytes()
 }
@@ -56,13 +60,13 @@ func TestRerecordOfTheSame(t *testing.T) {
 // What the live seams do is in the new trace, which is then the same with them
 // and without.
 func TestRerecordWithLiveSeams(t *testing.T) {
-	trace := newDesk().record(t)
-	changed := newDesk()
-	changed.prompt = strings.Replace(changed.prompt, "Be brief", "Be kind", 1)
-	changed.stashKey = "client.name"
-	live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Prompt, replay.Middleware}}
+	recorded := livetest.NewDesk().Record(t)
+	changed := livetest.NewDesk()
+	changed.Prompt = strings.Replace(changed.Prompt, "Be brief", "Be kind", 1)
+	changed.StashKey = "client.name"
+	live := replay.Live{Config: changed.Config(), Turn: changed.Turn(), Seams: []string{replay.Prompt, replay.Middleware}}
 
-	report, got := rerecorded(t, trace, live, replay.Options{File: "desk.jsonl"})
+	report, got := rerecorded(t, recorded, live, trace.Options{File: "desk.jsonl"})
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, replay.ChangedInput, report.Divergence.Class)
 	assert.Equal(t, "desk.jsonl", report.Divergence.Trace)
@@ -82,7 +86,7 @@ func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
 	t.Parallel()
 	const n = 4
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(parallelAgent(n, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(parallelAgent(n, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 		return answer(args), nil
 	}), replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
@@ -97,7 +101,7 @@ func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
 		got := again(inTurn(order, func(_ context.Context, dc *adk.DispatchContext, args map[string]any) {
 			dc.Helpers().Log(adk.LevelInfo, "tool", fmt.Sprint("asked ", args["n"]), nil)
 		}))
-		noted = orElse(noted, got)
+		noted = livetest.OrElse(noted, got)
 		assert.Equal(t, noted, got, "%v", order)
 	})
 	assert.Equal(t, n, strings.Count(noted, `"kind":"report-log"`))
@@ -105,7 +109,7 @@ func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
 		got := again(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			return answer(args), dc.Sleep(ctx, time.Duration(9-args["n"].(float64))*time.Minute)
 		})
-		slept = orElse(slept, got)
+		slept = livetest.OrElse(slept, got)
 		assert.Equal(t, slept, got)
 	}
 	assert.Equal(t, n, strings.Count(slept, `"kind":"timer"`))
@@ -165,7 +169,7 @@ func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 	scheduler := fakes.NewScheduler(forkerFirst)
 	config.Clock, config.Probe = scheduler.Clock(), scheduler
 	var trace bytes.Buffer
-	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), rawTurn))
+	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), rawTurn))
 	_, planner, _ := strings.Cut(trace.String(), `"seam":"dispatch/planner"`)
 	require.Contains(t, planner, `"seam":"strand/watch"`, "it begins behind the dispatch")
 	for range 20 { // the strand comes to its beginning as it likes
@@ -180,7 +184,7 @@ func TestRerecordOfAStrandBehindADispatch(t *testing.T) {
 func TestRerecordKeepsTheOrderOfStrands(t *testing.T) {
 	gate := adk.Gate{ID: "g", Reason: "Go on?", Schema: []byte(`{"type":"boolean"}`), Timeout: time.Minute}
 	forks := func(ctx context.Context, dc *adk.DispatchContext, does func(dc *adk.DispatchContext) error) {
-		must(dc.Fork(ctx, "beside", func(_ context.Context, dc *adk.DispatchContext) error { return does(dc) }))
+		tracetest.Must(dc.Fork(ctx, "beside", func(_ context.Context, dc *adk.DispatchContext) error { return does(dc) }))
 	}
 	aborts := func(dc *adk.DispatchContext) error { return dc.Abort(errors.New("enough")) }
 	for what, run := range map[string]func(ctx context.Context, dc *adk.DispatchContext, leave func()) error{
@@ -214,7 +218,7 @@ func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *
 	ctx, leave := context.WithCancelCause(t.Context())
 	scheduler := fakes.NewScheduler(fakes.Pick(func(c fakes.Choice) int { return max(slices.Index(c.Runnable, first), 0) }))
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(adk.Config{
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Clock: scheduler.Clock(), Probe: scheduler, Storage: noStorage,
 		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			return errors.Join(run(ctx, dc, func() { leave(errors.New("the user left")) }), dc.Ack())
@@ -269,7 +273,7 @@ func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
 	config.Probe = adk.MultiProbe(held, recorder)
-	runner := must(adk.NewRunner(config))
+	runner := tracetest.Must(adk.NewRunner(config))
 	runner.Observe(adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", true) }})
 	require.NoError(t, runner.Run(ctx, rawTurn))
 	require.NoError(t, recorder.Err())
@@ -301,23 +305,23 @@ func (*holding) Tell(*adk.Crossing) {}
 // A turn that asks for what was not recorded is not made up: it has to be
 // recorded anew.
 func TestRerecordWithoutAnAnswer(t *testing.T) {
-	trace := newDesk().record(t)
-	for name, change := range map[string]func(*desk){
-		"a retry":        func(d *desk) { d.retry = true },
-		"an extra store": func(d *desk) { d.storeTwice = true },
+	trace := livetest.NewDesk().Record(t)
+	for name, change := range map[string]func(*livetest.Desk){
+		"a retry":        func(d *livetest.Desk) { d.Retry = true },
+		"an extra store": func(d *livetest.Desk) { d.StoreTwice = true },
 	} {
-		changed := newDesk()
+		changed := livetest.NewDesk()
 		change(&changed)
-		live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Executor}}
+		live := replay.Live{Config: changed.Config(), Turn: changed.Turn(), Seams: []string{replay.Executor}}
 		assert.Contains(t, refusedToRerecord(t, trace, live), "the recording has no answer for crossing ", name)
 	}
 }
 
 // refusedToRerecord is why there is no new trace. Nothing is written then.
-func refusedToRerecord(t *testing.T, trace []byte, live replay.Live, options ...replay.Options) string {
+func refusedToRerecord(t *testing.T, recorded []byte, live replay.Live, options ...trace.Options) string {
 	t.Helper()
 	var again bytes.Buffer
-	_, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), &again, live, options...)
+	_, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &again, live, options...)
 	require.Error(t, err)
 	assert.Empty(t, again.Bytes())
 	return err.Error()
@@ -360,7 +364,7 @@ func recordedExit(t *testing.T, contained func(*adk.DispatchContext, adk.Next)) 
 		}}},
 	}
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
 	runner.Observe(adk.Observability{Log: func(adk.LogEvent) { panic("the listener fell over") }})
 	done := make(chan struct{})
 	go func() {
@@ -373,15 +377,15 @@ func recordedExit(t *testing.T, contained func(*adk.DispatchContext, adk.Next)) 
 
 // Live code that does another thing on every run has no trace to accept.
 func TestRerecordOfCodeThatIsNotTheSameTwice(t *testing.T) {
-	trace := newDesk().record(t)
-	changed := newDesk()
-	changed.clockless = true
-	live := replay.Live{Config: changed.config(), Turn: changed.turn(), Seams: []string{replay.Executor}, Twice: true}
+	trace := livetest.NewDesk().Record(t)
+	changed := livetest.NewDesk()
+	changed.Clockless = true
+	live := replay.Live{Config: changed.Config(), Turn: changed.Turn(), Seams: []string{replay.Executor}, Twice: true}
 	assert.Contains(t, refusedToRerecord(t, trace, live), "the recording has no answer")
 
 	runs := 0
-	changed = newDesk()
-	config := changed.config()
+	changed = livetest.NewDesk()
+	config := changed.Config()
 	hydrate := config.TurnInput[0].Run
 	config.TurnInput[0].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		runs++
@@ -390,23 +394,23 @@ func TestRerecordOfCodeThatIsNotTheSameTwice(t *testing.T) {
 		}
 		return hydrate(ctx, tc, next)
 	}
-	live = replay.Live{Config: config, Turn: changed.turn(), Seams: []string{replay.Middleware}}
+	live = replay.Live{Config: config, Turn: changed.Turn(), Seams: []string{replay.Middleware}}
 	assert.Contains(t, refusedToRerecord(t, trace, live), "the new trace would diverge too: ")
 }
 
 // What a new recording would lose keeps the old one where it is.
 func TestRerecordLosesNothing(t *testing.T) {
-	trace, err := fixtures.Traces.ReadFile("tool-round-trip.jsonl")
+	recorded, err := fixtures.Traces.ReadFile("tool-round-trip.jsonl")
 	require.NoError(t, err)
 
-	noted := changedTrace(t, trace, func(trace *replay.Trace) {
-		trace.Lines[4].Extra = []replay.Member{{Name: "note", Value: []byte(`"mine"`)}}
+	noted := changedTrace(t, recorded, func(recorded *trace.Trace) {
+		recorded.Lines[4].Extra = []wire.Member{{Name: "note", Value: []byte(`"mine"`)}}
 	})
 	assert.Equal(t, `replay: crossing 5 has a member "note", which this version does not know and would lose`, refusedToRerecord(t, noted, replay.Live{}))
 
-	header := changedTrace(t, trace, func(trace *replay.Trace) {
-		trace.Header.Extra = []replay.Member{{Name: "build", Value: []byte(`"b7"`)}}
-		trace.FooterExtra = []replay.Member{{Name: "redacted", Value: []byte(`3`)}}
+	header := changedTrace(t, recorded, func(recorded *trace.Trace) {
+		recorded.Header.Extra = []wire.Member{{Name: "build", Value: []byte(`"b7"`)}}
+		recorded.FooterExtra = []wire.Member{{Name: "redacted", Value: []byte(`3`)}}
 	})
 	_, again := rerecorded(t, header, replay.Live{})
 	assert.Equal(t, string(header), string(again))
@@ -415,9 +419,9 @@ func TestRerecordLosesNothing(t *testing.T) {
 	assert.Contains(t, refusedToRerecord(t, header, live), "it is redacted, and what live seams say is not")
 }
 
-func changedTrace(t *testing.T, trace []byte, change func(*replay.Trace)) []byte {
+func changedTrace(t *testing.T, recorded []byte, change func(*trace.Trace)) []byte {
 	t.Helper()
-	read := must(replay.ReadTrace(bytes.NewReader(trace)))
+	read := tracetest.Must(trace.Read(bytes.NewReader(recorded)))
 	change(read)
 	var file bytes.Buffer
 	_, err := read.WriteTo(&file)
@@ -433,31 +437,31 @@ func TestRerecordOfACompressedTrace(t *testing.T) {
 	require.NoError(t, errors.Join(hello.Run(t.Context(), recorder), recorder.Err()))
 	_, again := rerecorded(t, packed.Bytes(), replay.Live{})
 	assert.Equal(t, packed.Bytes()[:4], again[:4])
-	same := changedTrace(t, again, func(*replay.Trace) {})
-	assert.Equal(t, string(must(fixtures.Traces.ReadFile("hello.jsonl"))), string(same))
+	same := changedTrace(t, again, func(*trace.Trace) {})
+	assert.Equal(t, string(tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))), string(same))
 }
 
 // A trace that cannot be read to its end, or is none of a turn, is a FormatError.
 func TestRerecordOfADamagedTrace(t *testing.T) {
-	trace := must(fixtures.Traces.ReadFile("hello.jsonl"))
-	lines := bytes.SplitAfter(trace, []byte("\n"))
+	recorded := tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))
+	lines := bytes.SplitAfter(recorded, []byte("\n"))
 	for name, damaged := range map[string][]byte{
 		"empty":     nil,
 		"truncated": bytes.Join(lines[:10], nil),
-		"by hand":   bytes.Replace(trace, []byte(`"turn":"id-1"`), []byte(`"turn":"id-7"`), 1),
-		"no turn":   changedTrace(t, trace, func(trace *replay.Trace) { trace.Lines = trace.Lines[1:2] }),
+		"by hand":   bytes.Replace(recorded, []byte(`"turn":"id-1"`), []byte(`"turn":"id-7"`), 1),
+		"no turn":   changedTrace(t, recorded, func(recorded *trace.Trace) { recorded.Lines = recorded.Lines[1:2] }),
 	} {
-		_, err := replay.Rerecord(t.Context(), bytes.NewReader(damaged), io.Discard, replay.Live{}, replay.Options{File: "a.jsonl"})
-		var format *replay.FormatError
+		_, err := replay.Rerecord(t.Context(), bytes.NewReader(damaged), io.Discard, replay.Live{}, trace.Options{File: "a.jsonl"})
+		var format *trace.FormatError
 		assert.ErrorAs(t, err, &format, name)
 	}
-	newer := bytes.Replace(trace, fmt.Appendf(nil, `"contract":%d`, replay.ContractRevision), []byte(`"contract":99`), 1)
+	newer := bytes.Replace(recorded, fmt.Appendf(nil, `"contract":%d`, trace.ContractRevision), []byte(`"contract":99`), 1)
 	assert.Contains(t, refusedToRerecord(t, newer, replay.Live{}), "revision 99 of the contract, which is newer than this engine's 2")
 }
 
 func TestRerecordToAWriterThatFails(t *testing.T) {
-	trace := must(fixtures.Traces.ReadFile("hello.jsonl"))
-	_, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), failingWriter{}, replay.Live{})
+	trace := tracetest.Must(fixtures.Traces.ReadFile("hello.jsonl"))
+	_, err := replay.Rerecord(t.Context(), bytes.NewReader(trace), tracetest.FailingWriter{}, replay.Live{})
 	assert.ErrorContains(t, err, "no space left")
 	_, err = replay.Rerecord(t.Context(), bytes.NewReader(trace), io.Discard, replay.Live{Seams: []string{"executer/*x"}})
 	assert.ErrorContains(t, err, "chooses nothing")

@@ -4,15 +4,18 @@ import (
 	"context"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Again is a recorded turn that was run once more on today's engine.
 type Again struct {
 	// Trace is the new run.
-	Trace *Trace
+	Trace *trace.Trace
 	// Crossings are those of the new run as they are held against the recording: with
 	// the recorded ids in the place of those that live code made anew.
-	Crossings []Line
+	Crossings []trace.Line
 	// Counterparts has, for the number of each recorded crossing, the number of the one
 	// of the new run that stands in its place: 0 where there is none, and at 0.
 	Counterparts []int
@@ -31,23 +34,23 @@ type Again struct {
 //
 // An error says that there is no new run: live chooses what it does not bring, the
 // engine refuses what the run is given, or the context has ended.
-func RunAgain(ctx context.Context, recorded *Trace, cancels []*adk.Crossing, live Live) (*Again, error) {
-	known, err := newSentinels(recorded.given().Sentinels)
+func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossing, live Live) (*Again, error) {
+	known, err := wire.NewSentinels(recorded.Options().Sentinels)
 	if err != nil {
 		return nil, err
 	}
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
-	tree := callTreeOf(recorded)
-	tree.cancels = cancels
-	run, err := rerun(ctx, tree, known, live, recorded.given())
+	tree := calls.Of(recorded)
+	tree.Cancels = cancels
+	run, err := rerun(ctx, tree, known, live, recorded.Options())
 	if err != nil {
 		return nil, err
 	}
 	again := &Again{Trace: run.trace, Crossings: run.lines, Counterparts: run.passed, NotCompared: live.unseen()}
-	for _, x := range run.got.lines {
-		if x.Kind == adk.KindCall && run.missed[x.ID] || x.Kind == adk.KindSettle && x.Key == byReplay {
+	for _, x := range run.got.Lines {
+		if x.Kind == adk.KindCall && run.missed[x.ID] || x.Kind == adk.KindSettle && x.Key == wire.ByReplay {
 			again.Unanswered = append(again.Unanswered, x.Seq)
 		}
 	}

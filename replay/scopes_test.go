@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // scopeNumbers are the numbers by which a line says where it belongs.
@@ -28,15 +30,15 @@ var scopeNumbers = map[string]func(*adk.Crossing) *int{
 
 // misnumbered gives every number of every line of a trace another value: those that
 // are used beside it, the first, and one that nothing has.
-func misnumbered(f fixture, yield func(name string, edited *replay.Trace)) {
-	for i := range f.trace.Lines {
+func misnumbered(f tracetest.Fixture, yield func(name string, edited *trace.Trace)) {
+	for i := range f.Trace.Lines {
 		for _, field := range slices.Sorted(maps.Keys(scopeNumbers)) {
 			number := scopeNumbers[field]
-			was := *number(&f.trace.Lines[i].Crossing)
+			was := *number(&f.Trace.Lines[i].Crossing)
 			for _, value := range []int{was - 1, was + 1, 0, 1, 2, 99} {
-				lines := slices.Clone(f.trace.Lines)
+				lines := slices.Clone(f.Trace.Lines)
 				*number(&lines[i].Crossing) = value
-				yield(fmt.Sprintf("%s line %d %s %d", f.name, i+2, field, value), sealed(f, lines))
+				yield(fmt.Sprintf("%s line %d %s %d", f.Name, i+2, field, value), tracetest.Sealed(f, lines))
 			}
 		}
 	}
@@ -50,10 +52,10 @@ const sampledScopes = 16
 // the variable of the engine's mutants all are tried.
 func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(mutantsVariable) == "all"
-	forEachFixture(t, func(t *testing.T, f fixture) {
+	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		tried := 0
-		misnumbered(f, func(name string, edited *replay.Trace) {
+		misnumbered(f, func(name string, edited *trace.Trace) {
 			if !every && crc32.ChecksumIEEE([]byte(name))%sampledScopes != 0 {
 				return
 			}

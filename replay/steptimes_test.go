@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -25,7 +26,7 @@ func TestStepsHaveTheirOwnTimes(t *testing.T) {
 		recorder := replay.Record(&trace)
 		config := timekeeper()
 		config.Probe = recorder
-		require.NoError(t, must(adk.NewRunner(config)).Run(context.Background(), adk.RawTurn{SystemPrompt: "Race."}))
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(context.Background(), adk.RawTurn{SystemPrompt: "Race."}))
 		require.NoError(t, recorder.Err())
 		for range 5 {
 			report, err := replay.Verify(context.Background(), bytes.NewReader(trace.Bytes()),
@@ -39,7 +40,7 @@ func TestStepsHaveTheirOwnTimes(t *testing.T) {
 // timekeeper is an agent that runs tools in strands, by the machine's clock, and
 // keeps when each began and ended.
 func timekeeper() adk.Config {
-	tool := must(adk.NewTool(adk.ToolInit{
+	tool := tracetest.Must(adk.NewTool(adk.ToolInit{
 		Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
 		Handler: func(_ context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			dc.Helpers().Log(adk.LevelInfo, "look", "looks", args)
@@ -55,7 +56,7 @@ func timekeeper() adk.Config {
 			if err != nil {
 				return err
 			}
-			strands = append(strands, must(dc.Fork(ctx, "look", func(ctx context.Context, dc *adk.DispatchContext) error {
+			strands = append(strands, tracetest.Must(dc.Fork(ctx, "look", func(ctx context.Context, dc *adk.DispatchContext) error {
 				result, err := dc.Execute(ctx, tool, args)
 				if err != nil {
 					return err
@@ -64,7 +65,7 @@ func timekeeper() adk.Config {
 				if err != nil {
 					return err
 				}
-				return dc.ToolCalls().Store(ctx, must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "look", Args: args, Results: result,
+				return dc.ToolCalls().Store(ctx, tracetest.Must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "look", Args: args, Results: result,
 					CreatedAt: begun.CreatedAt, UpdatedAt: dc.Now(), CompletedAt: done.CompletedAt})))
 			})))
 		}
@@ -73,7 +74,7 @@ func timekeeper() adk.Config {
 			failed = append(failed, strand.Wait())
 		}
 		at := dc.Now()
-		failed = append(failed, dc.Messages().Store(ctx, must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Done.", CreatedAt: at, UpdatedAt: at}))))
+		failed = append(failed, dc.Messages().Store(ctx, tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Done.", CreatedAt: at, UpdatedAt: at}))))
 		if err := errors.Join(failed...); err != nil {
 			return err
 		}

@@ -12,7 +12,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // team is a planner with sub-agents as tools: an agent of a depth calls the one below
@@ -64,7 +67,7 @@ func (m team) executor(depth int) adk.Executor {
 func (m team) record(t *testing.T) []byte {
 	t.Helper()
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(m.config(), replay.Record(&trace))))
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(m.config(), replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Plan."}))
 	return trace.Bytes()
 }
@@ -121,10 +124,10 @@ func TestChangedSubAgentsAreTold(t *testing.T) {
 // EVT-5: what listeners hear of a sub-agent is derived with its name from the calls
 // before it; a trace that was written before has it too.
 func TestTheNameOfADispatchIsDerived(t *testing.T) {
-	trace := team{depth: 2}.record(t)
-	assert.NotContains(t, string(trace), "dispatchName")
-	fold, names := replay.NewFold(), map[string]bool{}
-	read := must(replay.ReadTrace(bytes.NewReader(trace)))
+	recorded := team{depth: 2}.record(t)
+	assert.NotContains(t, string(recorded), "dispatchName")
+	fold, names := state.New(), map[string]bool{}
+	read := tracetest.Must(trace.Read(bytes.NewReader(recorded)))
 	for i := range read.Lines {
 		x := &read.Lines[i].Crossing
 		switch e := fold.Payload(x).(type) {
@@ -146,8 +149,8 @@ func TestMergedToolsAreRunAgain(t *testing.T) {
 	config.Executor = adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		peek := fakes.NewTool("peek", "Peeks.", "once upon a time")
 		peek.Init.Ephemeral = true
-		merged := must(dc.Tools().Merge(adk.CollisionThrow, must(adk.NewRegistry(peek.Tool()))))
-		_ = must(merged.Bind(dc))
+		merged := tracetest.Must(dc.Tools().Merge(adk.CollisionThrow, tracetest.Must(adk.NewRegistry(peek.Tool()))))
+		_ = tracetest.Must(merged.Bind(dc))
 		chosen, _ := merged.Get("peek")
 		result, err := dc.Execute(ctx, chosen, "{}")
 		if err != nil {
@@ -157,7 +160,7 @@ func TestMergedToolsAreRunAgain(t *testing.T) {
 		return errors.Join(dc.Stash().Set("peeked", text.String()), dc.Ack(), dc.Stash().Set("left", merged.Len()))
 	}}
 	var trace bytes.Buffer
-	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace))))
 	raw := adk.RawTurn{SystemPrompt: "Peek."}
 	require.NoError(t, runner.Run(t.Context(), raw))
 	for _, seams := range [][]string{nil, {replay.Executor, replay.ToolCode}, {replay.Everything}} {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // failingSource panics instead of giving another crossing.
@@ -30,17 +32,17 @@ func TestPanicOfAReplayIsItsError(t *testing.T) {
 	file, err := fixtures.Traces.Open("read-image.jsonl")
 	require.NoError(t, err)
 	defer file.Close()
-	trace, err := ReadTrace(file)
+	recorded, err := trace.Read(file)
 	require.NoError(t, err)
 
-	for left := 3; left < len(trace.Lines); left++ {
-		_, err = play(t.Context(), trace.Header, &failingSource{linesSource{trace.Lines}, left}, nil)
+	for left := 3; left < len(recorded.Lines); left++ {
+		_, err = play(t.Context(), recorded.Header, &failingSource{linesSource{recorded.Lines}, left}, nil)
 		require.ErrorContains(t, err, "replay: the replay itself failed: a fault of the replay\n")
 		assert.ErrorContains(t, err, "failingSource", "the stack says where")
 	}
 
-	unheld := newCallTree(trace.Version, trace.Info, trace.Lines) // it does not know what its openings of media gave
-	_, err = rerun(t.Context(), unheld, nil, Live{}, Options{})
+	unheld := calls.New(recorded.Version, recorded.Info, recorded.Lines) // it does not know what its openings of media gave
+	_, err = rerun(t.Context(), unheld, nil, Live{}, trace.Options{})
 	require.ErrorContains(t, err, "replay: the replay itself failed: ")
-	assert.ErrorContains(t, err, "reached")
+	assert.ErrorContains(t, err, "Reached")
 }

@@ -8,29 +8,34 @@ import (
 	"io"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // verifyLive is Verify with live seams: the run is made again, recorded, and the
 // two recordings are held against each other.
-func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*Report, error) {
+func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, live Live) (*Report, error) {
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
-	trace, unread := r.all()
+	trace, unread := r.Rest()
 	if len(trace.Lines) == 0 && unread != nil {
 		return nil, unread
 	}
 	if d := contract(trace.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := callTreeOf(trace)
-	again, err := rerun(ctx, want, known, live, r.given())
+	want := calls.Of(trace)
+	again, err := rerun(ctx, want, known, live, r.Options())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
 	if report.Divergence != nil && live.harmless() {
-		second, err := rerun(ctx, want, known, live, r.given())
+		second, err := rerun(ctx, want, known, live, r.Options())
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +52,7 @@ func verifyLive(ctx context.Context, r *Reader, known *sentinels, live Live) (*R
 // every seam scripted it must play again to the crossing. A comparison with live
 // seams leaves alone what live code may do otherwise, such as the order between
 // strands; what no engine can have recorded must not hide there.
-func ofItself(ctx context.Context, header Header, lines []Line, known *sentinels) (*Divergence, error) {
+func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, known *wire.Sentinels) (*Divergence, error) {
 	report, err := play(ctx, header, &linesSource{lines}, known)
 	if err != nil || report.Divergence == nil {
 		return nil, err
@@ -57,7 +62,7 @@ func ofItself(ctx context.Context, header Header, lines []Line, known *sentinels
 }
 
 // linesSource gives the crossings of a trace that was read.
-type linesSource struct{ rest []Line }
+type linesSource struct{ rest []trace.Line }
 
 func (s *linesSource) next() (*adk.Crossing, error) {
 	if len(s.rest) == 0 {
@@ -71,45 +76,45 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	judge
-	trace  *Trace // of the new run
-	lines  []Line // its crossings, with the recorded ids
+	trace  *trace.Trace // of the new run
+	lines  []trace.Line // its crossings, with the recorded ids
 	ids    *renaming
 	passed []int // as causal has it
 }
 
 // rerun makes the run again.
-func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, options Options) (*replayed, error) {
+func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
 	var first *adk.Crossing
-	if want.root != nil {
-		first = want.root.call
+	if want.Root != nil {
+		first = want.Root.Begin
 	}
-	if err := mustOpen(first); err != nil {
+	if err := stub.MustOpen(first); err != nil {
 		return nil, err
 	}
-	p := newCausal(want, live, comparer{known})
-	runCtx := newRunContext(ctx)
-	p.cancel = runCtx.end
-	defer context.AfterFunc(ctx, func() { p.fail(interrupted(ctx)) })()
+	p := newCausal(want, live, wire.Comparer{Sentinels: known})
+	runCtx := stub.NewRunContext(ctx)
+	p.cancel = runCtx.End
+	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
 	var written bytes.Buffer
 	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels})
-	run, err := p.again(first, want.info, adk.MultiProbe(p, recorder))
+	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder))
 	if err != nil {
 		return nil, err
 	}
-	refused, err := ownGoroutine(func() error { return run(runCtx) })
+	refused, err := stub.OwnGoroutine(func() error { return run(runCtx) })
 	switch {
 	case err != nil:
 		return nil, err
 	case refused != nil:
 		return nil, fmt.Errorf("replay: the engine refuses the run with the live parts: %w", refused)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	trace, err := ReadTrace(&written, Options{Sentinels: options.Sentinels})
+	recorded, err := trace.Read(&written, trace.Options{Sentinels: options.Sentinels})
 	if err = errors.Join(recorder.Err(), err); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
@@ -117,50 +122,50 @@ func rerun(ctx context.Context, want *callTree, known *sentinels, live Live, opt
 	for _, call := range p.missed {
 		missed[call] = true
 	}
-	lines := p.ids.apply(trace.Lines)
-	return &replayed{trace: trace, lines: lines, ids: p.ids, passed: p.passed, judge: judge{known: comparer{known}, live: live, want: want,
-		got: newCallTree(want.version(), trace.Info, lines), missed: missed, unasked: p.unasked}}, nil
+	lines := p.ids.apply(recorded.Lines)
+	return &replayed{trace: recorded, lines: lines, ids: p.ids, passed: p.passed, judge: judge{known: wire.Comparer{Sentinels: known}, live: live, want: want,
+		got: calls.New(want.Version(), recorded.Info, lines), missed: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.
 func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
 	if info.Alone {
-		in := p.stage.dispatchAlone(first, info, p, &p.loud)
+		in := p.stage.DispatchAlone(first, info, p, &p.loud)
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
 		if p.live.Takes(partTools) {
-			in.Raw.Tools = each(p.live.Config.Tools, p.stage.tool)
+			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 		}
-		return runAlone(in), nil
+		return stub.RunAlone(in), nil
 	}
-	config, raw, err := p.stage.turn(first, info, p)
+	config, raw, err := p.stage.Turn(first, info, p)
 	if err != nil {
 		return nil, err
 	}
 	config.Probe = probe
 	p.live.apply(&config, &raw)
 	if p.live.Takes(partTools) {
-		config.Tools = each(p.live.Config.Tools, p.stage.tool)
+		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 	}
-	return runTurn(config, raw, &p.loud)
+	return stub.RunTurn(config, raw, &p.loud)
 }
 
 // followed runs a trace once more to its end, and tells what came of the
 // crossings behind a divergence; nil where that cannot be told.
-func followed(ctx context.Context, trace io.Reader, rewind io.Seeker, options Options, known *sentinels, d *Divergence) *Blast {
+func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options trace.Options, known *wire.Sentinels, d *Divergence) *Blast {
 	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
 		return nil
 	}
-	r, err := NewReader(trace, options)
+	r, err := trace.NewReader(recorded, options)
 	if err != nil {
 		return nil
 	}
-	whole, err := r.all()
+	whole, err := r.Rest()
 	if err != nil {
 		return nil
 	}
-	again, err := rerun(ctx, callTreeOf(whole), known, Live{}, options)
+	again, err := rerun(ctx, calls.Of(whole), known, Live{}, options)
 	if err != nil {
 		return nil
 	}

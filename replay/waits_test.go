@@ -12,7 +12,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -21,7 +23,7 @@ import (
 func TestLostParallelismIsNoticed(t *testing.T) {
 	t.Parallel()
 	work := func(ctx context.Context, dc *adk.DispatchContext, name string) *adk.Strand {
-		return must(dc.Fork(ctx, name, func(_ context.Context, dc *adk.DispatchContext) error {
+		return tracetest.Must(dc.Fork(ctx, name, func(_ context.Context, dc *adk.DispatchContext) error {
 			return dc.Stash().Set(name, true)
 		}))
 	}
@@ -60,7 +62,7 @@ func TestLostParallelismIsNoticed(t *testing.T) {
 				var trace bytes.Buffer
 				recorder := replay.Record(&trace)
 				config := adk.Config{Executor: executor(recorded), Storage: fakes.NewStorage().Storage()}
-				require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), adk.RawTurn{SystemPrompt: "Go."}))
+				require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder))).Run(context.Background(), adk.RawTurn{SystemPrompt: "Go."}))
 				report, err := replay.Verify(context.Background(), bytes.NewReader(trace.Bytes()), replay.Live{Config: adk.Config{Executor: executor(today)}, Seams: []string{replay.Executor}})
 				require.NoError(t, err)
 				assert.Equal(t, recorded == today, report.Divergence == nil, "%v", report.Divergence)
@@ -86,7 +88,7 @@ func TestFirstVersionKnowsNoWaiting(t *testing.T) {
 	}
 	file, err = fixtures.Frozen.ReadFile("frozen/v2/parallel-tools.jsonl")
 	require.NoError(t, err)
-	_, err = replay.ReadTrace(bytes.NewReader(bytes.Replace(file, []byte(`"version":2`), []byte(`"version":1`), 1)))
-	assertFault(t, err, replay.FaultMalformed)
+	_, err = trace.Read(bytes.NewReader(bytes.Replace(file, []byte(`"version":2`), []byte(`"version":1`), 1)))
+	assertFault(t, err, trace.FaultMalformed)
 	assert.ErrorContains(t, err, "wait is a kind of version 2")
 }

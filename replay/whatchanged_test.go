@@ -3,229 +3,62 @@ package replay_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
-
-// desk is a small agent of a help desk: what of it can be changed is a field.
-type desk struct {
-	prompt     string
-	schema     string
-	stashKey   string
-	input      []string // of the dispatch: guard, budget, audit
-	retry      bool     // the tool is asked again when it fails
-	storeTwice bool
-	noTimeout  bool
-	impatient  bool // a sibling is cancelled when the first answer is there
-	clockless  bool // ids come from a counter of its own
-	ids        *int
-	asked      string
-}
-
-// newDesk is a desk that does as it was recorded.
-func newDesk() desk {
-	return desk{
-		prompt:   "You are the help desk of a shop. Be brief. " + strings.Repeat("Never promise a refund. ", 20),
-		schema:   `{"type":"object","properties":{"order":{"type":"string"},"detail":{"type":"string","default":"short"}},"required":["order"],"additionalProperties":false}`,
-		stashKey: "customer.name",
-		input:    []string{"guard", "budget"},
-		asked:    "A1",
-		ids:      new(int),
-	}
-}
-
-// turn is what the desk is asked.
-func (d desk) turn() adk.RawTurn {
-	return adk.RawTurn{SystemPrompt: d.prompt, Instructions: []string{"Answer in English."}}
-}
-
-// config is the desk as an engine runs it.
-func (d desk) config() adk.Config {
-	asked := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
-	question := must(adk.NewMessage(adk.MessageInit{ID: "q1", Role: adk.RoleUser, Content: "Where are my orders A1 and B2?", CreatedAt: asked, UpdatedAt: asked}))
-	tool := fakes.NewTool("order_status", "Tells where an order is.", "on its way", "delivered", "lost", "lost")
-	tool.Init.InputSchema = json.RawMessage(d.schema)
-	config := adk.Config{
-		TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: d.hydrate}},
-		Executor:  adk.Executor{Name: "model", Run: d.model},
-		Tools:     []*adk.Tool{tool.Tool()},
-		Storage:   fakes.NewStorage(question).Storage(),
-	}
-	for _, name := range d.input {
-		config.DispatchInput = append(config.DispatchInput, adk.DispatchMiddleware{Name: name, Run: d.middleware(name)})
-	}
-	return config
-}
-
-func (d desk) hydrate(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-	messages, err := tc.Messages().Fetch(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range messages {
-		if _, err := tc.Messages().Add(m); err != nil {
-			return err
-		}
-	}
-	if err := tc.Stash().Set(d.stashKey, "Ada"); err != nil {
-		return err
-	}
-	next(ctx)
-	return nil
-}
-
-func (d desk) middleware(name string) func(context.Context, *adk.DispatchContext, adk.Next) error {
-	return func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-		if err := dc.Stash().Set("seen."+name, dc.Iteration()); err != nil {
-			return err
-		}
-		next(ctx)
-		return nil
-	}
-}
-
-func (d desk) model(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-	if dc.Iteration() > 0 {
-		return d.answer(ctx, dc, h)
-	}
-	siblings, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var strands []*adk.Strand
-	for _, order := range []string{d.asked, "B2"} {
-		s, err := dc.Fork(siblings, "ask "+order, func(ctx context.Context, dc *adk.DispatchContext) error {
-			err := d.ask(ctx, dc, order)
-			if d.impatient {
-				cancel(errors.New("one answer is enough"))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		strands = append(strands, s)
-	}
-	var errs []error
-	for _, s := range strands {
-		errs = append(errs, s.Wait())
-	}
-	if d.impatient {
-		return nil
-	}
-	return errors.Join(errs...)
-}
-
-// ask asks the tool about one order and keeps the answer.
-func (d desk) ask(ctx context.Context, dc *adk.DispatchContext, order string) error {
-	if order == "B2" {
-		if err := dc.Sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-	tool, _ := dc.Tools().Get("order_status")
-	args := map[string]any{"order": order}
-	result, err := dc.Execute(ctx, tool, args)
-	if d.retry {
-		result, err = dc.Execute(ctx, tool, args)
-	}
-	if err != nil {
-		return err
-	}
-	now := dc.Now()
-	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "ask " + order, Tool: "order_status", Args: args, Results: result, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
-	if err != nil {
-		return err
-	}
-	return dc.ToolCalls().Store(ctx, call)
-}
-
-func (d desk) answer(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-	id := dc.NewID()
-	if d.clockless {
-		*d.ids++
-		id = strings.Repeat("x", *d.ids)
-	}
-	if _, err := h.ReportMessage(id, "They are on their way.", true); err != nil {
-		return err
-	}
-	now := dc.Now()
-	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: "They are on their way.", CreatedAt: now, UpdatedAt: now})
-	if err != nil {
-		return err
-	}
-	if d.storeTwice {
-		if err := dc.Messages().Store(ctx, m); err != nil {
-			return err
-		}
-	}
-	if err := dc.Messages().Store(ctx, m); err != nil {
-		return err
-	}
-	return dc.Ack()
-}
-
-// record records a turn of the desk.
-func (d desk) record(t *testing.T) []byte {
-	t.Helper()
-	var trace bytes.Buffer
-	recorder := replay.Record(&trace)
-	runner := must(adk.NewRunner(fakes.Deterministic(d.config(), recorder)))
-	require.NoError(t, runner.Run(t.Context(), d.turn()))
-	require.NoError(t, recorder.Err())
-	return trace.Bytes()
-}
 
 // A change of one thing is told by its cause, in the first three lines, and in
 // no more than a screen.
 func TestReportNamesTheCause(t *testing.T) {
-	trace := newDesk().record(t)
+	recorded := livetest.NewDesk().Record(t)
 	all := []string{replay.Prompt, replay.Tools, replay.Middleware, replay.Executor}
 	for _, test := range []struct {
 		name   string
-		change func(*desk)
+		change func(*livetest.Desk)
 		seams  []string
 		class  replay.Class
 		says   []string // in the first three lines
 	}{
-		{"a word in the prompt", func(d *desk) { d.prompt = strings.Replace(d.prompt, "Be brief", "Be kind", 1) }, all,
+		{"a word in the prompt", func(d *livetest.Desk) { d.Prompt = strings.Replace(d.Prompt, "Be brief", "Be kind", 1) }, all,
 			replay.ChangedInput, []string{"in run", "prompt", "brief", "kind"}},
-		{"a schema", func(d *desk) {
-			d.schema = strings.Replace(d.schema, `"order":{"type":"string"}`, `"order":{"type":"integer"}`, 1)
+		{"a schema", func(d *livetest.Desk) {
+			d.Schema = strings.Replace(d.Schema, `"order":{"type":"string"}`, `"order":{"type":"integer"}`, 1)
 		}, all,
 			replay.ChangedInput, nil},
-		{"a default argument", func(d *desk) { d.schema = strings.Replace(d.schema, `"short"`, `"long"`, 1) }, all,
+		{"a default argument", func(d *livetest.Desk) { d.Schema = strings.Replace(d.Schema, `"short"`, `"long"`, 1) }, all,
 			replay.ChangedInput, nil},
-		{"a dropped middleware", func(d *desk) { d.input = []string{"budget"} }, all,
+		{"a dropped middleware", func(d *livetest.Desk) { d.Input = []string{"budget"} }, all,
 			replay.Missing, []string{"dispatch-input/guard#0"}},
-		{"swapped middlewares", func(d *desk) { d.input = []string{"budget", "guard"} }, all,
+		{"swapped middlewares", func(d *livetest.Desk) { d.Input = []string{"budget", "guard"} }, all,
 			replay.Order, []string{"dispatch-input/budget#0"}},
-		{"one middleware more", func(d *desk) { d.input = []string{"guard", "audit", "budget"} }, all,
+		{"one middleware more", func(d *livetest.Desk) { d.Input = []string{"guard", "audit", "budget"} }, all,
 			replay.Extra, []string{"dispatch-input/audit#0"}},
-		{"a stash key", func(d *desk) { d.stashKey = "client.name" }, all,
+		{"a stash key", func(d *livetest.Desk) { d.StashKey = "client.name" }, all,
 			replay.ChangedInput, []string{"turn-input/hydrate", "customer.name", "client.name"}},
-		{"a retry", func(d *desk) { d.retry = true }, all,
+		{"a retry", func(d *livetest.Desk) { d.Retry = true }, all,
 			replay.Unanswered, []string{"strand/ask A1", "execute order_status"}},
-		{"an extra store", func(d *desk) { d.storeTwice = true }, all,
+		{"an extra store", func(d *livetest.Desk) { d.StoreTwice = true }, all,
 			replay.Unanswered, []string{"executor/model#1", "store"}},
-		{"another argument", func(d *desk) { d.asked = "C3" }, all,
+		{"another argument", func(d *livetest.Desk) { d.Asked = "C3" }, all,
 			replay.ChangedInput, []string{"C3"}},
-		{"a cancelled sibling", func(d *desk) { d.impatient = true }, all,
+		{"a cancelled sibling", func(d *livetest.Desk) { d.Impatient = true }, all,
 			replay.ChangedError, []string{"one answer is enough"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newDesk()
+			d := livetest.NewDesk()
 			test.change(&d)
-			report, err := replay.Verify(t.Context(), bytes.NewReader(trace),
-				replay.Live{Config: d.config(), Turn: d.turn(), Seams: test.seams}, replay.Options{File: "desk.jsonl"})
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded),
+				replay.Live{Config: d.Config(), Turn: d.Turn(), Seams: test.seams}, trace.Options{File: "desk.jsonl"})
 			require.NoError(t, err)
 			require.NotNil(t, report.Divergence)
 			text := report.String()
@@ -243,10 +76,10 @@ func TestReportNamesTheCause(t *testing.T) {
 // What was given and does not run is said: a listener that panics is a crossing in
 // a recording, and none in a replay.
 func TestListenersAreNotCompared(t *testing.T) {
-	d := newDesk()
-	live := replay.Live{Config: d.config(), Turn: d.turn(), Seams: []string{replay.Prompt}}
+	d := livetest.NewDesk()
+	live := replay.Live{Config: d.Config(), Turn: d.Turn(), Seams: []string{replay.Prompt}}
 	live.Turn.Functional.Message = func(adk.MessageEvent) { t.Error("the listener was called") }
-	report, err := replay.Verify(t.Context(), bytes.NewReader(d.record(t)), live)
+	report, err := replay.Verify(t.Context(), bytes.NewReader(d.Record(t)), live)
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 	require.Len(t, report.NotCompared, 2)
@@ -257,15 +90,15 @@ func TestListenersAreNotCompared(t *testing.T) {
 // Ids that an agent makes without the context are others in every run, and no
 // difference; what is said under them is.
 func TestIDsOfLiveCodeAreRenamed(t *testing.T) {
-	d := newDesk()
-	d.clockless = true
-	trace := d.record(t) // ids: x
+	d := livetest.NewDesk()
+	d.Clockless = true
+	trace := d.Record(t) // ids: x
 	for _, change := range []bool{false, true} {
-		live := newDesk()
-		live.clockless = true
-		*live.ids = 3 // ids: xxxx
-		live.storeTwice = change
-		report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Config: live.config(), Seams: []string{replay.Executor}})
+		live := livetest.NewDesk()
+		live.Clockless = true
+		*live.Ids = 3 // ids: xxxx
+		live.StoreTwice = change
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace), replay.Live{Config: live.Config(), Seams: []string{replay.Executor}})
 		require.NoError(t, err)
 		if !change {
 			assert.Nil(t, report.Divergence, "%s", report)
@@ -300,7 +133,7 @@ func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
 	config := executor("m", "m").Config
 	config.Executor.Name, config.Storage = "model", fakes.NewStorage().Storage()
 	var trace bytes.Buffer
-	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
+	require.NoError(t, tracetest.Must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
 	for _, test := range []struct {
 		said, kept string
 		want       replay.Class // none where it is the same
@@ -318,9 +151,9 @@ func TestIDsOfLiveCodeAreRenamedOneToOne(t *testing.T) {
 }
 
 func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
-	trace := newDesk().record(t)
+	trace := livetest.NewDesk().Record(t)
 	turns := 0
-	config := newDesk().config()
+	config := livetest.NewDesk().Config()
 	hydrate := config.TurnInput[0].Run
 	config.TurnInput[0].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		turns++
@@ -351,20 +184,20 @@ func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 // A choice that cannot be is refused, with all that is wrong and what would be
 // right.
 func TestLiveChoicesAreChecked(t *testing.T) {
-	trace := newDesk().record(t)
-	holed := newDesk().config()
+	trace := livetest.NewDesk().Record(t)
+	holed := livetest.NewDesk().Config()
 	holed.Storage.Memories = nil
 	for _, test := range []struct {
 		name string
 		live replay.Live
 		says []string
 	}{
-		{"nothing of that name", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/hydrat"}}, []string{`"turn-input/hydrat" chooses nothing`, "turn-input/hydrate"}},
-		{"no such label", replay.Live{Config: newDesk().config(), Seams: []string{"executer/*"}}, []string{`"executer/*" chooses nothing of the config`, "executor/model"}},
+		{"nothing of that name", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{"turn-input/hydrat"}}, []string{`"turn-input/hydrat" chooses nothing`, "turn-input/hydrate"}},
+		{"no such label", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{"executer/*"}}, []string{`"executer/*" chooses nothing of the config`, "executor/model"}},
 		{"no storage", replay.Live{Seams: []string{replay.Storage}, Writes: true}, []string{`"storage/*" chooses nothing`}},
-		{"no pattern", replay.Live{Config: newDesk().config(), Seams: []string{"turn-input/["}}, []string{`"turn-input/[" is no pattern`}},
-		{"no prompt", replay.Live{Config: newDesk().config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
-		{"writing seams unasked", replay.Live{Config: newDesk().config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
+		{"no pattern", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{"turn-input/["}}, []string{`"turn-input/[" is no pattern`}},
+		{"no prompt", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
+		{"writing seams unasked", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
 		{"no executor", replay.Live{Seams: []string{replay.Executor}}, []string{"Config.Executor.Run is nil"}},
 		{"not everything", replay.Live{Seams: []string{replay.Everything}}, []string{"Turn.SystemPrompt is empty", "Config.Executor.Run is nil", "Config.Storage has no messages, memories, "}},
 		{"a storage with a hole", replay.Live{Config: holed, Seams: []string{replay.Storage}, Writes: true}, []string{"Config.Storage has no memories, and all of it is to be live"}},
@@ -386,14 +219,14 @@ func TestLiveSeamsOfAnyName(t *testing.T) {
 		"vendor/model-4": {replay.Executor, "executor/vendor/*", "executor/vendor/model-4", replay.Everything, "exec*/*"},
 		"model[1]":       {replay.Executor, "executor/model[1]", `executor/model\[1]`},
 	} {
-		recording := adk.Config{Executor: adk.Executor{Name: name, Run: agent{}.of("Oslo")}, Storage: fakes.NoOpStorage(),
+		recording := adk.Config{Executor: adk.Executor{Name: name, Run: livetest.Agent{}.Of("Oslo")}, Storage: fakes.NoOpStorage(),
 			Tools: []*adk.Tool{fakes.NewTool("weather", "Tells the weather.", "rain").Tool()}}
 		var trace bytes.Buffer
-		runner := must(adk.NewRunner(fakes.Deterministic(recording, replay.Record(&trace))))
+		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(recording, replay.Record(&trace))))
 		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
 		for _, pattern := range patterns {
 			live := replay.Live{Config: recording, Turn: adk.RawTurn{SystemPrompt: "Be brief."}, Seams: []string{pattern}, Writes: true}
-			live.Config.Executor.Run = agent{hello: "Hi"}.of("Oslo")
+			live.Config.Executor.Run = livetest.Agent{Hello: "Hi"}.Of("Oslo")
 			live.Config.Tools = []*adk.Tool{fakes.NewTool("weather", "Tells the weather.", "rain").Tool()}
 			report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
 			require.NoError(t, err, pattern)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -42,7 +42,7 @@ func TestNoTranscriptIsLeftOver(t *testing.T) {
 		_, ok := scenarios.Named(strings.TrimSuffix(filepath.Base(file), ".golden"))
 		assert.True(t, ok, "%s belongs to no scenario", file)
 	}
-	reasons, err := filepath.Glob("testdata/*.golden" + replay.ReasonEnding)
+	reasons, err := filepath.Glob("testdata/*.golden" + corpus.ReasonEnding)
 	require.NoError(t, err)
 	others, err := os.ReadDir("testdata")
 	require.NoError(t, err)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // acceptOptions say what to accept, and why.
 type acceptOptions struct {
 	paths      []string
-	acceptance *replay.Acceptance // nil: only show it
+	acceptance *corpus.Acceptance // nil: only show it
 }
 
 func newAccept(t *terminal) *cobra.Command {
@@ -59,7 +60,7 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 	case !hasReason:
 		return acceptOptions{paths: args}, nil
 	}
-	acceptance, err := replay.NewAcceptance(reason, time.Now(), env)
+	acceptance, err := corpus.NewAcceptance(reason, time.Now(), env)
 	if err != nil {
 		return acceptOptions{}, errors.New(withoutPackage(err))
 	}
@@ -69,7 +70,7 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
 	sources := findTraces(o.paths)
 	done := 0
-	report, err := replay.VerifyAll(ctx, sources, nil, replay.CorpusOptions{Each: func(v *replay.TraceReport) {
+	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Each: func(v *corpus.TraceReport) {
 		done++
 		printVerdict(t, v, len(sources) == 1)
 		t.step(done, len(sources), v.Trace)
@@ -85,7 +86,7 @@ func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
 }
 
 // unreadableCode is the exit code of a report but for what diverged in it.
-func unreadableCode(r *replay.CorpusReport) int {
+func unreadableCode(r *corpus.Report) int {
 	if r.Unreadable > 0 {
 		return exitUnreadable
 	}
@@ -94,7 +95,7 @@ func unreadableCode(r *replay.CorpusReport) int {
 
 // acceptAll accepts what diverged, or says what could be accepted, and gives the
 // exit code of it: what still diverges is a divergence.
-func acceptAll(ctx context.Context, t *terminal, report *replay.CorpusReport, a *replay.Acceptance) int {
+func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
 	accepted, code := 0, exitSame
 	results := report.Accept(ctx, a, nil)
 	for _, r := range results {
@@ -120,10 +121,10 @@ func acceptAll(ctx context.Context, t *terminal, report *replay.CorpusReport, a 
 
 // printAccepted says of a trace that it is accepted, or could be, with what else
 // is other in it than the divergence that was shown.
-func printAccepted(t *terminal, r replay.Accepted, a *replay.Acceptance) {
+func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 	verdict, text := "acceptable", r.Trace
 	if a != nil {
-		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", r.Trace, r.Trace+replay.ReasonEnding)
+		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", r.Trace, r.Trace+corpus.ReasonEnding)
 	}
 	if r.After != nil {
 		text += fmt.Sprintf("; behind what is shown %d follow from it, %d differ on their own", r.After.Follow, r.After.Own)
@@ -139,7 +140,7 @@ func printAccepted(t *terminal, r replay.Accepted, a *replay.Acceptance) {
 // refusedCode tells a trace that cannot be read and one that cannot be written
 // from one that keeps its divergence.
 func refusedCode(err error) int {
-	var format *replay.FormatError
+	var format *trace.FormatError
 	var path *os.PathError
 	var link *os.LinkError
 	switch {

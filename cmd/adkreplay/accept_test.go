@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // accept runs accept where a person sits.
@@ -108,9 +110,9 @@ func TestAcceptIsRefused(t *testing.T) {
 
 // What cannot be accepted says why, and keeps nothing else from being accepted.
 func TestAcceptRefusesATrace(t *testing.T) {
-	noted := edited(t, "hello", func(trace *replay.Trace) {
-		moreIterations(trace)
-		trace.Lines[3].Extra = []replay.Member{{Name: "note", Value: []byte("1")}}
+	noted := edited(t, "hello", func(recorded *trace.Trace) {
+		moreIterations(recorded)
+		recorded.Lines[3].Extra = []wire.Member{{Name: "note", Value: []byte("1")}}
 	})
 	cut := edited(t, "hello", moreIterations)
 	cut = cut[:bytes.LastIndex(cut, []byte(`{"end"`))]
@@ -137,7 +139,7 @@ func TestAcceptRefusesATrace(t *testing.T) {
 func TestAcceptThatCannotBeWritten(t *testing.T) {
 	path := divergent(t)
 	before := readFile(t, path)
-	require.NoError(t, os.Mkdir(path+replay.ReasonEnding, 0o755))
+	require.NoError(t, os.Mkdir(path+corpus.ReasonEnding, 0o755))
 	got := accept(t, path, "--reason", "Meant.")
 	assert.Equal(t, exitInternal, got.code)
 	assert.Contains(t, got.out, "refused "+path+": ")
@@ -151,14 +153,14 @@ func TestAcceptThatCannotBeWritten(t *testing.T) {
 	assert.Equal(t, before, readFile(t, path))
 	assert.Equal(t, []string{"divergent.jsonl", filepath.Base(part)}, filesIn(t, filepath.Dir(path)), "no reason is left of what was not done")
 
-	require.NoError(t, os.WriteFile(path+replay.ReasonEnding, []byte("earlier\n"), 0o600))
+	require.NoError(t, os.WriteFile(path+corpus.ReasonEnding, []byte("earlier\n"), 0o600))
 	assert.Equal(t, exitInternal, accept(t, path, "--reason", "Meant.").code)
-	assert.Equal(t, "earlier\n", readFile(t, path+replay.ReasonEnding))
+	assert.Equal(t, "earlier\n", readFile(t, path+corpus.ReasonEnding))
 }
 
 // A reason is one line, whatever it is given, and acts on no terminal.
 func TestAcceptedReasonIsOneLine(t *testing.T) {
 	path := divergent(t)
 	require.Equal(t, exitSame, accept(t, path, "--reason", "First\nline\x1b[31m.").code)
-	assert.Regexp(t, `\A\d{4}-\d\d-\d\d First line\\x1b\[31m\.\n    changed`, readFile(t, path+replay.ReasonEnding))
+	assert.Regexp(t, `\A\d{4}-\d\d-\d\d First line\\x1b\[31m\.\n    changed`, readFile(t, path+corpus.ReasonEnding))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // folder makes a folder of traces in which one change made several diverge:
@@ -225,21 +225,21 @@ func TestShardOfEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		flag string
 		env  []string
-		want replay.Shard
+		want corpus.Shard
 	}{
-		{"", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=1/9"}, replay.Shard{}}, // nobody asked
-		{"3/4", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5"}, replay.Shard{Index: 3, Count: 4}},
-		{"auto", []string{"ADKREPLAY_SHARD=2/3"}, replay.Shard{Index: 2, Count: 3}},
-		{"auto", []string{"CI_NODE_INDEX=1", "CI_NODE_TOTAL=5"}, replay.Shard{Index: 1, Count: 5}},
-		{"auto", []string{"CI_NODE_INDEX=5", "CI_NODE_TOTAL=5"}, replay.Shard{Index: 5, Count: 5}},
-		{"auto", []string{"CIRCLE_NODE_INDEX=0", "CIRCLE_NODE_TOTAL=5"}, replay.Shard{Index: 1, Count: 5}},
-		{"auto", []string{"BUILDKITE_PARALLEL_JOB=4", "BUILDKITE_PARALLEL_JOB_COUNT=5"}, replay.Shard{Index: 5, Count: 5}},
-		{"/5", []string{"JOB_COMPLETION_INDEX=0"}, replay.Shard{Index: 1, Count: 5}},
-		{"/5", []string{"JOB_COMPLETION_INDEX=4"}, replay.Shard{Index: 5, Count: 5}},
-		{"/5", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5"}, replay.Shard{Index: 2, Count: 5}},
-		{"auto", []string{"CI_NODE_TOTAL=1"}, replay.Shard{Index: 1, Count: 1}}, // GitLab, not parallel
-		{"auto", []string{"CI_NODE_TOTAL=1", "ADKREPLAY_SHARD=2/3"}, replay.Shard{Index: 2, Count: 3}},
-		{"auto", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=2/5"}, replay.Shard{Index: 2, Count: 5}}, // they agree
+		{"", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=1/9"}, corpus.Shard{}}, // nobody asked
+		{"3/4", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 3, Count: 4}},
+		{"auto", []string{"ADKREPLAY_SHARD=2/3"}, corpus.Shard{Index: 2, Count: 3}},
+		{"auto", []string{"CI_NODE_INDEX=1", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 1, Count: 5}},
+		{"auto", []string{"CI_NODE_INDEX=5", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 5, Count: 5}},
+		{"auto", []string{"CIRCLE_NODE_INDEX=0", "CIRCLE_NODE_TOTAL=5"}, corpus.Shard{Index: 1, Count: 5}},
+		{"auto", []string{"BUILDKITE_PARALLEL_JOB=4", "BUILDKITE_PARALLEL_JOB_COUNT=5"}, corpus.Shard{Index: 5, Count: 5}},
+		{"/5", []string{"JOB_COMPLETION_INDEX=0"}, corpus.Shard{Index: 1, Count: 5}},
+		{"/5", []string{"JOB_COMPLETION_INDEX=4"}, corpus.Shard{Index: 5, Count: 5}},
+		{"/5", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5"}, corpus.Shard{Index: 2, Count: 5}},
+		{"auto", []string{"CI_NODE_TOTAL=1"}, corpus.Shard{Index: 1, Count: 1}}, // GitLab, not parallel
+		{"auto", []string{"CI_NODE_TOTAL=1", "ADKREPLAY_SHARD=2/3"}, corpus.Shard{Index: 2, Count: 3}},
+		{"auto", []string{"CI_NODE_INDEX=2", "CI_NODE_TOTAL=5", "ADKREPLAY_SHARD=2/5"}, corpus.Shard{Index: 2, Count: 5}}, // they agree
 	} {
 		got, err := chooseShard(c.flag, environment(c.env...))
 		assert.NoError(t, err, "%q %q", c.flag, c.env)

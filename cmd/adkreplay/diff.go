@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // diffOptions say what to compare.
@@ -67,7 +68,7 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	if a == nil || b == nil {
 		return unreadable(faulty)
 	}
-	d := replay.Diff(a, b, replay.DiffOptions{Times: o.times, Encoding: o.encoding})
+	d := diff.Traces(a, b, diff.Options{Times: o.times, Encoding: o.encoding})
 	if err := printDiff(t, d, o); err != nil {
 		return err
 	}
@@ -82,20 +83,20 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
 // behind that.
-func readTrace(ctx context.Context, f traceFile) (*replay.Trace, error) {
+func readTrace(ctx context.Context, f traceFile) (*trace.Trace, error) {
 	content, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close()
-	trace, err := replay.ReadTrace(interruptible{ctx, content}, f.options())
+	recorded, err := trace.Read(interruptible{ctx, content}, f.options())
 	if err != nil {
 		err = errors.New(fault(f.name, err))
 	}
-	return trace, err
+	return recorded, err
 }
 
-func printDiff(t *terminal, d *replay.TraceDiff, o diffOptions) error {
+func printDiff(t *terminal, d *diff.Diff, o diffOptions) error {
 	if o.json {
 		return printJSON(t, d)
 	}

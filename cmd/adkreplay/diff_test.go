@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 func TestParseDiff(t *testing.T) {
@@ -43,18 +45,18 @@ func TestDiff(t *testing.T) {
 func TestDiffJSON(t *testing.T) {
 	got := adkreplay("diff", "--json", "--encoding", "claude", good(t), divergent(t))
 	assert.Equal(t, exitDivergence, got.code)
-	var d replay.TraceDiff
+	var d diff.Diff
 	require.NoError(t, json.Unmarshal([]byte(got.out), &d))
 	require.Len(t, d.Changes, 1)
-	assert.Equal(t, []replay.FieldDiff{{Field: "iterations", Want: "1", Got: "2"}}, d.Changes[0].Fields)
+	assert.Equal(t, []compare.FieldDiff{{Field: "iterations", Want: "1", Got: "2"}}, d.Changes[0].Fields)
 	assert.Equal(t, "claude", d.Encoding)
 }
 
 // Times are compared where that is asked for.
 func TestDiffTimes(t *testing.T) {
-	later := put(t, "later.jsonl", edited(t, "hello", func(trace *replay.Trace) {
-		for i := range trace.Lines[10:] {
-			trace.Lines[i+10].At = trace.Lines[i+10].At.Add(1)
+	later := put(t, "later.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
+		for i := range recorded.Lines[10:] {
+			recorded.Lines[i+10].At = recorded.Lines[i+10].At.Add(1)
 		}
 	}))
 	assert.Equal(t, exitSame, adkreplay("diff", good(t), later).code)
@@ -83,10 +85,10 @@ func TestDiffOfWhatIsNoTrace(t *testing.T) {
 
 // Colours are for terminals only, and what stands in a trace can make none.
 func TestDiffIsPlain(t *testing.T) {
-	hostile := put(t, "hostile.jsonl", edited(t, "hello", func(trace *replay.Trace) {
-		for i := range trace.Lines {
-			if trace.Lines[i].Kind == adk.KindReportMessage {
-				trace.Lines[i].Text = "\x1b[2Jgone"
+	hostile := put(t, "hostile.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
+		for i := range recorded.Lines {
+			if recorded.Lines[i].Kind == adk.KindReportMessage {
+				recorded.Lines[i].Text = "\x1b[2Jgone"
 			}
 		}
 	}))

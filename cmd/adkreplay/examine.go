@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file is what check and lint share: they read traces and say what they
@@ -87,23 +88,23 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 }
 
 // examine examines one trace.
-func (q *inquiry) examine(ctx context.Context, trace replay.Source) examined {
-	one := examined{Trace: trace.Name}
-	f, err := trace.Open()
+func (q *inquiry) examine(ctx context.Context, recorded corpus.Source) examined {
+	one := examined{Trace: recorded.Name}
+	f, err := recorded.Open()
 	if err != nil {
 		one.Error = err.Error()
 		return one
 	}
 	defer f.Close()
-	e, err := property.Examine(interruptible{ctx, f}, replay.Options{File: trace.Name})
+	e, err := property.Examine(interruptible{ctx, f}, trace.Options{File: recorded.Name})
 	if err != nil {
-		one.Error = fault(trace.Name, err)
+		one.Error = fault(recorded.Name, err)
 	}
 	if e != nil {
 		one.Crossings = e.Crossings
 		one.found = q.find(e, &one)
 		if e.Cut != nil {
-			one.Cut = fault(trace.Name, e.Cut)
+			one.Cut = fault(recorded.Name, e.Cut)
 		}
 	}
 	return one

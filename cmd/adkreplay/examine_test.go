@@ -12,7 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -26,10 +26,10 @@ func TestParseExamine(t *testing.T) {
 
 // violated is a trace in which a second signal was accepted.
 func violated(t *testing.T) string {
-	return put(t, "violated.jsonl", edited(t, "late-signal", func(trace *replay.Trace) {
-		for i := range trace.Lines {
-			if trace.Lines[i].Kind == adk.KindNack {
-				trace.Lines[i].Err = nil
+	return put(t, "violated.jsonl", edited(t, "late-signal", func(recorded *trace.Trace) {
+		for i := range recorded.Lines {
+			if recorded.Lines[i].Kind == adk.KindNack {
+				recorded.Lines[i].Err = nil
 			}
 		}
 	}))
@@ -131,10 +131,10 @@ func TestExamineGoesOn(t *testing.T) {
 
 // What is hostile in a trace does not reach the terminal.
 func TestExamineOfHostileText(t *testing.T) {
-	path := put(t, "hostile.jsonl", edited(t, "loud-listener", func(trace *replay.Trace) {
-		for i := range trace.Lines {
-			if trace.Lines[i].Kind == adk.KindContained {
-				trace.Lines[i].Text = "gone\x1b[2J"
+	path := put(t, "hostile.jsonl", edited(t, "loud-listener", func(recorded *trace.Trace) {
+		for i := range recorded.Lines {
+			if recorded.Lines[i].Kind == adk.KindContained {
+				recorded.Lines[i].Text = "gone\x1b[2J"
 			}
 		}
 	}))

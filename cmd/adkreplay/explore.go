@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -143,7 +143,7 @@ func targetNamed(name string) (target, error) {
 		return target{name, func(context.Context) (turn.Subject, error) { return subjectOf(s), nil }}, nil
 	}
 	_, err := os.Stat(name)
-	if err != nil && !replay.IsTrace(name) {
+	if err != nil && !corpus.IsTrace(name) {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
 	return target{name, func(ctx context.Context) (turn.Subject, error) {

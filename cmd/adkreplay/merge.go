@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 func newMerge(t *terminal) *cobra.Command {
@@ -31,7 +31,7 @@ shards, are refused.
 			if err != nil {
 				return unreadable(err)
 			}
-			merged, err := replay.Merge(reports...)
+			merged, err := corpus.Merge(reports...)
 			if merged == nil {
 				return misused(cmd, errors.New(withoutPackage(err)))
 			}
@@ -54,7 +54,7 @@ func checkMerge(args []string, out reportOptions) error {
 
 // readReports reads all reports, or says what is wrong with those that cannot be
 // read.
-func readReports(paths []string) (reports []*replay.CorpusReport, err error) {
+func readReports(paths []string) (reports []*corpus.Report, err error) {
 	var faults []error
 	for _, path := range paths {
 		r, err := readReport(path)
@@ -66,13 +66,13 @@ func readReports(paths []string) (reports []*replay.CorpusReport, err error) {
 	return reports, errors.Join(faults...)
 }
 
-func readReport(path string) (*replay.CorpusReport, error) {
+func readReport(path string) (*corpus.Report, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := replay.ReadCorpusReport(bufio.NewReader(f))
+	r, err := corpus.ReadReport(bufio.NewReader(f))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, withoutPackage(err))
 	}
@@ -80,7 +80,7 @@ func readReport(path string) (*replay.CorpusReport, error) {
 }
 
 // runMerge says which traces are not the same, and then what verify says.
-func runMerge(t *terminal, merged *replay.CorpusReport, out reportOptions) error {
+func runMerge(t *terminal, merged *corpus.Report, out reportOptions) error {
 	for _, v := range merged.Traces {
 		if (v.Divergence != nil || v.Error != "") && !out.onlyStdout() {
 			printVerdict(t, v, merged.Corpus.Traces == 1)

@@ -10,12 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
 // replayOptions say what to run again, and what to answer differently.
 type replayOptions struct {
 	path    string
-	answers []replay.Answer
+	answers []whatif.Override
 	file    string // takes the new trace; empty, it is not kept
 	json    bool
 }
@@ -91,7 +93,7 @@ func parseReplay(flags replayFlags, args []string) (replayOptions, error) {
 	}
 	o := replayOptions{path: args[0], file: flags.out, json: flags.json}
 	for _, set := range flags.set {
-		answer, err := replay.ParseAnswer(set)
+		answer, err := whatif.ParseOverride(set)
 		if err != nil {
 			return replayOptions{}, fmt.Errorf("--set: %s", strings.TrimPrefix(err.Error(), "replay: "))
 		}
@@ -102,7 +104,7 @@ func parseReplay(flags replayFlags, args []string) (replayOptions, error) {
 
 // replayed is the JSON document of the command.
 type replayed struct {
-	*replay.WhatIfReport
+	*whatif.Report
 	Error    string `json:"error,omitempty"`
 	ExitCode int    `json:"exitCode"`
 }
@@ -114,7 +116,7 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		return unreadable(err)
 	}
 	defer f.Close()
-	report, err := replay.WhatIf(ctx, interruptible{ctx, f}, replay.Live{}, o.answers, trace.options())
+	report, err := whatif.Run(ctx, interruptible{ctx, f}, replay.Live{}, o.answers, trace.options())
 	if err != nil {
 		return notReplayed(ctx, trace, err)
 	}
@@ -128,7 +130,7 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		}
 	}
 	if o.json {
-		return printJSON(t, &replayed{WhatIfReport: report})
+		return printJSON(t, &replayed{Report: report})
 	}
 	t.clear()
 	_, _ = report.WriteTo(t.out) // the terminal remembers what went wrong
@@ -136,15 +138,15 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 }
 
 // notReplayed is the error of a turn that was not run again, with its code.
-func notReplayed(ctx context.Context, trace traceFile, err error) error {
-	format := (*replay.FormatError)(nil)
+func notReplayed(ctx context.Context, recorded traceFile, err error) error {
+	format := (*trace.FormatError)(nil)
 	switch {
 	case ctx.Err() != nil:
 		return internal(errors.New("interrupted"))
-	case errors.Is(err, replay.ErrAnswer):
+	case errors.Is(err, whatif.ErrOverride):
 		return &exitError{exitUsage, fmt.Errorf("--set %s", strings.TrimPrefix(err.Error(), "replay: "))}
 	case errors.As(err, &format):
-		return unreadable(errors.New(fault(trace.name, err)))
+		return unreadable(errors.New(fault(recorded.name, err)))
 	}
-	return internal(errors.New(fault(trace.name, err)))
+	return internal(errors.New(fault(recorded.name, err)))
 }

@@ -16,7 +16,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // outcome is what a person gets of a command.
@@ -48,28 +49,28 @@ func put(t *testing.T, name string, content []byte) string {
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := fixtures.Traces.ReadFile(name + replay.TraceEnding)
+	content, err := fixtures.Traces.ReadFile(name + corpus.Ending)
 	require.NoError(t, err)
 	return content
 }
 
 // edited is a fixture in which a person changed something, and sealed it again.
-func edited(t *testing.T, name string, edit func(*replay.Trace)) []byte {
+func edited(t *testing.T, name string, edit func(*trace.Trace)) []byte {
 	t.Helper()
-	trace, err := replay.ReadTrace(bytes.NewReader(fixture(t, name)))
+	recorded, err := trace.Read(bytes.NewReader(fixture(t, name)))
 	require.NoError(t, err)
-	edit(trace)
+	edit(recorded)
 	var content bytes.Buffer
-	_, err = trace.WriteTo(&content)
+	_, err = recorded.WriteTo(&content)
 	require.NoError(t, err)
 	return content.Bytes()
 }
 
 // moreIterations says of a turn that it had one iteration more.
-func moreIterations(trace *replay.Trace) {
-	for i := range trace.Lines {
-		if trace.Lines[i].Kind == adk.KindDispatchEnd {
-			trace.Lines[i].N++
+func moreIterations(recorded *trace.Trace) {
+	for i := range recorded.Lines {
+		if recorded.Lines[i].Kind == adk.KindDispatchEnd {
+			recorded.Lines[i].N++
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -141,7 +142,7 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 		return internal(fmt.Errorf("%s: the folder for the traces cannot be made: %w", o.folder, withoutPath(err)))
 	}
 	for i, s := range o.scenarios {
-		if err := writeTrace(filepath.Join(o.folder, s.Name+replay.TraceEnding), traces[i]); err != nil {
+		if err := writeTrace(filepath.Join(o.folder, s.Name+corpus.Ending), traces[i]); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 const shardHelp = `
@@ -45,21 +45,21 @@ var systems = []variables{
 // chooseShard reads the value of --shard. The environment is asked only where
 // the person said so: a part that nobody asked for would be green when the whole
 // is not.
-func chooseShard(flag string, env func(string) string) (replay.Shard, error) {
+func chooseShard(flag string, env func(string) string) (corpus.Shard, error) {
 	count, isCount := strings.CutPrefix(flag, "/")
 	switch {
 	case flag == "":
-		return replay.Shard{}, nil
+		return corpus.Shard{}, nil
 	case flag == "auto":
 		return shardOfEnvironment(0, env)
 	case isCount:
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 {
-			return replay.Shard{}, fmt.Errorf("--shard %s: give how many shards there are behind the slash", flag)
+			return corpus.Shard{}, fmt.Errorf("--shard %s: give how many shards there are behind the slash", flag)
 		}
 		return shardOfEnvironment(n, env)
 	}
-	s, err := replay.ParseShard(flag)
+	s, err := corpus.ParseShard(flag)
 	if err != nil {
 		return s, errors.New("--shard " + withoutPackage(err))
 	}
@@ -68,16 +68,16 @@ func chooseShard(flag string, env func(string) string) (replay.Shard, error) {
 
 // found is a shard, and the variable that says so.
 type found struct {
-	shard    replay.Shard
+	shard    corpus.Shard
 	variable string
 }
 
 // shardOfEnvironment finds the one shard that all variables agree on. n is how
 // many there are, if the person said so.
-func shardOfEnvironment(n int, env func(string) string) (replay.Shard, error) {
+func shardOfEnvironment(n int, env func(string) string) (corpus.Shard, error) {
 	all, err := ownShard(env)
 	if err != nil {
-		return replay.Shard{}, err
+		return corpus.Shard{}, err
 	}
 	whole := false
 	for _, v := range systems {
@@ -85,7 +85,7 @@ func shardOfEnvironment(n int, env func(string) string) (replay.Shard, error) {
 			// GitLab counts the one job that is not parallel, and gives it no index.
 			whole = whole || v.count != "" && env(v.count) == "1"
 			if v.count != "" && env(v.count) != "" && env(v.count) != "1" {
-				return replay.Shard{}, fmt.Errorf("%s is %q and %s is not set: give --shard i/n", v.count, env(v.count), v.index)
+				return corpus.Shard{}, fmt.Errorf("%s is %q and %s is not set: give --shard i/n", v.count, env(v.count), v.index)
 			}
 			continue
 		}
@@ -97,9 +97,9 @@ func shardOfEnvironment(n int, env func(string) string) (replay.Shard, error) {
 	}
 	switch {
 	case len(all) == 0 && whole && n <= 1:
-		return replay.Shard{Index: 1, Count: 1}, nil
+		return corpus.Shard{Index: 1, Count: 1}, nil
 	case len(all) == 0:
-		return replay.Shard{}, errors.New("--shard found none of the environment variables that say which shard this is: give i/n")
+		return corpus.Shard{}, errors.New("--shard found none of the environment variables that say which shard this is: give i/n")
 	}
 	for _, f := range all {
 		if f.shard != all[0].shard {
@@ -117,7 +117,7 @@ func ownShard(env func(string) string) ([]found, error) {
 	if text == "" {
 		return nil, nil
 	}
-	s, err := replay.ParseShard(text)
+	s, err := corpus.ParseShard(text)
 	if err != nil {
 		return nil, errors.New(ownVariable + ": " + withoutPackage(err))
 	}
@@ -125,10 +125,10 @@ func ownShard(env func(string) string) ([]found, error) {
 }
 
 // shard is what the variables of one system say.
-func (v variables) shard(n int, env func(string) string) (replay.Shard, error) {
+func (v variables) shard(n int, env func(string) string) (corpus.Shard, error) {
 	index, err := strconv.Atoi(env(v.index))
 	if err != nil || index < v.from {
-		return replay.Shard{}, fmt.Errorf("%s is %q: it should be a number, from %d on", v.index, env(v.index), v.from)
+		return corpus.Shard{}, fmt.Errorf("%s is %q: it should be a number, from %d on", v.index, env(v.index), v.from)
 	}
 	count := strconv.Itoa(n)
 	if v.count != "" {
@@ -136,11 +136,11 @@ func (v variables) shard(n int, env func(string) string) (replay.Shard, error) {
 	}
 	switch {
 	case count == "":
-		return replay.Shard{}, fmt.Errorf("%s is set and %s is not: give --shard i/n", v.index, v.count)
+		return corpus.Shard{}, fmt.Errorf("%s is set and %s is not: give --shard i/n", v.index, v.count)
 	case count == "0" && v.count == "":
-		return replay.Shard{}, fmt.Errorf("%s says which shard this is, and nothing how many there are: give --shard /n", v.index)
+		return corpus.Shard{}, fmt.Errorf("%s says which shard this is, and nothing how many there are: give --shard /n", v.index)
 	}
-	s, err := replay.ParseShard(fmt.Sprintf("%d/%s", index+1-v.from, count))
+	s, err := corpus.ParseShard(fmt.Sprintf("%d/%s", index+1-v.from, count))
 	if err != nil {
 		return s, fmt.Errorf("%s is %q of %s, counted from %d: there is no such shard", v.index, env(v.index), count, v.from)
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // showOptions say what to show.
@@ -103,33 +104,33 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	case o.json || o.matching != nil:
 		err = showCrossings(t, trace, content, o)
 	default:
-		err = replay.WriteTranscriptOf(t.out, content, o.from, o.to, trace.options())
+		err = transcript.WriteRange(t.out, content, o.from, o.to, trace.options())
 	}
 	return shown(ctx, t, trace, err)
 }
 
 // showTrace prints the transcript of a trace as it is read.
 func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
-	return shown(ctx, t, trace, replay.WriteTranscript(t.out, interruptible{ctx, content}, trace.options()))
+	return shown(ctx, t, trace, transcript.Write(t.out, interruptible{ctx, content}, trace.options()))
 }
 
 // shown ends showing a trace with the code for what went wrong. That the result
 // could not be written is the terminal's to say.
-func shown(ctx context.Context, t *terminal, trace traceFile, err error) error {
-	format := (*replay.FormatError)(nil)
+func shown(ctx context.Context, t *terminal, recorded traceFile, err error) error {
+	format := (*trace.FormatError)(nil)
 	switch {
 	case err == nil || t.out.err != nil:
 		return nil
 	case ctx.Err() != nil:
 		return internal(errors.New("interrupted"))
-	case errors.Is(err, replay.ErrNoCrossing) && !errors.As(err, &format):
-		return &exitError{exitUsage, errors.New(fault(trace.name, err))}
+	case errors.Is(err, transcript.ErrNoCrossing) && !errors.As(err, &format):
+		return &exitError{exitUsage, errors.New(fault(recorded.name, err))}
 	}
-	return unreadable(errors.New(fault(trace.name, err)))
+	return unreadable(errors.New(fault(recorded.name, err)))
 }
 
 func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
-	state, err := replay.StateAt(content, o.at, trace.options())
+	state, err := transcript.At(content, o.at, trace.options())
 	switch {
 	case state == nil:
 	case o.json:
@@ -144,7 +145,7 @@ func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) e
 // showCrossings prints the crossings that are asked for, a line each.
 func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	all, found := 0, 0
-	for x, err := range replay.ReadShown(content, trace.options()) {
+	for x, err := range transcript.Expand(content, trace.options()) {
 		if err != nil {
 			return err
 		}
@@ -165,11 +166,11 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 
 // matches reports whether a crossing is looked for: by its line, or by what the
 // line leaves out of its fields.
-func (o showOptions) matches(x *replay.Shown) bool {
+func (o showOptions) matches(x *transcript.Expanded) bool {
 	return o.matching == nil || o.matching.MatchString(x.Line) || o.matching.Match(x.Fields)
 }
 
-func showCrossing(t *terminal, x *replay.Shown, o showOptions) error {
+func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {
 	if o.json {
 		encoder := json.NewEncoder(t.out)
 		encoder.SetEscapeHTML(false) // people read it too

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 func TestParseShow(t *testing.T) {
@@ -94,8 +95,8 @@ func TestShowGrep(t *testing.T) {
 
 // What a line leaves out of a long text is found too.
 func TestShowGrepFindsWhatIsCut(t *testing.T) {
-	path := put(t, "long.jsonl", edited(t, "hello", func(trace *replay.Trace) {
-		trace.Lines[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
+	path := put(t, "long.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
+		recorded.Lines[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
 	}))
 	got := adkreplay("show", "--grep", "needle", path)
 	assert.Equal(t, exitSame, got.code)
@@ -116,7 +117,7 @@ func TestShowJSON(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
 	require.Len(t, lines, 31)
 	for i, line := range lines {
-		var x replay.Shown
+		var x transcript.Expanded
 		require.NoError(t, json.Unmarshal([]byte(line), &x))
 		assert.Equal(t, i+1, x.Crossing)
 		assert.NotEmpty(t, x.Line)

@@ -15,7 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // shrinkOptions say what to shrink, what of it to keep, and where to.
@@ -95,22 +96,22 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws judge) e
 }
 
 // readTurn translates a trace.
-func readTurn(ctx context.Context, trace traceFile) (turn.Turn, error) {
-	f, err := trace.open()
+func readTurn(ctx context.Context, recorded traceFile) (turn.Turn, error) {
+	f, err := recorded.open()
 	if err != nil {
 		return turn.Turn{}, unreadable(err)
 	}
 	defer f.Close()
-	read, err := replay.ReadTrace(interruptible{ctx, f}, trace.options())
+	read, err := trace.Read(interruptible{ctx, f}, recorded.options())
 	switch {
 	case ctx.Err() != nil:
 		return turn.Turn{}, internal(errors.New("interrupted"))
 	case err != nil:
-		return turn.Turn{}, unreadable(errors.New(fault(trace.name, err)))
+		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
 	}
 	one, err := shrink.TurnOf(read)
 	if err != nil {
-		return turn.Turn{}, internal(fmt.Errorf("%s: %s", trace.name, strings.TrimPrefix(err.Error(), "property: ")))
+		return turn.Turn{}, internal(fmt.Errorf("%s: %s", recorded.name, strings.TrimPrefix(err.Error(), "property: ")))
 	}
 	return one, nil
 }
@@ -154,7 +155,7 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, one, small turn.Turn
 	}
 	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", o.path, kept,
 		counted(one.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
-	if err := replay.WriteTranscript(t.out, bytes.NewReader(trace)); err != nil && t.out.err == nil {
+	if err := transcript.Write(t.out, bytes.NewReader(trace)); err != nil && t.out.err == nil {
 		return internal(err)
 	}
 	return ended(exitFound)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // staleOptions say where to look, and where the claims are.
@@ -59,7 +59,7 @@ func parseStale(o staleOptions, args []string) (staleOptions, error) {
 }
 
 func runStale(t *terminal, o staleOptions) error {
-	claims, err := replay.ReadClaims(o.claims)
+	claims, err := corpus.ReadClaims(o.claims)
 	if err != nil {
 		return unreadable(errors.New(withoutPackage(err)))
 	}

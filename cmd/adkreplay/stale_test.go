@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // claimed writes the claims of the tests in the folder agent, and gives the
@@ -17,10 +17,10 @@ import (
 func claimed(t *testing.T, partial string, files ...string) string {
 	t.Helper()
 	folder := t.TempDir()
-	f, err := os.Create(filepath.Join(folder, "agent"+replay.ClaimsEnding))
+	f, err := os.Create(filepath.Join(folder, "agent"+corpus.ClaimsEnding))
 	require.NoError(t, err)
 	for _, file := range files {
-		require.NoError(t, json.NewEncoder(f).Encode(replay.Claim{Package: replay.WholePath("agent"), File: replay.WholePath(file), Partial: partial}))
+		require.NoError(t, json.NewEncoder(f).Encode(corpus.Claim{Package: corpus.WholePath("agent"), File: corpus.WholePath(file), Partial: partial}))
 	}
 	require.NoError(t, f.Close())
 	return folder
@@ -43,12 +43,12 @@ func TestStale(t *testing.T) {
 	filtered := claimed(t, "-run ^TestB$", "turns/b.jsonl")
 	got := adkreplay("stale", "--claims", filtered)
 	assert.Equal(t, exitInternal, got.code)
-	assert.Contains(t, got.out, "in doubt agent/testdata/a.golden: the tests in "+replay.WholePath("agent")+" ran with -run ^TestB$, and others may claim it\n")
+	assert.Contains(t, got.out, "in doubt agent/testdata/a.golden: the tests in "+corpus.WholePath("agent")+" ran with -run ^TestB$, and others may claim it\n")
 
 	require.NoError(t, os.WriteFile("other/x.golden", nil, 0o600))
 	got = adkreplay("stale", "--claims", some)
 	assert.Equal(t, exitInternal, got.code)
-	assert.Contains(t, got.out, "stale agent/testdata/a.golden\nin doubt other/x.golden: no test in "+replay.WholePath("other")+" claims anything: ")
+	assert.Contains(t, got.out, "stale agent/testdata/a.golden\nin doubt other/x.golden: no test in "+corpus.WholePath("other")+" claims anything: ")
 	assert.Equal(t, []string{"1 file used by tests of 1 package: 1 stale, 1 in doubt"}, last(1, got.out))
 }
 

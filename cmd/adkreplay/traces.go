@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fixtures"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -22,15 +23,15 @@ type traceFile struct {
 }
 
 // source is the trace as a part of a corpus.
-func (f traceFile) source() replay.Source {
-	return replay.Source{Name: f.name, Size: f.size, Open: f.open}
+func (f traceFile) source() corpus.Source {
+	return corpus.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
 // findTraces turns the arguments into traces: files as they are, folders as all
 // the traces below them, in the order of their paths, and nothing as the
 // embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
-func findTraces(args []string) (sources []replay.Source) {
+func findTraces(args []string) (sources []corpus.Source) {
 	if len(args) == 0 {
 		return embeddedTraces()
 	}
@@ -50,7 +51,7 @@ func findTraces(args []string) (sources []replay.Source) {
 
 // folderTraces are the traces below a folder, which may be a link to one.
 func folderTraces(root string) (found []traceFile) {
-	sources, err := replay.Sources(os.DirFS(root))
+	sources, err := corpus.Sources(os.DirFS(root))
 	if err != nil {
 		return []traceFile{unopened(root, errors.New(root+": "+withoutPackage(withoutPath(err))))}
 	}
@@ -67,13 +68,13 @@ func folderTraces(root string) (found []traceFile) {
 	return found
 }
 
-func embeddedTraces() []replay.Source {
-	found, err := replay.Sources(fixtures.Traces)
+func embeddedTraces() []corpus.Source {
+	found, err := corpus.Sources(fixtures.Traces)
 	if err != nil {
 		panic(err) // they are part of this program
 	}
 	for i := range found {
-		found[i].Name = strings.TrimSuffix(found[i].Name, replay.TraceEnding)
+		found[i].Name = strings.TrimSuffix(found[i].Name, corpus.Ending)
 	}
 	return found
 }
@@ -135,4 +136,4 @@ func fault(name string, err error) string {
 }
 
 // options are those for reading a trace: errors name its file.
-func (f traceFile) options() replay.Options { return replay.Options{File: f.name} }
+func (f traceFile) options() trace.Options { return trace.Options{File: f.name} }

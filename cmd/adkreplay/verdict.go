@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/internal/wholefile"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // reportOptions say where a report goes beside the text for people.
@@ -36,7 +36,7 @@ func (o *reportOptions) check() error {
 		switch {
 		case f.file != stdout && strings.HasPrefix(f.file, "-"):
 			return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", f.flag, f.file)
-		case replay.IsTrace(f.file):
+		case corpus.IsTrace(f.file):
 			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, f.file)
 		}
 	}
@@ -55,12 +55,12 @@ func (o *reportOptions) onlyStdout() bool { return o.json == stdout || o.junit =
 
 // result is a report with the code that the command ends with, as JSON.
 type result struct {
-	*replay.CorpusReport
+	*corpus.Report
 	ExitCode int `json:"exitCode"`
 }
 
 // codeOf is the exit code of a report: of several that apply, the highest.
-func codeOf(r *replay.CorpusReport) int {
+func codeOf(r *corpus.Report) int {
 	switch {
 	case r.Error != "":
 		return exitInternal
@@ -74,7 +74,7 @@ func codeOf(r *replay.CorpusReport) int {
 
 // conclude says what is to be said of all traces together, writes the reports
 // that were asked for, and ends with the exit code.
-func conclude(t *terminal, r *replay.CorpusReport, o reportOptions) error {
+func conclude(t *terminal, r *corpus.Report, o reportOptions) error {
 	t.clear()
 	if o.github {
 		if err := r.WriteAnnotations(t.out); err != nil {
@@ -123,12 +123,12 @@ func (d result) write(w io.Writer) error {
 
 // refusal is the document of a command that could not begin, or failed.
 func refusal(exit *exitError) result {
-	return result{&replay.CorpusReport{Format: replay.CorpusFormat, Error: exit.Error(),
-		Traces: []*replay.TraceReport{}, Causes: []*replay.CauseReport{}}, exit.code}
+	return result{&corpus.Report{Format: corpus.Format, Error: exit.Error(),
+		Traces: []*corpus.TraceReport{}, Causes: []*corpus.CauseReport{}}, exit.code}
 }
 
 // printSummary ends the list of verdicts. Its last line is for programs too.
-func printSummary(t *terminal, r *replay.CorpusReport) {
+func printSummary(t *terminal, r *corpus.Report) {
 	if causes := r.DescribeCauses(); causes != "" && r.Corpus.Traces > 1 {
 		t.printf("%s", strings.TrimSuffix(causes, "\n"))
 	}
@@ -145,7 +145,7 @@ func printSummary(t *terminal, r *replay.CorpusReport) {
 }
 
 // ran reports whether anything was replayed.
-func ran(r *replay.CorpusReport) bool { return r.Crossings > 0 || r.Divergent > 0 }
+func ran(r *corpus.Report) bool { return r.Crossings > 0 || r.Divergent > 0 }
 
 func counted(n int, what string) string {
 	if n == 1 {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // verifyOptions say what to verify.
 type verifyOptions struct {
 	paths    []string // none: the embedded traces
-	shard    replay.Shard
+	shard    corpus.Shard
 	parallel int
 	reports  reportOptions
 }
@@ -80,10 +80,10 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	sources := findTraces(o.paths)
 	done, all := 0, len(o.shard.Of(sources))
-	report, err := replay.VerifyAll(ctx, sources, nil, replay.CorpusOptions{
+	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{
 		Parallel: o.parallel,
 		Shard:    o.shard,
-		Each: func(v *replay.TraceReport) {
+		Each: func(v *corpus.TraceReport) {
 			done++
 			if !o.reports.onlyStdout() {
 				printVerdict(t, v, len(sources) == 1)
@@ -100,7 +100,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 // printVerdict says in a line what became of a trace, and of one that stands
 // alone in a few lines where it diverged: those of several are told by their
 // causes.
-func printVerdict(t *terminal, v *replay.TraceReport, alone bool) {
+func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 	if v.Divergence != nil {
 		text := strings.TrimSuffix(v.Divergence.String(), "\n")
 		if !alone {

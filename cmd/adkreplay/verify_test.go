@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -23,7 +24,7 @@ func TestParseVerify(t *testing.T) {
 	to := reportOptions{json: "report.json"}
 	o, err := parseVerify(verifyFlags{parallel: 3, shard: "2/5", reports: to}, []string{"a", "b"}, nothing)
 	assert.NoError(t, err)
-	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, parallel: 3, shard: replay.Shard{Index: 2, Count: 5}, reports: to}, o)
+	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, parallel: 3, shard: corpus.Shard{Index: 2, Count: 5}, reports: to}, o)
 	_, err = parseVerify(verifyFlags{parallel: 1}, []string{"a", ""}, nothing)
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
@@ -111,7 +112,7 @@ func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
 
 // A well-formed file that tells no turn cannot be read as a trace of one.
 func TestVerifyOfNoTurn(t *testing.T) {
-	path := put(t, "none.jsonl", edited(t, "hello", func(trace *replay.Trace) { trace.Lines = trace.Lines[1:2]; trace.Lines[0].Call = 0 }))
+	path := put(t, "none.jsonl", edited(t, "hello", func(recorded *trace.Trace) { recorded.Lines = recorded.Lines[1:2]; recorded.Lines[0].Call = 0 }))
 	got := adkreplay("verify", path)
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Contains(t, got.out, "unreadable "+path+":2: impossible trace: it begins with turnStart")

@@ -21,9 +21,10 @@ var goroutines = map[string]string{
 	"property/turn/play.go":            "a turn that is run, which a Goexit ends",
 	"property/explore/faultseams.go":   "user code that is to be broken off",
 	"replay/production.go":             "what writes a trace behind its run, until both have ended",
-	"replay/verify.go":                 "the replayed run, which a recorded Goexit ends",
-	"replay/corpus.go":                 "the replays of several traces",
-	"replay/context.go":                "what follows the end of a recorded context, as in package context",
+	"internal/stub/watcher.go":         "the replayed run, which a recorded Goexit ends",
+	"internal/stub/context.go":         "what follows the end of a recorded context, as in package context",
+	"internal/tracetest/fold.go":       "a turn of a test, which a Goexit ends",
+	"replay/corpus/corpus.go":          "the replays of several traces",
 }
 
 func TestGoroutines(t *testing.T) {

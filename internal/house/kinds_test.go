@@ -10,16 +10,17 @@ import (
 )
 
 // A fact about a kind of crossing stands in the table of package adk. These files may
-// name kinds all the same, as what they say of each is nobody else's to know. Files
-// are known by their names without folders, so that they may move.
+// name kinds all the same, as what they say of each is nobody else's to know.
 var kindsByRight = map[string]string{
-	"fold.go":          "what each kind changes in the state of a run",
-	"perform.go":       "how each operation is made again",
-	"derive.go":        "what an event has of the lines before it",
-	"describe.go":      "what each operation is in words",
-	"describeevent.go": "what each event is in words",
-	"invariant*.go":    "an invariant is about the kinds that it names",
-	"advice_*.go":      "a piece of advice is about the kinds that it names",
+	"internal/state/fold.go":             "what each kind changes in the state of a run",
+	"internal/state/derive.go":           "what an event has of the lines before it",
+	"internal/stub/perform.go":           "how each operation is made again",
+	"property/turn/perform.go":           "how each operation of a drawn turn is made",
+	"internal/describe/describe.go":      "what each operation is in words",
+	"internal/describe/describeevent.go": "what each event is in words",
+	"property/invariant*.go":             "an invariant is about the kinds that it names",
+	"property/advice_*.go":               "a piece of advice is about the kinds that it names",
+	"internal/*test/*.go":                "tests alone use it",
 }
 
 // howKinds is how a file names kinds: in comparisons alone, or as cases of a switch too.
@@ -39,65 +40,68 @@ func (h howKinds) String() string {
 // that lost its last switch becomes kindsCompared, and no file is added. What a new
 // kind would need there is a column of the table.
 var kindsByHabit = map[string]howKinds{
-	"again.go":          kindsSwitched,
-	"agree.go":          kindsCompared,
-	"answers.go":        kindsSwitched,
-	"attempt.go":        kindsSwitched,
-	"calltree.go":       kindsSwitched,
-	"causal.go":         kindsSwitched,
-	"causalorder.go":    kindsSwitched,
-	"checkpayload.go":   kindsCompared,
-	"classes.go":        kindsCompared,
-	"comparetraces.go":  kindsCompared,
-	"decode.go":         kindsCompared,
-	"diffline.go":       kindsCompared,
-	"diffpair.go":       kindsCompared,
-	"diffshape.go":      kindsSwitched,
-	"diffside.go":       kindsSwitched,
-	"difftotals.go":     kindsSwitched,
-	"difftree.go":       kindsSwitched,
-	"divergence.go":     kindsCompared,
-	"encode.go":         kindsCompared,
-	"excerpt.go":        kindsCompared,
-	"explain.go":        kindsCompared,
-	"faults.go":         kindsSwitched,
-	"format.go":         kindsCompared,
-	"judge.go":          kindsSwitched,
-	"media.go":          kindsCompared,
-	"observe.go":        kindsCompared,
-	"orders.go":         kindsSwitched,
-	"outcry.go":         kindsSwitched,
-	"payload.go":        kindsSwitched,
-	"player.go":         kindsSwitched,
-	"recorder.go":       kindsCompared,
-	"redactline.go":     kindsCompared,
-	"redactwriter.go":   kindsSwitched,
-	"rename.go":         kindsSwitched,
-	"rerecord.go":       kindsCompared,
-	"scheduler.go":      kindsCompared,
-	"shown.go":          kindsCompared,
-	"stage.go":          kindsSwitched,
-	"state.go":          kindsSwitched,
-	"storage.go":        kindsCompared,
-	"story.go":          kindsSwitched,
-	"suite_executor.go": kindsCompared,
-	"transcript.go":     kindsSwitched,
-	"translate.go":      kindsCompared,
-	"turnof.go":         kindsSwitched,
-	"visible.go":        kindsSwitched,
-	"whatiffollow.go":   kindsSwitched,
-	"whatifpath.go":     kindsSwitched,
-	"whatifvalue.go":    kindsSwitched,
-	"writego.go":        kindsSwitched,
+	"fakes/scheduler.go":              kindsCompared,
+	"fakes/suite_executor.go":         kindsCompared,
+	"internal/calls/tree.go":          kindsSwitched,
+	"internal/compare/inputs.go":      kindsSwitched,
+	"internal/describe/margins.go":    kindsCompared,
+	"internal/model/agree.go":         kindsCompared,
+	"internal/state/checkpayload.go":  kindsCompared,
+	"internal/state/visible.go":       kindsSwitched,
+	"internal/stub/again.go":          kindsSwitched,
+	"internal/stub/outcry.go":         kindsSwitched,
+	"internal/wire/decode.go":         kindsCompared,
+	"internal/wire/encode.go":         kindsCompared,
+	"internal/wire/media.go":          kindsCompared,
+	"internal/wire/payload.go":        kindsSwitched,
+	"internal/wire/seams.go":          kindsCompared,
+	"internal/wire/version.go":        kindsCompared,
+	"property/explore/attempt.go":     kindsSwitched,
+	"property/explore/faults.go":      kindsSwitched,
+	"property/explore/orders.go":      kindsSwitched,
+	"property/shrink/turnof.go":       kindsSwitched,
+	"property/shrink/writego.go":      kindsSwitched,
+	"property/story.go":               kindsSwitched,
+	"property/turn/answers.go":        kindsSwitched,
+	"property/turn/stage.go":          kindsSwitched,
+	"property/turn/storage.go":        kindsCompared,
+	"replay/answers.go":               kindsSwitched,
+	"replay/causal.go":                kindsSwitched,
+	"replay/causalorder.go":           kindsSwitched,
+	"replay/comparetraces.go":         kindsCompared,
+	"replay/diff/line.go":             kindsCompared,
+	"replay/diff/pair.go":             kindsCompared,
+	"replay/diff/shape.go":            kindsSwitched,
+	"replay/diff/side.go":             kindsSwitched,
+	"replay/diff/totals.go":           kindsSwitched,
+	"replay/diff/tree.go":             kindsSwitched,
+	"replay/divergence.go":            kindsCompared,
+	"replay/explain.go":               kindsCompared,
+	"replay/golden/observe.go":        kindsCompared,
+	"replay/judge.go":                 kindsSwitched,
+	"replay/player.go":                kindsSwitched,
+	"replay/recorder.go":              kindsCompared,
+	"replay/redact/line.go":           kindsCompared,
+	"replay/redact/writer.go":         kindsSwitched,
+	"replay/rename.go":                kindsSwitched,
+	"replay/rerecord.go":              kindsCompared,
+	"replay/rerun.go":                 kindsCompared,
+	"replay/transcript/excerpt.go":    kindsCompared,
+	"replay/transcript/shown.go":      kindsCompared,
+	"replay/transcript/state.go":      kindsSwitched,
+	"replay/transcript/transcript.go": kindsSwitched,
+	"replay/whatif/follow.go":         kindsSwitched,
+	"replay/whatif/path.go":           kindsSwitched,
+	"replay/whatif/value.go":          kindsSwitched,
 }
 
 // Nobody else names a kind of crossing.
 func TestKindsAreNamedInFewFiles(t *testing.T) {
 	found := map[string]howKinds{}
 	for _, f := range productionFiles(t) {
-		if how := kindsIn(f); how > 0 && f.dir != "adk" && !kindsAllowed(path.Base(f.path)) {
-			found[path.Base(f.path)] = max(found[path.Base(f.path)], how)
-			assert.LessOrEqual(t, how, kindsByHabit[path.Base(f.path)], "%s %s: say it in the table of adk/crossing.go", f.path, how)
+		if how := kindsIn(f); how > 0 && f.dir != "adk" && !kindsAllowed(f.path) {
+			found[f.path] = how
+			assert.LessOrEqual(t, how, kindsByHabit[f.path], "%s %s: say it in the table of adk/crossing.go", f.path, how)
 		}
 	}
 	for name, how := range kindsByHabit {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
 )
 
 // Disagree runs a turn of one strand without runtime.Goexit and holds what came
@@ -17,7 +17,7 @@ import (
 // empty text is that they agree.
 func Disagree(t turn.Turn) string {
 	want := Predict(t)
-	seen := &Spectator{fold: replay.NewFold()}
+	seen := &Spectator{fold: state.New()}
 	refused := t.Run(seen)
 	if !errors.Is(refused, want.Refused) {
 		return fmt.Sprintf("the engine refuses the turn with %v, and the model with %v", refused, want.Refused)
@@ -53,8 +53,8 @@ func firstDifference(what string, want, got []string) string {
 // Spectator is a probe that sees the events of a run, and its end.
 type Spectator struct {
 	events []string
-	fold   *replay.Fold
-	last   *replay.Visible
+	fold   *state.Fold
+	last   *state.View
 	err    error
 }
 

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -29,10 +28,11 @@ const mutantsVariable = "ADKREPLAY_MUTANTS"
 const sample = "replay/golden/first-cause-only,cmd/adkreplay/last-finding-decides"
 
 // least is how many mutants there are at least in a folder.
-var least = map[string]int{"fakes": 6, "replay": 40, "replay/golden": 8, "property": 6, "property/explore": 10, "internal/steady": 2, "cmd/adkreplay": 7}
+var least = map[string]int{"fakes": 6, "internal/compare": 4, "internal/state": 1, "replay/trace": 2, "replay/redact": 7, "replay": 29, "replay/corpus": 5, "replay/golden": 8,
+	"property": 6, "property/explore": 10, "internal/steady": 2, "cmd/adkreplay": 7}
 
-// Every mutant of the harness fits the source, stands beside the package that it
-// breaks, and names tests that are there.
+// Every mutant of the harness fits the source, and names tests of the package beside
+// which it stands.
 func TestHarnessMutantsFit(t *testing.T) {
 	all, err := mutant.All(treeRoot, mutant.Harness...)
 	require.NoError(t, err)
@@ -43,7 +43,6 @@ func TestHarnessMutantsFit(t *testing.T) {
 			_, err := parser.ParseFile(token.NewFileSet(), m.File, source, parser.SkipObjectResolution)
 			assert.NoError(t, err, m.Name)
 		}
-		assert.Equal(t, m.Dir, path.Join(m.Package(), "testdata/mutants"), m.Name)
 		assert.Empty(t, m.Killers, "%s: killers look at the engine", m.Name)
 		assert.Empty(t, m.Untold, m.Name)
 		tests := testsOf(t, m.Package())

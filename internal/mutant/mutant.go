@@ -21,10 +21,16 @@ import (
 // Engine is where the mutants of the engine are, from the root of the tree.
 const Engine = "adk/testdata/mutants"
 
-// Harness is where those of the harness are, each beside the package it breaks.
+// Harness is where those of the harness are, each beside the tests that notice it.
 var Harness = []string{
 	"fakes/testdata/mutants",
+	"internal/compare/testdata/mutants",
+	"internal/state/testdata/mutants",
+	"replay/trace/testdata/mutants",
+	"replay/redact/testdata/mutants",
+	"replay/diff/testdata/mutants",
 	"replay/testdata/mutants",
+	"replay/corpus/testdata/mutants",
 	"replay/golden/testdata/mutants",
 	"property/testdata/mutants",
 	"property/explore/testdata/mutants",
@@ -56,8 +62,8 @@ type Mutant struct {
 	Rule string // empty for one of the harness
 	Says string
 	File string // from the root of the tree
-	// Tests are the tests of the file's own package that have to fail, and Flags
-	// what they are built with.
+	// Tests are the tests of Package that have to fail, and Flags what they are built
+	// with.
 	Tests, Flags []string
 	// Killers are those who have to see it in a trace; where there are none, any
 	// one of them has to, but for a mutant that no trace shows: then Untold says
@@ -123,8 +129,15 @@ func All(root string, dirs ...string) ([]Mutant, error) {
 	return all, nil
 }
 
-// Package is the folder of the package that it breaks, from the root of the tree.
-func (m Mutant) Package() string { return path.Dir(m.File) }
+// Package is the folder of the package whose tests have to notice it, from the root of
+// the tree: of the engine that of the file, and of the harness the one whose testdata the
+// mutant lies in, which may use the file from afar.
+func (m Mutant) Package() string {
+	if m.Dir == Engine {
+		return path.Dir(m.File)
+	}
+	return strings.TrimSuffix(m.Dir, "/testdata/mutants")
+}
 
 // Named are those of the mutants that a list names: all, or names with commas
 // between, each a mutant's own, with its package before it or without, or the

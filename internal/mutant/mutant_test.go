@@ -69,7 +69,7 @@ func TestSource(t *testing.T) {
 // without a verdict not at all.
 func TestTable(t *testing.T) {
 	of := func(name string) mutant.Mutant {
-		return mutant.Mutant{Name: name, Says: "It is " + name + ".", File: "replay/diff.go"}
+		return mutant.Mutant{Name: name, Says: "It is " + name + ".", Dir: "replay/testdata/mutants", File: "replay/diff.go"}
 	}
 	assert.Equal(t, `| mutant | what breaks | noticed by |
 | --- | --- | --- |

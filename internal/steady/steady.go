@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/internal/compare"
 )
 
 // PartAt is the index of the first crossing in which two runs part; -1 where they
@@ -18,7 +18,7 @@ import (
 func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
 	var known *chosen
 	for i := range min(len(first), len(second)) {
-		diffs := replay.CompareCrossings(&first[i], &second[i])
+		diffs := compare.Common(&first[i], &second[i])
 		if len(diffs) == 0 {
 			continue
 		}
@@ -114,7 +114,7 @@ var digestText = regexp.MustCompile(`\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b`)
 // explains reports whether fields differ in nothing but what the system chose and
 // what is computed of it. An error's text says of loopback addresses, too, what
 // its type may have lost.
-func (c *chosen) explains(diffs []replay.FieldDiff) bool {
+func (c *chosen) explains(diffs []compare.FieldDiff) bool {
 	for _, d := range diffs {
 		if slices.Contains([]string{"err", "cause", "reason"}, d.Field) {
 			c.learn(d.Want)

@@ -14,7 +14,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // InAnyOrder lets the strands of turns run in any order.
@@ -31,21 +31,21 @@ func InAnyOrder(turns *rapid.Generator[turn.Turn]) *rapid.Generator[turn.Turn] {
 }
 
 // Shows is a predicate on the trace of a turn.
-func Shows(is func(lines []replay.Line) bool) func(turn.Turn) bool {
+func Shows(is func(lines []trace.Line) bool) func(turn.Turn) bool {
 	return func(one turn.Turn) bool {
-		trace, refused, err := one.Trace()
+		recorded, refused, err := one.Trace()
 		if err != nil || refused != nil {
 			return false
 		}
-		read, err := replay.ReadTrace(bytes.NewReader(trace))
+		read, err := trace.Read(bytes.NewReader(recorded))
 		return err == nil && is(read.Lines)
 	}
 }
 
 // AnyLine is a predicate on one crossing of a trace.
-func AnyLine(is func(*adk.Crossing) bool) func([]replay.Line) bool {
-	return func(lines []replay.Line) bool {
-		return slices.ContainsFunc(lines, func(l replay.Line) bool { return is(&l.Crossing) })
+func AnyLine(is func(*adk.Crossing) bool) func([]trace.Line) bool {
+	return func(lines []trace.Line) bool {
+		return slices.ContainsFunc(lines, func(l trace.Line) bool { return is(&l.Crossing) })
 	}
 }
 

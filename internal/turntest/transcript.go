@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // TranscriptText is a trace as its transcript.
 func TranscriptText(t testing.TB, trace []byte) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, replay.WriteTranscript(&out, bytes.NewReader(trace)))
+	require.NoError(t, transcript.Write(&out, bytes.NewReader(trace)))
 	return out.String()
 }

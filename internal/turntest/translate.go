@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/model"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // AsPredicted holds a turn of one strand, in which no goroutine is ended, to the
@@ -43,8 +43,8 @@ func DiffersFrom(want, got []byte) string {
 }
 
 // Translated is the turn of a trace.
-func Translated(t require.TestingT, trace []byte) turn.Turn {
-	read, err := replay.ReadTrace(bytes.NewReader(trace))
+func Translated(t require.TestingT, recorded []byte) turn.Turn {
+	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
 	turn, err := shrink.TurnOf(read)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TranslatedBack(one turn.Turn) string {
 	if err != nil || refused != nil {
 		return TextOf(err)
 	}
-	read, err := replay.ReadTrace(bytes.NewReader(want))
+	read, err := trace.Read(bytes.NewReader(want))
 	if err != nil {
 		return err.Error()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/steady"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file holds a run against another of the same schedule.
@@ -33,13 +34,13 @@ func sameAgain(first []adk.Crossing, b *attempt, ended bool) []property.Violatio
 // bothSides are the two crossings at which two runs part, and the fields in which
 // they differ.
 func bothSides(info adk.RunInfo, first, second []adk.Crossing, at int) string {
-	want, got := &replay.Trace{Header: replay.Header{Info: info}}, &replay.Trace{Header: replay.Header{Info: info}}
+	want, got := &trace.Trace{Header: trace.Header{Info: info}}, &trace.Trace{Header: trace.Header{Info: info}}
 	for _, x := range first[:min(at+1, len(first))] {
-		want.Lines = append(want.Lines, replay.Line{Crossing: x})
+		want.Lines = append(want.Lines, trace.Line{Crossing: x})
 	}
 	got.Lines = slices.Clone(want.Lines[:at]) // but for what the system chose
 	if at < len(second) {
-		got.Lines = append(got.Lines, replay.Line{Crossing: second[at]})
+		got.Lines = append(got.Lines, trace.Line{Crossing: second[at]})
 	}
 	d := replay.CompareTraces(want, got)
 	if d == nil {

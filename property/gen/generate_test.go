@@ -13,7 +13,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Every generated turn makes the same trace twice, replays without divergence
@@ -50,7 +50,7 @@ func TestTurnsReachEverything(t *testing.T) {
 	lines, operations := 0, 0
 	for seed := range 1000 {
 		turn := turns.Example(seed)
-		trace, answer, err := turn.Trace()
+		recorded, answer, err := turn.Trace()
 		require.NoError(t, err)
 		if answer != nil {
 			want := adk.E_INVALID_TURN_CONTEXT
@@ -61,12 +61,12 @@ func TestTurnsReachEverything(t *testing.T) {
 			refused[want]++
 			continue
 		}
-		read, err := replay.ReadTrace(bytes.NewReader(trace))
+		read, err := trace.Read(bytes.NewReader(recorded))
 		require.NoError(t, err)
 		lines += len(read.Lines)
 		operations += turn.Operations()
 		for _, class := range turntest.Classes {
-			if slices.ContainsFunc(read.Lines, func(l replay.Line) bool { return class.Is(&l.Crossing) }) {
+			if slices.ContainsFunc(read.Lines, func(l trace.Line) bool { return class.Is(&l.Crossing) }) {
 				reached[class.Name]++
 			}
 		}

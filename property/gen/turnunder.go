@@ -8,22 +8,22 @@ import (
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // TurnUnder is the turn that a subject becomes when it runs under a schedule:
 // faults are what its user code does, and the order of its strands is its own. So
 // a finding of Explore can be shrunk as a whole, and written as Go.
 func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule) (turn.Turn, error) {
-	var trace bytes.Buffer
+	var recorded bytes.Buffer
 	record := func(run explore.Run) error {
-		trace.Reset()
-		return writeTrace(&trace, run)
+		recorded.Reset()
+		return writeTrace(&recorded, run)
 	}
 	if _, err := explore.Reproduce(ctx, subject, schedule, explore.Options{Check: record, Workers: 1}); err != nil {
 		return turn.Turn{}, err
 	}
-	read, err := replay.ReadTrace(&trace)
+	read, err := trace.Read(&recorded)
 	if err != nil {
 		return turn.Turn{}, fmt.Errorf("gen: the run under %s: %w", schedule, err)
 	}
@@ -31,7 +31,7 @@ func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule
 }
 
 func writeTrace(w *bytes.Buffer, run explore.Run) error {
-	out := replay.NewWriter(w, replay.Header{Info: run.Info})
+	out := trace.NewWriter(w, trace.Header{Info: run.Info})
 	for x := range run.Crossings {
 		if err := out.Write(x); err != nil {
 			return err

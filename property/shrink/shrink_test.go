@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
-	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/model"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // big is a generated turn of at least so many operations that keeps is true of.
@@ -34,10 +34,10 @@ func big(t testing.TB, operations int, keeps func(turn.Turn) bool) turn.Turn {
 
 // lostToNack is a failure as one meets it: a record was stored by a tool, the
 // dispatch nacked behind it, and a strand was under way.
-func lostToNack(lines []replay.Line) bool {
-	stored := slices.IndexFunc(lines, func(l replay.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Done && l.Err == nil })
-	strand := slices.IndexFunc(lines, func(l replay.Line) bool { return l.Kind == adk.KindFork && l.Err == nil })
-	nack := slices.IndexFunc(lines, func(l replay.Line) bool { return l.Kind == adk.KindDispatchEnd && l.Status == adk.StatusNack })
+func lostToNack(lines []trace.Line) bool {
+	stored := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Done && l.Err == nil })
+	strand := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindFork && l.Err == nil })
+	nack := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindDispatchEnd && l.Status == adk.StatusNack })
 	return stored >= 0 && strand >= 0 && nack > stored && nack > strand
 }
 
@@ -92,7 +92,7 @@ func TestShrinkKeepsTheOrder(t *testing.T) {
 		{Kind: "fork", Name: "b", Do: &turn.Body{Ops: []turn.Op{pad, pad, store("b1"), pad}}},
 		{Kind: "ack"},
 	}}}}, Order: []turn.Decision{{Choice: 5, Strand: 2}, {Choice: 6, Strand: 2}, {Choice: 7, Strand: 2}, {Choice: 8, Strand: 1}, {Choice: 9, Strand: 1}, {Choice: 10, Strand: 1}}}
-	between := turntest.Shows(func(lines []replay.Line) bool {
+	between := turntest.Shows(func(lines []trace.Line) bool {
 		var stored string
 		for _, l := range lines {
 			if l.Kind == adk.KindStore && l.Phase == adk.Begin {

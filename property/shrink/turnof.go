@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // TurnOf translates a recorded turn, or a dispatch called alone, into one that can be
@@ -25,23 +25,23 @@ import (
 // a malformed gate, is not in it either: strands that took turns there take them
 // elsewhere. Nor is it said which strand used a handle: what one did by the handle of
 // another is that one's, and may come at another place.
-func TurnOf(trace *replay.Trace) (turn.Turn, error) {
-	tr := newTranslation(trace)
-	tr.untold = trace.Version == 1
-	for i := range trace.Lines {
-		tr.take(&trace.Lines[i].Crossing)
+func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
+	tr := newTranslation(recorded)
+	tr.untold = recorded.Version == 1
+	for i := range recorded.Lines {
+		tr.take(&recorded.Lines[i].Crossing)
 	}
 	if !tr.begun {
 		return turn.Turn{}, errors.New("shrink: the trace breaks off before the call of its run: nothing says what was handed in")
 	}
 	t := tr.finish()
-	t.Order = orderOf(t, trace)
+	t.Order = orderOf(t, recorded)
 	return t, nil
 }
 
 // translation is the translation of one trace.
 type translation struct {
-	lines []replay.Line
+	lines []trace.Line
 	turn  turn.Turn
 	root  *translatedScope
 	calls map[int]*translatedCall
@@ -99,10 +99,10 @@ type gateRef struct {
 	opened time.Time
 }
 
-func newTranslation(trace *replay.Trace) *translation {
-	info := trace.Info
+func newTranslation(recorded *trace.Trace) *translation {
+	info := recorded.Info
 	return &translation{
-		lines: trace.Lines,
+		lines: recorded.Lines,
 		turn: turn.Turn{Executor: info.Executor, TurnInput: info.TurnInput, TurnOutput: info.TurnOutput,
 			DispatchInput: info.DispatchInput, DispatchOutput: info.DispatchOutput, WriteBehind: info.WriteBehind},
 		root: &translatedScope{counts: map[string]int{}}, calls: map[int]*translatedCall{}, stack: map[int][]*translatedCall{},
@@ -611,7 +611,7 @@ func failureOf(err error) *turn.Failure {
 
 // orderOf runs a turn with its strands in the order of a trace, and gives what
 // is unusual in that order.
-func orderOf(t turn.Turn, trace *replay.Trace) []turn.Decision {
+func orderOf(t turn.Turn, recorded *trace.Trace) []turn.Decision {
 	told := &counter{}
 	var picks []turn.Decision
 	order := func() func(fakes.Choice) int {
@@ -620,8 +620,8 @@ func orderOf(t turn.Turn, trace *replay.Trace) []turn.Decision {
 		return func(c fakes.Choice) int {
 			made++
 			at := usual(c)
-			for i := told.n; i < len(trace.Lines); i++ {
-				x := &trace.Lines[i].Crossing
+			for i := told.n; i < len(recorded.Lines); i++ {
+				x := &recorded.Lines[i].Crossing
 				outside := x.Kind.Class() == adk.ClassFact && x.Kind != adk.KindContained
 				if next := slices.Index(c.Runnable, x.Strand); !outside && next >= 0 {
 					if next != at {

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // notInATurn is why the turn of some traces makes another one.
@@ -53,7 +53,7 @@ func TestTurnOfFixtures(t *testing.T) {
 func TestTurnOfNothing(t *testing.T) {
 	want, err := fixtures.Traces.ReadFile("hello.jsonl")
 	require.NoError(t, err)
-	read, err := replay.ReadTrace(bytes.NewReader(want))
+	read, err := trace.Read(bytes.NewReader(want))
 	require.NoError(t, err)
 	read.Lines = read.Lines[:1]
 	_, err = shrink.TurnOf(read)

@@ -14,7 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // WriteScenario writes a turn as a Go test: what user code does in the words of
@@ -71,7 +72,7 @@ type goWriter struct {
 // observe runs the turn to see what a script alone does not say.
 func (g *goWriter) observe() error {
 	g.flaws = turn.CheckTurn(g.turn)
-	trace, refused, err := g.turn.Trace()
+	recorded, refused, err := g.turn.Trace()
 	if err != nil {
 		return err
 	}
@@ -80,11 +81,11 @@ func (g *goWriter) observe() error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := replay.WriteTranscript(&text, bytes.NewReader(trace)); err != nil {
+	if err := transcript.Write(&text, bytes.NewReader(recorded)); err != nil {
 		return fmt.Errorf("shrink: %w", err)
 	}
 	g.transcript = text.String()
-	read, err := replay.ReadTrace(bytes.NewReader(trace))
+	read, err := trace.Read(bytes.NewReader(recorded))
 	if err != nil {
 		return fmt.Errorf("shrink: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/plain"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file holds what callers were answered against what the trace tells: that is
@@ -59,14 +59,14 @@ type toolAnswer struct {
 
 // untrue tells where callers were answered otherwise than the trace says (RUN-5,
 // DSP-8, TOL-3).
-func untrue(trace *replay.Trace, run answer, inside answers) (flaws []Flaw) {
+func untrue(recorded *trace.Trace, run answer, inside answers) (flaws []Flaw) {
 	said := func(format string, args ...any) {
 		flaws = append(flaws, Flaw{Untrue, fmt.Sprintf(format, args...)})
 	}
-	told := toldOf(trace)
+	told := toldOf(recorded)
 	switch {
 	case !run.came:
-	case trace.Info.Alone:
+	case recorded.Info.Alone:
 		inside.dispatches = append(inside.dispatches, run)
 	case run.err != nil:
 		said("Run answers %q, and a turn that has begun answers with no error", run.err)
@@ -108,12 +108,12 @@ type toldEnd struct {
 	iterations int
 }
 
-func toldOf(trace *replay.Trace) told {
+func toldOf(recorded *trace.Trace) told {
 	t := told{ends: map[string]*toldEnd{}}
 	ids, tools := map[int]string{}, map[int]bool{}
 	results := map[int]adk.ToolResult{} // by the call that ran the tool
-	for i := range trace.Lines {
-		switch x := &trace.Lines[i].Crossing; {
+	for i := range recorded.Lines {
+		switch x := &recorded.Lines[i].Crossing; {
 		case x.Kind == adk.KindCancel:
 			t.aborted = true
 		case x.Kind == adk.KindDispatchStart:

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/steady"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Flaw is one thing that is wrong with a turn.
@@ -88,8 +89,8 @@ func refusal(refused, again error) []Flaw {
 }
 
 // held holds a trace against all invariants; it is nil where it cannot be read.
-func held(trace []byte) (read *replay.Trace, flaws []Flaw) {
-	read, err := replay.ReadTrace(bytes.NewReader(trace))
+func held(recorded []byte) (read *trace.Trace, flaws []Flaw) {
+	read, err := trace.Read(bytes.NewReader(recorded))
 	if err != nil {
 		return nil, []Flaw{{Unrecorded, err.Error()}}
 	}
@@ -110,7 +111,7 @@ func replayed(trace []byte) []Flaw {
 	return nil
 }
 
-func crossings(t *replay.Trace) iter.Seq[*adk.Crossing] {
+func crossings(t *trace.Trace) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) {
 		for i := range t.Lines {
 			if !yield(&t.Lines[i].Crossing) {
@@ -122,8 +123,8 @@ func crossings(t *replay.Trace) iter.Seq[*adk.Crossing] {
 
 // bySystem reports whether a trace differs from the one that was read in nothing
 // but what the system chose.
-func bySystem(first *replay.Trace, again []byte) bool {
-	second, err := replay.ReadTrace(bytes.NewReader(again))
+func bySystem(first *trace.Trace, again []byte) bool {
+	second, err := trace.Read(bytes.NewReader(again))
 	if first == nil || err != nil {
 		return false
 	}
@@ -131,7 +132,7 @@ func bySystem(first *replay.Trace, again []byte) bool {
 	return at < 0 && bySystem
 }
 
-func crossingsOf(t *replay.Trace) []adk.Crossing {
+func crossingsOf(t *trace.Trace) []adk.Crossing {
 	all := make([]adk.Crossing, len(t.Lines))
 	for i := range t.Lines {
 		all[i] = t.Lines[i].Crossing

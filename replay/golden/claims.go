@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // claimsVariable is the environment variable that names the folder for claims.
@@ -45,7 +45,7 @@ func home() string {
 	if err != nil {
 		return "" // claims without a package are refused when they are read
 	}
-	return replay.WholePath(dir)
+	return corpus.WholePath(dir)
 }
 
 // add writes claims, over those of an earlier run.
@@ -79,12 +79,12 @@ func (c *claimsFile) add(folder string, files []string) (err error) {
 // others of that name.
 func (c *claimsFile) name() string {
 	sum := sha256.Sum256([]byte(c.home))
-	return fmt.Sprintf("%s-%x%s", filepath.Base(c.home), sum[:6], replay.ClaimsEnding)
+	return fmt.Sprintf("%s-%x%s", filepath.Base(c.home), sum[:6], corpus.ClaimsEnding)
 }
 
 func (c *claimsFile) write(f *os.File, files []string) error {
 	for _, file := range files {
-		line, err := json.Marshal(replay.Claim{Package: c.home, File: replay.WholePath(file), Partial: partial()})
+		line, err := json.Marshal(corpus.Claim{Package: c.home, File: corpus.WholePath(file), Partial: partial()})
 		if err != nil {
 			return err
 		}

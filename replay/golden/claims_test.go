@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // testTB is a test that keeps how it fails.
@@ -41,7 +41,7 @@ func allTests(t *testing.T) {
 // What a run claims is in one file for each package, over that of an earlier run.
 func TestClaim(t *testing.T) {
 	allTests(t)
-	folder, work := filepath.Join(t.TempDir(), "claims"), replay.WholePath(t.TempDir())
+	folder, work := filepath.Join(t.TempDir(), "claims"), corpus.WholePath(t.TempDir())
 	for _, name := range []string{"a.golden", "b.jsonl", "c.golden"} {
 		require.NoError(t, os.WriteFile(filepath.Join(work, name), nil, 0o600))
 	}
@@ -53,13 +53,13 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, other.add(folder, []string{"b.jsonl"}))
 	require.NoError(t, one.add(folder, []string{"a.golden", "none.golden"}))
 
-	claims, err := replay.ReadClaims(folder)
+	claims, err := corpus.ReadClaims(folder)
 	require.NoError(t, err)
 	files, packages := claims.Count()
 	assert.Equal(t, []int{3, 2}, []int{files, packages})
 	found, err := claims.Unclaimed(work)
 	require.NoError(t, err)
-	assert.Equal(t, []replay.Unclaimed{{File: filepath.Join(work, "c.golden")}}, found)
+	assert.Equal(t, []corpus.Unclaimed{{File: filepath.Join(work, "c.golden")}}, found)
 }
 
 // A run that leaves tests out says so: it proves nothing stale.
@@ -70,8 +70,8 @@ func TestClaimOfAPartialRun(t *testing.T) {
 		folder, work := t.TempDir(), t.TempDir()
 		unused := filepath.Join(work, "a.golden")
 		require.NoError(t, os.WriteFile(unused, nil, 0o600))
-		require.NoError(t, (&claimsFile{home: replay.WholePath(work)}).add(folder, []string{"b.golden"}))
-		claims, err := replay.ReadClaims(folder)
+		require.NoError(t, (&claimsFile{home: corpus.WholePath(work)}).add(folder, []string{"b.golden"}))
+		claims, err := corpus.ReadClaims(folder)
 		require.NoError(t, err)
 		found, err := claims.Unclaimed(work)
 		require.NoError(t, err)
@@ -98,9 +98,9 @@ func TestChecksClaim(t *testing.T) {
 	written := claimsIn(t, folder)
 	require.Len(t, written, 1)
 	for _, file := range []string{"testdata/nowhere/none.golden", "../../fixtures/hello.jsonl"} {
-		assert.Contains(t, written[0], strconv.Quote(replay.WholePath(file)))
+		assert.Contains(t, written[0], strconv.Quote(corpus.WholePath(file)))
 	}
-	for _, wrong := range []string{"claims", filepath.Join(replay.WholePath("claims_test.go"), "below a file")} {
+	for _, wrong := range []string{"claims", filepath.Join(corpus.WholePath("claims_test.go"), "below a file")} {
 		t.Setenv(claimsVariable, wrong)
 		tb.failed = nil
 		Claim(tb, "a.golden")
@@ -111,7 +111,7 @@ func TestChecksClaim(t *testing.T) {
 // claimsIn are the files of claims in a folder.
 func claimsIn(t *testing.T, folder string) (contents []string) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "golden-*"+replay.ClaimsEnding))
+	names, err := filepath.Glob(filepath.Join(folder, "golden-*"+corpus.ClaimsEnding))
 	require.NoError(t, err)
 	for _, name := range names {
 		content, err := os.ReadFile(name)

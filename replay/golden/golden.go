@@ -41,7 +41,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
-	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // TB is what a check needs of a test. *testing.T and *testing.B have it.
@@ -227,7 +227,7 @@ func (c check) update(transcript string) {
 	c.t.Helper()
 	golden, err := os.ReadFile(c.file())
 	switch {
-	case replay.InCI(os.Getenv):
+	case corpus.InCI(os.Getenv):
 		c.fail("%s", refusedInCI)
 	case os.IsNotExist(err):
 		c.create(transcript)
@@ -267,9 +267,9 @@ const reasonVariable = "ADKREPLAY_REASON"
 
 // acceptance shows what changes, and gives what accepts it; nil, and the test
 // fails, where there is no reason.
-func acceptance(t TB, changes string) *replay.Acceptance {
+func acceptance(t TB, changes string) *corpus.Acceptance {
 	t.Helper()
-	a, err := replay.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
+	a, err := corpus.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
 	if err != nil {
 		t.Errorf("golden: %s\nIt is not accepted without a reason. If it is as it should be, say why:\n  %s", changes, withReason(t))
 		return nil

@@ -9,6 +9,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // observed is what one run of a turn was like.
@@ -32,18 +34,18 @@ func observe(run func(adk.Probe) error) (observed, error) {
 }
 
 // render reads a trace.
-func render(trace io.Reader) (observed, error) {
-	reader, err := replay.NewReader(trace)
+func render(recorded io.Reader) (observed, error) {
+	reader, err := trace.NewReader(recorded)
 	if err != nil {
 		return observed{}, err
 	}
 	var o observed
 	var text strings.Builder
-	transcript := replay.NewTranscript(&text)
+	printed := transcript.New(&text)
 	for {
 		line, err := reader.Next()
 		if err == io.EOF {
-			err = transcript.Close()
+			err = printed.Close()
 			o.transcript = text.String()
 			return o, err
 		}
@@ -53,7 +55,7 @@ func render(trace io.Reader) (observed, error) {
 		if line.Crossing.Kind == adk.KindContained {
 			o.contained = append(o.contained, line.Crossing.Name+": "+line.Crossing.Text)
 		}
-		if err := transcript.Write(&line.Crossing); err != nil {
+		if err := printed.Write(&line.Crossing); err != nil {
 			return observed{}, err
 		}
 	}

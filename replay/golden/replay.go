@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Replay plays all traces in a folder again with live seams, and fails the test
@@ -37,10 +39,10 @@ import (
 // pattern of Seams chose nothing that any of the turns came to. Other live seams
 // that no turn came to are logged, with the traces for which nothing was chosen and
 // with what is not compared.
-func Replay(t TB, dir string, live func(trace string) replay.Live, options ...replay.Options) {
+func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
-	sources, err := replay.Sources(os.DirFS(dir))
+	sources, err := corpus.Sources(os.DirFS(dir))
 	if err != nil {
 		c.fail("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
 		return
@@ -53,7 +55,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...re
 		c.reading = options[0]
 	}
 	c.live = c.noting(live)
-	c.report, err = replay.VerifyAll(context.Background(), sources, c.live, replay.CorpusOptions{Reading: c.reading})
+	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading})
 	switch {
 	case err != nil:
 		c.fail("%s", strings.TrimPrefix(err.Error(), "replay: "))
@@ -74,8 +76,8 @@ type corpusCheck struct {
 	t       TB
 	dir     string
 	live    func(trace string) replay.Live
-	reading replay.Options
-	report  *replay.CorpusReport
+	reading trace.Options
+	report  *corpus.Report
 
 	mu       sync.Mutex
 	patterns map[string]bool // of live seams, that were asked for
@@ -121,7 +123,7 @@ func (c *corpusCheck) causes() {
 // update accepts what differs, and fails for what cannot be accepted.
 func (c *corpusCheck) update() {
 	c.t.Helper()
-	if replay.InCI(os.Getenv) {
+	if corpus.InCI(os.Getenv) {
 		c.fail("%s", refusedInCI)
 		return
 	}

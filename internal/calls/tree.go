@@ -1,0 +1,495 @@
+package calls
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Tree is a whole run as the tree of its seam calls.
+type Tree struct {
+	Info    adk.RunInfo
+	Lines   []*adk.Crossing // all of them, in order; crossing n is at n-1
+	Calls   map[int]*Call
+	Root    *Call          // nil if there are no crossings
+	Strands map[int]string // their paths
+	Opens   map[int]*Step  // the openings of media, by their operations
+	Media   *wire.Openings // what they gave; nil where the run is not run again
+	// order is the place of each crossing, by its number, in the order in which the
+	// strands take their steps when it is run again, but for what they share, which
+	// stays as it is; nil where they run freely.
+	Order []int
+	// cancels are made behind the crossings of their numbers although they were
+	// not recorded.
+	Cancels []*adk.Crossing
+	// unwaited is that nothing is told of waiting for strands, as in a trace of a
+	// version of the format that does not know it; where that is told all the same,
+	// it is no step.
+	unwaited bool
+}
+
+// Call is one call of a seam.
+type Call struct {
+	Begin  *adk.Crossing
+	Return *adk.Crossing // nil if the run ends within
+	Parent *Call         // the caller; nil for the run
+	Owner  *Call         // the nearest run or dispatch above; nil for the run
+	Strand string        // the path of its strand
+	// steps are what belongs to it, in order: its operations, the calls below it,
+	// events, facts. Middlewares belong to their run or dispatch, and not to the
+	// middleware above, so that one more or less moves nobody.
+	Steps []*Step
+	// script is what its user code did, in order: its operations, also those made
+	// through a handle that was passed on to it.
+	Script []*Step
+
+	forks map[string]int // how often each name of a strand was used
+}
+
+// Step is one thing that happened in a call.
+type Step struct {
+	In   *Call
+	X    *adk.Crossing // the line; of a spanning operation the first, of a call the call's
+	Done *adk.Crossing // the second line of a spanning operation
+	// call is set where the step is a call of a seam below.
+	Call *Call
+	// Of an operation: the seam calls that it led to, and the events and facts.
+	Calls []*Call
+	Notes []*adk.Crossing
+	// script is what the reader of an opening did, in order.
+	Script []*Step
+	Waits  string // of a wait for a strand, the path of that
+}
+
+// New makes the tree of a run that was recorded in a version of the format,
+// or that is held against one.
+func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
+	t := &Tree{Info: info, unwaited: version < wire.VersionOfWait, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
+	b := treeBuilder{Tree: t, ops: map[int]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
+	for i := range lines {
+		x := &lines[i].Crossing
+		t.Lines = append(t.Lines, x)
+		b.add(x)
+	}
+	return t
+}
+
+// Of is the run of a trace that was read, to be run again: it has what the
+// openings of media gave.
+func Of(recorded *trace.Trace) *Tree {
+	t := New(recorded.Version, recorded.Info, recorded.Lines)
+	t.Media = recorded.Openings()
+	return t
+}
+
+// Version is that of the format which the run was recorded in, as far as it makes a
+// difference to what is compared.
+func (t *Tree) Version() int {
+	if t.unwaited {
+		return wire.VersionOfWait - 1
+	}
+	return trace.FormatVersion
+}
+
+// Last is the last line of a step. What follows a middleware in its pipeline
+// begins within it.
+func (s *Step) Last() *adk.Crossing {
+	switch {
+	case s.Done != nil:
+		return s.Done
+	case s.Call != nil && s.Call.Return != nil && !wire.IsPipeline(s.X.Seam):
+		return s.Call.Return
+	}
+	return s.X
+}
+
+// SeamOf is the seam call that a crossing belongs to.
+func (t *Tree) SeamOf(x *adk.Crossing) adk.Seam {
+	if c := t.Calls[wire.CallOf(x)]; c != nil {
+		return c.Begin.Seam
+	}
+	return x.Seam
+}
+
+// inCalledDispatch reports whether a call is of a middleware or an executor of a
+// dispatch that user code called, and not of the one of the turn.
+func (c *Call) inCalledDispatch() bool {
+	return (wire.IsPipeline(c.Begin.Seam) || c.Begin.Seam.Label == adk.LabelExecutor) && c.Owner.Called()
+}
+
+// Called reports whether user code called a run or dispatch.
+func (c *Call) Called() bool {
+	return c != nil && c.Parent != nil && !wire.ByEngine(c.Parent.Begin.Seam)
+}
+
+// IsOf reports whether a call is of a seam that is chosen. The middlewares and the
+// executor of a dispatch that user code calls are none: they are that code's.
+func (c *Call) IsOf(chosen func(adk.Seam) bool) bool {
+	return !wire.ByEngine(c.Begin.Seam) && !c.inCalledDispatch() && chosen(c.Begin.Seam)
+}
+
+// IsUnder reports whether a call is of a seam that is chosen, or of what such a seam
+// brings.
+func (c *Call) IsUnder(chosen func(adk.Seam) bool) bool {
+	for c != nil && !c.IsOf(chosen) {
+		switch label := c.Begin.Seam.Label; {
+		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
+			c = c.Parent
+		case c.inCalledDispatch():
+			c = c.Owner
+		default:
+			return false
+		}
+	}
+	return c != nil
+}
+
+// SightBefore is the sight that was told before an executor call.
+func (t *Tree) SightBefore(call *adk.Crossing) *adk.Crossing {
+	for _, x := range slices.Backward(t.Lines[:call.Seq-1]) {
+		if x.Kind == adk.KindSight && x.Call == call.Call {
+			return x
+		}
+	}
+	return nil
+}
+
+// CancelsBefore reports whether a run was cancelled before a crossing.
+func (t *Tree) CancelsBefore(seq int) bool {
+	return slices.ContainsFunc(t.Lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
+}
+
+// treeBuilder adds the lines one after the other.
+type treeBuilder struct {
+	*Tree
+	ops    map[int]*Step    // the open spanning operations
+	gates  map[string]*Step // the waits for the gates that are open
+	forks  map[int]*Step    // by the strand
+	stacks map[int][]*Call  // the open calls of user code, by strand
+}
+
+func (b *treeBuilder) add(x *adk.Crossing) {
+	switch {
+	case x.Kind == adk.KindCall:
+		b.enter(x)
+		return
+	case x.Kind == adk.KindReturn:
+		b.leave(x)
+		return
+	}
+	c := b.Calls[x.Call]
+	if c == nil {
+		c = b.Root // a cancel may come before the run's call, and belongs to it
+	}
+	if c == nil {
+		return
+	}
+	switch x.Kind.Class() {
+	case adk.ClassOperation:
+		b.operation(c, x)
+	case adk.ClassEvent:
+		b.event(c, x)
+	default:
+		b.fact(c, x)
+	}
+}
+
+func (b *treeBuilder) enter(x *adk.Crossing) {
+	parent := b.Calls[x.Call]
+	c := &Call{Begin: x, Parent: parent, forks: map[string]int{}, Strand: b.Strands[x.Strand]}
+	b.Calls[x.ID] = c
+	if parent == nil {
+		b.Root = c
+	} else {
+		c.Owner = parent
+		if !wire.ByEngine(parent.Begin.Seam) {
+			c.Owner = parent.Owner
+		}
+		b.place(c)
+	}
+	if !wire.ByEngine(x.Seam) {
+		b.stacks[x.Strand] = append(b.stacks[x.Strand], c)
+	}
+}
+
+// place puts a call below what led to it: the owner for middlewares, the
+// operation for what an operation calls, the caller for all others.
+func (b *treeBuilder) place(c *Call) {
+	s := &Step{In: c.Parent, X: c.Begin, Call: c}
+	switch label := c.Begin.Seam.Label; {
+	case wire.IsPipeline(c.Begin.Seam) && c.Owner != nil: // in a damaged trace there may be none
+		s.In = c.Owner
+	case label == adk.LabelStrand:
+		if fork := b.forks[c.Begin.Strand]; fork != nil {
+			fork.Calls = append(fork.Calls, c)
+			return
+		}
+	case label == adk.LabelStorage || label == adk.LabelTool || label == adk.LabelOnAck:
+		if op := b.cause(c); op != nil {
+			op.Calls = append(op.Calls, c)
+			return
+		}
+	case label == adk.LabelDispatch && !wire.ByEngine(c.Parent.Begin.Seam):
+		b.performed(s)
+	}
+	s.In.Steps = append(s.In.Steps, s)
+}
+
+// cause is the open operation of the caller that led to a call.
+func (b *treeBuilder) cause(c *Call) *Step {
+	for i := len(c.Parent.Steps) - 1; i >= 0; i-- {
+		s := c.Parent.Steps[i]
+		if s.X.Phase == adk.Begin && s.Done == nil && s.X.Strand == c.Begin.Strand && leadsTo(s.X, c.Begin) {
+			return s
+		}
+	}
+	return nil
+}
+
+// leadsTo reports whether an operation can call a seam.
+func leadsTo(op, call *adk.Crossing) bool {
+	switch op.Kind {
+	case adk.KindExecute:
+		return call.Seam.Label == adk.LabelTool && safetext.ToolName(op.Record) == call.Seam.Name
+	case adk.KindAck:
+		return call.Seam.Label == adk.LabelOnAck
+	}
+	return call.Seam.Label == adk.LabelStorage && call.Seam.Name == string(op.Collection)+"."+op.Kind.String()
+}
+
+// performed adds a step to the script of the user code that is running in its
+// strand.
+func (b *treeBuilder) performed(s *Step) {
+	stack := b.stacks[s.X.Strand]
+	if len(stack) == 0 { // the handle of a strand that has ended, or never began
+		if s.In != nil && !wire.ByEngine(s.In.Begin.Seam) {
+			s.In.Script = append(s.In.Script, s)
+		}
+		return
+	}
+	by := stack[len(stack)-1]
+	if open := b.reading(by); open != nil {
+		open.Script = append(open.Script, s)
+		return
+	}
+	by.Script = append(by.Script, s)
+}
+
+// reading is the innermost opening of a media that is under way since a call
+// began: what happens in its strand is the reader's doing.
+func (b *treeBuilder) reading(since *Call) (innermost *Step) {
+	for _, s := range b.ops {
+		if s.X.Kind == adk.KindOpenMedia && s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
+			(innermost == nil || s.X.Seq > innermost.X.Seq) {
+			innermost = s
+		}
+	}
+	return innermost
+}
+
+func (b *treeBuilder) leave(x *adk.Crossing) {
+	c := b.Calls[x.ID]
+	if c == nil {
+		return
+	}
+	c.Return = x
+	stack := b.stacks[x.Strand]
+	for i := len(stack) - 1; i >= 0; i-- {
+		if stack[i] == c {
+			b.stacks[x.Strand] = append(stack[:i:i], stack[i+1:]...)
+			break
+		}
+	}
+}
+
+func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
+	if x.Kind == adk.KindWait && b.unwaited {
+		return
+	}
+	if x.Phase == adk.Done {
+		if s := b.ops[x.Op]; s != nil {
+			s.Done = x
+			delete(b.ops, x.Op)
+		}
+		return
+	}
+	s := &Step{In: c, X: x}
+	c.Steps = append(c.Steps, s)
+	b.performed(s)
+	if x.Phase == adk.Begin {
+		b.ops[x.Op] = s
+	}
+	switch x.Kind {
+	case adk.KindOpenMedia:
+		b.Opens[x.Op] = s
+	case adk.KindWaitFor:
+		if b.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
+			b.gates[x.Name] = s
+		}
+	case adk.KindWait:
+		s.Waits = b.Strands[x.ID]
+	case adk.KindFork:
+		if x.Err != nil {
+			return
+		}
+		b.forks[x.ID] = s
+		path := x.Name
+		if above := c.Strand; above != "" {
+			path = above + "/" + x.Name
+		}
+		if n := c.forks[x.Name]; n > 0 {
+			path += "#" + strconv.Itoa(n)
+		}
+		c.forks[x.Name]++
+		b.Strands[x.ID] = path
+	}
+}
+
+// ownEvent reports whether an event comes of the engine's own course, and not of
+// an operation.
+func ownEvent(kind adk.Kind) bool {
+	switch kind {
+	case adk.KindTurnStart, adk.KindTurnEnd, adk.KindDispatchStart, adk.KindDispatchEnd,
+		adk.KindIterationStart, adk.KindIterationEnd, adk.KindErrorEvent:
+		return true
+	}
+	return false
+}
+
+// event adds an event to the operation that caused it.
+func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
+	if !ownEvent(x.Kind) {
+		for i := len(c.Steps) - 1; i >= 0; i-- {
+			if s := c.Steps[i]; s.X.Kind.Class() == adk.ClassOperation && s.X.Strand == x.Strand {
+				s.Notes = append(s.Notes, x)
+				return
+			}
+		}
+	}
+	c.Steps = append(c.Steps, &Step{In: c, X: x})
+}
+
+func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindSettle:
+		if s := b.gates[x.Name]; s != nil {
+			s.Notes = append(s.Notes, x)
+			if x.Status != adk.GateRefused {
+				delete(b.gates, x.Name)
+			}
+			return
+		}
+	case adk.KindTimer:
+		if s := b.ops[x.N]; s != nil {
+			s.Notes = append(s.Notes, x)
+			return
+		}
+	}
+	s := &Step{In: c, X: x}
+	c.Steps = append(c.Steps, s)
+	if wire.IsMisuse(x) {
+		b.performed(s)
+	}
+}
+
+// IsShared reports whether a step changes or uses what strands share: these keep
+// the recorded order, so that a turn is the same whichever strand is faster.
+func IsShared(kind adk.Kind) bool {
+	switch kind {
+	case adk.KindAdd, adk.KindRemove, adk.KindStash, adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate,
+		adk.KindDelete, adk.KindRegister, adk.KindUnregister, adk.KindPrune, adk.KindAck, adk.KindNack, adk.KindOnAck,
+		adk.KindOffAck, adk.KindAbort, adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
+		return true
+	}
+	return false
+}
+
+// Shares is isShared for a recorded crossing; so does a dispatch that user code
+// calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
+// DEL-2).
+func (t *Tree) Shares(x *adk.Crossing) bool {
+	switch x.Kind {
+	case adk.KindCall, adk.KindIterationEnd, adk.KindDispatchEnd:
+		c := t.Calls[wire.CallOf(x)]
+		return c != nil && c.Begin.Seam.Label == adk.LabelDispatch && c.Called()
+	}
+	return IsShared(x.Kind)
+}
+
+// NoteOf is the last note of a kind of a recorded operation; nil if there is
+// none.
+func NoteOf(s *Step, kind adk.Kind) (last *adk.Crossing) {
+	if s != nil {
+		for _, x := range s.Notes {
+			if x.Kind == kind {
+				last = x
+			}
+		}
+	}
+	return last
+}
+
+// Unanswered reports whether a step is a call without an answer, or led to one.
+func (s *Step) Unanswered(missed map[int]bool) bool {
+	if s.Call != nil {
+		return missed[s.Call.Begin.ID]
+	}
+	return slices.ContainsFunc(s.Calls, func(c *Call) bool { return missed[c.Begin.ID] })
+}
+
+// Size is how many crossings a step and what is below it are.
+func (s *Step) Size() int {
+	if s.Call != nil {
+		return s.Call.Size()
+	}
+	n := 1 + len(s.Notes)
+	if s.Done != nil {
+		n++
+	}
+	for _, c := range s.Calls {
+		n += c.Size()
+	}
+	return n
+}
+
+// Size is how many lines a call has, with all below it.
+func (c *Call) Size() int {
+	n := 1
+	if c.Return != nil {
+		n++
+	}
+	for _, s := range c.Steps {
+		n += s.Size()
+	}
+	return n
+}
+
+// AckHandler is a recorded on-ack handler, by the call that registered it, which also
+// takes it off: each dispatch numbers its own.
+type AckHandler struct{ Call, Id int }
+
+// AckHandlerOf is the handler that a crossing registers or takes off.
+func AckHandlerOf(x *adk.Crossing) AckHandler { return AckHandler{x.Call, x.ID} }
+
+// RunCall is the number of the call that is the run itself.
+const (
+	RunCall      = 1
+	LineOfHeader = 1
+	LineOfFirst  = 2
+)
+
+// StepOf is the operation of which a crossing is a line; nil if it is of none.
+func (t *Tree) StepOf(x *adk.Crossing) *Step {
+	if c := t.Calls[x.Call]; c != nil && x.Kind.Class() == adk.ClassOperation {
+		for _, s := range c.Steps {
+			if s.X == x || s.Done == x {
+				return s
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// FieldDiff is one field in which a crossing differs from the recorded one.
+type FieldDiff struct {
+	// Field is the field's label, as the trace writes it.
+	Field string `json:"field"`
+	// Want is what was recorded, Got what today's code did; both as a trace
+	// writes them, empty where the field is absent.
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	// Input tells that user code or the outside decided the value, not the
+	// engine.
+	Input bool `json:"input,omitempty"`
+}
+
+// Common lists the fields in which got differs from want, as a trace
+// would hold them and in the order in which it writes them; nil where nothing
+// differs. Crossings of two kinds or phases differ in their kind alone. Seq, by
+// which nothing is told in a trace, is not compared.
+func Common(want, got *adk.Crossing) []FieldDiff {
+	return Crossings(wire.Comparer{Sentinels: wire.OnlyCommon}, want, got)
+}
+
+// Crossings lists the fields in which got differs from want, in the order in
+// which a trace writes them. Crossings of two kinds differ in their kind alone.
+func Crossings(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
+	if want.Kind != got.Kind || want.Phase != got.Phase {
+		return []FieldDiff{{Field: "kind", Want: KindText(want), Got: KindText(got)}}
+	}
+	var diffs []FieldDiff
+	if !want.At.Equal(got.At) {
+		diffs = append(diffs, FieldDiff{Field: "at", Want: want.At.String(), Got: got.At.String(), Input: true})
+	}
+	diffs = compareInt(diffs, "in", want.Call, got.Call)
+	diffs = compareInt(diffs, "strand", want.Strand, got.Strand)
+	diffs = compareInt(diffs, "op", want.Op, got.Op)
+	for _, use := range want.Kind.Fields(want.Phase) {
+		if !c.Same(use.Field, want, got) {
+			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input})
+		}
+	}
+	return diffs
+}
+
+// KindText is the kind of a crossing, with its phase.
+func KindText(x *adk.Crossing) string {
+	if x.Phase == adk.Whole {
+		return x.Kind.String()
+	}
+	return x.Kind.String() + " " + x.Phase.String()
+}
+
+func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
+	if want == got {
+		return diffs
+	}
+	return append(diffs, FieldDiff{Field: label, Want: fmt.Sprint(want), Got: fmt.Sprint(got)})
+}
+
+// String is the difference in a line, long values cut down to where they differ.
+// Two that are the same in words, as errors of two chains are, are taken apart down
+// to the link that differs.
+func (f FieldDiff) String() string {
+	if now, is := JSONText(f.Got); is && f.Field == FieldPlace {
+		return "now " + now
+	}
+	whole := f
+	if f.Field == "err" {
+		f.Want, f.Got = WrittenError(f.Want), WrittenError(f.Got)
+	}
+	want, got := CutValues(f.Want, f.Got)
+	if want == got {
+		if links := whole.links(); links != "" {
+			return links
+		}
+		want, got = safetext.BareJSON(whole.Want), safetext.BareJSON(whole.Got)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), f.lengths())
+}
+
+// links are the members in which two trees differ; empty where they are none.
+func (f FieldDiff) links() string {
+	parts := JSONDiff(f.Field, f.Want, f.Got)
+	var said []string
+	for _, part := range parts[:min(len(parts), mostLinks)] {
+		if part.Field == f.Field {
+			return ""
+		}
+		said = append(said, part.String())
+	}
+	return strings.Join(said, "; ")
+}
+
+// lengths tells how long two texts are that were cut.
+func (f FieldDiff) lengths() string {
+	want, wantText := JSONText(f.Want)
+	got, gotText := JSONText(f.Got)
+	if !wantText || !gotText || max(len(want), len(got)) <= LongestValue {
+		return ""
+	}
+	how := ""
+	switch {
+	case strings.HasPrefix(want, got):
+		how = ", truncated"
+	case strings.HasPrefix(got, want):
+		how = ", continued"
+	}
+	return fmt.Sprintf(" (%d characters, now %d%s)", len([]rune(want)), len([]rune(got)), how)
+}

@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// InDetail takes the differing fields of two crossings apart: of records and data
+// the paths that differ, and not the whole.
+func InDetail(c wire.Comparer, want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
+	for _, f := range fields {
+		parts := fieldParts(c, f.Field, want, got)
+		if len(parts) == 0 {
+			parts = []FieldDiff{f}
+		}
+		for i := range parts {
+			parts[i].Input = f.Input
+		}
+		detailed = append(detailed, parts...)
+	}
+	return detailed
+}
+
+// fieldParts are the differences within one field; none where it is one value.
+func fieldParts(c wire.Comparer, label string, want, got *adk.Crossing) []FieldDiff {
+	for _, use := range want.Kind.Fields(want.Phase) {
+		if use.Label != label {
+			continue
+		}
+		switch use.Field {
+		case adk.FieldRecord:
+			if want.Record != nil && got.Record != nil && want.Record.RecordKind() == got.Record.RecordKind() {
+				return recordDiff(label, want.Record, got.Record)
+			}
+		case adk.FieldRecords:
+			return allRecordsDiff(want.Records, got.Records)
+		case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
+			return JSONDiff(label, c.Text(use.Field, want), c.Text(use.Field, got))
+		case adk.FieldTexts:
+			return textsDiff(label, want.Texts, got.Texts)
+		}
+	}
+	return nil
+}
+
+// allRecordsDiff lists how two lists of records of several kinds differ.
+func allRecordsDiff(want, got []adk.Record) (diffs []FieldDiff) {
+	of := func(kind adk.RecordKind, all []adk.Record) (some []adk.Record) {
+		for _, r := range all {
+			if r.RecordKind() == kind {
+				some = append(some, r)
+			}
+		}
+		return some
+	}
+	seen := map[adk.RecordKind]bool{}
+	for _, list := range [][]adk.Record{want, got} {
+		for _, r := range list {
+			if kind := r.RecordKind(); !seen[kind] {
+				seen[kind] = true
+				diffs = append(diffs, recordsDiff(string(kind), of(kind, want), of(kind, got))...)
+			}
+		}
+	}
+	return diffs
+}
+
+// textsDiff lists the texts that were dropped and added, or that they stand in
+// another order.
+func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
+	without := func(list, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(others, text) })
+	}
+	dropped, added := without(want, got), without(got, want)
+	for i := range max(len(dropped), len(added)) {
+		d := FieldDiff{Field: label}
+		if i < len(dropped) {
+			d.Want = QuotedJSON(dropped[i])
+		}
+		if i < len(added) {
+			d.Got = QuotedJSON(added[i])
+		}
+		diffs = append(diffs, d)
+	}
+	return diffs
+}
+
+// FieldPlace is the field of a crossing at another place: the crossing beside which
+// it stands, and on which side of it.
+const FieldPlace = "place"

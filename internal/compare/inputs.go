@@ -1,0 +1,62 @@
+package compare
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// ArgumentsText are the kind of an operation and what user code gave it, in a text.
+func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
+	e := wire.NewEncoder(c.Sentinels)
+	defer e.Free()
+	e.Begin(nil)
+	for _, use := range x.Kind.Fields(x.Phase) {
+		switch {
+		case !use.Input:
+		case use.Field == adk.FieldRecord:
+			e.String(use.Label, RecordText(x.Record))
+		case x.Kind == adk.KindNewID: // the id is the answer
+		case x.Kind == adk.KindExecute && use.Field == adk.FieldArgs:
+			e.String(use.Label, safetext.Arguments(x.Args))
+		default:
+			if err := e.Field(use, x); err != nil {
+				e.String(use.Label, "unwritable")
+			}
+		}
+	}
+	return x.Kind.String() + string(e.Out)
+}
+
+// MovedOnly reports whether two crossings are the same but for their times.
+func MovedOnly(c wire.Comparer, want, got *adk.Crossing) bool {
+	fields := Crossings(c, want, got)
+	return len(fields) == 0 || len(fields) == 1 && fields[0].Field == "at"
+}
+
+// CompareInputs is compare but for what is numbered in the order of a run, and
+// for times.
+func CompareInputs(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
+	if want.Kind != got.Kind || want.Phase != got.Phase {
+		return []FieldDiff{{Field: "kind", Want: KindText(want), Got: KindText(got)}}
+	}
+	var diffs []FieldDiff
+	for _, use := range want.Kind.Fields(want.Phase) {
+		if use.Field == adk.FieldID || want.Kind == adk.KindTimer || c.Same(use.Field, want, got) {
+			continue
+		}
+		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input})
+	}
+	return diffs
+}
+
+// ToldText is an event or a fact in a text, but for a digest.
+func ToldText(c wire.Comparer, x *adk.Crossing) string {
+	text := x.Kind.String()
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if use.Field != adk.FieldDigest {
+			text += " " + c.Text(use.Field, x)
+		}
+	}
+	return text
+}

@@ -1,0 +1,203 @@
+package compare
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// walkedFold is a fold that follows a run forwards.
+type walkedFold struct {
+	fold *state.Fold
+	at   int // the last crossing that was taken in
+}
+
+// To is the fold before a crossing of the run.
+func (w *walkedFold) To(run *calls.Tree, seq int) *state.Fold {
+	if w.fold == nil || w.at >= seq {
+		w.fold, w.at = state.New(), 0
+	}
+	for ; w.at < seq-1; w.at++ {
+		_ = w.fold.Apply(run.Lines[w.at]) // whether an engine tells it is asked elsewhere
+	}
+	return w.fold
+}
+
+// Views follows two runs, to say in what the sights in them differ.
+type Views struct{ Before, After walkedFold }
+
+// Differ says in which parts two sights differ whose digests do.
+func (v *Views) Differ(wantRun, gotRun *calls.Tree, want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
+	before := v.Before.To(wantRun, want.Seq).Seen(want.Call)
+	after := v.After.To(gotRun, got.Seq).Seen(got.Call)
+	if before == nil || after == nil {
+		return digests
+	}
+	if diffs := visibleDiff(before, after); len(diffs) > 0 {
+		return diffs
+	}
+	return digests
+}
+
+// visibleDiff lists in which parts two views differ: the prompt, the stash by
+// its paths, and of each collection the records that were changed, dropped,
+// added or moved.
+func visibleDiff(want, got *state.View) (diffs []FieldDiff) {
+	if w, g := want.Prompt(), got.Prompt(); w != g {
+		diffs = append(diffs, FieldDiff{Field: "prompt", Want: QuotedJSON(w), Got: QuotedJSON(g)})
+	}
+	for _, of := range adk.Collections() {
+		diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
+	}
+	return append(diffs, treeDiff("stash", anyTree(want.Stash()), anyTree(got.Stash()))...)
+}
+
+func anyTree(tree map[string]any) any {
+	if tree == nil {
+		return map[string]any{}
+	}
+	return tree
+}
+
+// recordsDiff lists how two lists of records differ, which hold each key once.
+func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
+	index := func(list []adk.Record) map[string]adk.Record {
+		byKey := map[string]adk.Record{}
+		for _, r := range list {
+			byKey[r.Key()] = r
+		}
+		return byKey
+	}
+	before, after := index(want), index(got)
+	var kept, keptNow []string
+	for _, w := range want {
+		g := after[w.Key()]
+		switch {
+		case g == nil:
+			diffs = append(diffs, FieldDiff{Field: label, Want: recordJSON(w)})
+			continue
+		case !wire.SameRecord(w, g):
+			diffs = append(diffs, recordDiff(label+" "+safetext.PlainName(w.Key()), w, g)...)
+		}
+		kept = append(kept, w.Key())
+	}
+	for _, g := range got {
+		if before[g.Key()] == nil {
+			diffs = append(diffs, FieldDiff{Field: label, Got: recordJSON(g)})
+			continue
+		}
+		keptNow = append(keptNow, g.Key())
+	}
+	if !slices.Equal(kept, keptNow) {
+		diffs = append(diffs, FieldDiff{Field: label + " order", Want: quotedList(kept), Got: quotedList(keptNow)})
+	}
+	return diffs
+}
+
+// recordDiff lists the fields of a record that differ.
+func recordDiff(label string, want, got adk.Record) []FieldDiff {
+	return JSONDiff(label, recordJSON(want), recordJSON(got))
+}
+
+func recordJSON(r adk.Record) string {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return QuotedJSON("unwritable: " + err.Error())
+	}
+	return string(data)
+}
+
+// JSONDiff lists the paths at which two JSON texts differ; texts that are not
+// JSON differ as a whole.
+func JSONDiff(label, want, got string) []FieldDiff {
+	w, wantJSON := DecodedJSON(want)
+	g, gotJSON := DecodedJSON(got)
+	if !wantJSON || !gotJSON {
+		return []FieldDiff{{Field: label, Want: want, Got: got}}
+	}
+	return treeDiff(label, withNumbers(w), withNumbers(g))
+}
+
+// withNumbers puts numbers in the place of what JSON says of them, which tells
+// 7 and 7.0 apart.
+func withNumbers(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // beyond its range it is infinite
+		return f
+	case map[string]any:
+		for key, member := range v {
+			v[key] = withNumbers(member)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = withNumbers(element)
+		}
+	}
+	return value
+}
+
+// treeDiff lists the paths at which two trees of plain data differ.
+func treeDiff(label string, want, got any) (diffs []FieldDiff) {
+	if plain.Equal(want, got) {
+		return nil
+	}
+	w, wantMap := want.(map[string]any)
+	g, gotMap := got.(map[string]any)
+	if wantMap && gotMap {
+		for _, key := range unionKeys(w, g) {
+			diffs = append(diffs, memberDiff(label+"."+key, w, g, key)...)
+		}
+		return diffs
+	}
+	wl, wantList := want.([]any)
+	gl, gotList := got.([]any)
+	if wantList && gotList && len(wl) == len(gl) {
+		for i := range wl {
+			diffs = append(diffs, treeDiff(label+"["+strconv.Itoa(i)+"]", wl[i], gl[i])...)
+		}
+		return diffs
+	}
+	return []FieldDiff{{Field: label, Want: treeText(want), Got: treeText(got)}}
+}
+
+func memberDiff(label string, w, g map[string]any, key string) []FieldDiff {
+	wv, had := w[key]
+	gv, has := g[key]
+	switch {
+	case had && has:
+		return treeDiff(label, wv, gv)
+	case had:
+		return []FieldDiff{{Field: label, Want: treeText(wv)}}
+	}
+	return []FieldDiff{{Field: label, Got: treeText(gv)}}
+}
+
+func unionKeys(a, b map[string]any) (keys []string) {
+	for key := range a {
+		keys = append(keys, key)
+	}
+	for key := range b {
+		if _, both := a[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func treeText(v any) string { return string(plain.AppendJSON(nil, v)) }
+
+// QuotedJSON is a text as a JSON string.
+func QuotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

@@ -1,0 +1,258 @@
+package describe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file puts into words what the engine tells on its own: events and facts.
+
+// event is what the listeners hear.
+func (n *Namer) event(x *adk.Crossing) string {
+	words := n.heard(x)
+	if words == "" {
+		return x.Kind.String()
+	}
+	return x.Kind.String() + " " + words
+}
+
+func (n *Namer) heard(x *adk.Crossing) string {
+	payload := n.Fold.Payload(x)
+	switch e := payload.(type) {
+	case adk.MessageEvent:
+		return n.streamed(state.SpaceMessage, adk.StreamUpdate(e))
+	case adk.ThoughtEvent:
+		return n.streamed(state.SpaceThought, adk.StreamUpdate(e))
+	case adk.ToolCallEvent:
+		return n.Name(state.SpaceToolCall, e.ID) + checksum(x.Key)
+	case adk.LogEvent:
+		return n.logged(e)
+	case adk.ToolExecutionStart:
+		return safetext.PlainName(e.ToolName) + checksum(x.Key)
+	case adk.ToolExecutionEnd:
+		return flagged(safetext.PlainName(e.ToolName), x.IsError, " failed")
+	}
+	switch x.Kind {
+	case adk.KindTurnStart:
+		return n.Name(state.SpaceTurn, x.Name)
+	case adk.KindTurnEnd:
+		words := n.Name(state.SpaceTurn, n.Fold.TurnID)
+		if lasted := x.At.Sub(n.Fold.StartedAt); lasted > 0 {
+			words += " after " + safetext.Lasting(lasted)
+		}
+		return words
+	case adk.KindDispatchStart:
+		return n.Name(state.SpaceDispatch, x.Name)
+	case adk.KindDispatchEnd:
+		return n.dispatchEnd(x)
+	case adk.KindIterationStart:
+		return strconv.Itoa(x.N)
+	case adk.KindIterationEnd:
+		return strconv.Itoa(x.N) + n.flush(x)
+	case adk.KindTurnGateOpen:
+		return n.Name(state.SpaceGate, x.Name)
+	case adk.KindTurnGateClosed:
+		return n.Name(state.SpaceGate, x.Name) + " " + safetext.PlainName(x.Status)
+	case adk.KindErrorEvent:
+		told := errorOf(x.Err)
+		if n.Shown != nil {
+			n.lastError = told
+		}
+		return strings.TrimPrefix(told, "error ")
+	case adk.KindToolCallEvent, adk.KindToolExecutionStart:
+		return strings.TrimPrefix(checksum(x.Key), " ")
+	}
+	return ""
+}
+
+func errorOf(err error) string {
+	if err == nil {
+		return "without an error"
+	}
+	return safetext.ErrorWith(err)
+}
+
+func (n *Namer) dispatchEnd(x *adk.Crossing) string {
+	plural := "s"
+	if x.N == 1 {
+		plural = ""
+	}
+	words := "dispatch"
+	if c := n.Fold.Calls[x.Call]; c != nil && c.Dispatch != nil {
+		words = n.Name(state.SpaceDispatch, c.Dispatch.Id)
+	}
+	words += fmt.Sprintf(" %s after %d iteration%s", safetext.PlainName(x.Status), x.N, plural)
+	if x.Err != nil {
+		told := safetext.ErrorWith(x.Err)
+		if told == n.lastError { // what nacks a dispatch has just been told at length
+			told = "the same error"
+		}
+		words += " with " + told
+	}
+	return words + n.flush(x)
+}
+
+// flush is what becomes of the changes that wait when an iteration or a dispatch
+// ends (DEL-2, DEL-3, DEL-5).
+func (n *Namer) flush(x *adk.Crossing) string {
+	c := n.Fold.Calls[x.Call]
+	if c == nil || c.Dispatch == nil || len(c.Dispatch.Queue) == 0 {
+		return ""
+	}
+	d, words := c.Dispatch, ", 1 change"
+	if len(d.Queue) > 1 {
+		words = fmt.Sprintf(", %d changes", len(d.Queue))
+	}
+	switch {
+	case !d.Flushes(x, n.Fold.Cancelled):
+		return words + " discarded"
+	case d.Source == nil:
+		return words + " made"
+	case d.Above != nil:
+		return words + " made in " + n.Name(state.SpaceDispatch, d.Above.Id)
+	}
+	return words + " made in the turn"
+}
+
+// streamed is a delta as listeners hear it, with the whole text once it is
+// complete.
+func (n *Namer) streamed(space string, u adk.StreamUpdate) string {
+	words := n.delta(space, u.ID, u.Delta, u.Complete)
+	if u.Complete && u.Full != u.Delta {
+		words += ": " + safetext.Quoted(u.Full)
+	}
+	return words
+}
+
+// checksum is the beginning of a tool call's checksum.
+func checksum(sum string) string {
+	if len(sum) > 8 {
+		sum = sum[:8]
+	}
+	if sum == "" {
+		return ""
+	}
+	return " #" + safetext.PlainName(sum)
+}
+
+// fact is what nobody called.
+func (n *Namer) fact(x *adk.Crossing) string {
+	switch x.Kind {
+	case adk.KindCancel:
+		words := "! the run is cancelled " + cancels[x.Key]
+		if _, known := cancels[x.Key]; !known {
+			words += "by " + safetext.PlainName(x.Key)
+		}
+		if x.Cause != nil {
+			words += ": " + safetext.Bare(safetext.ErrorWords(x.Cause))
+		}
+		return words
+	case adk.KindSettle:
+		return "! " + n.settled(x)
+	case adk.KindTimer:
+		if op := n.Fold.Ops[x.N]; op != nil {
+			return "! the time of the " + op.Kind.String() + " is over"
+		}
+		return "! a timer fires"
+	case adk.KindSight:
+		return n.sight(x)
+	}
+	return "!! contained: " + safetext.Bare(x.Name) + ": " + safetext.Bare(x.Text)
+}
+
+// cancels are what cancels runs, in words.
+var cancels = map[string]string{
+	wire.OutsideCancel: "from outside",
+	"abort":            "by the abort",
+	"stage":            "by a stage's abort error",
+	"goexit":           "by the end of the goroutine",
+}
+
+// settlements are how gates settle, in words.
+var settlements = map[string]string{
+	adk.GateResolved: "is resolved",
+	adk.GateRejected: "is rejected",
+	adk.GateAborted:  "is aborted",
+	adk.GateTimeout:  "times out",
+	adk.GateRefused:  "refuses what was offered",
+}
+
+func (n *Namer) settled(x *adk.Crossing) string {
+	ending, known := settlements[x.Status]
+	if !known {
+		ending = safetext.PlainName(x.Status)
+	}
+	words := n.Name(state.SpaceGate, x.Name) + " " + ending
+	if x.Key != "" {
+		words += " by " + safetext.PlainName(x.Key)
+	}
+	if x.Value != nil {
+		words += " with " + safetext.PlainData(x.Value)
+	}
+	if x.Err != nil {
+		words += ": " + safetext.Bare(safetext.ErrorWords(x.Err))
+	}
+	return words
+}
+
+// sight is what user code sees at this point, as the fold has it, and whether
+// the engine's digest is of the same.
+func (n *Namer) sight(x *adk.Crossing) string {
+	v := n.Fold.Seen(x.Call)
+	if v == nil {
+		return "sight " + x.Digest.String()
+	}
+	parts := []string{"prompt"}
+	for _, set := range state.SetOrder {
+		parts = n.visible(parts, set.Of, v.Records(set.Of))
+	}
+	parts = n.visible(parts, adk.Tools, v.Records(adk.Tools))
+	if keys := v.StashKeys(); len(keys) > 0 {
+		parts = append(parts, "stash ("+safetext.Short(keys, safetext.PlainName)+")")
+	}
+	words := "sight" + n.sightPlace(x) + ": " + strings.Join(parts, ", ")
+	if err := n.Fold.Check(x); err != nil {
+		words += " !! but the engine's digest is of something else: " + x.Digest.String()
+	}
+	return words
+}
+
+// sightPlace says where in the turn a sight is taken; that of an executor stands
+// above its call.
+func (n *Namer) sightPlace(x *adk.Crossing) string {
+	switch c := n.Fold.Calls[x.Call]; {
+	case c == nil || c.Seam.Label != adk.LabelRun:
+		return ""
+	case n.Fold.OutputDue && !n.Fold.Cancelled:
+		return " before the output"
+	}
+	return " at the end"
+}
+
+// CollectionWords are how many there are of a collection, of one and of more.
+var CollectionWords = map[adk.CollectionName][2]string{
+	adk.Instructions: {"1 instruction", "instructions"},
+	adk.Messages:     {"1 message", "messages"},
+	adk.Memories:     {"1 memory", "memories"},
+	adk.Retrievables: {"1 retrievable", "retrievables"},
+	adk.Thoughts:     {"1 thought", "thoughts"},
+	adk.ToolCalls:    {"1 tool call", "tool calls"},
+	adk.Tools:        {"1 tool", "tools"},
+}
+
+func (n *Namer) visible(parts []string, of adk.CollectionName, all []adk.Record) []string {
+	if len(all) == 0 {
+		return parts
+	}
+	words := CollectionWords[of][0]
+	if len(all) > 1 {
+		words = strconv.Itoa(len(all)) + " " + CollectionWords[of][1]
+	}
+	return append(parts, words+" ("+safetext.Short(all, n.Alias)+")")
+}

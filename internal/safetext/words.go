@@ -1,0 +1,55 @@
+package safetext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// ErrorWords is the text of an error, even of one whose own method panics.
+func ErrorWords(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T, whose text panics", err)
+		}
+	}()
+	return err.Error()
+}
+
+// ToolName is the name of a recorded tool; empty where there is none.
+func ToolName(record adk.Record) string {
+	if record == nil {
+		return "no tool"
+	}
+	return PlainName(record.Key())
+}
+
+// List is all of a list, one after the other.
+func List[T any](all []T, word func(T) string) string { return strings.Join(Each(all, word), ", ") }
+
+// Short is a list of names, of which a long one keeps its head and its end.
+func Short[T any](all []T, word func(T) string) string {
+	const most = 12
+	if len(all) <= most {
+		return strings.Join(Each(all, word), " ")
+	}
+	return strings.Join(Each(all[:most-2], word), " ") + " … " + word(all[len(all)-1])
+}
+
+// Each is what f makes of each of a list.
+func Each[T, U any](all []T, f func(T) U) []U {
+	made := make([]U, len(all))
+	for i, one := range all {
+		made[i] = f(one)
+	}
+	return made
+}
+
+// Counted is a number of things, in words.
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,404 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// This file derives what listeners hear: the whole payload of each of the
+// fifteen events, from the crossings before it and its own line.
+
+// foldStream is a message or a thought that is being streamed (HLP-1).
+type foldStream struct {
+	createdAt time.Time
+	sealed    bool
+	full      strings.Builder // grows in place: no delta copies the text before it (HLP-5)
+}
+
+// causedEvent is an event that an operation causes and that is still to come.
+// With strands, other calls' crossings may come between the two, and even the
+// operation's own call may have returned: an update that is reported while
+// another strand emits is emitted by that one.
+type causedEvent struct {
+	kind    adk.Kind
+	at      time.Time // the operation's, which the event has too; zero for an emit
+	payload any
+	given   bool // by user code, as it is (EVT-10)
+}
+
+// Emitted is the kind of the event that an emit causes.
+var Emitted = map[adk.Kind]adk.Kind{
+	adk.KindEmitMessage:  adk.KindMessageEvent,
+	adk.KindEmitThought:  adk.KindThoughtEvent,
+	adk.KindEmitToolCall: adk.KindToolCallEvent,
+}
+
+// Execution is a tool that is being executed (TOL-3).
+type Execution struct {
+	Tool      *adk.Tool
+	Args      map[string]any // as they were given, as JSON data
+	CallID    string
+	started   bool
+	startedAt time.Time
+	handler   *Call // once the handler has been called
+	returned  bool  // the handler has
+	failed    bool
+	ended     bool // toolExecutionEnd was told
+}
+
+// Origin is where an event of the call comes from (EVT-5).
+func (f *Fold) Origin(c *Call) adk.Origin {
+	o := adk.Origin{TurnID: f.TurnID}
+	if d := c.Dispatch; d != nil {
+		o.DispatchID, o.DispatchName, o.Iteration = d.Id, d.name(), d.Iteration
+	}
+	return o
+}
+
+func (f *Fold) cause(c *Call, e causedEvent) {
+	c.causes = append(c.causes, e)
+	f.untold++
+}
+
+// caused is the place of the operation that explains an event, -1 if there is
+// none: the first of its kind and, for a report, of its time. Where goroutines
+// report through one call at once, the payload of an event tells them apart; a
+// trace has none.
+func (c *Call) caused(x *adk.Crossing) int {
+	id, told := StreamID(x.Payload)
+	first, timely := -1, -1
+	for i, e := range c.causes {
+		if e.kind != x.Kind {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if !e.given && !e.at.Equal(x.At) {
+			continue
+		}
+		if timely < 0 {
+			timely = i
+		}
+		if its, _ := StreamID(e.payload); told && its == id {
+			return i
+		}
+	}
+	if timely >= 0 {
+		return timely
+	}
+	return first
+}
+
+// StreamID is the id that an event is about, where it is about one.
+func StreamID(payload any) (id string, ok bool) {
+	switch e := payload.(type) {
+	case adk.MessageEvent:
+		return e.ID, true
+	case adk.ThoughtEvent:
+		return e.ID, true
+	case adk.ToolCallEvent:
+		return e.ID, true
+	}
+	return "", false
+}
+
+// told takes in an event that an operation caused.
+func (f *Fold) told(c *Call, x *adk.Crossing) error {
+	at := c.caused(x)
+	if at < 0 {
+		return fmt.Errorf("no operation of call %d explains it", c.Id)
+	}
+	c.causes = append(c.causes[:at], c.causes[at+1:]...)
+	f.untold--
+	return nil
+}
+
+// report takes in a report of the executor, from which an event follows unless
+// it was refused.
+func (f *Fold) report(c *Call, x *adk.Crossing) error {
+	if x.Err != nil {
+		return nil
+	}
+	d := c.Dispatch
+	if d == nil {
+		return errNoDispatch
+	}
+	e := causedEvent{at: x.At}
+	var err error
+	switch x.Kind {
+	case adk.KindReportMessage:
+		d.met(SpaceMessage, x.Name)
+		e.kind, e.payload = adk.KindMessageEvent, adk.MessageEvent(grow(d.messages, f.Origin(c), x))
+	case adk.KindReportThought:
+		d.met(SpaceThought, x.Name)
+		e.kind, e.payload = adk.KindThoughtEvent, adk.ThoughtEvent(grow(d.thoughts, f.Origin(c), x))
+	case adk.KindReportToolCall:
+		d.met(SpaceToolCall, x.Name)
+		var merged adk.ToolCallEvent
+		merged, err = d.merge(f.Origin(c), x)
+		e.kind, e.payload = adk.KindToolCallEvent, merged
+	case adk.KindReportLog:
+		e.kind, e.payload = adk.KindLogEvent, adk.LogEvent{Origin: f.Origin(c), EmittedAt: x.At,
+			Level: adk.Level(x.Key), Kind: x.Name, Message: x.Text, Payload: plain.Copy(x.Value)}
+	}
+	f.cause(c, e)
+	return err
+}
+
+// met notes a stream or a tool call when it is first reported.
+func (d *Dispatch) met(space, id string) {
+	switch {
+	case space == SpaceMessage && d.messages[id] != nil,
+		space == SpaceThought && d.thoughts[id] != nil,
+		space == SpaceToolCall && d.reported[id] != nil:
+		return
+	}
+	d.Streams = append(d.Streams, Ref{space, id})
+}
+
+// grow appends a delta to its stream (HLP-1).
+func grow(streams map[string]*foldStream, from adk.Origin, x *adk.Crossing) adk.StreamUpdate {
+	s := streams[x.Name]
+	if s == nil {
+		s = &foldStream{createdAt: x.At}
+		streams[x.Name] = s
+	}
+	s.full.WriteString(x.Text)
+	s.sealed = s.sealed || x.Flag
+	u := adk.StreamUpdate{Origin: from, ID: x.Name, CreatedAt: s.createdAt, UpdatedAt: x.At,
+		Delta: x.Text, Full: s.full.String(), Complete: x.Flag}
+	if x.Flag {
+		u.CompletedAt = x.At
+	}
+	return u
+}
+
+// merge puts what is new about a tool call over what is known (HLP-3).
+func (d *Dispatch) merge(from adk.Origin, x *adk.Crossing) (adk.ToolCallEvent, error) {
+	known := d.reported[x.Name]
+	if known == nil {
+		known = &adk.ToolCallEvent{ID: x.Name, CreatedAt: x.At}
+		d.reported[x.Name] = known
+	}
+	known.Origin, known.UpdatedAt = from, x.At
+	var err error
+	if x.Key != "" {
+		known.Tool = x.Key
+	}
+	if x.Args != nil {
+		known.Args, err = canonical.Object(x.Args)
+	}
+	if known.Tool != "" && known.Args != nil && (x.Key != "" || x.Args != nil) {
+		known.Checksum, _ = canonical.Checksum(known.Tool, known.Args)
+	}
+	if x.Result != nil {
+		known.Results = x.Result
+	}
+	known.IsError = known.IsError || x.IsError
+	if x.Flag {
+		known.Complete, known.CompletedAt = true, x.At
+	}
+	return *known, err
+}
+
+// newExecution is what the first line of an execute says (TOL-4).
+func newExecution(x *adk.Crossing) Execution {
+	e := Execution{}
+	e.Tool, _ = x.Record.(*adk.Tool)
+	e.Args, _ = canonical.Object(x.Args) // what is no object is refused, and causes no event
+	if e.Tool != nil && e.Args != nil {
+		e.CallID, _ = canonical.Checksum(e.Tool.Name(), e.Args)
+	}
+	return e
+}
+
+// handles takes in that the handler of a tool is called: c is the call.
+func (c *Call) handles(handler *Call) {
+	for _, op := range c.executes {
+		if e := &op.Execution; e.started && e.handler == nil && e.Tool != nil && e.Tool.Name() == handler.Seam.Name {
+			e.handler = handler
+			return
+		}
+	}
+}
+
+// handled takes in that a handler has returned.
+func (c *Call) handled(handler *Call, failed bool) {
+	for _, op := range c.executes {
+		if e := &op.Execution; e.handler == handler {
+			e.returned, e.failed = true, failed
+		}
+	}
+}
+
+// ExecutionFor finds the execution that an event of the call is about.
+func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
+	var found *Execution
+	for _, op := range c.executes {
+		e := &op.Execution
+		switch {
+		case x.Kind == adk.KindToolExecutionEnd:
+			if e.returned && !e.ended {
+				return e
+			}
+			if e.started && e.handler == nil && !e.ended {
+				found = e // a listener of its start ended the goroutine
+			}
+		case e.started:
+		case e.CallID == x.Key:
+			return e
+		case found == nil:
+			found = e
+		}
+	}
+	return found
+}
+
+func (c *Call) executionEvent(x *adk.Crossing) error {
+	e := c.ExecutionFor(x)
+	if e == nil {
+		return fmt.Errorf("call %d executes no tool in this state", c.Id)
+	}
+	if x.Kind == adk.KindToolExecutionStart {
+		e.started, e.startedAt = true, x.At
+	} else {
+		e.ended = true
+	}
+	return nil
+}
+
+// Payload is what the listeners hear when the next crossing, an event, is told:
+// a TurnStart, a MessageEvent and so on, from the crossings alone. The Gate of a
+// TurnGateOpen is nil, since it lives in a run only. It is nil where the
+// crossing is no event or nothing explains it.
+func (f *Fold) Payload(x *adk.Crossing) any {
+	payload, _ := f.derive(x)
+	return payload
+}
+
+// derive is Payload, and whether user code gave it as it is.
+func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
+	c := f.Calls[x.Call]
+	if c == nil || x.Kind.Class() != adk.ClassEvent {
+		return nil, false
+	}
+	switch x.Kind {
+	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent:
+		if at := c.caused(x); at >= 0 {
+			return c.causes[at].payload, c.causes[at].given
+		}
+	case adk.KindTurnStart:
+		return adk.TurnStart{TurnID: x.Name, StartedAt: x.At}, false
+	case adk.KindTurnEnd:
+		return adk.TurnEnd{TurnID: f.TurnID, Span: adk.Span{StartedAt: f.StartedAt, EndedAt: x.At}}, false
+	case adk.KindErrorEvent:
+		e := adk.ErrorEvent{Origin: f.Origin(c), At: x.At}
+		e.Error, _ = x.Err.(*adk.Error)
+		return e, false
+	case adk.KindTurnGateOpen, adk.KindTurnGateClosed:
+		return f.deriveGate(c, x), false
+	case adk.KindToolExecutionStart, adk.KindToolExecutionEnd:
+		return f.deriveExecution(c, x), false
+	default:
+		if d := c.Dispatch; d != nil && d.Call == c {
+			return f.deriveLoop(d, x), false
+		}
+	}
+	return nil, false
+}
+
+// deriveLoop is the payload of the loop's own events.
+func (f *Fold) deriveLoop(d *Dispatch, x *adk.Crossing) any {
+	from := f.Origin(d.Call)
+	switch x.Kind {
+	case adk.KindDispatchStart:
+		e := adk.DispatchStart{TurnID: f.TurnID, DispatchID: x.Name, Name: d.name(), StartedAt: x.At}
+		if d.Above != nil {
+			e.ParentID = d.Above.Id
+		}
+		return e
+	case adk.KindDispatchEnd:
+		return adk.DispatchEnd{TurnID: f.TurnID, DispatchID: d.Id, Name: d.name(), Span: adk.Span{StartedAt: d.startedAt, EndedAt: x.At},
+			Status: x.Status, Error: x.Err, Iterations: d.Started}
+	case adk.KindIterationStart:
+		from.Iteration = d.Started
+		return adk.IterationStart{Origin: from, StartedAt: x.At}
+	case adk.KindIterationEnd:
+		return adk.IterationEnd{Origin: from, Span: adk.Span{StartedAt: d.iteratingAt, EndedAt: x.At}}
+	}
+	return nil
+}
+
+func (f *Fold) deriveGate(c *Call, x *adk.Crossing) any {
+	g := f.gateFor(c, x)
+	switch {
+	case g == nil:
+		return nil
+	case x.Kind == adk.KindTurnGateOpen:
+		return adk.TurnGateOpen{Origin: f.Origin(c), OpenedAt: g.at}
+	}
+	return adk.TurnGateClosed{Origin: f.Origin(c), GateID: g.Id, Result: g.Result, By: g.by, SettledAt: x.At}
+}
+
+func (f *Fold) deriveExecution(c *Call, x *adk.Crossing) any {
+	e := c.ExecutionFor(x)
+	if e == nil || e.Tool == nil {
+		return nil
+	}
+	if x.Kind == adk.KindToolExecutionEnd {
+		return adk.ToolExecutionEnd{Origin: f.Origin(c), ToolName: e.Tool.Name(), CallID: e.CallID, IsError: e.failed || e.handler == nil,
+			Span: adk.Span{StartedAt: e.startedAt, EndedAt: x.At}}
+	}
+	validated, _ := e.Tool.Validate(e.Args) // what is refused starts nothing (TOL-3)
+	return adk.ToolExecutionStart{Origin: f.Origin(c), ToolName: e.Tool.Name(), CallID: e.CallID, Args: validated, StartedAt: x.At}
+}
+
+// Ref is a thing with an id, in the space where that id is its own.
+type Ref struct{ Space, ID string }
+
+// The spaces of ids, in which each is its own, are the beginnings of the names that
+// transcripts give them. Streams share them with the records that are made of them.
+const (
+	SpaceTurn     = "turn"
+	SpaceDispatch = "dispatch"
+	SpaceMessage  = "m"
+	SpaceThought  = "t"
+	SpaceToolCall = "call"
+	SpaceGate     = "gate"
+	SpaceMade     = "id" // ids that the id source made for user code
+)
+
+// AnyTool stands for a tool of which nothing but that there is one is known.
+var AnyTool = mustTool()
+
+func mustTool() *adk.Tool {
+	t, err := adk.NewTool(adk.ToolInit{Name: "late", Description: "late", InputSchema: []byte(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("late"), nil
+		}})
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// HeldStream is a message, a thought or a tool call that was being reported.
+type HeldStream struct {
+	// Kind is message, thought or toolCall.
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// Sealed tells that it was complete.
+	Sealed bool `json:"sealed,omitempty"`
+	// Text is the text so far of a message or a thought.
+	Text string `json:"text,omitempty"`
+	// Tool and Args are what was known of a tool call.
+	Tool string         `json:"tool,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
+}

@@ -1,0 +1,290 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// View is all that can be seen through a turn or a dispatch context, as a
+// Fold arrives at it.
+type View struct {
+	SystemPrompt *adk.Tokenizable
+	Sets         [len(SetOrder)]ordered.Set[string, adk.Record]
+	Tools        ordered.Set[string, *adk.Tool]
+	Values       foldStash
+}
+
+// SetOrder is the sets in the order of a sight, with what they hold.
+var SetOrder = [...]struct {
+	Of   adk.CollectionName
+	Kind adk.RecordKind
+}{
+	{adk.Instructions, adk.RecordInstruction},
+	{adk.Messages, adk.RecordMessage},
+	{adk.Memories, adk.RecordMemory},
+	{adk.Retrievables, adk.RecordRetrievable},
+	{adk.Thoughts, adk.RecordThought},
+	{adk.ToolCalls, adk.RecordToolCall},
+}
+
+// SetIndex is the place of a collection among the sets.
+func SetIndex(of adk.CollectionName) int {
+	for i, set := range SetOrder {
+		if set.Of == of {
+			return i
+		}
+	}
+	return -1
+}
+
+// newVisible is what a run begins with (RUN-7): what the first crossing carries.
+func newVisible(x *adk.Crossing) *View {
+	v := &View{SystemPrompt: adk.NewTokenizable(x.Text)}
+	for _, text := range x.Texts {
+		v.Sets[0].Add(text, adk.NewTokenizable(text))
+	}
+	for _, record := range x.Records {
+		if tool, ok := record.(*adk.Tool); ok {
+			v.Tools.Add(tool.Key(), tool)
+			continue
+		}
+		for i, set := range SetOrder { // a dispatch called alone is given records too
+			if set.Kind == record.RecordKind() {
+				v.Sets[i].Add(record.Key(), record)
+			}
+		}
+	}
+	if tree, ok := x.Value.(map[string]any); ok && len(tree) > 0 {
+		v.Values.Tree = tidied(tree)
+	}
+	return v
+}
+
+// copyOf is what a dispatch begins with (DSP-9, STA-6).
+func (v *View) copyOf() *View {
+	c := &View{SystemPrompt: v.SystemPrompt}
+	for i := range v.Sets {
+		c.Sets[i].CopyFrom(&v.Sets[i])
+	}
+	c.Tools.CopyFrom(&v.Tools)
+	if v.Values.Tree != nil {
+		c.Values.Tree = plain.Copy(v.Values.Tree).(map[string]any)
+	}
+	return c
+}
+
+// Prompt is the system prompt.
+func (v *View) Prompt() string { return v.SystemPrompt.String() }
+
+// Records are the records of one collection, in order, in a fresh slice; the
+// tools are one of them.
+func (v *View) Records(of adk.CollectionName) []adk.Record {
+	if of == adk.Tools {
+		all := make([]adk.Record, 0, v.Tools.Len())
+		for tool := range v.Tools.Values() {
+			all = append(all, tool)
+		}
+		return all
+	}
+	if at := SetIndex(of); at >= 0 {
+		return v.Sets[at].All()
+	}
+	return nil
+}
+
+// StashKeys are the dot-paths of the stash's leaves, sorted (STA-1).
+func (v *View) StashKeys() []string {
+	keys := leavesBelow(nil, "", v.Values.Tree)
+	slices.Sort(keys)
+	return keys
+}
+
+// Stash is a copy of the stash's nested tree, nil where it is empty.
+func (v *View) Stash() map[string]any {
+	if v.Values.Tree == nil {
+		return nil
+	}
+	return plain.Copy(v.Values.Tree).(map[string]any)
+}
+
+// Sight is the digests of it all, in order (DET-8).
+func (v *View) Sight() adk.Sight {
+	lists := [len(SetOrder)][]adk.Digest{}
+	for i := range v.Sets {
+		for record := range v.Sets[i].Values() {
+			lists[i] = append(lists[i], record.Digest())
+		}
+	}
+	s := adk.Sight{Prompt: v.SystemPrompt.Digest(), Instructions: lists[0], Messages: lists[1], Memories: lists[2],
+		Retrievables: lists[3], Thoughts: lists[4], ToolCalls: lists[5], Stash: v.Values.digest()}
+	for tool := range v.Tools.Values() {
+		s.Tools = append(s.Tools, tool.Digest())
+	}
+	return s
+}
+
+// fault says why a change cannot be one of its kind.
+func (change foldDelta) fault(kind adk.Kind) error {
+	at := SetIndex(change.of)
+	switch {
+	case at < 0:
+		return fmt.Errorf("there is no set %q", change.of)
+	case kind == adk.KindDelete || kind == adk.KindRemove:
+		if change.record != nil {
+			return fmt.Errorf("carries a record and not a key")
+		}
+	case change.record == nil || change.record.RecordKind() != SetOrder[at].Kind:
+		return fmt.Errorf("carries no record of %s", change.of)
+	}
+	return nil
+}
+
+// change makes a change of a set, and reports whether a record was there under
+// the key (RUN-12, DEL-4).
+func (v *View) change(change foldDelta) (was bool) {
+	at := SetIndex(change.of)
+	if at < 0 {
+		return false
+	}
+	if change.record != nil {
+		return v.Sets[at].Add(change.record.Key(), change.record)
+	}
+	_, was = v.Sets[at].Remove(change.key)
+	return was
+}
+
+// edit takes in an add or a remove by user code's own hand (RUN-13).
+func (v *View) edit(x *adk.Crossing) error {
+	change := foldDelta{of: x.Collection, record: x.Record, key: x.Key}
+	if err := change.fault(x.Kind); err != nil || x.Err != nil {
+		return err
+	}
+	if was := v.change(change); was != x.Flag {
+		return fmt.Errorf("says %t of whether the key was in %s before, and it is %t", x.Flag, x.Collection, was)
+	}
+	return nil
+}
+
+// editTools takes in a change of the registry (TOL-6).
+func (v *View) editTools(x *adk.Crossing) error {
+	if x.Err != nil {
+		return nil
+	}
+	switch x.Kind {
+	case adk.KindUnregister:
+		if _, was := v.Tools.Remove(x.Name); was != x.Flag {
+			return fmt.Errorf("says %t of whether there was a tool %q, and it is %t", x.Flag, x.Name, was)
+		}
+	case adk.KindPrune:
+		if pruned := v.prune(); !slices.Equal(pruned, x.Texts) {
+			return fmt.Errorf("says that %q were pruned, and the ephemeral ones are %q", x.Texts, pruned)
+		}
+	case adk.KindRegister:
+		tool, ok := x.Record.(*adk.Tool)
+		if !ok {
+			return fmt.Errorf("carries no tool")
+		}
+		if v.Tools.Add(tool.Key(), tool) && !x.Flag {
+			return fmt.Errorf("tool %q was there, and nobody asked to overwrite it", tool.Key())
+		}
+	}
+	return nil
+}
+
+// prune removes the ephemeral tools and gives their names, in order.
+func (v *View) prune() (pruned []string) {
+	for tool := range v.Tools.Values() {
+		if tool.Ephemeral() {
+			pruned = append(pruned, tool.Key())
+		}
+	}
+	for _, name := range pruned {
+		v.Tools.Remove(name)
+	}
+	return pruned
+}
+
+// foldStash is a nested tree of plain data (STA). Maps of any are branches, and
+// everything else is a leaf.
+type foldStash struct {
+	Tree  map[string]any
+	known adk.Digest
+	fresh bool // known is the digest of tree
+}
+
+func (s *foldStash) digest() adk.Digest {
+	if !s.fresh {
+		s.known, s.fresh = adk.StashDigest(s.Tree), true
+	}
+	return s.known
+}
+
+// set puts a value at a dot-path; nil removes what is there (STA-1 to STA-5).
+func (s *foldStash) set(path string, value any) error {
+	s.fresh = false
+	if s.Tree == nil {
+		s.Tree = map[string]any{}
+	}
+	node := s.Tree
+	above, last := splitPath(path)
+	for _, segment := range above {
+		child, there := node[segment]
+		branch, ok := child.(map[string]any)
+		switch {
+		case there && !ok:
+			return fmt.Errorf("path %q leads below %q, which is a leaf (STA-4)", path, segment)
+		case !there && value == nil:
+			return nil // nothing there to remove
+		case !there:
+			branch = map[string]any{}
+			node[segment] = branch
+		}
+		node = branch
+	}
+	switch v := value.(type) {
+	case nil:
+		delete(node, last)
+	case map[string]any:
+		node[last] = tidied(v)
+	default:
+		node[last] = plain.Copy(value)
+	}
+	return nil
+}
+
+func splitPath(path string) (above []string, last string) {
+	segments := strings.Split(path, ".")
+	return segments[:len(segments)-1], segments[len(segments)-1]
+}
+
+// tidied is a deep copy of a tree in which nothing is nil: setting nil deletes
+// (STA-2).
+func tidied(tree map[string]any) map[string]any {
+	copied := make(map[string]any, len(tree))
+	for name, value := range tree {
+		switch v := value.(type) {
+		case nil:
+		case map[string]any:
+			copied[name] = tidied(v)
+		default:
+			copied[name] = plain.Copy(v)
+		}
+	}
+	return copied
+}
+
+func leavesBelow(keys []string, prefix string, node map[string]any) []string {
+	for name, value := range node {
+		if branch, ok := value.(map[string]any); ok {
+			keys = leavesBelow(keys, prefix+name+".", branch)
+		} else {
+			keys = append(keys, prefix+name)
+		}
+	}
+	return keys
+}

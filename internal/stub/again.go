@@ -1,0 +1,120 @@
+package stub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// This file builds the new run: what the recorded caller handed in, with
+// scripted seams in the place of the recorded ones.
+
+// driver is what watches a new run and answers for its clock and ids.
+type driver interface {
+	adk.Probe
+	adk.Clock
+	adk.IDSource
+}
+
+// RunTurn is the run of a turn. Listeners that were loud are so again.
+func RunTurn(config adk.Config, raw adk.RawTurn, loud *Loudness) (func(context.Context) error, error) {
+	runner, err := adk.NewRunner(config)
+	if err != nil {
+		return nil, Impossible(calls.LineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
+	}
+	loud.runner = runner
+	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil
+}
+
+// RunAlone is the run of a dispatch called alone. The error of a nack has been
+// told, and compared.
+func RunAlone(in adk.DispatchInput) func(context.Context) error {
+	return func(ctx context.Context) error {
+		end, err := adk.Dispatch(ctx, in)
+		if end.Status == "" {
+			return err
+		}
+		return nil
+	}
+}
+
+// MustOpen reports whether a run can begin with a crossing; nil is none.
+func MustOpen(first *adk.Crossing) error {
+	switch {
+	case first == nil:
+		return Impossible(calls.LineOfFirst, errors.New("it has no crossings"))
+	case first.Kind != adk.KindCall:
+		return Impossible(calls.LineOfFirst, fmt.Errorf("it begins with %s and not with a call", first.Kind))
+	}
+	return nil
+}
+
+// Turn is the recorded turn with scripted seams.
+func (s *Stage) Turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Config, adk.RawTurn, error) {
+	if first.Seam.Label != adk.LabelRun {
+		return adk.Config{}, adk.RawTurn{}, Impossible(calls.LineOfFirst, fmt.Errorf("it begins with the call of %s and not of run", first.Seam))
+	}
+	in := s.dispatchInput("", info, nil)
+	config := adk.Config{
+		TurnInput: safetext.Each(info.TurnInput, s.turnMiddleware), TurnOutput: safetext.Each(info.TurnOutput, s.turnMiddleware),
+		Executor: in.Executor, DispatchInput: in.Input, DispatchOutput: in.Output,
+		Storage: s.storage(), Tools: recordsOf(first, s.Tool),
+		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
+	}
+	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.Gates}, nil
+}
+
+// DispatchAlone is a recorded dispatch that was called alone. Nobody can listen to
+// it later on.
+func (s *Stage) DispatchAlone(first *adk.Crossing, info adk.RunInfo, d driver, loud *Loudness) adk.DispatchInput {
+	in := s.dispatchInput(first.Seam.Name, info, nil)
+	in.Raw = &adk.RawDispatch{
+		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Storage: s.storage(),
+		Messages:     recordsOf(first, Same[*adk.Message]),
+		Memories:     recordsOf(first, Same[*adk.Memory]),
+		Retrievables: recordsOf(first, Same[*adk.Retrievable]),
+		Thoughts:     recordsOf(first, Same[*adk.Thought]),
+		ToolCalls:    recordsOf(first, Same[*adk.ToolCall]),
+		Tools:        recordsOf(first, s.Tool),
+		Gates:        true,
+		Clock:        d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
+	}
+	in.Raw.Functional, in.Raw.Observability = loud.heard()
+	return in
+}
+
+func stashOf(first *adk.Crossing) map[string]any {
+	stash, _ := first.Value.(map[string]any)
+	return stash
+}
+
+// storage is the scripted storage.
+func (s *Stage) storage() adk.Storage {
+	return adk.Storage{
+		Messages:     collection[*adk.Message]{s},
+		Memories:     collection[*adk.Memory]{s},
+		Retrievables: collection[*adk.Retrievable]{s},
+		Thoughts:     collection[*adk.Thought]{s},
+		ToolCalls:    collection[*adk.ToolCall]{s},
+		Instructions: collection[*adk.Tokenizable]{s},
+		Tools:        toolSource{s},
+	}
+}
+
+// recordsOf picks the records of one kind out of what a run was given.
+func recordsOf[T adk.Record](first *adk.Crossing, make func(T) T) []T {
+	var picked []T
+	for _, record := range first.Records {
+		if one, ok := record.(T); ok {
+			picked = append(picked, make(one))
+		}
+	}
+	return picked
+}
+
+// Same gives what it is given.
+func Same[T any](record T) T { return record }

@@ -1,0 +1,104 @@
+package stub
+
+import (
+	"errors"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Trail is what went before in each strand of a recorded run, as far as it tells
+// what its listeners did.
+type Trail map[int]footprint
+
+// footprint is the trail of one strand.
+type footprint struct {
+	last  adk.Kind // of the crossing before
+	exits bool     // the goroutine is ending: what comes are the engine's last words
+}
+
+// Pass notes a crossing.
+func (t Trail) Pass(x *adk.Crossing) {
+	at := t[x.Strand]
+	at.last = x.Kind
+	switch {
+	case x.Kind == adk.KindReturn:
+		at.exits = x.Outcome == adk.OutcomeGoexit
+	case x.Kind == adk.KindCall || x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
+		at.exits = false
+	}
+	t[x.Strand] = at
+}
+
+// Event notes an event, and gives what listeners did at it: panics are told, and
+// that one ended the goroutine is told by what comes next in the strand. ahead are
+// the crossings behind the event, from 1 on; nil where no more are known. live is
+// that the code around the event is not scripted, and ends nothing because a recorded
+// goroutine ended.
+func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Crossing) Outcry {
+	before := t[event.Strand]
+	o, exits := outcryAt(event, ahead)
+	o.exits = exits && !before.exits && (live || before.endsWith(event))
+	t[event.Strand] = footprint{event.Kind, before.exits || o.exits}
+	return o
+}
+
+// endsWith reports whether a goroutine that ends at an event was ended by a
+// listener. Behind what user code does in one step, a report or a log, that may have
+// been its own doing, and its script does the same.
+func (f footprint) endsWith(event *adk.Crossing) bool {
+	switch event.Kind {
+	case adk.KindLogEvent:
+		return false
+	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent:
+		return f.last == adk.KindEmitMessage || f.last == adk.KindEmitThought || f.last == adk.KindEmitToolCall
+	}
+	return true
+}
+
+// outcryAt reads on behind an event for the panics of its listeners, and for
+// whether the goroutine ended there: then only the engine's last words come before
+// the call returns.
+func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o Outcry, exits bool) {
+	listening, waited, late := true, false, false
+	for i := 1; ; i++ {
+		x := ahead(i)
+		switch {
+		case x == nil:
+			return o, false
+		case x.Kind == adk.KindCancel || x.Strand != event.Strand:
+		case listening && panicsAt(event, x):
+			o.panics, late = append(o.panics, listenerPanic{x.Text, late}), false
+		case x.Kind == adk.KindSettle && event.Kind == adk.KindTurnGateOpen && x.Status != adk.GateRefused:
+			waited, late = waited || !settledByExit(x), !IsOutside(x)
+		case x.Kind.Class() == adk.ClassFact:
+		case isLastWord(x.Kind):
+			listening = false
+		default:
+			return o, !waited && x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeGoexit
+		}
+	}
+}
+
+// panicsAt reports whether a crossing is the contained panic of a listener of an
+// event.
+func panicsAt(event, x *adk.Crossing) bool {
+	return x.Kind == adk.KindContained && x.Name == "listener of "+event.Kind.String()
+}
+
+// isLastWord reports whether an event comes too where a goroutine ends: it closes
+// what was open.
+func isLastWord(kind adk.Kind) bool {
+	switch kind {
+	case adk.KindErrorEvent, adk.KindDispatchEnd, adk.KindTurnEnd, adk.KindToolExecutionEnd, adk.KindTurnGateClosed:
+		return true
+	}
+	return false
+}
+
+// settledByExit reports whether a gate was aborted as the goroutine that opened it
+// ended.
+func settledByExit(settle *adk.Crossing) bool {
+	cause := errors.Unwrap(settle.Err)
+	return settle.Status == adk.GateAborted && cause != nil && cause.Error() == wire.EndedByExit
+}

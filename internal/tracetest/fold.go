@@ -1,0 +1,260 @@
+package tracetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// FoldStart is when the turns of these tests begin.
+var FoldStart = time.Date(2025, 1, 1, 9, 0, 0, 0, time.UTC)
+
+// stillClock stands still, but for timers: a timer fires at once and takes the
+// clock along.
+type stillClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *stillClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *stillClock) AfterFunc(d time.Duration, fire func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(max(d, 0))
+	fire()
+	return func() bool { return false }
+}
+
+// countedIDs are id-1, id-2, …
+type countedIDs struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *countedIDs) NewID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	return fmt.Sprintf("id-%d", c.n)
+}
+
+// keptShelf is a collection in memory; refuse makes every write fail, and while
+// it stores it calls storing.
+type keptShelf[T adk.Record] struct {
+	mu     sync.Mutex
+	Kept   []T
+	Refuse error
+
+	storing func()
+}
+
+func (s *keptShelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.Kept), nil
+}
+
+func (s *keptShelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.storing != nil {
+		s.storing()
+	}
+	if s.Refuse == nil {
+		s.Kept = append(s.Kept, record)
+	}
+	return s.Refuse
+}
+
+func (s *keptShelf[T]) Mutate(context.Context, adk.Scope, T) error { return s.Refuse }
+
+func (s *keptShelf[T]) Delete(context.Context, adk.Scope, string) error { return s.Refuse }
+
+type keptTools struct{ all []*adk.Tool }
+
+func (k keptTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return k.all, nil }
+
+// keptShelves is a storage whose parts a test can reach.
+type keptShelves struct {
+	Messages     keptShelf[*adk.Message]
+	Memories     keptShelf[*adk.Memory]
+	retrievables keptShelf[*adk.Retrievable]
+	thoughts     keptShelf[*adk.Thought]
+	toolCalls    keptShelf[*adk.ToolCall]
+	instructions keptShelf[*adk.Tokenizable]
+	tools        keptTools
+}
+
+func (s *keptShelves) storage() adk.Storage {
+	return adk.Storage{Messages: &s.Messages, Memories: &s.Memories, Retrievables: &s.retrievables, Thoughts: &s.thoughts,
+		ToolCalls: &s.toolCalls, Instructions: &s.instructions, Tools: s.tools}
+}
+
+// copying is a probe that copies what it is told, with all that its owner may
+// change.
+type copying struct {
+	info adk.RunInfo
+	told []*adk.Crossing
+}
+
+func (c *copying) Observe(info adk.RunInfo) adk.Observer {
+	c.info = info
+	return c
+}
+func (c *copying) Begin(adk.Step)        {}
+func (c *copying) Park(int, func() bool) {}
+func (c *copying) Resume(int)            {}
+func (c *copying) Tell(x *adk.Crossing) {
+	one := *x
+	one.Texts, one.Records = slices.Clone(x.Texts), slices.Clone(x.Records)
+	one.Value, one.Args = plain.Copy(x.Value), plain.Copy(x.Args)
+	c.told = append(c.told, &one)
+}
+
+// SampleTurn is a turn to fold: what is configured, and what is handed to Run.
+type SampleTurn struct {
+	Name    string
+	Prepare func(t *SampleKit)
+}
+
+// SampleKit is what a sampleTurn is prepared with.
+type SampleKit struct {
+	testing.TB
+	Config adk.Config
+	Raw    adk.RawTurn
+	Kept   keptShelves
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// Run runs a turn and gives what crossed.
+func (s SampleTurn) Run(t testing.TB) []*adk.Crossing {
+	t.Helper()
+	return s.observe(t).told
+}
+
+// observe runs a turn and gives the probe that was told of it.
+func (s SampleTurn) observe(t testing.TB) *copying {
+	t.Helper()
+	probe := &copying{}
+	kit := &SampleKit{TB: t, Raw: adk.RawTurn{SystemPrompt: "You are a weather assistant."}}
+	kit.ctx, kit.cancel = context.WithCancelCause(t.Context())
+	kit.Config = adk.Config{Clock: &stillClock{now: FoldStart}, IDs: &countedIDs{}, Probe: probe,
+		Executor: adk.Executor{Name: "model", Run: acks}}
+	s.Prepare(kit)
+	kit.Config.Storage = kit.Kept.storage()
+	runner, err := adk.NewRunner(kit.Config)
+	require.NoError(t, err)
+	returned, ended := error(nil), make(chan bool)
+	go func() { // user code may end the goroutine (PIP-11)
+		defer close(ended)
+		returned = runner.Run(kit.ctx, kit.Raw)
+	}()
+	<-ended
+	require.NoError(t, returned)
+	return probe
+}
+
+func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
+
+// AMessage is a message that says a text.
+func AMessage(id string, role adk.Role, text string) *adk.Message {
+	return Must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: FoldStart, UpdatedAt: FoldStart}))
+}
+
+func aMedia(id string, reader adk.MediaReader) *adk.Media {
+	return Must(adk.NewUserAttachment(adk.MediaInit{ID: id, Kind: adk.MediaImage, MIMEType: "image/png", Filename: id + ".png", Reader: reader}))
+}
+
+// AMemory is a memory of a text.
+func AMemory(id, text string) *adk.Memory {
+	return Must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: FoldStart, UpdatedAt: FoldStart}))
+}
+
+func aRetrievable(id, text string) *adk.Retrievable {
+	return Must(adk.NewRetrievable(adk.RetrievableInit{ID: id, Content: text, TrustTier: adk.TrustThirdPartyPublic, Source: "https://weather.example/oslo",
+		Score: new(0.75), CreatedAt: FoldStart, UpdatedAt: FoldStart}))
+}
+
+// AThought is a thought of a text.
+func AThought(id, text string) *adk.Thought {
+	return Must(adk.NewThought(adk.ThoughtInit{ID: id, Content: text, Payload: map[string]any{"signature": "abc"}, ReplayCompatibility: "provider-1",
+		CreatedAt: FoldStart, UpdatedAt: FoldStart}))
+}
+
+// AToolCall is a call of a tool that was answered.
+func AToolCall(id, city, result string) *adk.ToolCall {
+	return Must(adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "weather", Args: map[string]any{"city": city}, Results: adk.Text(result),
+		CreatedAt: FoldStart, UpdatedAt: FoldStart, CompletedAt: FoldStart}))
+}
+
+// ATool is a tool that says nothing.
+func ATool(name, description string, ephemeral bool, handler adk.ToolHandler) *adk.Tool {
+	return Must(adk.NewTool(adk.ToolInit{Name: name, Description: description, Ephemeral: ephemeral, Handler: handler, InputSchema: []byte(
+		`{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","default":"C"}},"required":["city"]}`)}))
+}
+
+func weatherTool() *adk.Tool {
+	return ATool("weather", "Tells the weather in a city.", false, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+		if args["city"] == "Atlantis" {
+			return nil, fmt.Errorf("there is no city %s", args["city"])
+		}
+		return adk.Text("4 °C"), nil
+	})
+}
+
+// TurnStep is a turn middleware that does something before it calls next.
+func TurnStep(name string, do func(ctx context.Context, tc *adk.TurnContext) error) adk.TurnMiddleware {
+	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		if err := do(ctx, tc); err != nil {
+			return err
+		}
+		next(ctx)
+		return nil
+	}}
+}
+
+// dispatchStep is turnStep for a dispatch pipeline.
+func dispatchStep(name string, do func(ctx context.Context, dc *adk.DispatchContext) error) adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		if err := do(ctx, dc); err != nil {
+			return err
+		}
+		next(ctx)
+		return nil
+	}}
+}
+
+// Hydrate fetches the messages and puts them into the turn's set.
+func Hydrate(ctx context.Context, tc *adk.TurnContext) error {
+	all, err := tc.Messages().Fetch(ctx)
+	for _, message := range all {
+		if _, err := tc.Messages().Add(message); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Find is the first crossing of a kind and phase.
+func Find(told []*adk.Crossing, kind adk.Kind, phase adk.Phase) *adk.Crossing {
+	for _, x := range told {
+		if x.Kind == kind && x.Phase == phase {
+			return x
+		}
+	}
+	panic("there is no " + kind.String())
+}

@@ -1,0 +1,152 @@
+package tracetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// MutantsVariable makes the test try every edit of every fixture.
+const MutantsVariable = "ADKREPLAY_MUTANTS"
+
+// Fixture is a recorded turn.
+type Fixture struct {
+	Name  string
+	Bytes []byte
+	Trace *trace.Trace
+}
+
+// Mutant is a fixture with one edit.
+type Mutant struct {
+	Fixture Fixture
+	Trace   *trace.Trace
+	At      int    // the number of the crossing at which the two part first
+	Line    int    // the place of the edited line among the lines, -1 for the header
+	Kind    string // of the edited crossing
+	Field   string // the field that was edited, empty for an edit of whole lines
+	What    string
+	Input   bool
+}
+
+// String says what was edited, and where.
+func (m Mutant) String() string {
+	return fmt.Sprintf("%s: crossing %d, %s %s %s", m.Fixture.Name, m.At, m.Kind, m.Field, m.What)
+}
+
+// Mutants gives every edit of a fixture to yield.
+func Mutants(f Fixture, yield func(Mutant)) {
+	for i, line := range f.Trace.Lines {
+		for _, e := range fieldEdits(line.Crossing) {
+			lines := slices.Clone(f.Trace.Lines)
+			lines[i].Crossing = e.edited
+			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended it
+			yield(Mutant{f, Sealed(f, lines), i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
+		}
+	}
+	structuralMutants(f, yield)
+	headerMutants(f, yield)
+}
+
+// headerMutants rename the executor and every middleware, and take each away.
+func headerMutants(f Fixture, yield func(Mutant)) {
+	give := func(field, what string, change func(*adk.RunInfo)) {
+		trace := Sealed(f, f.Trace.Lines)
+		change(&trace.Info)
+		yield(Mutant{f, trace, 0, -1, "header", field, what, true})
+	}
+	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
+	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
+	give("alone", "flipped", func(info *adk.RunInfo) { info.Alone = !info.Alone })
+	for label, of := range map[string]func(*adk.RunInfo) *[]string{
+		adk.LabelTurnInput:      func(info *adk.RunInfo) *[]string { return &info.TurnInput },
+		adk.LabelTurnOutput:     func(info *adk.RunInfo) *[]string { return &info.TurnOutput },
+		adk.LabelDispatchInput:  func(info *adk.RunInfo) *[]string { return &info.DispatchInput },
+		adk.LabelDispatchOutput: func(info *adk.RunInfo) *[]string { return &info.DispatchOutput },
+	} {
+		names := *of(&f.Trace.Info)
+		give(label, "lengthened", func(info *adk.RunInfo) { *of(info) = append(slices.Clone(names), "x") })
+		for i := range names {
+			give(label, "shortened", func(info *adk.RunInfo) { *of(info) = slices.Delete(slices.Clone(names), i, i+1) })
+			give(label, "renamed", func(info *adk.RunInfo) {
+				*of(info) = slices.Clone(names)
+				(*of(info))[i] += "x"
+			})
+		}
+	}
+}
+
+// structuralMutants drop a line, write it twice, and swap it with the next.
+func structuralMutants(f Fixture, yield func(Mutant)) {
+	lines := f.Trace.Lines
+	give := func(i int, what string, edited []trace.Line) {
+		if at := firstDifference(lines, edited); at > 0 {
+			yield(Mutant{f, Sealed(f, edited), at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
+		}
+	}
+	for i := range lines {
+		give(i, "dropped", slices.Delete(slices.Clone(lines), i, i+1))
+		give(i, "twice", slices.Insert(slices.Clone(lines), i, lines[i]))
+		if i+1 < len(lines) {
+			swapped := slices.Clone(lines)
+			swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+			give(i, "swapped", swapped)
+		}
+	}
+}
+
+// madeByUser reports whether an edit of whole lines is one of what user code or
+// the outside did. Which strand goes first is the outside's to say, too.
+func madeByUser(lines []trace.Line, what string) bool {
+	if what == "swapped" && (fromOutside(&lines[1].Crossing) || lines[0].Strand != lines[1].Strand) {
+		return true
+	}
+	return fromOutside(&lines[0].Crossing)
+}
+
+func fromOutside(x *adk.Crossing) bool {
+	switch x.Kind {
+	case adk.KindCancel, adk.KindSettle, adk.KindContained:
+		return true
+	}
+	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
+}
+
+// lineName is the kind of a line, with its phase.
+func lineName(x *adk.Crossing) string {
+	if x.Phase == adk.Whole {
+		return x.Kind.String()
+	}
+	return x.Kind.String() + " " + x.Phase.String()
+}
+
+// Sealed is a trace of other lines under the header of a fixture.
+func Sealed(f Fixture, lines []trace.Line) *trace.Trace {
+	return &trace.Trace{Header: f.Trace.Header, Lines: lines, Sealed: true}
+}
+
+// firstDifference is the number of the first crossing in which two sequences
+// differ, and 0 where they are the same.
+func firstDifference(want, got []trace.Line) int {
+	for i := range max(len(want), len(got)) {
+		if i >= len(want) || i >= len(got) || !sameLine(want[i], got[i]) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func sameLine(a, b trace.Line) bool {
+	a.Seq, b.Seq = 0, 0
+	return reflect.DeepEqual(a.Crossing, b.Crossing)
+}
+
+// IsBetween reports whether a mutant moved a time to another that lies between those of
+// the lines around it. The clock is user code's: where it moves by itself it may have
+// said that, too.
+func (m Mutant) IsBetween() bool {
+	lines, at := m.Trace.Lines, m.Line
+	return m.Field == "at" && at > 0 && at+1 < len(lines) && lines[at-1].At.Before(lines[at].At) && lines[at].At.Before(lines[at+1].At)
+}

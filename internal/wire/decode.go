@@ -1,0 +1,556 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// Decoder reads lines. It is encoder's other half: it remembers what lines
+// refer to.
+type Decoder struct {
+	Format    int // the version of the format
+	Last      time.Time
+	Seq       int
+	records   []adk.Record
+	Sentinels *Sentinels
+	Members   []ScannedMember
+	names     map[string]string
+	Media     *Openings
+}
+
+// NewDecoder reads crossings; it knows the errors that known names.
+func NewDecoder(s *Sentinels) *Decoder {
+	return &Decoder{Sentinels: s, names: map[string]string{}, Media: newOpenings()}
+}
+
+// Scan reads the members of a line.
+func (d *Decoder) Scan(line []byte) (err error) {
+	if !utf8.Valid(line) {
+		return errNotUTF8
+	}
+	d.Members, err = ScanMembers(d.Members[:0], line)
+	return err
+}
+
+// Member is the value of a member of the line, or nil.
+func (d *Decoder) Member(name string) []byte {
+	for _, m := range d.Members {
+		if string(m.Name) == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// IsFooter reports whether the line is one.
+func (d *Decoder) IsFooter() bool {
+	return d.Member(memberKind) == nil && d.Member(MemberEnd) != nil
+}
+
+// Each gives the members of the line to known, in their order. What known does
+// not know is kept, with its place.
+func (d *Decoder) Each(known func(name string, value []byte) (bool, error)) (extra []Member, err error) {
+	for _, m := range d.Members {
+		ok, err := known(string(m.Name), m.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Clip(string(m.Name)), err)
+		}
+		if ok {
+			place(extra, m.Name)
+		} else {
+			extra = append(extra, keep(&m))
+		}
+	}
+	return extra, nil
+}
+
+// keep copies a member that nobody knows.
+func keep(m *ScannedMember) Member {
+	return Member{Name: string(m.Name), Value: append(json.RawMessage(nil), m.Value...)}
+}
+
+// place tells the unknown members which known one they stand before.
+func place(extra []Member, name []byte) {
+	for i := len(extra) - 1; i >= 0 && extra[i].Before == ""; i-- {
+		extra[i].Before = string(name)
+	}
+}
+
+// known refuses a kind that came with a later version of the format than that of
+// the file, where a header was read.
+func (d *Decoder) known(kind adk.Kind) error {
+	if d.Format == 0 {
+		return nil
+	}
+	return Knows(d.Format, kind)
+}
+
+// ReadSeams reads the names of the seams into info; extra are the members that
+// nobody knows.
+func ReadSeams(raw []byte, info *adk.RunInfo) (extra []Member, err error) {
+	var d Decoder
+	if d.Members, err = ScanMembers(nil, raw); err != nil {
+		return nil, err
+	}
+	return d.Each(func(name string, value []byte) (bool, error) {
+		if name == adk.LabelExecutor {
+			info.Executor, err = TextOfJSON(value)
+			return true, err
+		}
+		for _, p := range Pipelines(info) {
+			if p.Label == name {
+				*p.Names, err = textList(value)
+				return true, err
+			}
+		}
+		return false, nil
+	})
+}
+
+// seamsOfJSON reads the names of the seams of a dispatch that a turn called.
+func seamsOfJSON(raw []byte) (*adk.RunInfo, error) {
+	var info adk.RunInfo
+	extra, err := ReadSeams(raw, &info)
+	if err != nil {
+		return nil, err
+	}
+	if len(extra) > 0 {
+		return nil, fmt.Errorf("the unknown member %q", extra[0].Name)
+	}
+	return &info, nil
+}
+
+// Crossing reads a crossing's line into x, which is zero, and gives the members that
+// nobody knows.
+func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
+	if err := d.KindAndPhase(x); err != nil {
+		return nil, err
+	}
+	if x.Kind == adk.KindReturn {
+		x.Outcome = adk.OutcomeOK
+	}
+	if err := d.known(x.Kind); err != nil {
+		return nil, err
+	}
+	x.At = d.Last
+	fields := x.Kind.Fields(x.Phase)
+	for i := range d.Members {
+		m := &d.Members[i]
+		known, err := d.common(x, m)
+		if !known {
+			if use := FieldNamed(fields, m.Name); use != nil {
+				known, err = true, FieldRows[use.Field].Read(d, x, m.Value)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Clip(string(m.Name)), err)
+		}
+		if known {
+			place(extra, m.Name)
+		} else {
+			extra = append(extra, keep(m))
+		}
+	}
+	d.Last = x.At
+	d.Seq++
+	x.Seq = d.Seq
+	d.Media.note(x)
+	return extra, nil
+}
+
+// FieldNamed is the field that a member holds, by its label.
+func FieldNamed(fields []adk.FieldUse, name []byte) *adk.FieldUse {
+	for i := range fields {
+		if fields[i].Label == string(name) {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// KindAndPhase reads what decides about the rest of the line.
+func (d *Decoder) KindAndPhase(c *adk.Crossing) error {
+	raw := d.Member(memberKind)
+	if raw == nil {
+		return errors.New("the line has no kind")
+	}
+	kind, err := bytesOfString(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", memberKind, err)
+	}
+	if c.Kind = adk.KindByName(string(kind)); c.Kind == 0 {
+		return fmt.Errorf("there is no kind %s", Clip(strconv.Quote(string(kind))))
+	}
+	phase := d.Member(memberPhase)
+	switch string(phase) {
+	case `"begin"`:
+		c.Phase = adk.Begin
+	case `"done"`:
+		c.Phase = adk.Done
+	case "":
+	default:
+		return fmt.Errorf("%s: %w", memberPhase, ErrWant(`"begin" or "done"`, phase))
+	}
+	if spans := c.Phase != adk.Whole; spans != c.Kind.Spanning() {
+		if spans {
+			return fmt.Errorf("%s has no phases", c.Kind)
+		}
+		return fmt.Errorf(`%s needs a phase: "begin" or "done"`, c.Kind)
+	}
+	return nil
+}
+
+// common reads a member that every kind has.
+func (d *Decoder) common(c *adk.Crossing, m *ScannedMember) (known bool, err error) {
+	switch string(m.Name) {
+	case memberKind, memberPhase:
+	case MemberAt:
+		var since int
+		since, err = IntOfJSON(m.Value)
+		c.At = d.Last.Add(time.Duration(since))
+	case memberIn:
+		c.Call, err = IntOfJSON(m.Value)
+	case MemberStrand:
+		c.Strand, err = IntOfJSON(m.Value)
+	case memberOp:
+		c.Op, err = IntOfJSON(m.Value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// maxNames bounds how many names a decoder keeps to share.
+const maxNames = 4096
+
+// shared reads a text that lines tend to say again: ids, names. Each is kept
+// once, so that a hundred thousand deltas of a message hold one id.
+func (d *Decoder) shared(raw []byte) (string, error) {
+	if name, ok := d.names[string(raw)]; ok {
+		return name, nil
+	}
+	name, err := TextOfJSON(raw)
+	if err == nil && len(d.names) < maxNames && len(raw) < 128 {
+		d.names[string(raw)] = name
+	}
+	return name, err
+}
+
+// record reads a record: a new one with the next number, or a number.
+func (d *Decoder) record(raw []byte) (adk.Record, error) {
+	members, err := ScanMembers(make([]ScannedMember, 0, 2), raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 || len(members) > 2 || string(members[0].Name) != "#" {
+		return nil, ErrWant(`a record, {"#":1,"message":{…}} or {"#":1}`, raw)
+	}
+	n, err := IntOfJSON(members[0].Value)
+	if err != nil {
+		return nil, fmt.Errorf("#: %w", err)
+	}
+	if len(members) == 2 {
+		return d.newRecord(n, members[1])
+	}
+	if n < 1 || n > len(d.records) {
+		return nil, fmt.Errorf("record %d has not been there: the last one is %d", n, len(d.records))
+	}
+	return d.records[n-1], nil
+}
+
+func (d *Decoder) newRecord(n int, m ScannedMember) (adk.Record, error) {
+	if n != len(d.records)+1 {
+		return nil, fmt.Errorf("a new record has the number %d: want %d", n, len(d.records)+1)
+	}
+	r, err := d.parse(adk.RecordKind(m.Name), m.Value)
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", n, err)
+	}
+	d.records = append(d.records, r)
+	return r, nil
+}
+
+// parse reads a record, whose media read their bytes from the trace.
+func (d *Decoder) parse(kind adk.RecordKind, raw []byte) (adk.Record, error) {
+	return adk.RecordParser{MediaReader: d.Media.reader}.Parse(kind, append([]byte(nil), raw...))
+}
+
+func (d *Decoder) recordList(raw []byte) ([]adk.Record, error) {
+	list, err := Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]adk.Record, len(list))
+	for i, one := range list {
+		if records[i], err = d.record(one); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return records, nil
+}
+
+// result reads what a tool gave.
+func (d *Decoder) result(raw []byte) (adk.ToolResult, error) {
+	m, err := onlyMember(raw)
+	if err != nil {
+		return nil, err
+	}
+	switch string(m.Name) {
+	case ResultText:
+		text, err := TextOfJSON(m.Value)
+		return adk.NewTokenizable(text), err
+	case ResultBytes:
+		data, err := Base64OfJSON(m.Value)
+		return adk.Bytes(data), err
+	case ResultMedia:
+		return d.mediaResult(m.Value)
+	case ResultMediaList:
+		return d.mediaList(m.Value)
+	}
+	return nil, ErrWant("text, bytes, media or mediaList", m.Name)
+}
+
+func (d *Decoder) mediaResult(raw []byte) (*adk.Media, error) {
+	r, err := d.record(raw)
+	if err != nil {
+		return nil, err
+	}
+	media, ok := r.(*adk.Media)
+	if !ok {
+		return nil, fmt.Errorf("want a media, found a %s", r.RecordKind())
+	}
+	return media, nil
+}
+
+func (d *Decoder) mediaList(raw []byte) (adk.MediaList, error) {
+	list, err := Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	all := make(adk.MediaList, len(list))
+	for i, one := range list {
+		if all[i], err = d.mediaResult(one); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return all, nil
+}
+
+// onlyMember reads an object of one member.
+func onlyMember(raw []byte) (ScannedMember, error) {
+	members, err := ScanMembers(make([]ScannedMember, 0, 1), raw)
+	if err != nil {
+		return ScannedMember{}, err
+	}
+	if len(members) != 1 {
+		return ScannedMember{}, ErrWant("an object of one member", raw)
+	}
+	return members[0], nil
+}
+
+// foreignMark is plain data with a mark that is no record's: what a type of
+// user code wrote of itself. It is kept as it is.
+type foreignMark struct {
+	tag  string
+	text []byte
+}
+
+func (m *foreignMark) PlainTag() string             { return m.tag }
+func (m *foreignMark) MarshalJSON() ([]byte, error) { return m.text, nil }
+
+// marked reads what stands under a mark in plain data.
+func (d *Decoder) marked(tag string, raw []byte) (any, error) {
+	switch kind := adk.RecordKind(tag); kind {
+	case adk.RecordMessage, adk.RecordMemory, adk.RecordThought, adk.RecordToolCall,
+		adk.RecordRetrievable, adk.RecordInstruction, adk.RecordTool, adk.RecordMedia:
+		return d.parse(kind, raw)
+	}
+	return &foreignMark{tag, append([]byte(nil), raw...)}, nil
+}
+
+func (d *Decoder) args(raw []byte) (any, error) {
+	switch raw[0] {
+	case '"':
+		return TextOfJSON(raw)
+	case '{':
+		return canonical.ParseObject(raw)
+	case '[':
+		list, err := Elements(raw)
+		if err != nil || len(list) != 1 {
+			return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
+		}
+		return plain.Parse(list[0], d.marked)
+	}
+	return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
+}
+
+// TextOfJSON reads a text: a string, or the bytes of one that JSON cannot hold.
+func TextOfJSON(raw []byte) (string, error) {
+	if raw[0] == '{' {
+		m, err := onlyMember(raw)
+		if err != nil || string(m.Name) != "$string" {
+			return "", ErrWant("a string", raw)
+		}
+		text, err := Base64OfJSON(m.Value)
+		return string(text), err
+	}
+	text, err := bytesOfString(raw)
+	return string(text), err
+}
+
+// bytesOfString reads a JSON string; what it gives may be a part of raw.
+func bytesOfString(raw []byte) ([]byte, error) {
+	if raw[0] != '"' {
+		return nil, ErrWant("a string", raw)
+	}
+	return Unquote(raw)
+}
+
+func textList(raw []byte) ([]string, error) {
+	list, err := Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(list))
+	for i, one := range list {
+		if texts[i], err = TextOfJSON(one); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return texts, nil
+}
+
+// IntOfJSON reads a whole number. It is strconv.Atoi without a string.
+func IntOfJSON(raw []byte) (int, error) {
+	digits, negative := raw, raw[0] == '-'
+	if negative {
+		digits = raw[1:]
+	}
+	n := 0
+	for _, c := range digits {
+		if c < '0' || c > '9' || n < (math.MinInt+int(c-'0'))/10 {
+			return 0, ErrWant("a whole number", raw)
+		}
+		n = n*10 - int(c-'0') // downwards, where there is room for one more
+	}
+	if negative {
+		return n, nil
+	}
+	if n == math.MinInt || len(digits) == 0 {
+		return 0, ErrWant("a whole number", raw)
+	}
+	return -n, nil
+}
+
+// BoolOfJSON reads true or false.
+func BoolOfJSON(raw []byte) (bool, error) {
+	switch string(raw) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, ErrWant("true or false", raw)
+}
+
+// TimeOfJSON reads a time in RFC 3339.
+func TimeOfJSON(raw []byte) (time.Time, error) {
+	text, err := bytesOfString(raw)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(text))
+	if err != nil {
+		return time.Time{}, ErrWant("a time as in RFC 3339", raw)
+	}
+	if _, err := AppendTime(nil, at); err != nil {
+		return time.Time{}, err
+	}
+	return at.UTC(), nil
+}
+
+// DurationOfJSON reads a duration as Go writes it.
+func DurationOfJSON(raw []byte) (time.Duration, error) {
+	text, err := bytesOfString(raw)
+	if err != nil {
+		return 0, err
+	}
+	duration, err := time.ParseDuration(string(text))
+	if err != nil {
+		return 0, ErrWant(`a duration such as "1.5s"`, raw)
+	}
+	return duration, nil
+}
+
+func seamOfJSON(raw []byte) (adk.Seam, error) {
+	path, err := TextOfJSON(raw)
+	if err != nil {
+		return adk.Seam{}, err
+	}
+	return adk.ParseSeam(path)
+}
+
+func outcomeOfJSON(raw []byte) (adk.Outcome, error) {
+	text, err := bytesOfString(raw)
+	if outcome := adk.Outcome(text); err == nil && knownOutcome(outcome) {
+		return outcome, nil
+	}
+	return "", ErrWant(`"ok", "error", "panic" or "goexit"`, raw)
+}
+
+func digestOfJSON(raw []byte) (digest adk.Digest, err error) {
+	data, err := HexOfJSON(raw)
+	if err == nil && len(data) != len(digest) {
+		err = ErrWant(fmt.Sprintf("%d hexadecimal digits", 2*len(digest)), raw)
+	}
+	copy(digest[:], data)
+	return digest, err
+}
+
+// HexOfJSON reads a digest in hex.
+func HexOfJSON(raw []byte) ([]byte, error) {
+	text, err := bytesOfString(raw)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, hex.DecodedLen(len(text)))
+	if _, err := hex.Decode(data, text); err != nil || bytes.ContainsAny(text, "ABCDEF") {
+		return nil, ErrWant("lowercase hexadecimal digits", raw)
+	}
+	return data, nil
+}
+
+// Base64OfJSON reads bytes in base64.
+func Base64OfJSON(raw []byte) ([]byte, error) {
+	text, err := bytesOfString(raw)
+	if err != nil {
+		return nil, err
+	}
+	data, err := base64.StdEncoding.Strict().AppendDecode([]byte{}, text)
+	if err != nil {
+		return nil, ErrWant("base64", raw)
+	}
+	return data, nil
+}
+
+func schemaOfJSON(raw []byte) (json.RawMessage, error) {
+	if raw[0] == '{' {
+		if m, err := onlyMember(raw); err == nil && string(m.Name) == SchemaMark {
+			text, err := TextOfJSON(m.Value)
+			return json.RawMessage(text), err
+		}
+	}
+	return append(json.RawMessage(nil), raw...), nil
+}

@@ -1,0 +1,532 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// Encoder writes lines into its buffer, one after the other. It remembers what
+// lines refer to: the time of the last one and the records there have been.
+type Encoder struct {
+	Out       []byte
+	Last      time.Time
+	records   map[recordID]int
+	paths     map[adk.Seam]string // of seams that were written, in this trace or in one before
+	sentinels *Sentinels
+	extra     []Member // of this line, not yet written
+	foreign   bool     // the line has members of somebody else's making
+
+	// Of the error being written: how many nodes there are, the ones that led
+	// here, and whether it has no end.
+	nodes   int
+	path    []error
+	endless bool
+}
+
+// recordID tells records apart: two that are equal are one in a trace.
+type recordID struct {
+	kind   adk.RecordKind
+	digest adk.Digest
+}
+
+// maxPaths bounds how many paths of seams are remembered: more than most programs
+// have, but not one for each of a million iterations.
+const maxPaths = 256
+
+// NewEncoder writes crossings; errors that known names are written by their names.
+func NewEncoder(s *Sentinels) *Encoder {
+	e := encoders.Get().(*Encoder)
+	e.sentinels = s
+	return e
+}
+
+// encoders holds those that are done with, since a service that records writes a
+// trace for every turn.
+var encoders = sync.Pool{New: func() any {
+	return &Encoder{Out: make([]byte, 0, 1024), records: map[recordID]int{}, paths: map[adk.Seam]string{}}
+}}
+
+// Free gives the encoder to whoever needs one next, unless it has grown. Nobody
+// may use it, or what it wrote, afterwards.
+func (e *Encoder) Free() {
+	if cap(e.Out) > 64<<10 || len(e.records) > 256 {
+		return
+	}
+	clear(e.records)
+	*e = Encoder{Out: e.Out[:0], records: e.records, paths: e.paths}
+	encoders.Put(e)
+}
+
+// Begin starts a line.
+func (e *Encoder) Begin(extra []Member) {
+	e.Out, e.extra, e.foreign = append(e.Out[:0], '{'), extra, len(extra) > 0
+}
+
+// End completes the line. One that has members of somebody else's making is
+// looked through: they must not break it.
+func (e *Encoder) End() error {
+	for _, m := range e.extra {
+		e.rest(m)
+	}
+	e.Out = append(e.Out, '}', '\n')
+	if line := e.Out[:len(e.Out)-1]; bytes.IndexByte(line, '\n') >= 0 {
+		return errors.New("a value's JSON has a line break in it")
+	} else if e.foreign {
+		return CheckLine(line)
+	}
+	return nil
+}
+
+// CheckLine says what no line can hold.
+func CheckLine(line []byte) error {
+	if !utf8.Valid(line) {
+		return errNotUTF8
+	}
+	if _, err := ScanMembers(nil, line); err != nil {
+		return fmt.Errorf("a line with unknown members: %w", err)
+	}
+	return nil
+}
+
+// Key begins a member that this package knows. A value without a name is none,
+// and stands alone.
+func (e *Encoder) Key(name string) {
+	if name == "" {
+		return
+	}
+	for len(e.extra) > 0 && e.extra[0].Before == name {
+		e.rest(e.extra[0])
+		e.extra = e.extra[1:]
+	}
+	e.rawKey(name)
+}
+
+func (e *Encoder) rest(m Member) {
+	e.comma()
+	e.Out = append(canonical.AppendString(e.Out, m.Name), ':')
+	e.Out = append(e.Out, m.Value...)
+}
+
+// rawKey begins a member; its name needs no escapes.
+func (e *Encoder) rawKey(name string) {
+	out := e.Out
+	if last := out[len(out)-1]; last != '{' && last != '[' {
+		out = append(out, ',')
+	}
+	out = append(out, '"')
+	out = append(out, name...)
+	e.Out = append(out, '"', ':')
+}
+
+// comma separates what follows from what is there already.
+func (e *Encoder) comma() {
+	if last := e.Out[len(e.Out)-1]; last != '{' && last != '[' {
+		e.Out = append(e.Out, ',')
+	}
+}
+
+// Seams writes the names of the seams, an object with members of its own that
+// this package may not know.
+func (e *Encoder) Seams(info *adk.RunInfo, extra []Member) {
+	outer := e.extra
+	e.Out, e.extra = append(e.Out, '{'), extra
+	e.Key(adk.LabelExecutor)
+	e.Text(info.Executor)
+	for _, p := range Pipelines(info) {
+		e.Key(p.Label)
+		e.Out = append(e.Out, '[')
+		for _, name := range *p.Names {
+			e.comma()
+			e.Text(name)
+		}
+		e.Out = append(e.Out, ']')
+	}
+	for _, m := range e.extra {
+		e.rest(m)
+	}
+	e.Out, e.extra = append(e.Out, '}'), outer
+}
+
+// pipeline is where a RunInfo holds the names of a pipeline's middlewares.
+type pipeline struct {
+	Label string
+	Names *[]string
+}
+
+// Pipelines are the names of the middlewares, by the labels of the header.
+func Pipelines(info *adk.RunInfo) [4]pipeline {
+	return [4]pipeline{
+		{adk.LabelTurnInput, &info.TurnInput},
+		{adk.LabelTurnOutput, &info.TurnOutput},
+		{adk.LabelDispatchInput, &info.DispatchInput},
+		{adk.LabelDispatchOutput, &info.DispatchOutput},
+	}
+}
+
+// Crossing writes a crossing's line.
+func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
+	if err := checkCrossing(c); err != nil {
+		return err
+	}
+	step := c.At.Sub(e.Last)
+	if farthest(step) && !e.Last.Add(step).Equal(c.At) {
+		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.Last)
+	}
+	if e.Begin(extra); e.foreign {
+		e.kindAndPhase(c.Kind, c.Phase)
+	} else {
+		e.Out = append(e.Out[:0], beginnings[c.Kind][c.Phase]...)
+	}
+	e.Int(MemberAt, int(step))
+	e.Int(memberIn, c.Call)
+	e.Int(MemberStrand, c.Strand)
+	e.Int(memberOp, c.Op)
+	for _, use := range c.Kind.Fields(c.Phase) {
+		if err := e.Field(use, c); err != nil {
+			return fmt.Errorf("%s: %w", use.Label, err)
+		}
+	}
+	e.Last = c.At
+	return e.End()
+}
+
+// farthest reports whether a duration is one of the two at which Time.Sub stops,
+// however far two times are apart.
+func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.MinInt64 }
+
+// kindAndPhase writes what every crossing's line begins with.
+func (e *Encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
+	e.String(memberKind, kind.String())
+	if phase != adk.Whole {
+		e.String(memberPhase, phase.String())
+	}
+}
+
+// beginnings are what kindAndPhase writes into a line that has no members of
+// somebody else's making, by kind and phase.
+var beginnings = allBeginnings()
+
+func allBeginnings() [][adk.Done + 1]string {
+	all := make([][adk.Done + 1]string, kinds+1)
+	for _, kind := range adk.Kinds() {
+		for phase := range all[kind] {
+			var e Encoder
+			e.Begin(nil)
+			e.kindAndPhase(kind, adk.Phase(phase))
+			all[kind][phase] = string(e.Out)
+		}
+	}
+	return all
+}
+
+// kinds is how many kinds there are.
+var kinds = adk.Kind(len(adk.Kinds()))
+
+// checkCrossing refuses what no reader would take.
+func checkCrossing(c *adk.Crossing) error {
+	if c.Kind == 0 || c.Kind > kinds {
+		return fmt.Errorf("there is no kind %d", c.Kind)
+	}
+	if c.Phase > adk.Done || c.Kind.Spanning() == (c.Phase == adk.Whole) {
+		return fmt.Errorf("%s has no phase %d", c.Kind, c.Phase)
+	}
+	if c.Kind == adk.KindReturn && !knownOutcome(c.Outcome) {
+		return fmt.Errorf("there is no outcome %q", c.Outcome)
+	}
+	return nil
+}
+
+func knownOutcome(o adk.Outcome) bool {
+	switch o {
+	case adk.OutcomeOK, adk.OutcomeError, adk.OutcomePanic, adk.OutcomeGoexit:
+		return true
+	}
+	return false
+}
+
+// Field writes the field of a crossing that use names, unless it is zero.
+func (e *Encoder) Field(use adk.FieldUse, x *adk.Crossing) error {
+	return FieldRows[use.Field].Append(e, use.Label, x)
+}
+
+// Int writes a member with a number.
+func (e *Encoder) Int(name string, n int) {
+	if n != 0 {
+		e.Key(name)
+		e.Out = strconv.AppendInt(e.Out, int64(n), 10)
+	}
+}
+
+// Bool writes a member that is true; false is left out.
+func (e *Encoder) Bool(name string, is bool) {
+	if is {
+		e.Key(name)
+		e.Out = append(e.Out, "true"...)
+	}
+}
+
+// String writes a member with a text.
+func (e *Encoder) String(name, text string) {
+	if text != "" {
+		e.Key(name)
+		e.Text(text)
+	}
+}
+
+// Text writes a string so that every byte of it comes back.
+func (e *Encoder) Text(s string) {
+	if canonical.IsPlain(s) {
+		e.Out = append(e.Out, '"')
+		e.Out = append(e.Out, s...)
+		e.Out = append(e.Out, '"')
+		return
+	}
+	if utf8.ValidString(s) {
+		e.Out = canonical.AppendString(e.Out, s)
+		return
+	}
+	e.Out = append(e.Out, `{"$string":"`...)
+	e.Out = base64.StdEncoding.AppendEncode(e.Out, []byte(s))
+	e.Out = append(e.Out, `"}`...)
+}
+
+func (e *Encoder) texts(label string, list []string) {
+	if list == nil {
+		return
+	}
+	e.Key(label)
+	e.Out = append(e.Out, '[')
+	for _, text := range list {
+		e.comma()
+		e.Text(text)
+	}
+	e.Out = append(e.Out, ']')
+}
+
+func (e *Encoder) seam(label string, seam adk.Seam) error {
+	if seam == (adk.Seam{}) {
+		return nil
+	}
+	path, known := e.paths[seam]
+	if !known {
+		var err error
+		if path, err = checkedPath(seam); err != nil {
+			return err
+		}
+		if len(e.paths) < maxPaths {
+			e.paths[seam] = path
+		}
+	}
+	e.String(label, path)
+	return nil
+}
+
+// checkedPath is the path of a seam, which must read back as the same.
+func checkedPath(seam adk.Seam) (string, error) {
+	path := seam.String()
+	if read, err := adk.ParseSeam(path); err != nil {
+		return "", err
+	} else if read != seam {
+		return "", fmt.Errorf("the seam %#v is not what its path %q says", seam, path)
+	}
+	return path, nil
+}
+
+func (e *Encoder) value(label string, v any) {
+	if v != nil {
+		e.Key(label)
+		e.Out = plain.AppendJSON(e.Out, v)
+	}
+}
+
+// RecordField writes a record, whole where it appears first.
+func (e *Encoder) RecordField(label string, r adk.Record) error {
+	if isNil(r) {
+		return nil
+	}
+	e.Key(label)
+	return e.record(r)
+}
+
+// RecordsField writes a list of records; nil is left out.
+func (e *Encoder) RecordsField(label string, list []adk.Record) error {
+	if list == nil {
+		return nil
+	}
+	e.Key(label)
+	e.Out = append(e.Out, '[')
+	for i, r := range list {
+		e.comma()
+		if err := e.record(r); err != nil {
+			return fmt.Errorf("record %d: %w", i, err)
+		}
+	}
+	e.Out = append(e.Out, ']')
+	return nil
+}
+
+// record writes a record: whole if it is new, by its number otherwise.
+func (e *Encoder) record(r adk.Record) error {
+	if isNil(r) {
+		return errors.New("a record is nil")
+	}
+	id := recordID{r.RecordKind(), r.Digest()}
+	e.Out = append(e.Out, `{"#":`...)
+	if n, known := e.records[id]; known {
+		e.Out = append(strconv.AppendInt(e.Out, int64(n), 10), '}')
+		return nil
+	}
+	e.records[id] = len(e.records) + 1
+	e.Out = strconv.AppendInt(e.Out, int64(len(e.records)), 10)
+	e.rawKey(string(id.kind))
+	e.Out = append(r.AppendJSON(e.Out), '}')
+	return nil
+}
+
+// isNil reports whether v is nil, or a nil pointer or slice in an interface. To
+// the engine these are nothing, unlike bytes and lists that are merely empty.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	value := reflect.ValueOf(v)
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return value.IsNil()
+	}
+	return false
+}
+
+func (e *Encoder) argsField(label string, args any) {
+	if args != nil {
+		e.Key(label)
+		e.args(args)
+	}
+}
+
+// args writes a tool's arguments in the shape in which user code gave them: an
+// object or JSON text.
+func (e *Encoder) args(args any) {
+	switch args := args.(type) {
+	case string:
+		e.Out = canonical.AppendString(e.Out, args)
+		return
+	case []byte:
+		e.Out = canonical.AppendString(e.Out, string(args))
+		return
+	case json.RawMessage:
+		e.Out = canonical.AppendString(e.Out, string(args))
+		return
+	}
+	// On failure Append gives nothing, so what is there must be kept aside.
+	if out, err := canonical.Append(e.Out, args); err == nil && out[len(e.Out)] == '{' && !HoldsOpaque(args) {
+		e.Out = out
+		return
+	}
+	e.Out = append(plain.AppendJSON(append(e.Out, '['), args), ']')
+}
+
+// HoldsOpaque reports whether arguments that were read hold what could not be
+// written: which must not be written as the data it is kept in.
+func HoldsOpaque(v any) bool {
+	switch v := v.(type) {
+	case plain.Opaque:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, HoldsOpaque)
+	case map[string]any:
+		for _, one := range v {
+			if HoldsOpaque(one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ResultField writes the result of a tool.
+func (e *Encoder) ResultField(label string, result adk.ToolResult) error {
+	if isNil(result) {
+		return nil
+	}
+	e.Key(label)
+	return e.result(result)
+}
+
+func (e *Encoder) result(result adk.ToolResult) error {
+	var err error
+	e.Out = append(e.Out, '{')
+	switch result := result.(type) {
+	case *adk.Tokenizable:
+		e.rawKey(ResultText)
+		e.Text(result.String())
+	case adk.Bytes:
+		e.rawKey(ResultBytes)
+		e.Out = append(e.Out, '"')
+		e.Out = append(base64.StdEncoding.AppendEncode(e.Out, result), '"')
+	case *adk.Media:
+		e.rawKey(ResultMedia)
+		err = e.record(result)
+	case adk.MediaList:
+		e.rawKey(ResultMediaList)
+		e.Out = append(e.Out, '[')
+		for _, media := range result {
+			e.comma()
+			err = errors.Join(err, e.record(media))
+		}
+		e.Out = append(e.Out, ']')
+	default:
+		panic(fmt.Sprintf("replay: unknown tool result %T", result))
+	}
+	e.Out = append(e.Out, '}')
+	return err
+}
+
+// The names under which results of tools are written.
+const (
+	ResultText      = "text"
+	ResultBytes     = "bytes"
+	ResultMedia     = "media"
+	ResultMediaList = "mediaList"
+)
+
+// SchemaMark is the one key of an object that stands for a text which is no
+// JSON, or which could be taken for such an object.
+const SchemaMark = "$json"
+
+func (e *Encoder) schema(label string, schema json.RawMessage) {
+	if len(schema) == 0 {
+		return
+	}
+	e.Key(label)
+	var line bytes.Buffer
+	if CheckJSON(schema) == nil && json.Compact(&line, schema) == nil && !bytes.HasPrefix(line.Bytes(), []byte(`{"`+SchemaMark)) {
+		e.Out = append(e.Out, line.Bytes()...)
+		return
+	}
+	e.Out = append(e.Out, `{"`+SchemaMark+`":`...)
+	e.Text(string(schema))
+	e.Out = append(e.Out, '}')
+}
+
+// AppendTime writes a time in UTC.
+func AppendTime(dst []byte, at time.Time) ([]byte, error) {
+	if year := at.UTC().Year(); year < 0 || year > 9999 {
+		return dst, fmt.Errorf("the year %d cannot be written as RFC 3339", year)
+	}
+	return append(at.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+}

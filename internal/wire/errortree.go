@@ -1,0 +1,480 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// The bounds of an error's tree. Chains that people make are a handful deep;
+// one that leads back to itself has no end.
+const (
+	maxErrorDepth = 64
+	MaxErrorNodes = 1000
+)
+
+// The members of an error's node.
+const (
+	ErrorCode     = "code"
+	errorMessage  = "message"
+	ErrorStage    = "stage"
+	errorName     = "name"
+	errorPanic    = "panic"
+	ErrorSentinel = "sentinel"
+	errorText     = "text"
+	ErrorIs       = "is"
+	errorCut      = "cut"
+	ErrorCause    = "cause"
+	ErrorCauses   = "causes"
+)
+
+// wrapped stands for an error of a type that a trace does not know: it has its
+// text, answers errors.Is as it did, and leads to its cause.
+type wrapped struct {
+	text   string
+	claims claims
+	cause  error // or nil
+}
+
+func (e *wrapped) Error() string        { return e.text }
+func (e *wrapped) Is(target error) bool { return e.claims.hold(target) }
+func (e *wrapped) Unwrap() error        { return e.cause }
+
+// joined is wrapped for an error with several causes.
+type joined struct {
+	text   string
+	claims claims
+	causes []error
+}
+
+func (e *joined) Error() string        { return e.text }
+func (e *joined) Is(target error) bool { return e.claims.hold(target) }
+func (e *joined) Unwrap() []error      { return e.causes }
+
+// claims are the sentinels that an error's own Is method claimed. The errors of
+// names that nobody knows here are nil.
+type claims struct {
+	names []string
+	known []error
+}
+
+func (c claims) hold(target error) bool {
+	return slices.ContainsFunc(c.known, func(one error) bool { return one != nil && sameError(one, target) })
+}
+
+// named stands for a sentinel of user code which is not known here, or whose
+// text is another one today.
+type named struct {
+	name, text string
+	today      error // or nil
+}
+
+func (e *named) Error() string { return e.text }
+func (e *named) Unwrap() error { return e.today }
+
+// panicked stands for the error that was given to panic, where the panic's text
+// was not the error's.
+type panicked struct {
+	text  string
+	cause error
+}
+
+func (e *panicked) Error() string { return e.text }
+func (e *panicked) Unwrap() error { return e.cause }
+
+// cut stands where an error went on beyond the bounds.
+type cut struct{ text string }
+
+func (e *cut) Error() string { return e.text }
+
+// ErrorField writes an error as a tree.
+func (e *Encoder) ErrorField(label string, err error) {
+	if err != nil {
+		e.Key(label)
+		e.nodes, e.path, e.endless = 0, e.path[:0], boundless(err)
+		e.errorNode(err)
+	}
+}
+
+// errorNode writes an error as a tree.
+func (e *Encoder) errorNode(err error) {
+	e.nodes++
+	e.Out = append(e.Out, '{')
+	if len(e.path) >= maxErrorDepth || e.nodes > MaxErrorNodes || onPath(e.path, err) {
+		e.always(errorCut, cutText(err))
+	} else {
+		e.path = append(e.path, err)
+		e.errorMembers(err)
+		e.path = e.path[:len(e.path)-1]
+	}
+	e.Out = append(e.Out, '}')
+}
+
+func (e *Encoder) errorMembers(err error) {
+	switch x := err.(type) {
+	case *adk.Error:
+		if x != nil {
+			e.engineError(x)
+			return
+		}
+	case *adk.PanicError:
+		if x != nil {
+			e.panicError(x)
+			return
+		}
+	case *named:
+		e.sentinel(x.name, x.text)
+		return
+	case *cut:
+		e.always(errorCut, x.text)
+		return
+	}
+	if name, ok := e.sentinels.nameOf(err); ok {
+		e.sentinel(name, e.textOf(err))
+		return
+	}
+	e.otherError(err)
+}
+
+func (e *Encoder) engineError(x *adk.Error) {
+	e.always(ErrorCode, string(x.Code))
+	e.String(errorMessage, x.Message)
+	e.String(ErrorStage, x.Stage)
+	e.String(errorName, x.Name)
+	e.cause(x.Cause)
+}
+
+// panicError writes a panic without its stack: nothing that is compared may
+// depend on that.
+func (e *Encoder) panicError(x *adk.PanicError) {
+	switch value := x.Value.(type) {
+	case *panicked:
+		e.always(errorPanic, value.text)
+		e.cause(value.cause)
+	case error:
+		e.always(errorPanic, e.panicText(value))
+		e.cause(value)
+	default:
+		e.always(errorPanic, adk.PanicText(x.Value))
+	}
+}
+
+func (e *Encoder) sentinel(name, text string) {
+	e.always(ErrorSentinel, name)
+	if needsText(name) {
+		e.always(errorText, text)
+	}
+}
+
+func (e *Encoder) otherError(err error) {
+	e.always(errorText, e.textOf(err))
+	switch x := err.(type) {
+	case *wrapped:
+		e.claims(x.claims.names)
+		e.cause(x.cause)
+	case *joined:
+		e.claims(x.claims.names)
+		e.causes(x.causes)
+	case interface{ Unwrap() []error }:
+		e.claims(e.sentinels.claimedBy(err))
+		e.causes(unwrapAll(x))
+	default:
+		e.claims(e.sentinels.claimedBy(err))
+		e.cause(unwrap(err))
+	}
+}
+
+func (e *Encoder) claims(names []string) {
+	if len(names) > 0 {
+		e.rawKey(ErrorIs)
+		e.Out = append(e.Out, '[')
+		for _, name := range names {
+			e.comma()
+			e.Text(name)
+		}
+		e.Out = append(e.Out, ']')
+	}
+}
+
+func (e *Encoder) cause(err error) {
+	if err != nil {
+		e.rawKey(ErrorCause)
+		e.errorNode(err)
+	}
+}
+
+// causes writes the causes of a join, up to the one that is cut.
+func (e *Encoder) causes(list []error) {
+	list = slices.DeleteFunc(slices.Clone(list), func(err error) bool { return err == nil })
+	if len(list) == 0 {
+		return
+	}
+	e.rawKey(ErrorCauses)
+	e.Out = append(e.Out, '[')
+	for _, err := range list {
+		e.comma()
+		e.errorNode(err)
+		if e.nodes > MaxErrorNodes {
+			break
+		}
+	}
+	e.Out = append(e.Out, ']')
+}
+
+// always writes a text even where it is empty: it says what the node is.
+func (e *Encoder) always(name, text string) {
+	e.rawKey(name)
+	e.Text(text)
+}
+
+// textOf is an error's text, whatever its method does.
+func textOf(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprint(err) // which says that it panics
+		}
+	}()
+	return err.Error()
+}
+
+// textOf is an error's text, but for one that leads back to itself: whose Error
+// method might never return.
+func (e *Encoder) textOf(err error) string {
+	if e.endless {
+		return cutText(err)
+	}
+	return textOf(err)
+}
+
+// panicText is what a panic said that was given an error.
+func (e *Encoder) panicText(value error) string {
+	if e.endless {
+		return cutText(value)
+	}
+	return adk.PanicText(value)
+}
+
+// boundless reports whether err leads back to itself, or branches without end.
+func boundless(err error) bool {
+	w := walker{left: 10 * MaxErrorNodes}
+	return w.boundless(err)
+}
+
+// walker goes through an error's tree from cause to cause.
+type walker struct {
+	path []error
+	left int // how many nodes may still come
+}
+
+func (w *walker) boundless(err error) bool {
+	if err == nil {
+		return false
+	}
+	if w.left--; w.left < 0 || len(w.path) > MaxErrorNodes || onPath(w.path, err) {
+		return true
+	}
+	w.path = append(w.path, err)
+	defer func() { w.path = w.path[:len(w.path)-1] }()
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(unwrapAll(many), w.boundless)
+	}
+	return w.boundless(unwrap(err))
+}
+
+// onPath reports whether err is one of those that led to it.
+func onPath(path []error, err error) bool {
+	return slices.ContainsFunc(path, func(one error) bool { return sameError(one, err) })
+}
+
+// cutText is what is kept of an error beyond the bounds.
+func cutText(err error) string {
+	switch x := err.(type) {
+	case *cut:
+		return x.text
+	case *adk.Error:
+		if x != nil {
+			return string(x.Code) + ": " + x.Message
+		}
+	case *adk.PanicError:
+		return "panic"
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+func unwrap(err error) (cause error) {
+	defer func() {
+		if recover() != nil {
+			cause = nil
+		}
+	}()
+	return errors.Unwrap(err)
+}
+
+func unwrapAll(err interface{ Unwrap() []error }) (causes []error) {
+	defer func() {
+		if recover() != nil {
+			causes = nil
+		}
+	}()
+	return err.Unwrap()
+}
+
+// errorTree reads an error back.
+func (d *Decoder) errorTree(raw []byte, depth int) (error, error) {
+	if depth > maxErrorDepth+1 {
+		return nil, fmt.Errorf("an error is nested more than %d deep", maxErrorDepth)
+	}
+	members, err := ScanMembers(nil, raw)
+	if err != nil {
+		return nil, err
+	}
+	n := errorNode{d: d, depth: depth}
+	for _, m := range members {
+		if err := n.member(m); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return n.build()
+}
+
+// errorNode is the node of an error that is being read.
+type errorNode struct {
+	d     *Decoder
+	depth int
+	has   map[string]bool
+
+	code, message, stage, name string
+	panic, sentinel, text, cut string
+	is                         []string
+	cause                      error
+	causes                     []error
+}
+
+func (n *errorNode) member(m ScannedMember) (err error) {
+	if n.has == nil {
+		n.has = map[string]bool{}
+	}
+	name := string(m.Name)
+	n.has[name] = true
+	switch name {
+	case ErrorCause:
+		n.cause, err = n.d.errorTree(m.Value, n.depth+1)
+	case ErrorCauses:
+		n.causes, err = n.list(m.Value)
+	case ErrorIs:
+		n.is, err = textList(m.Value)
+	default:
+		text := n.texts(name)
+		if text == nil {
+			return errors.New("is no member of an error")
+		}
+		*text, err = TextOfJSON(m.Value)
+	}
+	return err
+}
+
+// texts is where the text of a member goes, nil for no such member.
+func (n *errorNode) texts(name string) *string {
+	switch name {
+	case ErrorCode:
+		return &n.code
+	case errorMessage:
+		return &n.message
+	case ErrorStage:
+		return &n.stage
+	case errorName:
+		return &n.name
+	case errorPanic:
+		return &n.panic
+	case ErrorSentinel:
+		return &n.sentinel
+	case errorText:
+		return &n.text
+	case errorCut:
+		return &n.cut
+	}
+	return nil
+}
+
+func (n *errorNode) list(raw []byte) ([]error, error) {
+	list, err := Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	causes := make([]error, len(list))
+	for i, one := range list {
+		if causes[i], err = n.d.errorTree(one, n.depth+1); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return causes, nil
+}
+
+// build makes the error of the members that are there.
+func (n *errorNode) build() (error, error) {
+	switch {
+	case n.only(ErrorCode, errorMessage, ErrorStage, errorName, ErrorCause):
+		return &adk.Error{Code: adk.Code(n.code), Message: n.message, Stage: n.stage, Name: n.name, Cause: n.cause}, nil
+	case n.only(errorPanic, ErrorCause):
+		return n.panicError(), nil
+	case n.only(ErrorSentinel, errorText):
+		return n.sentinelError()
+	case n.only(errorText, ErrorIs, ErrorCause):
+		return &wrapped{n.text, n.claims(), n.cause}, nil
+	case n.only(errorText, ErrorIs, ErrorCauses):
+		return &joined{n.text, n.claims(), n.causes}, nil
+	case n.only(errorCut):
+		return &cut{n.cut}, nil
+	}
+	return nil, errors.New("is no error: want a code, a panic, a sentinel or a text, and what belongs to it")
+}
+
+// only reports whether the member first is there, and none but it and others.
+func (n *errorNode) only(first string, others ...string) bool {
+	if !n.has[first] {
+		return false
+	}
+	for name := range n.has {
+		if name != first && !slices.Contains(others, name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *errorNode) panicError() error {
+	if n.cause == nil {
+		return &adk.PanicError{Value: n.panic}
+	}
+	if n.cause.Error() == n.panic {
+		return &adk.PanicError{Value: n.cause}
+	}
+	return &adk.PanicError{Value: &panicked{n.panic, n.cause}}
+}
+
+func (n *errorNode) sentinelError() (error, error) {
+	today := n.d.Sentinels.find(n.sentinel)
+	if !needsText(n.sentinel) {
+		if n.has[errorText] {
+			return nil, fmt.Errorf("%s: its text is known", n.sentinel)
+		}
+		return today, nil
+	}
+	if !n.has[errorText] {
+		return nil, fmt.Errorf("%s: is not known, and has no text", n.sentinel)
+	}
+	if today != nil && textOf(today) == n.text {
+		return today, nil
+	}
+	return &named{n.sentinel, n.text, today}, nil
+}
+
+func (n *errorNode) claims() claims {
+	c := claims{names: n.is}
+	for _, name := range n.is {
+		c.known = append(c.known, n.d.Sentinels.find(name))
+	}
+	return c
+}

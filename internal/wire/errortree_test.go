@@ -1,0 +1,146 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// throughTrace gives the error as a trace gives it back, and the line it is in.
+func throughTrace(t *testing.T, err error) (error, string) {
+	t.Helper()
+	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: err})
+	read := tracetest.ReadTrace(t, data)
+	tracetest.RequireSameAgain(t, read, data)
+	return read.Lines[0].Err, strings.Split(string(data), "\n")[1]
+}
+
+// customError is of a type that only its own program knows.
+type customError struct{ cause error }
+
+func (e customError) Error() string { return "custom: " + e.cause.Error() }
+func (e customError) Unwrap() error { return e.cause }
+
+// uncomparable errors would panic as keys of a map.
+type uncomparable []string
+
+func (e uncomparable) Error() string { return strings.Join(e, ",") }
+
+func TestAnErrorAnswersAsItDid(t *testing.T) {
+	_, missing := os.Open("/does/not/exist")
+	for _, c := range []struct {
+		err error
+		is  []error
+	}{
+		{io.EOF, []error{io.EOF}},
+		{fmt.Errorf("read: %w", io.ErrUnexpectedEOF), []error{io.ErrUnexpectedEOF}},
+		{&adk.Error{Code: adk.E_TOOL_DOWNSTREAM_ERROR, Message: "x", Cause: context.Canceled}, []error{adk.E_TOOL_DOWNSTREAM_ERROR, context.Canceled}},
+		{errors.Join(context.DeadlineExceeded, tracetest.ErrSoldOut), []error{context.DeadlineExceeded, tracetest.ErrSoldOut}},
+		{fmt.Errorf("%w, %w", adk.E_TURN_ABORTED, adk.Aborted(io.EOF)), []error{adk.E_TURN_ABORTED, io.EOF}},
+		{customError{cause: customError{cause: tracetest.ErrSoldOut}}, []error{tracetest.ErrSoldOut}},
+		{&adk.PanicError{Value: fmt.Errorf("x: %w", io.EOF)}, []error{io.EOF}},
+		{missing, []error{fs.ErrNotExist, os.ErrNotExist}},
+		{tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut}, []error{tracetest.ErrSoldOut}},
+		{adk.Code("E_OF_USERS"), []error{adk.Code("E_OF_USERS")}},
+		{uncomparable{"a", "b"}, nil},
+		{errors.New("half a rune \xe2\x82"), nil},
+	} {
+		read, _ := throughTrace(t, c.err)
+		assert.Equal(t, c.err.Error(), read.Error())
+		for _, target := range c.is {
+			assert.ErrorIs(t, read, target)
+		}
+		assert.NotErrorIs(t, read, io.ErrClosedPipe)
+		var e *adk.Error
+		assert.Equal(t, errors.As(c.err, new(*adk.Error)), errors.As(read, &e), "%v", c.err)
+		assert.Equal(t, errors.As(c.err, new(*adk.PanicError)), errors.As(read, new(*adk.PanicError)), "%v", c.err)
+	}
+}
+
+func TestErrorsReadAsDocumented(t *testing.T) {
+	for want, err := range map[string]error{
+		`{"sentinel":"io.EOF"}`:                                        io.EOF,
+		`{"sentinel":"adk.E_TURN_ABORTED"}`:                            adk.E_TURN_ABORTED,
+		`{"sentinel":"shop.ErrSoldOut","text":"sold out"}`:             tracetest.ErrSoldOut,
+		`{"text":"a: EOF","cause":{"sentinel":"io.EOF"}}`:              fmt.Errorf("a: %w", io.EOF),
+		`{"text":"x\ny","causes":[{"text":"x"},{"text":"y"}]}`:         errors.Join(errors.New("x"), errors.New("y")),
+		`{"panic":"boom"}`:                                             &adk.PanicError{Value: "boom"},
+		`{"panic":"EOF","cause":{"sentinel":"io.EOF"}}`:                &adk.PanicError{Value: io.EOF},
+		`{"text":"claims","is":["shop.ErrSoldOut"]}`:                   tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut},
+		`{"code":"E_X","message":"m","stage":"turn-input","name":"n"}`: &adk.Error{Code: "E_X", Message: "m", Stage: "turn-input", Name: "n"},
+		`{"code":"E_INPUT_PIPELINE_ERROR","cause":{"panic":"7"}}`:      &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Cause: &adk.PanicError{Value: 7}},
+		`{"text":"<nil>"}`:                                             (*adk.Error)(nil),
+		`{"text":"%!v(PANIC=Error method: no text)"}`:                  silent{},
+	} {
+		_, line := throughTrace(t, err)
+		assert.Contains(t, line, `"err":`+want+"}")
+	}
+}
+
+// silent panics when it is asked for its text.
+type silent struct{}
+
+func (silent) Error() string { panic("no text") }
+
+// A trace is read where the sentinels of its program are not known.
+func TestASentinelThatNobodyKnowsKeepsItsName(t *testing.T) {
+	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: fmt.Errorf("buy: %w", errors.Join(tracetest.ErrSoldOut, tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut}))})
+	read, err := trace.Read(strings.NewReader(string(data)))
+	require.NoError(t, err)
+	assert.Equal(t, "buy: sold out\nclaims", read.Lines[0].Err.Error())
+	assert.NotErrorIs(t, read.Lines[0].Err, tracetest.ErrSoldOut)
+	tracetest.RequireSameAgain(t, read, data)
+	renamed, err := trace.Read(strings.NewReader(string(data)), trace.Options{Sentinels: map[string]error{"shop.ErrSoldOut": errors.New("nothing left")}})
+	require.NoError(t, err)
+	tracetest.RequireSameAgain(t, renamed, data)
+}
+
+func TestAnErrorWithoutEndIsCut(t *testing.T) {
+	loop := &adk.Error{Code: "E_LOOP", Message: "round"}
+	loop.Cause = customError{cause: loop}
+	_, line := throughTrace(t, loop)
+	assert.Contains(t, line, `"err":{"code":"E_LOOP","message":"round","cause":{"text":"wire_test.customError","cause":{"cut":"E_LOOP: round"}}}`)
+
+	panics := &adk.PanicError{}
+	panics.Value = errors.Join(panics)
+	_, line = throughTrace(t, panics)
+	assert.Contains(t, line, `{"cut":"panic"}`)
+}
+
+func TestADeepErrorIsCutAndABroadOneToo(t *testing.T) {
+	var deep, broad error = io.EOF, io.EOF
+	for range 200 {
+		deep = fmt.Errorf("w: %w", deep)
+	}
+	for range 12 {
+		broad = errors.Join(broad, broad)
+	}
+	read, line := throughTrace(t, deep)
+	assert.Equal(t, deep.Error(), read.Error())
+	assert.Contains(t, line, `{"cut":"*fmt.wrapError"}`)
+	_, line = throughTrace(t, broad)
+	assert.Contains(t, line, `"cut":`)
+	assert.Less(t, strings.Count(line, "{"), 2*wire.MaxErrorNodes)
+}
+
+func TestBadSentinelsAreAllNamed(t *testing.T) {
+	bad := trace.Options{Sentinels: map[string]error{"io.EOF": io.EOF, "adk.E_X": io.EOF, "": io.EOF, "a": nil, "b": uncomparable{}}}
+	_, err := trace.NewReader(strings.NewReader(""), bad)
+	for _, want := range []string{`"io.EOF" is the name`, `"adk.E_X" is the name`, `"" is no name`, `"a" names no error`, `"b" names a wire_test.uncomparable`} {
+		assert.ErrorContains(t, err, want)
+	}
+	assert.Equal(t, err, trace.NewWriter(io.Discard, trace.Header{}, bad).Write(&adk.Crossing{Kind: adk.KindNow}))
+}

@@ -1,0 +1,262 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/plain"
+)
+
+// This file says what becomes of each field of a crossing. A field that is new
+// in adk.Crossing gets its row here, and how it is compared, written, read and
+// taken away is decided nowhere else.
+
+// fieldRow is all that is done with one field of a crossing, whatever its kind.
+type fieldRow struct {
+	// same reports whether the field is the same in two, as a trace keeps it.
+	Same func(c Comparer, a, b *adk.Crossing) bool
+	// append writes the field as the member of that name, or its value alone where
+	// the name is empty; nothing where there is nothing to say.
+	Append func(e *Encoder, name string, x *adk.Crossing) error
+	// read takes in what append wrote as the value.
+	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
+	// zero makes the field what it is where nothing is written of it.
+	Zero func(x *adk.Crossing)
+}
+
+// FieldRows are the rows of all fields. A test holds them against adk.Crossing.
+var FieldRows = [...]fieldRow{
+	adk.FieldID: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.ID = 0 },
+	},
+	adk.FieldSeam: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Seam = adk.Seam{} },
+	},
+	adk.FieldName: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Name == b.Name },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Name = "" },
+	},
+	adk.FieldKey: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Key = "" },
+	},
+	adk.FieldText: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Text = "" },
+	},
+	adk.FieldTexts: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.texts(name, x.Texts); return nil },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Texts, err = textList(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Texts = nil },
+	},
+	adk.FieldCollection: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Collection == b.Collection },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, string(x.Collection)); return nil },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) error {
+			name, err := d.shared(raw)
+			x.Collection = adk.CollectionName(name)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Collection = "" },
+	},
+	adk.FieldRecord: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameRecord(a.Record, b.Record) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { return e.RecordField(name, x.Record) },
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Record, err = d.record(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Record = nil },
+	},
+	adk.FieldRecords: {
+		Same: func(_ Comparer, a, b *adk.Crossing) bool {
+			return slices.EqualFunc(a.Records, b.Records, SameRecord)
+		},
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { return e.RecordsField(name, x.Records) },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Records, err = d.recordList(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Records = nil },
+	},
+	adk.FieldValue: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return plain.Equal(a.Value, b.Value) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.value(name, x.Value); return nil },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Value, err = plain.Parse(raw, d.marked)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Value = nil },
+	},
+	adk.FieldArgs: {
+		Same: func(c Comparer, a, b *adk.Crossing) bool {
+			return a.Args == nil && b.Args == nil || c.writtenAlike(appendArgs, a, b)
+		},
+		Append: appendArgs,
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Args, err = d.args(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Args = nil },
+	},
+	adk.FieldResult: {
+		Same: func(c Comparer, a, b *adk.Crossing) bool {
+			return a.Result == nil && b.Result == nil || c.writtenAlike(appendResult, a, b)
+		},
+		Append: appendResult,
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Result, err = d.result(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Result = nil },
+	},
+	adk.FieldOutcome: {
+		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Outcome == b.Outcome },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error {
+			if x.Outcome != adk.OutcomeOK {
+				e.String(name, string(x.Outcome))
+			}
+			return nil
+		},
+		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Outcome, err = outcomeOfJSON(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
+	},
+	adk.FieldStatus: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Status = "" },
+	},
+	adk.FieldErr: {
+		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Err, b.Err) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Err); return nil },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Err, err = d.errorTree(raw, 1)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Err = nil },
+	},
+	adk.FieldCause: {
+		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Cause, b.Cause) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Cause); return nil },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Cause, err = d.errorTree(raw, 1)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Cause = nil },
+	},
+	adk.FieldFlag: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Flag = false },
+	},
+	adk.FieldIsError: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.IsError == b.IsError },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.IsError); return nil },
+		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.IsError, err = BoolOfJSON(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.IsError = false },
+	},
+	adk.FieldN: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.N = 0 },
+	},
+	adk.FieldDuration: {
+		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Duration == b.Duration },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error {
+			if x.Duration != 0 {
+				e.String(name, x.Duration.String())
+			}
+			return nil
+		},
+		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Duration, err = DurationOfJSON(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Duration = 0 },
+	},
+	adk.FieldSchema: {
+		Same: func(c Comparer, a, b *adk.Crossing) bool {
+			return a.Schema == nil && b.Schema == nil || c.writtenAlike(appendSchema, a, b)
+		},
+		Append: appendSchema,
+		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Schema, err = schemaOfJSON(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Schema = nil },
+	},
+	adk.FieldDigest: {
+		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Digest == b.Digest },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error {
+			if x.Digest != (adk.Digest{}) {
+				e.String(name, x.Digest.String())
+			}
+			return nil
+		},
+		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Digest, err = digestOfJSON(raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Digest = adk.Digest{} },
+	},
+	adk.FieldSeams: {
+		Same: func(c Comparer, a, b *adk.Crossing) bool {
+			return a.Seams == nil && b.Seams == nil || c.writtenAlike(appendSeams, a, b)
+		},
+		Append: appendSeams,
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seams, err = seamsOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.Seams = nil },
+	},
+	adk.FieldPayload: {
+		Same: func(c Comparer, a, b *adk.Crossing) bool {
+			return a.Payload == nil && b.Payload == nil || c.writtenAlike(appendPayload, a, b)
+		},
+		Append: appendPayload,
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			x.Payload, err = d.payload(x.Kind, raw)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { x.Payload = nil },
+	},
+}
+
+// What follows is compared by its written form too.
+
+func appendArgs(e *Encoder, name string, x *adk.Crossing) error {
+	e.argsField(name, x.Args)
+	return nil
+}
+
+func appendResult(e *Encoder, name string, x *adk.Crossing) error {
+	return e.ResultField(name, x.Result)
+}
+
+func appendSchema(e *Encoder, name string, x *adk.Crossing) error {
+	e.schema(name, x.Schema)
+	return nil
+}
+
+func appendSeams(e *Encoder, name string, x *adk.Crossing) error {
+	if x.Seams != nil {
+		e.Key(name)
+		e.Seams(x.Seams, nil)
+	}
+	return nil
+}
+
+func appendPayload(e *Encoder, name string, x *adk.Crossing) error {
+	return e.PayloadField(name, x.Payload)
+}

@@ -1,0 +1,71 @@
+package wire_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// DET-4: every field of a crossing has a row, which is about this field and no
+// other.
+func TestEveryFieldHasARow(t *testing.T) {
+	for f := adk.Field(1); f.String() != "unknown"; f++ {
+		require.Less(t, int(f), len(wire.FieldRows), f)
+		row := wire.FieldRows[f]
+		for _, v := range tracetest.Saying(t, adk.KindEmitMessage, f, "first") {
+			x := tracetest.With(adk.Crossing{Kind: adk.KindEmitMessage}, f, v.Value)
+			assert.True(t, row.Same(wire.Comparer{Sentinels: wire.OnlyCommon}, &x, &x), "%s %s", f, v.Where)
+			assert.False(t, row.Same(wire.Comparer{Sentinels: wire.OnlyCommon}, &x, &adk.Crossing{}), "%s %s", f, v.Where)
+			row.Zero(&x)
+			empty := adk.Crossing{Kind: adk.KindEmitMessage}
+			if f == adk.FieldOutcome {
+				empty.Outcome = adk.OutcomeOK
+			}
+			assert.Equal(t, empty, x, "%s %s", f, v.Where)
+		}
+	}
+	assert.Equal(t, len(wire.FieldRows), int(adk.FieldPayload)+1)
+}
+
+// DET-4: whatever field of whatever crossing says something else, or nothing any
+// more, is written and read as it is, and comparison names it and nothing more.
+func TestEveryFieldIsWrittenReadAndCompared(t *testing.T) {
+	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		before, after := tracetest.Saying(t, x.Kind, use.Field, "first"), tracetest.Saying(t, x.Kind, use.Field, "second")
+		for i := range before {
+			want, got, none := tracetest.With(x, use.Field, before[i].Value), tracetest.With(x, use.Field, after[i].Value), x
+			wire.FieldRows[use.Field].Zero(&none)
+			read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, want, got, none, want))
+			for j, was := range []adk.Crossing{want, got, none, want} {
+				assert.Empty(t, compare.Common(&was, &read.Lines[j].Crossing), before[i].Where)
+			}
+			for _, other := range []*adk.Crossing{&got, &none, &read.Lines[1].Crossing, &read.Lines[2].Crossing} {
+				diffs := compare.Common(&want, other)
+				require.Len(t, diffs, 1, before[i].Where)
+				assert.Equal(t, use.Label, diffs[0].Field, before[i].Where)
+				assert.NotEqual(t, diffs[0].Want, diffs[0].Got, before[i].Where)
+				assert.Equal(t, use.Input, diffs[0].Input, before[i].Where)
+			}
+		}
+	})
+}
+
+// An event whose time no trace can hold is opaque as a whole, and a record in it
+// is still to be written.
+func TestAnEventThatCannotBeWrittenNumbersNoRecord(t *testing.T) {
+	media := tracetest.Saying(t, adk.KindReturn, adk.FieldRecord, "first")[1].Value.(*adk.Media)
+	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t,
+		adk.Crossing{Kind: adk.KindEmitToolCall, Phase: adk.Begin, At: tracetest.TestStart, Payload: adk.ToolCallEvent{Results: media, CompletedAt: late}},
+		adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeOK, Result: media}))
+	assert.Contains(t, fmt.Sprint(read.Lines[0].Payload), "ToolCallEvent")
+	assert.Equal(t, media.Digest(), read.Lines[1].Result.(*adk.Media).Digest())
+}

@@ -1,0 +1,47 @@
+package wire
+
+import "encoding/json"
+
+// MaxDepth bounds how deep a line's JSON is nested. Plain data may be nested
+// 500 deep and arguments 1000, with marks between.
+const MaxDepth = 4096
+
+// Member is a member of a header, a line or a footer that this package does not
+// know: what a later version or another program wrote.
+type Member struct {
+	// Name is the member's name.
+	Name string
+	// Value is its JSON, verbatim. It must be one line.
+	Value json.RawMessage
+	// Before is the name of the known member before which it stands; empty, it
+	// stands at the end.
+	Before string
+}
+
+// The members of lines that are no fields of a kind, of the header and of the footer.
+const (
+	MemberFormat   = "adkreplay"
+	MemberVersion  = "version"
+	MemberContract = "contract"
+	MemberStart    = "start"
+	MemberSeams    = "seams"
+	MemberAlone    = "alone"
+	MemberBehind   = "writeBehind"
+	memberKind     = "kind"
+	memberPhase    = "phase"
+	MemberAt       = "at"
+	memberIn       = "in"
+	MemberStrand   = "strand"
+	memberOp       = "op"
+	MemberEnd      = "end"
+	MemberSHA256   = "sha256"
+)
+
+// The members of a footer that a redacted trace has.
+const (
+	MemberRedacted    = "redacted"
+	MemberUnvalidated = "unvalidated"
+)
+
+// FormatName is the value of MemberFormat: what a file says that it is.
+const FormatName = "trace"

@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// seams are the seams of user code that a pipeline, an executor and the like
+// are; the run and dispatches are the engine's.
+func ByEngine(seam adk.Seam) bool {
+	return seam.Label == adk.LabelRun || seam.Label == adk.LabelDispatch
+}
+
+// PipelineLabels are the labels of the pipelines, in the order of a turn.
+var PipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.LabelDispatchOutput, adk.LabelTurnOutput}
+
+// IsPipeline reports whether a seam is a middleware.
+func IsPipeline(seam adk.Seam) bool { return slices.Contains(PipelineLabels, seam.Label) }
+
+// CallOf is the call that a crossing belongs to; of a call or a return it is
+// that.
+func CallOf(x *adk.Crossing) int {
+	if x.Kind.Class() == adk.ClassCall {
+		return x.ID
+	}
+	return x.Call
+}
+
+// IsMisuse reports whether a contained failure is something that user code did with
+// a handle or with next, and not a panic.
+func IsMisuse(x *adk.Crossing) bool {
+	return x.Kind == adk.KindContained && (x.Name == "second next" || strings.HasPrefix(x.Name, "late "))
+}
+
+// CollectionOf is the collection that an obligation is for.
+func CollectionOf(seam adk.Seam) adk.CollectionName {
+	of, _, _ := strings.Cut(seam.Name, ".")
+	return adk.CollectionName(of)
+}
+
+// KeyedByID reports whether a record is known by an id. The key of an instruction
+// is its text, and that of a tool the name that people gave it.
+func KeyedByID(record adk.Record) bool {
+	return HasID(record) || record != nil && record.RecordKind() == adk.RecordMedia
+}
+
+// HasID reports whether a record's key is an id, which the caller made.
+func HasID(record adk.Record) bool {
+	if record == nil {
+		return false
+	}
+	switch record.RecordKind() {
+	case adk.RecordMessage, adk.RecordMemory, adk.RecordRetrievable, adk.RecordThought, adk.RecordToolCall:
+		return true
+	}
+	return false
+}

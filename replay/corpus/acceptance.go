@@ -1,0 +1,158 @@
+package corpus
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Acceptance puts what changed on purpose in the place of what was expected: in
+// traces, and in golden files. It keeps the reason beside each file, for whoever
+// reads the change. It is made by NewAcceptance.
+type Acceptance struct {
+	reason string // in one line
+	date   string
+}
+
+// NewAcceptance gives a reason for what is accepted on a day. It is refused
+// where the environment says that no person is there to have seen what changed
+// (InCI), and without a reason.
+func NewAcceptance(reason string, on time.Time, env func(string) string) (*Acceptance, error) {
+	a := &Acceptance{reason: safetext.Bare(strings.Join(strings.Fields(reason), " ")), date: on.Format(time.DateOnly)}
+	switch {
+	case InCI(env):
+		return nil, errors.New("replay: nothing is accepted where the environment variable CI is set: somebody who reads the difference does that")
+	case a.reason == "":
+		return nil, errors.New("replay: an acceptance needs a reason: say in a line why the change is meant")
+	}
+	return a, nil
+}
+
+// InCI reports whether the environment variable CI is set, to other than false or
+// 0.
+func InCI(env func(string) string) bool {
+	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(env("CI")))
+}
+
+// ReasonEnding is how the name of the file goes on that holds the reasons for
+// what was accepted in a file, the latest last.
+const ReasonEnding = ".reason"
+
+// Replace puts content in the place of a file's, and adds the reason to the file
+// beside it, with what changed. It does both or neither.
+func (a *Acceptance) Replace(file string, content []byte, changes ...string) error {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	reasons := file + ReasonEnding
+	earlier, err := os.ReadFile(reasons)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
+		return err
+	}
+	// First the reason: whatever stops this, no change stands without one.
+	if err := wholefile.Write(reasons, append(slices.Clip(earlier), a.entry(before, content, changes)...)); err != nil {
+		return err
+	}
+	err = wholefile.Write(file, content)
+	switch {
+	case err != nil && isNew:
+		return errors.Join(err, os.Remove(reasons))
+	case err != nil:
+		return errors.Join(err, wholefile.Write(reasons, earlier))
+	}
+	return nil
+}
+
+// entry is what is kept of one acceptance.
+func (a *Acceptance) entry(before, content []byte, changes []string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s\n", a.date, a.reason)
+	for _, change := range changes {
+		for line := range strings.Lines(change) {
+			fmt.Fprintf(&b, "    %s\n", strings.TrimRight(harmless(line), "\r\n"))
+		}
+	}
+	fmt.Fprintf(&b, "    sha256 %x became %x\n", sha256.Sum256(before), sha256.Sum256(content))
+	return b.Bytes()
+}
+
+// Accepted is what became of one trace that diverged.
+type Accepted struct {
+	// Trace is the name of its source.
+	Trace string
+	// After is what came of the crossings behind the divergence that was reported:
+	// they are accepted with it. Nil where it is not known.
+	After *replay.Blast
+	// Refused says why it was not accepted; nil where it was.
+	Refused error
+}
+
+// Accept records every trace of a report that diverged again (Rerecord), and
+// writes the new trace over its file, with the reason beside it. The names of the
+// sources are the paths of their files, and live gives the live seams for each,
+// as it gave them to VerifyAll; nil scripts every seam. One that cannot be
+// accepted keeps none of the others from it. Where a is nil nothing is written:
+// the results say what could be.
+func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {
+	if live == nil {
+		live = func(string) replay.Live { return replay.Live{} }
+	}
+	for _, t := range r.Traces {
+		if t.Divergence != nil {
+			results = append(results, r.accept(ctx, t, a, live(t.Trace), trace.Optional(options)))
+		}
+	}
+	return results
+}
+
+func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live replay.Live, reading trace.Options) Accepted {
+	reading.File = t.Trace
+	var content bytes.Buffer
+	report, err := rerecordFile(ctx, t.Trace, &content, live, reading)
+	if err != nil {
+		return Accepted{Trace: t.Trace, Refused: err}
+	}
+	result := Accepted{Trace: t.Trace}
+	if report.Divergence != nil {
+		result.After = report.Divergence.After
+	}
+	if a != nil {
+		result.Refused = a.Replace(t.Trace, content.Bytes(), r.changes(t)...)
+	}
+	return result
+}
+
+func rerecordFile(ctx context.Context, path string, w io.Writer, live replay.Live, reading trace.Options) (*replay.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return replay.Rerecord(ctx, f, w, live, reading)
+}
+
+// changes say what is accepted in a trace: the causes that hit it, and the
+// divergence as it was shown.
+func (r *Report) changes(t *TraceReport) (all []string) {
+	for _, c := range r.Causes {
+		if slices.Contains(c.Traces, t.Trace) {
+			all = append(all, c.Text)
+		}
+	}
+	return append(all, t.Divergence.Summary())
+}

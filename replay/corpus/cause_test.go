@@ -1,0 +1,269 @@
+package corpus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// changed verifies a corpus of turns, of which those of each agent are replayed
+// with that agent's code, and gives the causes.
+func changed(t *testing.T, agents ...livetest.Agent) *corpus.Report {
+	var sources []corpus.Source
+	lives := map[string]replay.Live{}
+	for i, city := range cities {
+		for n, a := range agents {
+			name := fmt.Sprintf("agent%d/%d-%s.jsonl", n, i, city)
+			sources = append(sources, livetest.Source(name, recordTurn(t, city, livetest.Agent{}.Of(city))))
+			lives[name] = replay.LiveExecutor(a.Of(city))
+		}
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live { return lives[name] })
+	require.NoError(t, err)
+	return report
+}
+
+// One change is one cause, whatever is another in every trace: the city, the
+// numbers, the ids.
+func TestOneChangeIsOneCause(t *testing.T) {
+	n := len(cities)
+	for want, a := range map[string]livetest.Agent{
+		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                         {Hello: "Hi"},
+		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                                     {Insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
+		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                                       {Insert: func(string) string { return " folks" }},
+		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                                                                       {Replaced: func(string) string { return "Service unavailable." }},
+		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an umbrella." → "‹data›!‹data›!‹data›!"`: {Replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
+		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                            {Replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
+		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                                                                      {Unit: "kelvin"},
+		`extra in executor/model: stash mood`:                                            {Mood: true},
+		`missing in executor/model: report-log, info progress: "looking up the weather"`: {Quiet: true},
+		`changed input in executor/model: report-log, message: "weather" → "rain"`:       {Log: "looking up the rain"},
+	} {
+		report := changed(t, a)
+		assert.Equal(t, []string{fmt.Sprint(n, " ", want)}, livetest.Texts(report))
+		if len(report.Causes) == 1 {
+			assert.Len(t, report.Causes[0].Traces, n)
+			assert.Equal(t, report.Traces[0], report.Causes[0].First)
+		}
+	}
+}
+
+// Several changes, each in some of the traces, are as many causes.
+func TestTwoChangesAreTwoCauses(t *testing.T) {
+	agents := []livetest.Agent{
+		{Hello: "Hi"}, {Hello: "Good day"}, {Unit: "kelvin"}, {Unit: "fahrenheit"}, {Mood: true}, {Quiet: true},
+		{NoTool: true}, {Fails: true}, {Log: "thinking"}, {Log: "waiting"},
+	}
+	report := changed(t, agents...)
+	for _, c := range report.Causes {
+		folder, _, _ := strings.Cut(c.Traces[0], "/")
+		assert.Len(t, c.Traces, len(cities), c.Text)
+		for _, name := range c.Traces {
+			assert.True(t, strings.HasPrefix(name, folder+"/"), "%s also hits %s of another cause", c.Text, name)
+		}
+	}
+	require.Equal(t, len(agents), len(livetest.Texts(report)), strings.Join(livetest.Texts(report), "\n"))
+}
+
+// What today's code makes of a trace's own data is one cause, however often each
+// piece of data is in the corpus.
+func TestDataIsNotPartOfACause(t *testing.T) {
+	weather := func(answer func(city string) (string, error)) []string {
+		init := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Init
+		init.Handler = func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			text, err := answer(args["city"].(string))
+			return adk.Text(text), err
+		}
+		tool, err := adk.NewTool(init)
+		require.NoError(t, err)
+		var sources []corpus.Source
+		for i := range 3 * len(cities) {
+			sources = append(sources, livetest.Source(fmt.Sprint(i), recordTurn(t, cities[i%len(cities)], livetest.Agent{}.Of(cities[i%len(cities)]))))
+		}
+		report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{tool}}, Seams: []string{replay.ToolCode}, Writes: true}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	const returns = "changed input in tool/weather: tool/weather returns, result.text: "
+	assert.Equal(t, []string{"24 " + returns + `now with "in ‹data›"`},
+		weather(func(city string) (string, error) { return "rain in " + city, nil }))
+	assert.Equal(t, []string{`24 error in tool/weather: tool/weather returns, err: now with "no weather for ‹data›"; outcome: now with "error"; result: without "rain"`},
+		weather(func(city string) (string, error) { return "", errors.New("no weather for " + city) }))
+	assert.Equal(t, []string{"18 " + returns + `"rain" → "sun"`, "6 " + returns + `"rain" → "snow"`},
+		weather(func(city string) (string, error) {
+			if city == "Oslo" || city == "Lima" {
+				return "snow", nil
+			}
+			return "sun", nil
+		}))
+}
+
+// Where one error came in the place of whatever was recorded, that is one cause: a
+// result and other errors that are gone, and what made those up, follow from it.
+func TestOneErrorIsOneCause(t *testing.T) {
+	errClosed := errors.New("the service is closed")
+	tool := func(answer func(city string) (string, error)) *adk.Tool {
+		init := fakes.NewTool("weather", "Tells the weather in a city.", "rain").Init
+		init.Handler = func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			text, err := answer(args["city"].(string))
+			return adk.Text(text), err
+		}
+		return tracetest.Must(adk.NewTool(init))
+	}
+	recorded := func(city string) (string, error) {
+		switch {
+		case len(city) < 5:
+			return "rain over " + city, nil
+		case city == "New York":
+			return "", fmt.Errorf("no weather for %s: %w", city, errClosed)
+		}
+		return "", fmt.Errorf("no weather for %s: the service is busy", city)
+	}
+	causes := func(today func(city string) (string, error)) []string {
+		var sources []corpus.Source
+		for _, city := range cities {
+			sources = append(sources, livetest.Source(city, recordWith(t, city, livetest.Agent{}.Of(city), tool(recorded))))
+		}
+		report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{tool(today)}}, Seams: []string{replay.ToolCode}, Writes: true}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	const returns = "error in tool/weather: tool/weather returns, "
+	assert.Equal(t, []string{`8 ` + returns + `err: various → "no weather for ‹data›: there is no answer ‹number›"`},
+		causes(func(city string) (string, error) {
+			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
+		}))
+	assert.Equal(t, []string{`4 ` + returns + `err: various → "gone"`, `4 ` + returns + `err: various → "the roads to ‹data› are closed"`},
+		causes(func(city string) (string, error) {
+			if city == "Oslo" || city == "Rome" || city == "New York" || city == "Paris" {
+				return "", errors.New("gone")
+			}
+			return "", fmt.Errorf("the roads to %s are closed", city)
+		}), "two errors are two causes")
+	assert.Equal(t, []string{`3 ` + returns + `err.text: "busy" → "slow"`},
+		causes(func(city string) (string, error) {
+			text, err := recorded(city)
+			if err != nil && city != "New York" {
+				err = errors.New(strings.Replace(err.Error(), "busy", "slow", 1))
+			}
+			return text, err
+		}), "a word of an error is told as a word")
+}
+
+// A trace with two changes is hit by both causes, as long as there is one without
+// the other.
+func TestATraceMayBeHitByTwoCauses(t *testing.T) {
+	var sources []corpus.Source
+	for _, city := range cities {
+		sources = append(sources, livetest.Source(city, recordTurn(t, city, livetest.Agent{}.Of(city))))
+	}
+	verify := func(otherTool func(city string) bool) []string {
+		report, err := corpus.Verify(t.Context(), sources, func(city string) replay.Live {
+			tool := fakes.NewTool("weather", "Tells the weather in a city.", "rain")
+			if otherTool(city) {
+				tool.Init.InputSchema = json.RawMessage(`{"type":"object","required":["city"]}`)
+			}
+			return replay.Live{
+				Config: adk.Config{Tools: []*adk.Tool{tool.Tool()}},
+				Turn:   adk.RawTurn{SystemPrompt: "You dwell in " + city + "."},
+				Seams:  []string{replay.Prompt, replay.Tools},
+			}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	const prompt, tools = `prompt: "live" → "dwell"`, `tool weather.inputSchema.required: now with "city"`
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt, "4 changed input in run: run, " + tools},
+		verify(func(city string) bool { return len(city) > 4 }))
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt + "; " + tools}, verify(func(string) bool { return true }),
+		"what always comes together is one")
+	assert.Equal(t, []string{"8 changed input in run: run, " + prompt}, verify(func(string) bool { return false }))
+}
+
+// Two traces are enough for two causes, and one for one.
+func TestSingleTracesStayApart(t *testing.T) {
+	d := func(want, got string) *replay.Divergence {
+		return &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/model#0", Expected: `report-message m1 "x"`,
+			Fields: []compare.FieldDiff{{Field: "delta", Want: want, Got: got, Input: true}}}
+	}
+	for _, c := range []struct {
+		name   string
+		causes int
+		all    []*replay.Divergence
+	}{
+		{"two words", 2, []*replay.Divergence{d(`"a red car"`, `"a blue car"`), d(`"a big house"`, `"a small house"`)}},
+		{"one word", 1, []*replay.Divergence{d(`"a red car"`, `"a blue car"`), d(`"the red house is 3 m high"`, `"the blue house is 3 m high"`)}},
+		{"wholly other texts", 2, []*replay.Divergence{d(`"yes"`, `"no key"`), d(`"of course"`, `"try later"`)}},
+		{"ids and times", 1, []*replay.Divergence{
+			d(`"run 6d9a1c1e-1111-4222-8333-123456789abc at 2025-01-01T10:00:00Z"`, `"run 7d9a1c1e-1111-4222-8333-123456789abc at 2025-01-02T10:00:00Z"`),
+			d(`"run 8d9a1c1e-1111-4222-8333-123456789abc at 2025-03-01T10:00:00Z"`, `"run 9d9a1c1e-1111-4222-8333-123456789abc at 2025-04-02T10:00:00Z"`)}},
+		{"numbers beside other words", 2, []*replay.Divergence{d(`"at most 4 tries"`, `"at most 5 tries"`), d(`"wait 4 seconds"`, `"wait 9 seconds"`)}},
+	} {
+		assert.Equal(t, c.causes, corpus.CountCauses(c.all), c.name)
+	}
+}
+
+// Without an iteration the seams of all traces are one.
+func TestIterationsAreNotPartOfACause(t *testing.T) {
+	var all []*replay.Divergence
+	for i := range 3 {
+		all = append(all, &replay.Divergence{Class: replay.Missing, Crossing: 10 + i, Seam: fmt.Sprint("dispatch-input/cap#", i), Expected: fmt.Sprintf("stash seen%d = %d", i, i)})
+	}
+	assert.Equal(t, 3, corpus.CountCauses(all), "another key of the stash is another cause")
+	for _, d := range all {
+		d.Expected = fmt.Sprintf("stash seen = %d", d.Crossing)
+	}
+	assert.Equal(t, 1, corpus.CountCauses(all))
+	all[0].Class = replay.Extra
+	all[0].Got = all[0].Expected
+	assert.Equal(t, 2, corpus.CountCauses(all))
+}
+
+// A sight tells what is seen, and the first place where it is seen is no cause.
+func TestSightsGroupByWhatTheyShow(t *testing.T) {
+	d := func(seam, want, got string) *replay.Divergence {
+		return &replay.Divergence{Class: replay.ChangedSight, Seam: seam, Expected: want, Got: got,
+			Fields: []compare.FieldDiff{{Field: "digest", Want: `"` + strings.Repeat("ab", 16) + `"`, Got: `"` + strings.Repeat("cd", 16) + `"`}}}
+	}
+	all := []*replay.Divergence{
+		d("dispatch", "sight: prompt, 1 message (m1), 1 tool (weather)", "sight: prompt, 1 message (m1), 2 tools (weather peek)"),
+		d("run", "sight at the end: prompt, 3 messages (m1 m2 m3), 2 tools (delete weather)", "sight at the end: prompt, 3 messages (m1 m2 m3), 3 tools (delete weather peek)"),
+		d("dispatch", "sight: prompt, 2 messages (m1 m2)", "sight: prompt, 1 message (m1)"),
+		d("dispatch", "sight: prompt, 4 messages (m1 m2 m3 m4)", "sight: prompt, 3 messages (m1 m2 m4)"),
+		d("dispatch", "sight: prompt", "sight: prompt"),
+	}
+	assert.Equal(t, 1, corpus.CountCauses(all[:2]), "a tool more")
+	assert.Equal(t, 1, corpus.CountCauses(all[2:4]), "a message less")
+	assert.Equal(t, 3, corpus.CountCauses(all))
+}
+
+// The order in which traces come decides who is first, and nothing else.
+func TestCausesDoNotDependOnTheOrder(t *testing.T) {
+	report := changed(t, livetest.Agent{Hello: "Hi"}, livetest.Agent{Mood: true}, livetest.Agent{Replaced: strings.ToUpper})
+	want := livetest.Texts(report)
+	require.Len(t, want, 3)
+	slices.Reverse(report.Traces)
+	got := livetest.Texts(corpus.Regrouped(report))
+	slices.Sort(want)
+	slices.Sort(got)
+	assert.Equal(t, want, got)
+}

@@ -1,0 +1,366 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// This file cuts the pieces out of two values in which they differ.
+
+// valueChanges compares two values as a trace writes them: JSON, or a text.
+// Nothing stands for a member that is absent.
+func valueChanges(field, want, got string) []Change {
+	a, okA := compare.DecodedJSON(want)
+	b, okB := compare.DecodedJSON(got)
+	if (want == "" || okA) && (got == "" || okB) {
+		return jsonChanges(field, a, b, maxChangeDepth)
+	}
+	return textChanges(field, want, got)
+}
+
+// maxChangeDepth is how deep values are compared member by member.
+const maxChangeDepth = 32
+
+func jsonChanges(field string, want, got any, depth int) (changes []Change) {
+	switch a := want.(type) {
+	case map[string]any:
+		if b, both := got.(map[string]any); both && depth > 0 {
+			return objectChanges(field, a, b, depth)
+		}
+	case []any:
+		if b, both := got.([]any); both && depth > 0 {
+			return listChanges(field, a, b, depth)
+		}
+	case string:
+		if b, both := got.(string); both {
+			return stringChanges(field, a, b, depth)
+		}
+	}
+	if jsonOf(want) == jsonOf(got) {
+		return nil
+	}
+	return []Change{{Field: field, Removed: gist(want), Added: gist(got)}}
+}
+
+// maskObject stands for an object that nothing names.
+const maskObject = "‹object›"
+
+// gist is what a value says by itself: a record or an error is told by what
+// names it, since the rest of it is data.
+func gist(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return piece(tokensOf(v))
+	case []any:
+		if len(v) == 1 {
+			return gist(v[0])
+		}
+		return "‹list›"
+	case map[string]any:
+		for _, name := range []string{"name", "code", "sentinel", "panic", "text"} {
+			if text, ok := v[name].(string); ok {
+				return piece(tokensOf(text))
+			}
+		}
+		if len(v) == 1 { // the kind of a record
+			for kind, inside := range v {
+				return strings.TrimSuffix(kind+" "+gist(inside), " "+maskObject)
+			}
+		}
+		return maskObject
+	}
+	return piece(tokensOf(jsonOf(v)))
+}
+
+func objectChanges(field string, a, b map[string]any, depth int) (changes []Change) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		changes = append(changes, jsonChanges(field+"."+name, a[name], b[name], depth-1)...)
+	}
+	return changes
+}
+
+// listChanges leaves out what both lists have, wherever it stands, and compares
+// the rest in order.
+func listChanges(field string, a, b []any, depth int) (changes []Change) {
+	onlyA, onlyB := rest(a, b), rest(b, a)
+	if len(onlyA) == 0 && len(onlyB) == 0 && jsonOf(a) != jsonOf(b) {
+		return []Change{{Field: field + "[]"}} // another order
+	}
+	for i := range max(len(onlyA), len(onlyB)) {
+		var want, got any
+		if i < len(onlyA) {
+			want = onlyA[i]
+		}
+		if i < len(onlyB) {
+			got = onlyB[i]
+		}
+		changes = append(changes, jsonChanges(field+"[]", want, got, depth-1)...)
+	}
+	return changes
+}
+
+// rest is what one list has and another has not, or not as often.
+func rest(list, other []any) (only []any) {
+	counts := map[string]int{}
+	for _, v := range other {
+		counts[jsonOf(v)]++
+	}
+	for _, v := range list {
+		if text := jsonOf(v); counts[text] > 0 {
+			counts[text]--
+			continue
+		}
+		only = append(only, v)
+	}
+	return only
+}
+
+// stringChanges compares two texts, which may hold JSON.
+func stringChanges(field, want, got string, depth int) []Change {
+	a, okA := compare.DecodedJSON(want)
+	b, okB := compare.DecodedJSON(got)
+	if okA && okB && depth > 0 && isContainer(a) && isContainer(b) {
+		if changes := jsonChanges(field, a, b, depth-1); len(changes) > 0 {
+			return changes
+		} // the same, written in another way
+	}
+	return textChanges(field, want, got)
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// jsonOf is a JSON value as text: with its keys in order, and nothing of nil.
+func jsonOf(v any) string {
+	if v == nil {
+		return ""
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("replay: what was decoded cannot be encoded: %v", err))
+	}
+	return string(text)
+}
+
+// token is a word, a mark, or what is masked.
+type token struct {
+	text   string
+	masked string // text, or what stands for it
+	spaced bool   // white space stands before it
+}
+
+// The masks, by the group of tokenPattern that they stand for.
+var masks = []string{"", "‹id›", "‹time›", "‹number›"}
+
+// maskData stands for words that are data of the trace.
+const maskData = "‹data›"
+
+// tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
+// words, and anything else but white space by itself.
+var tokenPattern = regexp.MustCompile(`(?i)` +
+	`(\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b)` +
+	`|(\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b)` +
+	`|(\b\d+(?:[.,]\d+)*\b)` +
+	`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]` +
+	`|[\p{L}\p{M}\p{N}_]+|[^\s]`)
+
+// tokensOf takes a text apart.
+func tokensOf(text string) (tokens []token) {
+	end := 0
+	for _, at := range tokenPattern.FindAllStringSubmatchIndex(text, -1) {
+		t := token{text: text[at[0]:at[1]], spaced: at[0] > end && len(tokens) > 0}
+		t.masked = t.text
+		for group := 1; group < len(masks); group++ {
+			if at[2*group] >= 0 {
+				t.masked = masks[group]
+			}
+		}
+		tokens = append(tokens, t)
+		end = at[1]
+	}
+	return tokens
+}
+
+// longestPiece is how much of a piece is kept, in bytes; the digest of the rest
+// keeps two long pieces apart.
+const longestPiece = 240
+
+// piece is what tokens say, masked.
+func piece(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if t.spaced && i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.masked)
+	}
+	text := b.String()
+	head, _, cut := safetext.Halves(text, longestPiece)
+	if !cut {
+		return strings.Clone(text)
+	}
+	return fmt.Sprintf("%s… %.4x", head, sha256.Sum256([]byte(text)))
+}
+
+// hasWord reports whether a piece says something: a letter outside of masks.
+func hasWord(text string) bool {
+	return slices.ContainsFunc(tokensOf(unmask.Replace(text)), token.isWord)
+}
+
+// unmask takes the masks out of a piece.
+var unmask = strings.NewReplacer("‹id›", "", "‹time›", "", "‹number›", "", maskData, "")
+
+var letter = regexp.MustCompile(`\p{L}`)
+
+func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t.text) }
+
+// textChanges are the pieces in which two texts differ. Of texts that have
+// little in common it is one piece, the whole.
+func textChanges(field, want, got string) (changes []Change) {
+	wantPart, gotPart := window(want, got)
+	a, b := tokensOf(wantPart), tokensOf(gotPart)
+	hunks, common := hunksOf(a, b)
+	fewer, more := countWords(a), countWords(b)
+	if fewer > more {
+		fewer, more = more, fewer
+	}
+	if 4*common < fewer || len(hunks) > 1 && 4*common < more || len(hunks) > mostHunks {
+		hunks = []hunk{{0, len(a), 0, len(b)}}
+	}
+	for _, h := range hunks {
+		c := Change{Field: field, Removed: piece(a[h.fromA:h.toA]), Added: piece(b[h.fromB:h.toB])}
+		if h.fromA > 0 {
+			c.Left = piece(a[h.fromA-1 : h.fromA])
+		}
+		if h.toA < len(a) {
+			c.Right = piece(a[h.toA : h.toA+1])
+		}
+		changes = append(changes, c)
+	}
+	if len(changes) == 0 && want != got {
+		changes = []Change{{Field: field, Added: "‹white space›", Removed: "‹white space›"}}
+	}
+	return changes
+}
+
+// The bounds of a window, in bytes: shorter texts are compared as they are; of
+// longer ones it is what differs, with what stands beside it, and no more than
+// that much of it.
+const (
+	longestWindow = 32 << 10
+	windowMargin  = 200
+)
+
+// window cuts two long texts down to where they differ.
+func window(want, got string) (string, string) {
+	if max(len(want), len(got)) <= longestWindow {
+		return want, got
+	}
+	most := min(len(want), len(got))
+	head, tail := 0, 0
+	for head < most && want[head] == got[head] {
+		head++
+	}
+	for tail < most-head && want[len(want)-1-tail] == got[len(got)-1-tail] {
+		tail++
+	}
+	head, tail = max(0, head-windowMargin), max(0, tail-windowMargin)
+	if space := strings.IndexAny(want[head:head+min(windowMargin, most-head)], " \n\t"); head > 0 && space >= 0 {
+		head += space
+	}
+	cut := func(text string) string {
+		text = text[head : len(text)-tail]
+		return text[:min(len(text), longestWindow)]
+	}
+	return cut(want), cut(got)
+}
+
+func countWords(tokens []token) (n int) {
+	for _, t := range tokens {
+		if t.isWord() {
+			n++
+		}
+	}
+	return n
+}
+
+// hunk is a piece of one text in the place of a piece of another.
+type hunk struct{ fromA, toA, fromB, toB int }
+
+// The bounds of comparing texts: beyond mostCells of a table all between the
+// common ends is one piece, and beyond mostHunks all of the text.
+const (
+	mostCells = 1 << 20
+	mostHunks = 12
+)
+
+// hunksOf finds the pieces in which two texts differ, by their longest common
+// subsequence, and counts the words in common.
+func hunksOf(a, b []token) (hunks []hunk, common int) {
+	head, tail := 0, 0
+	for head < len(a) && head < len(b) && a[head].text == b[head].text {
+		head++
+	}
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].text == b[len(b)-1-tail].text {
+		tail++
+	}
+	common = countWords(a[:head]) + countWords(a[len(a)-tail:])
+	midA, midB := a[head:len(a)-tail], b[head:len(b)-tail]
+	if len(midA)*len(midB) > mostCells {
+		return []hunk{{head, len(a) - tail, head, len(b) - tail}}, common
+	}
+	longest := commonLengths(midA, midB)
+	for i, j := 0, 0; i < len(midA) || j < len(midB); {
+		if i < len(midA) && j < len(midB) && midA[i].text == midB[j].text {
+			common += countWords(midA[i : i+1])
+			i, j = i+1, j+1
+			continue
+		}
+		h := hunk{fromA: head + i, fromB: head + j}
+		for (i < len(midA) || j < len(midB)) && !(i < len(midA) && j < len(midB) && midA[i].text == midB[j].text) {
+			if j == len(midB) || i < len(midA) && longest[i+1][j] >= longest[i][j+1] {
+				i++
+			} else {
+				j++
+			}
+		}
+		h.toA, h.toB = head+i, head+j
+		hunks = append(hunks, h)
+	}
+	return hunks, common
+}
+
+// commonLengths is how long the longest common subsequence of every two ends of
+// the texts is.
+func commonLengths(a, b []token) [][]int32 {
+	longest := make([][]int32, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			if a[i].text == b[j].text {
+				longest[i][j] = max(longest[i][j], longest[i+1][j+1]+1)
+			}
+		}
+	}
+	return longest
+}

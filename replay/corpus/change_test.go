@@ -1,0 +1,141 @@
+package corpus
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// The pieces, put in the place of those that they took the place of, make the
+// other text: nothing differs outside of them, and they are in order.
+func TestHunksMakeTheOtherText(t *testing.T) {
+	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", ","}), 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := tokensOf(strings.Join(words.Draw(t, "a"), " ")), tokensOf(strings.Join(words.Draw(t, "b"), " "))
+		hunks, common := hunksOf(a, b)
+		var made []token
+		at, kept := 0, []token{}
+		for _, h := range hunks {
+			require.GreaterOrEqual(t, h.fromA, at)
+			require.Less(t, h.fromA+h.fromB, h.toA+h.toB, "an empty piece")
+			kept = append(kept, a[at:h.fromA]...)
+			made = append(append(made, a[at:h.fromA]...), b[h.fromB:h.toB]...)
+			at = h.toA
+		}
+		kept = append(kept, a[at:]...)
+		made = append(made, a[at:]...)
+		texts := func(tokens []token) (all []string) {
+			for _, token := range tokens {
+				all = append(all, token.text)
+			}
+			return all
+		}
+		require.Equal(t, texts(b), texts(made))
+		require.Equal(t, countWords(kept), common)
+	})
+}
+
+// Whatever the values are, comparing them ends, and says something exactly where
+// they differ.
+func FuzzValueChanges(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`"a b"`, `"a c"`}, {`{"a":[1,{"b":2}]}`, `{"a":[1,{"b":3}]}`}, {"", `{"code":"E_X"}`}, {`{"a":`, "[[[["}, {"\xff", "\x00"},
+		{`"{\"city\":\"Oslo\"}"`, `"{\"city\":\"Bergen\"}"`}, {`[1,2]`, `[2,1]`}, {`" a"`, `"a "`}, {"1", "1.0"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, want, got string) {
+		changes := valueChanges("f", want, got)
+		if want == got && len(changes) > 0 {
+			t.Errorf("%q differs from itself: %v", want, changes)
+		}
+		if back := valueChanges("f", got, want); len(back) > 0 != (len(changes) > 0) {
+			t.Errorf("one way %v, the other %v", changes, back)
+		}
+		for _, c := range telling(changes) {
+			if len(c.Removed) > 2*longestPiece || len(c.Added) > 2*longestPiece {
+				t.Errorf("the piece is as long as the text: %v", c)
+			}
+			_ = c.String() + c.identity()
+		}
+	})
+}
+
+// Of long texts no more is looked at than what differs, and the words beside it.
+func TestWindow(t *testing.T) {
+	long := strings.Repeat("many wörds ", 50_000)
+	want, got := window(long+"Hello there, "+long, long+"Hi there, "+long)
+	assert.Less(t, len(want), 1000)
+	assert.Contains(t, want, "wörds Hello there, many")
+	assert.Contains(t, got, "wörds Hi there, many")
+	want, got = window(long, "short")
+	assert.Len(t, want, longestWindow)
+	assert.Equal(t, "short", got)
+	want, got = window("short", "shirt")
+	assert.Equal(t, []string{"short", "shirt"}, []string{want, got})
+	assert.Equal(t, []Change{{Field: "f", Removed: "Hello", Added: "Hi", Left: "wörds", Right: "there"}},
+		textChanges("f", long+"Hello there, "+long, long+"Hi there, "+long))
+}
+
+// What differs in every trace is masked, and nothing else.
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]string{
+		"order 1234 of 2025-01-02T10:00:00Z":                    "order ‹number› of ‹time›",
+		"at 10:30, 4.5 °C":                                      "at ‹time›, ‹number› °C",
+		"6d9a1c1e-1111-4222-8333-123456789abc/deadbeefdeadbeef": "‹id›/‹id›",
+		"gpt-4o, sha256, m2":                                    "gpt-4o, sha256, m2",
+		"日本語 text":                                              "日本語 text",
+		"":                                                      "",
+	} {
+		assert.Equal(t, want, piece(tokensOf(text)))
+	}
+	long := strings.Repeat("x ", 1000)
+	assert.Less(t, len(piece(tokensOf(long))), longestPiece+20)
+	assert.NotEqual(t, piece(tokensOf(long+"a")), piece(tokensOf(long+"b")), "two long pieces stay apart")
+}
+
+// The labels of a live replay's fields say which record it is; a cause does not.
+func TestAnyPlace(t *testing.T) {
+	for field, want := range map[string]string{
+		"prompt":                    "prompt",
+		"messages m1.0.content":     "messages.content",
+		`messages "a b".content`:    "messages.content",
+		"messages":                  "messages",
+		"message q1.content":        "message.content",
+		"tool weather.inputSchema":  "tool weather.inputSchema",
+		"messages order":            "messages order",
+		"tools weather.description": "tools weather.description",
+		"stash.user.list[12].name":  "stash.user.list[].name",
+	} {
+		assert.Equal(t, want, anyPlace(field))
+	}
+}
+
+// Members of one list that moved are told as moved, and one that is new hides
+// none behind it.
+func TestListChanges(t *testing.T) {
+	assert.Equal(t, []Change{{Field: "f[]"}}, valueChanges("f", `["a","b"]`, `["b","a"]`))
+	assert.Equal(t, []Change{{Field: "f[]", Added: "new"}}, valueChanges("f", `["a","b"]`, `["new","a","b"]`))
+	fields := func(changes []Change) (all []string) {
+		for _, c := range changes {
+			all = append(all, c.Field)
+		}
+		return slices.Compact(all)
+	}
+	assert.Equal(t, []string{"f[].a", "f[].b"}, fields(valueChanges("f", `[{"a":1,"b":2}]`, `[{"a":2,"b":3}]`)))
+}
+
+// A call that ended early is told by how it ended, and not by the operation that it
+// did not come to, with which nothing is wrong.
+func TestCauseOfACallThatEnded(t *testing.T) {
+	d := &replay.Divergence{Class: replay.ChangedError, Seam: "turn-input/load", Expected: `stash a = 1`, Got: "turn-input/load returns → error: down",
+		Fields: []compare.FieldDiff{{Field: "outcome", Got: `"error"`}, {Field: "err", Got: `{"text":"down"}`}}}
+	assert.Equal(t, `error in turn-input/load: turn-input/load returns, err: now with "down"; outcome: now with "error"`, newCause(d).String())
+}

@@ -1,0 +1,168 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// Claim says that a test used a file that says what is expected: a golden file or
+// a trace. A file of claims has one a line, as JSON.
+type Claim struct {
+	// Package is the folder of the tests, and File what they used. Both are whole
+	// paths.
+	Package string `json:"package"`
+	File    string `json:"file"`
+	// Partial is the flag that kept tests of the package from running, as in
+	// -run ^TestA$; empty where all ran.
+	Partial string `json:"partial,omitempty"`
+}
+
+// ClaimsEnding is how the names of files of claims end.
+const ClaimsEnding = ".claims"
+
+// Claims are what the tests of one run claim.
+type Claims struct {
+	files    map[string]bool
+	packages map[string]bool
+	partial  string // why there may be more; empty where all is known
+}
+
+// ReadClaims reads the files of claims in a folder. That there are none is an
+// error: everything would be stale.
+func ReadClaims(folder string) (*Claims, error) {
+	c := &Claims{files: map[string]bool{}, packages: map[string]bool{}}
+	names, err := fs.Glob(os.DirFS(folder), "*"+ClaimsEnding)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	for _, name := range names {
+		if err := c.read(filepath.Join(folder, name)); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.files) == 0 {
+		return nil, fmt.Errorf("replay: %s: there are no claims in this folder: tests write them where ADKREPLAY_CLAIMS names it, and not when go test takes their results from its cache", safetext.Bare(folder))
+	}
+	return c, nil
+}
+
+func (c *Claims) read(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		var claim Claim
+		err := json.Unmarshal(line, &claim)
+		if err == nil && (!filepath.IsAbs(claim.File) || !filepath.IsAbs(claim.Package)) {
+			err = errors.New("it needs the whole paths of a file and of a package")
+		}
+		if err != nil {
+			return fmt.Errorf("replay: %s:%d: this is no claim: %w", safetext.Bare(path), number, err)
+		}
+		c.files[claim.File], c.packages[claim.Package] = true, true
+		if claim.Partial != "" && c.partial == "" {
+			c.partial = fmt.Sprintf("the tests in %s ran with %s, and others may claim it", claim.Package, claim.Partial)
+		}
+	}
+	return nil
+}
+
+// Count is how many files are claimed, and by how many packages.
+func (c *Claims) Count() (files, packages int) { return len(c.files), len(c.packages) }
+
+// Unclaimed is a file that nobody claims.
+type Unclaimed struct {
+	File string
+	// Doubt says why it may be in use for all that; empty where it is stale.
+	Doubt string
+}
+
+// Unclaimed are the golden files and the traces in a folder, at any depth, that
+// nobody claims, and the reasons that are kept beside such, in the order of their
+// paths. Folders whose names begin with a dot are left out.
+//
+// A file is in doubt where not all tests have run that could claim it: where some
+// ran with a flag that leaves others out, and where the tests next to it have
+// claimed nothing at all.
+func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != folder && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case entry.IsDir() || !isExpectation(path):
+			return nil
+		}
+		doubt, claimed := c.judge(path)
+		if !claimed {
+			found = append(found, Unclaimed{path, doubt})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	return found, nil
+}
+
+// isExpectation reports whether a file is one that tests claim, or its reasons.
+func isExpectation(path string) bool {
+	path = strings.TrimSuffix(path, ReasonEnding)
+	return IsTrace(path) || filepath.Ext(path) == ".golden"
+}
+
+// judge reports whether a file is claimed, and if not why it may be stale or not.
+func (c *Claims) judge(path string) (doubt string, claimed bool) {
+	of, isReason := strings.CutSuffix(path, ReasonEnding)
+	if _, err := os.Stat(of); isReason && errors.Is(err, fs.ErrNotExist) {
+		return "", false
+	}
+	of = WholePath(of)
+	if c.files[of] {
+		return "", true
+	}
+	if c.partial != "" {
+		return c.partial, false
+	}
+	if tests := testsNextTo(of); tests != "" && !c.packages[tests] {
+		return fmt.Sprintf("no test in %s claims anything: they did not run, or go test took their results from its cache", tests), false
+	}
+	return "", false
+}
+
+// WholePath is a path as claims have it: from the root, behind all links.
+func WholePath(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	if behind, err := filepath.EvalSymlinks(path); err == nil {
+		path = behind
+	}
+	return path
+}
+
+// testsNextTo is the nearest folder above a file, in its module, that has tests;
+// empty where there is none.
+func testsNextTo(path string) (nearest string) {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if tests, _ := fs.Glob(os.DirFS(dir), "*_test.go"); len(tests) > 0 && nearest == "" {
+			nearest = dir
+		}
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return nearest
+		}
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package corpus_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// tree makes empty files.
+func tree(t *testing.T, paths ...string) (root string) {
+	t.Helper()
+	root = corpus.WholePath(t.TempDir())
+	for _, path := range paths {
+		path = filepath.Join(root, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	return root
+}
+
+// claiming are the claims of the tests in a folder below root.
+func claiming(t *testing.T, root, tests string, files ...string) *corpus.Claims {
+	t.Helper()
+	folder, content := t.TempDir(), ""
+	for _, file := range files {
+		content += string(tracetest.Must(json.Marshal(corpus.Claim{Package: filepath.Join(root, tests), File: filepath.Join(root, file)}))) + "\n"
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.claims"), []byte(content), 0o600))
+	return tracetest.Must(corpus.ReadClaims(folder))
+}
+
+func unclaimed(t *testing.T, c *corpus.Claims, root string) (stale, doubtful []string) {
+	t.Helper()
+	for _, u := range tracetest.Must(c.Unclaimed(root)) {
+		path := tracetest.Must(filepath.Rel(root, u.File))
+		if u.Doubt != "" {
+			doubtful = append(doubtful, path)
+		} else {
+			stale = append(stale, path)
+		}
+	}
+	return stale, doubtful
+}
+
+// Stale is what nobody claims of all golden files and traces, with their reasons.
+func TestUnclaimed(t *testing.T) {
+	root := tree(t, "go.mod", "agent/a_test.go",
+		"agent/testdata/used.golden", "agent/testdata/used.golden.reason", "agent/testdata/old.golden", "agent/testdata/old.golden.reason",
+		"agent/testdata/gone.golden.reason", "agent/testdata/notes.txt", "agent/notes.reason",
+		"turns/used.jsonl", "turns/old.jsonl", "turns/packed.jsonl.zst", ".git/x.golden")
+	c := claiming(t, root, "agent", "agent/testdata/used.golden", "turns/used.jsonl")
+	stale, doubtful := unclaimed(t, c, root)
+	assert.Equal(t, []string{"agent/testdata/gone.golden.reason", "agent/testdata/old.golden", "agent/testdata/old.golden.reason",
+		"turns/old.jsonl", "turns/packed.jsonl.zst"}, stale)
+	assert.Empty(t, doubtful)
+
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(filepath.Join(root, "agent", "testdata"), link))
+	t.Chdir(link)
+	stale, _ = unclaimed(t, c, ".")
+	assert.Equal(t, []string{"gone.golden.reason", "old.golden", "old.golden.reason"}, stale, "a link is what it leads to")
+}
+
+// Where tests that may use a file have claimed nothing, nobody can tell.
+func TestUnclaimedNextToTestsThatDidNotRun(t *testing.T) {
+	root := tree(t, "go.mod", "a/a_test.go", "a/testdata/x.golden", "b/b_test.go", "b/testdata/deep/y.golden", "z.jsonl")
+	stale, doubtful := unclaimed(t, claiming(t, root, "a", "a/testdata/w.golden"), root)
+	assert.Equal(t, []string{"a/testdata/x.golden", "z.jsonl"}, stale)
+	assert.Equal(t, []string{"b/testdata/deep/y.golden"}, doubtful)
+}
+
+func TestClaimsThatCannotBeRead(t *testing.T) {
+	empty := t.TempDir()
+	for _, folder := range []string{empty, filepath.Join(empty, "none")} {
+		_, err := corpus.ReadClaims(folder)
+		assert.ErrorContains(t, err, folder+": there are no claims in this folder")
+	}
+	for _, line := range []string{"{", `{"package":"/a","file":"b"}`, `{"package":"","file":"/b"}`, "\n", `{"package":"/a","file":"/b"}{}`} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "a.claims")
+		require.NoError(t, os.WriteFile(path, []byte(`{"package":"/a","file":"/a/b"}`+"\n"+line), 0o600))
+		_, err := corpus.ReadClaims(folder)
+		assert.ErrorContains(t, err, path+":2: this is no claim: ", line)
+	}
+	c := claiming(t, empty, "a", "b.golden")
+	_, err := c.Unclaimed(filepath.Join(empty, "none"))
+	assert.Error(t, err, "a folder that is not there has no stale files")
+}

@@ -1,0 +1,18 @@
+package corpus
+
+import "github.com/adkreplay/adkreplay/replay"
+
+// CountCauses counts the causes of divergences of as many traces.
+func CountCauses(all []*replay.Divergence) int {
+	r := &Report{}
+	for _, d := range all {
+		r.add(&TraceReport{Number: len(r.Traces) + 1, Report: replay.Report{Divergence: d}, Cause: newCause(d)})
+	}
+	return len(Regrouped(r).Causes)
+}
+
+// Regrouped is the report with its causes found anew.
+func Regrouped(r *Report) *Report {
+	r.group()
+	return r
+}

@@ -1,0 +1,331 @@
+package corpus
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// group finds the causes of the divergences. Changes at one seam that hit the
+// same traces are one cause; those that come without each other are several, and
+// a trace that has both is hit by both.
+func (r *Report) group() {
+	r.Causes = []*CauseReport{}
+	for _, traces := range r.places() {
+		r.Causes = append(r.Causes, fewestCauses(traces)...)
+	}
+	for _, c := range r.Causes {
+		c.Text = c.Cause.String() + besides(c.First.Divergence)
+	}
+	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
+}
+
+// seamHits are the changes of one kind of crossing at one seam, each with the
+// traces that it hits.
+type seamHits struct {
+	order []string // the identities of the changes, as they came
+	hits  map[string]*changeHits
+}
+
+type changeHits struct {
+	change Change
+	traces []*TraceReport
+}
+
+// places are the traces that diverged by the places where they did, in the order in
+// which each comes first.
+func (r *Report) places() (all [][]*TraceReport) {
+	known := map[string]int{}
+	for _, t := range r.Traces {
+		if t.Divergence == nil {
+			continue
+		}
+		at, found := known[t.Cause.place()]
+		if !found {
+			at = len(all)
+			known[t.Cause.place()], all = at, append(all, nil)
+		}
+		all[at] = append(all[at], t)
+	}
+	return all
+}
+
+// fewestCauses finds the causes of the traces that diverged at one place. Where
+// several changes are those of one error that came in the place of whatever was
+// recorded, that is the cause: what it took the place of is data, and what is gone
+// with that follows.
+func fewestCauses(traces []*TraceReport) []*CauseReport {
+	byChange := causesOf(traces)
+	if len(byChange) == 1 {
+		return byChange
+	}
+	byError, rest := []*CauseReport{}, []*TraceReport{}
+	for _, h := range newErrors(traces) {
+		if h.change.Field != "" && len(causesOf(h.traces)) > 1 {
+			byError = append(byError, h.cause(h.change))
+		} else {
+			rest = append(rest, h.traces...)
+		}
+	}
+	slices.SortFunc(rest, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	if byError = append(byError, causesOf(rest)...); len(byError) < len(byChange) {
+		return byError
+	}
+	return byChange
+}
+
+// causesOf finds the causes by the changes alone.
+func causesOf(traces []*TraceReport) []*CauseReport {
+	s := &seamHits{hits: map[string]*changeHits{}}
+	for _, t := range traces {
+		s.add(t)
+	}
+	s.merge()
+	return s.causes()
+}
+
+// newErrors are the traces by the errors that came in them, the data of each apart,
+// as changes to those errors as a whole. Where no error came the change is none.
+func newErrors(traces []*TraceReport) (all []*changeHits) {
+	known := map[string]*changeHits{}
+	for _, t := range traces {
+		change := newErrorOf(t.Divergence)
+		h := known[change.Template]
+		if h == nil {
+			h = &changeHits{change: change}
+			known[change.Template], all = h, append(all, h)
+		}
+		h.change.Added = blurred(h.change.Added, change.Added)
+		h.traces = append(h.traces, t)
+	}
+	return all
+}
+
+// newErrorOf is the error that came, as a change of whatever was recorded; none
+// where no error did, or one without a word of its own.
+func newErrorOf(d *replay.Divergence) Change {
+	for _, f := range d.Fields {
+		if text, _ := compare.JSONText(compare.WrittenError(f.Got)); f.Field == "err" && text != "" {
+			c := Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
+			c.Template = cmp.Or(c.template(wordsOf(d.Before)), c.Added)
+			if hasWord(c.Template) {
+				return c
+			}
+		}
+	}
+	return Change{}
+}
+
+// add takes the changes of a trace in. A crossing that is missing or extra has
+// none, and is a change by itself.
+func (s *seamHits) add(t *TraceReport) {
+	changes := t.Cause.Changes
+	if len(changes) == 0 {
+		changes = []Change{{}}
+	}
+	for _, change := range changes {
+		id := change.identity()
+		if s.hits[id] == nil {
+			s.hits[id] = &changeHits{change: change}
+			s.order = append(s.order, id)
+		}
+		h := s.hits[id]
+		// Where only what today's code says is the same, what it took the place
+		// of is not.
+		h.change.Various = h.change.Various || h.change.Removed != change.Removed
+		if last := len(h.traces) - 1; last < 0 || h.traces[last] != t {
+			h.traces = append(h.traces, t)
+		}
+	}
+}
+
+// causes puts the changes together that hit the same traces.
+func (s *seamHits) causes() (all []*CauseReport) {
+	known := map[string]*CauseReport{}
+	for _, id := range s.order {
+		h := s.hits[id]
+		var key strings.Builder
+		for _, t := range h.traces {
+			fmt.Fprintf(&key, "%d ", t.Number)
+		}
+		c := known[key.String()]
+		if c == nil {
+			c = h.cause()
+			known[key.String()] = c
+			all = append(all, c)
+		}
+		if h.change != (Change{}) {
+			h.change.was, h.change.now = h.values()
+			c.Changes = append(c.Changes, h.change)
+		}
+	}
+	return all
+}
+
+// cause is the cause of these changes, which hit the same traces.
+func (h *changeHits) cause(changes ...Change) *CauseReport {
+	c := &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
+	c.Changes = changes
+	for _, t := range h.traces {
+		c.Traces = append(c.Traces, t.Trace)
+	}
+	return c
+}
+
+// values are what a member was and is, where words do not tell a change, or only
+// with masks, and both are short and the same in all traces.
+func (h *changeHits) values() (was, now string) {
+	if h.change.Various || h.change.Removed != h.change.Added && !strings.ContainsAny(h.change.Removed+h.change.Added, "‹›") {
+		return "", ""
+	}
+	for i, t := range h.traces {
+		f, found := changedField(t.Divergence, h.change.Field)
+		want, got := compare.CutValues(f.Want, f.Got)
+		want, got = compare.OrNothing(want), compare.OrNothing(got)
+		if !found || max(len(want), len(got)) > compare.LongestValue || i > 0 && (want != was || got != now) {
+			return "", ""
+		}
+		was, now = want, got
+	}
+	return was, now
+}
+
+// changedField is the one differing field that a change is of, or is within.
+func changedField(d *replay.Divergence, change string) (found compare.FieldDiff, one bool) {
+	for _, f := range d.Fields {
+		place := anyPlace(f.Field)
+		if rest, within := strings.CutPrefix(change, place); within && (rest == "" || rest[0] == '[' || rest[0] == '.') {
+			if one {
+				return found, false
+			}
+			found, one = f, true
+		}
+	}
+	return found, one
+}
+
+// besides says what is no part of a cause, since it may be other in each trace: of
+// an operation at another place which that is in this trace, and of one with which
+// nothing else is wrong that it was recorded once less.
+func besides(d *replay.Divergence) string {
+	if len(d.Fields) > 0 && d.Fields[0].Field == compare.FieldPlace {
+		now, _ := compare.JSONText(d.Fields[0].Got)
+		side, beside, _ := strings.Cut(now, " ")
+		return ", now " + side + " " + safetext.Bare(lineShape(beside))
+	}
+	for _, c := range d.Candidates {
+		if d.Expected == "" && c.Spent {
+			return ", once more than recorded"
+		}
+	}
+	return ""
+}
+
+// fewestVarious is how many single traces in one frame show that it is filled
+// with other data in each: two are no evidence.
+const fewestVarious = 3
+
+// merge makes one of the changes that differ in nothing but data: in the words
+// that are the trace's own, or, where they hit one trace each, in the words in
+// one frame.
+func (s *seamHits) merge() {
+	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
+		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
+	})
+	s.mergeBy(fewestVarious, func(h *changeHits) string {
+		if len(h.traces) > 1 {
+			return ""
+		}
+		return h.change.frame()
+	}, func(c *Change, _ Change) { c.Removed, c.Added, c.Various = "", "", true })
+}
+
+// blurred is a piece with a mask where another piece differs from it.
+func blurred(text, other string) string {
+	a, b := tokensOf(text), tokensOf(other)
+	hunks, _ := hunksOf(a, b)
+	at, all := 0, []token{}
+	for _, h := range hunks {
+		all = append(append(all, a[at:h.fromA]...), token{masked: maskData, spaced: h.fromA < len(a) && a[h.fromA].spaced})
+		at = h.toA
+	}
+	return piece(append(all, a[at:]...))
+}
+
+// mergeBy merges the changes that have one key, if there are enough of them.
+// Those with an empty key stay as they are.
+func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func(*Change, Change)) {
+	counts, keys := map[string]int{}, map[string]string{}
+	for _, id := range s.order {
+		keys[id] = keyOf(s.hits[id])
+		counts[keys[id]]++
+	}
+	first := map[string]*changeHits{}
+	s.order = slices.DeleteFunc(s.order, func(id string) bool {
+		h, key := s.hits[id], keys[id]
+		if key == "" || counts[key] < enough {
+			return false
+		}
+		if first[key] == nil {
+			first[key] = h
+			return false
+		}
+		if first[key].meets(h) { // two in one trace are two
+			return false
+		}
+		first[key].take(h)
+		blur(&first[key].change, h.change)
+		return true
+	})
+}
+
+// meets reports whether a trace is hit by both changes.
+func (h *changeHits) meets(other *changeHits) bool {
+	return slices.ContainsFunc(h.traces, func(t *TraceReport) bool { return slices.Contains(other.traces, t) })
+}
+
+// take takes the traces of another change in.
+func (h *changeHits) take(other *changeHits) {
+	h.change.Various = h.change.Various || other.change.Various
+	h.traces = append(h.traces, other.traces...)
+	slices.SortStableFunc(h.traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	h.traces = slices.Compact(h.traces)
+}
+
+// place is where a cause is: what changed there is not in it.
+func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind}) }
+
+// frame is the field and what stands beside the piece: the same where a template
+// is filled with other data in each trace.
+func (c Change) frame() string { return fmt.Sprintf("%q", []string{c.Field, c.Left, c.Right}) }
+
+// templateKey is the field and the template, with the frame where the template
+// has no word of its own; empty where there is no template.
+func (c Change) templateKey() string {
+	switch {
+	case c.Template == "":
+		return ""
+	case hasWord(c.Template):
+		return fmt.Sprintf("%q", []string{c.Field, c.Template})
+	}
+	return fmt.Sprintf("%q", []string{c.Field, c.Template, c.Left, c.Right})
+}
+
+// identity is the field and what stands there now: recordings that had several
+// things where today's code says one are of one cause. Where today's code has
+// nothing, it is what is gone; and where neither says a word, what stands
+// beside.
+func (c Change) identity() string {
+	switch {
+	case hasWord(c.Added):
+		return fmt.Sprintf("%q", []string{c.Field, "+", c.Added})
+	case hasWord(c.Removed):
+		return fmt.Sprintf("%q", []string{c.Field, "-", c.Removed, c.Added})
+	}
+	return c.key()
+}

@@ -1,0 +1,105 @@
+package corpus
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MissingShards is the error of Merge where shards have no report.
+type MissingShards struct {
+	// Missing are the shards without a report, and Count is how many there are
+	// in all.
+	Missing []int
+	Count   int
+}
+
+// Error names the shards.
+func (e *MissingShards) Error() string {
+	names := make([]string, len(e.Missing))
+	for i, index := range e.Missing {
+		names[i] = Shard{index, e.Count}.String()
+	}
+	return "replay: there is no report of " + strings.Join(names, ", ") + ": what these shards would have found is not known"
+}
+
+// Merge puts the reports of the shards of one corpus together, in any order. The
+// merged report is the one that the whole corpus would have given.
+//
+// Where shards are missing the error is a *MissingShards, and the report holds
+// what there is, and says so in its Error. Any other error says why the reports
+// do not belong together.
+func Merge(reports ...*Report) (*Report, error) {
+	if len(reports) == 0 {
+		return nil, errors.New("replay: there is no report to merge")
+	}
+	first := reports[0]
+	if first.Shard == nil && len(reports) == 1 {
+		return first, nil
+	}
+	merged := &Report{Format: Format, Corpus: first.Corpus}
+	seen := map[int]bool{}
+	var faults []string
+	for _, r := range reports {
+		if err := belongs(first, r, seen); err != nil {
+			return nil, err
+		}
+		seen[r.Shard.Index] = true
+		merged.Traces = append(merged.Traces, r.Traces...)
+		if r.Error != "" {
+			faults = append(faults, fmt.Sprintf("shard %s: %s", r.Shard, r.Error))
+		}
+	}
+	slices.SortStableFunc(merged.Traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	if err := merged.recount(); err != nil {
+		return nil, err
+	}
+	slices.Sort(faults)
+	return merged, merged.complete(first.Shard.Count, seen, faults)
+}
+
+// belongs tells why a report cannot be merged with the first and those that are
+// seen.
+func belongs(first, r *Report, seen map[int]bool) error {
+	switch {
+	case r.Format != Format:
+		return fmt.Errorf("replay: a report has the format %d: this version merges %d", r.Format, Format)
+	case r.Shard == nil || first.Shard == nil:
+		return errors.New("replay: a report is on no shard but on a whole corpus: there is nothing to merge it with")
+	case r.Shard.check() != nil:
+		return r.Shard.check()
+	case r.Shard.Count != first.Shard.Count:
+		return fmt.Errorf("replay: shards %s and %s are not of one cut: verify all with the same count", first.Shard, r.Shard)
+	case r.Corpus != first.Corpus:
+		return fmt.Errorf("replay: shards %s and %s are of other lists of traces (%s and %s): verify all with the same arguments, from the same files",
+			first.Shard, r.Shard, first.Corpus, r.Corpus)
+	case seen[r.Shard.Index]:
+		return fmt.Errorf("replay: shard %s has two reports", r.Shard)
+	}
+	return nil
+}
+
+// String is the count and the beginning of the digest.
+func (c Corpus) String() string { return fmt.Sprintf("%d traces, %.12s", c.Traces, c.SHA256) }
+
+// complete says what keeps a merged report from being on the whole corpus.
+func (r *Report) complete(count int, seen map[int]bool, faults []string) error {
+	missing := &MissingShards{Count: count}
+	for index := 1; index <= count; index++ {
+		if !seen[index] {
+			missing.Missing = append(missing.Missing, index)
+		}
+	}
+	var err error
+	if len(missing.Missing) > 0 {
+		err = missing
+		faults = append(faults, strings.TrimPrefix(missing.Error(), "replay: "))
+	} else if len(faults) == 0 && len(r.Traces) < r.Corpus.Traces {
+		err = fmt.Errorf("replay: the shards are all there, and have %d of the corpus' %d traces", len(r.Traces), r.Corpus.Traces)
+		faults = append(faults, strings.TrimPrefix(err.Error(), "replay: "))
+	}
+	r.Error = strings.Join(faults, "; ")
+	return err
+}

@@ -1,0 +1,163 @@
+package corpus_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// hostile is a name that would like to be more than a name.
+const hostile = "turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&\"\ufffe.jsonl"
+
+// mixed is the report on a trace that is the same, two that diverge for one
+// reason and one that cannot be opened.
+func mixed(t *testing.T) *corpus.Report {
+	hello := tracetest.FixtureNamed(t, "hello").Bytes
+	divergent := tracetest.Reseal(t, []byte(strings.Replace(string(hello), `"iterations":1`, `"iterations":2`, 1)))
+	absent := corpus.Source{Name: "absent.jsonl", Open: func() (io.ReadCloser, error) { return nil, errors.New("gone <away>\nto \x01 nowhere") }}
+	report, err := corpus.Verify(t.Context(), []corpus.Source{
+		livetest.Source("turns/good.jsonl", hello), livetest.Source(hostile, divergent), livetest.Source("other.jsonl", divergent), absent,
+	}, nil)
+	require.NoError(t, err)
+	return report
+}
+
+func TestCorpusReportString(t *testing.T) {
+	report := mixed(t)
+	want := `4 traces, 81 crossings, 2 divergences, 1 unreadable
+unreadable absent.jsonl: gone <away>\nto \x01 nowhere
+cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
+  in 2 traces: turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&"\ufffe.jsonl, other.jsonl
+` + indented(report.Traces[1].Divergence)
+	assert.Equal(t, want, report.String())
+	assert.EqualError(t, report.Err(), "replay: "+want)
+}
+
+// indented is a divergence as it stands below its cause.
+func indented(d *replay.Divergence) string {
+	return "    " + strings.ReplaceAll(strings.TrimSuffix(d.String(), "\n"), "\n", "\n    ") + "\n"
+}
+
+// However many traces and causes there are, the text stays readable.
+func TestCorpusReportStringIsBounded(t *testing.T) {
+	report := &corpus.Report{}
+	for i := range 1000 {
+		d := &replay.Divergence{Class: replay.Extra, Seam: "run", Got: fmt.Sprintf("stash key-%s = 1", strings.Repeat("x", i)),
+			Before: strings.Split(strings.Repeat("a line\n", 100), "\n")}
+		report.Traces = append(report.Traces, &corpus.TraceReport{Trace: fmt.Sprint(i), Error: "absent",
+			Report: replay.Report{Divergence: d}, Cause: &corpus.Cause{Class: d.Class, Kind: d.Got}})
+	}
+	text := corpus.Regrouped(report).String()
+	assert.Less(t, strings.Count(text, "\n"), 700)
+	assert.Contains(t, text, "and 980 more causes, which hit no more traces each: the JSON has them\n")
+	assert.Contains(t, text, "and 980 more that could not be read\n")
+	assert.Regexp(t, `\n    and \d\d more lines: adkreplay verify 0\n`, text)
+}
+
+// suites is JUnit's XML as a CI system reads it.
+type suites struct {
+	Suite struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Cases    []struct {
+			Class   string   `xml:"classname,attr"`
+			Name    string   `xml:"name,attr"`
+			Failure *problem `xml:"failure"`
+			Error   *problem `xml:"error"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+type problem struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func junit(t *testing.T, r *corpus.Report) (read suites) {
+	var out strings.Builder
+	require.NoError(t, r.WriteJUnit(&out))
+	require.NoError(t, xml.Unmarshal([]byte(out.String()), &read), out.String())
+	for _, c := range out.String() {
+		require.True(t, c == '\n' || c >= ' ' && c != utf8.MaxRune && c != '\ufffe' && c != '\uffff', "XML has no %U", c)
+	}
+	return read
+}
+
+func TestJUnit(t *testing.T) {
+	report := mixed(t)
+	suite := junit(t, report).Suite
+	assert.Equal(t, []any{"adkreplay verify", 4, 2, 1}, []any{suite.Name, suite.Tests, suite.Failures, suite.Errors})
+	require.Len(t, suite.Cases, 4)
+
+	good, bad, other, absent := suite.Cases[0], suite.Cases[1], suite.Cases[2], suite.Cases[3]
+	assert.Equal(t, []string{"turns", "good.jsonl", ".", "other.jsonl"}, []string{good.Class, good.Name, other.Class, other.Name})
+	assert.Nil(t, good.Failure)
+	assert.Nil(t, good.Error)
+	assert.Equal(t, "a\ufffd[31m\ufffd:b,c%0A\r\n::error::]]><testcase>&\"\ufffd.jsonl", bad.Name)
+	assert.Equal(t, &problem{"changed output", report.Traces[1].Cause.String(), report.Traces[1].Divergence.String()}, bad.Failure)
+	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \ufffd nowhere", ""}, absent.Error)
+}
+
+// A report that is not whole is not green, even if nothing in it diverged.
+func TestJUnitOfAnIncompleteReport(t *testing.T) {
+	report, err := corpus.Verify(t.Context(), embedded(t), nil, corpus.Options{Shard: corpus.Shard{Index: 2, Count: 9}})
+	require.NoError(t, err)
+	whole := junit(t, report).Suite
+	assert.Equal(t, []any{"adkreplay verify 2/9", len(report.Traces), 0}, []any{whole.Name, whole.Tests, whole.Errors})
+	report.Error = "interrupted"
+	cut := junit(t, report).Suite
+	assert.Equal(t, []int{len(report.Traces) + 1, 1}, []int{cut.Tests, cut.Errors})
+	assert.Equal(t, &problem{"incomplete", "interrupted", ""}, cut.Cases[len(cut.Cases)-1].Error)
+}
+
+// A trace that diverged before it could not be read on has one end, which says
+// both.
+func TestJUnitOfADivergenceInACutFile(t *testing.T) {
+	whole := tracetest.Reseal(t, []byte(strings.Replace(string(tracetest.FixtureNamed(t, "hello").Bytes), `"iterations":1`, `"iterations":2`, 1)))
+	report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("cut.jsonl", whole[:len(whole)-20])}, nil)
+	require.NoError(t, err)
+	suite := junit(t, report).Suite
+	assert.Equal(t, []int{1, 0, 1}, []int{suite.Tests, suite.Failures, suite.Errors})
+	assert.Contains(t, suite.Cases[0].Error.Message, "cut.jsonl:33: truncated trace")
+	assert.Equal(t, report.Traces[0].Divergence.String(), suite.Cases[0].Error.Text)
+}
+
+func TestAnnotations(t *testing.T) {
+	var out strings.Builder
+	report := mixed(t)
+	require.NoError(t, report.WriteAnnotations(&out))
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	require.Len(t, lines, 2, "one cause, one trace that cannot be read, and no line of a text's own")
+	assert.True(t, strings.HasPrefix(lines[0], `::error file=turns/a\x1b[31m\x00%3Ab%2Cc%250A%0D%0A%3A%3Aerror%3A%3A]]><testcase>&"\ufffe.jsonl,line=27,title=changed output::`+
+		`changed output in dispatch: dispatchEnd, iterations: 2 → 1%0A  in 2 traces: `), lines[0])
+	assert.Contains(t, lines[0], "%0A        iterations: expected 2, got 1")
+	assert.Equal(t, `::error file=absent.jsonl,title=unreadable::absent.jsonl: gone <away>%0Ato \x01 nowhere`, lines[1])
+
+	out.Reset()
+	report.Error = "interrupted: 100% of nothing"
+	require.NoError(t, report.WriteAnnotations(&out))
+	assert.True(t, strings.HasPrefix(out.String(), "::error title=not everything was verified::interrupted: 100%25 of nothing\n"))
+}
+
+// Who writes is told that it failed.
+func TestRenderingsToAFullDisk(t *testing.T) {
+	report, full := mixed(t), tracetest.FailingWriter{}
+	for _, write := range []func(io.Writer) error{report.WriteJSON, report.WriteJUnit, report.WriteAnnotations} {
+		assert.EqualError(t, write(full), "no space left")
+	}
+}

@@ -1,0 +1,252 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Format is the version of the JSON of a CorpusReport. It changes when a
+// member changes its meaning or goes; members may be added without.
+const Format = 1
+
+// Report is what a verification of many traces found. Its JSON is written
+// by WriteJSON and read by ReadCorpusReport.
+type Report struct {
+	// Format is CorpusFormat.
+	Format int `json:"format"`
+	// Corpus is all that there was to verify, and Shard the part that this report
+	// is on; nil is the whole.
+	Corpus Corpus `json:"corpus"`
+	Shard  *Shard `json:"shard,omitempty"`
+	// Traces are the results, in the order of the sources.
+	Traces []*TraceReport `json:"traces"`
+	// Causes are the divergences, those of one cause together: the cause that
+	// hits most traces first. Changes that hit the same traces are one cause, and
+	// a trace may be hit by several.
+	Causes []*CauseReport `json:"causes"`
+	// Crossings is how many crossings agreed in all traces; Divergent how many
+	// traces diverged, and Unreadable how many could not be read to their end.
+	Crossings  int `json:"crossings"`
+	Divergent  int `json:"divergences"`
+	Unreadable int `json:"unreadable"`
+	// UserCode reports whether code other than the engine's ran.
+	UserCode bool `json:"userCode"`
+	// Error says why not everything was verified that was to be. Where it is
+	// set, nothing follows from what is not in the report.
+	Error string `json:"error,omitempty"`
+}
+
+// Corpus identifies a list of traces.
+type Corpus struct {
+	// Traces is how many there are.
+	Traces int `json:"traces"`
+	// SHA256 is of their names and sizes, in order: the shards of one corpus have
+	// the same.
+	SHA256 string `json:"sha256"`
+}
+
+// TraceReport is what was found out about one trace of a corpus.
+type TraceReport struct {
+	// Trace is the name of its source, and Number the place in the list, from 1.
+	Trace  string `json:"trace"`
+	Number int    `json:"number"`
+	replay.Report
+	// Cause is what the divergence has in common with others that have the same
+	// cause; nil without a divergence.
+	Cause *Cause `json:"cause,omitempty"`
+	// Error says why the trace could not be read to its end.
+	Error string `json:"error,omitempty"`
+}
+
+// CauseReport is one cause, and the traces that it hits.
+type CauseReport struct {
+	// Text is the cause in a line for a person.
+	Text string `json:"text"`
+	Cause
+	// Traces are the names of the traces that it hits, in their order.
+	Traces []string `json:"traces"`
+	// First is the first of them.
+	First *TraceReport `json:"-"`
+}
+
+func newCorpusReport(sources []Source, shard Shard) *Report {
+	r := &Report{Format: Format, Traces: []*TraceReport{}, Causes: []*CauseReport{},
+		Corpus: Corpus{Traces: len(sources), SHA256: listDigest(sources)}}
+	if shard != (Shard{}) {
+		r.Shard = &shard
+	}
+	return r
+}
+
+// listDigest is the digest of a list of sources.
+func listDigest(sources []Source) string {
+	sum := sha256.New()
+	for _, s := range sources {
+		fmt.Fprintf(sum, "%q %d\n", s.Name, s.Size)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// add counts a trace in.
+func (r *Report) add(t *TraceReport) {
+	r.Traces = append(r.Traces, t)
+	r.Crossings += t.Crossings
+	if t.Divergence != nil {
+		r.Divergent++
+	}
+	if t.Error != "" {
+		r.Unreadable++
+	}
+	r.UserCode = r.UserCode || len(t.Live) > 0
+}
+
+// WriteJSON writes the report as one JSON document for programs, which people
+// can read too.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r)
+}
+
+// ReadReport reads a report that WriteJSON wrote. Members that it does not
+// know are skipped.
+func ReadReport(in io.Reader) (*Report, error) {
+	r := &Report{}
+	decoder := json.NewDecoder(in)
+	if err := decoder.Decode(r); err != nil {
+		return nil, fmt.Errorf("replay: this is no report of a verification: %w", err)
+	}
+	if r.Format != Format {
+		return nil, fmt.Errorf("replay: this is no report of a verification: its format is %d, and this version reads %d", r.Format, Format)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("replay: this is no report of a verification: there is more behind the document")
+	}
+	if err := r.recount(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// recount derives what follows from the traces: a report says it, and need not
+// be believed.
+func (r *Report) recount() error {
+	traces := r.Traces
+	r.Traces, r.Crossings, r.Divergent, r.Unreadable, r.UserCode = []*TraceReport{}, 0, 0, 0, false
+	for i, t := range traces {
+		if t == nil || t.Number < 1 || t.Number > r.Corpus.Traces || i > 0 && t.Number <= traces[i-1].Number {
+			return fmt.Errorf("replay: trace %d of the report has no number between those beside it and %d", i+1, r.Corpus.Traces)
+		}
+		if t.Divergence != nil && t.Cause == nil {
+			return fmt.Errorf("replay: %s: the report has a divergence without a cause", t.Trace)
+		}
+		r.add(t)
+	}
+	r.group()
+	return nil
+}
+
+// Err is nil where every trace could be read and was the same, and otherwise an
+// error whose text is the report: for go test.
+func (r *Report) Err() error {
+	if r.Error == "" && r.Divergent == 0 && r.Unreadable == 0 {
+		return nil
+	}
+	return errors.New("replay: " + r.String())
+}
+
+// The bounds of what String shows.
+const (
+	mostNamed   = 3  // names of traces
+	mostEntries = 20 // causes, and unreadable traces
+	mostLines   = 22 // of one divergence
+)
+
+// String is the report for a person: the counts, what could not be read, and
+// each cause with the first divergence that it made.
+func (r *Report) String() string {
+	var b strings.Builder
+	b.WriteString(r.Summary() + "\n")
+	if r.Error != "" {
+		fmt.Fprintf(&b, "%s\n", safetext.Bare(r.Error))
+	}
+	unreadable := 0
+	for _, t := range r.Traces {
+		if t.Error == "" {
+			continue
+		}
+		if unreadable++; unreadable <= mostEntries {
+			fmt.Fprintf(&b, "unreadable %s\n", safetext.Bare(t.Error))
+		}
+	}
+	if more := unreadable - mostEntries; more > 0 {
+		fmt.Fprintf(&b, "and %d more that could not be read\n", more)
+	}
+	b.WriteString(r.DescribeCauses())
+	return b.String()
+}
+
+// Summary is the counts in a line.
+func (r *Report) Summary() string {
+	text := fmt.Sprintf("%d traces, %d crossings, %d divergences", len(r.Traces), r.Crossings, r.Divergent)
+	if r.Unreadable > 0 {
+		text += fmt.Sprintf(", %d unreadable", r.Unreadable)
+	}
+	if r.Shard != nil {
+		text = fmt.Sprintf("shard %s of %d traces: %s", r.Shard, r.Corpus.Traces, text)
+	}
+	return text
+}
+
+// DescribeCauses is a paragraph for each cause; nothing where there is none.
+func (r *Report) DescribeCauses() string {
+	var b strings.Builder
+	for i, c := range r.Causes {
+		if i == mostEntries {
+			fmt.Fprintf(&b, "and %d more causes, which hit no more traces each: the JSON has them\n", len(r.Causes)-i)
+			break
+		}
+		fmt.Fprintf(&b, "cause %d of %d: %s\n", i+1, len(r.Causes), c)
+	}
+	return b.String()
+}
+
+// String is the cause, the traces that it hits, and the divergence of the first
+// with what was not compared in it: at most 25 lines.
+func (c *CauseReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
+	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.NotComparedLines(), "\n"), "\n")
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		fmt.Fprintf(&b, "    %s\n", harmless(line)) // a report that was read may hold anything
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		fmt.Fprintf(&b, "    and %d more lines: adkreplay verify %s\n", more, safetext.Bare(c.First.Trace))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// hits counts the traces that a cause hits, and names the first.
+func (c *CauseReport) hits() string {
+	var names []string
+	for _, name := range c.Traces[:min(len(c.Traces), mostNamed)] {
+		names = append(names, safetext.Bare(name))
+	}
+	text := fmt.Sprintf("%d traces: %s", len(c.Traces), strings.Join(names, ", "))
+	if len(c.Traces) == 1 {
+		text = "1 trace: " + names[0]
+	}
+	if more := len(c.Traces) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

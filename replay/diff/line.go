@@ -1,0 +1,360 @@
+package diff
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/state"
+)
+
+// diffLine is one line of a diff's text: a crossing, with its end and with the
+// event or the obligation that it calls where nothing else lies within.
+type diffLine struct {
+	opinion diffOpinion
+	a, b    *diffNode // nil where that trace has none
+	ending  bool      // it is the end of the nodes, which have lines of their own
+	merged  bool      // it is all of the nodes
+	fields  []compare.FieldDiff
+	above   int // the line that it is within, -1 for none
+	depth   int
+	silent  bool // nothing is to be said of it
+	// crossings are how many of each opinion are on the line.
+	crossings [diffOnlyB + 1]int
+	textA     string
+	textB     string
+}
+
+// differs reports whether the line is a difference to be shown.
+func (l *diffLine) differs() bool { return l.opinion >= diffChanged }
+
+// layer turns pairs into lines.
+type layer struct {
+	lines []diffLine
+	a, b  *diffSide
+	// open are the lines that the next one may be within, by depth.
+	open []int
+}
+
+// pairs lays out all that is within a pair.
+func (y *layer) pairs(kids []*diffPair) {
+	for _, kid := range kids {
+		y.pair(kid)
+	}
+}
+
+func (y *layer) pair(p *diffPair) {
+	if p.mergeable() {
+		y.add(y.merged(p))
+		return
+	}
+	head := diffLine{opinion: p.head, a: p.a, b: p.b, fields: p.headFields, depth: p.depth(), silent: y.silentEnd(p)}
+	head.crossings[p.head]++
+	y.add(head)
+	y.pairs(p.kids)
+	if p.tail != diffAbsent {
+		end := diffLine{opinion: p.tail, a: p.a, b: p.b, ending: true, fields: p.tailFields, depth: p.depth() + 1}
+		end.crossings[p.tail]++
+		end.silent = p.isAlone() && !y.answers(end) || p.tail < diffChanged && !y.answers(end)
+		y.add(end)
+	}
+}
+
+func (p *diffPair) isAlone() bool { return p.a == nil || p.b == nil }
+
+func (p *diffPair) depth() int {
+	if p.b != nil {
+		return p.b.depth
+	}
+	return p.a.depth
+}
+
+// mergeable reports whether both nodes are told in one line each.
+func (p *diffPair) mergeable() bool {
+	return p.a.mergeable() && p.b.mergeable()
+}
+
+func (n *diffNode) mergeable() bool {
+	switch {
+	case n == nil || len(n.kids) == 0:
+		return n == nil || n.opener == nil
+	case len(n.kids) > 1:
+		return false
+	}
+	return n.kids[0].continues && len(n.kids[0].kids) == 0
+}
+
+// merged is a pair in one line.
+func (y *layer) merged(p *diffPair) diffLine {
+	l := diffLine{a: p.a, b: p.b, merged: true, depth: p.depth(), opinion: diffEqual}
+	l.take(p.head, p.headFields, "")
+	for _, kid := range p.kids {
+		l.take(kid.head, kid.headFields, y.what(kid))
+		l.take(kid.tail, kid.tailFields, y.what(kid)+" returns")
+	}
+	l.take(p.tail, p.tailFields, y.what(p)+" done")
+	if p.isAlone() {
+		l.opinion, l.fields = p.head, nil
+	}
+	return l
+}
+
+// take adds what was found out about one crossing to the line of several: what
+// one side has alone makes the line another.
+func (l *diffLine) take(opinion diffOpinion, fields []compare.FieldDiff, what string) {
+	if opinion == diffAbsent {
+		return
+	}
+	l.crossings[opinion]++
+	l.fields = append(l.fields, fields...)
+	switch opinion {
+	case diffOnlyA:
+		l.fields = append(l.fields, compare.FieldDiff{Field: what, Want: "true"})
+	case diffOnlyB:
+		l.fields = append(l.fields, compare.FieldDiff{Field: what, Got: "true"})
+	}
+	l.opinion = max(l.opinion, min(opinion, diffChanged))
+}
+
+// what is what the crossings of a pair are: the seam of a call, or the kind.
+func (y *layer) what(p *diffPair) string {
+	side, n := y.a, p.a
+	if n == nil {
+		side, n = y.b, p.b
+	}
+	x := &side.lines[n.head].Crossing
+	if x.Kind == adk.KindCall {
+		return x.Seam.String()
+	}
+	return x.Kind.String()
+}
+
+// silentEnd reports whether nothing is to be said of an end in a pipeline's flat
+// list: it goes with its beginning where all is well.
+func (y *layer) silentEnd(p *diffPair) bool {
+	opener := p.either().opener
+	if opener == nil || y.answers(diffLine{a: p.a, b: p.b}) {
+		return false
+	}
+	return p.head < diffChanged || p.isAlone() && opener.alone
+}
+
+func (p *diffPair) either() *diffNode {
+	if p.b != nil {
+		return p.b
+	}
+	return p.a
+}
+
+// answers reports whether there is something to say of an end, on either side.
+func (y *layer) answers(l diffLine) bool {
+	return l.a != nil && y.a.answers(l.a, l.ending) || l.b != nil && y.b.answers(l.b, l.ending)
+}
+
+func (s *diffSide) answers(n *diffNode, ending bool) bool {
+	at := n.head
+	if ending {
+		at = n.tail
+	}
+	if at < 0 {
+		return false
+	}
+	x := &s.lines[at].Crossing
+	return x.Err != nil || x.Result != nil || len(x.Records) > 0 || x.Value != nil || x.Outcome != "" && x.Outcome != adk.OutcomeOK
+}
+
+// add puts a line below the one that it is within.
+func (y *layer) add(l diffLine) {
+	for len(y.open) > 0 && y.lines[y.open[len(y.open)-1]].depth >= l.depth {
+		y.open = y.open[:len(y.open)-1]
+	}
+	l.above = -1
+	if len(y.open) > 0 {
+		l.above = y.open[len(y.open)-1]
+	}
+	y.lines = append(y.lines, l)
+	if !l.silent && !l.ending {
+		y.open = append(y.open, len(y.lines)-1)
+	}
+}
+
+// lay makes the lines of the diff, and puts those into words that are shown.
+func (d *Diff) lay(root *diffPair, a, b *diffSide, ids *renames) {
+	y := &layer{a: a, b: b}
+	y.pairs(root.kids)
+	d.lines = y.lines
+	for i := range d.lines {
+		c := &d.lines[i].crossings
+		d.Crossings.Equal += c[diffEqual]
+		d.Crossings.Follow += c[diffFollows]
+		d.Crossings.Changed += c[diffChanged]
+		d.Crossings.OnlyA += c[diffOnlyA]
+		d.Crossings.OnlyB += c[diffOnlyB]
+	}
+	shown := shownLines(d.lines)
+	said := a.say(nil, wanted(d.lines, shown, true))
+	heard := b.say(said.namer.Renamed(ids.other), wanted(d.lines, shown, false))
+	for i := range d.lines {
+		l := &d.lines[i]
+		if !shown[i] {
+			continue
+		}
+		l.textA, l.textB = said.text(l, l.a), heard.text(l, l.b)
+		if l.differs() && !l.silent {
+			d.Changes = append(d.Changes, d.change(l, a, b))
+		}
+	}
+}
+
+// change is a line that differs, for programs.
+func (d *Diff) change(l *diffLine, a, b *diffSide) Change {
+	c := Change{Op: DiffChanged, LineA: l.textA, LineB: l.textB, Fields: l.fields}
+	switch {
+	case l.lacks(l.b):
+		c.Op = DiffOnlyA
+	case l.lacks(l.a):
+		c.Op = DiffOnlyB
+	}
+	if !l.lacks(l.a) {
+		c.A, c.Seam = l.crossing(l.a)+1, a.fold.SeamOf(&a.lines[l.crossing(l.a)].Crossing)
+	}
+	if !l.lacks(l.b) {
+		c.B, c.Seam = l.crossing(l.b)+1, b.fold.SeamOf(&b.lines[l.crossing(l.b)].Crossing)
+	}
+	return c
+}
+
+// crossing is the first crossing on the line, of one of its nodes.
+func (l *diffLine) crossing(n *diffNode) int {
+	if l.ending {
+		return n.tail
+	}
+	return n.head
+}
+
+// lacks reports whether the line is not in the trace of a node.
+func (l *diffLine) lacks(n *diffNode) bool { return n == nil || l.crossing(n) < 0 }
+
+// diffContext is how many lines that are equal are shown around a difference.
+const diffContext = 2
+
+// shownLines are the lines that differ, those around them, and those that they
+// are within.
+func shownLines(lines []diffLine) []bool {
+	shown := make([]bool, len(lines))
+	spread := func(step, from, to int) {
+		left := 0
+		for i := from; i != to; i += step {
+			switch l := &lines[i]; {
+			case l.silent:
+			case l.differs():
+				left = diffContext
+			case left > 0:
+				shown[i] = true
+				left--
+			}
+		}
+	}
+	spread(1, 0, len(lines))
+	spread(-1, len(lines)-1, -1)
+	within := make([]bool, len(lines)) // they and all above them are shown
+	for i := range lines {
+		if !lines[i].differs() || lines[i].silent {
+			continue
+		}
+		for at := i; at >= 0 && !within[at]; at = lines[at].above {
+			shown[at], within[at] = true, true
+		}
+	}
+	return shown
+}
+
+// wanted are the crossings that have to be put into words, of one side.
+func wanted(lines []diffLine, shown []bool, ofA bool) map[int]bool {
+	want := map[int]bool{}
+	for i := range lines {
+		l := &lines[i]
+		n := l.b
+		if ofA {
+			n = l.a
+		}
+		if !shown[i] || n == nil {
+			continue
+		}
+		if l.ending {
+			want[n.tail] = true
+		} else {
+			want[n.head], want[n.tail] = true, true
+			for _, kid := range n.kids {
+				want[kid.head], want[kid.tail] = true, true
+			}
+		}
+	}
+	return want
+}
+
+// sayings are crossings in words.
+type sayings struct {
+	namer *describe.Namer
+	words map[int]diffWords
+}
+
+// diffWords are a crossing in words, as a transcript may need them.
+type diffWords struct{ line, head, answer, continuation string }
+
+// say puts crossings of one side into words, by a namer that may know names.
+func (s *diffSide) say(n *describe.Namer, want map[int]bool) sayings {
+	if n == nil {
+		n = describe.New(state.New())
+	}
+	n.Shown = map[state.Ref]adk.Digest{}
+	said := sayings{n, map[int]diffWords{}}
+	for i := range s.lines {
+		x := &s.lines[i].Crossing
+		n.Note(x)
+		if want[i] {
+			w := diffWords{head: n.Head(x), answer: n.Answer(x)}
+			w.line = w.head
+			if describe.IsClosing(x) {
+				w.line = n.Closing(x)
+			}
+			if w.answer != "" {
+				w.line += " → " + w.answer
+			}
+			w.continuation = n.Continuation(x)
+			said.words[i] = w
+		}
+		applyByPlace(n.Fold, x)
+	}
+	return said
+}
+
+// text is a line in words, as one of the sides has it.
+func (s sayings) text(l *diffLine, n *diffNode) string {
+	if l.lacks(n) {
+		return ""
+	}
+	w := s.words[l.crossing(n)]
+	switch {
+	case (l.ending || n.opener != nil) && !l.differs():
+		return "→ " + w.answer
+	case l.ending || n.opener != nil:
+		return w.line
+	}
+	text, answer := w.line, w.answer
+	if l.merged {
+		for _, kid := range n.kids {
+			text += s.words[kid.head].continuation
+			text, answer = answered(text, answer, s.words[kid.tail].answer)
+		}
+		text, _ = answered(text, answer, s.words[n.tail].answer)
+	}
+	return text
+}
+
+// answered is a text with one more answer, unless that was said before.
+func answered(text, said, answer string) (string, string) {
+	if answer == "" || answer == said {
+		return text, said
+	}
+	return text + " → " + answer, answer
+}

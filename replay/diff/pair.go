@@ -1,0 +1,482 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// diffOpinion is what is found out about a crossing, or about a line of them.
+type diffOpinion uint8
+
+const (
+	diffAbsent  diffOpinion = iota // there is no such crossing
+	diffEqual                      // the same in both
+	diffFollows                    // different, because of what is listed already
+	diffChanged
+	diffOnlyA
+	diffOnlyB
+)
+
+// diffPair is two nodes that have the same cause, or one that is alone.
+type diffPair struct {
+	a, b       *diffNode
+	head, tail diffOpinion
+	// headFields and tailFields are the fields that differ.
+	headFields, tailFields []compare.FieldDiff
+	kids                   []*diffPair
+}
+
+// traceDiffer compares two traces whose forms are known.
+type traceDiffer struct {
+	a, b    *diffSide
+	renames *renames
+	// listed are the pairs of records and of arguments that have been said to
+	// differ: wherever they come again, it follows.
+	listed map[[2]string]bool
+}
+
+// pair compares two nodes of one cause, with all that is within them.
+func (d *traceDiffer) pair(a, b *diffNode) *diffPair {
+	p := &diffPair{a: a, b: b}
+	p.head, p.headFields = d.compare(a.head, b.head)
+	at := match{}
+	for _, m := range append(d.alignNodes(a.kids, b.kids), match{len(a.kids), len(b.kids)}) {
+		if m.a < len(a.kids) && !d.sameThing(a.kids[m.a], b.kids[m.b]) {
+			continue
+		}
+		for ; at.a < m.a; at.a++ {
+			p.kids = append(p.kids, alone(a.kids[at.a], diffOnlyA))
+		}
+		for ; at.b < m.b; at.b++ {
+			p.kids = append(p.kids, alone(b.kids[at.b], diffOnlyB))
+		}
+		if m.a < len(a.kids) {
+			p.kids = append(p.kids, d.pair(a.kids[m.a], b.kids[m.b]))
+		}
+		at = match{m.a + 1, m.b + 1}
+	}
+	p.tail, p.tailFields = d.compare(a.tail, b.tail)
+	return p
+}
+
+// alone is a node that one of the traces has not.
+func alone(n *diffNode, opinion diffOpinion) *diffPair {
+	p := &diffPair{a: n, head: opinion}
+	if opinion == diffOnlyB {
+		p.a, p.b = nil, n
+	}
+	for _, kid := range n.kids {
+		p.kids = append(p.kids, alone(kid, opinion))
+	}
+	if n.tail >= 0 {
+		p.tail = opinion
+	}
+	n.alone = true
+	return p
+}
+
+// sameThing reports whether the ids in the causes of two nodes can be the same.
+func (d *traceDiffer) sameThing(a, b *diffNode) bool {
+	return d.renames.same(d.a.forms[a.head].causeIDs, d.b.forms[b.head].causeIDs)
+}
+
+// alignNodes pairs the nodes of two lists: those that are equal throughout, and
+// between them those that have the same cause. The ids of the former are paired
+// first: what is equal says more about them than what is alike.
+func (d *traceDiffer) alignNodes(as, bs []*diffNode) []match {
+	wholes := func(n *diffNode) int32 { return n.whole }
+	causes := func(n *diffNode) int32 { return n.cause }
+	var all []match
+	at := match{}
+	exact := longestCommon(each32(as, wholes), each32(bs, wholes))
+	for _, m := range exact {
+		d.sameThing(as[m.a], bs[m.b])
+	}
+	for _, m := range append(exact, match{len(as), len(bs)}) {
+		for _, near := range longestCommon(each32(as[at.a:m.a], causes), each32(bs[at.b:m.b], causes)) {
+			all = append(all, match{at.a + near.a, at.b + near.b})
+		}
+		if m.a < len(as) {
+			all = append(all, m)
+		}
+		at = match{m.a + 1, m.b + 1}
+	}
+	return all
+}
+
+func each32(nodes []*diffNode, number func(*diffNode) int32) []int32 {
+	all := make([]int32, len(nodes))
+	for i, n := range nodes {
+		all[i] = number(n)
+	}
+	return all
+}
+
+// compare compares two crossings of one cause.
+func (d *traceDiffer) compare(i, j int) (diffOpinion, []compare.FieldDiff) {
+	switch {
+	case i < 0 && j < 0:
+		return diffAbsent, nil
+	case j < 0:
+		return diffOnlyA, nil
+	case i < 0:
+		return diffOnlyB, nil
+	}
+	a, b := &d.a.forms[i], &d.b.forms[j]
+	if a.whole == b.whole && d.renames.same(a.ids, b.ids) {
+		return d.equalOrFollows(i, j), nil
+	}
+	fields, follow := d.fields(i, j)
+	switch {
+	case len(fields) > 0:
+		return diffChanged, fields
+	case follow:
+		return diffFollows, nil
+	}
+	return diffEqual, nil
+}
+
+// equalOrFollows tells equal crossings from those whose checksums are of other
+// arguments, which are listed where they came in.
+func (d *traceDiffer) equalOrFollows(i, j int) diffOpinion {
+	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
+	if derivedFields[x.Kind] == adk.FieldKey && x.Key != y.Key {
+		return diffFollows
+	}
+	return diffEqual
+}
+
+// fieldShape is a field of one crossing.
+type fieldShape struct {
+	use   adk.FieldUse
+	text  []byte // as a trace writes it
+	shape string
+	ids   []idUse
+}
+
+func (s *diffSide) fieldShapes(i int) []fieldShape {
+	var all []fieldShape
+	for use, text := range s.fields(i) {
+		sh := &shaper{free: s.shaper.free, times: s.shaper.times}
+		sh.add(text, idPlaceOf(use.Field, &s.lines[i].Crossing))
+		all = append(all, fieldShape{use, text, string(sh.out), sh.ids})
+	}
+	return all
+}
+
+// fields lists the fields in which two crossings of one cause differ; follow
+// tells that some differ because of what is listed already.
+func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) {
+	ours, theirs := d.a.fieldShapes(i), d.b.fieldShapes(j)
+	for _, use := range usesOf(&d.a.lines[i].Crossing) {
+		a, b := fieldOf(ours, use), fieldOf(theirs, use)
+		switch {
+		case a.shape == b.shape && d.renames.same(a.ids, b.ids):
+		case d.explained(use, i, j, a, b):
+			follow = true
+		case use.Field == adk.FieldDigest:
+			diffs = append(diffs, compare.FieldDiff{Field: use.Label, Want: d.a.digest(i), Got: d.b.digest(j), Input: use.Input})
+		default:
+			place := idPlaceOf(use.Field, &d.a.lines[i].Crossing)
+			diffs = append(diffs, d.leaves(use, orZero(use, a.text), orZero(use, b.text), place)...)
+		}
+	}
+	return diffs, follow
+}
+
+// digest is that of a sight, and whether it is the digest of what was told
+// before.
+func (s *diffSide) digest(i int) string {
+	text := s.lines[i].Digest.String()
+	if s.forms[i].unfit {
+		text += ", of something else than what was told before"
+	}
+	return compare.QuotedJSON(text)
+}
+
+// orZero is a field as JSON, where a trace leaves it out the value that this
+// means.
+func orZero(use adk.FieldUse, text []byte) []byte {
+	if len(text) > 0 {
+		return text
+	}
+	switch use.Field {
+	case adk.FieldFlag, adk.FieldIsError:
+		return []byte("false")
+	case adk.FieldN:
+		return []byte("0")
+	case adk.FieldOutcome:
+		return []byte(compare.QuotedJSON(string(adk.OutcomeOK)))
+	}
+	return nil
+}
+
+// usesOf are the fields in which crossings of one kind can differ.
+func usesOf(x *adk.Crossing) []adk.FieldUse {
+	return append([]adk.FieldUse{useAt, useStrand}, x.Kind.Fields(x.Phase)...)
+}
+
+func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
+	for _, f := range all {
+		if f.use == use {
+			return f
+		}
+	}
+	return fieldShape{use: use}
+}
+
+// explained reports whether a difference follows from others: what is visible, and
+// what is worked out from arguments, from the crossings before; records and
+// arguments that come again, from where they first differed.
+func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) bool {
+	f, g := &d.a.forms[i], &d.b.forms[j]
+	if f.hasDerived && derivedFields[d.a.lines[i].Kind] == use.Field {
+		return d.a.lines[i].Kind == adk.KindSight && !f.unfit && !g.unfit
+	}
+	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
+	switch use.Field {
+	case adk.FieldRecord:
+		return d.known([]adk.Record{x.Record}, []adk.Record{y.Record})
+	case adk.FieldRecords:
+		return d.known(x.Records, y.Records)
+	case adk.FieldArgs:
+		return d.seen(string(argsText(x.Args)), string(argsText(y.Args)))
+	}
+	return false
+}
+
+func argsText(args any) []byte {
+	if object, err := canonical.Object(args); err == nil {
+		if text, err := canonical.Marshal(object); err == nil {
+			return text
+		}
+	}
+	return nil
+}
+
+// known reports whether all records that differ in two lists have been listed, and
+// notes them. A list that has others is to be said every time.
+func (d *traceDiffer) known(a, b []adk.Record) bool {
+	there := map[string]adk.Record{}
+	for _, record := range b {
+		if record != nil {
+			there[record.Key()] = record
+		}
+	}
+	all := len(a) == len(b)
+	for i, record := range a {
+		other := d.counterpart(record, there)
+		switch {
+		case other == nil:
+			all = false
+		case !wire.SameRecord(record, other):
+			all = d.seen(recordMark(record), recordMark(other)) && all
+		default:
+			all = all && wire.SameRecord(other, b[i])
+		}
+	}
+	return all
+}
+
+// counterpart is the record that has the id of another, in the names of b.
+func (d *traceDiffer) counterpart(record adk.Record, there map[string]adk.Record) adk.Record {
+	if record == nil {
+		return nil
+	}
+	if id, paired := d.renames.ab[record.Key()]; paired && wire.KeyedByID(record) {
+		return there[id]
+	}
+	return there[record.Key()]
+}
+
+func recordMark(record adk.Record) string {
+	if record == nil {
+		return ""
+	}
+	return string(record.RecordKind()) + record.Digest().String()
+}
+
+// seen reports whether two texts have been said to differ, and notes it. Where one
+// of them is nothing, it is to be said every time.
+func (d *traceDiffer) seen(a, b string) bool {
+	key := [2]string{a, b}
+	if a == "" || b == "" || d.listed[key] {
+		return d.listed[key]
+	}
+	d.listed[key] = true
+	return false
+}
+
+// leaves lists where in a field's JSON two texts differ.
+func (d *traceDiffer) leaves(use adk.FieldUse, a, b []byte, place idPlace) []compare.FieldDiff {
+	l := &leafLister{differ: d, input: use.Input, place: place}
+	l.value(use.Label, leafValue(a), leafValue(b), 0)
+	if len(l.diffs) == 0 { // ids that are no pair, at places where that is no difference alone
+		l.add(use.Label, leafValue(a), leafValue(b))
+	}
+	return l.diffs
+}
+
+// absent stands for what is not there.
+type absent struct{}
+
+func leafValue(text []byte) any {
+	if len(text) == 0 {
+		return absent{}
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return string(text)
+	}
+	return v
+}
+
+// leafLister walks two values side by side.
+type leafLister struct {
+	differ *traceDiffer
+	input  bool
+	place  idPlace
+	diffs  []compare.FieldDiff
+}
+
+func (l *leafLister) value(path string, a, b any, depth int) {
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			l.object(path, x, y, depth+1)
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			l.list(path, x, y, depth+1)
+			return
+		}
+	case string:
+		if y, ok := b.(string); ok && l.differ.renames.paired(x, y) {
+			return
+		}
+	default:
+		if a == b { // nil, a bool, a number, or not there
+			return
+		}
+	}
+	l.add(path, a, b)
+}
+
+func (l *leafLister) object(path string, a, b map[string]any, depth int) {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if name == recordNumber || !l.differ.a.shaper.times && (name == plainTime || timeMembers[name] && depth == l.place.depth) {
+			continue
+		}
+		at := path + "." + name
+		if _, record := a[recordNumber]; record {
+			at = path // that it is a message goes without saying
+		}
+		l.value(at, memberOf(a, name), memberOf(b, name), depth)
+	}
+}
+
+// recordNumber is the member that numbers a record.
+const recordNumber = "#"
+
+func memberOf(object map[string]any, name string) any {
+	if v, there := object[name]; there {
+		return v
+	}
+	return absent{}
+}
+
+// list compares what two lists have in common, and says what one has alone.
+func (l *leafLister) list(path string, a, b []any, depth int) {
+	at := match{}
+	for _, m := range append(longestCommon(l.numbers(a, b)), match{len(a), len(b)}) {
+		for at.a < m.a || at.b < m.b {
+			x, y, i := any(absent{}), any(absent{}), at.b
+			if at.a < m.a {
+				x, i = a[at.a], at.a
+				at.a++
+			}
+			if at.b < m.b {
+				y = b[at.b]
+				at.b++
+			}
+			l.value(path+"["+strconv.Itoa(i)+"]", x, y, depth)
+		}
+		if m.a < len(a) {
+			l.value(path+"["+strconv.Itoa(m.a)+"]", a[m.a], b[m.b], depth)
+		}
+		at = match{m.a + 1, m.b + 1}
+	}
+}
+
+// numbers number what the elements of two lists are: records by their ids, up to
+// renaming, anything else by all of it.
+func (l *leafLister) numbers(a, b []any) ([]int32, []int32) {
+	all := &numbering{map[string]int32{}}
+	of := func(list []any, rename map[string]string) []int32 {
+		numbers := make([]int32, len(list))
+		for i, v := range list {
+			text := leafText(v)
+			if id, ok := idInRecord(v); ok {
+				if other, paired := rename[id]; paired {
+					id = other
+				}
+				text = "id " + id
+			}
+			numbers[i] = all.of(text)
+		}
+		return numbers
+	}
+	return of(a, l.differ.renames.ab), of(b, nil)
+}
+
+// idInRecord is the id of a record that stands in a list.
+func idInRecord(v any) (string, bool) {
+	object, _ := v.(map[string]any)
+	if _, numbered := object[recordNumber]; !numbered {
+		return "", false
+	}
+	for name, inner := range object {
+		if record, ok := inner.(map[string]any); ok && name != recordNumber {
+			id, ok := record["id"].(string)
+			return id, ok
+		}
+	}
+	return "", false
+}
+
+func (l *leafLister) add(path string, a, b any) {
+	l.diffs = append(l.diffs, compare.FieldDiff{Field: path, Want: leafText(a), Got: leafText(b), Input: l.input})
+}
+
+// leafText is a value as a trace writes it.
+func leafText(v any) string {
+	switch v := v.(type) {
+	case absent:
+		return ""
+	case string:
+		return compare.QuotedJSON(v)
+	case json.Number:
+		return v.String()
+	}
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,77 @@
+package diff
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+)
+
+// commonLength is the dumb twin of longestCommon: the textbook's table.
+func commonLength(a, b []int32) int {
+	table := make([][]int, len(a)+1)
+	for i := range table {
+		table[i] = make([]int, len(b)+1)
+	}
+	for i := range a {
+		for j := range b {
+			if a[i] == b[j] {
+				table[i+1][j+1] = table[i][j] + 1
+			} else {
+				table[i+1][j+1] = max(table[i][j+1], table[i+1][j])
+			}
+		}
+	}
+	return table[len(a)][len(b)]
+}
+
+func checkCommon(t *rapid.T, a, b []int32, matches []match) {
+	last := match{-1, -1}
+	for _, m := range matches {
+		if m.a <= last.a || m.b <= last.b || a[m.a] != b[m.b] {
+			t.Fatalf("%v behind %v in %v", m, last, matches)
+		}
+		last = m
+	}
+}
+
+func drawSequence(t *rapid.T, label string) []int32 {
+	return rapid.SliceOfN(rapid.Int32Range(0, 6), 0, 40).Draw(t, label)
+}
+
+func TestLongestCommon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawSequence(t, "a"), drawSequence(t, "b")
+		matches := longestCommon(a, b)
+		checkCommon(t, a, b, matches)
+		if want := commonLength(a, b); len(matches) != want {
+			t.Fatalf("%d of %d in common: %v", len(matches), want, matches)
+		}
+	})
+}
+
+func TestCommonByOccurrence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawSequence(t, "a"), drawSequence(t, "b")
+		checkCommon(t, a, b, commonByOccurrence(a, b))
+		if all := commonByOccurrence(a, a); len(all) != len(a) {
+			t.Fatalf("%d of %d that are equal", len(all), len(a))
+		}
+	})
+}
+
+// Sequences that have nothing but their order in common are aligned all the
+// same, beyond the bound of the exact search.
+func TestLongestCommonOfWhatDiffersMuch(t *testing.T) {
+	var a, b []int32
+	for i := range int32(50_000) {
+		a = append(a, i)
+		b = append(b, i+1_000_000*(i%3), i)
+	}
+	assert.Len(t, longestCommon(a, b), 50_000)
+	reversed := make([]int32, len(a))
+	for i, x := range a {
+		reversed[len(a)-1-i] = x
+	}
+	assert.Len(t, longestCommon(a, reversed), 1)
+}

@@ -1,0 +1,305 @@
+package diff
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// numbering gives equal texts equal numbers: what is compared often is compared
+// as a number.
+type numbering struct{ numbers map[string]int32 }
+
+func (n *numbering) of(text string) int32 {
+	number, known := n.numbers[text]
+	if !known {
+		number = int32(len(n.numbers)) + 1
+		n.numbers[text] = number
+	}
+	return number
+}
+
+// form is what of a crossing can be the same in another trace.
+type form struct {
+	// cause numbers why it happens: its kind, and the arguments that say what it
+	// is about. whole numbers all that it says.
+	cause, whole int32
+	// causeIDs are the free ids in its cause, and ids those in all of it.
+	causeIDs, ids []idUse
+	// derived is what the one field that follows from earlier crossings comes
+	// to; hasDerived tells that there is one. Where it is not what the fold
+	// arrives at, it is unfit.
+	derived    string
+	hasDerived bool
+	unfit      bool
+}
+
+// diffSide is one of the traces that are compared.
+type diffSide struct {
+	lines    []trace.Line
+	comparer wire.Comparer
+	shaper   shaper
+	fold     *state.Fold
+	forms    []form
+	tree     *diffNode
+	handlers map[calls.AckHandler]string // names of on-ack handlers
+	records  map[adk.Record]string       // shapes of records in sights
+	totals   *totaller
+}
+
+func newSide(t *trace.Trace, options Options, free map[string]bool) *diffSide {
+	known, _ := wire.NewSentinels(t.Options().Sentinels) // checked when the trace was read
+	return &diffSide{
+		lines: t.Lines, comparer: wire.Comparer{Sentinels: known}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
+		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),
+	}
+}
+
+// read gives every crossing its form, and every node of the tree its numbers.
+func (s *diffSide) read(all *numbering) {
+	s.forms = make([]form, len(s.lines))
+	for i := range s.lines {
+		x := &s.lines[i].Crossing
+		f := &s.forms[i]
+		s.derive(f, x)
+		f.cause, f.causeIDs = s.cause(x, all)
+		s.totals.before(s.fold, x)
+		applyByPlace(s.fold, x)
+		s.totals.after(s.fold, x)
+		f.whole, f.ids = s.whole(i, all)
+	}
+	s.totals.end(s.fold, s.lines)
+	s.tree = diffTree(s.lines)
+	s.tree.number(s.forms, all)
+}
+
+// applyByPlace takes the next crossing in, whatever number it says, and whether
+// or not an engine tells it.
+func applyByPlace(f *state.Fold, x *adk.Crossing) {
+	next := *x
+	next.Seq = 0
+	_ = f.Apply(&next)
+}
+
+// cause numbers why a crossing happens.
+func (s *diffSide) cause(x *adk.Crossing, all *numbering) (int32, []idUse) {
+	sh := &s.shaper
+	sh.out, sh.ids = sh.out[:0], nil
+	part := func(text string, id bool) {
+		sh.out = append(sh.out, ' ')
+		if id && sh.free[text] {
+			sh.ids = append(sh.ids, idUse{text, true})
+			sh.out = append(sh.out, '?')
+			return
+		}
+		sh.out = strconv.AppendQuote(sh.out, text)
+	}
+	sh.out = append(append(sh.out, 'c'), compare.KindText(x)...)
+	sh.out = strconv.AppendInt(append(sh.out, ' '), int64(s.iterationOf(x)), 10)
+	if x.Kind == adk.KindSight && s.fold.OutputDue {
+		part("before the output", false)
+	}
+	part(x.Seam.String(), false)
+	part(string(x.Collection), false)
+	part(x.Name, namesID(x))
+	if keysID(x) || x.Kind == adk.KindRemove || x.Kind == adk.KindDelete {
+		part(x.Key, keysID(x))
+	}
+	if x.Record != nil {
+		part(string(x.Record.RecordKind()), false)
+		part(x.Record.Key(), wire.KeyedByID(x.Record))
+	}
+	if id, ok := state.StreamID(x.Payload); ok && x.Kind.Class() == adk.ClassOperation {
+		part(id, true)
+	}
+	if x.Kind == adk.KindOffAck {
+		part(s.handlers[calls.AckHandlerOf(x)], false)
+	}
+	return all.of(string(sh.out)), sh.ids
+}
+
+// iterationOf is the iteration of what a dispatch itself tells: without it, what
+// happens in each would look alike.
+func (s *diffSide) iterationOf(x *adk.Crossing) int {
+	switch x.Kind {
+	case adk.KindIterationStart, adk.KindIterationEnd:
+		return x.N
+	}
+	if c := s.fold.Calls[x.Call]; c != nil && c.Dispatch != nil && c.Dispatch.Call == c && x.Kind != adk.KindDispatchEnd {
+		return c.Dispatch.Iteration
+	}
+	return 0
+}
+
+// derive works out the field of a crossing that follows from earlier ones,
+// before the fold takes the crossing in.
+func (s *diffSide) derive(f *form, x *adk.Crossing) {
+	set := func(text string, fits bool) { f.derived, f.hasDerived, f.unfit = text, true, !fits }
+	switch x.Kind {
+	case adk.KindSight:
+		if s.fold.Check(x) != nil {
+			set("of something else: "+x.Digest.String(), false)
+			return
+		}
+		set(s.sight(s.fold.Seen(x.Call)), true)
+	case adk.KindToolCallEvent:
+		e, ok := s.fold.Payload(x).(adk.ToolCallEvent)
+		s.checksum(f, x, ok && e.Checksum == x.Key)
+	case adk.KindToolExecutionStart:
+		e, ok := s.fold.Payload(x).(adk.ToolExecutionStart)
+		s.checksum(f, x, ok && e.CallID == x.Key)
+	case adk.KindTimer:
+		if op := s.fold.Ops[x.N]; op != nil {
+			set("the "+op.Kind.String()+" of its call", op.Call.Id == x.Call)
+			return
+		}
+		set(fmt.Sprintf("operation %d", x.N), false)
+	case adk.KindOnAck:
+		s.handlers[calls.AckHandlerOf(x)] = x.Name
+		set("", true)
+	case adk.KindOffAck:
+		name, known := s.handlers[calls.AckHandlerOf(x)]
+		if !known {
+			name = fmt.Sprintf("handler %d", x.ID)
+		}
+		set(name, known)
+	}
+}
+
+// checksum is that of a tool call: where it is that of the call's arguments,
+// these are all there is to compare.
+func (s *diffSide) checksum(f *form, x *adk.Crossing, fits bool) {
+	f.hasDerived, f.unfit = true, !fits
+	if !fits {
+		f.derived = "of something else: " + x.Key
+	}
+}
+
+// derivedFields are the fields that derive works out.
+var derivedFields = map[adk.Kind]adk.Field{
+	adk.KindSight:              adk.FieldDigest,
+	adk.KindToolCallEvent:      adk.FieldKey,
+	adk.KindToolExecutionStart: adk.FieldKey,
+	adk.KindTimer:              adk.FieldN,
+	adk.KindOnAck:              adk.FieldID,
+	adk.KindOffAck:             adk.FieldID,
+}
+
+// sight is the digest of the shape of all that is visible.
+func (s *diffSide) sight(v *state.View) string {
+	if v == nil {
+		return "nothing"
+	}
+	sh := &shaper{free: s.shaper.free, times: s.shaper.times}
+	sh.out = strconv.AppendQuote(sh.out, v.Prompt())
+	for i := range v.Sets {
+		sh.out = append(sh.out, ' ')
+		for record := range v.Sets[i].Values() {
+			sh.out = append(append(sh.out, s.recordShape(record)...), ',')
+		}
+	}
+	for tool := range v.Tools.Values() {
+		sh.out = append(append(sh.out, ' '), s.recordShape(tool)...)
+	}
+	sh.add(plain.AppendJSON(nil, v.Values.Tree), idPlace{})
+	return adk.DigestOf(sh.out).String()
+}
+
+// recordShape is the digest of a record's shape, computed once.
+func (s *diffSide) recordShape(record adk.Record) string {
+	if shape, known := s.records[record]; known {
+		return shape
+	}
+	sh := &shaper{free: s.shaper.free, times: s.shaper.times}
+	if text, err := record.MarshalJSON(); err == nil {
+		sh.add(text, idPlace{depth: 1})
+	}
+	shape := adk.DigestOf(sh.out).String()
+	s.records[record] = shape
+	return shape
+}
+
+// whole numbers all that a crossing says.
+func (s *diffSide) whole(i int, all *numbering) (int32, []idUse) {
+	return all.of(s.shape(i)), s.shaper.ids
+}
+
+// shape is all that a crossing says, but for ids and times.
+func (s *diffSide) shape(i int) string {
+	x := &s.lines[i].Crossing
+	sh := &s.shaper
+	sh.out, sh.ids = append(sh.out[:0], 'w'), nil
+	sh.out = append(sh.out, compare.KindText(x)...)
+	for use, text := range s.fields(i) {
+		sh.out = append(append(append(sh.out, ' '), use.Label...), ' ')
+		sh.add(text, idPlaceOf(use.Field, x))
+	}
+	return string(sh.out)
+}
+
+// The labels of what every crossing has.
+var (
+	useAt     = adk.FieldUse{Label: wire.MemberAt, Input: true}
+	useStrand = adk.FieldUse{Label: wire.MemberStrand}
+)
+
+// fields goes through what of a crossing is compared, as JSON: not its numbers,
+// which count what happened before, and not its time unless that is asked for.
+func (s *diffSide) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
+	return func(yield func(adk.FieldUse, []byte) bool) {
+		x, f := &s.lines[i].Crossing, &s.forms[i]
+		if s.shaper.times && i > 0 {
+			since := x.At.Sub(s.lines[i-1].At)
+			if since != 0 && !yield(useAt, []byte(compare.QuotedJSON(since.String()))) {
+				return
+			}
+		}
+		if s.strays(x) && !yield(useStrand, strconv.AppendInt(nil, int64(x.Strand), 10)) {
+			return
+		}
+		for _, use := range x.Kind.Fields(x.Phase) {
+			text := s.field(use, x, f)
+			if len(text) > 0 && !yield(use, text) {
+				return
+			}
+		}
+	}
+}
+
+// strays reports whether a crossing says another strand than that of its call,
+// which no engine does.
+func (s *diffSide) strays(x *adk.Crossing) bool {
+	c := s.fold.Calls[x.Call]
+	switch {
+	case x.Kind == adk.KindReturn:
+		c = s.fold.Calls[x.ID]
+	case x.Seam.Label == adk.LabelStrand:
+		return false // it begins its own
+	}
+	return c != nil && c.Strand != x.Strand
+}
+
+// field is one field as JSON, empty where it is absent or is compared no more.
+func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *form) []byte {
+	switch {
+	case f.hasDerived && derivedFields[x.Kind] == use.Field:
+		if f.derived == "" {
+			return nil
+		}
+		return []byte(compare.QuotedJSON(f.derived))
+	case use.Field == adk.FieldID:
+		return nil
+	}
+	e := wire.NewEncoder(s.comparer.Sentinels)
+	if err := wire.FieldRows[use.Field].Append(e, "", x); err != nil {
+		return []byte(compare.QuotedJSON("unwritable: " + err.Error()))
+	}
+	return e.Out
+}

@@ -1,0 +1,148 @@
+package diff
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// MostDiffFields is how many differing fields of one line are shown.
+const MostDiffFields = 12
+
+// WriteTo writes the diff for a person: lines as transcripts have them, with -
+// where only a has them and + where only b has, ~ where the two differ because
+// of another line, the fields that differ beneath, and equal stretches folded; at the end what the traces come to. Nothing of a
+// text can reach the terminal that prints it.
+func (d *Diff) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, d.String())
+	return int64(n), err
+}
+
+// String is the text that WriteTo writes.
+func (d *Diff) String() string {
+	t := &diffText{}
+	for _, f := range d.Header {
+		t.line("-", 0, "header "+f.Field+" "+safetext.BareJSON(compare.OrNothing(f.Want)))
+		t.line("+", 0, "header "+f.Field+" "+safetext.BareJSON(compare.OrNothing(f.Got)))
+	}
+	for i := range d.lines {
+		t.add(&d.lines[i])
+	}
+	t.fold()
+	d.conclude(t)
+	return t.String()
+}
+
+// diffText writes the text of a diff.
+type diffText struct {
+	strings.Builder
+	// What is folded: how many crossings are equal and how many follow, and
+	// whether a line would have been written for any.
+	equal, follow int
+	folds         bool
+}
+
+func (t *diffText) line(sign string, depth int, text string) {
+	fmt.Fprintf(t, "%-2s%s%s\n", sign, strings.Repeat(describe.Indent, min(depth, describe.Deepest)), text)
+}
+
+// signs stand before lines that both traces have.
+var signs = map[diffOpinion]string{diffEqual: "", diffFollows: "~"}
+
+func (t *diffText) add(l *diffLine) {
+	if l.silent || l.textA == "" && l.textB == "" {
+		t.equal += l.crossings[diffEqual]
+		t.follow += l.crossings[diffFollows]
+		t.folds = t.folds || !l.silent
+		return
+	}
+	t.fold()
+	if !l.differs() {
+		t.line(signs[l.opinion], l.depth, l.textB)
+		return
+	}
+	if l.textA != "" {
+		t.line("-", l.marginOf(l.a), l.textA)
+	}
+	if l.textB != "" {
+		t.line("+", l.marginOf(l.b), l.textB)
+	}
+	t.fields(l)
+}
+
+func (l *diffLine) marginOf(n *diffNode) int {
+	if l.ending {
+		return n.depth + 1
+	}
+	return n.depth
+}
+
+// fold writes how much was left out.
+func (t *diffText) fold() {
+	if t.folds {
+		text := "… " + safetext.Counted(t.equal, "crossing") + " equal"
+		if t.follow > 0 {
+			text += fmt.Sprintf(", %d follow", t.follow)
+		}
+		t.line("", 0, " "+text)
+	}
+	t.equal, t.follow, t.folds = 0, 0, false
+}
+
+// fields writes the fields that differ, each around where it does.
+func (t *diffText) fields(l *diffLine) {
+	for i, f := range l.fields {
+		if i == MostDiffFields {
+			t.line("", l.depth+2, fmt.Sprintf("and %d fields more", len(l.fields)-i))
+			return
+		}
+		t.line("", l.depth+2, FieldText(f))
+	}
+}
+
+// FieldText is a field that differs, around where it does.
+func FieldText(f compare.FieldDiff) string {
+	a, b := compare.CutValues(f.Want, f.Got)
+	if f.Want == "" || f.Got == "" { // there is nothing to cut around
+		a, b = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
+	}
+	return safetext.Bare(f.Field) + ": " + compare.OrNothing(a) + " → " + compare.OrNothing(b)
+}
+
+// conclude writes what the traces come to.
+func (d *Diff) conclude(t *diffText) {
+	if t.Len() > 0 {
+		t.WriteByte('\n')
+	}
+	c := d.Crossings
+	if d.Same() {
+		fmt.Fprintf(t, "the same: %s equal\n", safetext.Counted(c.Equal, "crossing"))
+	} else {
+		fmt.Fprintf(t, "crossings: %d equal, %d follow, %d changed, %d only in a, %d only in b\n", c.Equal, c.Follow, c.Changed, c.OnlyA, c.OnlyB)
+	}
+	if n := len(d.Renamed); n > 0 {
+		fmt.Fprintf(t, "ids that have another name in b: %d\n", n)
+	}
+	tokens := " tokens (" + safetext.PlainName(d.Encoding) + ")"
+	width := len("prompt") + len(tokens)
+	column := max(8, len(d.A.Status), len(d.B.Status))
+	fmt.Fprintf(t, "%-*s  %*s  %*s\n", width, "", column, "a", column, "b")
+	row := func(what string, a, b int) {
+		fmt.Fprintf(t, "%-*s  %*d  %*d", width, what, column, a, column, b)
+		if a != b {
+			fmt.Fprintf(t, "  %+d", b-a)
+		}
+		t.WriteByte('\n')
+	}
+	row("crossings", d.A.Crossings, d.B.Crossings)
+	row("iterations", d.A.Iterations, d.B.Iterations)
+	row("tool calls", d.A.ToolCalls, d.B.ToolCalls)
+	row("errors", d.A.Errors, d.B.Errors)
+	row("prompt"+tokens, d.A.PromptTokens, d.B.PromptTokens)
+	row("said"+tokens, d.A.SaidTokens, d.B.SaidTokens)
+	fmt.Fprintf(t, "%-*s  %*s  %*s\n", width, "status", column, safetext.Bare(d.A.Status), column, safetext.Bare(d.B.Status))
+}

@@ -1,0 +1,155 @@
+package diff
+
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Totals are what can be counted in one of two traces.
+type Totals struct {
+	Crossings  int `json:"crossings"`
+	Iterations int `json:"iterations"` // that were started, of all dispatches
+	ToolCalls  int `json:"toolCalls"`  // executions of tools that were asked for
+	Errors     int `json:"errors"`     // error events
+	// Status is how the turn's dispatch ended: ack, nack or aborted; "ack, then
+	// aborted" where the abort came behind it, "no dispatch" where it did not
+	// come to one, and "cut short" where the trace ends within the run.
+	Status string `json:"status"`
+	// PromptTokens estimates what all executor calls together were shown: the
+	// prompt, the instructions and the texts of all records in sight.
+	PromptTokens int `json:"promptTokens"`
+	// SaidTokens estimates the messages as listeners heard them.
+	SaidTokens int `json:"saidTokens"`
+}
+
+// totaller counts while a fold goes through a trace.
+type totaller struct {
+	Totals
+	encoding adk.Encoding
+	said     map[saidID]*strings.Builder
+	worth    map[adk.Record]int // tokens of records, each counted once
+	status   string
+}
+
+// saidID tells the streams of messages apart.
+type saidID struct{ dispatch, id string }
+
+func newTotaller(options Options) *totaller {
+	return &totaller{encoding: options.Encoding, said: map[saidID]*strings.Builder{}, worth: map[adk.Record]int{}}
+}
+
+// before is told the next crossing before the fold takes it in.
+func (t *totaller) before(f *state.Fold, x *adk.Crossing) {
+	t.Crossings++
+	switch x.Kind {
+	case adk.KindIterationStart:
+		t.Iterations++
+	case adk.KindExecute:
+		if x.Phase == adk.Begin {
+			t.ToolCalls++
+		}
+	case adk.KindErrorEvent:
+		t.Errors++
+	case adk.KindMessageEvent:
+		if e, ok := f.Payload(x).(adk.MessageEvent); ok {
+			t.hear(saidID{e.DispatchID, e.ID}, e.Delta)
+		}
+	case adk.KindDispatchEnd:
+		if c := f.Calls[x.Call]; c != nil && (c.Seam.Name == "" || c.Parent == nil) {
+			t.status = x.Status
+		}
+	}
+}
+
+func (t *totaller) hear(id saidID, delta string) {
+	if t.said[id] == nil {
+		t.said[id] = &strings.Builder{}
+	}
+	t.said[id].WriteString(delta)
+}
+
+// after is told a crossing that the fold has taken in.
+func (t *totaller) after(f *state.Fold, x *adk.Crossing) {
+	if v := f.Seen(x.ID); x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && v != nil {
+		t.PromptTokens += t.shown(v)
+	}
+}
+
+// shown is what an executor can put into a prompt.
+func (t *totaller) shown(v *state.View) int {
+	tokens := v.SystemPrompt.EstimateTokens(t.encoding)
+	for i := range v.Sets {
+		for record := range v.Sets[i].Values() {
+			tokens += t.record(record)
+		}
+	}
+	return tokens
+}
+
+func (t *totaller) record(record adk.Record) int {
+	tokens, known := t.worth[record]
+	if !known {
+		for _, text := range textsOf(record) {
+			tokens += text.EstimateTokens(t.encoding)
+		}
+		t.worth[record] = tokens
+	}
+	return tokens
+}
+
+// textsOf are the texts of a record that a model may read.
+func textsOf(record adk.Record) []*adk.Tokenizable {
+	switch r := record.(type) {
+	case *adk.Message:
+		if r.Content() != nil {
+			return []*adk.Tokenizable{r.Content()}
+		}
+	case *adk.Memory:
+		return []*adk.Tokenizable{r.Content()}
+	case *adk.Thought:
+		return []*adk.Tokenizable{r.Content()}
+	case *adk.Retrievable:
+		return []*adk.Tokenizable{r.Content()}
+	case *adk.Tokenizable:
+		return []*adk.Tokenizable{r}
+	case *adk.ToolCall:
+		return toolCallTexts(r)
+	}
+	return nil
+}
+
+func toolCallTexts(call *adk.ToolCall) []*adk.Tokenizable {
+	args, _ := canonical.Marshal(call.Args())
+	texts := []*adk.Tokenizable{adk.NewTokenizable(call.Tool()), adk.NewTokenizable(string(args))}
+	if text, ok := call.Results().(*adk.Tokenizable); ok {
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// end is told when the trace is at its end.
+func (t *totaller) end(f *state.Fold, lines []trace.Line) {
+	for _, text := range t.said {
+		t.SaidTokens += adk.EstimateTokens(text.String(), t.encoding)
+	}
+	t.Status = t.ending(f, lines)
+}
+
+func (t *totaller) ending(f *state.Fold, lines []trace.Line) string {
+	if len(lines) == 0 || lines[len(lines)-1].Kind != adk.KindReturn || lines[len(lines)-1].Call != 0 {
+		return "cut short"
+	}
+	switch {
+	case t.status == adk.StatusAck && f.Cancelled:
+		return "ack, then aborted"
+	case t.status != "":
+		return t.status
+	case f.Cancelled:
+		return adk.StatusAborted
+	}
+	return "no dispatch"
+}

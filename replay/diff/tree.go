@@ -1,0 +1,232 @@
+package diff
+
+import (
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// diffNode is a crossing with what happened within it: a seam call or a spanning
+// operation up to its end, or a crossing of one line.
+//
+// Pipelines are flat: a middleware's call and its next are no nodes with
+// something in them, but stand in one list with all that the pipeline's owner
+// did, and their ends stand there too. So a middleware that is put between two
+// others moves nothing.
+//
+// What a strand did is within the fork that began it, in the order in which it
+// did it: how strands took turns is no matter of cause.
+type diffNode struct {
+	head, tail int // its crossings, from 0; -1 where there is none
+	kids       []*diffNode
+	// opener is what this node is the end of, where it stands beside it.
+	opener *diffNode
+	depth  int
+	alone  bool // the other trace has no such node
+	// continues tells that it can be told behind what it is within: the
+	// obligation that an operation calls, the event that one causes.
+	continues bool
+	// owner is the middleware that it belongs to, in a pipeline's flat list.
+	owner string
+	// cause and whole number what can be the same in two traces: why this
+	// happens here, and all that happens.
+	cause, whole int32
+}
+
+// diffCall is what a tree's builder knows of a seam call.
+type diffCall struct {
+	node    *diffNode // the call's own
+	within  *diffNode // where the crossings of the call go
+	owner   string
+	depth   int
+	flat    bool // a middleware, or too deep
+	running []*diffOp
+}
+
+// diffOp is an operation that is not done.
+type diffOp struct {
+	kind   adk.Kind
+	number int
+	node   *diffNode
+	flat   bool // a next
+}
+
+// deepestTree is how deep a tree is at most: below that, calls stand beside each
+// other. No turn comes near it; a hostile file must not exhaust the stack.
+const deepestTree = 5_000
+
+// diffTreeBuilder makes the tree of a trace. It takes any crossings: those that no
+// engine tells belong to the nearest that is known.
+type diffTreeBuilder struct {
+	lines []trace.Line
+	calls map[int]*diffCall
+	forks map[int]*diffNode // by strand
+	root  *diffCall
+}
+
+// diffTree is the tree of a trace: what the root holds are the crossings that
+// belong to no call.
+func diffTree(lines []trace.Line) *diffNode {
+	root := &diffCall{within: &diffNode{head: -1, tail: -1}}
+	b := &diffTreeBuilder{lines: lines, calls: map[int]*diffCall{}, forks: map[int]*diffNode{}, root: root}
+	for i := range lines {
+		b.add(i, &lines[i].Crossing)
+	}
+	return root.within
+}
+
+func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
+	c := b.calls[x.Call]
+	if c == nil {
+		c = b.root
+	}
+	switch {
+	case x.Kind == adk.KindCall:
+		b.enter(c, i, x)
+	case x.Kind == adk.KindReturn:
+		b.leave(c, i, x)
+	case x.Phase == adk.Done:
+		c.finish(i, x)
+	case b.follows(c, x):
+		cause := c.within.kids[len(c.within.kids)-1]
+		cause.kids = append(cause.kids, &diffNode{head: i, tail: -1, depth: cause.depth + 1, owner: c.owner, continues: true})
+	default:
+		node, at := c.put(i, x.Kind.Class() == adk.ClassOperation)
+		node.continues = at != c.within && isEffect(x, &b.lines[at.head].Crossing)
+		switch {
+		case x.Phase == adk.Begin:
+			c.running = append(c.running, &diffOp{x.Kind, x.Op, node, x.Kind == adk.KindNext})
+		case x.Kind == adk.KindFork && x.Err == nil:
+			b.forks[x.ID] = node
+		}
+	}
+}
+
+// follows reports whether a crossing is the event of the report before it in the
+// same call: it belongs to that as the event of an emit belongs to the emit.
+func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
+	if len(c.within.kids) == 0 {
+		return false
+	}
+	last := c.within.kids[len(c.within.kids)-1]
+	cause := &b.lines[last.head].Crossing
+	return isEffect(x, cause) && cause.Call == x.Call && cause.Phase == adk.Whole && len(last.kids) == 0
+}
+
+// isEffect reports whether a crossing can be the event of an operation.
+func isEffect(x, cause *adk.Crossing) bool {
+	return x.Kind != 0 && describe.Effects[cause.Kind] == x.Kind
+}
+
+// place is where the next crossing of a call goes: into the operation that
+// began last and is not done, or beside it. Within an operation there are calls,
+// events and facts, and no other operations of the call.
+func (c *diffCall) place(operation bool) *diffNode {
+	if n := len(c.running); n > 0 && !operation && !c.running[n-1].flat {
+		return c.running[n-1].node
+	}
+	return c.within
+}
+
+func (c *diffCall) put(i int, operation bool) (node, at *diffNode) {
+	at = c.place(operation)
+	node = &diffNode{head: i, tail: -1, depth: at.depth + 1, owner: c.owner}
+	if at == c.within {
+		node.depth = c.inside()
+	}
+	at.kids = append(at.kids, node)
+	return node, at
+}
+
+// inside is how deep what a call does lies.
+func (c *diffCall) inside() int {
+	depth := c.depth
+	for _, op := range c.running {
+		if op.flat {
+			depth++
+		}
+	}
+	return depth
+}
+
+func (b *diffTreeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
+	c := &diffCall{}
+	if fork := b.forks[x.Strand]; x.Seam.Label == adk.LabelStrand && fork != nil {
+		c.node = &diffNode{head: i, tail: -1, depth: fork.depth + 1, owner: above.owner}
+		fork.kids = append(fork.kids, c.node)
+	} else {
+		var at *diffNode
+		c.node, at = above.put(i, false)
+		c.node.continues = x.Seam.Label == adk.LabelStorage && at != above.within
+	}
+	c.depth = c.node.depth + 1
+	switch x.Seam.Label {
+	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
+		// It is its own owner: its call is the pipeline's doing and not that of
+		// the middleware before it.
+		c.flat, c.owner, c.node.owner = true, x.Seam.String(), x.Seam.String()
+		c.within = above.place(false)
+	default:
+		c.within = c.node
+		if c.depth > deepestTree {
+			c.flat, c.within = true, above.place(false)
+		}
+	}
+	if b.calls[x.ID] == nil {
+		b.calls[x.ID] = c
+	}
+}
+
+func (b *diffTreeBuilder) leave(above *diffCall, i int, x *adk.Crossing) {
+	c := b.calls[x.ID]
+	switch {
+	case c == nil:
+		above.put(i, true)
+	case c.flat || c.node.tail >= 0:
+		c.running = nil
+		c.within.kids = append(c.within.kids, &diffNode{head: i, tail: -1, depth: c.depth, owner: c.owner, opener: c.node})
+	default:
+		c.node.tail = i
+	}
+}
+
+func (c *diffCall) finish(i int, x *adk.Crossing) {
+	for at, op := range c.running {
+		if op.number != x.Op || op.kind != x.Kind {
+			continue
+		}
+		c.running = append(c.running[:at:at], c.running[at+1:]...)
+		if !op.flat {
+			op.node.tail = i
+			return
+		}
+		node, _ := c.put(i, true)
+		node.depth, node.opener = node.depth+1, op.node
+		return
+	}
+	c.put(i, true)
+}
+
+// number gives a node, and before it all within it, the numbers of what can be
+// the same elsewhere.
+func (n *diffNode) number(forms []form, all *numbering) {
+	var whole []byte
+	for _, at := range [2]int{n.head, n.tail} {
+		if at >= 0 {
+			whole = strconv.AppendInt(whole, int64(forms[at].whole), 36)
+		}
+		whole = append(whole, ' ')
+	}
+	for _, kid := range n.kids {
+		kid.number(forms, all)
+		whole = append(strconv.AppendInt(whole, int64(kid.whole), 36), ' ')
+	}
+	cause := "root"
+	if n.head >= 0 {
+		cause = strconv.FormatInt(int64(forms[n.head].cause), 36)
+	}
+	n.cause = all.of("c" + cause + " " + n.owner)
+	n.whole = all.of("w" + string(whole) + n.owner)
+}

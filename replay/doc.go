@@ -1,0 +1,28 @@
+// Package replay records turns and runs them again on today's code.
+//
+// A turn is recorded as a trace: every crossing between the engine and user code, in
+// order. A replay makes the turn again. Seams that are scripted do what was recorded;
+// seams that are live are your code of today. Where the new run does something else, the
+// report names the first crossing at which it parts from the recording, and why.
+//
+//  1. Record gives the probe for adk.RawTurn.Probe that writes one trace; RecordEach
+//     opens a file for each run, in production: behind a queue, with a size cap,
+//     sampling and redaction (RecordOptions).
+//  2. Verify runs a trace again. Without live seams it holds the engine against the
+//     recording, crossing by crossing; that needs no code of yours and is what
+//     adkreplay verify does.
+//  3. A Live chooses which seams are your code: Prompt, Tools, Middleware, Executor,
+//     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
+//     compared by cause and arguments, ids that it makes anew are renamed, and what it
+//     asks for without a recorded answer gets ErrUnanswered.
+//  4. The Report has a Divergence, or none. Its Class says what kind of difference it
+//     is, its Fields in which values, its Place where in your code, and After what else
+//     follows from it. String is written to be read on one screen.
+//  5. Rerecord writes the trace of the new run, for a change that was meant. RunAgain
+//     gives the new run to programs.
+//
+// In go test all of it is one line: golden.Replay in package replay/golden. Read on in
+// replay/trace for the file, replay/transcript to read a run, replay/diff to compare two
+// traces, replay/whatif to answer one crossing differently, replay/corpus for many
+// traces at once, and replay/redact to keep secrets out.
+package replay

@@ -1,0 +1,9 @@
+package redact
+
+// What the tests of streams look at.
+const MaxHeld = maxHeld
+
+var (
+	NewRedactStream = newRedactStream
+	NewRedactor     = newRedactor
+)

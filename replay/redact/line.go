@@ -1,0 +1,641 @@
+package redact
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file redacts one line of a trace as it stands, so that no field can be
+// forgotten: whatever a line holds goes through here.
+
+// lineRedactor writes a redacted line into out. Its methods are given texts of
+// JSON that this package wrote.
+type lineRedactor struct {
+	*redactor
+	out  []byte
+	path []string // the names on the way to what is being written, in lower case
+	by   string   // the kind of the path rule that covers it, empty for none
+	// deltas are left as they are: they are a part of a stream.
+	deltas bool
+	// quiet says that what a path finds is not looked for elsewhere.
+	quiet bool
+}
+
+// Line redacts the line of a crossing. What a path finds in it is looked for in
+// all of it, wherever on the line it stands.
+func (r *redactor) Line(line []byte, deltas bool) ([]byte, error) {
+	for {
+		l := lineRedactor{redactor: r, deltas: deltas}
+		count, hunted := r.Count, len(r.hunted)
+		err := l.crossing(line)
+		if err != nil || len(r.hunted) == hunted {
+			return l.out, err
+		}
+		r.Count = count
+	}
+}
+
+// learn takes in what paths find in a line that is redacted later.
+func (r *redactor) learn(line []byte, deltas bool) error {
+	count := r.Count
+	_, err := r.Line(line, deltas)
+	r.Count = count
+	return err
+}
+
+func (l *lineRedactor) crossing(line []byte) error {
+	members, err := wire.ScanMembers(nil, line)
+	if err != nil {
+		return err
+	}
+	var c adk.Crossing
+	d := wire.Decoder{Members: members}
+	if err := d.KindAndPhase(&c); err != nil {
+		return err
+	}
+	fields := c.Kind.Fields(c.Phase)
+	return l.object(members, func(m wire.ScannedMember) error {
+		use := wire.FieldNamed(fields, m.Name)
+		if use == nil {
+			l.raw(m.Value) // kind, at, in and their like
+			return nil
+		}
+		if use.Field == adk.FieldValue && c.Kind == adk.KindStash {
+			return l.stashed(&d, m.Value)
+		}
+		return l.named(m.Name, func() error { return l.field(c.Kind, use, m.Value) })
+	})
+}
+
+// stashed writes a value where its path in the stash says that it is.
+func (l *lineRedactor) stashed(d *wire.Decoder, value []byte) error {
+	path, err := wire.TextOfJSON(d.Member("path"))
+	if err != nil {
+		return err
+	}
+	names := append([]string{"stash"}, strings.Split(path, ".")...)
+	return l.below(names, func() error { return l.plain(value) })
+}
+
+// field writes one field of a crossing.
+func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) error {
+	switch use.Field {
+	case adk.FieldName, adk.FieldText:
+		if l.deltas && use.Field == adk.FieldText {
+			l.raw(value)
+			return nil
+		}
+		return l.text(value)
+	case adk.FieldKey:
+		if kind.Class() == adk.ClassEvent { // a checksum
+			l.raw(value)
+			return nil
+		}
+		return l.text(value)
+	case adk.FieldTexts:
+		return l.list(value, l.text)
+	case adk.FieldRecord:
+		return l.reference(value)
+	case adk.FieldRecords:
+		return l.list(value, l.reference)
+	case adk.FieldValue:
+		return l.plain(value)
+	case adk.FieldArgs:
+		return l.args(value)
+	case adk.FieldResult:
+		return l.result(value)
+	case adk.FieldErr, adk.FieldCause:
+		return l.error(value)
+	case adk.FieldSchema:
+		return l.schema(value)
+	case adk.FieldSeams:
+		return l.seams(value)
+	case adk.FieldPayload:
+		return l.event(value)
+	default: // numbers, words of the format, digests; the seam's name comes later
+		l.raw(value)
+		return nil
+	}
+}
+
+// Writing.
+
+func (l *lineRedactor) raw(text []byte) { l.out = append(l.out, text...) }
+
+func (l *lineRedactor) comma() {
+	if last := l.out[len(l.out)-1]; last != '{' && last != '[' {
+		l.out = append(l.out, ',')
+	}
+}
+
+// object writes an object whose names are the format's; value writes each value.
+func (l *lineRedactor) object(members []wire.ScannedMember, value func(wire.ScannedMember) error) error {
+	l.out = append(l.out, '{')
+	for _, m := range members {
+		l.comma()
+		l.out = append(canonical.AppendString(l.out, string(m.Name)), ':')
+		if err := value(m); err != nil {
+			return err
+		}
+	}
+	l.out = append(l.out, '}')
+	return nil
+}
+
+// members is object for an object that is still a text.
+func (l *lineRedactor) members(value []byte, each func(wire.ScannedMember) error) error {
+	members, err := wire.ScanMembers(nil, value)
+	if err != nil {
+		return err
+	}
+	return l.object(members, each)
+}
+
+// entries writes an object whose names people gave.
+func (l *lineRedactor) entries(value []byte, each func([]byte) error) error {
+	members, err := wire.ScanMembers(nil, value)
+	if err != nil {
+		return err
+	}
+	under := make([]string, len(members)) // the names as they were, which paths go by
+	for i, m := range members {
+		under[i] = string(m.Name)
+		members[i].Name = []byte(l.redactor.Text(under[i]))
+	}
+	at := 0
+	return l.object(members, func(m wire.ScannedMember) error {
+		name := under[at]
+		at++
+		return l.below([]string{name}, func() error { return each(m.Value) })
+	})
+}
+
+func (l *lineRedactor) list(value []byte, each func([]byte) error) error {
+	list, err := wire.Elements(value)
+	if err != nil {
+		return err
+	}
+	l.out = append(l.out, '[')
+	for _, one := range list {
+		l.comma()
+		if err := each(one); err != nil {
+			return err
+		}
+	}
+	l.out = append(l.out, ']')
+	return nil
+}
+
+// named writes what lies under a name.
+func (l *lineRedactor) named(name []byte, write func() error) error {
+	return l.below([]string{string(name)}, write)
+}
+
+func (l *lineRedactor) below(names []string, write func() error) error {
+	path, by := l.path, l.by
+	for _, name := range names {
+		l.path = append(slices.Clip(l.path), strings.ToLower(name))
+		if l.by == "" {
+			l.by = l.rules.kindOf(l.path)
+		}
+	}
+	err := write()
+	l.path, l.by = path, by
+	return err
+}
+
+// string redacts a text that a path may cover.
+func (l *lineRedactor) string(text string) string {
+	if l.by != "" && text != "" {
+		return l.found(l.by, text, !l.quiet)
+	}
+	return l.redactor.Text(text)
+}
+
+// text writes a text, as the encoder has them.
+func (l *lineRedactor) text(value []byte) error {
+	text, err := wire.TextOfJSON(value)
+	if err == nil {
+		e := wire.Encoder{Out: l.out}
+		e.Text(l.string(text))
+		l.out = e.Out
+	}
+	return err
+}
+
+// base64 writes bytes.
+func (l *lineRedactor) base64(value []byte) error {
+	data, err := wire.Base64OfJSON(value)
+	if err == nil {
+		l.out = base64.StdEncoding.AppendEncode(append(l.out, '"'), []byte(l.string(string(data))))
+		l.out = append(l.out, '"')
+	}
+	return err
+}
+
+// scalar writes a number, a boolean or null.
+func (l *lineRedactor) scalar(value []byte) {
+	switch {
+	case l.by == "" || value[0] == 'n' || value[0] == 'f':
+		l.raw(value)
+		return
+	case value[0] == 't':
+		l.out = append(l.out, "false"...)
+	case strings.ContainsAny(string(value), ".eE"):
+		l.out = append(l.out, "0.0"...)
+	default:
+		l.out = append(l.out, '0')
+	}
+	l.Count++
+}
+
+// json writes any JSON that holds no marks.
+func (l *lineRedactor) json(value []byte) error {
+	switch value[0] {
+	case '{':
+		return l.entries(value, l.json)
+	case '[':
+		return l.list(value, l.json)
+	case '"':
+		return l.text(value)
+	}
+	l.scalar(value)
+	return nil
+}
+
+// The parts of a line.
+
+// args writes a tool's arguments.
+func (l *lineRedactor) args(value []byte) error {
+	switch value[0] {
+	case '"':
+		return l.argsText(value)
+	case '[':
+		return l.list(value, l.plain)
+	}
+	return l.json(value)
+}
+
+// argsText writes arguments that came as the text of an object: what is secret
+// in the object is taken out of it, as where it comes as an object. The text
+// stays as it was spelled where nothing is secret in it.
+func (l *lineRedactor) argsText(value []byte) error {
+	text, err := wire.TextOfJSON(value)
+	if err != nil {
+		return err
+	}
+	object, err := canonical.ParseObject([]byte(text))
+	if err != nil {
+		return l.text(value)
+	}
+	if wire.CheckLine([]byte(text)) != nil { // a reader of arguments is more lenient
+		again, err := canonical.Append(nil, object)
+		if err != nil {
+			return err
+		}
+		text = string(again)
+	}
+	count := l.Count
+	redacted, err := l.argsObject(text, l.by)
+	if at := l.across(redacted); err == nil && at != "" {
+		// A pattern that goes across the marks of JSON would leave no object.
+		l.Count = count
+		redacted, err = l.argsObject(text, at)
+	}
+	if l.Count == count {
+		redacted = text
+	}
+	l.out = canonical.AppendString(l.out, redacted)
+	return err
+}
+
+func (l *lineRedactor) argsObject(text, by string) (string, error) {
+	within := lineRedactor{redactor: l.redactor, path: l.path, by: by}
+	err := within.json([]byte(strings.TrimSpace(text)))
+	return string(within.out), err
+}
+
+// across is the kind of a secret in a redacted text of JSON that lies in no
+// single text of it.
+func (l *lineRedactor) across(text string) string {
+	for _, s := range l.spans(text) {
+		if !strings.Contains(text[s.From:s.To], "[redacted:") {
+			return s.Kind
+		}
+	}
+	return ""
+}
+
+// reference writes a record, or its number.
+func (l *lineRedactor) reference(value []byte) error {
+	return l.members(value, func(m wire.ScannedMember) error {
+		if string(m.Name) == "#" {
+			l.raw(m.Value)
+			return nil
+		}
+		return l.named(m.Name, func() error { return l.record(adk.RecordKind(m.Name), m.Value) })
+	})
+}
+
+// recordWords are the members of records that are words of the format.
+var recordWords = []string{"role", "createdAt", "updatedAt", "completedAt", "trustTier", "modalityHazard", "onCollision", "effect"}
+
+func (l *lineRedactor) record(kind adk.RecordKind, value []byte) error {
+	if value[0] != '{' {
+		return l.json(value) // a standing instruction is its text
+	}
+	return l.members(value, func(m wire.ScannedMember) error {
+		name := string(m.Name)
+		if slices.Contains(recordWords, name) || kind == adk.RecordMedia && name == "kind" {
+			l.raw(m.Value)
+			return nil
+		}
+		return l.named(m.Name, func() error {
+			switch {
+			case kind == adk.RecordTool && name == "inputSchema":
+				return l.toolSchema(m.Value)
+			case kind == adk.RecordThought && name == "payload":
+				return l.plain(m.Value)
+			case kind == adk.RecordMedia && name == "stash":
+				return l.mediaStash(m.Value)
+			case kind == adk.RecordToolCall && name == "results":
+				return l.result(m.Value)
+			case name == "attachments":
+				return l.list(m.Value, l.media)
+			case kind == adk.RecordMedia && name == "mimeType":
+				return l.mimeType(m.Value)
+			}
+			return l.json(m.Value)
+		})
+	})
+}
+
+func (l *lineRedactor) media(value []byte) error { return l.record(adk.RecordMedia, value) }
+
+// mimeType writes a MIME type, which no placeholder is.
+func (l *lineRedactor) mimeType(value []byte) error {
+	text, err := wire.TextOfJSON(value)
+	if err != nil {
+		return err
+	}
+	if redacted := l.string(text); redacted != text {
+		text = "application/x-redacted"
+	}
+	l.out = canonical.AppendString(l.out, text)
+	return nil
+}
+
+func (l *lineRedactor) mediaStash(value []byte) error {
+	return l.entries(value, func(entry []byte) error {
+		return l.members(entry, func(m wire.ScannedMember) error {
+			switch string(m.Name) {
+			case "value":
+				return l.plain(m.Value)
+			case "trustTier":
+				l.raw(m.Value)
+				return nil
+			}
+			return l.json(m.Value)
+		})
+	})
+}
+
+// result writes what a tool gave. Within a record a media stands whole, else
+// it is a reference.
+func (l *lineRedactor) result(value []byte) error {
+	media := func(value []byte) error {
+		if strings.HasPrefix(string(value), `{"#"`) {
+			return l.reference(value)
+		}
+		return l.media(value)
+	}
+	return l.members(value, func(m wire.ScannedMember) error {
+		return l.named(m.Name, func() error {
+			switch string(m.Name) {
+			case wire.ResultText:
+				return l.text(m.Value)
+			case wire.ResultBytes:
+				return l.base64(m.Value)
+			case wire.ResultMedia:
+				return media(m.Value)
+			default:
+				return l.list(m.Value, media)
+			}
+		})
+	})
+}
+
+// error writes the tree of an error.
+func (l *lineRedactor) error(value []byte) error {
+	return l.members(value, func(m wire.ScannedMember) error {
+		switch string(m.Name) {
+		case wire.ErrorCode, wire.ErrorSentinel, wire.ErrorIs, wire.ErrorStage:
+			l.raw(m.Value)
+			return nil
+		case wire.ErrorCause:
+			return l.error(m.Value)
+		case wire.ErrorCauses:
+			return l.list(m.Value, l.error)
+		}
+		return l.named(m.Name, func() error { return l.text(m.Value) })
+	})
+}
+
+// seams writes the names of the seams of a dispatch that a turn called.
+func (l *lineRedactor) seams(value []byte) error {
+	return l.members(value, func(m wire.ScannedMember) error {
+		if m.Value[0] == '[' {
+			return l.list(m.Value, l.text)
+		}
+		return l.text(m.Value)
+	})
+}
+
+// event writes an event that user code emits.
+func (l *lineRedactor) event(value []byte) error {
+	return l.members(value, func(m wire.ScannedMember) error {
+		switch string(m.Name) {
+		case wire.EventDelta, wire.EventFull:
+			if l.deltas {
+				l.raw(m.Value)
+				return nil
+			}
+		case wire.EventCreatedAt, wire.EventUpdatedAt, wire.EventCompletedAt, wire.EventIteration, wire.EventIsError, wire.EventComplete, "$opaque":
+			l.raw(m.Value)
+			return nil
+		case wire.EventArgs:
+			return l.named(m.Name, func() error { return l.args(m.Value) })
+		case wire.EventResults:
+			return l.named(m.Name, func() error { return l.result(m.Value) })
+		}
+		return l.named(m.Name, func() error { return l.text(m.Value) })
+	})
+}
+
+// toolSchema writes the schema of a tool. One whose redacted default breaks it is
+// no schema of a tool any more: then it says no more than that there are
+// arguments.
+func (l *lineRedactor) toolSchema(value []byte) error {
+	start, count := len(l.out), l.Count
+	err := l.schema(value)
+	if err == nil && l.Count > count && !isToolSchema(l.out[start:]) {
+		l.out, l.Count = append(l.out[:start], anyArguments...), count+1
+	}
+	return err
+}
+
+// schema writes a JSON Schema. A path is about the values that it describes, so
+// it finds defaults, constants and examples and nothing else.
+func (l *lineRedactor) schema(value []byte) error {
+	if value[0] != '{' {
+		return l.uncovered(func() error { return l.json(value) })
+	}
+	return l.members(value, func(m wire.ScannedMember) error {
+		switch string(m.Name) {
+		case "default", "const":
+			return l.json(m.Value)
+		case "enum", "examples":
+			// Its words are no secrets of their own.
+			quiet := l.quiet
+			l.quiet = true
+			err := l.json(m.Value)
+			l.quiet = quiet
+			return err
+		case "properties", "patternProperties", "dependentSchemas", "$defs", "definitions":
+			if m.Value[0] == '{' {
+				return l.entries(m.Value, l.schema)
+			}
+		case wire.SchemaMark:
+			return l.uncovered(func() error { return l.text(m.Value) })
+		}
+		if m.Value[0] == '[' {
+			return l.list(m.Value, l.schema)
+		}
+		return l.schema(m.Value)
+	})
+}
+
+// uncovered writes what no path is about.
+func (l *lineRedactor) uncovered(write func() error) error {
+	by := l.by
+	l.by = ""
+	err := write()
+	l.by = by
+	return err
+}
+
+// plain writes plain data, as internal/plain has it.
+func (l *lineRedactor) plain(value []byte) error {
+	switch value[0] {
+	case '{':
+		members, err := wire.ScanMembers(nil, value)
+		if err != nil {
+			return err
+		}
+		if len(members) == 1 && strings.HasPrefix(string(members[0].Name), "$") {
+			return l.marked(members[0])
+		}
+		return l.entries(value, l.plain)
+	case '[':
+		return l.list(value, l.plain)
+	}
+	return l.json(value)
+}
+
+// marked writes what stands under a mark: a value of the type, a record, or
+// what a type of user code wrote of itself.
+func (l *lineRedactor) marked(mark wire.ScannedMember) error {
+	tag := string(mark.Name[1:])
+	l.out = append(canonical.AppendString(append(l.out, '{'), string(mark.Name)), ':')
+	var err error
+	switch tag {
+	case "opaque", "nil":
+		l.raw(mark.Value)
+	case "map":
+		err = l.typed("map[string]any", mark.Value)
+	case "string":
+		err = l.base64(mark.Value)
+	default:
+		err = l.typed(tag, mark.Value)
+	}
+	l.out = append(l.out, '}')
+	return err
+}
+
+// typed writes a value whose type is known.
+func (l *lineRedactor) typed(kind string, value []byte) error {
+	element, isList := strings.CutPrefix(kind, "[]")
+	held, isMap := strings.CutPrefix(kind, "map[string]")
+	switch {
+	case string(value) == "null":
+		l.raw(value)
+		return nil
+	case isList:
+		return l.list(value, func(one []byte) error { return l.typed(element, one) })
+	case isMap && value[0] == '{':
+		return l.entries(value, func(one []byte) error { return l.typed(held, one) })
+	case isMap:
+		return l.list(value, func(pair []byte) error { return l.pair(held, pair) })
+	}
+	switch kind {
+	case "any":
+		return l.plain(value)
+	case "string", "json":
+		return l.text(value)
+	case "bytes":
+		return l.base64(value)
+	case "time":
+		l.instead(value, `"1970-01-01T00:00:00Z"`)
+		return nil
+	case "duration":
+		l.instead(value, `"0s"`)
+		return nil
+	}
+	switch record := adk.RecordKind(kind); record {
+	case adk.RecordMessage, adk.RecordMemory, adk.RecordThought, adk.RecordToolCall,
+		adk.RecordRetrievable, adk.RecordInstruction, adk.RecordTool, adk.RecordMedia:
+		return l.record(record, value)
+	}
+	if isNumber := kind == "bool" || strings.Contains(kind, "int") || strings.HasPrefix(kind, "float"); !isNumber {
+		return l.json(value)
+	}
+	if value[0] == '"' { // a number that no reader rounds
+		l.instead(value, `"0"`)
+		return nil
+	}
+	l.scalar(value)
+	return nil
+}
+
+// pair writes an entry of a map that has keys which JSON cannot hold.
+func (l *lineRedactor) pair(kind string, value []byte) error {
+	pair, err := wire.Elements(value)
+	if err != nil {
+		return err
+	}
+	key, err := wire.TextOfJSON(pair[0])
+	if err != nil {
+		return err
+	}
+	e := wire.Encoder{Out: append(l.out, '[')}
+	e.Text(l.redactor.Text(key))
+	l.out = append(e.Out, ',')
+	err = l.named([]byte(key), func() error { return l.typed(kind, pair[1]) })
+	l.out = append(l.out, ']')
+	return err
+}
+
+// instead writes a placeholder that is no text, where a path covers the value.
+func (l *lineRedactor) instead(value []byte, placeholder string) {
+	if l.by == "" {
+		l.raw(value)
+		return
+	}
+	l.raw([]byte(placeholder))
+	l.Count++
+}

@@ -1,0 +1,270 @@
+package redact
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/streamre"
+)
+
+// Rules says what must never be written into a trace. A recorder that has
+// one takes it out before anything is written (RecordOptions.Redact).
+//
+// # What stands in its place
+//
+// A text becomes [redacted:kind:n]: the same secret is the same placeholder all
+// over a trace, and two secrets are two, so what was equal stays equal and what
+// was different stays different. A whole number becomes 0, another number 0.0,
+// true becomes false, a time the beginning of 1970; what is nothing stays
+// nothing. So a placeholder has the type of what it stands for.
+//
+// # Streams
+//
+// What a model streams is looked at as one text: a secret that is spread over
+// several deltas is found. Its placeholder stands in the delta in which it
+// began, and the rest of it is cut from the deltas that follow; every delta
+// keeps its line. For that, lines wait from the first delta in which a secret
+// may have begun until it is clear whether it has, and not longer. A crash loses
+// what waits.
+//
+// # What a path finds is looked for everywhere
+//
+// A text of eight bytes or more that was found by its path is a secret from
+// there on: it is also replaced in texts, names and streams that no path and no
+// pattern says anything about. What was written before it was known stays.
+//
+// # Replays
+//
+// A redacted trace replays as any other, and nothing in it is left out of the
+// comparison. What the engine makes of its inputs (the digests of sights, the
+// checksums of calls, the validated arguments) is made anew of the redacted
+// inputs when the trace is written, so that it is what an engine makes of them
+// again. Where what was recorded was not what its inputs lead to, it is kept: a
+// redacted trace of a broken engine shows the same break.
+//
+// A placeholder may break a tool's schema, or mend arguments that broke it. Then
+// the arguments are not validated again: the line of the execution gets a
+// variant of the tool whose schema leads to the recorded verdict, the footer
+// counts it, and the report of a replay says so. There is no variant where the
+// verdict on a redacted value hangs on a keyword that combines schemas and was
+// not met, as anyOf; nor has a gate's value such a way out. A placeholder that
+// changes the verdict there is a divergence when the trace is replayed.
+//
+// # What is left alone
+//
+// What the format itself says is no field: kinds, phases, outcomes, roles, error
+// codes, times and digests. Whether a secret shows in something that is made of
+// it in another way, as in its hash or in its base64, a pattern of its own must
+// say. The footer counts the placeholders.
+type Rules struct {
+	// Paths name fields by the last names on the way to them, as a trace writes
+	// them: "password" is every field of that name, "args.password" one that
+	// stands directly in arguments, and "stash.auth.token" a path of the stash.
+	// Case does not matter, * is any one name, and places in lists do not
+	// count. All that lies in such a field is redacted.
+	Paths []string
+	// Patterns find secrets in texts, in whatever field.
+	Patterns []Pattern
+}
+
+// Pattern finds secrets of one kind in texts.
+type Pattern struct {
+	// Kind is what placeholders say: lowercase letters, digits and dashes.
+	Kind string
+	// Expr is a regular expression as package regexp has them. All that it
+	// matches is replaced; it must not match the empty text.
+	Expr string
+}
+
+// Compiled are a Redaction that was checked. They are shared by the runs
+// of a recorder.
+type Compiled struct {
+	paths    []pathRule
+	patterns []*streamre.Pattern
+}
+
+// pathRule is one of Redaction.Paths.
+type pathRule struct {
+	kind  string
+	names []string // in lower case
+}
+
+// Compile checks a Redaction, and names everything that is wrong in it.
+func Compile(r *Rules) (*Compiled, error) {
+	var wrong []error
+	rules := &Compiled{}
+	for _, path := range r.Paths {
+		rule, err := newPathRule(path)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the path %q: %w", path, err))
+		}
+		rules.paths = append(rules.paths, rule)
+	}
+	for _, p := range r.Patterns {
+		compiled, err := streamre.Compile(p.Kind, p.Expr)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the pattern %q: %w", p.Kind, err))
+		}
+		rules.patterns = append(rules.patterns, compiled)
+	}
+	return rules, errors.Join(wrong...)
+}
+
+func newPathRule(path string) (pathRule, error) {
+	names := strings.Split(strings.ToLower(path), ".")
+	if slices.Contains(names, "") {
+		return pathRule{}, errors.New("a name in it is empty: want names with dots between, such as args.password")
+	}
+	kind := strings.Trim(streamre.NotKind.ReplaceAllString(names[len(names)-1], "-"), "-")
+	if kind == "" {
+		kind = "field"
+	}
+	return pathRule{kind, names}, nil
+}
+
+// kindOf is the kind of the first rule that says something of a path, whose
+// names are in lower case; empty for none.
+func (rules *Compiled) kindOf(path []string) string {
+	for _, rule := range rules.paths {
+		if rule.covers(path) {
+			return rule.kind
+		}
+	}
+	return ""
+}
+
+func (rule pathRule) covers(path []string) bool {
+	if len(path) < len(rule.names) {
+		return false
+	}
+	last := path[len(path)-len(rule.names):]
+	for i, name := range rule.names {
+		if name != "*" && name != last[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// leastHunted is the length from which a text that was found by its path is
+// looked for everywhere. Shorter ones would be found in half of all words.
+const leastHunted = 8
+
+// redactor knows the secrets of one run.
+type redactor struct {
+	rules    *Compiled
+	hunted   []*streamre.Pattern // the texts that paths have found
+	hunting  map[string]bool     // the same, by the text
+	numbered map[string]string   // the placeholder of each secret
+	secrets  int                 // how many different ones there are
+	Count    int                 // placeholders so far
+}
+
+func newRedactor(rules *Compiled) *redactor {
+	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}}
+}
+
+// placeholder is what stands in the place of a secret.
+func (r *redactor) placeholder(kind, secret string) string {
+	r.Count++
+	text, known := r.numbered[secret]
+	if !known {
+		r.secrets++
+		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
+		r.numbered[secret] = text
+		for _, spelled := range spellings(secret) {
+			r.numbered[spelled] = text
+			r.hunt(kind, spelled)
+		}
+	}
+	return text
+}
+
+// spellings are the ways in which messages of the engine, and texts that hold
+// JSON, spell a secret that has special characters.
+func spellings(secret string) (others []string) {
+	quoted := strconv.Quote(secret)
+	inJSON := string(canonical.AppendString(nil, secret))
+	for _, other := range []string{quoted[1 : len(quoted)-1], inJSON[1 : len(inJSON)-1], strings.NewReplacer("~", "~0", "/", "~1").Replace(secret)} {
+		if other != secret && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// found is placeholder for a whole text that a path found, and has it looked for
+// from now on.
+func (r *redactor) found(kind, secret string, hunt bool) string {
+	if hunt {
+		r.hunt(kind, secret)
+	}
+	return r.placeholder(kind, secret)
+}
+
+// hunt has a text looked for everywhere.
+func (r *redactor) hunt(kind, text string) {
+	if len(text) < leastHunted || r.hunting[text] {
+		return
+	}
+	if p, err := streamre.Compile(kind, regexp.QuoteMeta(text)); err == nil {
+		r.hunting[text] = true
+		r.hunted = append(r.hunted, p)
+	}
+}
+
+// Text redacts a text that stands alone.
+func (r *redactor) Text(text string) string {
+	spans := r.spans(text)
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	end := 0
+	for _, s := range spans {
+		b.WriteString(text[end:s.From])
+		b.WriteString(r.placeholder(s.Kind, text[s.From:s.To]))
+		end = s.To
+	}
+	b.WriteString(text[end:])
+	return b.String()
+}
+
+// uncounted is text for what is not written itself.
+func (r *redactor) uncounted(text string) string {
+	count := r.Count
+	text = r.Text(text)
+	r.Count = count
+	return text
+}
+
+// spans are the secrets in a text, in their order. Those that overlap are one.
+func (r *redactor) spans(text string) (spans []streamre.Span) {
+	for _, patterns := range [2][]*streamre.Pattern{r.hunted, r.rules.patterns} {
+		for _, p := range patterns {
+			if p.Quick.MatchString(text) {
+				spans = append(spans, streamre.NewMatcher(p, 0).Whole(text)...)
+			}
+		}
+	}
+	return merged(spans)
+}
+
+// merged sorts spans and joins those that overlap.
+func merged(spans []streamre.Span) []streamre.Span {
+	slices.SortStableFunc(spans, func(a, b streamre.Span) int { return a.From - b.From })
+	kept := spans[:0]
+	for _, s := range spans {
+		if last := len(kept) - 1; last >= 0 && s.From < kept[last].To {
+			kept[last].To = max(kept[last].To, s.To)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}

@@ -1,0 +1,211 @@
+package redact_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/streamre"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// verifies replays a trace, which must agree in everything.
+func verifies(t testing.TB, file []byte, about string) *replay.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	report, err := replay.Verify(ctx, bytes.NewReader(file), replay.Live{})
+	require.NoError(t, err, about)
+	if report.Divergence != nil {
+		require.Fail(t, about, "%s\n%s", report.Divergence, file)
+	}
+	return report
+}
+
+// formatSays reports whether a trace may have a word whatever is in it.
+func formatSays(word string) bool {
+	for _, k := range adk.Kinds() {
+		if strings.Contains(k.String(), word) {
+			return true
+		}
+		for _, p := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			if slices.ContainsFunc(k.Fields(p), func(use adk.FieldUse) bool { return strings.Contains(use.Label, word) }) {
+				return true
+			}
+		}
+	}
+	return strings.Contains(`kind end adkreplay trace version contract start seams phase begin done sha256 redacted unvalidated
+		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind
+		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
+		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage context.Canceled io.EOF
+		inputSchema properties required type object string additionalProperties false true enum const default integer number
+		description minimum maximum array items null results inline ephemeral effect onCollision trustTier confidence importance
+		first-party third-party-public third-party-private content identity identifier representation
+		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
+}
+
+// engineSays reports whether a word may be the engine's own: of an error's
+// message, or of what was contained. What the engine says, it says again.
+func engineSays(recorded *trace.Trace, word string) bool {
+	var says func(err error) bool
+	says = func(err error) bool {
+		own := (*adk.Error)(nil)
+		return errors.As(err, &own) && (strings.Contains(own.Message+string(own.Code), word) || own.Cause != nil && says(own.Cause))
+	}
+	return slices.ContainsFunc(recorded.Lines, func(l trace.Line) bool {
+		return says(l.Err) || says(l.Cause) || l.Kind == adk.KindContained && strings.Contains(l.Name, word)
+	})
+}
+
+var (
+	wordOf  = regexp.MustCompile(`[A-Za-z]{3,}`)
+	escapes = regexp.MustCompile(`\\[nrt]`) // their letter begins no word
+	inBytes = regexp.MustCompile(`"\$?bytes":"([^"]*)"`)
+	onlyHex = regexp.MustCompile(`^[a-f]+$`) // digests have these by chance
+)
+
+// placeholders counts those of a file, also within bytes and in the places of
+// MIME types.
+func placeholders(file []byte) int {
+	n := bytes.Count(file, []byte("[redacted:")) + bytes.Count(file, []byte("application/x-redacted"))
+	for _, encoded := range inBytes.FindAllSubmatch(file, -1) {
+		data, _ := base64.StdEncoding.DecodeString(string(encoded[1]))
+		n += bytes.Count(data, []byte("[redacted:"))
+	}
+	return n
+}
+
+// Whatever is secret in a recorded turn, the redacted trace of it does not have
+// it, and replays without a difference.
+func TestRedactedTracesReplay(t *testing.T) {
+	t.Parallel()
+	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
+		var file bytes.Buffer
+		_, err := recorded.WriteTo(&file)
+		require.NoError(t, err)
+		secrets := map[string]bool{}
+		for _, word := range wordOf.FindAllString(escapes.ReplaceAllString(inBytes.ReplaceAllString(file.String(), ""), " "), -1) {
+			if !formatSays(word) && !engineSays(recorded, word) && !onlyHex.MatchString(word) {
+				secrets[word] = true
+			}
+		}
+		for _, secret := range slices.Sorted(maps.Keys(secrets)) {
+			got := tracetest.Redacted(t, recorded, redact.Rules{Patterns: []redact.Pattern{{Kind: "word", Expr: regexp.QuoteMeta(secret)}}})
+			if strings.Contains(string(got), secret) {
+				at := strings.Index(string(got), secret)
+				t.Errorf("%q is in …%s…", secret, got[max(0, at-200):min(len(got), at+100)])
+				continue
+			}
+			verifies(t, got, fmt.Sprintf("without %q", secret))
+			assert.Contains(t, string(got), fmt.Sprintf(`"redacted":%d,`, placeholders(got)), "the count in the footer")
+		}
+	})
+}
+
+// A Redaction with nothing to find changes nothing but the footer.
+func TestWithoutSecretsATraceIsAsItWas(t *testing.T) {
+	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
+		var file bytes.Buffer
+		_, err := recorded.WriteTo(&file)
+		require.NoError(t, err)
+		got := tracetest.Redacted(t, recorded, *redact.UsualSecrets())
+		want, _, _ := strings.Cut(file.String(), `{"end":`)
+		assert.Equal(t, want, strings.Split(string(got), `{"end":`)[0])
+		assert.Contains(t, string(got), `,"redacted":0,"sha256":`)
+	})
+}
+
+// What the matcher finds is what package regexp finds, however the text comes.
+func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
+	exprs := []string{`a+b?`, `a|ab`, `ab|a`, `(a|b)*c`, `\bab\b`, `^a`, `a$`, `a.*?b`, `a.*b`, `(?i)AB`, `[^a]b`, `é+`, `ab{2,3}`, `(ab)+`, `(?s)a.b`, `(?m)^b$`, `aab|b`, `a(bc|b)c?`, `\Ba`, `x+x+y`}
+	rapid.Check(t, func(t *rapid.T) {
+		expr := rapid.SampledFrom(exprs).Draw(t, "expr")
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("aabbcxyé \n")), 0, 24, -1).Draw(t, "text") + rapid.SampledFrom([]string{"", "\xff", "\xc3"}).Draw(t, "tail")
+		p, err := streamre.Compile("x", expr)
+		require.NoError(t, err)
+		var want []streamre.Span
+		for _, at := range regexp.MustCompile(expr).FindAllStringIndex(text, -1) {
+			want = append(want, streamre.Span{From: at[0], To: at[1], Kind: "x"})
+		}
+		assert.Equal(t, want, streamre.NewMatcher(p, 0).Whole(text), "%s in %q", expr, text)
+
+		s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
+		for rest := text; ; {
+			n := rapid.IntRange(0, len(rest)).Draw(t, "delta")
+			last := n == len(rest) && rapid.Bool().Draw(t, "last")
+			s.Add(rest[:n], last)
+			if rest = rest[n:]; last {
+				break
+			}
+		}
+		assert.Equal(t, want, s.Spans, "%s in pieces of %q", expr, text)
+	})
+}
+
+// FuzzMatcher looks for a pattern in a text that comes in two pieces: what is
+// found is what package regexp finds.
+func FuzzMatcher(f *testing.F) {
+	f.Add(`a+b?|\bc`, "xaab c", 3)
+	f.Add(`(?i)k[éE]*?`, "K\xc3\xa9\xff", 2)
+	f.Fuzz(func(t *testing.T, expr, text string, cut int) {
+		if _, err := streamre.Compile("x", expr); err != nil || len(expr) > 50 || len(text) > 500 || cut < 0 || cut > len(text) {
+			return
+		}
+		s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
+		s.Add(text[:cut], false)
+		s.Add(text[cut:], true)
+		var want, got [][]int
+		for _, at := range regexp.MustCompile(expr).FindAllStringIndex(text, -1) {
+			if at[0] < at[1] {
+				want = append(want, at)
+			}
+		}
+		for _, at := range s.Spans {
+			got = append(got, []int{at.From, at.To})
+		}
+		require.Equal(t, want, got, "%q in %q", expr, text)
+	})
+}
+
+// isEngineWord reports whether a field holds nothing but words of the engine's
+// own: names of collections, statuses, and checksums in what it tells.
+func isEngineWord(x *adk.Crossing, f adk.Field) bool {
+	return f == adk.FieldCollection || f == adk.FieldStatus || f == adk.FieldKey && x.Kind.Class() == adk.ClassEvent
+}
+
+// A secret is taken out of every field that can hold one.
+func TestEveryFieldIsRedacted(t *testing.T) {
+	const secret = "classified-0123456789"
+	rules := redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `classified-[0-9]{10}`}}}
+	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		for _, v := range tracetest.Saying(t, x.Kind, use.Field, secret) {
+			trace := tracetest.ReadTrace(t, tracetest.WriteTrace(t, tracetest.With(x, use.Field, v.Value)))
+			left := bytes.Contains(tracetest.Redacted(t, trace, rules), []byte(secret))
+			assert.Equal(t, isEngineWord(&x, use.Field), left, v.Where)
+		}
+	})
+}
+
+// Its committed corpus is small, and there.
+func TestTheCorpusOfTheMatcherIsCommitted(t *testing.T) {
+	files, err := os.ReadDir("testdata/fuzz/FuzzMatcher")
+	require.NoError(t, err)
+	assert.NotEmpty(t, files)
+}

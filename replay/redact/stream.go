@@ -1,0 +1,173 @@
+package redact
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/streamre"
+)
+
+// redactStream is a text that comes in deltas. Secrets in it are found as in a
+// text that stands alone, wherever the deltas part it.
+type redactStream struct {
+	redactor *redactor
+	Text     strings.Builder // all that has come
+	Matchers []*streamre.Matcher
+	hunted   int             // how many of the redactor's hunted texts have a matcher
+	found    []streamre.Span // not yet final: another pattern may still add to them
+	Spans    []streamre.Span // final
+	decided  int             // the place up to which it is clear what is secret
+	given    int             // how many of spans the deltas have come to
+	over     bool
+	closed   bool // all the rest is taken for a secret
+}
+
+// newRedactStream is a stream whose deltas stand under a path. Where a rule
+// covers that, all of it is secret.
+func newRedactStream(r *redactor, path ...string) *redactStream {
+	s := &redactStream{redactor: r}
+	if kind := r.rules.kindOf(path); kind != "" {
+		s.closed, s.Spans = true, []streamre.Span{{Kind: kind}}
+		return s
+	}
+	for _, p := range r.rules.patterns {
+		s.Matchers = append(s.Matchers, streamre.NewMatcher(p, 0))
+	}
+	s.hunt()
+	return s
+}
+
+// hunt adds matchers for texts that paths have found since.
+func (s *redactStream) hunt() {
+	for ; s.hunted < len(s.redactor.hunted); s.hunted++ {
+		s.Matchers = append(s.Matchers, streamre.NewMatcher(s.redactor.hunted[s.hunted], s.decided))
+	}
+}
+
+// Add takes the next delta, and gives where it begins and ends in the text.
+func (s *redactStream) Add(delta string, last bool) (from, to int) {
+	from = s.Text.Len()
+	s.Text.WriteString(delta)
+	if s.over = s.over || last; s.over {
+		s.End()
+	} else {
+		s.look()
+	}
+	return from, s.Text.Len()
+}
+
+// End says that no delta follows.
+func (s *redactStream) End() {
+	s.over = true
+	s.look()
+	if s.closed {
+		return
+	}
+	text := s.Text.String()
+	for _, m := range s.Matchers {
+		s.found = m.End(text, s.found)
+	}
+	s.Spans = append(s.Spans, merged(s.found)...)
+	s.found, s.decided = nil, len(text)
+}
+
+// look decides what can be decided of the text so far.
+func (s *redactStream) look() {
+	text := s.Text.String()
+	if s.closed {
+		s.Spans[len(s.Spans)-1].To, s.decided = len(text), len(text)
+		return
+	}
+	s.hunt()
+	end := len(text)
+	if !s.over {
+		end = completeRunes(text, s.decided)
+	}
+	decided := end
+	for _, m := range s.Matchers {
+		s.found = m.Run(s.found, text, end)
+		decided = min(decided, m.Open())
+	}
+	s.settle(decided)
+}
+
+// settle makes the spans final that lie before a place. One that reaches beyond
+// it may still grow.
+func (s *redactStream) settle(decided int) {
+	s.found = merged(s.found)
+	final := len(s.found)
+	for final > 0 && s.found[final-1].To > decided {
+		final--
+		decided = min(decided, s.found[final].From)
+	}
+	s.Spans = append(s.Spans, s.found[:final]...)
+	s.found = s.found[final:]
+	s.decided = decided
+}
+
+// close takes all that is not decided for a secret, and all that follows.
+func (s *redactStream) close() {
+	if s.closed || s.decided == s.Text.Len() {
+		return
+	}
+	s.closed = true
+	s.Spans = append(s.Spans, streamre.Span{From: s.decided, To: s.Text.Len(), Kind: "unended"})
+	s.decided = s.Text.Len()
+}
+
+// completeRunes is the end of text without the beginning of a character whose rest
+// has not come.
+func completeRunes(text string, from int) int {
+	for end := len(text) - 1; end >= max(from, len(text)-utf8.UTFMax); end-- {
+		if utf8.RuneStart(text[end]) {
+			if utf8.FullRuneInString(text[end:]) {
+				break
+			}
+			return end
+		}
+	}
+	return len(text)
+}
+
+// Between is what is written of the text between two places, which are decided.
+// Deltas are asked for in their order.
+func (s *redactStream) Between(from, to int) string {
+	last := len(s.Spans)
+	if s.closed {
+		last-- // it grows
+	}
+	for s.given < last && s.Spans[s.given].To <= from {
+		s.given++
+	}
+	return s.cut(s.given, from, to)
+}
+
+// UpTo is what is written of the text up to a place that is decided.
+func (s *redactStream) UpTo(to int) string { return s.cut(0, 0, to) }
+
+// cut leaves the spans from one on out. Where one begins, its placeholder is.
+func (s *redactStream) cut(spans, from, to int) string {
+	text := s.Text.String()
+	var b strings.Builder
+	at := from
+	for _, secret := range s.Spans[spans:] {
+		if secret.From >= to {
+			break
+		}
+		if secret.From >= from {
+			b.WriteString(text[at:secret.From])
+			b.WriteString(s.redactor.placeholder(secret.Kind, s.secret(secret, text)))
+		}
+		at = max(at, min(secret.To, to))
+	}
+	b.WriteString(text[at:to])
+	return b.String()
+}
+
+// secret is the text of a span. One that has no end yet is told by its place.
+func (s *redactStream) secret(at streamre.Span, text string) string {
+	if s.closed && at.To == s.Spans[len(s.Spans)-1].To {
+		return text[at.From:min(at.To, at.From+leastHunted)]
+	}
+	return text[at.From:at.To]
+}

@@ -1,0 +1,332 @@
+package redact
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// The members of a footer that a redacted trace has.
+const ()
+
+// maxHeld is how many bytes of lines wait at most for the rest of what may be a
+// secret.
+const maxHeld = 4 << 20
+
+// Writer writes a redacted trace (see Redaction). A crossing becomes a
+// line as it was told; the line waits while a stream in it is undecided; then it
+// is redacted, read back, completed with what follows from its inputs, and
+// written. So nothing of a Crossing is kept, and what is written can be read.
+type Writer struct {
+	redactor *redactor
+	out      *trace.Writer
+	begun    bool
+	err      error
+
+	lines  *wire.Encoder // as they were told
+	reader *wire.Decoder // as they are redacted
+	told   *state.Fold
+	wrote  *state.Fold
+
+	held        []*toldLine
+	heldBytes   int
+	streams     map[streamKey]*redactStream
+	unvalidated int
+}
+
+// toldLine is a line that was told and is not written yet.
+type toldLine struct {
+	line []byte
+	// stream is the stream that the line's delta belongs to, and where; nil for
+	// other lines. whole tells that the line says the text so far as well.
+	stream   *redactStream
+	from, to int
+	whole    bool
+	// derived tells that what the engine says on the line followed from the
+	// crossings before, so that it must follow from the redacted ones. op is the
+	// execution that it belongs to.
+	derived bool
+	op      int
+	// verdict is what an executed tool said of its arguments, if it was asked.
+	verdict string
+	judged  bool
+}
+
+// streamKey tells the streams of a run apart.
+type streamKey struct {
+	dispatch int // the call that runs the loop; 0 for what user code emits
+	kind     adk.Kind
+	id       string
+	refused  bool
+}
+
+// path is where the deltas of a stream stand on their lines.
+func (k streamKey) path() []string {
+	if k.kind == adk.KindEmitMessage || k.kind == adk.KindEmitThought {
+		return []string{"payload", wire.EventDelta}
+	}
+	return []string{wire.EventDelta}
+}
+
+// NewWriter writes the redacted trace of a run to w, without what rules find.
+// Its methods are those of a Writer of traces.
+func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
+	known, err := wire.NewSentinels(options.Sentinels)
+	r := &Writer{
+		redactor: newRedactor(rules), err: err,
+		lines: wire.NewEncoder(known), reader: wire.NewDecoder(known), told: state.New(), wrote: state.New(),
+		streams: map[streamKey]*redactStream{},
+	}
+	h.Info = r.redactor.info(h.Info)
+	r.out = trace.NewWriter(w, h, options)
+	return r
+}
+
+// info redacts the names that people gave to seams.
+func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
+	info.Executor = r.Text(info.Executor)
+	for _, p := range wire.Pipelines(&info) {
+		names := make([]string, len(*p.Names))
+		for i, name := range *p.Names {
+			names[i] = r.Text(name)
+		}
+		*p.Names = names
+	}
+	return info
+}
+
+// Write takes a crossing in, and writes what can be written.
+func (r *Writer) Write(c *adk.Crossing) error {
+	if r.err == nil {
+		r.err = r.take(c)
+	}
+	return r.err
+}
+
+func (r *Writer) take(c *adk.Crossing) error {
+	if !r.begun {
+		r.begun, r.lines.Last, r.reader.Last = true, c.At, c.At
+	}
+	if err := r.lines.Crossing(c, nil); err != nil {
+		return fmt.Errorf("replay: writing crossing %d of a trace: %w", c.Seq, err)
+	}
+	h := &toldLine{line: bytes.Clone(r.lines.Out[:len(r.lines.Out)-1])}
+	r.explain(h, c)
+	r.stream(h, c)
+	r.held = append(r.held, h)
+	r.heldBytes += len(h.line)
+	if err := r.release(); err != nil || len(r.held) == 0 {
+		return err
+	}
+	return r.redactor.learn(h.line, h.stream != nil)
+}
+
+// explain notes what of a crossing follows from those before it.
+func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
+	switch {
+	case c.Kind == adk.KindSight:
+		h.derived = r.told.Check(c) == nil
+	case c.Kind == adk.KindToolCallEvent:
+		h.derived = r.told.CheckPayload(c) == nil
+	case c.Kind == adk.KindToolExecutionStart:
+		if call := r.told.Calls[c.Call]; call != nil {
+			h.derived = r.told.CheckPayload(c) == nil
+			h.op = call.OpOf(call.ExecutionFor(c))
+		}
+	case c.Kind == adk.KindExecute && c.Phase == adk.Begin:
+		tool, _ := c.Record.(*adk.Tool)
+		h.verdict, h.judged = verdict(tool, c.Args)
+	}
+	_ = r.told.Apply(c) // what no engine tells is written as it was told
+	if c.Kind == adk.KindCall && c.Seam.Label == adk.LabelTool {
+		if call := r.told.Calls[c.Call]; call != nil {
+			h.op = call.OpHandledBy(c.ID)
+			h.derived = h.op != 0
+		}
+	}
+}
+
+// stream adds the delta of a crossing to its stream, and ends the streams that
+// the crossing ends.
+func (r *Writer) stream(h *toldLine, c *adk.Crossing) {
+	key := streamKey{kind: c.Kind, id: c.Name, refused: c.Err != nil}
+	switch c.Kind {
+	case adk.KindReportMessage, adk.KindReportThought:
+		if call := r.told.Calls[c.Call]; call != nil && call.Dispatch != nil {
+			key.dispatch = call.Dispatch.Call.Id
+		}
+		r.delta(h, key, c.Text, c.Flag)
+	case adk.KindEmitMessage, adk.KindEmitThought:
+		if u, ok := streamUpdate(c.Payload); ok && c.Phase == adk.Begin {
+			key.id, key.refused = u.ID, false
+			r.delta(h, key, u.Delta, u.Complete)
+			h.whole = u.Full == h.stream.Text.String()
+		}
+	case adk.KindDispatchEnd:
+		r.endStreams(func(key streamKey) bool { return key.dispatch == c.Call })
+	case adk.KindReturn:
+		if c.ID == calls.RunCall {
+			r.endStreams(func(streamKey) bool { return true })
+		}
+	}
+}
+
+func streamUpdate(payload any) (adk.StreamUpdate, bool) {
+	switch event := payload.(type) {
+	case adk.MessageEvent:
+		return adk.StreamUpdate(event), true
+	case adk.ThoughtEvent:
+		return adk.StreamUpdate(event), true
+	}
+	return adk.StreamUpdate{}, false
+}
+
+func (r *Writer) delta(h *toldLine, key streamKey, delta string, last bool) {
+	s := r.streams[key]
+	if s == nil {
+		s = newRedactStream(r.redactor, key.path()...)
+		r.streams[key] = s
+	}
+	h.stream = s
+	h.from, h.to = s.Add(delta, last && !key.refused)
+	if s.over {
+		delete(r.streams, key) // what comes under its id is another
+	}
+}
+
+func (r *Writer) endStreams(which func(streamKey) bool) {
+	for key, s := range r.streams { // in any order: each is decided by itself
+		if which(key) {
+			s.End()
+			delete(r.streams, key)
+		}
+	}
+}
+
+// release writes the lines that wait for nothing more.
+func (r *Writer) release() error {
+	for len(r.held) > 0 {
+		h := r.held[0]
+		if s := h.stream; s != nil && h.to > s.decided {
+			if r.heldBytes <= maxHeld {
+				return nil
+			}
+			s.close()
+		}
+		r.held = r.held[1:]
+		r.heldBytes -= len(h.line)
+		if err := r.write(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a line that is decided.
+func (r *Writer) write(h *toldLine) error {
+	line, err := r.redactor.Line(h.line, h.stream != nil)
+	if err == nil {
+		err = r.reader.Scan(line)
+	}
+	var l trace.Line
+	if err == nil {
+		l.Extra, err = r.reader.Crossing(&l.Crossing)
+	}
+	if err != nil {
+		return fmt.Errorf("replay: crossing %d cannot be redacted: %w", r.reader.Seq+1, err)
+	}
+	c := &l.Crossing
+	if c.Seam.Label != adk.LabelStorage { // whose names are the format's
+		c.Seam.Name = r.redactor.Text(c.Seam.Name)
+	}
+	r.deltas(h, c)
+	r.derive(h, c)
+	_ = r.wrote.Apply(c)
+	return r.out.Write(c)
+}
+
+// deltas puts in what of a stream is written on a line.
+func (r *Writer) deltas(h *toldLine, c *adk.Crossing) {
+	s := h.stream
+	if s == nil {
+		return
+	}
+	switch event := c.Payload.(type) {
+	case adk.MessageEvent:
+		event.Delta, event.Full = s.Between(h.from, h.to), r.full(h, event.Full)
+		c.Payload = event
+	case adk.ThoughtEvent:
+		event.Delta, event.Full = s.Between(h.from, h.to), r.full(h, event.Full)
+		c.Payload = event
+	default:
+		c.Text = s.Between(h.from, h.to)
+	}
+}
+
+// full is what is written of the text so far that user code emitted.
+func (r *Writer) full(h *toldLine, text string) string {
+	if kind := r.redactor.rules.kindOf([]string{"payload", wire.EventFull}); kind != "" && text != "" {
+		return r.redactor.placeholder(kind, text)
+	}
+	if h.whole {
+		return h.stream.UpTo(h.to)
+	}
+	return r.redactor.Text(text)
+}
+
+// derive makes anew what the engine made of inputs that may be redacted now.
+func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
+	if h.judged {
+		tool, _ := c.Record.(*adk.Tool)
+		variant, unvalidated := asJudged(tool, c.Args, r.redactor.uncounted(h.verdict))
+		if unvalidated {
+			c.Record = variant
+			r.unvalidated++
+		}
+	}
+	if !h.derived {
+		return
+	}
+	switch c.Kind {
+	case adk.KindSight:
+		c.Digest = r.wrote.Sight(c.Call).Digest()
+	case adk.KindToolCallEvent:
+		if e, ok := r.wrote.Payload(c).(adk.ToolCallEvent); ok {
+			c.Key = e.Checksum
+		}
+	case adk.KindToolExecutionStart:
+		if op := r.wrote.Ops[h.op]; op != nil {
+			c.Key = op.Execution.CallID
+		}
+	case adk.KindCall:
+		if op := r.wrote.Ops[h.op]; op != nil && op.Execution.Tool != nil {
+			if validated, err := op.Execution.Tool.Validate(op.Execution.Args); err == nil {
+				c.Args = validated
+			}
+		}
+	}
+}
+
+// Close writes what waits still, and the footer.
+func (r *Writer) Close() error {
+	if r.err != nil {
+		return r.err
+	}
+	r.endStreams(func(streamKey) bool { return true })
+	if r.err = r.release(); r.err != nil {
+		return r.err
+	}
+	extra := []wire.Member{{Name: wire.MemberRedacted, Value: strconv.AppendInt(nil, int64(r.redactor.Count), 10), Before: wire.MemberSHA256}}
+	if r.unvalidated > 0 {
+		extra = append(extra, wire.Member{Name: wire.MemberUnvalidated, Value: strconv.AppendInt(nil, int64(r.unvalidated), 10), Before: wire.MemberSHA256})
+	}
+	r.err = trace.ErrClosed
+	return r.out.CloseWith(extra)
+}

@@ -1,0 +1,189 @@
+// Package trace writes down what crossed in one run of an engine and reads it
+// back: the trace. Read reads a whole one and NewReader one line after the other;
+// NewWriter writes.
+//
+// # Goals
+//
+// A trace is for people and for programs. A person can read it, grep it and
+// review it in a diff; a program that has nothing but the file can play the run
+// again. It is written while the run goes on, one write a crossing, so a crash
+// leaves a prefix that can still be read. It says each thing once, so it grows
+// with what happened and never with the square of it. Reading one is strict: a
+// line that is not understood is an error with the line's number, not a guess.
+//
+// # Non-goals
+//
+// A trace is no database: it is read from front to back and has no index. It is
+// no log of an engine's insides: only what crosses between the engine and user
+// code is in it (contract DET-4). It holds no type that Go alone could give
+// back, and it hides nothing: what must not be written has to be taken out
+// before it gets here.
+//
+// # The format, version 2
+//
+// A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
+// written. This is one (with the digests and the middle left out):
+//
+//	{"adkreplay":"trace","version":2,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
+//	{"kind":"turnStart","in":1,"turn":"t1"}
+//	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}
+//	{"kind":"fetch","phase":"begin","at":20,"in":2,"op":1,"of":"messages"}
+//	{"kind":"return","at":1500000,"in":3,"id":4,"records":[{"#":1,"message":{"id":"m1","role":"user","content":"hi"}}]}
+//	{"kind":"add","in":2,"of":"messages","record":{"#":1}}
+//	{"kind":"return","in":1,"id":2,"outcome":"error","err":{"text":"read: EOF","cause":{"sentinel":"io.EOF"}}}
+//	{"end":42,"sha256":"9f86d081884c7d65…"}
+//
+// The first line is the header. contract is the revision of the engine's
+// contract, start the time of the first crossing, and seams holds the names
+// that people gave; alone and writeBehind stand there when they are true.
+//
+// Then comes a line a crossing; crossing number n stands on line n+1. It has
+// its kind; its phase, for an operation told in two lines; at, the nanoseconds
+// since the crossing before; in, strand and op, which are Crossing's Call,
+// Strand and Op; and then the fields that the kind has at the phase, under
+// their labels and in their order (adk.Kind.Fields). What is zero is left out,
+// and so is the outcome ok. Nil lists are left out, empty ones are [].
+//
+//   - A text is a string; one that is not valid UTF-8, such as a delta that
+//     ends within a rune, is {"$string":"base64"}. Durations are texts as Go
+//     writes them, a seam is its path, a digest is hexadecimal.
+//   - Plain data (stashes, payloads) are as internal/plain has them.
+//   - Arguments are an object, written canonically, or a string that holds
+//     JSON. What is neither, and what JSON cannot hold, no tool accepts; it is
+//     plain data in a list of one.
+//   - A record is whole where it appears first, with the next number:
+//     {"#":1,"message":{…}}. Afterwards it is {"#":1}. Equal records are one.
+//   - A tool's result is {"text":…}, {"bytes":"base64"}, {"media":record} or
+//     {"mediaList":[record…]}.
+//   - The bytes of a media stand in the line that ends its open-media, and nowhere
+//     else: a media that nobody opened through a context has none.
+//   - A schema is its JSON, or {"$json":text} where it is not JSON.
+//   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"cause":…}
+//     is an *adk.Error; {"panic":text} an *adk.PanicError, with a cause where
+//     the value was an error; {"sentinel":"io.EOF"} a value that people compare
+//     with; anything else is {"text":…} with its cause or its causes, and with
+//     is: the sentinels that its own Is method claims. What lies beyond a
+//     bound, as in a chain that leads back to itself, is {"cut":text}.
+//   - An event that user code emits is an object of its fields.
+//
+// The footer ends the file: how many crossings there are, and the SHA-256 of
+// every byte before it. A file without one was cut short.
+//
+// The footer of a redacted trace also says how many placeholders there are
+// (redacted), and for how many calls of tools a variant of the tool stands
+// (unvalidated): see package redact.
+//
+// A trace may be compressed with zstd as a whole; its first bytes say so.
+//
+// Another version of the format gets a number of its own, and a function that
+// makes lines of the former into its own: a reader tells the version by the
+// header, before it reads anything else.
+//
+// Version 1 does not know wait. Its lines are lines of version 2 as they are; that
+// nothing is told of waiting for strands says nothing there, and replays of such
+// traces do not compare it.
+//
+// Members that a reader does not know, in the header, a line or the footer, are
+// kept as they are and written again in their places. Everything else that is
+// not understood is a *FormatError.
+package trace
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// FormatVersion is the version of the format that this package writes. It reads
+// those from 1 on; a trace that was read is written again in its own.
+const FormatVersion = 2
+
+// ContractRevision is the revision of the engine's contract that today's engine
+// keeps. A trace carries the one under which it was recorded.
+const ContractRevision = 2
+
+// The bounds of reading. They are far beyond what any turn writes; they are
+// there so that a hostile file costs no more than its size.
+const (
+	// DefaultMaxLine is the longest line, in bytes, that is read unless Options
+	// say otherwise.
+	DefaultMaxLine = 64 << 20
+	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
+	// unpacked, unless Options say otherwise.
+	DefaultMaxUnpacked = 1 << 30
+)
+
+// Header is the first line of a trace.
+type Header struct {
+	// Info holds the names of the seams and what kind of run it is.
+	Info adk.RunInfo
+	// Version is the format's version. Zero is FormatVersion when written.
+	Version int
+	// Contract is the revision of the engine's contract that the run kept. Zero
+	// is ContractRevision when written.
+	Contract int
+	// Start is the time of the first crossing. Zero is that of the first
+	// crossing when written.
+	Start time.Time
+	// Extra are the members that this package does not know.
+	Extra []wire.Member
+
+	SeamsExtra []wire.Member // within seams
+}
+
+// Line is one crossing as it stands in a trace.
+type Line struct {
+	adk.Crossing
+	// Extra are the members that this package does not know.
+	Extra []wire.Member
+}
+
+// Options are what the reading and writing of traces can be told. Functions take
+// them at most once; none are the zero Options.
+type Options struct {
+	// Sentinels are the error values that user code compares with, by a name
+	// such as "shop.ErrSoldOut": what errors.Is finds in a run, it then finds in
+	// the trace. The common ones of the standard library and the engine's codes
+	// are known without. The names must not be those of these, nor begin with
+	// "adk."; the errors must be comparable.
+	Sentinels map[string]error
+	// MaxLine is the longest line to read, in bytes. Zero is DefaultMaxLine.
+	MaxLine int
+	// MaxBytes is how many bytes a compressed trace may have when it is unpacked.
+	// Zero is DefaultMaxUnpacked.
+	MaxBytes int64
+	// File is the name that a FormatError says. It is not opened.
+	File string
+}
+
+// Optional is the options that a function was given, or none.
+func Optional[T any](options []T) (given T) {
+	if len(options) > 0 {
+		given = options[0]
+	}
+	return given
+}
+
+// The names of members that are not fields of a kind.
+const ()
+
+// RedactedNote is what a report says of a trace that was redacted: the members
+// of its footer, which are good once it was read to its end.
+func RedactedNote(footer []wire.Member) (notes []string) {
+	for _, m := range footer {
+		n, err := wire.IntOfJSON(m.Value)
+		if err != nil || n == 0 {
+			continue
+		}
+		switch m.Name {
+		case wire.MemberRedacted:
+			notes = append(notes, fmt.Sprintf("what was redacted: %d placeholders stand for it", n))
+		case wire.MemberUnvalidated:
+			notes = append(notes, fmt.Sprintf("whether redacted arguments fit their tool: those of %d calls were not validated again", n))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,118 @@
+package trace
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file is the first line of a trace and its last.
+
+// writeHeader writes the first line.
+func writeHeader(e *wire.Encoder, h Header) error {
+	if h.Version < 1 || h.Version > FormatVersion {
+		return fmt.Errorf("the header has format version %d: this package writes 1 to %d", h.Version, FormatVersion)
+	}
+	e.Begin(h.Extra)
+	e.String(wire.MemberFormat, wire.FormatName)
+	e.Int(wire.MemberVersion, h.Version)
+	e.Int(wire.MemberContract, h.Contract)
+	e.Key(wire.MemberStart)
+	var err error
+	if e.Out, err = wire.AppendTime(e.Out, h.Start); err != nil {
+		return err
+	}
+	e.Key(wire.MemberSeams)
+	e.Seams(&h.Info, h.SeamsExtra)
+	e.Bool(wire.MemberAlone, h.Info.Alone)
+	e.Bool(wire.MemberBehind, h.Info.WriteBehind)
+	return e.End()
+}
+
+// readHeader reads the first line. What another version of the format is like
+// nobody knows here, so the version is looked at before anything else.
+func readHeader(d *wire.Decoder, h *Header) (err error) {
+	if err := readVersion(d); err != nil {
+		return err
+	}
+	for _, name := range []string{wire.MemberContract, wire.MemberStart, wire.MemberSeams} {
+		if d.Member(name) == nil {
+			return fmt.Errorf("the header has no %s", name)
+		}
+	}
+	h.Version, _ = strconv.Atoi(string(d.Member(wire.MemberVersion)))
+	d.Format = h.Version
+	h.Extra, err = d.Each(h.read)
+	d.Last = h.Start
+	return err
+}
+
+// errVersion marks a file of another format, or of another version of it.
+var errVersion = errors.New("the version is another")
+
+func readVersion(d *wire.Decoder) error {
+	if format := d.Member(wire.MemberFormat); string(format) != strconv.Quote(wire.FormatName) {
+		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
+	}
+	text := string(d.Member(wire.MemberVersion))
+	if version, err := strconv.Atoi(text); err != nil || version < 1 || version > FormatVersion || strconv.Itoa(version) != text {
+		return fmt.Errorf("%w: the format's version is %s: this program reads 1 to %d; a newer adkreplay may read it",
+			errVersion, wire.Clip(text), FormatVersion)
+	}
+	return nil
+}
+
+func (h *Header) read(name string, value []byte) (known bool, err error) {
+	switch name {
+	case wire.MemberFormat, wire.MemberVersion:
+	case wire.MemberContract:
+		if h.Contract, err = wire.IntOfJSON(value); err == nil && h.Contract < 1 {
+			err = wire.ErrWant("a number from 1", value)
+		}
+	case wire.MemberStart:
+		h.Start, err = wire.TimeOfJSON(value)
+	case wire.MemberSeams:
+		h.SeamsExtra, err = wire.ReadSeams(value, &h.Info)
+	case wire.MemberAlone:
+		h.Info.Alone, err = wire.BoolOfJSON(value)
+	case wire.MemberBehind:
+		h.Info.WriteBehind, err = wire.BoolOfJSON(value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// writeFooter writes the last line, over n crossings and the digest of all before.
+func writeFooter(e *wire.Encoder, n int, sum []byte, extra []wire.Member) error {
+	e.Begin(extra)
+	e.Key(wire.MemberEnd)
+	e.Out = strconv.AppendInt(e.Out, int64(n), 10)
+	e.Key(wire.MemberSHA256)
+	e.Out = append(e.Out, '"')
+	e.Out = hex.AppendEncode(e.Out, sum)
+	e.Out = append(e.Out, '"')
+	return e.End()
+}
+
+// readFooter reads the last line: how many crossings, and the digest.
+func readFooter(d *wire.Decoder) (count int, sum []byte, extra []wire.Member, err error) {
+	extra, err = d.Each(func(name string, value []byte) (bool, error) {
+		switch name {
+		case wire.MemberEnd:
+			count, err = wire.IntOfJSON(value)
+		case wire.MemberSHA256:
+			sum, err = wire.HexOfJSON(value)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && sum == nil {
+		err = fmt.Errorf("the footer has no %s", wire.MemberSHA256)
+	}
+	return count, sum, extra, err
+}

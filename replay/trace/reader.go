@@ -1,0 +1,225 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Reader reads a trace, line by line. It is not safe for concurrent use.
+type Reader struct {
+	in      *bufio.Reader
+	packed  *unpacker // nil where the trace is not compressed
+	options Options
+	number  int    // of the line that was read last
+	long    []byte // a line that is longer than in's buffer
+	dec     *wire.Decoder
+	sum     hash.Hash
+	header  Header
+	lines   []Line // to be given out, made many at a time
+	footer  []wire.Member
+	err     error // that Next gives from now on
+}
+
+// NewReader reads the header of a trace. What is wrong with it is a
+// *FormatError; an error of r itself is given as the cause of a plain one.
+func NewReader(r io.Reader, options ...Options) (*Reader, error) {
+	o := Optional(options)
+	known, err := wire.NewSentinels(o.Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = DefaultMaxLine
+	}
+	in, packed, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	reader := &Reader{in: in, packed: packed, options: o, dec: wire.NewDecoder(known), sum: sha256.New()}
+	if err := reader.readHeader(); err != nil {
+		return nil, err
+	}
+	return reader, nil
+}
+
+// Header is the first line of the trace. It must not be changed.
+func (r *Reader) Header() Header { return r.header }
+
+// Options are the options that the reader was given, with what they default to.
+func (r *Reader) Options() Options { return r.options }
+
+// Footer are the members of the footer that nobody knows: nil until that was read.
+func (r *Reader) Footer() []wire.Member { return r.footer }
+
+// Sentinels are the errors that the reader knows by name.
+func (r *Reader) Sentinels() *wire.Sentinels { return r.dec.Sentinels }
+
+// Next reads a crossing, in a Line of the caller's own. Behind a valid footer
+// the error is io.EOF. A file that ends before its footer gives all its lines,
+// and then a *FormatError of FaultTruncated. Once there was an error, it stays.
+func (r *Reader) Next() (*Line, error) {
+	if len(r.lines) == 0 {
+		r.lines = make([]Line, linesAtOnce)
+	}
+	line := &r.lines[0]
+	if err := r.read(line); err != nil {
+		return nil, err
+	}
+	r.lines = r.lines[1:]
+	return line, nil
+}
+
+// read is Next into a line that is there.
+func (r *Reader) read(line *Line) error {
+	if r.err == nil {
+		r.err = r.readLine(line)
+	}
+	return r.err
+}
+
+// linesAtOnce is how many lines are made at a time: making each alone is what
+// most of the time would go to.
+const linesAtOnce = 32
+
+func (r *Reader) readHeader() error {
+	line, err := r.next()
+	if err != nil {
+		return err
+	}
+	r.sum.Write(line)
+	if err := r.dec.Scan(trim(line)); err != nil {
+		return r.malformed(err)
+	}
+	if err := readHeader(r.dec, &r.header); errors.Is(err, errVersion) {
+		reason := strings.TrimPrefix(err.Error(), errVersion.Error()+": ")
+		return r.fail(FaultVersion, reason, nil)
+	} else if err != nil {
+		return r.malformed(err)
+	}
+	return nil
+}
+
+func (r *Reader) readLine(l *Line) error {
+	line, err := r.next()
+	if err != nil {
+		return err
+	}
+	if err := r.dec.Scan(trim(line)); err != nil {
+		return r.malformed(err)
+	}
+	if r.dec.IsFooter() {
+		return r.readFooter()
+	}
+	r.sum.Write(line)
+	if l.Extra, err = r.dec.Crossing(&l.Crossing); err != nil {
+		return r.malformed(err)
+	}
+	return nil
+}
+
+// readFooter holds the footer against what was read. It gives io.EOF if all is
+// well.
+func (r *Reader) readFooter() error {
+	count, sum, extra, err := readFooter(r.dec)
+	switch {
+	case err != nil:
+		return r.malformed(err)
+	case count != r.dec.Seq:
+		return r.fail(FaultCount, fmt.Sprintf("the footer counts %d crossings: there are %d", count, r.dec.Seq), nil)
+	case !bytes.Equal(sum, r.sum.Sum(nil)):
+		return r.fail(FaultDigest, fmt.Sprintf(
+			"the lines above have the SHA-256 %x, not the footer's: something changed the file, or its ends of lines, after it was written", r.sum.Sum(nil)), nil)
+	}
+	if _, err := r.in.ReadByte(); err == nil {
+		r.number++
+		return r.fail(FaultMalformed, "there is more after the footer, which ends a trace", nil)
+	} else if err != io.EOF {
+		return r.failedRead(err)
+	}
+	if r.packed != nil && r.packed.cut {
+		return r.fail(FaultTruncated, "the compressed data ends early: the file was cut short behind its last line", nil)
+	}
+	r.footer = extra
+	return io.EOF
+}
+
+// next reads a line with its end. The bytes are good until the next call.
+func (r *Reader) next() ([]byte, error) {
+	r.number++
+	line, err := r.in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		line, err = r.longLine(line)
+	}
+	switch {
+	case err == nil:
+		return line, r.checkLength(line)
+	case err != io.EOF:
+		return nil, r.failedRead(err)
+	case len(line) > 0:
+		return nil, r.fail(FaultTruncated, "the line has no end: the file was cut short within it", nil)
+	default:
+		return nil, r.fail(FaultTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
+	}
+}
+
+// longLine gathers a line that is longer than the buffer.
+func (r *Reader) longLine(line []byte) (_ []byte, err error) {
+	r.long = append(r.long[:0], line...)
+	err = bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		if err := r.checkLength(r.long); err != nil {
+			return nil, err
+		}
+		line, err = r.in.ReadSlice('\n')
+		r.long = append(r.long, line...)
+	}
+	return r.long, err
+}
+
+func (r *Reader) checkLength(line []byte) error {
+	if len(line) > r.options.MaxLine {
+		return r.fail(FaultTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.options.MaxLine), nil)
+	}
+	return nil
+}
+
+// trim takes the end of the line away.
+func trim(line []byte) []byte { return line[:len(line)-1] }
+
+// failedRead keeps the FormatErrors that come up while reading, and says of an
+// error of the underlying reader where it was.
+func (r *Reader) failedRead(err error) error {
+	if format := (*FormatError)(nil); errors.As(err, &format) {
+		return err
+	}
+	if damage := (*unpackError)(nil); errors.As(err, &damage) {
+		return r.fail(damage.fault, damage.Error(), damage.err)
+	}
+	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)
+}
+
+func (r *Reader) malformed(err error) error { return r.fail(FaultMalformed, err.Error(), err) }
+
+func (r *Reader) fail(fault Fault, reason string, err error) error {
+	return &FormatError{File: r.options.File, Line: r.number, Fault: fault, Reason: reason, Err: err}
+}
+
+// Skip reads what a replay that stopped at a divergence left unread: where
+// the file was cut short or changed, that may be all that differs.
+func (r *Reader) Skip() error {
+	for {
+		if _, err := r.Next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}

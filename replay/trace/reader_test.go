@@ -1,0 +1,215 @@
+package trace_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+func TestEveryMalformedLineIsAnErrorThatNamesIt(t *testing.T) {
+	for _, c := range []struct{ line, reason string }{
+		{``, "want an object"},
+		{`null`, "want an object"},
+		{`[]`, "want an object"},
+		{`{`, "found the end"},
+		{`{"kind":"now"} x`, "column 16: want nothing more"},
+		{`{"kind":"now",}`, "want a name in quotes"},
+		{`{"kind":"now" "in":1}`, "want a comma"},
+		{`{"kind" "now"}`, "want a colon"},
+		{`{"kind":"now","in":01}`, "want a comma"},
+		{`{"kind":"now","x":nul}`, "want a value"},
+		{`{"kind":"now","x":1.}`, "want a digit"},
+		{`{"kind":"now","x":1e}`, "want a digit"},
+		{`{"kind":"now","x":-}`, "want a digit"},
+		{`{"kind":"now","x":[1}}`, "want a comma or ]"},
+		{`{"kind":"now","x":{"a":1]}`, "want a comma or }"},
+		{`{"kind":"now","x":"\x"}`, "want an escape"},
+		{"{\"kind\":\"now\",\"x\":\"\t\"}", "control character"},
+		{"{\"kind\":\"now\",\"x\":\"\xff\"}", "not valid UTF-8"},
+		{`{"kind":"now","kind":"now"}`, `the member "kind" is there twice`},
+		{`{"kind":"now","x":1,"x":2}`, `the member "x" is there twice`},
+		{`{"in":1}`, "the line has no kind"},
+		{`{"kind":7}`, "kind: want a string, found 7"},
+		{`{"kind":"nap"}`, `there is no kind "nap"`},
+		{`{"kind":"now","phase":"begin"}`, "now has no phases"},
+		{`{"kind":"fetch"}`, "fetch needs a phase"},
+		{`{"kind":"fetch","phase":"whole"}`, `want "begin" or "done"`},
+		{`{"kind":"now","in":"1"}`, "in: want a whole number"},
+		{`{"kind":"now","in":1.5}`, "in: want a whole number"},
+		{`{"kind":"now","in":99999999999999999999}`, "in: want a whole number"},
+		{`{"kind":"new-id","id":1}`, "id: want a string, found 1"},
+		{`{"kind":"new-id","id":"\ud800"}`, "half of a surrogate pair"},
+		{`{"kind":"new-id","id":{"$string":"!"}}`, "want base64"},
+		{`{"kind":"call","seam":"nowhere"}`, "begins with no known label"},
+		{`{"kind":"return","outcome":"fine"}`, `want "ok", "error", "panic" or "goexit"`},
+		{`{"kind":"add","record":{"#":1}}`, "record 1 has not been there"},
+		{`{"kind":"add","record":{"#":2,"instruction":"a"}}`, "a new record has the number 2: want 1"},
+		{`{"kind":"add","record":{"#":1,"frob":"a"}}`, "no kind of record"},
+		{`{"kind":"add","record":{"#":1,"message":{}}}`, "E_INVALID_INITIAL_MESSAGE_VALUE"},
+		{`{"kind":"add","record":{}}`, "want a record"},
+		{`{"kind":"return","result":{"#":1}}`, "want text, bytes, media or mediaList"},
+		{`{"kind":"return","result":{"media":{"#":1,"instruction":"a"}}}`, "want a media, found a instruction"},
+		{`{"kind":"return","err":{}}`, "is no error"},
+		{`{"kind":"return","err":{"code":"E","text":"a"}}`, "is no error"},
+		{`{"kind":"return","err":{"text":"a","cuase":1}}`, "cuase: is no member of an error"},
+		{`{"kind":"return","err":{"sentinel":"shop.ErrSoldOut"}}`, "is not known, and has no text"},
+		{`{"kind":"stash","value":{"$frob[]":1}}`, "$frob[]"},
+		{`{"kind":"report-tool-call","args":5}`, "want an object, JSON text"},
+		{`{"kind":"sight","digest":"abcd"}`, "want 32 hexadecimal digits"},
+		{`{"kind":"sleep","phase":"begin","for":5}`, "want a string"},
+		{`{"kind":"sleep","phase":"begin","for":"soon"}`, "want a duration"},
+		{`{"kind":"emit-message","phase":"begin","payload":{"frob":1}}`, "frob: is no member of the event"},
+		{`{"kind":"report-message","complete":"yes"}`, "want true or false"},
+	} {
+		format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"now"}`, c.line}, ""))
+		assert.Equal(t, trace.FaultMalformed, format.Fault, c.line)
+		assert.Equal(t, 3, format.Line, c.line)
+		assert.Contains(t, format.Reason, c.reason, c.line)
+	}
+}
+
+func TestAHeaderThatIsNoHeaderIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		fault  trace.Fault
+		reason string
+	}{
+		{`{}`, trace.FaultVersion, "this is no trace"},
+		{`{"adkreplay":"envelope","version":1}`, trace.FaultVersion, "this is no trace"},
+		{`{"adkreplay":"trace"}`, trace.FaultVersion, "the format's version is"},
+		{`{"adkreplay":"trace","version":"1"}`, trace.FaultVersion, "the format's version is"},
+		{`{"adkreplay":"trace","version":3,"anything":[]}`, trace.FaultVersion, "the format's version is 3: this program reads 1 to 2"},
+		{`{"adkreplay":"trace","version":1}`, trace.FaultMalformed, "the header has no contract"},
+		{`what is this`, trace.FaultMalformed, "want an object"},
+		{strings.Replace(tracetest.HeaderLine, `"contract":1`, `"contract":0`, 1), trace.FaultMalformed, "want a number from 1"},
+		{strings.Replace(tracetest.HeaderLine, `2025-`, `x`, 1), trace.FaultMalformed, "want a time as in RFC 3339"},
+		{strings.Replace(tracetest.HeaderLine, `"turn-input":[]`, `"turn-input":[1]`, 1), trace.FaultMalformed, "seams: turn-input: [0]: want a string"},
+	} {
+		format := tracetest.ReadError(t, tracetest.Seal([]string{c.header}, ""))
+		assert.Equal(t, c.fault, format.Fault, c.header)
+		assert.Equal(t, 1, format.Line, c.header)
+		assert.Contains(t, format.Reason, c.reason, c.header)
+	}
+}
+
+func TestAFooterMustBeRight(t *testing.T) {
+	good := string(tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"now"}`}, ""))
+	for _, c := range []struct {
+		data   string
+		fault  trace.Fault
+		line   int
+		reason string
+	}{
+		{strings.Replace(good, `"end":1`, `"end":2`, 1), trace.FaultCount, 3, "counts 2 crossings: there are 1"},
+		{strings.Replace(good, `"kind":"now"`, `"kind": "now"`, 1), trace.FaultDigest, 3, "something changed the file"},
+		{strings.ReplaceAll(good, "\n", "\r\n"), trace.FaultDigest, 3, "ends of lines"},
+		{strings.Replace(good, `"end":1`, `"end":"1"`, 1), trace.FaultMalformed, 3, "end: want a whole number"},
+		{strings.Replace(good, `"sha256":"`, `"sha256":"x`, 1), trace.FaultMalformed, 3, "hexadecimal"},
+		{tracetest.HeaderLine + "\n{\"end\":0}\n", trace.FaultMalformed, 2, "the footer has no sha256"},
+		{good + "\n", trace.FaultMalformed, 4, "more after the footer"},
+		{good + good, trace.FaultMalformed, 4, "more after the footer"},
+		{good[:len(good)-1], trace.FaultTruncated, 3, "cut short within it"},
+	} {
+		format := tracetest.ReadError(t, []byte(c.data))
+		assert.Equal(t, c.fault, format.Fault, c.data)
+		assert.Equal(t, c.line, format.Line, c.data)
+		assert.Contains(t, format.Reason, c.reason, c.data)
+	}
+}
+
+// A crash leaves a readable prefix, wherever it cuts.
+func TestEveryPrefixGivesItsWholeLines(t *testing.T) {
+	m, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: "hi", CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
+	require.NoError(t, err)
+	data := tracetest.WriteTrace(t,
+		adk.Crossing{Kind: adk.KindCall, At: tracetest.TestStart, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}},
+		adk.Crossing{Kind: adk.KindAdd, At: tracetest.TestStart, Collection: adk.Messages, Record: m},
+		adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, ID: 1, Outcome: adk.OutcomeOK})
+	first := bytes.IndexByte(data, '\n') + 1
+	for n := range len(data) {
+		recorded, err := trace.Read(bytes.NewReader(data[:n]))
+		var format *trace.FormatError
+		require.ErrorAs(t, err, &format)
+		assert.Equal(t, trace.FaultTruncated, format.Fault, "%d bytes", n)
+		if n < first {
+			assert.Nil(t, recorded)
+			continue
+		}
+		whole := bytes.Count(data[:n], []byte("\n")) - 1
+		require.Len(t, recorded.Lines, whole)
+		assert.False(t, recorded.Sealed)
+		assert.Equal(t, whole+2, format.Line)
+		var again bytes.Buffer
+		_, err = recorded.WriteTo(&again)
+		require.NoError(t, err)
+		assert.Equal(t, string(data[:bytes.LastIndexByte(data[:n], '\n')+1]), again.String(), "what was cut short is not sealed")
+	}
+}
+
+func TestLinesAreBounded(t *testing.T) {
+	long := `{"kind":"new-id","id":"` + strings.Repeat("x", 200<<10) + `"}`
+	data := tracetest.Seal([]string{tracetest.HeaderLine, long}, "")
+	read, err := trace.Read(bytes.NewReader(data))
+	require.NoError(t, err)
+	assert.Len(t, read.Lines[0].Name, 200<<10)
+	_, err = trace.Read(bytes.NewReader(data), trace.Options{MaxLine: 100 << 10})
+	var format *trace.FormatError
+	require.ErrorAs(t, err, &format)
+	assert.Equal(t, trace.FaultTooLong, format.Fault)
+	assert.Equal(t, 2, format.Line)
+}
+
+func TestNestingIsBounded(t *testing.T) {
+	deep := func(n int) string {
+		return `{"kind":"now","x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+	}
+	_, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, deep(wire.MaxDepth)}, "")))
+	require.NoError(t, err)
+	format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, deep(wire.MaxDepth + 1<<20)}, ""))
+	assert.Contains(t, format.Reason, "nested more than")
+}
+
+func TestAnErrorOfTheReaderIsNoFormatError(t *testing.T) {
+	broken := errors.New("the network is down")
+	r, err := trace.NewReader(io.MultiReader(strings.NewReader(tracetest.HeaderLine+"\n"), iotest.ErrReader(broken)))
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.ErrorIs(t, err, broken)
+	assert.NotErrorAs(t, err, new(*trace.FormatError))
+	_, again := r.Next()
+	assert.Equal(t, err, again, "an error stays")
+}
+
+// FuzzLine reads a trace of one good header and one line: what is taken must be
+// written so that it is read as the same, and never be refused.
+func FuzzLine(f *testing.F) {
+	for _, line := range tracetest.FuzzLines {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		first, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, line}, "")))
+		if err != nil {
+			require.ErrorAs(t, err, new(*trace.FormatError))
+			return
+		}
+		var once, twice bytes.Buffer
+		_, err = first.WriteTo(&once)
+		require.NoError(t, err)
+		second, err := trace.Read(bytes.NewReader(once.Bytes()))
+		require.NoError(t, err, "%s", once.String())
+		_, err = second.WriteTo(&twice)
+		require.NoError(t, err)
+		require.Equal(t, once.String(), twice.String(), "what was written is not read as it was")
+	})
+}

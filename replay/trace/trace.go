@@ -1,0 +1,85 @@
+package trace
+
+import (
+	"io"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Member is a member of a header, a line or a footer that this package does not know.
+type Member = wire.Member
+
+// Trace is a whole trace in memory.
+type Trace struct {
+	Header
+	// Lines are the crossings, in their order.
+	Lines []Line
+	// Sealed tells that the trace is whole: its footer was read, and one will be
+	// written. Setting it seals a trace that was made or cut by hand.
+	Sealed bool
+	// FooterExtra are the members of the footer that this package does not know.
+	FooterExtra []wire.Member
+
+	options Options        // with which it was read
+	media   *wire.Openings // what the openings of media in it gave
+}
+
+// Read reads a whole trace. Where that fails behind the header, it gives
+// what stands before the failure as well as the error: the prefix of a trace
+// that was cut short is good.
+func Read(r io.Reader, options ...Options) (*Trace, error) {
+	reader, err := NewReader(r, options...)
+	if err != nil {
+		return nil, err
+	}
+	return reader.Rest()
+}
+
+// Rest reads what is left of a trace. The lines are gathered in blocks and put
+// together once: lines are large, and growing a slice would copy them over and
+// over.
+func (r *Reader) Rest() (*Trace, error) {
+	t := &Trace{Header: r.Header(), options: r.options, media: r.dec.Media}
+	var blocks [][]Line
+	var failure error
+	for failure == nil {
+		block := make([]Line, linesAtOnce)
+		n := 0
+		for n < len(block) && failure == nil {
+			if failure = r.read(&block[n]); failure == nil {
+				n++
+			}
+		}
+		blocks = append(blocks, block[:n])
+	}
+	t.Lines = slices.Concat(blocks...)
+	if failure == io.EOF {
+		t.Sealed, t.FooterExtra = true, r.footer
+		return t, nil
+	}
+	return t, failure
+}
+
+// Openings are what the openings of media gave, which are read where the turn is run
+// again.
+func (t *Trace) Openings() *wire.Openings { return t.media }
+
+// Options are the options with which the trace was read.
+func (t *Trace) Options() Options { return t.options }
+
+// WriteTo writes the trace, with a footer of its own if it is sealed: what was
+// changed since it was read is counted and digested anew. A trace that was
+// written by this package and read is written with the same bytes.
+func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	out := NewWriter(w, t.Header, t.options)
+	for i := range t.Lines {
+		if err := out.WriteLine(&t.Lines[i]); err != nil {
+			return out.size, err
+		}
+	}
+	if out.begin(); out.err != nil || !t.Sealed {
+		return out.size, out.err
+	}
+	return out.size, out.CloseWith(t.FooterExtra)
+}

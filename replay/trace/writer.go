@@ -1,0 +1,118 @@
+package trace
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Writer writes a trace: one call of the underlying writer for every line, with
+// all of the line, so that whatever stops it leaves whole lines. After an error
+// it writes nothing more. It is not safe for concurrent use.
+type Writer struct {
+	w      io.Writer
+	header Header
+	enc    *wire.Encoder
+	sum    hash.Hash
+	count  int
+	begun  bool
+	err    error // of the first failure, or errClosed
+	size   int64
+}
+
+// NewWriter makes a Writer. Its header is written with the first crossing,
+// whose time is the start of a header that has none.
+func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
+	known, err := wire.NewSentinels(Optional(options).Sentinels)
+	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err}
+}
+
+// ErrClosed is the error of what is written behind the end.
+var ErrClosed = errors.New("replay: the trace is closed")
+
+// Write writes a crossing. Its number is its place in the file, whatever
+// Crossing.Seq says, and nothing of it is kept. A crossing that no reader would
+// take, such as one of an unknown kind, is refused.
+func (w *Writer) Write(c *adk.Crossing) error { return w.write(c, nil) }
+
+// WriteLine is Write for a line that was read, with the members that this
+// package does not know.
+func (w *Writer) WriteLine(l *Line) error { return w.write(&l.Crossing, l.Extra) }
+
+func (w *Writer) write(c *adk.Crossing, extra []wire.Member) error {
+	if w.header.Start.IsZero() && !w.begun {
+		w.header.Start = c.At
+	}
+	w.begin()
+	if w.err != nil {
+		return w.err
+	}
+	w.count++
+	err := wire.Knows(w.header.Version, c.Kind)
+	if err == nil {
+		err = w.enc.Crossing(c, extra)
+	}
+	w.line(err, w.count)
+	return w.err
+}
+
+// begin writes the header, once.
+func (w *Writer) begin() {
+	if w.begun || w.err != nil {
+		return
+	}
+	w.begun = true
+	if w.header.Version == 0 {
+		w.header.Version = FormatVersion
+	}
+	if w.header.Contract == 0 {
+		w.header.Contract = ContractRevision
+	}
+	w.enc.Last = w.header.Start
+	w.line(writeHeader(w.enc, w.header), 0)
+}
+
+// Close writes the footer: only now is the trace whole. It does not close the
+// underlying writer.
+func (w *Writer) Close() error { return w.CloseWith(nil) }
+
+// CloseWith writes the footer, with members of another one.
+func (w *Writer) CloseWith(extra []wire.Member) error {
+	w.begin()
+	if w.err != nil {
+		return w.err
+	}
+	w.line(writeFooter(w.enc, w.count, w.sum.Sum(nil), extra), w.count+1)
+	if w.err != nil {
+		return w.err
+	}
+	w.err = ErrClosed
+	w.enc.Free()
+	w.enc = nil
+	return nil
+}
+
+// line hands out the line that stands in the encoder, which is of crossing n.
+func (w *Writer) line(err error, n int) {
+	if err == nil {
+		err = w.put(w.enc.Out)
+	}
+	if err != nil {
+		w.err = fmt.Errorf("replay: writing line %d of a trace: %w", n+1, err)
+	}
+}
+
+func (w *Writer) put(line []byte) error {
+	w.sum.Write(line)
+	n, err := w.w.Write(line)
+	w.size += int64(n)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package transcript
+
+import (
+	"encoding/json"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Expanded is a crossing that can be read alone: what a trace leaves to the lines
+// before it is said in full.
+type Expanded struct {
+	// Crossing is its number, from 1.
+	Crossing int `json:"n"`
+	// At is the time since the first crossing, in nanoseconds.
+	At time.Duration `json:"at"`
+	// Kind and Phase are as the trace writes them; the phase of a kind of one
+	// line is empty.
+	Kind  string `json:"kind"`
+	Phase string `json:"phase,omitempty"`
+	// Seam is the path of the seam call that it belongs to; of a call or a
+	// return it is that call. Call is the call's number.
+	Seam   string `json:"seam"`
+	Call   int    `json:"call,omitempty"`
+	Strand int    `json:"strand,omitempty"`
+	// Op pairs the two lines of a spanning operation.
+	Op int `json:"op,omitempty"`
+	// Fields are the fields of its kind by their labels, each as a trace writes
+	// it but with every record in full.
+	Fields json.RawMessage `json:"fields,omitempty"`
+	// Line is how a transcript says it, in a line of its own.
+	Line string `json:"line"`
+}
+
+// Expand goes through the crossings of a trace. What is wrong with the trace
+// comes last, as an error without a crossing; where it was cut short, what there
+// is has come before.
+func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, error] {
+	return func(yield func(*Expanded, error) bool) {
+		r, err := trace.NewReader(recorded, options...)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := &shower{namer: describe.New(state.New()), comparer: wire.Comparer{Sentinels: r.Sentinels()}}
+		for {
+			line, err := r.Next()
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			if !yield(s.next(&line.Crossing), nil) {
+				return
+			}
+		}
+	}
+}
+
+// shower makes crossings that can be read alone.
+type shower struct {
+	namer    *describe.Namer
+	comparer wire.Comparer
+	number   int
+	began    time.Time
+}
+
+func (s *shower) next(x *adk.Crossing) *Expanded {
+	if s.number++; s.number == 1 {
+		s.began = x.At
+	}
+	shown := &Expanded{
+		Crossing: s.number, At: x.At.Sub(s.began), Kind: x.Kind.String(), Seam: s.namer.Fold.SeamOf(x),
+		Call: x.Call, Strand: x.Strand, Op: x.Op, Fields: s.fields(x), Line: s.namer.Line(x),
+	}
+	if x.Kind == adk.KindCall || x.Kind == adk.KindReturn {
+		shown.Call = x.ID
+	}
+	if x.Phase != adk.Whole {
+		shown.Phase = x.Phase.String()
+	}
+	_ = s.namer.Pass(x) // whether an engine tells it is for transcripts to say
+	return shown
+}
+
+// fields are the fields of a crossing as one object; nil where there are none.
+func (s *shower) fields(x *adk.Crossing) json.RawMessage {
+	var out []byte
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if use.Field == adk.FieldID && x.Kind.Class() == adk.ClassCall {
+			continue // it is the crossing's Call
+		}
+		text := s.comparer.Text(use.Field, x)
+		if text == "" {
+			continue
+		}
+		if !json.Valid([]byte(text)) {
+			text = compare.QuotedJSON(text)
+		}
+		out = append(append(canonical.AppendString(append(out, ','), use.Label), ':'), text...)
+	}
+	if out == nil {
+		return nil
+	}
+	out[0] = '{'
+	return append(out, '}')
+}

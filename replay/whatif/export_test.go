@@ -1,0 +1,43 @@
+package whatif
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Settable are all answers that say what a trace says already.
+func Settable(t testing.TB, trace []byte) (answers []Override) {
+	t.Helper()
+	w, err := newWhatIf(bytes.NewReader(trace), replay.Live{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range w.edited.Lines {
+		for _, use := range x.Kind.Fields(x.Phase) {
+			if w.unsettable(x, use) != "" {
+				continue
+			}
+			tree, err := w.tree(use, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if use.Field == adk.FieldSchema && x.Schema != nil {
+				text = x.Schema // as it was written
+			}
+			if use.Field == adk.FieldOutcome && tree == nil {
+				text = []byte(`"ok"`)
+			}
+			answers = append(answers, Override{fmt.Sprintf("%d.%s", x.Seq, use.Label), json.RawMessage(text)})
+		}
+	}
+	return answers
+}

@@ -1,0 +1,304 @@
+package whatif
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Override answers one recorded crossing differently: it puts a value in the place
+// of what user code or the outside gave there.
+type Override struct {
+	// Path names the crossing and the field, and what in the field, in the words
+	// of a trace and of the fields of a Divergence:
+	//
+	//	23.result              what the tool returned whose return is crossing 23
+	//	23.args.city           a member of arguments; they stay text if they are text
+	//	6.records[0].content   a field of a record; [q1] is the record of that key
+	//	run.prompt             a seam path, where the seam is called once
+	//	executor/model#1.error how a call ended
+	//	23.cancel              the run is cancelled before crossing 23, for this reason
+	//	23.at                  how long after the crossing before it happened
+	//
+	// error is err, reason or cause, whichever the crossing has. A field that the
+	// crossing does not have is taken from what belongs to it: of an operation
+	// from its other line, the calls that it led to and the settlement of its gate,
+	// of a call from its return.
+	Path string
+	// Value is what stands there now: an error, a record, a tool's result, or
+	// plain data; nil is nothing. A json.RawMessage is the JSON that a trace has
+	// there. A string is also an error of that text, or a tool's result.
+	Value any
+}
+
+// ParseOverride reads PATH=VALUE. VALUE is JSON, or a text where it is none.
+func ParseOverride(text string) (Override, error) {
+	path, value, found := strings.Cut(text, "=")
+	switch {
+	case !found:
+		return Override{}, fmt.Errorf("replay: %q has no value: want PATH=VALUE, such as 23.result=cold", text)
+	case path == "":
+		return Override{}, fmt.Errorf("replay: %q has no path: want PATH=VALUE, such as 23.result=cold", text)
+	}
+	if json.Valid([]byte(value)) {
+		return Override{path, json.RawMessage(value)}, nil
+	}
+	return Override{path, value}, nil
+}
+
+// Report is what came of a turn in which something was answered
+// differently.
+type Report struct {
+	// Set is what was answered differently, in the order of the answers.
+	Set []Applied `json:"set"`
+	// Diff says in what the new run, b, differs from the recorded one, a.
+	Diff *diff.Diff `json:"diff"`
+	// Unanswered are the crossings of the new run that the recording has no answer
+	// for.
+	Unanswered []NoAnswer `json:"unanswered"`
+	// AsRecorded are the scripted seams that did as recorded although they were
+	// asked, shown or answered something else. What their code would have done,
+	// only their code can say: choose it in Live.
+	AsRecorded []AsRecorded `json:"asRecorded"`
+	// Notes say what else a reader of the diff must know.
+	Notes []string `json:"notes,omitempty"`
+	// Trace is the new run.
+	Trace *trace.Trace `json:"-"`
+}
+
+// Applied is an answer that was given.
+type Applied struct {
+	// Path is where: the number of the crossing that has the field, and the field.
+	Path string `json:"path"`
+	// Crossing is that number, and Seam the seam call that it belongs to.
+	Crossing int    `json:"crossing"`
+	Seam     string `json:"seam"`
+	// Fields are what it changed; none where the recording has that value already.
+	Fields []compare.FieldDiff `json:"fields"`
+	// Reached tells that it came to pass. It did not where the new run took
+	// another way before, or where the engine does not take it from there.
+	Reached bool `json:"reached"`
+}
+
+// NoAnswer is a crossing of the new run that the recording has no answer for.
+type NoAnswer struct {
+	// Crossing is its number in the new run.
+	Crossing int    `json:"crossing"`
+	Seam     string `json:"seam"`
+	Line     string `json:"line"`
+}
+
+// AsRecorded is something that a scripted seam took no notice of.
+type AsRecorded struct {
+	// Seam is the seam call that did as recorded.
+	Seam string `json:"seam"`
+	// Was tells what was other: it was asked, shown, or answered something else.
+	Was string `json:"was"`
+	// Crossing is the number of that crossing in the recording, and Line how a
+	// transcript says it.
+	Crossing int    `json:"crossing"`
+	Line     string `json:"line"`
+	// Fields are what differs; Want is what was recorded.
+	Fields []compare.FieldDiff `json:"fields"`
+}
+
+// What a scripted seam can take no notice of.
+const (
+	wasAsked    = "asked"
+	wasShown    = "shown"
+	wasAnswered = "answered"
+)
+
+// ErrOverride is the error of an Answer that cannot be given: its path leads
+// nowhere, what it leads to is the engine's own, or it is no value for that.
+var ErrOverride = errors.New("replay: this cannot be answered differently")
+
+// overrideError is ErrAnswer with what is wrong.
+type overrideError struct{ text string }
+
+func (e *overrideError) Error() string        { return "replay: " + e.text }
+func (e *overrideError) Is(target error) bool { return target == ErrOverride }
+
+func refusef(format string, args ...any) error {
+	return &overrideError{fmt.Sprintf(format, args...)}
+}
+
+// Run re-runs the turn that a trace holds on today's engine with some of its
+// crossings answered differently, and says what the engine makes of it. The seams
+// in live are user code, and all others do what was recorded, as far as they are
+// asked for it; nothing is made up for them.
+//
+// What user code or the outside gave can be answered differently, but not what
+// the engine decided, nor what live says. An answer that cannot be given is an
+// ErrAnswer, and a trace that cannot be read to its end a *FormatError; then
+// nothing was run.
+func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Override, options ...trace.Options) (*Report, error) {
+	w, err := newWhatIf(recorded, live, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		if err := w.answer(a); err != nil {
+			return nil, err
+		}
+	}
+	if w.again, err = replay.RunAgain(ctx, w.altered, w.cancels, live); err != nil {
+		return nil, w.refused(err)
+	}
+	w.now = calls.New(w.recorded.Version(), w.again.Trace.Info, w.again.Crossings)
+	r, err := w.report(ctx)
+	if ctx.Err() != nil { // also when it ended too late to be noticed
+		return nil, stub.Interrupted(ctx)
+	}
+	return r, err
+}
+
+// refused is the error of a run that was not made: where what it is given was
+// set, that is why.
+func (w *whatIf) refused(err error) error {
+	var engine *adk.Error
+	for i, t := range w.targets {
+		if t.x == w.edited.Root.Begin && t.special == "" && errors.As(err, &engine) {
+			return refusef("%s: the engine refuses the run with that: %v", w.sets[i].Path, engine)
+		}
+	}
+	return err
+}
+
+// whatIf is a recorded turn in which crossings are answered differently.
+type whatIf struct {
+	known    wire.Comparer
+	live     replay.Live
+	trace    *trace.Trace
+	recorded *calls.Tree
+	altered  *trace.Trace // its crossings are changed in place; the records in them never are
+	edited   *calls.Tree  // of altered
+	cancels  []*adk.Crossing
+	sets     []Applied
+	targets  []target // of sets
+	times    bool     // times were set, and are compared
+	notes    []string
+	again    *replay.Again
+	now      *calls.Tree // of again
+}
+
+func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*whatIf, error) {
+	known, err := wire.NewSentinels(trace.Optional(options).Sentinels)
+	if err != nil {
+		return nil, err
+	}
+	if err := live.Check(); err != nil {
+		return nil, err
+	}
+	r, err := trace.NewReader(recorded, options...)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := r.Rest()
+	if err == nil && r.Header().Contract > trace.ContractRevision {
+		err = &trace.FormatError{Line: calls.LineOfHeader, Fault: trace.FaultImpossible, Reason: fmt.Sprintf(
+			"it is of an engine that keeps revision %d of the contract, and this one keeps %d", r.Header().Contract, trace.ContractRevision)}
+	}
+	var format *trace.FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = r.Options().File
+	}
+	if err != nil {
+		return nil, err
+	}
+	altered := *whole
+	altered.Lines = slices.Clone(whole.Lines)
+	w := &whatIf{known: wire.Comparer{Sentinels: known}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
+	w.recorded, w.edited = calls.Of(whole), calls.Of(w.altered)
+	return w, nil
+}
+
+// answer gives one answer.
+func (w *whatIf) answer(a Override) error {
+	t, err := w.resolve(a.Path)
+	if err != nil {
+		return err
+	}
+	at := w.recorded.Lines[t.x.Seq-1]
+	set := Applied{Path: fmt.Sprintf("%d.%s%s", t.x.Seq, t.label(), t.rest), Crossing: t.x.Seq, Seam: w.recorded.SeamOf(at).String()}
+	if slices.ContainsFunc(w.sets, func(earlier Applied) bool { return earlier.Path == set.Path }) {
+		return refusef("%s: it is answered twice, and only one of the answers can be given", a.Path)
+	}
+	switch t.special {
+	case pathCancel:
+		set.Fields, err = w.cancelBefore(t.x, a)
+	case pathAt:
+		set.Fields, err = w.moveTo(t.x, a)
+	default:
+		before := *t.x
+		if err = w.put(t, a.Value); err == nil {
+			set.Fields = w.changed(&before, t.x)
+		}
+	}
+	if err != nil {
+		return refusef("%s: %v", a.Path, err)
+	}
+	w.sets, w.targets = append(w.sets, set), append(w.targets, t)
+	return nil
+}
+
+// changed are the fields in which an edited crossing differs.
+func (w *whatIf) changed(before, after *adk.Crossing) []compare.FieldDiff {
+	var fields []compare.FieldDiff
+	for _, use := range before.Kind.Fields(before.Phase) {
+		if !w.known.Same(use.Field, before, after) {
+			want, got := w.known.Text(use.Field, before), w.known.Text(use.Field, after)
+			if use.Field == adk.FieldOutcome {
+				want, got = compare.QuotedJSON(string(before.Outcome)), compare.QuotedJSON(string(after.Outcome))
+			}
+			fields = append(fields, compare.FieldDiff{Field: use.Label, Want: want, Got: got, Input: use.Input})
+		}
+	}
+	return compare.InDetail(w.known, before, after, fields)
+}
+
+// report says what came of it.
+func (w *whatIf) report(ctx context.Context) (*Report, error) {
+	note, err := w.unlike(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.cancels) > 0 {
+		note = append(note, "scripted seams do not heed a cancel: behind it they did as recorded, as far as the engine still asked them")
+	}
+	r := &Report{
+		Set: w.reached(), Unanswered: w.unanswered(), AsRecorded: w.asRecorded(), Trace: w.again.Trace,
+		Diff:  diff.Traces(w.trace, w.again.Trace, diff.Options{Times: w.times}),
+		Notes: slices.Concat(w.notes, note, w.again.NotCompared),
+	}
+	return r, nil
+}
+
+// unlike notes that the engine does not do as recorded with no answer given: not
+// all of the diff is of the answers then. Live code is not run for that.
+func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
+	if len(w.live.Seams) > 0 {
+		return nil, nil
+	}
+	unset, err := replay.RunAgain(ctx, w.trace, nil, w.live)
+	if err != nil {
+		return nil, err
+	}
+	if diff.Traces(w.trace, unset.Trace).Same() {
+		return nil, nil
+	}
+	return []string{"today's engine does not do what was recorded, with nothing set: verify says in what, and not all of the diff is of what was set"}, nil
+}
