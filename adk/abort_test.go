@@ -519,14 +519,14 @@ func TestAbortDiscardsTheQueue(t *testing.T) {
 	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
 	assert.Equal(t, []string{"messages.store m"}, store.all())
 	assert.Equal(t, 0, after)
-	sights := sightsOf(rec.crossings())
-	empty := adk.Sight{Prompt: adk.NewTokenizable("be kind").Digest()}.Digest()
-	assert.Equal(t, []adk.Digest{empty, empty}, sights, "DET-8: at the executor and at turnEnd")
+	states := statesOf(rec.crossings())
+	empty := adk.StateDigest{Prompt: adk.NewTokenizable("be kind").Digest()}.Digest()
+	assert.Equal(t, []adk.Digest{empty, empty}, states, "DET-8: at the executor and at turnEnd")
 }
 
-func sightsOf(told []adk.Crossing) (digests []adk.Digest) {
+func statesOf(told []adk.Crossing) (digests []adk.Digest) {
 	for _, x := range told {
-		if x.Kind == adk.KindSight {
+		if x.Kind == adk.KindState {
 			digests = append(digests, x.Digest)
 		}
 	}
@@ -545,7 +545,7 @@ func TestAbortAfterTheFlush(t *testing.T) {
 	lines := runTurnIn(t, ctx, config, raw)
 	assert.Contains(t, lines, "! dispatchEnd ack 1")
 	assert.Empty(t, with(lines, "> turn-output"))
-	assert.Len(t, with(lines, "= sight"), 2, "turn output has not started (DET-8)")
+	assert.Len(t, with(lines, "= state"), 2, "turn output has not started (DET-8)")
 }
 
 // ABT-8, DEL-2: what an acked output pipeline had flushed stays acked when the

@@ -99,7 +99,7 @@ type opened struct {
 	args   any
 	record Record
 	key    string
-	// Of a run, or of a dispatch called alone: what its caller handed in.
+	// Of a run, or of a standalone dispatch: what its caller handed in.
 	prompt       string
 	instructions []string
 	stash        map[string]any

@@ -35,7 +35,7 @@ const (
 	atTools
 )
 
-// collectionTable is the one table of collections, in the order of a sight.
+// collectionTable is the one table of collections, in the order of a state.
 var collectionTable = [...]collectionRow{
 	atInstructions: {Instructions, RecordInstruction, KindRefresh},
 	atMessages:     {Messages, RecordMessage, KindFetch},
@@ -65,7 +65,7 @@ var (
 
 func (s *recordSpec[T]) row() *collectionRow { return &collectionTable[s.at] }
 
-// Collections lists the seven collections, in the order of a sight (DET-8).
+// Collections lists the seven collections, in the order of a state (DET-8).
 func Collections() []CollectionName {
 	all := make([]CollectionName, len(collectionTable))
 	for i, row := range collectionTable {

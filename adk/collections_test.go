@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// RUN-2, DET-8: the table of collections is complete, and in the order of a sight:
-// Storage, RawDispatch, Sight and the contexts have a field or a method for each,
+// RUN-2, DET-8: the table of collections is complete, and in the order of a state:
+// Storage, RawDispatch, StateDigest and the contexts have a field or a method for each,
 // which is its name with a capital.
 func TestCollections(t *testing.T) {
 	var names []string
@@ -20,9 +20,9 @@ func TestCollections(t *testing.T) {
 		assert.Equal(t, row.name, of)
 	}
 	assert.Len(t, Collections(), len(names))
-	sight := reflect.VisibleFields(reflect.TypeFor[Sight]())
+	state := reflect.VisibleFields(reflect.TypeFor[StateDigest]())
 	for i, name := range names {
-		assert.Equal(t, name, sight[i+1].Name, "the order of a sight, behind the prompt")
+		assert.Equal(t, name, state[i+1].Name, "the order of a state, behind the prompt")
 		_, given := reflect.TypeFor[RawDispatch]().FieldByName(name)
 		assert.True(t, given, "RawDispatch.%s", name)
 		_, held := reflect.TypeFor[Handle]().MethodByName(name)
@@ -37,7 +37,7 @@ func TestCollections(t *testing.T) {
 	assert.False(t, found, "no collection holds media")
 }
 
-// DSP-12: what a dispatch called alone is given lies in the collection of its type.
+// DSP-12: what a standalone dispatch is given lies in the collection of its type.
 func TestRawDispatchFillsItsCollections(t *testing.T) {
 	message := &Message{id: "m"}
 	thought := &Thought{id: "t"}

@@ -52,7 +52,7 @@ type Crossing struct {
 	N          int             // an iteration, a number of iterations
 	Duration   time.Duration   // of a sleep, of a gate's timeout
 	Schema     json.RawMessage // of a gate's value
-	Digest     Digest          // of a sight
+	Digest     Digest          // of a state
 	Seams      *RunInfo        // of a dispatch called in a turn
 	// Payload is the whole event as listeners hear it, for events and emits:
 	// a TurnStart, a MessageEvent and so on. A trace holds only what of it no
@@ -144,7 +144,7 @@ const (
 	KindCancel
 	KindSettle
 	KindTimer
-	KindSight
+	KindState
 	KindContained
 
 	kindEnd
@@ -329,7 +329,7 @@ var kindTable = [kindEnd]kindRow{
 	// A timer fired: the sleep or the wait of that operation is over.
 	KindTimer: {"timer", ClassFact, false, []FieldUse{out(FieldN, "wakes")}},
 	// One digest of all that is visible at this point (DET-8).
-	KindSight: {"sight", ClassFact, false, []FieldUse{out(FieldDigest, "digest")}},
+	KindState: {"state", ClassFact, false, []FieldUse{out(FieldDigest, "digest")}},
 	// A failure that was kept from the turn: a panic of a listener or an on-ack
 	// handler, a late call, a second next.
 	KindContained: {"contained", ClassFact, false, []FieldUse{out(FieldName, "what"), in(FieldText, "text")}},

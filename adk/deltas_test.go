@@ -289,11 +289,11 @@ func TestWriteBehindFails(t *testing.T) {
 					}
 					return nil
 				})
-				var lastSight adk.Digest
-				empty := adk.Sight{Prompt: adk.NewTokenizable("be kind").Digest()}.Digest()
+				var lastState adk.Digest
+				empty := adk.StateDigest{Prompt: adk.NewTokenizable("be kind").Digest()}.Digest()
 				config.Probe = &recorder{tell: func(x *adk.Crossing) {
-					if x.Kind == adk.KindSight {
-						lastSight = x.Digest
+					if x.Kind == adk.KindState {
+						lastState = x.Digest
 					}
 				}}
 				lines := runTurn(t, config, heard.watch(hello))
@@ -303,7 +303,7 @@ func TestWriteBehindFails(t *testing.T) {
 				assert.ErrorIs(t, heard.errors[0].Error, errBoom)
 				assert.Equal(t, adk.StatusNack, heard.ends[0].Status)
 				assert.Empty(t, with(lines, "! iterationEnd"))
-				assert.Equal(t, empty, lastSight, "the parent holds nothing of it")
+				assert.Equal(t, empty, lastState, "the parent holds nothing of it")
 			})
 		}
 	}
@@ -336,8 +336,8 @@ func TestAbortDuringTheFlush(t *testing.T) {
 			assert.Equal(t, []string{"messages.store first"}, store.all())
 			assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
 			assert.Len(t, heard.errors, c.errors)
-			sights := sightsOf(rec.crossings())
-			assert.Equal(t, sights[0], sights[len(sights)-1], "the turn ends with what it began with")
+			states := statesOf(rec.crossings())
+			assert.Equal(t, states[0], states[len(states)-1], "the turn ends with what it began with")
 		})
 	}
 }

@@ -130,7 +130,7 @@ func (d *dispatch) pipeline(ctx context.Context, label string, steps []step) {
 
 // execute calls the executor; its failure nacks the dispatch (DSP-6).
 func (d *dispatch) execute(ctx context.Context) {
-	if !d.run.sightUnlessAborted(d.call) {
+	if !d.run.tellStateUnlessAborted(d.call) {
 		return
 	}
 	c := d.run.openUnlessAborted(d.call, Seam{Label: LabelExecutor, Name: d.executor.Name, Iteration: int(d.iteration.Load())}, opened{})
@@ -278,10 +278,10 @@ func (d *dispatch) reportable() *Error {
 	return &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked", Cause: d.signal.nackErr}
 }
 
-// judge flushes what is to be flushed and gives the status and the error of the
+// conclude flushes what is to be flushed and gives the status and the error of the
 // dispatch. A failure, and a nack that came before the abort, stay a nack
 // (ABT-8); a panic after the abort does not undo it (ABT-13). run.mu is held.
-func (d *dispatch) judge() (string, error) {
+func (d *dispatch) conclude() (string, error) {
 	if d.signal.acked {
 		d.flush()
 	}

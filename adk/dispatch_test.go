@@ -217,6 +217,6 @@ func TestFailureAfterAckWins(t *testing.T) {
 	assert.True(t, ran)
 	assert.Equal(t, adk.StatusNack, heard.ends[0].Status)
 	assert.ErrorIs(t, heard.ends[0].Error, adk.E_DISPATCH_PIPELINE_ERROR)
-	sights := sightsOf(rec.crossings())
-	assert.Equal(t, sights[0], sights[len(sights)-1], "deltas discarded")
+	states := statesOf(rec.crossings())
+	assert.Equal(t, states[0], states[len(states)-1], "deltas discarded")
 }

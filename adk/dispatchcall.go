@@ -48,7 +48,7 @@ func sourceCall(source Source) *call {
 	return nil
 }
 
-// RawDispatch is all that a dispatch called alone has.
+// RawDispatch is all that a standalone dispatch has.
 type RawDispatch struct {
 	// SystemPrompt is required, and every field of Storage is.
 	SystemPrompt string
@@ -105,7 +105,7 @@ func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	if err := in.Raw.faults().err(E_INVALID_LLM_EXECUTION_CONTEXT); err != nil {
 		return DispatchEnd{}, err
 	}
-	return in.alone(ctx)
+	return in.standalone(ctx)
 }
 
 // faults lists everything that is wrong with the input.
@@ -215,13 +215,13 @@ func (r *run) endedAlone(ctx context.Context) error {
 	return cause
 }
 
-// alone runs the dispatch as a run of its own.
-func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
+// standalone runs the dispatch as a run of its own.
+func (in DispatchInput) standalone(ctx context.Context) (DispatchEnd, error) {
 	raw := in.Raw
 	config := Config{Executor: in.Executor, Storage: raw.Storage, Clock: raw.Clock, IDs: raw.IDs,
 		Probe: raw.Probe, WriteBehind: raw.WriteBehind}.withDefaults()
 	info := in.info()
-	info.Alone, info.WriteBehind = true, raw.WriteBehind
+	info.Standalone, info.WriteBehind = true, raw.WriteBehind
 	r := newRun(ctx, &config, &buses{}, info)
 	r.gatesRefused = !raw.Gates
 	r.own.functional.listeners, r.own.observability.listeners = raw.Functional, raw.Observability
@@ -233,7 +233,7 @@ func (in DispatchInput) alone(ctx context.Context) (DispatchEnd, error) {
 	return d.serve(r.ctx)
 }
 
-// given is what the first crossing of a dispatch called alone carries.
+// given is what the first crossing of a standalone dispatch carries.
 func (raw *RawDispatch) given() opened {
 	records := appendRecords(nil, raw.Tools)
 	records = appendRecords(records, raw.Messages)
@@ -251,7 +251,7 @@ func appendRecords[T Record](all []Record, list []T) []Record {
 	return all
 }
 
-// visible is what a dispatch called alone begins with: given is what is told of it.
+// visible is what a standalone dispatch begins with: given is what is told of it.
 func (raw *RawDispatch) visible(given opened) *visible {
 	v := beginning(raw.SystemPrompt, raw.Instructions, raw.Stash, raw.Tools)
 	for _, record := range given.records[len(raw.Tools):] {

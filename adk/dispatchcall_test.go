@@ -204,7 +204,7 @@ func TestDispatchAlone(t *testing.T) {
 	assert.Len(t, storage.Messages(), 1)
 }
 
-// ABT-12: abort on a dispatch called alone aborts it, and one whose context is
+// ABT-12: abort on a standalone dispatch aborts it, and one whose context is
 // cancelled already runs no user code.
 func TestDispatchAloneAborts(t *testing.T) {
 	in := planner(fakes.Abort(errors.New("enough")))
@@ -223,7 +223,7 @@ func TestDispatchAloneAborts(t *testing.T) {
 	assert.Zero(t, end.Iterations)
 }
 
-// DSP-10: without gate support, waiting in a dispatch called alone fails; with
+// DSP-10: without gate support, waiting in a standalone dispatch fails; with
 // it, a listener settles.
 func TestGatesOfADispatchAlone(t *testing.T) {
 	in := planner(fakes.WaitFor(adk.Gate{ID: "g", Reason: "may I?"}), fakes.Ack())

@@ -16,22 +16,22 @@
 // for somebody outside. A [Tool] is what the model can ask for.
 //
 // A seam is a place where engine and user code meet, a crossing what passes
-// there, a strand parallel work inside one seam call, a sight the digest of all
-// that is visible at one point ([Crossing], [Seam], [Strand], [Sight]).
+// there, a strand parallel work inside one seam call, a state the digest of all
+// that is visible at one point ([Crossing], [Seam], [Strand], [StateDigest]).
 //
 // # One turn
 //
 //  1. [Runner.Run] validates the raw turn and opens the run: newRun asks the
 //     probe for an observer, run.open tells the first crossing.
 //  2. turn.start announces turnStart. Whatever happens from here on,
-//     turn.end tells the last sight and turnEnd.
+//     turn.end tells the last state and turnEnd.
 //  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
-//     middleware, and through its next those after it; pass.judge says how it
+//     middleware, and through its next those after it; pass.classify says how it
 //     ended. A failure is reported when all post-steps have run, and ends the
 //     turn.
 //  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
 //     loop: dispatch.loop runs iterations until dispatch.stopped.
-//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the sight,
+//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the state,
 //     the executor (dispatch.execute), the dispatch output pipeline, and
 //     iterationEnd, with dispatch.flush in the same step. Between any two of
 //     them a signal, a failure or an abort leaves the loop.
@@ -40,7 +40,7 @@
 //     [Records.Store], which calls the storage at once and queues the change
 //     for the turn (Records.write). [DispatchContext.Ack] runs the on-ack
 //     handlers and ends the dispatch.
-//  7. dispatch.judge flushes the queue to the turn on an ack, drops it otherwise,
+//  7. dispatch.conclude flushes the queue to the turn on an ack, drops it otherwise,
 //     and gives the status, in the step that tells dispatchEnd.
 //  8. After an ack, the turn output pipeline runs like the input pipeline.
 //

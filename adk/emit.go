@@ -130,7 +130,7 @@ func (d *dispatch) emitDispatchEnd() {
 	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Name: d.name, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
 	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
-		e.Status, e.Error = d.judge()
+		e.Status, e.Error = d.conclude()
 		d.ended = e
 		if x != nil {
 			x.Payload = e

@@ -104,7 +104,7 @@ const (
 	// abort error: a stage that returns it, bare or made with Aborted, aborts the
 	// turn (ABT-3).
 	E_TURN_ABORTED Code = "E_TURN_ABORTED"
-	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED occurs when a dispatch called alone
+	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED occurs when a standalone dispatch
 	// waits for a gate and was given no gate support.
 	E_LLM_EXECUTION_GATE_NOT_SUPPORTED Code = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED"
 	// E_TURN_GATE_ABORTED occurs when a gate is aborted, its turn is, or the

@@ -4,7 +4,7 @@ import "time"
 
 // Origin says where an event comes from (EVT-5): every payload carries it.
 type Origin struct {
-	// TurnID is the turn's id, empty in a dispatch called alone.
+	// TurnID is the turn's id, empty in a standalone dispatch.
 	TurnID string
 	// DispatchID is the dispatch's id, empty outside a dispatch.
 	DispatchID string

@@ -177,7 +177,7 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	}
 	if c.run.gatesRefused {
 		return nil, &Error{Code: E_LLM_EXECUTION_GATE_NOT_SUPPORTED, Message: fmt.Sprintf(
-			"gate %q in a dispatch called alone: set Gates of its raw context where somebody can settle it", gate.ID)}
+			"gate %q in a standalone dispatch: set Gates of its raw context where somebody can settle it", gate.ID)}
 	}
 	if err := c.enter(KindWaitFor); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (c *call) lock() (unlock func()) {
 // told together with what their own seams do.
 func (h Handle) Where() (call, strand int) { return h.call.id, h.call.strand }
 
-// TurnID is the id of the turn, empty in a dispatch called alone.
+// TurnID is the id of the turn, empty in a standalone dispatch.
 func (h Handle) TurnID() string { return h.call.run.turnID }
 
 // SystemPrompt is the system prompt.

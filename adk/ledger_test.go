@@ -469,7 +469,7 @@ func TestToolCallEvents(t *testing.T) {
 	assert.Equal(t, []adk.ToolCallEvent{args, named, nothing, complete}, heard)
 }
 
-// DSP-6, DSP-8: a nack of a dispatch called alone: its caller gets the very
+// DSP-6, DSP-8: a nack of a standalone dispatch: its caller gets the very
 // error, its listeners one of the package's type.
 func TestDispatchAloneNacked(t *testing.T) {
 	ours := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "of the package's type"}
@@ -496,7 +496,7 @@ func TestDispatchAloneNacked(t *testing.T) {
 	}
 }
 
-// DSP-1, RUN-13: a dispatch called alone begins with the records it was given, in
+// DSP-1, RUN-13: a standalone dispatch begins with the records it was given, in
 // their order, and with an empty stash and no instructions where none were given;
 // its obligations hear of no turn.
 func TestDispatchAloneBeginsWithItsRecords(t *testing.T) {

@@ -69,11 +69,11 @@ func (p *pass) enter(ctx context.Context, parent *call, i int) {
 	}
 	c.below = downstream{pass: p, ctx: ctx, index: i + 1}
 	res := c.invoke(func() result { return result{err: m.run(ctx, c, c.next)} })
-	p.judge(m, res, c.below.used)
+	p.classify(m, res, c.below.used)
 }
 
-// judge classifies how a middleware ended.
-func (p *pass) judge(m step, res result, wentOn bool) {
+// classify classifies how a middleware ended.
+func (p *pass) classify(m step, res result, wentOn bool) {
 	aborted := p.run.aborted()
 	switch {
 	case res.panicked():

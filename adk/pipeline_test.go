@@ -560,8 +560,8 @@ func TestGoexitAfterAnAck(t *testing.T) {
 			assert.Equal(t, adk.StatusAborted, heard.ends[0].Status)
 			assert.Empty(t, heard.errors)
 			assert.Nil(t, held, "turn output does not run")
-			sights := with(lines, "= sight")
-			assert.Equal(t, sights[0], sights[len(sights)-1], "nothing was flushed")
+			states := with(lines, "= state")
+			assert.Equal(t, states[0], states[len(states)-1], "nothing was flushed")
 		})
 	}
 }

@@ -12,8 +12,8 @@ type Probe interface {
 
 // RunInfo says what is about to run: the names that people gave to the seams.
 type RunInfo struct {
-	// Alone is true for a dispatch that is called without a turn.
-	Alone bool
+	// Standalone is true for a dispatch that is called without a turn.
+	Standalone bool
 	// Executor is the executor's name.
 	Executor string
 	// The names of the middlewares of each pipeline, in order.

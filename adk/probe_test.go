@@ -354,11 +354,11 @@ func TestEndedHandles(t *testing.T) {
 	assert.Empty(t, store.all())
 }
 
-// DET-8: a sight is the digest of what is visible, at each of its places.
-func TestSights(t *testing.T) {
+// DET-8: a state is the digest of what is visible, at each of its places.
+func TestStates(t *testing.T) {
 	var want []adk.Digest
 	see := func(h adk.Handle) {
-		want = append(want, adk.Sight{
+		want = append(want, adk.StateDigest{
 			Prompt: h.SystemPrompt().Digest(), Instructions: digestsOf(h.Instructions().All()), Messages: digestsOf(h.Messages().All()),
 			Memories: digestsOf(h.Memories().All()), Retrievables: digestsOf(h.Retrievables().All()), Thoughts: digestsOf(h.Thoughts().All()),
 			ToolCalls: digestsOf(h.ToolCalls().All()), Tools: digestsOf(h.Tools().All()), Stash: adk.StashDigest(h.Stash().All()),
@@ -390,10 +390,10 @@ func TestSights(t *testing.T) {
 	raw := hello
 	raw.Instructions = []string{"i"}
 	require.NoError(t, newRunner(t, config).Run(context.Background(), raw))
-	assert.Equal(t, want, sightsOf(rec.crossings()))
+	assert.Equal(t, want, statesOf(rec.crossings()))
 	assert.Len(t, want, 4)
 	for i, digest := range want {
-		assert.NotContains(t, want[i+1:], digest, "each sight is another")
+		assert.NotContains(t, want[i+1:], digest, "each state is another")
 	}
 }
 

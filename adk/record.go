@@ -34,7 +34,7 @@ type Record interface {
 	Key() string
 	// Digest is the digest of the record's JSON, computed once (DET-8).
 	Digest() Digest
-	// MarshalJSON is the record as a trace and a sight see it: the same bytes
+	// MarshalJSON is the record as a trace and a state see it: the same bytes
 	// for equal records, on every machine.
 	MarshalJSON() ([]byte, error)
 	// AppendJSON appends what MarshalJSON gives.

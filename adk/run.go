@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// run is what one run of a turn, or of a dispatch called alone, shares among
+// run is what one run of a turn, or of a standalone dispatch, shares among
 // all its contexts: the lock, the telling of crossings, the clock, the
 // listeners, the cancelling. Everything below it that can change is guarded by
 // mu; user code is never called while mu is held, but for the clock and the
@@ -16,7 +16,7 @@ type run struct {
 	config *Config
 	shared *buses // the runner's listeners
 	own    heard  // those of this run alone (RUN-4)
-	turnID string // empty in a dispatch called alone
+	turnID string // empty in a standalone dispatch
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -35,7 +35,7 @@ type run struct {
 	room    []call // for the calls to come
 	ops     int
 
-	gatesRefused bool // a dispatch called alone without support for gates
+	gatesRefused bool // a standalone dispatch without support for gates
 	cancelTold   bool
 	cancelBy     string // who cancelled; empty while nobody inside has
 	gates        gateList

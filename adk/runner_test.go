@@ -198,16 +198,16 @@ func TestOrderOfATurn(t *testing.T) {
 		"> dispatch", "! dispatchStart",
 		"! iterationStart 0",
 		"> dispatch-input/a#0", "next(", ")next", "< dispatch-input/a#0 ok",
-		"= sight", "> executor/model#0", "< executor/model#0 ok",
+		"= state", "> executor/model#0", "< executor/model#0 ok",
 		"> dispatch-output/a#0", "next(", ")next", "< dispatch-output/a#0 ok",
 		"! iterationEnd 0",
 		"! iterationStart 1",
 		"> dispatch-input/a#1", "next(", ")next", "< dispatch-input/a#1 ok",
-		"= sight", "> executor/model#1", "ack(", ")ack", "< executor/model#1 ok",
+		"= state", "> executor/model#1", "ack(", ")ack", "< executor/model#1 ok",
 		"! dispatchEnd ack 2", "< dispatch ok",
-		"= sight",
+		"= state",
 		"> turn-output/a", "next(", ")next", "< turn-output/a ok",
-		"= sight", "! turnEnd", "< run ok",
+		"= state", "! turnEnd", "< run ok",
 	}, runTurn(t, config, hello))
 }
 

@@ -4,7 +4,7 @@ import "context"
 
 // Scope tells a storage obligation on whose behalf it is called (RUN-13).
 type Scope struct {
-	// TurnID is empty in a dispatch called alone, DispatchID outside a dispatch.
+	// TurnID is empty in a standalone dispatch, DispatchID outside a dispatch.
 	TurnID, DispatchID string
 	// Stash is the caller's stash, to read from; never nil where the engine calls.
 	Stash StashReader

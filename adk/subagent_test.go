@@ -568,7 +568,7 @@ func TestSubAgentsSideBySide(t *testing.T) {
 	}
 }
 
-// DSP-1, DSP-10: in a dispatch called alone a sub-agent works with what that was
+// DSP-1, DSP-10: in a standalone dispatch a sub-agent works with what that was
 // given, its refusal of gates included, and drains with it to nowhere (DEL-5).
 func TestSubAgentOfADispatchAlone(t *testing.T) {
 	store, heard := &book{}, 0

@@ -173,7 +173,7 @@ func (t *turn) stages() {
 	if !t.pipeline(LabelTurnInput, E_INPUT_PIPELINE_ERROR, t.runner.turnInput) {
 		return
 	}
-	if t.dispatch() != StatusAck || !t.sightUnlessAborted(t.call) {
+	if t.dispatch() != StatusAck || !t.tellStateUnlessAborted(t.call) {
 		return
 	}
 	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
@@ -211,25 +211,25 @@ func (t *turn) dispatch() (status string) {
 	return end.Status
 }
 
-// end tells the last sight and the last event of the turn.
+// end tells the last state and the last event of the turn.
 func (t *turn) end() {
-	t.sight(t.call)
+	t.tellState(t.call)
 	t.emitTurnEnd()
 }
 
-// sight tells the digest of what a call's handles see (DET-8).
-func (r *run) sight(c *call) {
-	r.sightIf(func() bool { return true }, c)
+// tellState tells the digest of what a call's handles see (DET-8).
+func (r *run) tellState(c *call) {
+	r.tellStateIf(func() bool { return true }, c)
 }
 
-// sightUnlessAborted is sight for a stage that an aborted run does not enter any
+// tellStateUnlessAborted is tellState for a stage that an aborted run does not enter any
 // more; it reports whether the stage is entered.
-func (r *run) sightUnlessAborted(c *call) bool {
-	return r.sightIf(func() bool { return !r.cancelTold }, c)
+func (r *run) tellStateUnlessAborted(c *call) bool {
+	return r.tellStateIf(func() bool { return !r.cancelTold }, c)
 }
 
-func (r *run) sightIf(admitted func() bool, c *call) bool {
-	r.before(c, KindSight, Whole)
+func (r *run) tellStateIf(admitted func() bool, c *call) bool {
+	r.before(c, KindState, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := c.now()
@@ -237,7 +237,7 @@ func (r *run) sightIf(admitted func() bool, c *call) bool {
 	if !admitted() {
 		return false
 	}
-	if x := r.line(c, KindSight, Whole, at); x != nil {
+	if x := r.line(c, KindState, Whole, at); x != nil {
 		x.Digest = c.visible.digest()
 		r.tell(x)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // visible is all that can be seen through a turn or a dispatch context: what a
-// sight is the digest of (DET-8). It is guarded by the run's lock.
+// state is the digest of (DET-8). It is guarded by the run's lock.
 type visible struct {
 	prompt *Tokenizable
 	// sets are those of the records, each at the place of its collection.
@@ -44,9 +44,9 @@ func (v *visible) copyOf() *visible {
 	return c
 }
 
-// digest is the sight's digest.
+// digest is the state's digest.
 func (v *visible) digest() Digest {
-	all := make([]Digest, 0, 32) // on the stack, and most sights need no more
+	all := make([]Digest, 0, 32) // on the stack, and most states need no more
 	var lists [len(collectionTable)][]Digest
 	for i := range v.sets {
 		begin := len(all)
@@ -58,12 +58,12 @@ func (v *visible) digest() Digest {
 	for _, tool := range v.tools.All() {
 		lists[atTools] = append(lists[atTools], tool.Digest())
 	}
-	return sightDigest(v.prompt.Digest(), lists, v.stash.digest())
+	return digestOfState(v.prompt.Digest(), lists, v.stash.digest())
 }
 
-// Sight is the digests of all that is visible at one point of a run, in order
+// StateDigest is the digests of all that is visible at one point of a run, in order
 // (DET-8). Whoever folds the crossings before it arrives at the same one.
-type Sight struct {
+type StateDigest struct {
 	Prompt       Digest
 	Instructions []Digest
 	Messages     []Digest
@@ -77,21 +77,21 @@ type Sight struct {
 }
 
 // Digest is the one digest that an observer is told.
-func (s Sight) Digest() Digest {
-	return sightDigest(s.Prompt, [len(collectionTable)][]Digest{
+func (s StateDigest) Digest() Digest {
+	return digestOfState(s.Prompt, [len(collectionTable)][]Digest{
 		atInstructions: s.Instructions, atMessages: s.Messages, atMemories: s.Memories, atRetrievables: s.Retrievables,
 		atThoughts: s.Thoughts, atToolCalls: s.ToolCalls, atTools: s.Tools,
 	}, s.Stash)
 }
 
-// sightDigest is the digest of a sight: of the prompt, of each collection at its
+// digestOfState is the digest of a state: of the prompt, of each collection at its
 // place, and of the stash.
-func sightDigest(prompt Digest, lists [len(collectionTable)][]Digest, stash Digest) Digest {
+func digestOfState(prompt Digest, lists [len(collectionTable)][]Digest, stash Digest) Digest {
 	size := 64
 	for _, list := range lists {
 		size += 4 + len(list)*len(Digest{})
 	}
-	buffer := slices.Grow(make([]byte, 0, 1024), size) // on the stack, and most sights need no more
+	buffer := slices.Grow(make([]byte, 0, 1024), size) // on the stack, and most states need no more
 	buffer = append(buffer, prompt[:]...)
 	for _, list := range lists {
 		// The length keeps a record from moving unseen between two lists.

@@ -8,7 +8,7 @@ import (
 )
 
 // turnBounds: turnStart first, turnEnd last, each once; neither of them in a
-// dispatch called alone (RUN-6, DSP-8).
+// standalone dispatch (RUN-6, DSP-8).
 type turnBounds struct{ started, ended int }
 
 func (w *turnBounds) see(s *story, x *adk.Crossing) {
@@ -294,7 +294,7 @@ func (w *handlesEnd) see(s *story, x *adk.Crossing) {
 func (w *handlesEnd) end(*story) {}
 
 // nothingAfterEnd: no user code is called and no operation begins when the turn,
-// or the dispatch called alone, has ended.
+// or the standalone dispatch, has ended.
 type nothingAfterEnd struct{ ended int }
 
 func (w *nothingAfterEnd) see(s *story, x *adk.Crossing) {

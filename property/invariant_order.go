@@ -165,7 +165,7 @@ func (w *pipelinesInOrder) end(*story) {}
 func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
 
 // loopInOrder: dispatchStart; in each iteration iterationStart, input pipeline,
-// sight, executor, output pipeline, iterationEnd; at last dispatchEnd, behind
+// state, executor, output pipeline, iterationEnd; at last dispatchEnd, behind
 // the error if there is one (DSP-2, EVT-7).
 type loopInOrder struct{}
 
@@ -180,7 +180,7 @@ func (w *loopInOrder) see(s *story, x *adk.Crossing) {
 		if d.does(s.at) {
 			w.calls(s, d)
 		}
-	case x.Kind == adk.KindSight && s.at == s.root && s.root.seam.Label == adk.LabelRun:
+	case x.Kind == adk.KindState && s.at == s.root && s.root.seam.Label == adk.LabelRun:
 	case !d.does(s.at):
 		s.breaks(since(s.at.began), "%s is told in %s, which is no dispatch", x.Kind, s.at.seam)
 	default:
@@ -188,7 +188,7 @@ func (w *loopInOrder) see(s *story, x *adk.Crossing) {
 	}
 }
 
-// step is an event of the loop, or the sight before its executor.
+// step is an event of the loop, or the state before its executor.
 func (w *loopInOrder) step(s *story, x *adk.Crossing, d *dispatching) {
 	allowed := false
 	switch x.Kind {
@@ -196,7 +196,7 @@ func (w *loopInOrder) step(s *story, x *adk.Crossing, d *dispatching) {
 		allowed = d.phase == phaseNone
 	case adk.KindIterationStart:
 		allowed = d.phase == phaseBegun || d.phase == phaseIterated
-	case adk.KindSight:
+	case adk.KindState:
 		allowed = d.phase == phaseInput
 	case adk.KindIterationEnd:
 		skipped := len(d.names.DispatchOutput) > 0 && s.cancelled == 0
@@ -210,7 +210,7 @@ func (w *loopInOrder) step(s *story, x *adk.Crossing, d *dispatching) {
 	if x.Kind == adk.KindDispatchEnd && d.phase == phaseOutput && d.failures.count == 0 && !s.goexited {
 		s.breaks(since(d.iterating), "the output pipeline has ended without a failure, and iterationEnd was not told (DSP-3)")
 	}
-	if x.Kind == adk.KindSight && d.inputs == 0 && len(d.names.DispatchInput) > 0 && s.cancelled == 0 {
+	if x.Kind == adk.KindState && d.inputs == 0 && len(d.names.DispatchInput) > 0 && s.cancelled == 0 {
 		s.breaks(since(d.iterating), "the executor is about to be called without the dispatch input")
 	}
 }
@@ -222,7 +222,7 @@ func (w *loopInOrder) calls(s *story, d *dispatching) {
 	case adk.LabelDispatchInput:
 		allowed = d.phase == phaseInput
 	case adk.LabelExecutor:
-		allowed = d.phase == phaseSight
+		allowed = d.phase == phaseState
 		if c.seam.Name != d.names.Executor {
 			s.breaks(since(d.call.began), "%s is called, and the executor of the dispatch is %q", c.seam, d.names.Executor)
 		}
@@ -241,8 +241,8 @@ func (p phase) String() string {
 	return [...]string{
 		phaseNone:     "before dispatchStart",
 		phaseBegun:    "right after dispatchStart",
-		phaseInput:    "behind iterationStart, before the sight",
-		phaseSight:    "between the sight and the executor",
+		phaseInput:    "behind iterationStart, before the state",
+		phaseState:    "between the state and the executor",
 		phaseExecutor: "behind the executor",
 		phaseOutput:   "behind the output pipeline",
 		phaseIterated: "behind iterationEnd",
@@ -284,21 +284,21 @@ func (w *iterationsCounted) see(s *story, x *adk.Crossing) {
 
 func (w *iterationsCounted) end(*story) {}
 
-// sightsTold: the run tells what is visible when turn output starts and before
+// statesTold: the run tells what is visible when turn output starts and before
 // turnEnd; its dispatches do so before each executor.
-type sightsTold struct {
-	behind int // sights of the run behind its dispatch
+type statesTold struct {
+	behind int // states of the run behind its dispatch
 	all    int
 	status string
 }
 
-func (w *sightsTold) see(s *story, x *adk.Crossing) {
+func (w *statesTold) see(s *story, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindDispatchEnd:
 		if s.at.ownDispatch() {
 			w.status, w.behind = x.Status, 0
 		}
-	case x.Kind == adk.KindSight:
+	case x.Kind == adk.KindState:
 		if s.at == s.root {
 			w.behind++
 			w.all++
@@ -306,11 +306,11 @@ func (w *sightsTold) see(s *story, x *adk.Crossing) {
 	case x.Kind == adk.KindTurnEnd:
 		w.ends(s)
 	case s.inTurn(s.called) && s.called.seam.Label == adk.LabelTurnOutput && w.behind != 1:
-		s.breaks(nil, "the turn output starts, and %d sights of it were told", w.behind)
+		s.breaks(nil, "the turn output starts, and %d states of it were told", w.behind)
 	}
 }
 
-func (w *sightsTold) ends(s *story) {
+func (w *statesTold) ends(s *story) {
 	least, most := 1, 1
 	if w.status == adk.StatusAck {
 		if most = 2; s.cancelled == 0 {
@@ -318,8 +318,8 @@ func (w *sightsTold) ends(s *story) {
 		}
 	}
 	if w.all < least || w.all > most {
-		s.breaks(nil, "the turn ends with status %q, and %d sights of the run were told", w.status, w.all)
+		s.breaks(nil, "the turn ends with status %q, and %d states of the run were told", w.status, w.all)
 	}
 }
 
-func (w *sightsTold) end(*story) {}
+func (w *statesTold) end(*story) {}

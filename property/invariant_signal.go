@@ -20,7 +20,7 @@ func (w *oneError) see(s *story, x *adk.Crossing) {
 		w.dispatchEnds(s, x)
 	case x.Kind == adk.KindCall && s.inTurn(s.called) && s.called.ownDispatch():
 		w.owed(s, &s.input, &w.input, "turn input")
-	case x.Kind == adk.KindTurnEnd, x.Kind == adk.KindSight && s.at == s.root:
+	case x.Kind == adk.KindTurnEnd, x.Kind == adk.KindState && s.at == s.root:
 		w.owed(s, &s.input, &w.input, "turn input")
 		w.owed(s, &s.output, &w.output, "turn output")
 	}
@@ -217,7 +217,7 @@ func (w *abortStartsNothing) see(s *story, x *adk.Crossing) {
 	}
 	switch {
 	case s.cancelled == 0:
-	case x.Kind == adk.KindIterationStart, x.Kind == adk.KindSight && s.at.dispatch.does(s.at):
+	case x.Kind == adk.KindIterationStart, x.Kind == adk.KindState && s.at.dispatch.does(s.at):
 		s.breaks(since(s.cancelled), "%s, although the run is aborted", x.Kind)
 	case x.Kind == adk.KindFork && x.Err == nil, x.Kind == adk.KindToolExecutionStart,
 		x.Phase == adk.Done && x.Err == nil && s.op != nil && s.op.began > s.cancelled:

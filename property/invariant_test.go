@@ -81,7 +81,7 @@ var hands = map[string]*hand{
 	"iterations-counted": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).N++ }, says: "counts 2 iterations, and 1 were started"},
 	"one-error":          {fixture: "executor-panic", edit: func(r *recording) { r.drop(r.find(adk.KindErrorEvent, adk.Whole, 0)) }, says: "no error was told"},
 	"one-status":         {fixture: "planner-nacked", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = nil }, says: "nack and without an error"},
-	"sights-told":        {fixture: "hello", edit: func(r *recording) { r.drop(r.find(adk.KindSight, adk.Whole, 1)) }, says: "1 sights of the run were told"},
+	"states-told":        {fixture: "hello", edit: func(r *recording) { r.drop(r.find(adk.KindState, adk.Whole, 1)) }, says: "1 states of the run were told"},
 
 	"first-signal-wins": {fixture: "late-signal", edit: func(r *recording) { r.at(adk.KindNack, adk.Whole, 0).Err = nil }, says: "a second signal is accepted"},
 	"nacks-kept": {fixture: "refused-answer", edit: func(r *recording) { r.at(adk.KindDispatchEnd, adk.Whole, 0).Err = errors.New("something else") },
@@ -138,32 +138,32 @@ var hands = map[string]*hand{
 	}, says: "is called by the flush, and the change of messages is the next one"},
 	"sets-keyed": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, says: "says true of whether the key was in messages"},
 	"deltas-whole": {fixture: "executor-panic", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, _ *state.Fold) {
+		r.looks(1, func(s *adk.StateDigest, _ *state.Fold) {
 			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
 		})
 	}, says: "the turn holds 1 of 1 changes of a failed iteration"},
 	"stored-mirrored": {fixture: "hello", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, _ *state.Fold) { s.Messages = s.Messages[:1] })
-		r.looks(2, func(s *adk.Sight, _ *state.Fold) { s.Messages = s.Messages[:1] })
+		r.looks(1, func(s *adk.StateDigest, _ *state.Fold) { s.Messages = s.Messages[:1] })
+		r.looks(2, func(s *adk.StateDigest, _ *state.Fold) { s.Messages = s.Messages[:1] })
 	}, says: "the turn holds none of 1 changes that were stored and flushed"},
 	"stash-apart": {fixture: "stash", edit: func(r *recording) {
-		r.looks(1, func(s *adk.Sight, f *state.Fold) {
+		r.looks(1, func(s *adk.StateDigest, f *state.Fold) {
 			s.Stash = adk.StashDigest(f.Seen(r.lines[r.called(adk.LabelDispatch, 0)].ID).Stash())
 		})
 	}, says: "the stash that is seen in run is that of dispatch"},
-	"sights-fold": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindSight, adk.Whole, 0).Digest[0]++ }, says: "the engine gives"},
+	"states-fold": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindState, adk.Whole, 0).Digest[0]++ }, says: "the engine gives"},
 }
 
-// looks changes what the n-th sight saw.
-func (r *recording) looks(n int, delta func(*adk.Sight, *state.Fold)) {
-	at := r.find(adk.KindSight, adk.Whole, n)
+// looks changes what the n-th state saw.
+func (r *recording) looks(n int, delta func(*adk.StateDigest, *state.Fold)) {
+	at := r.find(adk.KindState, adk.Whole, n)
 	f := state.New()
 	for i := range at {
 		_ = f.Apply(&r.lines[i])
 	}
-	sight := f.Sight(r.lines[at].Call)
-	delta(&sight, f)
-	r.lines[at].Digest = sight.Digest()
+	state := f.StateDigest(r.lines[at].Call)
+	delta(&state, f)
+	r.lines[at].Digest = state.Digest()
 }
 
 // Each invariant is broken by one edit that breaks no other, and says what is
@@ -189,7 +189,7 @@ func TestEachInvariantAlone(t *testing.T) {
 
 // An edit of whole lines is noticed by some invariant, in these shares of the
 // cases at least. What is not is legal: most of it is two steps that a plain
-// goroutine could have taken the other way round, two sights that are the same,
+// goroutine could have taken the other way round, two states that are the same,
 // and what changes nothing, such as setting the stash to what it is.
 func TestEditsAreNoticed(t *testing.T) {
 	floors := map[string]float64{"dropped": 0.98, "twice": 0.98, "swapped": 0.80}

@@ -106,7 +106,7 @@ const (
 	phaseNone     phase = iota
 	phaseBegun          // dispatchStart was told
 	phaseInput          // iterationStart was told
-	phaseSight          // the sight before the executor was told
+	phaseState          // the state before the executor was told
 	phaseExecutor       // the executor was called
 	phaseOutput         // the output pipeline was entered
 	phaseIterated       // iterationEnd was told
@@ -467,9 +467,9 @@ func (s *story) take(x *adk.Crossing) {
 		if op := s.openOp(x.N); op != nil {
 			op.timer = s.n
 		}
-	case adk.KindSight:
+	case adk.KindState:
 		if d := s.at.dispatch; d.does(s.at) {
-			d.phase = phaseSight
+			d.phase = phaseState
 		}
 	case adk.KindAdd, adk.KindRemove:
 		if s.at.dispatch == nil && x.Err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// A dispatch called alone is recorded and played again like a turn. (DSP-1)
+// A standalone dispatch is recorded and played again like a turn. (DSP-1)
 func TestDispatchAlonePlaysAgain(t *testing.T) {
 	var trace bytes.Buffer
 	scheduler := fakes.NewScheduler(nil)
@@ -46,5 +46,5 @@ func TestDispatchAlonePlaysAgain(t *testing.T) {
 	report, err = replay.Verify(t.Context(), bytes.NewReader(sealed), replay.Live{})
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
-	assert.Equal(t, replay.ChangedSight, report.Divergence.Class)
+	assert.Equal(t, replay.ChangedState, report.Divergence.Class)
 }

@@ -20,7 +20,7 @@ import (
 
 // chatTrace is the trace of a turn with about n crossings: iterations that stream
 // a message, run a tool, and keep call and message under the ids that those of
-// the iteration before had, so that no sight grows with the turn.
+// the iteration before had, so that no state grows with the turn.
 func chatTrace(b *testing.B, n int, input ...adk.DispatchMiddleware) []byte {
 	var trace bytes.Buffer
 	script := fakes.NewTool("lookup", "Looks a city up.", "4 °C")

@@ -33,39 +33,39 @@ import (
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
 type causal struct {
-	tree   *calls.Tree
-	live   Live
-	stage  *stub.Stage
-	loud   stub.Loudness
-	known  wire.Comparer
-	cancel func(cause, err error) // ends the context of the new run
+	tree      *calls.Tree
+	live      Live
+	stage     *stub.Stage
+	listeners stub.ListenerFaults
+	known     wire.Comparer
+	cancel    func(cause, err error) // ends the context of the new run
 	noAnswerChecks
 
-	stub.Timers  // with the lock that guards what follows
-	moved        *sync.Cond
-	now          time.Time
-	failed       error // why it stopped before its end
-	calls        map[int]*newCall
-	ops          map[int]*newOp           // the open operations
-	strands      map[int]*newStrand       // those that have begun, or were forked
-	pools        map[string][]*calls.Step // recorded operations, by their causes
-	counterparts map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
-	gone         map[*calls.Step]bool     // those that were taken
-	ids          *renaming
-	used         map[*calls.Call]*newCall     // recorded calls, and their counterparts
-	met          map[*calls.Call]int          // for unmet
-	lists        map[adk.Step][]*adk.Crossing // for foresee
-	acts         []*act
-	acting       int                 // goroutines that settle a gate
-	aborts       bool                // an operation aborted the recorded run
-	aborted      bool                // the new run was aborted
-	outcry       map[int]stub.Outcry // of listeners, by the recorded event
-	unasked      map[int]bool        // calls of tools of its own that live code made
-	brought      map[*adk.Tool]bool  // tools that live code registered
-	missed       []int               // calls that the recording has no answer for
-	passed       []int               // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made         int                 // ids that are not in the recording
-	turn         *waiter             // whose step is being taken: the times and ids are for it
+	stub.Timers   // with the lock that guards what follows
+	moved         *sync.Cond
+	now           time.Time
+	failed        error // why it stopped before its end
+	calls         map[int]*newCall
+	ops           map[int]*newOp           // the open operations
+	strands       map[int]*newStrand       // those that have begun, or were forked
+	byCause       map[string][]*calls.Step // recorded operations, by their causes
+	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
+	consumed      map[*calls.Step]bool     // those that were taken
+	ids           *renaming
+	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
+	nextUnmatched map[*calls.Call]int          // for unmet
+	lists         map[adk.Step][]*adk.Crossing // for foresee
+	outsideEvents []*outsideEvent
+	acting        int                        // goroutines that settle a gate
+	aborts        bool                       // an operation aborted the recorded run
+	aborted       bool                       // the new run was aborted
+	faults        map[int]stub.ListenerFault // of listeners, by the recorded event
+	unasked       map[int]bool               // calls of tools of its own that live code made
+	registered    map[*adk.Tool]bool         // tools that live code registered
+	unanswered    []int                      // calls that the recording has no answer for
+	newSeq        []int                      // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made          int                        // ids that are not in the recording
+	turn          *waiter                    // whose step is being taken: the times and ids are for it
 }
 
 // newCall is a call of the new run.
@@ -98,15 +98,15 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	}
 	p := &causal{
 		tree: tree, live: live, known: known,
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, pools: map[string][]*calls.Step{},
-		used: map[*calls.Call]*newCall{}, met: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, brought: map[*adk.Tool]bool{}, counterparts: map[int]int{}, gone: map[*calls.Step]bool{}, outcry: map[int]stub.Outcry{}, passed: make([]int, len(tree.Lines)+1),
+		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[string][]*calls.Step{},
+		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = newRenaming(tree, p.isLive)
 	p.moved = sync.NewCond(&p.Mu)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
-	p.loud.Opened, p.loud.Leaving = p.gateOpened, p.leaving
+	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
 	if len(tree.Lines) > 0 {
 		p.came(p.strands[0], tree.Lines[0].At)
 	}
@@ -142,11 +142,11 @@ func (p *causal) index() {
 	p.listen()
 	for _, x := range p.tree.Lines {
 		if x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
-			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
+			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 		}
 	}
 	for _, x := range p.tree.Cancels {
-		p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, cancel: x})
+		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 	}
 }
 
@@ -167,7 +167,7 @@ func (p *causal) listen() {
 			return nil
 		})
 		if o.Listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.SettlesGates()) {
-			p.outcry[x.Seq] = o
+			p.faults[x.Seq] = o
 		}
 	}
 }
@@ -176,14 +176,14 @@ func (p *causal) listen() {
 // the id that it is about.
 func (p *causal) pool(c *calls.Call, s *calls.Step) {
 	key := p.cause(c, s.X)
-	p.pools[key] = append(p.pools[key], s)
+	p.byCause[key] = append(p.byCause[key], s)
 	if s.X.Kind == adk.KindWaitFor {
 		key = p.gateCause(s.X)
-		p.pools[key] = append(p.pools[key], s)
+		p.byCause[key] = append(p.byCause[key], s)
 	}
 	if idOf(s.X) != "" && p.isLive(c) {
 		key = p.cause(c, withID(s.X, anyID))
-		p.pools[key] = append(p.pools[key], s)
+		p.byCause[key] = append(p.byCause[key], s)
 	}
 }
 
@@ -292,7 +292,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {
-			p.passed[next.Seq] = got.Seq
+			p.newSeq[next.Seq] = got.Seq
 		}
 	}
 	if s := p.strands[got.Strand]; s != nil && next != nil {
@@ -300,7 +300,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.came(s, next.At)
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
-		p.loud.Expect(got, p.outcry[next.Seq])
+		p.listeners.Expect(got, p.faults[next.Seq])
 	}
 	p.outside()
 	p.moved.Broadcast()
@@ -366,8 +366,8 @@ func (p *causal) called(got *adk.Crossing) {
 	if c.rec == nil {
 		return
 	}
-	p.used[c.rec] = c
-	p.passed[c.rec.Begin.Seq] = got.Seq
+	p.newCalls[c.rec] = c
+	p.newSeq[c.rec.Begin.Seq] = got.Seq
 	if s := p.strands[got.Strand]; s != nil {
 		s.cursor = max(s.cursor, c.rec.Begin.Seq)
 		p.came(s, c.rec.Begin.At)
@@ -398,7 +398,7 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call 
 		return nil
 	}
 	for _, s := range p.unmet(above.rec) {
-		if s.Call != nil && p.used[s.Call] == nil && s.Call.Begin.Seam == got.Seam && s.Call.Strand == c.path && wire.SameRecord(s.X.Record, got.Record) && s.X.Key == got.Key {
+		if s.Call != nil && p.newCalls[s.Call] == nil && s.Call.Begin.Seam == got.Seam && s.Call.Strand == c.path && wire.SameRecord(s.X.Record, got.Record) && s.X.Key == got.Key {
 			return s.Call
 		}
 	}
@@ -408,11 +408,11 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call 
 // unmet are the steps of a recorded call from the first call on that has no
 // counterpart yet. The front is remembered: a dispatch of many iterations has many.
 func (p *causal) unmet(rec *calls.Call) []*calls.Step {
-	met := p.met[rec]
-	for met < len(rec.Steps) && (rec.Steps[met].Call == nil || p.used[rec.Steps[met].Call] != nil) {
+	met := p.nextUnmatched[rec]
+	for met < len(rec.Steps) && (rec.Steps[met].Call == nil || p.newCalls[rec.Steps[met].Call] != nil) {
 		met++
 	}
-	p.met[rec] = met
+	p.nextUnmatched[rec] = met
 	return rec.Steps[met:]
 }
 
@@ -420,7 +420,7 @@ func (p *causal) unmet(rec *calls.Call) []*calls.Step {
 // counterpart yet.
 func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
 	for _, rec := range made {
-		if p.used[rec] == nil && rec.Begin.Seam == c.seam {
+		if p.newCalls[rec] == nil && rec.Begin.Seam == c.seam {
 			return rec
 		}
 	}
@@ -457,7 +457,7 @@ func (p *causal) returned(got *adk.Crossing) {
 		parent.below = state.Without(parent.below, p.calls[got.ID])
 	}
 	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.Return != nil {
-		p.passed[c.rec.Return.Seq] = got.Seq
+		p.newSeq[c.rec.Return.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.Return.Seq)
 			p.came(s, c.rec.Return.At)
@@ -470,7 +470,7 @@ func (p *causal) forked(got, next *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
-			p.passed[s.fork.X.Seq] = got.Seq
+			p.newSeq[s.fork.X.Seq] = got.Seq
 			s.rec, s.cursor = s.fork.X.ID, s.fork.X.Seq
 		}
 	}
@@ -501,7 +501,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		return nil
 	}
 	if tool, ok := got.Record.(*adk.Tool); ok && got.Kind == adk.KindRegister && got.Err == nil && !p.stage.Made(tool) {
-		p.brought[tool] = true
+		p.registered[tool] = true
 	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
@@ -569,14 +569,14 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 // next takes the first recorded operation of a cause that nobody took and that
 // will do.
 func (p *causal) next(cause string, will func(*calls.Step) bool) *calls.Step {
-	pool := p.pools[cause]
-	for len(pool) > 0 && p.gone[pool[0]] {
+	pool := p.byCause[cause]
+	for len(pool) > 0 && p.consumed[pool[0]] {
 		pool = pool[1:]
 	}
-	p.pools[cause] = pool
+	p.byCause[cause] = pool
 	for _, s := range pool {
-		if !p.gone[s] && will(s) {
-			p.gone[s] = true
+		if !p.consumed[s] && will(s) {
+			p.consumed[s] = true
 			return s
 		}
 	}
@@ -588,7 +588,7 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	p.Mu.Lock()
 	c := p.calls[id]
 	if c == nil || c.rec == nil || c.rec.Return == nil {
-		p.missed = append(p.missed, id)
+		p.unanswered = append(p.unanswered, id)
 		p.Mu.Unlock()
 		return nil, stub.ErrUnanswered
 	}
@@ -609,7 +609,7 @@ func (p *causal) perform(script []*calls.Step) error {
 	for _, s := range script {
 		p.Mu.Lock()
 		stopped := p.Stopped
-		if by := p.used[p.tree.Calls[s.X.Call]]; by != nil {
+		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil {
 			by.doing = s // through the handle that it was recorded on
 		}
 		p.Mu.Unlock()
@@ -663,7 +663,7 @@ func (p *causal) isUnasked(record adk.Record) bool {
 	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) {
 		return false
 	}
-	return !p.brought[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
+	return !p.registered[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
 }
 
 // Opened performs what the reader of a recorded opening did.
@@ -704,7 +704,7 @@ func (p *causal) stop() {
 		return
 	}
 	p.Stopped = true
-	for _, a := range p.acts {
+	for _, a := range p.outsideEvents {
 		if a.timer != nil {
 			a.timer.Expire()
 		}

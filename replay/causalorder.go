@@ -51,9 +51,9 @@ func (w *waiter) seq() int {
 	return w.strand.cursor
 }
 
-// act is something that comes from outside. A timer, a settlement and the end of
+// outsideEvent is something that comes from outside. A timer, a settlement and the end of
 // a wait become acts when the operation that waits for them has begun.
-type act struct {
+type outsideEvent struct {
 	seq int       // its place in the recorded order; unrecorded if it has none
 	at  time.Time // its virtual time
 	of  int       // the strand that waits for it; no other comes to that time by it
@@ -80,8 +80,8 @@ func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 	return seq < otherSeq
 }
 
-// place is where a recorded crossing comes in the order of the steps.
-func (p *causal) place(seq int) int {
+// rank is where a recorded crossing comes in the order of the steps.
+func (p *causal) rank(seq int) int {
 	if p.tree.Order == nil || seq == unrecorded {
 		return seq
 	}
@@ -166,12 +166,12 @@ func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 }
 
 // offer is the act that makes a recorded settlement; nil if none will.
-func (p *causal) offer(x *adk.Crossing) *act {
-	at := slices.IndexFunc(p.acts, func(a *act) bool { return a.settle == x })
+func (p *causal) offer(x *adk.Crossing) *outsideEvent {
+	at := slices.IndexFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.settle == x })
 	if x.Kind != adk.KindSettle || at < 0 {
 		return nil
 	}
-	return p.acts[at]
+	return p.outsideEvents[at]
 }
 
 // give ends the step of a strand that was announced and not told.
@@ -294,7 +294,7 @@ func (p *causal) admitted(w *waiter) bool {
 
 // behindCancel reports whether a cancel comes before the step.
 func (p *causal) behindCancel(w *waiter) bool {
-	for _, a := range p.acts {
+	for _, a := range p.outsideEvents {
 		if a.cancel != nil && a.seq < w.seq() {
 			return true
 		}
@@ -431,13 +431,13 @@ func (p *causal) act() bool {
 	if p.Stopped || !p.stuck() {
 		return false
 	}
-	next := p.nextAct()
+	next := p.nextOutside()
 	first := p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
 	}
 	switch {
-	case next != nil && (first == nil || before(next.at, p.place(next.seq), p.now, p.place(first.seq()))):
+	case next != nil && (first == nil || before(next.at, p.rank(next.seq), p.now, p.rank(first.seq()))):
 		p.do(next)
 	case first != nil:
 		first.let = true
@@ -452,7 +452,7 @@ func (p *causal) act() bool {
 func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	for _, s := range p.strands {
 		for _, w := range s.waiting {
-			if may(w) && (first == nil || cmp.Or(cmp.Compare(p.place(w.seq()), p.place(first.seq())), cmp.Compare(s.number, first.strand.number)) < 0) {
+			if may(w) && (first == nil || cmp.Or(cmp.Compare(p.rank(w.seq()), p.rank(first.seq())), cmp.Compare(s.number, first.strand.number)) < 0) {
 				first = w
 			}
 		}
@@ -474,7 +474,7 @@ func (p *causal) giveUp() bool {
 	}
 	gate := first.opened
 	first.opened = nil
-	p.do(&act{of: first.call.strand, gate: gate})
+	p.do(&outsideEvent{of: first.call.strand, gate: gate})
 	return true
 }
 
@@ -497,12 +497,12 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	return false
 }
 
-// nextAct is the act that is due first; nil if there is none.
-func (p *causal) nextAct() *act {
-	p.acts = slices.DeleteFunc(p.acts, func(a *act) bool { return a.timer != nil && a.timer.Spent })
-	var next *act
-	for _, a := range p.acts {
-		if next == nil || before(a.at, p.place(a.seq), next.at, p.place(next.seq)) {
+// nextOutside is the act that is due first; nil if there is none.
+func (p *causal) nextOutside() *outsideEvent {
+	p.outsideEvents = slices.DeleteFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.timer != nil && a.timer.Spent })
+	var next *outsideEvent
+	for _, a := range p.outsideEvents {
+		if next == nil || before(a.at, p.rank(a.seq), next.at, p.rank(next.seq)) {
 			next = a
 		}
 	}
@@ -510,8 +510,8 @@ func (p *causal) nextAct() *act {
 }
 
 // do makes an act. mu is held, but while the engine is called.
-func (p *causal) do(a *act) {
-	p.acts = state.Without(p.acts, a)
+func (p *causal) do(a *outsideEvent) {
+	p.outsideEvents = state.Without(p.outsideEvents, a)
 	switch {
 	case a.cancel != nil:
 		p.now, p.aborted = later(p.now, a.at), true
@@ -542,7 +542,7 @@ func (p *causal) do(a *act) {
 }
 
 // reached notes the time of an act for the strand that waits for it.
-func (p *causal) reached(a *act) {
+func (p *causal) reached(a *outsideEvent) {
 	p.now = later(p.now, a.at)
 	if s := p.strands[a.of]; s != nil {
 		s.now = later(s.now, a.at)
@@ -553,7 +553,7 @@ func (p *causal) reached(a *act) {
 // may wait for them where nobody sees it. mu is held.
 func (p *causal) outside() {
 	for p.tree.Order == nil {
-		a := p.nextAct()
+		a := p.nextOutside()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
 		}
@@ -575,7 +575,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 	}
 	if t := p.Untold; t != nil {
 		p.Untold = nil
-		a := &act{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
+		a := &outsideEvent{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
 		if x := calls.NoteOf(op.rec, adk.KindTimer); x != nil {
 			if a.seq = x.Seq; !x.At.IsZero() {
 				a.at = x.At
@@ -583,7 +583,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 		} else if op.rec != nil && op.rec.Done != nil && got.Kind == adk.KindSleep { // its context ended before the timer, which was late
 			a.at = later(a.at, op.rec.Done.At)
 		}
-		p.acts = append(p.acts, a)
+		p.outsideEvents = append(p.outsideEvents, a)
 	}
 	if op.rec == nil || op.rec.Done == nil {
 		return
@@ -596,7 +596,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 		cause = errors.Unwrap(end.Err)
 	}
 	if cause != nil && !p.cancelledBefore(end.Seq) {
-		p.acts = append(p.acts, &act{seq: end.Seq, at: end.At, wait: op.rec.X.Op, cause: cause})
+		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: end.Seq, at: end.At, wait: op.rec.X.Op, cause: cause})
 	}
 }
 
@@ -627,16 +627,16 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		op.opened = e.Gate
 	}
 	if op == nil || op.rec == nil {
-		a := &act{seq: unrecorded, at: p.now, gate: e.Gate}
+		a := &outsideEvent{seq: unrecorded, at: p.now, gate: e.Gate}
 		if op != nil {
 			a.of = op.call.strand
 		}
-		p.acts = append(p.acts, a)
+		p.outsideEvents = append(p.outsideEvents, a)
 		return
 	}
 	for _, x := range op.rec.Notes {
 		if x.Kind == adk.KindSettle && stub.IsOutside(x) {
-			p.acts = append(p.acts, &act{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
+			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
 		}
 	}
 }

@@ -284,7 +284,7 @@ func Example_chatCompletions() {
 	//   dispatch
 	//     * dispatchStart dispatch1
 	//     * iterationStart 0
-	//     sight: prompt, 1 tool (weather)
+	//     state: prompt, 1 tool (weather)
 	//     executor/chat#0
 	//       report-tool-call call1 weather {"city":"Oslo"}  * toolCall #0666dc0b
 	//       execute weather {"city":"Oslo"}
@@ -295,7 +295,7 @@ func Example_chatCompletions() {
 	//       store call1 weather {"city":"Oslo"} gave "rain, 8 °C" in toolCalls → storage/toolCalls.store
 	//     * iterationEnd 0, 1 change made in the turn
 	//     * iterationStart 1
-	//     sight: prompt, 1 tool call (call1), 1 tool (weather)
+	//     state: prompt, 1 tool call (call1), 1 tool (weather)
 	//     executor/chat#1
 	//       new-id → id1
 	//       report-message m1 "It rains"  * message
@@ -304,7 +304,7 @@ func Example_chatCompletions() {
 	//       store m1 (id1) assistant "It rains in Oslo." in messages → storage/messages.store
 	//       ack
 	//     * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
-	//   sight before the output: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
-	//   sight at the end: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
+	//   state before the output: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
+	//   state at the end: prompt, 1 message (m1), 1 tool call (call1), 1 tool (weather)
 	//   * turnEnd turn1
 }

@@ -19,7 +19,7 @@ type Class string
 const (
 	ChangedInput  Class = "changed input"  // what user code or the outside brought in is another
 	ChangedOutput Class = "changed output" // what the engine made of it is another
-	ChangedSight  Class = "changed sight"  // something that is visible to user code is another
+	ChangedState  Class = "changed state"  // something that is visible to user code is another
 	Missing       Class = "missing"        // a recorded crossing did not happen
 	Extra         Class = "extra"          // a crossing happened that was not recorded
 	Order         Class = "order"          // a recorded crossing happened, at another place
@@ -70,7 +70,7 @@ type Divergence struct {
 	Waiting []string `json:"waiting,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
-	After *Blast `json:"after,omitempty"`
+	After *Impact `json:"after,omitempty"`
 }
 
 // linesBefore is how many crossings that agreed a divergence shows.
@@ -78,8 +78,8 @@ const linesBefore = 3
 
 // classOf classifies the difference between two crossings in one place.
 func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
-	if x.Kind == adk.KindSight {
-		return ChangedSight
+	if x.Kind == adk.KindState {
+		return ChangedState
 	}
 	first := fields[0]
 	for _, f := range fields {

@@ -18,8 +18,8 @@ import (
 
 // This file makes a report of the differences between two runs.
 
-// Blast says what came of the crossings behind the first difference.
-type Blast struct {
+// Impact says what came of the crossings behind the first difference.
+type Impact struct {
 	// Equal is how many later recorded crossings are as recorded.
 	Equal int `json:"equal"`
 	// Follow is how many are other because of an earlier difference.
@@ -125,7 +125,7 @@ func contract(lines []trace.Line) *Divergence {
 // explain makes a divergence of the first difference, and says what follows.
 func (r *replayed) explain(found []*difference) *Divergence {
 	first := found[0]
-	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Before: r.agreedBefore(first), After: r.blast(found)}
+	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Before: r.agreedBefore(first), After: r.impact(found)}
 	if first.behind {
 		d.Crossing++
 	}
@@ -144,7 +144,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, describe.In(r.want, beside))}
 	}
-	d.Place = r.live.place(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
+	d.Place = r.live.codeAt(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
 		d.Expected = r.instead(found)
@@ -204,8 +204,8 @@ func (r *replayed) sortedEqual() []int {
 	return r.equal
 }
 
-// blast counts what came of the crossings behind the first difference.
-func (r *replayed) blast(found []*difference) *Blast {
+// impact counts what came of the crossings behind the first difference.
+func (r *replayed) impact(found []*difference) *Impact {
 	b := r.behind(found[0].at)
 	b.Follow += found[0].lines - 1
 	for _, d := range found[1:] {
@@ -217,8 +217,8 @@ func (r *replayed) blast(found []*difference) *Blast {
 }
 
 // behind counts the crossings behind one.
-func (r *replayed) behind(seq int) *Blast {
-	b := &Blast{}
+func (r *replayed) behind(seq int) *Impact {
+	b := &Impact{}
 	for _, at := range r.equal {
 		if at > seq {
 			b.Equal++
@@ -246,7 +246,7 @@ func (r *replayed) inALine(d *difference) string {
 // markOwn tells the differences that do not follow from an earlier one: those in
 // what the caller of the run handed in, and the first in a call of live code that
 // saw what its recorded call saw.
-func (j *judge) markOwn() {
+func (j *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
 	for _, d := range j.found {
 		in := d.call
@@ -264,12 +264,12 @@ func (j *judge) markOwn() {
 }
 
 // sawTheSame reports whether a call of the recorded run and its counterpart began
-// with the same in their sight.
-func (j *judge) sawTheSame(want *calls.Call) bool {
+// with the same in their state.
+func (j *comparison) sawTheSame(want *calls.Call) bool {
 	for got, w := range j.pairs {
 		if w == want {
-			before := j.views.Before.To(j.want, want.Begin.Seq+1).Sight(want.Begin.ID)
-			after := j.views.After.To(j.got, got.Begin.Seq+1).Sight(got.Begin.ID)
+			before := j.views.Before.To(j.want, want.Begin.Seq+1).StateDigest(want.Begin.ID)
+			after := j.views.After.To(j.got, got.Begin.Seq+1).StateDigest(got.Begin.ID)
 			return before.Digest() == after.Digest()
 		}
 	}
@@ -325,12 +325,12 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 // sameTwice says of a difference that live code made two different ones of the
 // same.
 func (r *replayed) sameTwice(second *replayed, d *Divergence) {
-	again := judge{known: r.known, live: r.live, want: r.got, got: second.got, missed: second.missed, unasked: second.unasked}
+	again := comparison{known: r.known, live: r.live, want: r.got, got: second.got, unanswered: second.unanswered, unasked: second.unasked}
 	found := again.compare()
 	if len(found) == 0 {
 		return
 	}
 	d.Class = NonDeterministic
-	first := (&replayed{judge: again}).inALine(found[0])
+	first := (&replayed{comparison: again}).inALine(found[0])
 	d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: first})
 }

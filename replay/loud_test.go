@@ -131,7 +131,7 @@ func onItsOwn(run func()) {
 
 // A listener that panics, or that ends its goroutine, does so again when the run
 // is made again, by position and by cause: at every event, of a turn and of a
-// dispatch called alone, also behind a gate that it settled. (EVT-3, PIP-11, GAT-6)
+// standalone dispatch, also behind a gate that it settled. (EVT-3, PIP-11, GAT-6)
 func TestLoudListenersAreLoudAgain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(){"panic": func() { panic("the listener fell over") }, "goexit": runtime.Goexit} {

@@ -179,7 +179,7 @@ func TestLiveCodeOpensOtherwise(t *testing.T) {
 
 // What follows from a divergence is told of a trace with media too: running it to
 // its end opens them again.
-func TestBlastBehindAnOpening(t *testing.T) {
+func TestImpactBehindAnOpening(t *testing.T) {
 	recorded := recordPhotos(t, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		_, err := dc.OpenMedia(ctx, attached(dc, 0))
 		return errors.Join(err, dc.Stash().Set("seen", dc.NewID()), dc.Ack())
@@ -190,7 +190,7 @@ func TestBlastBehindAnOpening(t *testing.T) {
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, "iterations", report.Divergence.Fields[0].Field)
 	require.NotNil(t, report.Divergence.After)
-	assert.Equal(t, replay.Blast{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
+	assert.Equal(t, replay.Impact{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
 }
 
 // A trace in memory holds the bytes of its media too.

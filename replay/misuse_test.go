@@ -23,7 +23,7 @@ func TestMisusePlaysAgain(t *testing.T) {
 	var next adk.Next
 	var strand *adk.DispatchContext
 	misuse := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		forked, err := dc.Fork(ctx, "keeper", func(_ context.Context, dc *adk.DispatchContext) error { strand = dc; return nil })
+		forked, err := dc.Fork(ctx, "approver", func(_ context.Context, dc *adk.DispatchContext) error { strand = dc; return nil })
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func TestMisusePlaysAgain(t *testing.T) {
 	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: adk.Executor{Name: "model", Run: misuse},
 		Storage:  fakes.NoOpStorage(),
-		TurnInput: []adk.TurnMiddleware{{Name: "keeper", Run: func(ctx context.Context, tc *adk.TurnContext, n adk.Next) error {
+		TurnInput: []adk.TurnMiddleware{{Name: "approver", Run: func(ctx context.Context, tc *adk.TurnContext, n adk.Next) error {
 			turn, next = tc, n
 			n(ctx)
 			return nil

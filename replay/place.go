@@ -11,13 +11,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
-// place is where the code of a live seam stands, as file:line (function); empty
+// codeAt is where the code of a live seam stands, as file:line (function); empty
 // where none of the calls is of a chosen seam whose code can be told.
-func (l Live) place(made []*calls.Call) string {
+func (l Live) codeAt(made []*calls.Call) string {
 	for _, c := range made {
 		if c != nil && l.chooses(c) {
 			if code := l.code(c.Begin.Seam); code != nil {
-				return placeOf(code)
+				return codeOf(code)
 			}
 		}
 	}
@@ -59,9 +59,9 @@ func dispatchCode(list []adk.DispatchMiddleware, name string) any {
 	return nil
 }
 
-// placeOf is where a function begins, and its name. The file is said with its
+// codeOf is where a function begins, and its name. The file is said with its
 // folder only: the whole path is the machine's.
-func placeOf(function any) string {
+func codeOf(function any) string {
 	f := runtime.FuncForPC(reflect.ValueOf(function).Pointer())
 	if f == nil {
 		return ""

@@ -34,11 +34,11 @@ type source interface {
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
 type player struct {
-	source source
-	stage  *stub.Stage
-	loud   stub.Loudness
-	trail  stub.Trail
-	cancel func(cause, err error) // ends the context of the new run
+	source    source
+	stage     *stub.Stage
+	listeners stub.ListenerFaults
+	trail     stub.Trail
+	cancel    func(cause, err error) // ends the context of the new run
 
 	stub.Timers            // with the lock that guards what follows
 	moved       *sync.Cond // the head moved, or a strand's state changed, or all stopped
@@ -105,7 +105,7 @@ func newPlayer(src source, known *wire.Sentinels) *player {
 	p.moved = sync.NewCond(&p.Mu)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
-	p.loud.Opened, p.loud.Leaving = p.gateOpened, p.leaving
+	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
 	return p
 }
 
@@ -577,17 +577,17 @@ func (p *player) listened(x *adk.Crossing) {
 		p.trail.Pass(x)
 		return
 	}
-	p.loud.Expect(x, p.trail.Event(x, false, func(i int) *adk.Crossing {
-		if i > outcryReach {
+	p.listeners.Expect(x, p.trail.Event(x, false, func(i int) *adk.Crossing {
+		if i > listenerReach {
 			return nil
 		}
 		return p.peek(i)
 	}))
 }
 
-// outcryReach is how far ahead is looked for what listeners did: other strands may
+// listenerReach is how far ahead is looked for what listeners did: other strands may
 // have moved meanwhile.
-const outcryReach = 256
+const listenerReach = 256
 
 // The clock and the ids.
 
@@ -648,14 +648,14 @@ func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Alone {
-		return stub.RunAlone(p.stage.DispatchAlone(first, info, p, &p.loud)), nil
+	if info.Standalone {
+		return stub.RunStandalone(p.stage.DispatchStandalone(first, info, p, &p.listeners)), nil
 	}
 	config, raw, err := p.stage.Turn(first, info, p)
 	if err != nil {
 		return nil, err
 	}
-	return stub.RunTurn(config, raw, &p.loud)
+	return stub.RunTurn(config, raw, &p.listeners)
 }
 
 // opening is the first crossing: the call of the run. A cancel may stand before

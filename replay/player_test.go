@@ -41,12 +41,12 @@ func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 	}
 }
 
-// DET-8: a sight that is recorded as the engine tells it, and is not what the crossings
+// DET-8: a state that is recorded as the engine tells it, and is not what the crossings
 // before it make visible, is red: the recording may be of the same broken engine.
-func TestPlayerHoldsSightsAgainstWhatLedToThem(t *testing.T) {
+func TestPlayerHoldsStatesAgainstWhatLedToThem(t *testing.T) {
 	recorded := fixtureNamed(t, "hello")
 	for i := range recorded.Lines {
-		if recorded.Lines[i].Kind != adk.KindSight {
+		if recorded.Lines[i].Kind != adk.KindState {
 			continue
 		}
 		broken := &trace.Trace{Header: recorded.Header, Lines: slices.Clone(recorded.Lines)}

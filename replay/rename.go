@@ -133,7 +133,7 @@ func (r *renaming) pair(want, got string) { r.want[got], r.got[want] = want, got
 
 // apply gives the lines of a new run with the recorded ids in the place of those
 // that stand for them: in the fields that hold an id, and where a whole argument
-// is one. The digests of sights are those of the renamed run.
+// is one. The digests of states are those of the renamed run.
 func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	if len(r.want) == 0 {
 		return lines
@@ -142,7 +142,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	before, after := state.New(), state.New()
 	for i, line := range lines {
 		x := &line.Crossing
-		told := x.Kind == adk.KindSight && before.Check(x) == nil
+		told := x.Kind == adk.KindState && before.Check(x) == nil
 		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
 		id, about := r.want[idOf(x)]
 		if about {
@@ -161,7 +161,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 		}
 		y.Args = r.arguments(y.Args)
 		if told {
-			y.Digest = after.Sight(y.Call).Digest()
+			y.Digest = after.StateDigest(y.Call).Digest()
 		}
 		_ = after.Apply(&y)
 		renamed[i] = trace.Line{Crossing: y, Extra: line.Extra}

@@ -99,7 +99,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 }
 
 // write says what came of the later crossings.
-func (a *Blast) write(b *strings.Builder) {
+func (a *Impact) write(b *strings.Builder) {
 	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		fmt.Fprintf(b, "    %s\n", cause)

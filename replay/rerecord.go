@@ -123,7 +123,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.judge = judge{known: r.known, live: r.live, want: r.want, got: calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
+	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 // told of the time stays.
 func (r *replayed) places(lines []trace.Line) []int {
 	counterparts := make([]*adk.Crossing, len(lines)+1)
-	for i, seq := range r.met {
+	for i, seq := range r.counterparts {
 		counterparts[seq] = r.want.Lines[i]
 	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
@@ -170,7 +170,7 @@ func mayRerecord(t *trace.Trace, live Live) error {
 // answered reports whether the new run got by with what the recording holds.
 func (r *replayed) answered() error {
 	for _, x := range r.got.Lines {
-		if r.missed[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
+		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
 			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, describe.In(r.got, x))
 		}
 	}

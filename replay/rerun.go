@@ -48,9 +48,9 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 	if err != nil {
 		return nil, err
 	}
-	again := &Again{Trace: run.trace, Crossings: run.lines, Counterparts: run.passed, NotCompared: live.unseen()}
+	again := &Again{Trace: run.trace, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: live.unseen()}
 	for _, x := range run.got.Lines {
-		if x.Kind == adk.KindCall && run.missed[x.ID] || x.Kind == adk.KindSettle && x.Key == wire.ByReplay {
+		if x.Kind == adk.KindCall && run.unanswered[x.ID] || x.Kind == adk.KindSettle && x.Key == wire.ByReplay {
 			again.Unanswered = append(again.Unanswered, x.Seq)
 		}
 	}

@@ -75,11 +75,11 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
-	judge
+	comparison
 	trace  *trace.Trace // of the new run
 	lines  []trace.Line // its crossings, with the recorded ids
 	ids    *renaming
-	passed []int // as causal has it
+	newSeq []int // as causal has it
 }
 
 // rerun makes the run again.
@@ -119,25 +119,25 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
 	missed := map[int]bool{}
-	for _, call := range p.missed {
+	for _, call := range p.unanswered {
 		missed[call] = true
 	}
 	lines := p.ids.apply(recorded.Lines)
-	return &replayed{trace: recorded, lines: lines, ids: p.ids, passed: p.passed, judge: judge{known: wire.Comparer{Sentinels: known}, live: live, want: want,
-		got: calls.New(want.Version(), recorded.Info, lines), missed: missed, unasked: p.unasked}}, nil
+	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: wire.Comparer{Sentinels: known}, live: live, want: want,
+		got: calls.New(want.Version(), recorded.Info, lines), unanswered: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.
 func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
-	if info.Alone {
-		in := p.stage.DispatchAlone(first, info, p, &p.loud)
+	if info.Standalone {
+		in := p.stage.DispatchStandalone(first, info, p, &p.listeners)
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
 		if p.live.Takes(partTools) {
 			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 		}
-		return stub.RunAlone(in), nil
+		return stub.RunStandalone(in), nil
 	}
 	config, raw, err := p.stage.Turn(first, info, p)
 	if err != nil {
@@ -148,12 +148,12 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 	if p.live.Takes(partTools) {
 		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 	}
-	return stub.RunTurn(config, raw, &p.loud)
+	return stub.RunTurn(config, raw, &p.listeners)
 }
 
 // followed runs a trace once more to its end, and tells what came of the
 // crossings behind a divergence; nil where that cannot be told.
-func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options trace.Options, known *wire.Sentinels, d *Divergence) *Blast {
+func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options trace.Options, known *wire.Sentinels, d *Divergence) *Impact {
 	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
 		return nil
 	}

@@ -70,12 +70,12 @@ var gates = []Scenario{
 	},
 }
 
-// guarded is an agent with a tool that asks before it deletes, and a keeper that
+// guarded is an agent with a tool that asks before it deletes, and an approver that
 // answers.
 func guarded(finally string, answer fakes.Answer) (adk.Config, adk.RawTurn) {
 	script := fakes.Script{{fakes.Call("delete", `{"path":"/tmp/report"}`)}, {fakes.Say(finally), fakes.Ack()}}
-	keeper := fakes.NewKeeper(map[string]fakes.Answer{"delete a file?": answer})
-	turn := adk.RawTurn{SystemPrompt: prompt, Observability: keeper.Observability()}
+	approver := fakes.NewApprover(map[string]fakes.Answer{"delete a file?": answer})
+	turn := adk.RawTurn{SystemPrompt: prompt, Observability: approver.Observability()}
 	return agent(script, "Delete the old report.", deleteTool()), turn
 }
 

@@ -76,7 +76,7 @@ func TestReplayFailures(t *testing.T) {
 		{[]string{path}, exitUsage, "replay needs --set PATH=VALUE"},
 		{[]string{path, "--set", "22.result"}, exitUsage, `--set: "22.result" has no value`},
 		{[]string{path, "--set", "=cold"}, exitUsage, "has no path"},
-		{[]string{path, "--set", "15.digest=1", "--out", out}, exitUsage, "--set 15.digest: digest of sight is the engine's own"},
+		{[]string{path, "--set", "15.digest=1", "--out", out}, exitUsage, "--set 15.digest: digest of state is the engine's own"},
 		{[]string{path, "--set", "1.prompt=null", "--out", out}, exitUsage, "E_INVALID_TURN_CONTEXT"},
 		{[]string{path, "--set", "22.result=cold", "--out", ""}, exitUsage, "--out is empty"},
 		{[]string{half, "--set", "3.error=x", "--out", out}, exitUnreadable, half},

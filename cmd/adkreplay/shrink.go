@@ -26,8 +26,8 @@ type shrinkOptions struct {
 	file string // takes the Go test; empty: only the transcript is printed
 }
 
-// judge says what is wrong with a turn that is run; a test puts its own here.
-type judge func(turn.Turn) []turn.Flaw
+// examiner says what is wrong with a turn that is run; a test puts its own here.
+type examiner func(turn.Turn) []turn.Flaw
 
 func newShrink(t *terminal) *cobra.Command {
 	var o shrinkOptions
@@ -73,7 +73,7 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 	return o, nil
 }
 
-func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws judge) error {
+func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws examiner) error {
 	one, err := readTurn(ctx, file(o.path))
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func weatherIsWrong(one turn.Turn) []turn.Flaw {
 }
 
 // shrunk runs the command with a judge of the test's.
-func shrunk(ctx context.Context, o shrinkOptions, flaws judge) (string, error) {
+func shrunk(ctx context.Context, o shrinkOptions, flaws examiner) (string, error) {
 	var out, stderr bytes.Buffer
 	err := runShrink(ctx, newTerminal(&out, &stderr), o, flaws)
 	return out.String(), err

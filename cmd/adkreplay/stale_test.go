@@ -20,7 +20,7 @@ func claimed(t *testing.T, partial string, files ...string) string {
 	f, err := os.Create(filepath.Join(folder, "agent"+corpus.ClaimsEnding))
 	require.NoError(t, err)
 	for _, file := range files {
-		require.NoError(t, json.NewEncoder(f).Encode(corpus.Claim{Package: corpus.WholePath("agent"), File: corpus.WholePath(file), Partial: partial}))
+		require.NoError(t, json.NewEncoder(f).Encode(corpus.Reference{Package: corpus.WholePath("agent"), File: corpus.WholePath(file), Partial: partial}))
 	}
 	require.NoError(t, f.Close())
 	return folder

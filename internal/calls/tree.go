@@ -148,10 +148,10 @@ func (c *Call) IsUnder(chosen func(adk.Seam) bool) bool {
 	return c != nil
 }
 
-// SightBefore is the sight that was told before an executor call.
-func (t *Tree) SightBefore(call *adk.Crossing) *adk.Crossing {
+// StateBefore is the state that was told before an executor call.
+func (t *Tree) StateBefore(call *adk.Crossing) *adk.Crossing {
 	for _, x := range slices.Backward(t.Lines[:call.Seq-1]) {
-		if x.Kind == adk.KindSight && x.Call == call.Call {
+		if x.Kind == adk.KindState && x.Call == call.Call {
 			return x
 		}
 	}

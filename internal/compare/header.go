@@ -23,7 +23,7 @@ func CompareInfo(want, got trace.Header) []FieldDiff {
 			text(ours.Label, quotedList(*ours.Names), quotedList(*theirs[i].Names))
 		}
 	}
-	text(wire.MemberAlone, yesOrNo(want.Info.Alone), yesOrNo(got.Info.Alone))
+	text(wire.MemberStandalone, yesOrNo(want.Info.Standalone), yesOrNo(got.Info.Standalone))
 	text(wire.MemberBehind, yesOrNo(want.Info.WriteBehind), yesOrNo(got.Info.WriteBehind))
 	return diffs
 }

@@ -31,10 +31,10 @@ func (w *walkedFold) To(run *calls.Tree, seq int) *state.Fold {
 	return w.fold
 }
 
-// Views follows two runs, to say in what the sights in them differ.
+// Views follows two runs, to say in what the states in them differ.
 type Views struct{ Before, After walkedFold }
 
-// Differ says in which parts two sights differ whose digests do.
+// Differ says in which parts two states differ whose digests do.
 func (v *Views) Differ(wantRun, gotRun *calls.Tree, want, got *adk.Crossing, digests []FieldDiff) []FieldDiff {
 	before := v.Before.To(wantRun, want.Seq).Seen(want.Call)
 	after := v.After.To(gotRun, got.Seq).Seen(got.Call)

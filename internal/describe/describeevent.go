@@ -160,8 +160,8 @@ func (n *Namer) fact(x *adk.Crossing) string {
 			return "! the time of the " + op.Kind.String() + " is over"
 		}
 		return "! a timer fires"
-	case adk.KindSight:
-		return n.sight(x)
+	case adk.KindState:
+		return n.state(x)
 	}
 	return "!! contained: " + safetext.Bare(x.Name) + ": " + safetext.Bare(x.Text)
 }
@@ -201,12 +201,12 @@ func (n *Namer) settled(x *adk.Crossing) string {
 	return words
 }
 
-// sight is what user code sees at this point, as the fold has it, and whether
+// state is what user code sees at this point, as the fold has it, and whether
 // the engine's digest is of the same.
-func (n *Namer) sight(x *adk.Crossing) string {
+func (n *Namer) state(x *adk.Crossing) string {
 	v := n.Fold.Seen(x.Call)
 	if v == nil {
-		return "sight " + x.Digest.String()
+		return "state " + x.Digest.String()
 	}
 	parts := []string{"prompt"}
 	for _, set := range state.SetOrder {
@@ -216,16 +216,16 @@ func (n *Namer) sight(x *adk.Crossing) string {
 	if keys := v.StashKeys(); len(keys) > 0 {
 		parts = append(parts, "stash ("+safetext.Short(keys, safetext.PlainName)+")")
 	}
-	words := "sight" + n.sightPlace(x) + ": " + strings.Join(parts, ", ")
+	words := "state" + n.statePlace(x) + ": " + strings.Join(parts, ", ")
 	if err := n.Fold.Check(x); err != nil {
 		words += " !! but the engine's digest is of something else: " + x.Digest.String()
 	}
 	return words
 }
 
-// sightPlace says where in the turn a sight is taken; that of an executor stands
+// statePlace says where in the turn a state is taken; that of an executor stands
 // above its call.
-func (n *Namer) sightPlace(x *adk.Crossing) string {
+func (n *Namer) statePlace(x *adk.Crossing) string {
 	switch c := n.Fold.Calls[x.Call]; {
 	case c == nil || c.Seam.Label != adk.LabelRun:
 		return ""

@@ -90,7 +90,7 @@ func (m *model) run() {
 	}
 	m.aborted = m.turn.Cancelled != nil
 	if m.turn.Alone != nil {
-		m.alone()
+		m.standalone()
 		return
 	}
 	m.emit("turnStart")
@@ -108,8 +108,8 @@ func (m *model) run() {
 	m.emit("turnEnd")
 }
 
-// alone: DSP-1, DEL-5.
-func (m *model) alone() {
+// standalone: DSP-1, DEL-5.
+func (m *model) standalone() {
 	for _, r := range m.turn.Alone.Records {
 		m.world.sets[collectionOf(r.Record)].put(r.Record)
 	}

@@ -35,19 +35,19 @@ type Fold struct {
 	Gates     []*Gate       // those that are open, or settled and not yet closed
 	untold    int           // events that an operation causes and that have not come
 
-	spareCalls room[Call]
-	spareOps   room[Op]
+	spareCalls arena[Call]
+	spareOps   arena[Op]
 }
 
-// room is memory for what one turn needs many of, so that a fold that is used
+// arena is memory for what one turn needs many of, so that a fold that is used
 // again does not ask for it again.
-type room[T any] struct {
+type arena[T any] struct {
 	all  []T
 	used int
 }
 
 // next is one more, in the room that is left or by itself.
-func (r *room[T]) next() *T {
+func (r *arena[T]) next() *T {
 	r.used++
 	if r.used > len(r.all) {
 		return new(T)
@@ -56,7 +56,7 @@ func (r *room[T]) next() *T {
 }
 
 // again gives all of it back, and makes it as large as was needed.
-func (r *room[T]) again() {
+func (r *arena[T]) again() {
 	if r.used > len(r.all) {
 		r.all = make([]T, r.used)
 	}
@@ -233,7 +233,7 @@ func (f *Fold) enterRoot(c *Call, x *adk.Crossing) error {
 		f.dispatch(c, f.Root, nil)
 	case adk.LabelRun:
 	default:
-		return fmt.Errorf("of %s has no caller: a run begins with run, or with a dispatch called alone", c.Seam)
+		return fmt.Errorf("of %s has no caller: a run begins with run, or with a standalone dispatch", c.Seam)
 	}
 	return nil
 }
@@ -489,7 +489,7 @@ func (f *Fold) fact(c *Call, x *adk.Crossing) error {
 		if op := f.Ops[x.N]; op == nil || op.Call != c {
 			return fmt.Errorf("no operation %d waits", x.N)
 		}
-	case adk.KindSight:
+	case adk.KindState:
 		if c.Seam.Label == adk.LabelRun {
 			f.OutputDue = false
 		}
@@ -551,23 +551,23 @@ func Without[T comparable](list []T, one T) []T {
 	return list
 }
 
-// Sight is the digests of all that the handles of a call see at this point, in
+// StateDigest is the digests of all that the handles of a call see at this point, in
 // order (DET-8). Of a call that has not begun it is empty.
-func (f *Fold) Sight(call int) adk.Sight {
+func (f *Fold) StateDigest(call int) adk.StateDigest {
 	if v := f.Seen(call); v != nil {
-		return v.Sight()
+		return v.StateDigest()
 	}
-	return adk.Sight{}
+	return adk.StateDigest{}
 }
 
-// Check reports whether the next crossing, where it is a sight, gives the digest
+// Check reports whether the next crossing, where it is a state, gives the digest
 // that the crossings before it lead to (DET-8).
 func (f *Fold) Check(x *adk.Crossing) error {
-	if x.Kind != adk.KindSight {
+	if x.Kind != adk.KindState {
 		return nil
 	}
-	if want := f.Sight(x.Call).Digest(); want != x.Digest {
-		return fmt.Errorf("sight: what was told before leads to the digest %s, and the engine gives %s (DET-8)", want, x.Digest)
+	if want := f.StateDigest(x.Call).Digest(); want != x.Digest {
+		return fmt.Errorf("state: what was told before leads to the digest %s, and the engine gives %s (DET-8)", want, x.Digest)
 	}
 	return nil
 }
@@ -646,8 +646,8 @@ func (f *Fold) Running(c *Call) (ops []*Op) {
 	return ops
 }
 
-// Alone reports whether the run is a dispatch that was called alone.
-func (f *Fold) Alone() bool {
+// Standalone reports whether the run is a dispatch that was called alone.
+func (f *Fold) Standalone() bool {
 	for _, c := range f.Calls {
 		if c.Parent == nil && c.Dispatch != nil && c.Dispatch.Visible == f.Root {
 			return true

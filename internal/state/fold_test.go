@@ -41,7 +41,7 @@ func TestFoldArrivesAtWhatTheEngineTells(t *testing.T) {
 			f, faults := folded(told)
 			assert.Empty(t, faults)
 			assert.Zero(t, f.Untold())
-			assert.NotZero(t, count(told, adk.KindSight), "a turn without a sight proves nothing")
+			assert.NotZero(t, count(told, adk.KindState), "a turn without a state proves nothing")
 		})
 	}
 }
@@ -85,14 +85,14 @@ func count(told []*adk.Crossing, kind adk.Kind) (n int) {
 	return n
 }
 
-// What shows in a sight, an event or the order is noticed when a line is left
+// What shows in a state, an event or the order is noticed when a line is left
 // out, in each of the sample turns (DET-8).
 func TestFoldNoticesMissingLines(t *testing.T) {
 	t.Parallel()
 	// What nothing follows from cannot be missed: that user code was told the
 	// time, or that a reply gave nothing but an error.
 	unseen := map[adk.Kind]bool{adk.KindNow: true, adk.KindNewID: true, adk.KindContained: true, adk.KindOnAck: true, adk.KindOffAck: true,
-		adk.KindAbort: true, adk.KindFork: true, adk.KindTimer: true, adk.KindSight: true, adk.KindTurnEnd: true, adk.KindErrorEvent: true,
+		adk.KindAbort: true, adk.KindFork: true, adk.KindTimer: true, adk.KindState: true, adk.KindTurnEnd: true, adk.KindErrorEvent: true,
 		adk.KindCancel: true, adk.KindReturn: true, adk.KindNack: true, adk.KindDispatchStart: true, adk.KindDispatchEnd: true}
 	for _, turn := range tracetest.AllTurns {
 		told := turn.Run(t)
@@ -128,11 +128,11 @@ func hasEffect(x *adk.Crossing) bool {
 	return true
 }
 
-// seenLater reports whether a sight behind a crossing shows what its call sees.
+// seenLater reports whether a state behind a crossing shows what its call sees.
 func seenLater(told []*adk.Crossing, i int) bool {
 	f, _ := folded(told)
 	for _, x := range told[i:] {
-		if x.Kind == adk.KindSight && f.Seen(x.Call) == f.Seen(told[i].Call) {
+		if x.Kind == adk.KindState && f.Seen(x.Call) == f.Seen(told[i].Call) {
 			return true
 		}
 	}
@@ -142,7 +142,7 @@ func seenLater(told []*adk.Crossing, i int) bool {
 // digestOfEnd is what the fold sees at the end.
 func digestOfEnd(told []*adk.Crossing) adk.Digest {
 	f, _ := folded(told)
-	return f.Sight(1).Digest()
+	return f.StateDigest(1).Digest()
 }
 
 // renumbered are copies with numbers without gaps, so that only what the

@@ -19,7 +19,7 @@ type View struct {
 	Values       foldStash
 }
 
-// SetOrder is the sets in the order of a sight, with what they hold.
+// SetOrder is the sets in the order of a state, with what they hold.
 var SetOrder = [...]struct {
 	Of   adk.CollectionName
 	Kind adk.RecordKind
@@ -53,7 +53,7 @@ func newVisible(x *adk.Crossing) *View {
 			v.Tools.Add(tool.Key(), tool)
 			continue
 		}
-		for i, set := range SetOrder { // a dispatch called alone is given records too
+		for i, set := range SetOrder { // a standalone dispatch is given records too
 			if set.Kind == record.RecordKind() {
 				v.Sets[i].Add(record.Key(), record)
 			}
@@ -112,15 +112,15 @@ func (v *View) Stash() map[string]any {
 	return plain.Copy(v.Values.Tree).(map[string]any)
 }
 
-// Sight is the digests of it all, in order (DET-8).
-func (v *View) Sight() adk.Sight {
+// StateDigest is the digests of it all, in order (DET-8).
+func (v *View) StateDigest() adk.StateDigest {
 	lists := [len(SetOrder)][]adk.Digest{}
 	for i := range v.Sets {
 		for record := range v.Sets[i].Values() {
 			lists[i] = append(lists[i], record.Digest())
 		}
 	}
-	s := adk.Sight{Prompt: v.SystemPrompt.Digest(), Instructions: lists[0], Messages: lists[1], Memories: lists[2],
+	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Instructions: lists[0], Messages: lists[1], Memories: lists[2],
 		Retrievables: lists[3], Thoughts: lists[4], ToolCalls: lists[5], Stash: v.Values.digest()}
 	for tool := range v.Tools.Values() {
 		s.Tools = append(s.Tools, tool.Digest())

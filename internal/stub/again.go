@@ -21,7 +21,7 @@ type driver interface {
 }
 
 // RunTurn is the run of a turn. Listeners that were loud are so again.
-func RunTurn(config adk.Config, raw adk.RawTurn, loud *Loudness) (func(context.Context) error, error) {
+func RunTurn(config adk.Config, raw adk.RawTurn, loud *ListenerFaults) (func(context.Context) error, error) {
 	runner, err := adk.NewRunner(config)
 	if err != nil {
 		return nil, Impossible(calls.LineOfHeader, fmt.Errorf("it describes a run that cannot be built: %w", err))
@@ -30,9 +30,9 @@ func RunTurn(config adk.Config, raw adk.RawTurn, loud *Loudness) (func(context.C
 	return func(ctx context.Context) error { return runner.Run(ctx, raw) }, nil
 }
 
-// RunAlone is the run of a dispatch called alone. The error of a nack has been
+// RunStandalone is the run of a standalone dispatch. The error of a nack has been
 // told, and compared.
-func RunAlone(in adk.DispatchInput) func(context.Context) error {
+func RunStandalone(in adk.DispatchInput) func(context.Context) error {
 	return func(ctx context.Context) error {
 		end, err := adk.Dispatch(ctx, in)
 		if end.Status == "" {
@@ -68,9 +68,9 @@ func (s *Stage) Turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Confi
 	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.Gates}, nil
 }
 
-// DispatchAlone is a recorded dispatch that was called alone. Nobody can listen to
+// DispatchStandalone is a recorded dispatch that was called alone. Nobody can listen to
 // it later on.
-func (s *Stage) DispatchAlone(first *adk.Crossing, info adk.RunInfo, d driver, loud *Loudness) adk.DispatchInput {
+func (s *Stage) DispatchStandalone(first *adk.Crossing, info adk.RunInfo, d driver, loud *ListenerFaults) adk.DispatchInput {
 	in := s.dispatchInput(first.Seam.Name, info, nil)
 	in.Raw = &adk.RawDispatch{
 		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Storage: s.storage(),

@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Loudness is where listeners of the new run have to panic, or to end their
+// ListenerFaults is where listeners of the new run have to panic, or to end their
 // goroutine, because recorded ones did: a contained panic is a crossing like any
 // other, and a goroutine that ended leaves others out; both have to be made again.
 // The zero value is quiet.
@@ -19,8 +19,8 @@ import (
 // Listeners cost something at every event, so a turn is given the first when it
 // comes to such an event, and as many in all as were loud at one event. A dispatch
 // called alone has one of each kind, which it is given at once.
-type Loudness struct {
-	runner *adk.Runner // of the new run; nil for a dispatch alone
+type ListenerFaults struct {
+	runner *adk.Runner // of the new run; nil for a standalone dispatch
 	// opened hears of a gate before it gets loud: the recorded listener may have
 	// settled it first.
 	Opened func(adk.TurnGateOpen)
@@ -30,19 +30,19 @@ type Loudness struct {
 
 	mu        sync.Mutex
 	listeners int // that the run has been given
-	events    []*loudEvent
+	events    []*faultyEvent
 }
 
-// loudEvent is an event of the new run at which listeners shall be loud.
-type loudEvent struct {
+// faultyEvent is an event of the new run at which listeners shall be loud.
+type faultyEvent struct {
 	payload any
 	strand  int
-	Outcry
+	ListenerFault
 }
 
-// Outcry is what listeners did at a recorded event: some panicked, and the one
+// ListenerFault is what listeners did at a recorded event: some panicked, and the one
 // behind them may have ended the goroutine.
-type Outcry struct {
+type ListenerFault struct {
 	panics []listenerPanic // in order
 	exits  bool
 }
@@ -56,21 +56,21 @@ type listenerPanic struct {
 }
 
 // Listeners is how many it takes.
-func (o Outcry) Listeners() int {
+func (o ListenerFault) Listeners() int {
 	if o.exits {
 		return len(o.panics) + 1
 	}
 	return len(o.panics)
 }
 
-// Expect asks for an outcry at an event, which may be none.
-func (l *Loudness) Expect(event *adk.Crossing, o Outcry) {
+// Expect asks for a fault of a listener at an event, which may be none.
+func (l *ListenerFaults) Expect(event *adk.Crossing, o ListenerFault) {
 	if o.Listeners() == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.events = append(l.events, &loudEvent{event.Payload, event.Strand, o})
+	l.events = append(l.events, &faultyEvent{event.Payload, event.Strand, o})
 	for ; l.runner != nil && l.listeners < o.Listeners(); l.listeners++ {
 		functional, observability := l.heard()
 		l.runner.On(functional)
@@ -80,10 +80,10 @@ func (l *Loudness) Expect(event *adk.Crossing, o Outcry) {
 
 // take takes what a listener has to do at an event of a strand: to panic, which is
 // nil with none left, or to end the goroutine.
-func (l *Loudness) take(payload any) (panics *listenerPanic, exits bool, strand int) {
+func (l *ListenerFaults) take(payload any) (panics *listenerPanic, exits bool, strand int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := slices.IndexFunc(l.events, func(e *loudEvent) bool { return sameEvent(e.payload, payload) })
+	at := slices.IndexFunc(l.events, func(e *faultyEvent) bool { return sameEvent(e.payload, payload) })
 	if at < 0 {
 		return nil, false, 0
 	}
@@ -115,7 +115,7 @@ func sameEvent(a, b any) bool {
 }
 
 // heard are listeners that are loud, one for each event.
-func (l *Loudness) heard() (adk.Functional, adk.Observability) {
+func (l *ListenerFaults) heard() (adk.Functional, adk.Observability) {
 	return adk.Functional{
 			Message:  loudly[adk.MessageEvent](l),
 			Thought:  loudly[adk.ThoughtEvent](l),
@@ -136,12 +136,12 @@ func (l *Loudness) heard() (adk.Functional, adk.Observability) {
 		}
 }
 
-func loudly[E any](l *Loudness) func(E) { return func(e E) { l.hear(e) } }
+func loudly[E any](l *ListenerFaults) func(E) { return func(e E) { l.hear(e) } }
 
 // hear panics where a listener panicked in the recording, and ends the goroutine
 // where one did that. Nothing tells a listener in which strand it is called; the
 // event does.
-func (l *Loudness) hear(payload any) {
+func (l *ListenerFaults) hear(payload any) {
 	panics, exits, strand := l.take(payload)
 	switch {
 	case exits:

@@ -22,7 +22,7 @@ import (
 // is its director's to say.
 type Stage struct {
 	director Director
-	Gates    adk.Observability // what hears the gates of a dispatch called alone, and of a turn
+	Gates    adk.Observability // what hears the gates of a standalone dispatch, and of a turn
 
 	mu       sync.Mutex
 	handles  map[int]*Handle             // by the number of the recorded call

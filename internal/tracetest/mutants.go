@@ -59,7 +59,7 @@ func headerMutants(f Fixture, yield func(Mutant)) {
 	}
 	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
 	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
-	give("alone", "flipped", func(info *adk.RunInfo) { info.Alone = !info.Alone })
+	give("standalone", "flipped", func(info *adk.RunInfo) { info.Standalone = !info.Standalone })
 	for label, of := range map[string]func(*adk.RunInfo) *[]string{
 		adk.LabelTurnInput:      func(info *adk.RunInfo) *[]string { return &info.TurnInput },
 		adk.LabelTurnOutput:     func(info *adk.RunInfo) *[]string { return &info.TurnOutput },

@@ -44,7 +44,7 @@ func TraceOf(told []*adk.Crossing) *trace.Trace {
 }
 
 // HeaderLine is the first line of a trace of nothing.
-const HeaderLine = `{"adkreplay":"trace","version":1,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
+const HeaderLine = `{"adkreplay":"trace","version":3,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
 
 // Seal makes a trace of lines: the header, the crossings, and a footer that
 // begins with extra.
@@ -76,7 +76,7 @@ var FuzzLines = []string{
 	`{"kind":"wait-for","phase":"begin","schema":{"$json":"{"},"timeout":"1h"}`,
 	`{"kind":"wait-for","phase":"begin","schema":{"type":"object"}}`,
 	`{"kind":"report-tool-call","args":[{"$opaque":"chan int"}],"results":{"text":""},"isError":true}`,
-	`{"kind":"sight","digest":"000102030405060708090a0b0c0d0e0f"}`,
+	`{"kind":"state","digest":"000102030405060708090a0b0c0d0e0f"}`,
 }
 
 // Crossings keeps what it is told, as an observer must: by value.

@@ -40,7 +40,7 @@ var Classes = []struct {
 		return x.Kind == adk.KindSettle && errors.Is(x.Err, adk.E_INVALID_TURN_GATE_RESOLUTION)
 	}},
 	{"cancelled", func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Key == "outside" }},
-	{"dispatch called alone", func(x *adk.Crossing) bool {
+	{"standalone dispatch", func(x *adk.Crossing) bool {
 		return x.Kind == adk.KindCall && x.Call == 0 && x.Seam.Label == adk.LabelDispatch
 	}},
 	{"nested dispatch", func(x *adk.Crossing) bool { return x.Kind == adk.KindCall && x.Seams != nil }},

@@ -144,7 +144,7 @@ func Everything() turn.Turn {
 	}
 }
 
-// Alone is a dispatch called alone, to which a tool call was given.
+// Alone is a standalone dispatch, to which a tool call was given.
 func Alone() turn.Turn {
 	return turn.Turn{
 		Prompt: "Plan.", Stash: turn.ValueOf(map[string]any{"n": 1}), DispatchInput: []string{"cap"},

@@ -190,7 +190,7 @@ func (d *Decoder) KindAndPhase(c *adk.Crossing) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", memberKind, err)
 	}
-	if c.Kind = adk.KindByName(string(kind)); c.Kind == 0 {
+	if c.Kind = adk.KindByName(WordOf(d.Format, string(kind))); c.Kind == 0 {
 		return fmt.Errorf("there is no kind %s", Clip(strconv.Quote(string(kind))))
 	}
 	phase := d.Member(memberPhase)

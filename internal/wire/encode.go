@@ -24,6 +24,7 @@ import (
 type Encoder struct {
 	Out       []byte
 	Last      time.Time
+	Format    int // the version of the format; 0 is today's
 	records   map[recordID]int
 	paths     map[adk.Seam]string // of seams that were written, in this trace or in one before
 	sentinels *Sentinels
@@ -186,7 +187,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	if farthest(step) && !e.Last.Add(step).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.Last)
 	}
-	if e.Begin(extra); e.foreign {
+	if e.Begin(extra); e.foreign || isOld(e.Format) {
 		e.kindAndPhase(c.Kind, c.Phase)
 	} else {
 		e.Out = append(e.Out[:0], beginnings[c.Kind][c.Phase]...)
@@ -210,7 +211,7 @@ func farthest(d time.Duration) bool { return d == math.MaxInt64 || d == math.Min
 
 // kindAndPhase writes what every crossing's line begins with.
 func (e *Encoder) kindAndPhase(kind adk.Kind, phase adk.Phase) {
-	e.String(memberKind, kind.String())
+	e.String(memberKind, WordIn(e.Format, kind.String()))
 	if phase != adk.Whole {
 		e.String(memberPhase, phase.String())
 	}

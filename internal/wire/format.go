@@ -20,21 +20,21 @@ type Member struct {
 
 // The members of lines that are no fields of a kind, of the header and of the footer.
 const (
-	MemberFormat   = "adkreplay"
-	MemberVersion  = "version"
-	MemberContract = "contract"
-	MemberStart    = "start"
-	MemberSeams    = "seams"
-	MemberAlone    = "alone"
-	MemberBehind   = "writeBehind"
-	memberKind     = "kind"
-	memberPhase    = "phase"
-	MemberAt       = "at"
-	memberIn       = "in"
-	MemberStrand   = "strand"
-	memberOp       = "op"
-	MemberEnd      = "end"
-	MemberSHA256   = "sha256"
+	MemberFormat     = "adkreplay"
+	MemberVersion    = "version"
+	MemberContract   = "contract"
+	MemberStart      = "start"
+	MemberSeams      = "seams"
+	MemberStandalone = "standalone"
+	MemberBehind     = "writeBehind"
+	memberKind       = "kind"
+	memberPhase      = "phase"
+	MemberAt         = "at"
+	memberIn         = "in"
+	MemberStrand     = "strand"
+	memberOp         = "op"
+	MemberEnd        = "end"
+	MemberSHA256     = "sha256"
 )
 
 // The members of a footer that a redacted trace has.

@@ -13,6 +13,39 @@ var since = map[adk.Kind]int{adk.KindWait: VersionOfWait}
 // VersionOfWait is the first version in which waiting for strands is told.
 const VersionOfWait = 2
 
+// versionOfWords is the first version in which kinds and members have the names of
+// today, and formerWords are those that had others before.
+const versionOfWords = 3
+
+var formerWords = map[string]string{adk.KindState.String(): "sight", MemberStandalone: "alone"}
+
+// WordIn is what a version of the format calls a kind or a member; version 0 is today's.
+func WordIn(version int, word string) string {
+	if former, renamed := formerWords[word]; renamed && isOld(version) {
+		return former
+	}
+	return word
+}
+
+// WordOf is what the kind or the member is called today that a version of the format
+// calls so; a word that the version does not know is empty.
+func WordOf(version int, word string) string {
+	if !isOld(version) {
+		return word
+	}
+	for today, former := range formerWords {
+		switch word {
+		case former:
+			return today
+		case today:
+			return ""
+		}
+	}
+	return word
+}
+
+func isOld(version int) bool { return version != 0 && version < versionOfWords }
+
 // Knows is the error of a line of a kind that a version of the format does not
 // know.
 func Knows(version int, kind adk.Kind) error {

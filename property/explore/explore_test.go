@@ -139,7 +139,7 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   turnStart               1             a         1      b      b    c               d              d          e           f          g           g
   turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g
   error                   1             a         1      b      b    c               d              d          e           f          g           g
-  sight                   1             a         1      b      b    c               d              d          e           f          g           g
+  state                   1             a         1      b      b    c               d              d          e           f          g           g
   a  the engine goes on to the next crossing, before which a cancel is tried
   b  no user code runs that could fail there
   c  only what the executor reports is a stream

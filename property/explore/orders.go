@@ -76,7 +76,7 @@ func touches(x *adk.Crossing) (touched thing, all bool) {
 		adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent, adk.KindReportLog,
 		adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall,
 		adk.KindToolExecutionStart, adk.KindToolExecutionEnd, adk.KindTurnGateOpen, adk.KindErrorEvent,
-		adk.KindIterationStart, adk.KindSight, adk.KindContained:
+		adk.KindIterationStart, adk.KindState, adk.KindContained:
 		return thing{}, false
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
 		return thing{}, x.Phase == adk.Done // the obligation is a call of its own

@@ -135,7 +135,7 @@ func (d *drawing) loud() []turn.Loud {
 	return []turn.Loud{{Event: event, Occurrence: d.upTo(2), Text: "the listener fell over"}}
 }
 
-// alone draws that it is no turn, now and then, but a dispatch called alone.
+// alone draws that it is no turn, now and then, but a standalone dispatch.
 func (d *drawing) alone() *turn.Alone {
 	if !d.once(8) {
 		return nil

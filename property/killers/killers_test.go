@@ -41,12 +41,12 @@ type killer struct {
 	name string
 	// unit is what look counts.
 	unit string
-	look func(budget) sighting
+	look func(budget) seenState
 }
 
-// sighting is what a killer has seen: by is the name of what is wrong and text
+// seenState is what a killer has seen: by is the name of what is wrong and text
 // what that is; both are empty if nothing is. Looked is how much it has looked at.
-type sighting struct {
+type seenState struct {
 	Killer  string  `json:"killer"`
 	Looked  int     `json:"looked"`
 	By      string  `json:"by,omitempty"`
@@ -63,7 +63,7 @@ var killers = []killer{
 }
 
 // invariants holds the traces of the scenarios against all invariants.
-func invariants(b budget) (seen sighting) {
+func invariants(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] {
 		seen.Looked++
 		trace, refused, err := subject(s).Trace()
@@ -85,7 +85,7 @@ func invariants(b budget) (seen sighting) {
 }
 
 // modelled asks the model what generated turns do.
-func modelled(b budget) (seen sighting) {
+func modelled(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
 	for seed := range b.turns {
 		seen.Looked++
@@ -98,7 +98,7 @@ func modelled(b budget) (seen sighting) {
 
 // generators runs generated turns twice, replays them and holds them against all
 // invariants.
-func generators(b budget) (seen sighting) {
+func generators(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{})
 	for seed := range b.turns {
 		seen.Looked++
@@ -110,7 +110,7 @@ func generators(b budget) (seen sighting) {
 }
 
 // exploration breaks the scenarios at every crossing, once in each run.
-func exploration(b budget) (seen sighting) {
+func exploration(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] {
 		result, err := explore.Explore(context.Background(), subject(s), explore.Options{Bound: 1})
 		if err != nil {
@@ -126,7 +126,7 @@ func exploration(b budget) (seen sighting) {
 
 // verification replays the fixtures, as the engine without a mistake has recorded
 // them.
-func verification(b budget) (seen sighting) {
+func verification(b budget) (seen seenState) {
 	for _, s := range scenarios.All()[:b.scenarios] { // the simple ones first
 		seen.Looked++
 		name := s.Name + ".jsonl"
@@ -145,8 +145,8 @@ func verification(b budget) (seen sighting) {
 	return seen
 }
 
-// of is the sighting of what is wrong.
-func (seen sighting) of(by string, what ...any) sighting {
+// of is the seenState of what is wrong.
+func (seen seenState) of(by string, what ...any) seenState {
 	seen.By, seen.Text = by, fmt.Sprintln(what...)
 	return seen
 }

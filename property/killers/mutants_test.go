@@ -83,7 +83,7 @@ func TestMutantsAreKilled(t *testing.T) {
 // verdict is what all killers saw of one mutant, in their order.
 type verdict struct {
 	mutant.Mutant
-	seen []sighting
+	seen []seenState
 }
 
 func (v verdict) killers() (names []string) {
@@ -113,18 +113,18 @@ func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant, whole bool) v
 
 // shown runs one killer in a process of its own, since a mutant may end it, or
 // never end.
-func shown(ctx context.Context, binary string, k killer, whole bool) (sighting, error) {
+func shown(ctx context.Context, binary string, k killer, whole bool) (seenState, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	begun := time.Now()
 	run := exec.CommandContext(ctx, binary, "-test.run", "^TestTheEngineStands$/^"+k.name+"$", fmt.Sprintf("-whole=%t", whole))
 	out, err := run.CombinedOutput()
 	if at := bytes.Index(out, []byte(`{"killer":`)); at >= 0 {
-		var seen sighting
+		var seen seenState
 		err := json.NewDecoder(bytes.NewReader(out[at:])).Decode(&seen)
 		return seen, err
 	}
-	seen := sighting{Killer: k.name, Text: string(out), Seconds: time.Since(begun).Seconds()}
+	seen := seenState{Killer: k.name, Text: string(out), Seconds: time.Since(begun).Seconds()}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil || bytes.Contains(out, []byte("all goroutines are asleep")):

@@ -15,13 +15,13 @@ import (
 func TestTable(t *testing.T) {
 	verdicts := map[string]verdict{}
 	for _, v := range []verdict{
-		{mutant.Mutant{Name: "RUN-6", Says: "It ends twice."}, []sighting{
+		{mutant.Mutant{Name: "RUN-6", Says: "It ends twice."}, []seenState{
 			{Killer: "invariants", Looked: 1, By: "turn-bounds", Seconds: 0.5}, {Killer: "model", Looked: 2000, Seconds: 2},
 			{Killer: "generators", Looked: 2000}, {Killer: "exploration", Looked: 10}, {Killer: "fixtures", By: "crashes", Seconds: 0.25}}},
-		{mutant.Mutant{Name: "RUN-9", Says: "It begins late."}, []sighting{
+		{mutant.Mutant{Name: "RUN-9", Says: "It begins late."}, []seenState{
 			{Killer: "invariants", Looked: 41}, {Killer: "model", Looked: 17, By: "disagrees", Seconds: 0.125},
 			{Killer: "generators", Looked: 2000}, {Killer: "exploration", Looked: 10}, {Killer: "fixtures", Looked: 41}}},
-		{mutant.Mutant{Name: "ABT-1", Says: "Nobody looks."}, []sighting{{Killer: "invariants", Looked: 41}}},
+		{mutant.Mutant{Name: "ABT-1", Says: "Nobody looks."}, []seenState{{Killer: "invariants", Looked: 41}}},
 	} {
 		verdicts[v.Name] = v
 	}

@@ -90,7 +90,7 @@ func TestScenarioSaysWhatWasWrong(t *testing.T) {
 	assert.Equal(t, `checks a turn in which this went wrong:
 // deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.
 // The turn holds a part of an iteration that failed: a tool call without its result, half an answer.
-// It went like this then:`, shrink.WhatWasWrong([]turn.Flaw{{Name: "deltas-whole", Text: "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {Name: "sights-fold", Text: ""}}))
+// It went like this then:`, shrink.WhatWasWrong([]turn.Flaw{{Name: "deltas-whole", Text: "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {Name: "states-fold", Text: ""}}))
 	assert.Equal(t, "checks a turn in which this went wrong:\n// missing: missing at crossing 3.\n// It went like this then:",
 		shrink.WhatWasWrong([]turn.Flaw{{Name: "missing", Text: "missing at crossing 3\n  - dispatch"}}))
 	assert.Equal(t, "checks this turn:", shrink.WhatWasWrong(nil))

@@ -66,7 +66,7 @@ func untrue(recorded *trace.Trace, run answer, inside answers) (flaws []Flaw) {
 	told := toldOf(recorded)
 	switch {
 	case !run.came:
-	case recorded.Info.Alone:
+	case recorded.Info.Standalone:
 		inside.dispatches = append(inside.dispatches, run)
 	case run.err != nil:
 		said("Run answers %q, and a turn that has begun answers with no error", run.err)

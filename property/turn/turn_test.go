@@ -61,7 +61,7 @@ func TestListenerEndsTheWaiter(t *testing.T) {
 	require.NoError(t, err)
 	told := turntest.TranscriptText(t, trace)
 	assert.Contains(t, told, "turnGateClosed gate1 aborted")
-	assert.Contains(t, told, "      → goexit: it ended its goroutine\n  sight at the end")
+	assert.Contains(t, told, "      → goexit: it ended its goroutine\n  state at the end")
 	assert.NotContains(t, told, "dispatch")
 }
 

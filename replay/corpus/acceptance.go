@@ -97,7 +97,7 @@ type Accepted struct {
 	Trace string
 	// After is what came of the crossings behind the divergence that was reported:
 	// they are accepted with it. Nil where it is not known.
-	After *replay.Blast
+	After *replay.Impact
 	// Refused says why it was not accepted; nil where it was.
 	Refused error
 }

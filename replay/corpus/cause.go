@@ -23,7 +23,7 @@ import (
 type Cause struct {
 	Class replay.Class `json:"class"`
 	// Seam is the path of the seam call, without the iteration. It is empty for a
-	// sight: where something is first seen, nobody changed it.
+	// state: where something is first seen, nobody changed it.
 	Seam string `json:"seam,omitempty"`
 	// Kind is the kind of the crossing, as its line begins. Where a crossing is
 	// missing or extra, it is the line without what it carries.
@@ -70,10 +70,10 @@ func newCause(d *replay.Divergence) *Cause {
 		}
 		return c
 	}
-	if c.Kind == kindSight {
+	if c.Kind == kindState {
 		c.Seam = ""
 		if d.Fields[0].Field == "digest" {
-			c.Changes = sightChanges(d.Expected, d.Got)
+			c.Changes = stateChanges(d.Expected, d.Got)
 		}
 	}
 	for _, f := range d.Fields {
@@ -180,7 +180,7 @@ func withoutIteration(path string) string {
 	return path[:at]
 }
 
-const kindSight = "sight"
+const kindState = "state"
 
 // lineKind is the kind of crossing that a line of a transcript tells: its first
 // word, or the seam whose call it is.
@@ -201,7 +201,7 @@ var authored = map[string]bool{"report-log": true, "log": true, "error": true, "
 // numbers and answers.
 func lineShape(line string) string {
 	kind := lineKind(line)
-	if kind == kindSight || authored[kind] {
+	if kind == kindState || authored[kind] {
 		return kind
 	}
 	line, _, _ = strings.Cut(strings.TrimLeft(line, "*! "), " → ")
@@ -235,9 +235,9 @@ var name = regexp.MustCompile(`^[(]?(|turn|dispatch|m|t|call|gate|id|mem|r|i|med
 
 func isName(word string) bool { return name.MatchString(word) }
 
-// sightChanges are the parts of what is visible that two sights show otherwise.
-func sightChanges(expected, got string) (changes []Change) {
-	want, have := sightParts(expected), sightParts(got)
+// stateChanges are the parts of what is visible that two states show otherwise.
+func stateChanges(expected, got string) (changes []Change) {
+	want, have := stateParts(expected), stateParts(got)
 	parts := slices.AppendSeq(slices.Collect(maps.Keys(want)), maps.Keys(have))
 	slices.Sort(parts)
 	for _, part := range slices.Compact(parts) {
@@ -245,16 +245,16 @@ func sightChanges(expected, got string) (changes []Change) {
 		switch {
 		case a == b:
 		case words(a) == words(b):
-			changes = append(changes, Change{Field: "sight." + part})
+			changes = append(changes, Change{Field: "state." + part})
 		default:
-			changes = append(changes, textChanges("sight."+part, words(a), words(b))...)
+			changes = append(changes, textChanges("state."+part, words(a), words(b))...)
 		}
 	}
 	return changes
 }
 
-// sightParts are the parts that the line of a sight lists, by what they are of.
-func sightParts(line string) map[string]string {
+// stateParts are the parts that the line of a state lists, by what they are of.
+func stateParts(line string) map[string]string {
 	parts := map[string]string{}
 	line, _, _ = strings.Cut(line, " !! ")
 	_, list, _ := strings.Cut(line, ": ")

@@ -238,18 +238,18 @@ func TestIterationsAreNotPartOfACause(t *testing.T) {
 	assert.Equal(t, 2, corpus.CountCauses(all))
 }
 
-// A sight tells what is seen, and the first place where it is seen is no cause.
-func TestSightsGroupByWhatTheyShow(t *testing.T) {
+// A state tells what is seen, and the first place where it is seen is no cause.
+func TestStatesGroupByWhatTheyShow(t *testing.T) {
 	d := func(seam, want, got string) *replay.Divergence {
-		return &replay.Divergence{Class: replay.ChangedSight, Seam: seam, Expected: want, Got: got,
+		return &replay.Divergence{Class: replay.ChangedState, Seam: seam, Expected: want, Got: got,
 			Fields: []compare.FieldDiff{{Field: "digest", Want: `"` + strings.Repeat("ab", 16) + `"`, Got: `"` + strings.Repeat("cd", 16) + `"`}}}
 	}
 	all := []*replay.Divergence{
-		d("dispatch", "sight: prompt, 1 message (m1), 1 tool (weather)", "sight: prompt, 1 message (m1), 2 tools (weather peek)"),
-		d("run", "sight at the end: prompt, 3 messages (m1 m2 m3), 2 tools (delete weather)", "sight at the end: prompt, 3 messages (m1 m2 m3), 3 tools (delete weather peek)"),
-		d("dispatch", "sight: prompt, 2 messages (m1 m2)", "sight: prompt, 1 message (m1)"),
-		d("dispatch", "sight: prompt, 4 messages (m1 m2 m3 m4)", "sight: prompt, 3 messages (m1 m2 m4)"),
-		d("dispatch", "sight: prompt", "sight: prompt"),
+		d("dispatch", "state: prompt, 1 message (m1), 1 tool (weather)", "state: prompt, 1 message (m1), 2 tools (weather peek)"),
+		d("run", "state at the end: prompt, 3 messages (m1 m2 m3), 2 tools (delete weather)", "state at the end: prompt, 3 messages (m1 m2 m3), 3 tools (delete weather peek)"),
+		d("dispatch", "state: prompt, 2 messages (m1 m2)", "state: prompt, 1 message (m1)"),
+		d("dispatch", "state: prompt, 4 messages (m1 m2 m3 m4)", "state: prompt, 3 messages (m1 m2 m4)"),
+		d("dispatch", "state: prompt", "state: prompt"),
 	}
 	assert.Equal(t, 1, corpus.CountCauses(all[:2]), "a tool more")
 	assert.Equal(t, 1, corpus.CountCauses(all[2:4]), "a message less")

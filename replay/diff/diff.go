@@ -112,7 +112,7 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	}
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
 	free := freeIDs(idsOf(a.Lines), idsOf(b.Lines))
-	all := &numbering{map[string]int32{}}
+	all := &interner{map[string]int32{}}
 	sideA, sideB := newSide(a, o, free), newSide(b, o, free)
 	sideA.read(all)
 	sideB.read(all)

@@ -111,16 +111,16 @@ var noDifference = map[string]string{
 
 // Every edit of a trace is a difference, and one that has its size: an edited
 // field is one line, and so is a line that is dropped or written twice, but for
-// the ends of what that opens. What an edit makes of the digests of sights
+// the ends of what that opens. What an edit makes of the digests of states
 // counts too: they are then those of something else.
 func TestDiffOfEdits(t *testing.T) {
 	t.Parallel()
 	const of = 60 // one mutant of so many, so that this takes less than a second
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
-		sights := 0
+		states := 0
 		for _, line := range f.Trace.Lines {
-			if line.Kind == adk.KindSight {
-				sights++
+			if line.Kind == adk.KindState {
+				states++
 			}
 		}
 		tracetest.Mutants(f, func(m tracetest.Mutant) {
@@ -132,7 +132,7 @@ func TestDiffOfEdits(t *testing.T) {
 				assert.True(t, harmless(m), "%s: not noticed", m)
 				return
 			}
-			if most := sights + 2*sizeOf(f, m); !treeIsAnother(m) && len(d.Changes) > most {
+			if most := states + 2*sizeOf(f, m); !treeIsAnother(m) && len(d.Changes) > most {
 				t.Errorf("%s: more than %d lines\n%s", m, most, d)
 			}
 		})

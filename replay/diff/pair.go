@@ -193,7 +193,7 @@ func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) 
 	return diffs, follow
 }
 
-// digest is that of a sight, and whether it is the digest of what was told
+// digest is that of a state, and whether it is the digest of what was told
 // before.
 func (s *diffSide) digest(i int) string {
 	text := s.lines[i].Digest.String()
@@ -240,7 +240,7 @@ func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
 func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) bool {
 	f, g := &d.a.forms[i], &d.b.forms[j]
 	if f.hasDerived && derivedFields[d.a.lines[i].Kind] == use.Field {
-		return d.a.lines[i].Kind == adk.KindSight && !f.unfit && !g.unfit
+		return d.a.lines[i].Kind == adk.KindState && !f.unfit && !g.unfit
 	}
 	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
 	switch use.Field {
@@ -425,7 +425,7 @@ func (l *leafLister) list(path string, a, b []any, depth int) {
 // numbers number what the elements of two lists are: records by their ids, up to
 // renaming, anything else by all of it.
 func (l *leafLister) numbers(a, b []any) ([]int32, []int32) {
-	all := &numbering{map[string]int32{}}
+	all := &interner{map[string]int32{}}
 	of := func(list []any, rename map[string]string) []int32 {
 		numbers := make([]int32, len(list))
 		for i, v := range list {

@@ -13,11 +13,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// numbering gives equal texts equal numbers: what is compared often is compared
+// interner gives equal texts equal numbers: what is compared often is compared
 // as a number.
-type numbering struct{ numbers map[string]int32 }
+type interner struct{ numbers map[string]int32 }
 
-func (n *numbering) of(text string) int32 {
+func (n *interner) of(text string) int32 {
 	number, known := n.numbers[text]
 	if !known {
 		number = int32(len(n.numbers)) + 1
@@ -26,8 +26,8 @@ func (n *numbering) of(text string) int32 {
 	return number
 }
 
-// form is what of a crossing can be the same in another trace.
-type form struct {
+// key is what of a crossing can be the same in another trace.
+type key struct {
 	// cause numbers why it happens: its kind, and the arguments that say what it
 	// is about. whole numbers all that it says.
 	cause, whole int32
@@ -47,10 +47,10 @@ type diffSide struct {
 	comparer wire.Comparer
 	shaper   shaper
 	fold     *state.Fold
-	forms    []form
+	forms    []key
 	tree     *diffNode
 	handlers map[calls.AckHandler]string // names of on-ack handlers
-	records  map[adk.Record]string       // shapes of records in sights
+	records  map[adk.Record]string       // shapes of records in states
 	totals   *totaller
 }
 
@@ -63,8 +63,8 @@ func newSide(t *trace.Trace, options Options, free map[string]bool) *diffSide {
 }
 
 // read gives every crossing its form, and every node of the tree its numbers.
-func (s *diffSide) read(all *numbering) {
-	s.forms = make([]form, len(s.lines))
+func (s *diffSide) read(all *interner) {
+	s.forms = make([]key, len(s.lines))
 	for i := range s.lines {
 		x := &s.lines[i].Crossing
 		f := &s.forms[i]
@@ -89,7 +89,7 @@ func applyByPlace(f *state.Fold, x *adk.Crossing) {
 }
 
 // cause numbers why a crossing happens.
-func (s *diffSide) cause(x *adk.Crossing, all *numbering) (int32, []idUse) {
+func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	sh := &s.shaper
 	sh.out, sh.ids = sh.out[:0], nil
 	part := func(text string, id bool) {
@@ -103,7 +103,7 @@ func (s *diffSide) cause(x *adk.Crossing, all *numbering) (int32, []idUse) {
 	}
 	sh.out = append(append(sh.out, 'c'), compare.KindText(x)...)
 	sh.out = strconv.AppendInt(append(sh.out, ' '), int64(s.iterationOf(x)), 10)
-	if x.Kind == adk.KindSight && s.fold.OutputDue {
+	if x.Kind == adk.KindState && s.fold.OutputDue {
 		part("before the output", false)
 	}
 	part(x.Seam.String(), false)
@@ -140,15 +140,15 @@ func (s *diffSide) iterationOf(x *adk.Crossing) int {
 
 // derive works out the field of a crossing that follows from earlier ones,
 // before the fold takes the crossing in.
-func (s *diffSide) derive(f *form, x *adk.Crossing) {
+func (s *diffSide) derive(f *key, x *adk.Crossing) {
 	set := func(text string, fits bool) { f.derived, f.hasDerived, f.unfit = text, true, !fits }
 	switch x.Kind {
-	case adk.KindSight:
+	case adk.KindState:
 		if s.fold.Check(x) != nil {
 			set("of something else: "+x.Digest.String(), false)
 			return
 		}
-		set(s.sight(s.fold.Seen(x.Call)), true)
+		set(s.state(s.fold.Seen(x.Call)), true)
 	case adk.KindToolCallEvent:
 		e, ok := s.fold.Payload(x).(adk.ToolCallEvent)
 		s.checksum(f, x, ok && e.Checksum == x.Key)
@@ -175,7 +175,7 @@ func (s *diffSide) derive(f *form, x *adk.Crossing) {
 
 // checksum is that of a tool call: where it is that of the call's arguments,
 // these are all there is to compare.
-func (s *diffSide) checksum(f *form, x *adk.Crossing, fits bool) {
+func (s *diffSide) checksum(f *key, x *adk.Crossing, fits bool) {
 	f.hasDerived, f.unfit = true, !fits
 	if !fits {
 		f.derived = "of something else: " + x.Key
@@ -184,7 +184,7 @@ func (s *diffSide) checksum(f *form, x *adk.Crossing, fits bool) {
 
 // derivedFields are the fields that derive works out.
 var derivedFields = map[adk.Kind]adk.Field{
-	adk.KindSight:              adk.FieldDigest,
+	adk.KindState:              adk.FieldDigest,
 	adk.KindToolCallEvent:      adk.FieldKey,
 	adk.KindToolExecutionStart: adk.FieldKey,
 	adk.KindTimer:              adk.FieldN,
@@ -192,8 +192,8 @@ var derivedFields = map[adk.Kind]adk.Field{
 	adk.KindOffAck:             adk.FieldID,
 }
 
-// sight is the digest of the shape of all that is visible.
-func (s *diffSide) sight(v *state.View) string {
+// state is the digest of the shape of all that is visible.
+func (s *diffSide) state(v *state.View) string {
 	if v == nil {
 		return "nothing"
 	}
@@ -227,7 +227,7 @@ func (s *diffSide) recordShape(record adk.Record) string {
 }
 
 // whole numbers all that a crossing says.
-func (s *diffSide) whole(i int, all *numbering) (int32, []idUse) {
+func (s *diffSide) whole(i int, all *interner) (int32, []idUse) {
 	return all.of(s.shape(i)), s.shaper.ids
 }
 
@@ -287,7 +287,7 @@ func (s *diffSide) strays(x *adk.Crossing) bool {
 }
 
 // field is one field as JSON, empty where it is absent or is compared no more.
-func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *form) []byte {
+func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
 	switch {
 	case f.hasDerived && derivedFields[x.Kind] == use.Field:
 		if f.derived == "" {

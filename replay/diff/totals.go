@@ -20,7 +20,7 @@ type Totals struct {
 	// come to one, and "cut short" where the trace ends within the run.
 	Status string `json:"status"`
 	// PromptTokens estimates what all executor calls together were shown: the
-	// prompt, the instructions and the texts of all records in sight.
+	// prompt, the instructions and the texts of all records in state.
 	PromptTokens int `json:"promptTokens"`
 	// SaidTokens estimates the messages as listeners heard them.
 	SaidTokens int `json:"saidTokens"`

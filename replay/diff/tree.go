@@ -211,7 +211,7 @@ func (c *diffCall) finish(i int, x *adk.Crossing) {
 
 // number gives a node, and before it all within it, the numbers of what can be
 // the same elsewhere.
-func (n *diffNode) number(forms []form, all *numbering) {
+func (n *diffNode) number(forms []key, all *interner) {
 	var whole []byte
 	for _, at := range [2]int{n.head, n.tail} {
 		if at >= 0 {

@@ -84,7 +84,7 @@ func (c *claimsFile) name() string {
 
 func (c *claimsFile) write(f *os.File, files []string) error {
 	for _, file := range files {
-		line, err := json.Marshal(corpus.Claim{Package: c.home, File: corpus.WholePath(file), Partial: partial()})
+		line, err := json.Marshal(corpus.Reference{Package: c.home, File: corpus.WholePath(file), Partial: partial()})
 		if err != nil {
 			return err
 		}

@@ -53,13 +53,13 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, other.add(folder, []string{"b.jsonl"}))
 	require.NoError(t, one.add(folder, []string{"a.golden", "none.golden"}))
 
-	claims, err := corpus.ReadClaims(folder)
+	claims, err := corpus.ReadReferences(folder)
 	require.NoError(t, err)
 	files, packages := claims.Count()
 	assert.Equal(t, []int{3, 2}, []int{files, packages})
-	found, err := claims.Unclaimed(work)
+	found, err := claims.Unreferenced(work)
 	require.NoError(t, err)
-	assert.Equal(t, []corpus.Unclaimed{{File: filepath.Join(work, "c.golden")}}, found)
+	assert.Equal(t, []corpus.Unreferenced{{File: filepath.Join(work, "c.golden")}}, found)
 }
 
 // A run that leaves tests out says so: it proves nothing stale.
@@ -71,9 +71,9 @@ func TestClaimOfAPartialRun(t *testing.T) {
 		unused := filepath.Join(work, "a.golden")
 		require.NoError(t, os.WriteFile(unused, nil, 0o600))
 		require.NoError(t, (&claimsFile{home: corpus.WholePath(work)}).add(folder, []string{"b.golden"}))
-		claims, err := corpus.ReadClaims(folder)
+		claims, err := corpus.ReadReferences(folder)
 		require.NoError(t, err)
-		found, err := claims.Unclaimed(work)
+		found, err := claims.Unreferenced(work)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		assert.Contains(t, found[0].Doubt, "ran with -"+name+" "+value+", and others may claim it")

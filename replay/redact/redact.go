@@ -41,7 +41,7 @@ import (
 // # Replays
 //
 // A redacted trace replays as any other, and nothing in it is left out of the
-// comparison. What the engine makes of its inputs (the digests of sights, the
+// comparison. What the engine makes of its inputs (the digests of states, the
 // checksums of calls, the validated arguments) is made anew of the redacted
 // inputs when the trace is written, so that it is what an engine makes of them
 // again. Where what was recorded was not what its inputs lead to, it is kept: a

@@ -322,7 +322,7 @@ func TestRedactedArgumentsAreNotValidatedAgain(t *testing.T) {
 func TestRedactionHidesNoBreak(t *testing.T) {
 	recorded, err := trace.Read(bytes.NewReader(recordedWith(t, tracetest.WeatherTurn, replay.RecordOptions{})))
 	require.NoError(t, err)
-	for _, kind := range []adk.Kind{adk.KindSight, adk.KindToolCallEvent, adk.KindToolExecutionStart} {
+	for _, kind := range []adk.Kind{adk.KindState, adk.KindToolCallEvent, adk.KindToolExecutionStart} {
 		broken := *recorded
 		broken.Lines = append([]trace.Line(nil), recorded.Lines...)
 		for i := range broken.Lines {

@@ -131,7 +131,7 @@ func (r *Writer) take(c *adk.Crossing) error {
 // explain notes what of a crossing follows from those before it.
 func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 	switch {
-	case c.Kind == adk.KindSight:
+	case c.Kind == adk.KindState:
 		h.derived = r.told.Check(c) == nil
 	case c.Kind == adk.KindToolCallEvent:
 		h.derived = r.told.CheckPayload(c) == nil
@@ -295,8 +295,8 @@ func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
 		return
 	}
 	switch c.Kind {
-	case adk.KindSight:
-		c.Digest = r.wrote.Sight(c.Call).Digest()
+	case adk.KindState:
+		c.Digest = r.wrote.StateDigest(c.Call).Digest()
 	case adk.KindToolCallEvent:
 		if e, ok := r.wrote.Payload(c).(adk.ToolCallEvent); ok {
 			c.Key = e.Checksum

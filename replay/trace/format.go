@@ -19,12 +19,12 @@
 // back, and it hides nothing: what must not be written has to be taken out
 // before it gets here.
 //
-// # The format, version 2
+// # The format, version 3
 //
 // A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
 // written. This is one (with the digests and the middle left out):
 //
-//	{"adkreplay":"trace","version":2,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"adkreplay":"trace","version":3,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
 //	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
 //	{"kind":"turnStart","in":1,"turn":"t1"}
 //	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}
@@ -36,7 +36,7 @@
 //
 // The first line is the header. contract is the revision of the engine's
 // contract, start the time of the first crossing, and seams holds the names
-// that people gave; alone and writeBehind stand there when they are true.
+// that people gave; standalone and writeBehind stand there when they are true.
 //
 // Then comes a line a crossing; crossing number n stands on line n+1. It has
 // its kind; its phase, for an operation told in two lines; at, the nanoseconds
@@ -80,7 +80,8 @@
 // makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
 //
-// Version 1 does not know wait. Its lines are lines of version 2 as they are; that
+// Version 2 calls the kind state sight, and the header's standalone alone; but for
+// that its lines are lines of version 3. Version 1 does not know wait either; that
 // nothing is told of waiting for strands says nothing there, and replays of such
 // traces do not compare it.
 //
@@ -99,7 +100,7 @@ import (
 
 // FormatVersion is the version of the format that this package writes. It reads
 // those from 1 on; a trace that was read is written again in its own.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // ContractRevision is the revision of the engine's contract that today's engine
 // keeps. A trace carries the one under which it was recorded.

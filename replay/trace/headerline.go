@@ -27,7 +27,7 @@ func writeHeader(e *wire.Encoder, h Header) error {
 	}
 	e.Key(wire.MemberSeams)
 	e.Seams(&h.Info, h.SeamsExtra)
-	e.Bool(wire.MemberAlone, h.Info.Alone)
+	e.Bool(wire.WordIn(h.Version, wire.MemberStandalone), h.Info.Standalone)
 	e.Bool(wire.MemberBehind, h.Info.WriteBehind)
 	return e.End()
 }
@@ -66,7 +66,7 @@ func readVersion(d *wire.Decoder) error {
 }
 
 func (h *Header) read(name string, value []byte) (known bool, err error) {
-	switch name {
+	switch wire.WordOf(h.Version, name) {
 	case wire.MemberFormat, wire.MemberVersion:
 	case wire.MemberContract:
 		if h.Contract, err = wire.IntOfJSON(value); err == nil && h.Contract < 1 {
@@ -76,8 +76,8 @@ func (h *Header) read(name string, value []byte) (known bool, err error) {
 		h.Start, err = wire.TimeOfJSON(value)
 	case wire.MemberSeams:
 		h.SeamsExtra, err = wire.ReadSeams(value, &h.Info)
-	case wire.MemberAlone:
-		h.Info.Alone, err = wire.BoolOfJSON(value)
+	case wire.MemberStandalone:
+		h.Info.Standalone, err = wire.BoolOfJSON(value)
 	case wire.MemberBehind:
 		h.Info.WriteBehind, err = wire.BoolOfJSON(value)
 	default:

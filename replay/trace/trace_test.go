@@ -89,7 +89,7 @@ func TestLinesReadAsDocumented(t *testing.T) {
 	lines := strings.Split(string(data), "\n")
 	text, err := m.MarshalJSON()
 	require.NoError(t, err)
-	assert.Equal(t, `{"adkreplay":"trace","version":2,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate",{"$string":"YSJi/w=="}],"turn-output":[],"dispatch-input":[],"dispatch-output":["cap"]},"writeBehind":true}`, lines[0])
+	assert.Equal(t, `{"adkreplay":"trace","version":3,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate",{"$string":"YSJi/w=="}],"turn-output":[],"dispatch-input":[],"dispatch-output":["cap"]},"writeBehind":true}`, lines[0])
 	assert.Equal(t, `{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}`, lines[1])
 	assert.Equal(t, `{"kind":"fetch","phase":"begin","at":1500,"in":2,"strand":1,"op":1,"of":"messages"}`, lines[2])
 	assert.Equal(t, `{"kind":"return","in":2,"id":4,"records":[{"#":1,"message":`+string(text)+`},{"#":1}]}`, lines[3])
@@ -207,4 +207,34 @@ func TestATraceThatWasChangedCanBeSealedAgain(t *testing.T) {
 	_, err := read.WriteTo(&out)
 	require.NoError(t, err)
 	assert.Equal(t, "redacted", tracetest.ReadTrace(t, out.Bytes()).Lines[0].Name)
+}
+
+// A trace of a former version is read by its own words, and written again with them;
+// words of another version are none.
+func TestFormerVersionsHaveTheirWords(t *testing.T) {
+	file := func(version, alone, state string) string {
+		lines := []string{
+			`{"adkreplay":"trace","version":` + version + `,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]},"` + alone + `":true}`,
+			`{"kind":"` + state + `","digest":"000102030405060708090a0b0c0d0e0f"}`,
+		}
+		return string(tracetest.Seal(lines, ""))
+	}
+	for _, c := range []struct{ version, alone, state string }{{"1", "alone", "sight"}, {"2", "alone", "sight"}, {"3", "standalone", "state"}} {
+		read, err := trace.Read(strings.NewReader(file(c.version, c.alone, c.state)))
+		require.NoError(t, err, c)
+		assert.True(t, read.Info.Standalone, c)
+		assert.Equal(t, adk.KindState, read.Lines[0].Kind, c)
+		var again strings.Builder
+		_, err = read.WriteTo(&again)
+		require.NoError(t, err)
+		assert.Equal(t, file(c.version, c.alone, c.state), again.String())
+	}
+	_, err := trace.Read(strings.NewReader(file("2", "alone", "state")))
+	require.ErrorContains(t, err, `there is no kind "state"`)
+	_, err = trace.Read(strings.NewReader(file("3", "standalone", "sight")))
+	require.ErrorContains(t, err, `there is no kind "sight"`)
+	other, err := trace.Read(strings.NewReader(file("2", "standalone", "sight")))
+	require.NoError(t, err)
+	assert.False(t, other.Info.Standalone, "version 2 does not know it")
+	assert.Len(t, other.Extra, 1)
 }

@@ -73,7 +73,7 @@ func (w *Writer) begin() {
 	if w.header.Contract == 0 {
 		w.header.Contract = ContractRevision
 	}
-	w.enc.Last = w.header.Start
+	w.enc.Last, w.enc.Format = w.header.Start, w.header.Version
 	w.line(writeHeader(w.enc, w.header), 0)
 }
 

@@ -29,7 +29,7 @@ type State struct {
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Calls are the seam calls that were open, in the order in which they began.
 	Calls []OpenCall `json:"calls"`
-	// Turn is what the turn's context held; of a dispatch called alone there is
+	// Turn is what the turn's context held; of a standalone dispatch there is
 	// none. Dispatches are the dispatches that were open, the outermost first.
 	Turn       *HeldContext  `json:"turn,omitempty"`
 	Dispatches []HeldContext `json:"dispatches,omitempty"`
@@ -182,7 +182,7 @@ func (b *stateBuilder) state(number int, x *adk.Crossing) *State {
 			s.Dispatches = append(s.Dispatches, heldDispatch(d))
 		}
 	}
-	if root := f.Root; root != nil && !f.Alone() {
+	if root := f.Root; root != nil && !f.Standalone() {
 		turn := held(root)
 		turn.ID = f.TurnID
 		s.Turn = &turn

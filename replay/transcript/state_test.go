@@ -61,15 +61,15 @@ func TestStates(t *testing.T) {
 func TestStateIsWhatUserCodeSees(t *testing.T) {
 	var trace bytes.Buffer
 	told := &tracetest.Crossings{}
-	type sight struct {
+	type state struct {
 		at       int
 		messages []*adk.Message
 		calls    []*adk.ToolCall
 		stash    map[string]any
 	}
-	var seen []sight
+	var seen []state
 	see := fakes.Do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		seen = append(seen, sight{len(told.All), dc.Messages().All(), dc.ToolCalls().All(), dc.Stash().All()})
+		seen = append(seen, state{len(told.All), dc.Messages().All(), dc.ToolCalls().All(), dc.Stash().All()})
 		return nil
 	})
 	v := livetest.WeatherVersion(fakes.Script{{see, fakes.Call("weather", `{"city":"Oslo"}`), see}, {see, fakes.Say("It is 4 °C."), see, fakes.Ack(), see}})

@@ -43,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// A transcript is the same on every run (DET-2, DET-3), every sight in it is
+// A transcript is the same on every run (DET-2, DET-3), every state in it is
 // right (DET-8), and nothing in it is left open.
 func TestTranscriptsAreTheSame(t *testing.T) {
 	for _, turn := range tracetest.AllTurns {
@@ -92,9 +92,9 @@ func TestTranscriptOfAPrefix(t *testing.T) {
 }
 
 // A digest that does not fit is loud (DET-8).
-func TestTranscriptOfAWrongSight(t *testing.T) {
+func TestTranscriptOfAWrongState(t *testing.T) {
 	told := tracetest.AllTurns[0].Run(t)
-	tracetest.Find(told, adk.KindSight, adk.Whole).Digest[0]++
+	tracetest.Find(told, adk.KindState, adk.Whole).Digest[0]++
 	assert.Equal(t, 1, strings.Count(transcriptOf(t, told), "!! but the engine's digest is of something else"))
 }
 
@@ -126,7 +126,7 @@ func TestLinesStandAlone(t *testing.T) {
 		`* toolCall call1 #0666dc0b`,
 		`! the time of the sleep is over`,
 		`tool/weather returns → "4 °C"`,
-		`sight: prompt, 1 instruction (i1), 1 message (m1), 1 tool (weather)`,
+		`state: prompt, 1 instruction (i1), 1 message (m1), 1 tool (weather)`,
 	} {
 		assert.Contains(t, lines, want)
 	}

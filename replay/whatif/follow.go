@@ -88,10 +88,10 @@ func (w *whatIf) asRecorded() []AsRecorded {
 	return all
 }
 
-// shown are the differences of what two executor calls were shown: of the sights
+// shown are the differences of what two executor calls were shown: of the states
 // before them.
 func (w *whatIf) shown(seen *compare.Views, x, y *adk.Crossing) []compare.FieldDiff {
-	want, got := w.recorded.SightBefore(x), w.now.SightBefore(y)
+	want, got := w.recorded.StateBefore(x), w.now.StateBefore(y)
 	if want == nil || got == nil || want.Digest == got.Digest {
 		return nil
 	}

@@ -95,7 +95,7 @@ func TestWhatIf(t *testing.T) {
 			[]string{"answered something else: executor/model#0 at 27"}, []string{"store call1", "error: the disk is full"},
 			[]string{"1 tool call (call1)"}}, // DEL-1
 		{"a gate that is denied", "gate-approved", []string{"24.error=no"},
-			[]string{`result: "resolved" → "rejected"`}, []string{"gate1 is rejected by keeper: no"}, nil},
+			[]string{`result: "resolved" → "rejected"`}, []string{"gate1 is rejected by approver: no"}, nil},
 		{"a gate that refuses, and times out", "gate-approved", []string{`24.value={"approved":"perhaps"}`},
 			[]string{`result: "resolved" → "refused"`, "set 24.value in tool/delete\n"},
 			[]string{"E_INVALID_TURN_GATE_RESOLUTION", "gate1 times out"}, nil},
@@ -278,7 +278,7 @@ func TestWhatIfRefuses(t *testing.T) {
 		{"tool-round-trip", "99999999999999999999.result=x", "there is no crossing 99999999999999999999"},
 		{"tool-round-trip", "22=x", "22 names no field: what can be set is 22.outcome, 22.err, 22.result"},
 		{"tool-round-trip", "22.resutl=x", `has no resutl; what can be set is 22.outcome, 22.err, 22.result`},
-		{"tool-round-trip", "15.digest=x", "digest of sight is the engine's own; nothing of crossing 15 (sight: prompt, 1 message (m1), 1 tool (weather)) can be set; the nearest that can is 31.outcome"},
+		{"tool-round-trip", "15.digest=x", "digest of state is the engine's own; nothing of crossing 15 (state: prompt, 1 message (m1), 1 tool (weather)) can be set; the nearest that can is 31.outcome"},
 		{"tool-round-trip", "50.outcome=error", "how the run ended is the engine's own; what can be set is 1.prompt"},
 		{"tool-round-trip", "46.error=x", "how the dispatch ended is the engine's own"},
 		{"tool-round-trip", "21.args={}", "what tool/weather is handed is the engine's own; what can be set is 22.outcome"},

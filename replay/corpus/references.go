@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Claim says that a test used a file that says what is expected: a golden file or
+// Reference says that a test used a file that says what is expected: a golden file or
 // a trace. A file of claims has one a line, as JSON.
-type Claim struct {
+type Reference struct {
 	// Package is the folder of the tests, and File what they used. Both are whole
 	// paths.
 	Package string `json:"package"`
@@ -28,17 +28,17 @@ type Claim struct {
 // ClaimsEnding is how the names of files of claims end.
 const ClaimsEnding = ".claims"
 
-// Claims are what the tests of one run claim.
-type Claims struct {
+// References are what the tests of one run claim.
+type References struct {
 	files    map[string]bool
 	packages map[string]bool
 	partial  string // why there may be more; empty where all is known
 }
 
-// ReadClaims reads the files of claims in a folder. That there are none is an
+// ReadReferences reads the files of claims in a folder. That there are none is an
 // error: everything would be stale.
-func ReadClaims(folder string) (*Claims, error) {
-	c := &Claims{files: map[string]bool{}, packages: map[string]bool{}}
+func ReadReferences(folder string) (*References, error) {
+	c := &References{files: map[string]bool{}, packages: map[string]bool{}}
 	names, err := fs.Glob(os.DirFS(folder), "*"+ClaimsEnding)
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
@@ -54,7 +54,7 @@ func ReadClaims(folder string) (*Claims, error) {
 	return c, nil
 }
 
-func (c *Claims) read(path string) error {
+func (c *References) read(path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -62,7 +62,7 @@ func (c *Claims) read(path string) error {
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
-		var claim Claim
+		var claim Reference
 		err := json.Unmarshal(line, &claim)
 		if err == nil && (!filepath.IsAbs(claim.File) || !filepath.IsAbs(claim.Package)) {
 			err = errors.New("it needs the whole paths of a file and of a package")
@@ -79,23 +79,23 @@ func (c *Claims) read(path string) error {
 }
 
 // Count is how many files are claimed, and by how many packages.
-func (c *Claims) Count() (files, packages int) { return len(c.files), len(c.packages) }
+func (c *References) Count() (files, packages int) { return len(c.files), len(c.packages) }
 
-// Unclaimed is a file that nobody claims.
-type Unclaimed struct {
+// Unreferenced is a file that nobody claims.
+type Unreferenced struct {
 	File string
 	// Doubt says why it may be in use for all that; empty where it is stale.
 	Doubt string
 }
 
-// Unclaimed are the golden files and the traces in a folder, at any depth, that
+// Unreferenced are the golden files and the traces in a folder, at any depth, that
 // nobody claims, and the reasons that are kept beside such, in the order of their
 // paths. Folders whose names begin with a dot are left out.
 //
 // A file is in doubt where not all tests have run that could claim it: where some
 // ran with a flag that leaves others out, and where the tests next to it have
 // claimed nothing at all.
-func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
+func (c *References) Unreferenced(folder string) (found []Unreferenced, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -105,9 +105,9 @@ func (c *Claims) Unclaimed(folder string) (found []Unclaimed, err error) {
 		case entry.IsDir() || !isExpectation(path):
 			return nil
 		}
-		doubt, claimed := c.judge(path)
+		doubt, claimed := c.uses(path)
 		if !claimed {
-			found = append(found, Unclaimed{path, doubt})
+			found = append(found, Unreferenced{path, doubt})
 		}
 		return nil
 	})
@@ -123,8 +123,8 @@ func isExpectation(path string) bool {
 	return IsTrace(path) || filepath.Ext(path) == ".golden"
 }
 
-// judge reports whether a file is claimed, and if not why it may be stale or not.
-func (c *Claims) judge(path string) (doubt string, claimed bool) {
+// uses reports whether a file is claimed, and if not why it may be stale or not.
+func (c *References) uses(path string) (doubt string, claimed bool) {
 	of, isReason := strings.CutSuffix(path, ReasonEnding)
 	if _, err := os.Stat(of); isReason && errors.Is(err, fs.ErrNotExist) {
 		return "", false

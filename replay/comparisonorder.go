@@ -85,8 +85,8 @@ func longestRise(values []int) []int {
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened
 // before a crossing of the new run.
-func (j *judge) cameTo(strand string, x *adk.Crossing) (last int) {
-	for i, seq := range slices.Backward(j.met) {
+func (j *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
+	for i, seq := range slices.Backward(j.counterparts) {
 		if seq > 0 && seq < x.Seq && j.want.Strands[j.want.Lines[i].Strand] == strand {
 			return i + 1
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// KeeperName is the name under which a Keeper settles gates.
-const KeeperName = "keeper"
+// ApproverName is the name under which an Approver settles gates.
+const ApproverName = "approver"
 
-// Answer is how a Keeper settles a gate: what Approve, Deny, Withdraw or Ignore
+// Answer is how an Approver settles a gate: what Approve, Deny, Withdraw or Ignore
 // makes.
 type Answer struct {
 	verb  string
@@ -33,93 +33,93 @@ func Withdraw() Answer { return Answer{verb: "withdraw"} }
 // Ignore leaves the gate open, for its timeout, an abort or somebody else.
 func Ignore() Answer { return Answer{verb: "ignore"} }
 
-// Keeper answers gates by their reason, as they open:
+// Approver answers gates by their reason, as they open:
 //
-//	keeper := fakes.NewKeeper(map[string]fakes.Answer{
+//	approver := fakes.NewKeeper(map[string]fakes.Answer{
 //		"delete files?": fakes.Deny(errTooRisky),
 //	})
-//	runner.Observe(keeper.Observability())
+//	runner.Observe(approver.Observability())
 //
 // So that no test hangs, a gate whose reason it does not know is rejected, and
 // so is one whose schema refuses the value; the error says so. It is safe for
 // concurrent use.
-type Keeper struct {
+type Approver struct {
 	answers map[string]Answer
 
 	mu   sync.Mutex
-	seen []KeptGate
+	seen []SettledGate
 }
 
-// KeptGate is one gate that a Keeper saw.
-type KeptGate struct {
+// SettledGate is one gate that an Approver saw.
+type SettledGate struct {
 	TurnID, GateID, Reason string
 	// Payload is what the waiter gave for the settler.
 	Payload any
 	// Result and By say how the gate closed, and are empty while it is open.
 	Result, By string
-	// Err is why the keeper could not answer as told, or nil.
+	// Err is why the approver could not answer as told, or nil.
 	Err error
 }
 
-// NewKeeper makes a keeper that answers by these reasons.
-func NewKeeper(answers map[string]Answer) *Keeper { return &Keeper{answers: maps.Clone(answers)} }
+// NewApprover makes an approver that answers by these reasons.
+func NewApprover(answers map[string]Answer) *Approver { return &Approver{answers: maps.Clone(answers)} }
 
-// Observability is the keeper as a listener.
-func (k *Keeper) Observability() adk.Observability {
+// Observability is the approver as a listener.
+func (k *Approver) Observability() adk.Observability {
 	return adk.Observability{TurnGateOpen: k.open, TurnGateClosed: k.closed}
 }
 
 // Seen are all gates so far, in the order in which they opened.
-func (k *Keeper) Seen() []KeptGate {
+func (k *Approver) Seen() []SettledGate {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.seen)
 }
 
-func (k *Keeper) open(e adk.TurnGateOpen) {
+func (k *Approver) open(e adk.TurnGateOpen) {
 	g := e.Gate
 	k.mu.Lock()
 	at := len(k.seen)
-	k.seen = append(k.seen, KeptGate{TurnID: g.TurnID(), GateID: g.ID(), Reason: g.Reason(), Payload: g.Payload()})
+	k.seen = append(k.seen, SettledGate{TurnID: g.TurnID(), GateID: g.ID(), Reason: g.Reason(), Payload: g.Payload()})
 	k.mu.Unlock()
 
 	if err := k.settle(g); err != nil {
 		k.mu.Lock()
 		k.seen[at].Err = err
 		k.mu.Unlock()
-		g.Reject(KeeperName, err)
+		g.Reject(ApproverName, err)
 	}
 }
 
 // settle answers a gate, and gives the error of one that it cannot answer.
-func (k *Keeper) settle(g *adk.TurnGate) error {
+func (k *Approver) settle(g *adk.TurnGate) error {
 	answer, known := k.answers[g.Reason()]
 	if !known {
-		return fmt.Errorf("fakes: the keeper has no answer to %q: it has answers to %s", g.Reason(), k.reasons())
+		return fmt.Errorf("fakes: the approver has no answer to %q: it has answers to %s", g.Reason(), k.reasons())
 	}
 	switch answer.verb {
 	case "approve":
-		_, err := g.Resolve(KeeperName, answer.value)
+		_, err := g.Resolve(ApproverName, answer.value)
 		return err
 	case "deny":
-		g.Reject(KeeperName, answer.err)
+		g.Reject(ApproverName, answer.err)
 	case "withdraw":
-		g.Abort(KeeperName)
+		g.Abort(ApproverName)
 	case "ignore":
 	default:
-		return fmt.Errorf("fakes: the keeper's answer to %q is empty: use Approve, Deny, Withdraw or Ignore", g.Reason())
+		return fmt.Errorf("fakes: the approver's answer to %q is empty: use Approve, Deny, Withdraw or Ignore", g.Reason())
 	}
 	return nil
 }
 
-func (k *Keeper) reasons() string {
+func (k *Approver) reasons() string {
 	if len(k.answers) == 0 {
 		return "nothing"
 	}
 	return `"` + strings.Join(slices.Sorted(maps.Keys(k.answers)), `", "`) + `"`
 }
 
-func (k *Keeper) closed(e adk.TurnGateClosed) {
+func (k *Approver) closed(e adk.TurnGateClosed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.seen {

@@ -13,9 +13,9 @@ import (
 )
 
 // GAT-1, GAT-4: a listener may settle a gate as it opens.
-func TestKeeper(t *testing.T) {
+func TestApprover(t *testing.T) {
 	risky := errors.New("too risky")
-	keeper := fakes.NewKeeper(map[string]fakes.Answer{
+	approver := fakes.NewApprover(map[string]fakes.Answer{
 		"read?": fakes.Approve("yes"), "delete?": fakes.Deny(risky), "print?": fakes.Withdraw(), "wait?": fakes.Ignore(),
 		"count?": fakes.Approve("many"),
 	})
@@ -36,7 +36,7 @@ func TestKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner.Observe(keeper.Observability())
+	runner.Observe(approver.Observability())
 	if err := runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "x"}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestKeeper(t *testing.T) {
 	if got := outcomes["what?"]; got == nil || !strings.Contains(got.Error(), `no answer to "what?": it has answers to "count?", "delete?"`) {
 		t.Errorf("what? gave %v, want it to name the known reasons", got)
 	}
-	seen := keeper.Seen()
-	if len(seen) != 6 || seen[0].Result != adk.GateResolved || seen[0].By != fakes.KeeperName || seen[0].Payload != 1 ||
+	seen := approver.Seen()
+	if len(seen) != 6 || seen[0].Result != adk.GateResolved || seen[0].By != fakes.ApproverName || seen[0].Payload != 1 ||
 		seen[3].Result != adk.GateTimeout || seen[4].Err == nil || seen[5].Err == nil {
 		t.Errorf("saw %+v", seen)
 	}

@@ -35,9 +35,9 @@ func (t Trail) Pass(x *adk.Crossing) {
 // the crossings behind the event, from 1 on; nil where no more are known. live is
 // that the code around the event is not scripted, and ends nothing because a recorded
 // goroutine ended.
-func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Crossing) Outcry {
+func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Crossing) ListenerFault {
 	before := t[event.Strand]
-	o, exits := outcryAt(event, ahead)
+	o, exits := listenerFaultAt(event, ahead)
 	o.exits = exits && !before.exits && (live || before.endsWith(event))
 	t[event.Strand] = footprint{event.Kind, before.exits || o.exits}
 	return o
@@ -56,10 +56,10 @@ func (f footprint) endsWith(event *adk.Crossing) bool {
 	return true
 }
 
-// outcryAt reads on behind an event for the panics of its listeners, and for
+// listenerFaultAt reads on behind an event for the panics of its listeners, and for
 // whether the goroutine ended there: then only the engine's last words come before
 // the call returns.
-func outcryAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o Outcry, exits bool) {
+func listenerFaultAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o ListenerFault, exits bool) {
 	listening, waited, late := true, false, false
 	for i := 1; ; i++ {
 		x := ahead(i)

@@ -12,22 +12,22 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// judge holds a new run against the recorded one, call by call: what happened in
+// comparison holds a new run against the recorded one, call by call: what happened in
 // a call is compared with what happened in its counterpart. Middlewares are
 // found by their paths, operations by kind and arguments; numbers of calls,
 // operations and strands are no difference, nor is what strands did meanwhile.
-type judge struct {
-	known     wire.Comparer
-	live      Live
-	want, got *calls.Tree
-	missed    map[int]bool // calls of the new run that the recording has no answer for
-	unasked   map[int]bool // crossings of the new run that executed a tool of live code's own
+type comparison struct {
+	known      wire.Comparer
+	live       Live
+	want, got  *calls.Tree
+	unanswered map[int]bool // calls of the new run that the recording has no answer for
+	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
 
-	pairs map[*calls.Call]*calls.Call // from the new to the recorded
-	found []*difference
-	equal []int // the recorded crossings that agreed
-	met   []int // for each recorded crossing the number of its counterpart, 0 if it has none
-	views compare.Views
+	pairs        map[*calls.Call]*calls.Call // from the new to the recorded
+	found        []*difference
+	equal        []int // the recorded crossings that agreed
+	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
+	views        compare.Views
 }
 
 // difference is one place where the runs part.
@@ -44,8 +44,8 @@ type difference struct {
 }
 
 // compare gives the differences in the recorded order.
-func (j *judge) compare() []*difference {
-	j.pairs, j.met = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
+func (j *comparison) compare() []*difference {
+	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
 	j.calls(j.want.Root, j.got.Root)
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
@@ -65,7 +65,7 @@ func compareBool(a, b bool) int {
 
 // calls compares a call with its counterpart. It gives the last recorded crossing
 // that the new one came to, in the strands below it too.
-func (j *judge) calls(want, got *calls.Call) (reached int) {
+func (j *comparison) calls(want, got *calls.Call) (reached int) {
 	j.pairs[got] = want
 	j.lines(want, want.Begin, got.Begin)
 	reached = j.steps(want, want.Steps, got.Steps)
@@ -87,7 +87,7 @@ func (j *judge) calls(want, got *calls.Call) (reached int) {
 // endings compares two calls that ended in two ways: the difference is where the
 // new one ended, last being what it had in common with the recorded one, and not
 // in what it did not come to do.
-func (j *judge) endings(want, got *calls.Call, last int) {
+func (j *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
 		fields: compare.CompareInputs(j.known, want.Return, got.Return)}
 	for _, s := range want.Steps {
@@ -99,13 +99,13 @@ func (j *judge) endings(want, got *calls.Call, last int) {
 	j.add(d)
 }
 
-func (j *judge) add(d *difference) { j.found = append(j.found, d) }
+func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 
 // lines compares two crossings that correspond.
-func (j *judge) lines(in *calls.Call, want, got *adk.Crossing) {
-	j.met[want.Seq-1] = got.Seq
+func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
+	j.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(j.known, want, got)
-	if want.Kind == adk.KindSight && len(fields) > 0 {
+	if want.Kind == adk.KindState && len(fields) > 0 {
 		fields = j.views.Differ(j.want, j.got, want, got, fields)
 	}
 	if len(fields) == 0 {
@@ -118,7 +118,7 @@ func (j *judge) lines(in *calls.Call, want, got *adk.Crossing) {
 
 // steps compares what happened in a call. It gives the last recorded crossing
 // that the new call came to, in the strands below it too.
-func (j *judge) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
+func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
 	matched := j.match(want, got)
 	taken := map[*calls.Step]bool{}
 	moved := movedSteps(got, matched)
@@ -146,12 +146,12 @@ func (j *judge) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
 
 // extra adds a step that was not recorded. What the engine says of what went on
 // below, an error or a cancel, comes behind it.
-func (j *judge) extra(in *calls.Call, g *calls.Step, at int) {
+func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	class := Extra
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
 		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if g.Unanswered(j.missed) {
+	if g.Unanswered(j.unanswered) {
 		class = Unanswered
 	}
 	j.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: j.pipelines(g)})
@@ -159,7 +159,7 @@ func (j *judge) extra(in *calls.Call, g *calls.Step, at int) {
 
 // pipelines says, of a middleware that is dropped, added or moved, how its
 // pipeline was changed.
-func (j *judge) pipelines(s *calls.Step) (diffs []compare.FieldDiff) {
+func (j *comparison) pipelines(s *calls.Step) (diffs []compare.FieldDiff) {
 	if s.Call == nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (j *judge) pipelines(s *calls.Step) (diffs []compare.FieldDiff) {
 
 // pair compares two steps that correspond. It gives the last recorded crossing
 // that the new one came to.
-func (j *judge) pair(in *calls.Call, w, g *calls.Step) (reached int) {
+func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	if w.Call != nil {
 		return j.calls(w.Call, g.Call)
 	}
@@ -199,13 +199,13 @@ func (j *judge) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 // endedOtherwise reports whether two operations gave two different answers: what
 // ended the wait of one then did not end the other's, and is no difference of
 // its own.
-func (j *judge) endedOtherwise(w, g *calls.Step) bool {
+func (j *comparison) endedOtherwise(w, g *calls.Step) bool {
 	return w.Done != nil && g.Done != nil && !j.known.SameError(w.Done.Err, g.Done.Err)
 }
 
 // notes compares the events and facts of two operations, each with the next of
 // its kind.
-func (j *judge) notes(in *calls.Call, w, g *calls.Step) {
+func (j *comparison) notes(in *calls.Call, w, g *calls.Step) {
 	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && j.endedOtherwise(w, g) }
 	rest := slices.Clone(g.Notes)
 	for _, want := range w.Notes {
@@ -226,7 +226,7 @@ func (j *judge) notes(in *calls.Call, w, g *calls.Step) {
 }
 
 // below compares the seam calls that two operations led to.
-func (j *judge) below(in *calls.Call, w, g *calls.Step) (reached int) {
+func (j *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	rest := slices.Clone(g.Calls)
 	for _, want := range w.Calls {
 		at := slices.IndexFunc(rest, func(c *calls.Call) bool { return c.Begin.Seam == want.Begin.Seam })
@@ -239,7 +239,7 @@ func (j *judge) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	}
 	for _, got := range rest {
 		class := Extra
-		if j.missed[got.Begin.ID] {
+		if j.unanswered[got.Begin.ID] {
 			class = Unanswered
 		}
 		j.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})
@@ -251,7 +251,7 @@ func (j *judge) below(in *calls.Call, w, g *calls.Step) (reached int) {
 // all that user code gave, then those about the same thing, then the others of
 // one kind; of those alike, the first with the first. As far as all are alike
 // one by one, which is how most runs are to their end, no keys are needed.
-func (j *judge) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
+func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 	matched := make(map[*calls.Step]*calls.Step, len(got))
 	for len(want) > 0 && len(got) > 0 && j.alike(want[0], got[0]) {
 		matched[got[0]] = want[0]
@@ -282,7 +282,7 @@ func (j *judge) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 }
 
 // whole is a step with all that user code gave.
-func (j *judge) whole(s *calls.Step) string {
+func (j *comparison) whole(s *calls.Step) string {
 	strand := s.In.Strand + "\n"
 	switch {
 	case s.Call != nil:
@@ -294,7 +294,7 @@ func (j *judge) whole(s *calls.Step) string {
 }
 
 // alike reports whether two steps have one key of whole, without making it.
-func (j *judge) alike(w, g *calls.Step) bool {
+func (j *comparison) alike(w, g *calls.Step) bool {
 	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits != g.Waits {
 		return false
 	}
@@ -323,7 +323,7 @@ func identity(s *calls.Step) string {
 	}
 	key := s.In.Strand + "\n" + x.Kind.String() + " " + string(x.Collection) + " "
 	switch x.Kind {
-	case adk.KindIterationStart, adk.KindIterationEnd, adk.KindSight, adk.KindCancel, adk.KindDispatchEnd, adk.KindErrorEvent:
+	case adk.KindIterationStart, adk.KindIterationEnd, adk.KindState, adk.KindCancel, adk.KindDispatchEnd, adk.KindErrorEvent:
 		return key
 	}
 	if x.Record != nil {

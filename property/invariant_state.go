@@ -7,17 +7,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// A sight is one digest of all that is visible. Where it is not the one that the
+// A state is one digest of all that is visible. Where it is not the one that the
 // crossings lead to, it cannot say what differs: but of the ways in which an
-// engine can fail here, each leads to a digest of its own. What explains a sight
-// is reported under its own name, and what nothing explains under sights-fold.
+// engine can fail here, each leads to a digest of its own. What explains a state
+// is reported under its own name, and what nothing explains under states-fold.
 
 // mirror is how the turn's sets came to be what they are: user code's own adds
 // and removes, and what the dispatches queued (DEL-2).
 type mirror struct {
 	log     []delta
 	flushes []flushed
-	told    int // the last sight that was explained
+	told    int // the last state that was explained
 	cause   explanation
 }
 
@@ -28,7 +28,7 @@ type flushed struct {
 	at       int
 }
 
-// explanation says why a sight is another than it should be.
+// explanation says why a state is another than it should be.
 type explanation struct {
 	invariant string
 	text      string
@@ -39,7 +39,7 @@ func (m *mirror) byHand(c delta) { m.log = append(m.log, c) }
 
 // flush takes in the end of an iteration or a dispatch. A dispatch that is called
 // from another flushes to the queue of that one. One that is called alone flushes
-// to nowhere (DEL-5): no sight of a turn follows.
+// to nowhere (DEL-5): no state of a turn follows.
 func (m *mirror) flush(d *dispatching, kept bool) {
 	switch {
 	case d.above != nil:
@@ -57,7 +57,7 @@ func (m *mirror) flush(d *dispatching, kept bool) {
 // mostFlushes bounds how many flushes are looked at: they are tried one by one.
 const mostFlushes = 32
 
-// explain finds out why the sight that crosses is wrong; nothing if it is right.
+// explain finds out why the state that crosses is wrong; nothing if it is right.
 func (s *story) explain(x *adk.Crossing) explanation {
 	m := &s.mirror
 	if m.told == s.n {
@@ -68,7 +68,7 @@ func (s *story) explain(x *adk.Crossing) explanation {
 	if err == nil || s.fold.Seen(x.Call) == nil { // of a call that has not begun nothing is known
 		return m.cause
 	}
-	m.cause = explanation{"sights-fold", err.Error(), nil}
+	m.cause = explanation{"states-fold", err.Error(), nil}
 	if found, ok := s.explainStash(x); ok {
 		m.cause = found
 	} else if s.at == s.root && s.root.seam.Label == adk.LabelRun {
@@ -81,12 +81,12 @@ func (s *story) explain(x *adk.Crossing) explanation {
 
 // explainStash tries the stashes of the turn and of all its dispatches (STA-6).
 func (s *story) explainStash(x *adk.Crossing) (explanation, bool) {
-	sight := s.fold.Sight(x.Call)
+	state := s.fold.StateDigest(x.Call)
 	for _, c := range s.calls {
 		if c == s.at || c != s.root && !c.dispatch.does(c) {
 			continue
 		}
-		seen, other := s.fold.Seen(c.id), sight
+		seen, other := s.fold.Seen(c.id), state
 		if seen == nil {
 			continue
 		}
@@ -108,7 +108,7 @@ func (s *story) explainSets(x *adk.Crossing) (explanation, bool) {
 			if f.kept && applied == all || !f.kept && applied == 0 {
 				continue // that is how it should be
 			}
-			if s.sightIf(f, applied).Digest() != x.Digest {
+			if s.stateIf(f, applied).Digest() != x.Digest {
 				continue
 			}
 			return f.explanation(applied, all), true
@@ -128,10 +128,10 @@ func (f flushed) explanation(applied, all int) explanation {
 	return explanation{"deltas-whole", fmt.Sprintf("the turn holds %d of %d changes of an iteration", applied, all), because}
 }
 
-// sightIf is the sight of the turn if of one flush so many changes had been
+// stateIf is the state of the turn if of one flush so many changes had been
 // applied. The sets are made anew, by a twin of the engine's that is as simple
 // as can be; all else is as the fold has it.
-func (s *story) sightIf(f flushed, applied int) adk.Sight {
+func (s *story) stateIf(f flushed, applied int) adk.StateDigest {
 	sets := twin{}
 	for _, text := range s.instructions {
 		sets.apply(delta{of: adk.Instructions, record: adk.NewTokenizable(text)})
@@ -150,10 +150,10 @@ func (s *story) sightIf(f flushed, applied int) adk.Sight {
 		next = one.to
 	}
 	sets.apply(s.mirror.log[next:]...)
-	sight := s.fold.Sight(s.root.id)
-	sight.Instructions, sight.Messages, sight.Memories = sets.digests(adk.Instructions), sets.digests(adk.Messages), sets.digests(adk.Memories)
-	sight.Retrievables, sight.Thoughts, sight.ToolCalls = sets.digests(adk.Retrievables), sets.digests(adk.Thoughts), sets.digests(adk.ToolCalls)
-	return sight
+	state := s.fold.StateDigest(s.root.id)
+	state.Instructions, state.Messages, state.Memories = sets.digests(adk.Instructions), sets.digests(adk.Messages), sets.digests(adk.Memories)
+	state.Retrievables, state.Thoughts, state.ToolCalls = sets.digests(adk.Retrievables), sets.digests(adk.Thoughts), sets.digests(adk.ToolCalls)
+	return state
 }
 
 // twin is the sets, in order.
@@ -207,13 +207,13 @@ type stashApart struct{}
 func (w *stashApart) see(s *story, x *adk.Crossing) { s.sees(x) }
 func (w *stashApart) end(*story)                    {}
 
-// sightsFold: every sight is the digest that the crossings before it lead to.
-type sightsFold struct{}
+// statesFold: every state is the digest that the crossings before it lead to.
+type statesFold struct{}
 
-func (w *sightsFold) see(s *story, x *adk.Crossing) { s.sees(x) }
-func (w *sightsFold) end(*story)                    {}
+func (w *statesFold) see(s *story, x *adk.Crossing) { s.sees(x) }
+func (w *statesFold) end(*story)                    {}
 
-// sees reports a wrong sight under the name of the invariant that explains it.
+// sees reports a wrong state under the name of the invariant that explains it.
 func (s *story) sees(x *adk.Crossing) {
 	if why := s.explain(x); why.invariant == s.invariants[s.present].Name {
 		s.breaks(why.related, "%s", why.text)

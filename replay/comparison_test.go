@@ -27,7 +27,7 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 			for i := range lines {
 				lines[i].Seq = i + 1
 			}
-			j := judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, lines)}
+			j := comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, lines)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -57,7 +57,7 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 					lines[i].Seq = i + 1
 				}
 			}
-			j := judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, want), got: calls.New(trace.FormatVersion, recorded.Info, got)}
+			j := comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, want), got: calls.New(trace.FormatVersion, recorded.Info, got)}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -84,12 +84,12 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
 	recorded := fixtureNamed(t, "hello")
-	at := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindSight })
+	at := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindState })
 	for _, broken := range []bool{false, true} {
 		if broken {
 			recorded.Lines[at].Digest[0]++
 		}
-		r := &replayed{trace: recorded, judge: judge{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)}}
+		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

@@ -26,19 +26,19 @@ func tree(t *testing.T, paths ...string) (root string) {
 }
 
 // claiming are the claims of the tests in a folder below root.
-func claiming(t *testing.T, root, tests string, files ...string) *corpus.Claims {
+func claiming(t *testing.T, root, tests string, files ...string) *corpus.References {
 	t.Helper()
 	folder, content := t.TempDir(), ""
 	for _, file := range files {
-		content += string(tracetest.Must(json.Marshal(corpus.Claim{Package: filepath.Join(root, tests), File: filepath.Join(root, file)}))) + "\n"
+		content += string(tracetest.Must(json.Marshal(corpus.Reference{Package: filepath.Join(root, tests), File: filepath.Join(root, file)}))) + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.claims"), []byte(content), 0o600))
-	return tracetest.Must(corpus.ReadClaims(folder))
+	return tracetest.Must(corpus.ReadReferences(folder))
 }
 
-func unclaimed(t *testing.T, c *corpus.Claims, root string) (stale, doubtful []string) {
+func unclaimed(t *testing.T, c *corpus.References, root string) (stale, doubtful []string) {
 	t.Helper()
-	for _, u := range tracetest.Must(c.Unclaimed(root)) {
+	for _, u := range tracetest.Must(c.Unreferenced(root)) {
 		path := tracetest.Must(filepath.Rel(root, u.File))
 		if u.Doubt != "" {
 			doubtful = append(doubtful, path)
@@ -79,17 +79,17 @@ func TestUnclaimedNextToTestsThatDidNotRun(t *testing.T) {
 func TestClaimsThatCannotBeRead(t *testing.T) {
 	empty := t.TempDir()
 	for _, folder := range []string{empty, filepath.Join(empty, "none")} {
-		_, err := corpus.ReadClaims(folder)
+		_, err := corpus.ReadReferences(folder)
 		assert.ErrorContains(t, err, folder+": there are no claims in this folder")
 	}
 	for _, line := range []string{"{", `{"package":"/a","file":"b"}`, `{"package":"","file":"/b"}`, "\n", `{"package":"/a","file":"/b"}{}`} {
 		folder := t.TempDir()
 		path := filepath.Join(folder, "a.claims")
 		require.NoError(t, os.WriteFile(path, []byte(`{"package":"/a","file":"/a/b"}`+"\n"+line), 0o600))
-		_, err := corpus.ReadClaims(folder)
+		_, err := corpus.ReadReferences(folder)
 		assert.ErrorContains(t, err, path+":2: this is no claim: ", line)
 	}
 	c := claiming(t, empty, "a", "b.golden")
-	_, err := c.Unclaimed(filepath.Join(empty, "none"))
+	_, err := c.Unreferenced(filepath.Join(empty, "none"))
 	assert.Error(t, err, "a folder that is not there has no stale files")
 }
