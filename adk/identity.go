@@ -24,11 +24,11 @@ func NewIdentity(identifier any, representation string) (Identity, error) {
 	var c fieldCheck
 	key, err := identifierOf(identifier)
 	if err != nil {
-		c.fault("identifier", "%v", err)
+		c.Fault("identifier", "%v", err)
 	} else if name, ok := key.(string); ok {
-		c.required("identifier", name, "a text or an integer")
+		c.Required("identifier", name, "a text or an integer")
 	}
-	c.required("representation", representation, "the name that a model reads")
+	c.Required("representation", representation, "the name that a model reads")
 	if err := c.err(E_INVALID_INITIAL_IDENTITY_VALUE); err != nil {
 		return Identity{}, err
 	}
@@ -121,8 +121,8 @@ func (c *fieldCheck) identity(given, usual Identity) Identity {
 	}
 	// IdentityOf takes any text, so this is where it is looked at.
 	if name, ok := given.identifier.(string); ok {
-		c.optional("identity.identifier", name)
+		c.Optional("identity.identifier", name)
 	}
-	c.optional("identity.representation", given.representation.String())
+	c.Optional("identity.representation", given.representation.String())
 	return given
 }

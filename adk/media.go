@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -96,17 +97,17 @@ type Media struct {
 // is wrong; where one of them is the reader, its cause is E_NOT_A_MEDIA_READER.
 func NewMedia(init MediaInit) (*Media, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id that the caller gives the media")
-	oneOf(&c, "kind", init.Kind, MediaImage, MediaAudio, MediaVideo, MediaDocument)
+	c.Required("id", init.ID, "the id that the caller gives the media")
+	fields.OneOf(&c.Check, "kind", init.Kind, MediaImage, MediaAudio, MediaVideo, MediaDocument)
 	c.mimeType("mimeType", init.MIMEType)
-	c.required("filename", init.Filename, "the name to show")
+	c.Required("filename", init.Filename, "the name to show")
 	readerless := isNil(reflect.ValueOf(init.Reader))
 	if readerless {
-		c.fault("reader", "is missing, want one that can be opened")
+		c.Fault("reader", "is missing, want one that can be opened")
 	}
 	c.trustTier("trustTier", init.TrustTier)
-	oneOf(&c, "modalityHazard", init.ModalityHazard, HazardInert, HazardExtractableInstructions, HazardOpaquePerceptual)
-	c.optional("source", init.Source)
+	fields.OneOf(&c.Check, "modalityHazard", init.ModalityHazard, HazardInert, HazardExtractableInstructions, HazardOpaquePerceptual)
+	c.Optional("source", init.Source)
 	c.mediaStash("stash", init.Stash)
 	if err, bad := c.err(E_INVALID_INITIAL_MEDIA_VALUE).(*Error); bad {
 		if readerless {
@@ -121,22 +122,22 @@ func NewMedia(init MediaInit) (*Media, error) {
 }
 
 func (c *fieldCheck) mimeType(field, text string) {
-	c.required(field, text, "a MIME type such as image/png")
+	c.Required(field, text, "a MIME type such as image/png")
 	if text == "" {
 		return
 	}
 	if name, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(name, "/") {
-		c.fault(field, "is %.64q, want a MIME type such as image/png", text)
+		c.Fault(field, "is %.64q, want a MIME type such as image/png", text)
 	}
 }
 
 func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) {
 	for _, key := range slices.Sorted(maps.Keys(stash)) {
 		at, entry := fmt.Sprintf("%s[%.64q]", field, key), stash[key]
-		c.required(at, key, "a key that is not empty")
+		c.Required(at, key, "a key that is not empty")
 		c.plain(at+".value", entry.Value)
 		c.trustTier(at+".trustTier", entry.TrustTier)
-		c.optional(at+".derivedFrom", entry.DerivedFrom)
+		c.Optional(at+".derivedFrom", entry.DerivedFrom)
 	}
 }
 
@@ -176,10 +177,10 @@ func NewRetrievedPrivate(init MediaInit) (*Media, error) {
 func newLabelledMedia(init MediaInit, tier TrustTier) (*Media, error) {
 	var c fieldCheck
 	if init.TrustTier != "" {
-		c.fault("trustTier", "is given, want it empty: this constructor sets it to %s", tier)
+		c.Fault("trustTier", "is given, want it empty: this constructor sets it to %s", tier)
 	}
 	if init.ModalityHazard != "" {
-		c.fault("modalityHazard", "is given, want it empty: this constructor sets it by the kind")
+		c.Fault("modalityHazard", "is given, want it empty: this constructor sets it by the kind")
 	}
 	if err := c.err(E_INVALID_INITIAL_MEDIA_VALUE); err != nil {
 		return nil, err

@@ -35,14 +35,14 @@ type Memory struct {
 // that is wrong.
 func NewMemory(init MemoryInit) (*Memory, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id that the caller gives the memory")
-	c.required("content", init.Content, "the text of the memory")
+	c.Required("id", init.ID, "the id that the caller gives the memory")
+	c.Required("content", init.Content, "the text of the memory")
 	m := &Memory{
 		id: init.ID, content: NewTokenizable(init.Content),
-		confidence: c.requiredScore("confidence", init.Confidence),
-		importance: c.requiredScore("importance", init.Importance),
+		confidence: c.RequiredScore("confidence", init.Confidence),
+		importance: c.RequiredScore("importance", init.Importance),
 	}
-	m.createdAt, m.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	m.createdAt, m.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_MEMORY_VALUE); err != nil {
 		return nil, err
 	}

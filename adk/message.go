@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // Role is who a message is by. There is no role for the system or for tools:
@@ -51,18 +53,18 @@ type Message struct {
 // that is wrong.
 func NewMessage(init MessageInit) (*Message, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id that the caller gives the message")
-	oneOf(&c, "role", init.Role, RoleUser, RoleAssistant)
-	c.optional("content", init.Content)
+	c.Required("id", init.ID, "the id that the caller gives the message")
+	fields.OneOf(&c.Check, "role", init.Role, RoleUser, RoleAssistant)
+	c.Optional("content", init.Content)
 	if init.Content == "" && len(init.Attachments) == 0 {
-		c.fault("content", "is missing and so are attachments, want one of them or both")
+		c.Fault("content", "is missing and so are attachments, want one of them or both")
 	}
 	c.medias("attachments", init.Attachments)
 	m := &Message{
 		id: init.ID, role: init.Role, attachments: slices.Clone(init.Attachments),
 		identity: c.identity(init.Identity, init.Role.identity()),
 	}
-	m.createdAt, m.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	m.createdAt, m.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_MESSAGE_VALUE); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func NewMessage(init MessageInit) (*Message, error) {
 func (c *fieldCheck) medias(field string, list []*Media) {
 	for i, media := range list {
 		if fault := recordFault(media); fault != "" {
-			c.fault(field+"["+strconv.Itoa(i)+"]", "%s, want a media", fault)
+			c.Fault(field+"["+strconv.Itoa(i)+"]", "%s, want a media", fault)
 		}
 	}
 }

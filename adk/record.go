@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // RecordKind names the kinds of immutable records that cross seams whole.
@@ -89,7 +91,7 @@ func instructionFault(text string) string {
 	if text == "" {
 		return "is empty"
 	}
-	return textFault(text)
+	return fields.TextFault(text)
 }
 
 // recordJSONOf is what MarshalJSON of a record gives: one that no constructor made

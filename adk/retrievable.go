@@ -1,6 +1,10 @@
 package adk
 
-import "time"
+import (
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/fields"
+)
 
 // TrustTier is where content came from, and so how far a model should trust it.
 // There is no default and no "unknown".
@@ -14,7 +18,7 @@ const (
 )
 
 func (c *fieldCheck) trustTier(field string, tier TrustTier) {
-	oneOf(c, field, tier, TrustFirstParty, TrustThirdPartyPublic, TrustThirdPartyPrivate)
+	fields.OneOf(&c.Check, field, tier, TrustFirstParty, TrustThirdPartyPublic, TrustThirdPartyPrivate)
 }
 
 // RetrievableInit is what a retrievable is made from.
@@ -54,17 +58,17 @@ type Retrievable struct {
 // every field that is wrong.
 func NewRetrievable(init RetrievableInit) (*Retrievable, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id that the caller gives the retrievable")
-	c.required("content", init.Content, "the text that was retrieved")
+	c.Required("id", init.ID, "the id that the caller gives the retrievable")
+	c.Required("content", init.Content, "the text that was retrieved")
 	c.trustTier("trustTier", init.TrustTier)
-	c.optional("source", init.Source)
-	c.optional("kind", init.Kind)
-	c.score("score", init.Score)
+	c.Optional("source", init.Source)
+	c.Optional("kind", init.Kind)
+	c.Score("score", init.Score)
 	r := &Retrievable{
 		id: init.ID, content: NewTokenizable(init.Content), trustTier: init.TrustTier,
 		source: init.Source, kind: init.Kind, score: copyOf(init.Score),
 	}
-	r.createdAt, r.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	r.createdAt, r.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_RETRIEVABLE_VALUE); err != nil {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ type Thought struct {
 // that is wrong.
 func NewThought(init ThoughtInit) (*Thought, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id that the caller gives the thought")
-	c.optional("content", init.Content)
+	c.Required("id", init.ID, "the id that the caller gives the thought")
+	c.Optional("content", init.Content)
 	if init.Content == "" && init.Payload == nil {
-		c.fault("content", "is missing and so is payload, want one of them or both")
+		c.Fault("content", "is missing and so is payload, want one of them or both")
 	}
 	t := &Thought{
 		id:       init.ID,
@@ -55,11 +55,11 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 		payload:  plain.Copy(init.Payload), replayCompatibility: init.ReplayCompatibility,
 	}
 	c.plain("payload", init.Payload)
-	c.optional("replayCompatibility", init.ReplayCompatibility)
+	c.Optional("replayCompatibility", init.ReplayCompatibility)
 	if init.Payload != nil && init.ReplayCompatibility == "" {
-		c.fault("replayCompatibility", "is missing, want the name of the payload's form")
+		c.Fault("replayCompatibility", "is missing, want the name of the payload's form")
 	}
-	t.createdAt, t.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
+	t.createdAt, t.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_THOUGHT_VALUE); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *fieldCheck) plain(field string, v any) {
 		return
 	}
 	if paths[0] == "" {
-		c.fault(field, "is of the type %T, want plain data", v)
+		c.Fault(field, "is of the type %T, want plain data", v)
 		return
 	}
 	const most = 5
@@ -84,7 +84,7 @@ func (c *fieldCheck) plain(field string, v any) {
 	if len(paths) > most {
 		paths, more = paths[:most], " and others"
 	}
-	c.fault(field, "is not plain data at %s%s, want plain data", strings.Join(paths, ", "), more)
+	c.Fault(field, "is not plain data at %s%s, want plain data", strings.Join(paths, ", "), more)
 }
 
 // ID is the caller's id of the thought.

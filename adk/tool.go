@@ -93,27 +93,27 @@ type ToolDescription struct {
 func NewTool(init ToolInit) (*Tool, error) {
 	var wrong fieldCheck
 	if init.Name == "" {
-		wrong.fault("Name", "want a text")
+		wrong.Fault("Name", "want a text")
 	}
 	if init.Description == "" {
-		wrong.fault("Description", "want a text")
+		wrong.Fault("Description", "want a text")
 	}
 	compiled, effective, err := schema.CompileClosed(init.InputSchema)
 	if err != nil {
-		wrong.fault("InputSchema", "%s", err)
+		wrong.Fault("InputSchema", "%s", err)
 	}
 	if init.Handler == nil {
-		wrong.fault("Handler", "want a function")
+		wrong.Fault("Handler", "want a function")
 	}
 	meta, err := copyMeta(init.Meta)
 	if err != nil {
-		wrong.fault("Meta", "%s", err)
+		wrong.Fault("Meta", "%s", err)
 	}
 	if !slices.Contains([]Collision{CollisionThrow, CollisionReplace, CollisionKeep}, init.OnCollision) {
-		wrong.fault("OnCollision", `want "", "replace" or "keep"`)
+		wrong.Fault("OnCollision", `want "", "replace" or "keep"`)
 	}
 	if !slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect) {
-		wrong.fault("Effect", `want "", "reads" or "writes"`)
+		wrong.Fault("Effect", `want "", "reads" or "writes"`)
 	}
 	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
 		return nil, err

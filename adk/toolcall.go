@@ -59,14 +59,14 @@ type ToolCall struct {
 // E_INVALID_INITIAL_TOOL_CALL_VALUE names every field that is wrong.
 func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 	var c fieldCheck
-	c.required("id", init.ID, "the id under which the model asked for the call")
-	c.required("tool", init.Tool, "the name of the tool")
+	c.Required("id", init.ID, "the id under which the model asked for the call")
+	c.Required("tool", init.Tool, "the name of the tool")
 	t := &ToolCall{
 		id: init.ID, tool: init.Tool, args: c.args("args", init.Args), results: c.results("results", init.Results),
 		inline: init.Inline == nil || *init.Inline, isError: init.IsError, fromArtifactTool: init.FromArtifactTool,
 	}
-	t.createdAt, t.updatedAt = c.moments(init.CreatedAt, init.UpdatedAt)
-	t.completedAt = c.moment("completedAt", init.CompletedAt)
+	t.createdAt, t.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	t.completedAt = c.Moment("completedAt", init.CompletedAt)
 	if err := c.err(E_INVALID_INITIAL_TOOL_CALL_VALUE); err != nil {
 		return nil, err
 	}
@@ -82,18 +82,18 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 func (c *fieldCheck) args(field string, args any) map[string]any {
 	switch args := args.(type) {
 	case nil:
-		c.fault(field, "is missing, want an object or its JSON text, {} for no arguments")
+		c.Fault(field, "is missing, want an object or its JSON text, {} for no arguments")
 	case *Arguments:
 		if args != nil && args.data != nil {
 			return args.data
 		}
-		c.fault(field, "is a nil or zero *Arguments, want what NewArguments gives")
+		c.Fault(field, "is a nil or zero *Arguments, want what NewArguments gives")
 	case map[string]any:
 		pure, err := canonical.Normalize(args)
 		if err == nil {
 			return pure.(map[string]any)
 		}
-		c.fault(field, "cannot be written as JSON (%v), want an object of JSON data", err)
+		c.Fault(field, "cannot be written as JSON (%v), want an object of JSON data", err)
 	case string:
 		return c.argsText(field, []byte(args))
 	case []byte:
@@ -101,7 +101,7 @@ func (c *fieldCheck) args(field string, args any) map[string]any {
 	case json.RawMessage:
 		return c.argsText(field, args)
 	default:
-		c.fault(field, "is of the type %T, want map[string]any, JSON text or *Arguments", args)
+		c.Fault(field, "is of the type %T, want map[string]any, JSON text or *Arguments", args)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (c *fieldCheck) args(field string, args any) map[string]any {
 func (c *fieldCheck) argsText(field string, text []byte) map[string]any {
 	args, err := canonical.ParseObject(text)
 	if err != nil {
-		c.fault(field, "is no JSON text of an object (%v), want one, {} for no arguments", err)
+		c.Fault(field, "is no JSON text of an object (%v), want one, {} for no arguments", err)
 	}
 	return args
 }

@@ -71,15 +71,15 @@ func (c *fieldCheck) results(field string, r ToolResult) ToolResult {
 	r, err := checkedResult(r)
 	switch {
 	case err != nil:
-		c.fault(field, "is refused: %s", err)
+		c.Fault(field, "is refused: %s", err)
 	case r == nil:
-		c.fault(field, "is missing or empty, want text, a media or a list of media")
+		c.Fault(field, "is missing or empty, want text, a media or a list of media")
 	}
 	switch r := r.(type) {
 	case *Tokenizable:
-		c.optional(field, r.String())
+		c.Optional(field, r.String())
 	case Bytes:
-		c.fault(field, "is %d raw bytes, want text, a media or a list of media", len(r))
+		c.Fault(field, "is %d raw bytes, want text, a media or a list of media", len(r))
 	}
 	return r
 }

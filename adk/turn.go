@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
@@ -36,7 +37,7 @@ func (raw RawTurn) faults() faultList {
 func (f *faultList) prompt(text string) {
 	if text == "" {
 		f.add("SystemPrompt", "is empty: give one")
-	} else if fault := textFault(text); fault != "" {
+	} else if fault := fields.TextFault(text); fault != "" {
 		f.add("SystemPrompt", "%s", fault)
 	}
 }

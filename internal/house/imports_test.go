@@ -28,6 +28,7 @@ var rooms = []room{
 	{name: "internal/ordered", because: "a leaf"},
 	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
+	{name: "internal/fields", because: "a leaf of the engine"},
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
@@ -40,7 +41,7 @@ var rooms = []room{
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
-	{name: "adk", ours: []string{"internal/canonical", "internal/ordered", "internal/plain", "internal/schema", "internal/stash", "internal/tokens"},
+	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/schema", "internal/stash", "internal/tokens"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
 		},
