@@ -28,7 +28,8 @@ import (
 //
 // Strands run freely, as live code may wait for one another in ways that nobody
 // sees, but for three things that are put in the recorded order: what comes from
-// outside (acts), what is shared between strands (isShared), and the clock.
+// outside (acts), what is shared between strands (calls.IsShared, calls.GateID), and
+// the clock.
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.

@@ -303,17 +303,21 @@ func (p *causal) behindCancel(w *waiter) bool {
 }
 
 // overtakes reports whether another strand has still to do, before the step, what may
-// not come behind it: what both share; all that comes before an abort, which starts
-// nothing new (ABT-7); and an abort.
+// not come behind it: what both share; for a wait, what takes the id of its gate or
+// gives it free; all that comes before an abort, which starts nothing new (ABT-7); and
+// an abort.
 func (p *causal) overtakes(w *waiter) bool {
 	if w.next == nil {
 		return w.instead != nil && !p.aborted
 	}
 	shares, aborts := calls.IsShared(w.step.Kind) || p.tree.Shares(w.next), isAbort(w.next)
-	if !shares && !p.aborts {
+	gate := calls.GateID(w.next)
+	if !shares && gate == "" && !p.aborts {
 		return false
 	}
-	meets := func(x *adk.Crossing) bool { return aborts || isAbort(x) || shares && p.tree.Shares(x) }
+	meets := func(x *adk.Crossing) bool {
+		return aborts || isAbort(x) || shares && p.tree.Shares(x) || gate != "" && calls.GateID(x) == gate
+	}
 	for _, other := range p.strands {
 		if other != w.strand && p.stillMakes(other, w.seq(), meets) {
 			return true

@@ -420,6 +420,15 @@ func (t *Tree) Shares(x *adk.Crossing) bool {
 	return IsShared(x.Kind)
 }
 
+// GateID is the id of the gate that a recorded crossing may take or give free: a wait
+// asks for it, and a settlement lets the next one have it (GAT-5). Of others it is empty.
+func GateID(x *adk.Crossing) string {
+	if x.Kind == adk.KindWaitFor && x.Phase == adk.Begin || x.Kind == adk.KindSettle && x.Status != adk.GateRefused {
+		return x.Name
+	}
+	return ""
+}
+
 // NoteOf is the last note of a kind of a recorded operation; nil if there is
 // none.
 func NoteOf(s *Step, kind adk.Kind) (last *adk.Crossing) {
