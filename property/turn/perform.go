@@ -338,10 +338,9 @@ func (s *stage) onHandle(ctx context.Context, h adk.Handle, op *Op) error {
 }
 
 func (s *stage) waitFor(ctx context.Context, h adk.Handle, op *Op) error {
-	s.mu.Lock()
-	s.plans[op.Name] = op.Settle
-	s.mu.Unlock()
-	_, err := h.WaitFor(ctx, adk.Gate{ID: op.Name, Reason: op.Text, Payload: op.Value.Get(), Schema: json.RawMessage(op.Schema), Timeout: op.Duration})
+	reason, over := s.plan(op)
+	defer over() // also where a listener ends the goroutine
+	_, err := h.WaitFor(ctx, adk.Gate{ID: op.Name, Reason: reason, Payload: op.Value.Get(), Schema: json.RawMessage(op.Schema), Timeout: op.Duration})
 	return err
 }
 

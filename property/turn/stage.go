@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +24,7 @@ type stage struct {
 	root   *scope
 
 	mu    sync.Mutex
-	plans map[string][]Settlement // by gate, for when it opens
+	plans map[uintptr][]Settlement // of the waits that go on, for when their gates open
 	gates map[string]*adk.TurnGate
 	heard map[string]int // events, where listeners panic
 	answers
@@ -68,7 +70,7 @@ var ErrTooLong = errors.New("turn: nothing was left that the turn could wait for
 
 func newStage(t Turn, cancel context.CancelCauseFunc) *stage {
 	s := &stage{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
-		plans: map[string][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
+		plans: map[uintptr][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
 	s.clock.AfterFunc(TooLong, func() { cancel(ErrTooLong) })
 	kept := make([]adk.Record, len(t.Kept))
 	for i, r := range t.Kept {
@@ -310,10 +312,28 @@ func (s *stage) hear(kind adk.Kind) {
 
 // The gates.
 
+// plan keeps who settles the gate that is waited for, as long as somebody waits, and
+// gives the wait's reason. An id does not say whose gate it is: of two strands that ask
+// for one, both have planned before either is refused. The reason does, which the
+// engine hands on as it is: each wait has a string in a place of its own.
+func (s *stage) plan(op *Op) (reason string, over func()) {
+	reason = strings.Clone(op.Text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans[placeOf(reason)] = op.Settle
+	return reason, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.plans, placeOf(reason))
+	}
+}
+
+func placeOf(text string) uintptr { return reflect.ValueOf(text).Pointer() }
+
 // opened settles a gate that opens as its waiting planned.
 func (s *stage) opened(gate *adk.TurnGate) {
 	s.mu.Lock()
-	plan := s.plans[gate.ID()]
+	plan := s.plans[placeOf(gate.Reason())]
 	s.gates[gate.ID()] = gate
 	s.mu.Unlock()
 	for _, one := range plan {
