@@ -184,8 +184,8 @@ type Error struct {
 	Cause error
 	// Faults are what is wrong, one by one, where the message lists faults: of
 	// arguments, of a gate's resolution, of a config or another input, of what a
-	// record is made from. It is nil elsewhere, and of an error that a trace gave
-	// back, which has the message alone.
+	// record is made from. It is nil elsewhere, and of an error that a trace of a
+	// format before version 3 gave back.
 	Faults []Fault
 }
 

@@ -20,7 +20,7 @@ import (
 // that lines have: a line is counted by its place.
 func CompareTraces(want, got *trace.Trace) *Divergence {
 	known, _ := wire.NewSentinels(want.Options().Sentinels) // checked when the trace was read
-	p := traces{comparer: wire.Comparer{Sentinels: known}, want: want.Lines, got: got.Lines, namer: describe.New(state.New()), calls: map[int]*adk.Crossing{}}
+	p := traces{comparer: wire.Comparer{Sentinels: known, Format: min(want.Version, got.Version)}, want: want.Lines, got: got.Lines, namer: describe.New(state.New()), calls: map[int]*adk.Crossing{}}
 	if fields := compare.CompareInfo(want.Header, got.Header); len(fields) > 0 {
 		return &Divergence{Class: ChangedInput, Seam: "the header", Fields: fields}
 	}

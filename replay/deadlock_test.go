@@ -17,7 +17,7 @@ func TestNobodyGoesOn(t *testing.T) {
 	p := newPlayer(&linesSource{[]trace.Line{
 		{Crossing: adk.Crossing{Seq: 1, Kind: adk.KindNow, Strand: 1}},
 		{Crossing: adk.Crossing{Seq: 2, Kind: adk.KindNow, Strand: 2}},
-	}}, wire.OnlyCommon)
+	}}, wire.Comparer{Sentinels: wire.OnlyCommon})
 	p.cancel = func(_, _ error) {}
 	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 1})
 	p.note(&adk.Crossing{Kind: adk.KindFork, ID: 2})

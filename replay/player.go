@@ -86,10 +86,10 @@ type wait struct {
 	scripted bool // it can perform operations
 }
 
-func newPlayer(src source, known *wire.Sentinels) *player {
+func newPlayer(src source, known wire.Comparer) *player {
 	p := &player{
 		source:   src,
-		comparer: wire.Comparer{Sentinels: known},
+		comparer: known,
 		namer:    describe.New(state.New()),
 		strands:  map[int]*strand{0: {}},
 		alive:    1,

@@ -98,7 +98,7 @@ func played(t *testing.T, recorded *trace.Trace, at int) *player {
 	t.Helper()
 	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
-	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines)}, known), state.New()
+	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines)}, wire.Comparer{Sentinels: known}), state.New()
 	p.cancel = func(error, error) {}
 	for i := range recorded.Lines {
 		x := recorded.Lines[i].Crossing

@@ -101,7 +101,7 @@ func (s readerSource) next() (*adk.Crossing, error) {
 
 // play replays what src gives.
 func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {
-	p := newPlayer(src, known)
+	p := newPlayer(src, wire.Comparer{Sentinels: known, Format: header.Version})
 	p.outdated = header.Contract < trace.ContractRevision
 	runCtx := stub.NewRunContext(ctx)
 	p.cancel = runCtx.End

@@ -91,7 +91,8 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	if err := stub.MustOpen(first); err != nil {
 		return nil, err
 	}
-	p := newCausal(want, live, wire.Comparer{Sentinels: known})
+	comparer := wire.Comparer{Sentinels: known, Format: want.Version()}
+	p := newCausal(want, live, comparer)
 	runCtx := stub.NewRunContext(ctx)
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
@@ -123,7 +124,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 		missed[call] = true
 	}
 	lines := p.ids.apply(recorded.Lines)
-	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: wire.Comparer{Sentinels: known}, live: live, want: want,
+	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: want,
 		got: calls.New(want.Version(), recorded.Info, lines), unanswered: missed, unasked: p.unasked}}, nil
 }
 

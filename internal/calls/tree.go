@@ -26,10 +26,7 @@ type Tree struct {
 	// cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	Cancels []*adk.Crossing
-	// unwaited is that nothing is told of waiting for strands, as in a trace of a
-	// version of the format that does not know it; where that is told all the same,
-	// it is no step.
-	unwaited bool
+	version int // of the format that the run was recorded in
 }
 
 // Call is one call of a seam.
@@ -68,7 +65,7 @@ type Step struct {
 // New makes the tree of a run that was recorded in a version of the format,
 // or that is held against one.
 func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
-	t := &Tree{Info: info, unwaited: version < wire.VersionOfWait, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
+	t := &Tree{Info: info, version: version, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
 	b := treeBuilder{Tree: t, ops: map[int]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
 	for i := range lines {
 		x := &lines[i].Crossing
@@ -86,14 +83,8 @@ func Of(recorded *trace.Trace) *Tree {
 	return t
 }
 
-// Version is that of the format which the run was recorded in, as far as it makes a
-// difference to what is compared.
-func (t *Tree) Version() int {
-	if t.unwaited {
-		return wire.VersionOfWait - 1
-	}
-	return trace.FormatVersion
-}
+// Version is that of the format which the run was recorded in, or is held against.
+func (t *Tree) Version() int { return t.version }
 
 // Last is the last line of a step. What follows a middleware in its pipeline
 // begins within it.
@@ -307,7 +298,7 @@ func (b *treeBuilder) leave(x *adk.Crossing) {
 }
 
 func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
-	if x.Kind == adk.KindWait && b.unwaited {
+	if x.Kind == adk.KindWait && b.version < wire.VersionOfWait { // it is no step where that is told all the same
 		return
 	}
 	if x.Phase == adk.Done {

@@ -8,7 +8,7 @@ import (
 
 // ArgumentsText are the kind of an operation and what user code gave it, in a text.
 func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
-	e := wire.NewEncoder(c.Sentinels)
+	e := c.Encoder()
 	defer e.Free()
 	e.Begin(nil)
 	for _, use := range x.Kind.Fields(x.Phase) {

@@ -21,6 +21,7 @@ const (
 	errorMessage  = "message"
 	ErrorStage    = "stage"
 	errorName     = "name"
+	ErrorFaults   = "faults"
 	errorPanic    = "panic"
 	ErrorSentinel = "sentinel"
 	errorText     = "text"
@@ -28,6 +29,13 @@ const (
 	errorCut      = "cut"
 	ErrorCause    = "cause"
 	ErrorCauses   = "causes"
+)
+
+// The members of a fault.
+const (
+	faultPath    = "path"
+	faultKeyword = "keyword"
+	faultMessage = "message"
 )
 
 // wrapped stands for an error of a type that a trace does not know: it has its
@@ -143,7 +151,26 @@ func (e *Encoder) engineError(x *adk.Error) {
 	e.String(errorMessage, x.Message)
 	e.String(ErrorStage, x.Stage)
 	e.String(errorName, x.Name)
+	e.faults(x.Faults)
 	e.cause(x.Cause)
+}
+
+// faults writes what an error lists, where the version of the format tells it.
+func (e *Encoder) faults(list []adk.Fault) {
+	if len(list) == 0 || !hasFaults(e.Format) {
+		return
+	}
+	e.rawKey(ErrorFaults)
+	e.Out = append(e.Out, '[')
+	for _, f := range list {
+		e.comma()
+		e.Out = append(e.Out, '{')
+		e.String(faultPath, f.Path)
+		e.String(faultKeyword, f.Keyword)
+		e.String(faultMessage, f.Message)
+		e.Out = append(e.Out, '}')
+	}
+	e.Out = append(e.Out, ']')
 }
 
 // panicError writes a panic without its stack: nothing that is compared may
@@ -348,6 +375,7 @@ type errorNode struct {
 	code, message, stage, name string
 	panic, sentinel, text, cut string
 	is                         []string
+	faults                     []adk.Fault
 	cause                      error
 	causes                     []error
 }
@@ -358,6 +386,10 @@ func (n *errorNode) member(m ScannedMember) (err error) {
 	}
 	name := string(m.Name)
 	n.has[name] = true
+	if name == ErrorFaults && hasFaults(n.d.Format) {
+		n.faults, err = faultList(m.Value)
+		return err
+	}
 	switch name {
 	case ErrorCause:
 		n.cause, err = n.d.errorTree(m.Value, n.depth+1)
@@ -412,11 +444,49 @@ func (n *errorNode) list(raw []byte) ([]error, error) {
 	return causes, nil
 }
 
+func faultList(raw []byte) ([]adk.Fault, error) {
+	list, err := Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	faults := make([]adk.Fault, len(list))
+	for i, one := range list {
+		if faults[i], err = faultOfJSON(one); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return faults, nil
+}
+
+func faultOfJSON(raw []byte) (f adk.Fault, err error) {
+	members, err := ScanMembers(nil, raw)
+	if err != nil {
+		return f, err
+	}
+	for _, m := range members {
+		var text *string
+		switch string(m.Name) {
+		case faultPath:
+			text = &f.Path
+		case faultKeyword:
+			text = &f.Keyword
+		case faultMessage:
+			text = &f.Message
+		default:
+			return f, fmt.Errorf("%s: is no member of a fault", m.Name)
+		}
+		if *text, err = TextOfJSON(m.Value); err != nil {
+			return f, fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return f, nil
+}
+
 // build makes the error of the members that are there.
 func (n *errorNode) build() (error, error) {
 	switch {
-	case n.only(ErrorCode, errorMessage, ErrorStage, errorName, ErrorCause):
-		return &adk.Error{Code: adk.Code(n.code), Message: n.message, Stage: n.stage, Name: n.name, Cause: n.cause}, nil
+	case n.only(ErrorCode, errorMessage, ErrorStage, errorName, ErrorFaults, ErrorCause):
+		return &adk.Error{Code: adk.Code(n.code), Message: n.message, Stage: n.stage, Name: n.name, Faults: n.faults, Cause: n.cause}, nil
 	case n.only(errorPanic, ErrorCause):
 		return n.panicError(), nil
 	case n.only(ErrorSentinel, errorText):

@@ -81,9 +81,11 @@ func TestErrorsReadAsDocumented(t *testing.T) {
 		`{"panic":"EOF","cause":{"sentinel":"io.EOF"}}`:                &adk.PanicError{Value: io.EOF},
 		`{"text":"claims","is":["shop.ErrSoldOut"]}`:                   tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut},
 		`{"code":"E_X","message":"m","stage":"turn-input","name":"n"}`: &adk.Error{Code: "E_X", Message: "m", Stage: "turn-input", Name: "n"},
-		`{"code":"E_INPUT_PIPELINE_ERROR","cause":{"panic":"7"}}`:      &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Cause: &adk.PanicError{Value: 7}},
-		`{"text":"<nil>"}`:                                             (*adk.Error)(nil),
-		`{"text":"%!v(PANIC=Error method: no text)"}`:                  silent{},
+		`{"code":"E_X","faults":[{"path":"/a","keyword":"type","message":"m"},{}]}`: &adk.Error{Code: "E_X", Faults: []adk.Fault{
+			{Path: "/a", Keyword: "type", Message: "m"}, {}}},
+		`{"code":"E_INPUT_PIPELINE_ERROR","cause":{"panic":"7"}}`: &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Cause: &adk.PanicError{Value: 7}},
+		`{"text":"<nil>"}`: (*adk.Error)(nil),
+		`{"text":"%!v(PANIC=Error method: no text)"}`: silent{},
 	} {
 		_, line := throughTrace(t, err)
 		assert.Contains(t, line, `"err":`+want+"}")
@@ -143,4 +145,41 @@ func TestBadSentinelsAreAllNamed(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.Equal(t, err, trace.NewWriter(io.Discard, trace.Header{}, bad).Write(&adk.Crossing{Kind: adk.KindNow}))
+}
+
+// ERR-1: an error that a replay serves lists what the recorded one listed.
+func TestAServedErrorHasItsFaults(t *testing.T) {
+	refused := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "/days: is no number", Faults: []adk.Fault{{Path: "/days", Keyword: "type", Message: "is no number"}}}
+	served, _ := throughTrace(t, fmt.Errorf("ask: %w", refused))
+	var got *adk.Error
+	require.ErrorAs(t, served, &got)
+	assert.Equal(t, refused.Faults, got.Faults)
+}
+
+// Before version 3 the format does not tell the faults of errors: they are not written,
+// not read, and not compared where one side is of such a version.
+func TestFormerVersionsHaveNoFaults(t *testing.T) {
+	listed := &adk.Error{Code: adk.E_INVALID_TOOL_ARGS, Message: "m", Faults: []adk.Fault{{Path: "/a"}}}
+	other, none := *listed, *listed
+	other.Faults, none.Faults = []adk.Fault{{Path: "/b"}}, nil
+	today, former := wire.Comparer{Sentinels: wire.OnlyCommon}, wire.Comparer{Sentinels: wire.OnlyCommon, Format: 2}
+	for _, b := range []*adk.Error{&other, &none} {
+		assert.False(t, today.SameError(listed, b))
+		assert.True(t, former.SameError(listed, b))
+	}
+
+	x := &adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: listed}
+	written := func(version int) string {
+		var file strings.Builder
+		w := trace.NewWriter(&file, trace.Header{Version: version})
+		require.NoError(t, w.Write(x))
+		return file.String()
+	}
+	const faults = `"faults":[{"path":"/a"}]`
+	assert.NotContains(t, written(2), faults)
+	assert.Contains(t, written(3), faults)
+	r, err := trace.NewReader(strings.NewReader(strings.Replace(written(3), `"version":3`, `"version":2`, 1)))
+	require.NoError(t, err)
+	_, err = r.Next()
+	assert.ErrorContains(t, err, "faults: is no member of an error")
 }

@@ -7,8 +7,19 @@ import (
 )
 
 // Comparer compares crossings field by field. It holds the sentinels by which
-// errors are told apart.
-type Comparer struct{ Sentinels *Sentinels }
+// errors are told apart, and the version of the format that is compared in: what an
+// older one does not tell is left out on both sides. Zero is today's.
+type Comparer struct {
+	Sentinels *Sentinels
+	Format    int
+}
+
+// Encoder writes as the comparer compares.
+func (c Comparer) Encoder() *Encoder {
+	e := NewEncoder(c.Sentinels)
+	e.Format = c.Format
+	return e
+}
 
 // Same compares one field.
 func (c Comparer) Same(f adk.Field, a, b *adk.Crossing) bool { return FieldRows[f].Same(c, a, b) }
@@ -44,7 +55,7 @@ func (c Comparer) Text(f adk.Field, x *adk.Crossing) string {
 // written is a value as a trace writes it, in a text that can be held against
 // another.
 func (c Comparer) written(write func(*Encoder) error) string {
-	e := NewEncoder(c.Sentinels)
+	e := c.Encoder()
 	defer e.Free()
 	if err := write(e); err != nil {
 		return "unwritable: " + err.Error()

@@ -10,8 +10,16 @@ import (
 // first.
 var since = map[adk.Kind]int{adk.KindWait: VersionOfWait}
 
-// VersionOfWait is the first version in which waiting for strands is told.
-const VersionOfWait = 2
+// VersionOfWait is the first version in which waiting for strands is told, and
+// versionOfFaults that in which errors have their faults.
+const (
+	VersionOfWait   = 2
+	versionOfFaults = 3
+)
+
+// hasFaults reports whether errors have their faults in a version of the format; zero
+// is today's.
+func hasFaults(version int) bool { return version == 0 || version >= versionOfFaults }
 
 // versionOfWords is the first version in which kinds and members have the names of
 // today, and formerWords are those that had others before.

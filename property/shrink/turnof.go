@@ -594,7 +594,7 @@ func failureOf(err error) *turn.Failure {
 	f := &turn.Failure{Text: err.Error()}
 	switch e := err.(type) {
 	case *adk.Error:
-		f.Text, f.Code, f.Stage, f.Name = e.Message, e.Code, e.Stage, e.Name
+		f.Text, f.Code, f.Stage, f.Name, f.Faults = e.Message, e.Code, e.Stage, e.Name, e.Faults
 	case *adk.PanicError:
 		f.Text, f.Panic = adk.PanicText(e.Value), true
 	case interface{ Unwrap() []error }:

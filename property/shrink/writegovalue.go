@@ -56,14 +56,14 @@ func (g *goWriter) failure(f *turn.Failure) string {
 			g.use(pkg)
 		}
 		return f.Known
-	case f.Code == adk.E_TURN_ABORTED && f.Text == "the turn was aborted" && f.Stage == "" && f.Name == "":
+	case f.Code == adk.E_TURN_ABORTED && f.Text == "the turn was aborted" && f.Stage == "" && f.Name == "" && len(f.Faults) == 0:
 		if len(f.Causes) == 0 {
 			return "adk.Aborted(nil)"
 		}
 		if len(f.Causes) == 1 {
 			return "adk.Aborted(" + g.failure(&f.Causes[0]) + ")"
 		}
-	case f.Code != "" && len(f.Causes) == 0 && f.Stage == "" && f.Name == "":
+	case f.Code != "" && len(f.Causes) == 0 && len(f.Faults) == 0 && f.Stage == "" && f.Name == "":
 		return fmt.Sprintf("&adk.Error{Code: %q, Message: %q}", f.Code, f.Text)
 	case f.Code == "" && !f.Panic && len(f.Causes) == 0:
 		return fmt.Sprintf("%s.New(%q)", g.use("errors"), f.Text)
@@ -84,6 +84,7 @@ func failureLiteral(kind string, f *turn.Failure) string {
 	}
 	add("Stage", f.Stage, f.Stage != "")
 	add("Name", f.Name, f.Name != "")
+	add("Faults", f.Faults, len(f.Faults) > 0)
 	add("Known", f.Known, f.Known != "")
 	add("Panic", true, f.Panic)
 	if len(f.Causes) > 0 {

@@ -127,6 +127,8 @@ type Failure struct {
 	Code  adk.Code `json:"code,omitempty"`
 	Stage string   `json:"stage,omitempty"`
 	Name  string   `json:"name,omitempty"`
+	// Faults are what an error with a code lists.
+	Faults []adk.Fault `json:"faults,omitempty"`
 	// Known makes it one of the values that code compares errors with, by its
 	// name in knownErrors.
 	Known string `json:"known,omitempty"`
@@ -160,7 +162,7 @@ func (f *Failure) Err() error {
 		}
 		return errors.New(f.Known)
 	case f.Code != "":
-		return &adk.Error{Code: f.Code, Message: f.Text, Stage: f.Stage, Name: f.Name, Cause: f.cause()}
+		return &adk.Error{Code: f.Code, Message: f.Text, Stage: f.Stage, Name: f.Name, Faults: f.Faults, Cause: f.cause()}
 	case f.Panic:
 		return &adk.PanicError{Value: f.PanicValue()}
 	case len(f.Causes) == 0:

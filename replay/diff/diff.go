@@ -113,7 +113,8 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
 	free := freeIDs(idsOf(a.Lines), idsOf(b.Lines))
 	all := &interner{map[string]int32{}}
-	sideA, sideB := newSide(a, o, free), newSide(b, o, free)
+	format := min(a.Version, b.Version)
+	sideA, sideB := newSide(a, format, o, free), newSide(b, format, o, free)
 	sideA.read(all)
 	sideB.read(all)
 	root, renames := align(sideA, sideB)

@@ -54,10 +54,11 @@ type diffSide struct {
 	totals   *totaller
 }
 
-func newSide(t *trace.Trace, options Options, free map[string]bool) *diffSide {
+// newSide takes a trace up, to be compared in a version of the format.
+func newSide(t *trace.Trace, format int, options Options, free map[string]bool) *diffSide {
 	known, _ := wire.NewSentinels(t.Options().Sentinels) // checked when the trace was read
 	return &diffSide{
-		lines: t.Lines, comparer: wire.Comparer{Sentinels: known}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
+		lines: t.Lines, comparer: wire.Comparer{Sentinels: known, Format: format}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
 		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),
 	}
 }
@@ -297,7 +298,7 @@ func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
 	case use.Field == adk.FieldID:
 		return nil
 	}
-	e := wire.NewEncoder(s.comparer.Sentinels)
+	e := s.comparer.Encoder()
 	if err := wire.FieldRows[use.Field].Append(e, "", x); err != nil {
 		return []byte(compare.QuotedJSON("unwritable: " + err.Error()))
 	}

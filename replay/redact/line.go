@@ -441,7 +441,16 @@ func (l *lineRedactor) error(value []byte) error {
 			return l.error(m.Value)
 		case wire.ErrorCauses:
 			return l.list(m.Value, l.error)
+		case wire.ErrorFaults:
+			return l.list(m.Value, l.fault)
 		}
+		return l.named(m.Name, func() error { return l.text(m.Value) })
+	})
+}
+
+// fault writes one of the faults that an error lists.
+func (l *lineRedactor) fault(value []byte) error {
+	return l.members(value, func(m wire.ScannedMember) error {
 		return l.named(m.Name, func() error { return l.text(m.Value) })
 	})
 }

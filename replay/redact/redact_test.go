@@ -54,7 +54,7 @@ func formatSays(word string) bool {
 	return strings.Contains(`kind end adkreplay trace version contract start seams phase begin done sha256 redacted unvalidated
 		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind
 		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
-		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage context.Canceled io.EOF
+		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage faults path keyword context.Canceled io.EOF
 		inputSchema properties required type object string additionalProperties false true enum const default integer number
 		description minimum maximum array items null results inline ephemeral effect onCollision trustTier confidence importance
 		first-party third-party-public third-party-private content identity identifier representation

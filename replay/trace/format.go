@@ -59,8 +59,9 @@
 //   - The bytes of a media stand in the line that ends its open-media, and nowhere
 //     else: a media that nobody opened through a context has none.
 //   - A schema is its JSON, or {"$json":text} where it is not JSON.
-//   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"cause":…}
-//     is an *adk.Error; {"panic":text} an *adk.PanicError, with a cause where
+//   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"faults":[…],
+//     "cause":…} is an *adk.Error, whose faults are {"path":…,"keyword":…,
+//     "message":…}; {"panic":text} an *adk.PanicError, with a cause where
 //     the value was an error; {"sentinel":"io.EOF"} a value that people compare
 //     with; anything else is {"text":…} with its cause or its causes, and with
 //     is: the sentinels that its own Is method claims. What lies beyond a
@@ -80,10 +81,10 @@
 // makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
 //
-// Version 2 calls the kind state sight, and the header's standalone alone; but for
-// that its lines are lines of version 3. Version 1 does not know wait either; that
-// nothing is told of waiting for strands says nothing there, and replays of such
-// traces do not compare it.
+// Version 2 calls the kind state sight, and the header's standalone alone, and does not
+// know the faults of errors; but for that its lines are lines of version 3. Version 1
+// does not know wait either. That nothing is told of faults, or of waiting for strands,
+// says nothing there: they are not compared with what does.
 //
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is

@@ -65,7 +65,7 @@ func (w *whatIf) put(t target, value any) error {
 
 // written is a value as a trace has it.
 func (w *whatIf) written(f adk.Field, value any) ([]byte, error) {
-	e := wire.NewEncoder(w.known.Sentinels)
+	e := w.known.Encoder()
 	var err error
 	switch v := value.(type) {
 	case json.RawMessage:
@@ -145,7 +145,7 @@ func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
 		}
 		return all, nil
 	}
-	e := wire.NewEncoder(w.known.Sentinels)
+	e := w.known.Encoder()
 	if err := wire.FieldRows[use.Field].Append(e, "", x); err != nil || len(e.Out) == 0 {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 	}
 	altered := *whole
 	altered.Lines = slices.Clone(whole.Lines)
-	w := &whatIf{known: wire.Comparer{Sentinels: known}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
+	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
 	w.recorded, w.edited = calls.Of(whole), calls.Of(w.altered)
 	return w, nil
 }
