@@ -1,0 +1,348 @@
+package jsontree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// SyntaxError says where a text is not what was to be read. It holds no piece of
+// the text but the character at that place.
+type SyntaxError struct {
+	// Line and Column count from 1, the column in characters.
+	Line, Column int
+	// What was found there, or what was wanted.
+	What string
+}
+
+// Error is the place and what is wrong there.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.What)
+}
+
+// Parse reads a text that is one value of strict JSON (RFC 8259) and nothing else,
+// nested at most maxDepth deep. The text must be valid UTF-8. Of a repeated key the
+// last value counts, at the first one's place; half of a surrogate pair is U+FFFD.
+// The error is a *SyntaxError.
+func Parse(text string, maxDepth int) (any, error) {
+	return (&reader{text: text, maxDepth: maxDepth}).whole()
+}
+
+// ParseJSON5 reads JSON5 (json5.org) as Parse does strict JSON. Infinities and NaN
+// are float64.
+func ParseJSON5(text string, maxDepth int) (any, error) {
+	return (&reader{text: text, maxDepth: maxDepth, loose: true}).whole()
+}
+
+// reader goes through a text once. It stops by panicking with a *SyntaxError, which
+// whole turns into an error: every step would else have to hand it on.
+type reader struct {
+	text     string
+	at       int
+	depth    int
+	maxDepth int
+	loose    bool // JSON5
+}
+
+func (r *reader) whole() (value any, err error) {
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case *SyntaxError:
+			value, err = nil, fault
+		default:
+			panic(fault)
+		}
+	}()
+	if !utf8.ValidString(r.text) {
+		r.fail("the text is not valid UTF-8")
+	}
+	r.space()
+	value = r.value()
+	if r.space(); r.at < len(r.text) {
+		r.unexpected("the end")
+	}
+	return value, nil
+}
+
+// fail stops at the place where the reader is.
+func (r *reader) fail(format string, args ...any) {
+	before := r.text[:min(r.at, len(r.text))]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	panic(&SyntaxError{Line: line, Column: column, What: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) unexpected(want string) {
+	if r.at >= len(r.text) {
+		r.fail("the text ends, want %s", want)
+	}
+	c, _ := utf8.DecodeRuneInString(r.text[r.at:])
+	r.fail("found %q, want %s", c, want)
+}
+
+// peek is the byte at the place, 0 at the end. A NUL in the text fits no rule either.
+func (r *reader) peek() byte {
+	if r.at < len(r.text) {
+		return r.text[r.at]
+	}
+	return 0
+}
+
+func (r *reader) take(c byte) bool {
+	if r.peek() != c || r.at >= len(r.text) {
+		return false
+	}
+	r.at++
+	return true
+}
+
+func (r *reader) space() {
+	for {
+		switch r.peek() {
+		case ' ', '\t', '\n', '\r':
+			r.at++
+		default:
+			if !r.loose || !r.looseSpace() {
+				return
+			}
+		}
+	}
+}
+
+func (r *reader) value() any {
+	switch c := r.peek(); {
+	case c == '{':
+		return r.nested(r.object)
+	case c == '[':
+		return r.nested(r.list)
+	case c == '"', c == '\'' && r.loose:
+		return r.quoted()
+	case c == '-', c >= '0' && c <= '9':
+		return r.number()
+	case r.word("null"):
+		return nil
+	case r.word("true"):
+		return true
+	case r.word("false"):
+		return false
+	case r.loose:
+		return r.number()
+	}
+	r.unexpected("a value")
+	return nil
+}
+
+// word takes a name that stands alone.
+func (r *reader) word(name string) bool {
+	if !strings.HasPrefix(r.text[r.at:], name) {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(r.text[r.at+len(name):])
+	if r.at+len(name) < len(r.text) && inName(next) {
+		return false
+	}
+	r.at += len(name)
+	return true
+}
+
+func (r *reader) nested(read func() any) any {
+	if r.depth++; r.depth > r.maxDepth {
+		r.fail("nested more than %d deep", r.maxDepth)
+	}
+	r.at++ // the bracket
+	value := read()
+	r.depth--
+	return value
+}
+
+func (r *reader) list() any {
+	list := []any{}
+	for r.space(); !r.take(']'); r.space() {
+		list = append(list, r.value())
+		if r.space(); !r.take(',') {
+			if !r.take(']') {
+				r.unexpected("',' or ']'")
+			}
+			return list
+		}
+		if r.space(); !r.loose && r.peek() == ']' {
+			r.unexpected("a value")
+		}
+	}
+	return list
+}
+
+func (r *reader) object() any {
+	o := &Object{}
+	for r.space(); !r.take('}'); r.space() {
+		name := r.key()
+		if r.space(); !r.take(':') {
+			r.unexpected("':'")
+		}
+		r.space()
+		o.Set(name, r.value())
+		if r.space(); !r.take(',') {
+			if !r.take('}') {
+				r.unexpected("',' or '}'")
+			}
+			return o
+		}
+		if r.space(); !r.loose && r.peek() == '}' {
+			r.unexpected("a key in quotes")
+		}
+	}
+	return o
+}
+
+func (r *reader) key() string {
+	switch c := r.peek(); {
+	case c == '"', c == '\'' && r.loose:
+		return r.quoted()
+	case r.loose:
+		return r.name()
+	}
+	r.unexpected("a key in quotes")
+	return ""
+}
+
+// quoted takes a string. One without escapes is a piece of the text.
+func (r *reader) quoted() string {
+	quote := r.peek()
+	r.at++
+	start := r.at
+	for r.at < len(r.text) {
+		switch c := r.text[r.at]; {
+		case c == quote:
+			r.at++
+			return r.text[start : r.at-1]
+		case c == '\\':
+			return r.escaped(quote, start)
+		case c < ' ' && (!r.loose || c == '\n' || c == '\r'):
+			r.unexpected("no control character in a string")
+		default:
+			r.at++
+		}
+	}
+	r.unexpected("the end of the string")
+	return ""
+}
+
+// escaped goes on with a string that has escapes.
+func (r *reader) escaped(quote byte, start int) string {
+	var text strings.Builder
+	text.WriteString(r.text[start:r.at])
+	for r.at < len(r.text) {
+		switch c := r.text[r.at]; {
+		case c == quote:
+			r.at++
+			return text.String()
+		case c == '\\':
+			r.at++
+			r.escape(&text)
+		case c < ' ' && (!r.loose || c == '\n' || c == '\r'):
+			r.unexpected("no control character in a string")
+		default:
+			text.WriteByte(c)
+			r.at++
+		}
+	}
+	r.unexpected("the end of the string")
+	return ""
+}
+
+// strictEscapes are the escapes of one character that JSON has.
+var strictEscapes = map[byte]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+func (r *reader) escape(text *strings.Builder) {
+	c := r.peek()
+	if plain, is := strictEscapes[c]; is {
+		r.at++
+		text.WriteByte(plain)
+		return
+	}
+	if c == 'u' {
+		r.at++
+		text.WriteRune(r.unicode())
+		return
+	}
+	if !r.loose {
+		r.unexpected("an escape that JSON has")
+	}
+	r.looseEscape(text)
+}
+
+// unicode takes the digits of a \u escape, and of the next one where both make a
+// pair.
+func (r *reader) unicode() rune {
+	unit := r.hex(4)
+	if utf16.IsSurrogate(unit) && strings.HasPrefix(r.text[r.at:], `\u`) {
+		back := r.at
+		r.at += 2
+		if pair := utf16.DecodeRune(unit, r.hex(4)); pair != utf8.RuneError {
+			return pair
+		}
+		r.at = back
+	}
+	if utf16.IsSurrogate(unit) {
+		return utf8.RuneError
+	}
+	return unit
+}
+
+func (r *reader) hex(digits int) rune {
+	end := r.at + digits
+	for i := r.at; i < end; i++ {
+		if i >= len(r.text) || !isHex(r.text[i]) {
+			r.at = i
+			r.unexpected("a hexadecimal digit")
+		}
+	}
+	n, _ := strconv.ParseUint(r.text[r.at:end], 16, 32)
+	r.at = end
+	return rune(n)
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func (r *reader) number() any {
+	if r.loose {
+		return r.looseNumber()
+	}
+	start := r.at
+	r.take('-')
+	if !r.take('0') && r.digits() == 0 {
+		r.unexpected("a digit")
+	}
+	if r.take('.') && r.digits() == 0 {
+		r.unexpected("a digit")
+	}
+	r.exponent()
+	return NumberOf(r.text[start:r.at])
+}
+
+func (r *reader) digits() (n int) {
+	for c := r.peek(); c >= '0' && c <= '9'; c = r.peek() {
+		r.at++
+		n++
+	}
+	return n
+}
+
+func (r *reader) exponent() {
+	if !r.take('e') && !r.take('E') {
+		return
+	}
+	if !r.take('+') {
+		r.take('-')
+	}
+	if r.digits() == 0 {
+		r.unexpected("a digit")
+	}
+}
