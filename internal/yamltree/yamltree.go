@@ -1,0 +1,161 @@
+// Package yamltree reads YAML as trees that keep the order of keys.
+package yamltree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// maxNodes is how many values a document may have, those that aliases repeat counted
+// each time.
+const maxNodes = 200_000
+
+var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z`)
+
+// Read reads one document of YAML, nested at most maxDepth deep, as a tree of package
+// jsontree with its keys in order; an empty text is null. Times stay texts, and keys
+// that are no texts get theirs. A second document, and more than 200,000 values with
+// those that aliases repeat counted each time, are errors.
+func Read(text string, maxDepth int) (value any, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			value, err = nil, errors.New("the document cannot be read")
+		}
+	}()
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := decoder.Decode(&more); err != io.EOF {
+		if err == nil {
+			err = fmt.Errorf("line %d: a second document, want one", more.Line)
+		}
+		return nil, err
+	}
+	return (&reader{left: maxNodes, maxDepth: maxDepth}).value(&document, 0)
+}
+
+// reader makes a tree of nodes and counts them.
+type reader struct{ left, maxDepth int }
+
+func (r *reader) value(n *yaml.Node, depth int) (any, error) {
+	if r.left--; r.left < 0 {
+		return nil, fmt.Errorf("line %d: more than %d values, aliases counted each time", n.Line, maxNodes)
+	}
+	if depth > r.maxDepth {
+		return nil, fmt.Errorf("line %d: nested more than %d deep", n.Line, r.maxDepth)
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return r.value(n.Content[0], depth)
+	case yaml.AliasNode:
+		return r.value(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			var err error
+			if list[i], err = r.value(item, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case yaml.MappingNode:
+		o := &jsontree.Object{}
+		return o, r.mapping(o, n, depth)
+	}
+	return scalar(n)
+}
+
+// mapping reads the pairs of a map. What it merges stands behind what it has itself.
+func (r *reader) mapping(o *jsontree.Object, n *yaml.Node, depth int) error {
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].ShortTag() == "!!merge" {
+			merged = append(merged, n.Content[i+1])
+			continue
+		}
+		key, err := r.key(n.Content[i], depth)
+		if err != nil {
+			return err
+		}
+		value, err := r.value(n.Content[i+1], depth+1)
+		if err != nil {
+			return err
+		}
+		o.Set(key, value)
+	}
+	for _, m := range merged {
+		if err := r.merge(o, m, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) merge(o *jsontree.Object, n *yaml.Node, depth int) error {
+	value, err := r.value(n, depth+1)
+	if err != nil {
+		return err
+	}
+	sources, isList := value.([]any)
+	if !isList {
+		sources = []any{value}
+	}
+	for _, source := range sources {
+		object, is := source.(*jsontree.Object)
+		if !is {
+			return fmt.Errorf("line %d: a merge of what is no map", n.Line)
+		}
+		for key, value := range object.All() {
+			if _, has := o.Get(key); !has {
+				o.Set(key, value)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) key(n *yaml.Node, depth int) (string, error) {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value, nil
+	}
+	value, err := r.value(n, depth+1)
+	if err != nil {
+		return "", err
+	}
+	if text, is := value.(string); is {
+		return text, nil
+	}
+	return jsontree.Text(value), nil
+}
+
+func scalar(n *yaml.Node) (any, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, nil
+	case "!!bool":
+		var b bool
+		err := n.Decode(&b)
+		return b, err
+	case "!!int", "!!float":
+		if jsonNumber.MatchString(n.Value) {
+			return jsontree.NumberOf(n.Value), nil
+		}
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return n.Value, nil
+		}
+		return f, nil
+	}
+	return n.Value, nil // times among them
+}

@@ -1,0 +1,26 @@
+package yamltree_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/internal/yamltree"
+)
+
+// ART-18: keys keep their order, times and odd keys are texts, digits stay.
+func TestRead(t *testing.T) {
+	value, err := yamltree.Read("b: 2026-01-02\na: {1: x, [y]: 9007199254740993}\n", 10)
+	require.NoError(t, err)
+	assert.Equal(t, `{"b":"2026-01-02","a":{"1":"x","[\"y\"]":9007199254740993}}`, jsontree.Text(value))
+	value, err = yamltree.Read("", 10)
+	require.NoError(t, err)
+	assert.Nil(t, value)
+	for _, text := range []string{"a: [", "a: 1\n---\nb: 2", "&a [*a]", strings.Repeat("[", 13) + strings.Repeat("]", 13), "<<: 1"} {
+		_, err := yamltree.Read(text, 10)
+		assert.Error(t, err, text)
+	}
+}
