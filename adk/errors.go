@@ -77,6 +77,25 @@ const (
 	// E_NOT_A_SPOOL_READER occurs when an artifact is given no reader of its lines.
 	// The engine makes no artifacts: packages that do fail with it.
 	E_NOT_A_SPOOL_READER Code = "E_NOT_A_SPOOL_READER"
+	// E_INVALID_INITIAL_ARTIFACT_VALUE occurs when an artifact is made from invalid fields.
+	E_INVALID_INITIAL_ARTIFACT_VALUE Code = "E_INVALID_INITIAL_ARTIFACT_VALUE"
+	// E_INVALID_ARTIFACT_CONFIG occurs when tools are to be forged by an invalid config:
+	// a name that comes twice, a question without an answer. Its author mends it.
+	E_INVALID_ARTIFACT_CONFIG Code = "E_INVALID_ARTIFACT_CONFIG"
+	// E_SPOOL_KEY occurs when a spool is given a key that it cannot take. The caller
+	// mends it.
+	E_SPOOL_KEY Code = "E_SPOOL_KEY"
+	// E_ARTIFACT_CONSTRUCTOR occurs when a tool's artifact constructor fails, or gives
+	// what no tool call can hold.
+	E_ARTIFACT_CONSTRUCTOR Code = "E_ARTIFACT_CONSTRUCTOR"
+	// E_ARTIFACT_FORMAT occurs when a body is not of the format that a question asks
+	// for, or the question's own path is none.
+	E_ARTIFACT_FORMAT Code = "E_ARTIFACT_FORMAT"
+	// E_ARTIFACT_CHANGED occurs when the body that was found is another than the one
+	// that the artifact was made of.
+	E_ARTIFACT_CHANGED Code = "E_ARTIFACT_CHANGED"
+	// E_SPOOL_TOO_LARGE occurs when a body is longer than a spool takes.
+	E_SPOOL_TOO_LARGE Code = "E_SPOOL_TOO_LARGE"
 
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
 	// error carries the middleware's name and the cause.
@@ -142,6 +161,13 @@ var codeTable = map[Code]struct{ fatal bool }{
 	E_TOOL_ALREADY_REGISTERED:           {fatal: true},
 	E_NOT_A_MEDIA_READER:                {fatal: true},
 	E_NOT_A_SPOOL_READER:                {fatal: true},
+	E_INVALID_INITIAL_ARTIFACT_VALUE:    {fatal: true},
+	E_INVALID_ARTIFACT_CONFIG:           {fatal: true},
+	E_SPOOL_KEY:                         {fatal: true},
+	E_ARTIFACT_CONSTRUCTOR:              {},
+	E_ARTIFACT_FORMAT:                   {},
+	E_ARTIFACT_CHANGED:                  {},
+	E_SPOOL_TOO_LARGE:                   {},
 	E_INPUT_PIPELINE_ERROR:              {},
 	E_OUTPUT_PIPELINE_ERROR:             {},
 	E_DISPATCH_PIPELINE_ERROR:           {},

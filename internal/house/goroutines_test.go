@@ -14,6 +14,7 @@ import (
 var goroutines = map[string]string{
 	"adk/call.go":                      "a strand",
 	"fakes/provider.go":                "the server, until it is closed",
+	"fakes/suite_spool.go":             "writers of one key, to see whether a spool can bear them",
 	"fakes/suite_storage.go":           "users of a storage, to see whether it can bear them",
 	"property/explore/search.go":       "workers, which share the schedules of an exploration",
 	"property/explore/worker.go":       "a lane of a worker, which a turn may end or keep for ever",

@@ -26,6 +26,13 @@ type room struct {
 var rooms = []room{
 	{name: "internal/canonical", because: "a leaf"},
 	{name: "internal/ordered", because: "a leaf"},
+	{name: "internal/jsontree", ours: []string{"internal/canonical"},
+		because: "JSON is written canonically; but for that, a leaf"},
+	{name: "internal/yamltree", ours: []string{"internal/jsontree"},
+		others:  []string{"go.yaml.in/yaml/v3"}, // it knows YAML, and refuses alias bombs
+		because: "trees are jsontree's; but for that, a leaf"},
+	{name: "internal/jsonpath", ours: []string{"internal/jsontree"},
+		because: "a path selects in a tree; but for that, a leaf"},
 	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "internal/fields", because: "a leaf of the engine"},
@@ -46,9 +53,24 @@ var rooms = []room{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
 		},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
+	{name: "adk/artifact", ours: []string{"adk", "internal/jsonpath", "internal/jsontree", "internal/yamltree"},
+		others: []string{ // Markdown, as CommonMark and GitHub have it
+			"github.com/yuin/goldmark", "github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/extension/ast",
+			"github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
+		},
+		because: "bodies and questions rest on the engine alone; nobody who runs turns has to carry them"},
+	{name: "adk/tools/internal/trial", ours: []string{"adk", "fakes"}, because: "tests of the batteries alone use it"},
+	{name: "adk/tools/texts", ours: []string{"adk", "adk/tools/internal/spec", "internal/jsontree", "internal/yamltree"},
+		others: []string{
+			"github.com/agnivade/levenshtein", // edit distances
+			"golang.org/x/text/unicode/norm",  // the forms of Unicode
+		},
+		because: "a battery is a leaf on the engine"},
+	{name: "adk/tools/...", ours: []string{"adk", "adk/artifact", "adk/tools/...", "internal/canonical", "internal/jsontree"},
+		because: "batteries rest on the engine and on artifacts"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
-	{name: "fakes", ours: []string{"adk"},
+	{name: "fakes", ours: []string{"adk", "adk/artifact"}, // whose spools it checks
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},

@@ -1,0 +1,308 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// Opener reads a media so that a trace holds what was read: a turn or a dispatch
+// context.
+type Opener interface {
+	OpenMedia(ctx context.Context, media *adk.Media) ([]byte, error)
+}
+
+// Config says how artifacts are opened and what tools are forged of them. The zero
+// Config has the three bundled flavours and no spool.
+type Config struct {
+	// Flavours are the flavours that are known, in the order in which tools are forged;
+	// nil means TextFlavour, JSONFlavour and MarkdownFlavour.
+	Flavours []Flavour
+	// Prefix begins the names of forged tools; empty means artifact (FRG-10).
+	Prefix string
+	// MaxResult is how many bytes of an answer a model gets at most; 0 is no bound
+	// (FRG-11).
+	MaxResult int
+	// RecordLimit is up to how many bytes a body is read through the context, so that a
+	// trace holds it; 0 means 1 MiB (ART-21).
+	RecordLimit int64
+	// Spool is where the bodies of artifacts are that were read from JSON and have no
+	// reader of their own; nil for nowhere (ART-23).
+	Spool Spool
+}
+
+// defaultRecordLimit is the RecordLimit of a config that says none.
+const defaultRecordLimit = 1 << 20
+
+func (c Config) recordLimit() int64 {
+	if c.RecordLimit == 0 {
+		return defaultRecordLimit
+	}
+	return c.RecordLimit
+}
+
+// Artifact is an artifact that can be asked. It is safe for concurrent use; each
+// question reads the body at most once (ART-21).
+type Artifact struct {
+	media  *adk.Media
+	mark   Mark
+	opener Opener
+	limit  int64
+
+	mu       sync.Mutex
+	document *document // what the JSON questions found out, once
+	outline  *outline  // and the Markdown ones
+}
+
+// Open makes an artifact of a media that bears a mark; one without is
+// E_NOT_A_SPOOL_READER (ART-12). It reads nothing.
+func Open(_ context.Context, opener Opener, media *adk.Media, config Config) (*Artifact, error) {
+	mark, marked := Of(media)
+	if !marked {
+		return nil, &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: "the media is no artifact: it bears no mark"}
+	}
+	reader := &bodyReader{media: media, mark: mark, spool: config.Spool}
+	return &Artifact{media: media.WithReader(reader), mark: mark, opener: opener, limit: config.recordLimit()}, nil
+}
+
+// Mark is what is known of the body unread.
+func (a *Artifact) Mark() Mark { return a.mark }
+
+// ByteLength is the length of the body, from its mark.
+func (a *Artifact) ByteLength() int64 { return a.mark.Bytes }
+
+// LineCount is how many lines the body has, from its mark (ART-13).
+func (a *Artifact) LineCount() int { return a.mark.Lines }
+
+// Bytes are those of the body, untouched.
+func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
+	if a.mark.Bytes <= a.limit {
+		return a.opener.OpenMedia(ctx, a.media)
+	}
+	return a.media.Bytes(ctx)
+}
+
+// Text is the whole body as text, each invalid sequence of UTF-8 as one U+FFFD.
+func (a *Artifact) Text(ctx context.Context) (string, error) {
+	data, err := a.Bytes(ctx)
+	return validText(data), err
+}
+
+// none is the answer of a question that has none, which is another thing than null.
+type none struct{}
+
+// ask asks a question: of a body that a trace may hold with the bytes in memory, of a
+// larger one where it lies (ART-21, ART-22). What run gives is a value of package
+// jsontree, or none.
+func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
+	if a.mark.Bytes <= a.limit {
+		data, err := a.opener.OpenMedia(ctx, a.media)
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, memoryBody(data))
+	}
+	return a.askLarge(ctx, method, args, run)
+}
+
+// request is a question to a large body, as it crosses.
+type request struct {
+	ID     string          `json:"id"`
+	Key    string          `json:"key,omitempty"`
+	SHA256 string          `json:"sha256,omitempty"`
+	Method string          `json:"method"`
+	Args   json.RawMessage `json:"args,omitempty"`
+}
+
+// reply is the answer to one; without a value where there is none.
+type reply struct {
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
+	question := request{ID: a.media.ID(), Key: a.mark.Key, SHA256: a.mark.SHA256, Method: method}
+	if len(args) > 0 {
+		question.Args, _ = json.Marshal(args) // texts and whole numbers
+	}
+	answer, err := crossing(ctx, question, func(ctx context.Context, _ request) (reply, error) {
+		value, err := run(ctx, storedBody{a.media, a.mark})
+		if _, isNone := value.(none); err != nil || isNone {
+			return reply{}, err
+		}
+		return reply{Value: jsontree.Append(nil, value)}, nil
+	})
+	if err != nil || answer.Value == nil {
+		return none{}, err
+	}
+	value, err := jsontree.Parse(string(answer.Value), maxAnswerDepth)
+	if err != nil {
+		return nil, fmt.Errorf("the answer to %s is no JSON: %w", method, err)
+	}
+	return value, nil
+}
+
+// maxAnswerDepth is how deep an answer is nested at most: a document in a list of
+// matches.
+const maxAnswerDepth = maxDocumentDepth + 10
+
+// crossing asks a large body.
+func crossing(ctx context.Context, question request, do func(context.Context, request) (reply, error)) (reply, error) {
+	return do(ctx, question)
+}
+
+// body is where the bytes of a question come from.
+type body interface {
+	// stream begins at the first byte.
+	stream(ctx context.Context) (io.ReadCloser, error)
+	// section reads a piece; ok is false where the body has no ranges.
+	section(ctx context.Context, from, length int64) (stream io.ReadCloser, ok bool, err error)
+	// size is the length.
+	size() int64
+}
+
+// memoryBody is one that was read.
+type memoryBody []byte
+
+func (b memoryBody) size() int64 { return int64(len(b)) }
+
+func (b memoryBody) stream(context.Context) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+func (b memoryBody) section(_ context.Context, from, length int64) (io.ReadCloser, bool, error) {
+	return io.NopCloser(io.NewSectionReader(bytes.NewReader(b), from, length)), true, nil
+}
+
+// storedBody is one that is read where it lies.
+type storedBody struct {
+	media *adk.Media
+	mark  Mark
+}
+
+func (b storedBody) size() int64 { return b.mark.Bytes }
+
+func (b storedBody) stream(ctx context.Context) (io.ReadCloser, error) { return b.media.Open(ctx) }
+
+func (b storedBody) section(ctx context.Context, from, length int64) (io.ReadCloser, bool, error) {
+	return mediaReaderOf(b.media).section(ctx, from, length)
+}
+
+// mediaReaderOf is the reader that Open gave the media.
+func mediaReaderOf(media *adk.Media) *bodyReader { return media.Init().Reader.(*bodyReader) }
+
+// all reads a body whole.
+func all(ctx context.Context, b body) ([]byte, error) {
+	if data, inMemory := b.(memoryBody); inMemory {
+		return data, nil
+	}
+	stream, err := b.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(stream)
+	return data, errors.Join(err, stream.Close())
+}
+
+// bodyReader reads the body of an artifact: with the media's own reader, or from the
+// spool where it has none. What it finds has to be what the mark says (ART-23).
+type bodyReader struct {
+	media *adk.Media
+	mark  Mark
+	spool Spool
+}
+
+// Open reads from the first byte, and fails at the end where the body was another.
+func (r *bodyReader) Open(ctx context.Context) (io.ReadCloser, error) {
+	stream, err := r.media.Open(ctx)
+	if errors.Is(err, adk.E_NOT_A_MEDIA_READER) {
+		var spooled adk.MediaReader
+		if spooled, err = r.spooled(ctx); err == nil {
+			stream, err = open(ctx, spooled)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &checked{stream, newMeter(), r.mark, r.media.ID()}, nil
+}
+
+// Size is the length of the body, from its mark.
+func (r *bodyReader) Size() (n int64, known bool) { return r.mark.Bytes, true }
+
+// spooled is the reader that the spool has for the mark's key.
+func (r *bodyReader) spooled(ctx context.Context) (adk.MediaReader, error) {
+	missing := &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: fmt.Sprintf("the body of artifact %.80q is not here, and no spool has the key %.80q", r.media.ID(), r.mark.Key)}
+	if r.spool == nil || r.mark.Key == "" {
+		return nil, missing
+	}
+	reader, found, err := r.spool.Read(ctx, r.mark.Key)
+	if err == nil && !found {
+		return nil, missing
+	}
+	return reader, err
+}
+
+func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCloser, bool, error) {
+	reader := r.media.Init().Reader
+	if inner, nested := reader.(*bodyReader); nested {
+		return inner.section(ctx, from, length)
+	}
+	if _, own := reader.(RangeReader); !own && r.spool != nil && r.mark.Key != "" {
+		spooled, err := r.spooled(ctx)
+		if err != nil {
+			return nil, false, nil // the stream says why, if it is asked for
+		}
+		reader = spooled
+	}
+	ranges, has := reader.(RangeReader)
+	if !has {
+		return nil, false, nil
+	}
+	if sized, is := reader.(adk.SizedMediaReader); is {
+		if n, known := sized.Size(); known && n != r.mark.Bytes {
+			return nil, true, changed(r.media.ID())
+		}
+	}
+	stream, err := ranges.OpenRange(ctx, from, length)
+	return stream, true, err
+}
+
+// checked is a stream whose end is compared with the mark.
+type checked struct {
+	io.ReadCloser
+	meter *meter
+	mark  Mark
+	id    string
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.mark.SHA256 == "" {
+		return n, err
+	}
+	_, _ = c.meter.Write(p[:n]) // a hash takes all
+	if c.meter.bytes > c.mark.Bytes {
+		return n, changed(c.id)
+	}
+	if err == io.EOF {
+		if found := c.meter.entry(""); found.Bytes != c.mark.Bytes || found.SHA256 != c.mark.SHA256 {
+			return n, changed(c.id)
+		}
+	}
+	return n, err
+}
+
+func changed(id string) error {
+	return &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: fmt.Sprintf("the body of artifact %.80q is another than the one that it was made of", id)}
+}
+
+func formatError(id string, format string, args ...any) error {
+	return &adk.Error{Code: adk.E_ARTIFACT_FORMAT, Message: fmt.Sprintf("artifact %.80q: ", id) + fmt.Sprintf(format, args...)}
+}

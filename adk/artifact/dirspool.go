@@ -1,0 +1,292 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// DirSpool keeps bodies in a directory, out of which no key and no link leads. It may be
+// used by several processes at once.
+//
+// A body is a file that never changes, under a name of its own; an entry file beside it
+// names the one that counts and says how long it is. A write puts a new body there, and
+// then the entry in the place of the old one, each by a temporary file that is synced
+// and renamed: a crash leaves the old body or the new one, and at worst a file that
+// nobody names, which OpenDirSpool and Write do not look at. Readers keep the file that
+// they found open: after another write they go on with the old bytes, or fail with
+// E_ARTIFACT_CHANGED where those are gone.
+type DirSpool struct {
+	// MaxBytes is how long a body may be; 0 is no bound. Set it before the first use.
+	MaxBytes int64
+
+	root   *os.Root
+	made   atomic.Int64
+	naming sync.Mutex // so that no body is left without a name
+}
+
+// NewDirSpool opens a spool in a directory, which it makes if it is not there. Close it.
+func NewDirSpool(dir string) (*DirSpool, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &DirSpool{root: root}, nil
+}
+
+// Close releases the directory. Readers that were handed out fail from then on.
+func (s *DirSpool) Close() error { return s.root.Close() }
+
+// dirEntry is what an entry file says.
+type dirEntry struct {
+	Key    string `json:"key"`
+	File   string `json:"file"`
+	Bytes  int64  `json:"bytes"`
+	Lines  int    `json:"lines"`
+	SHA256 string `json:"sha256"`
+}
+
+const (
+	entryEnding = ".entry"
+	bodyEnding  = ".body"
+)
+
+// nameOf is the name of a key's files: a hash, since a key may be longer than a file's
+// name, or differ from another by the case of a letter alone.
+func nameOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
+
+// Write streams body into a file of its own, and then makes it the one of the key.
+func (s *DirSpool) Write(ctx context.Context, key string, body io.Reader) (Entry, error) {
+	if err := CheckKey(key); err != nil {
+		return Entry{}, err
+	}
+	meter := newMeter()
+	file, err := s.put(nameOf(key), bodyEnding, io.TeeReader(&bounded{ctx: ctx, body: body, key: key, most: s.MaxBytes}, meter))
+	if err != nil {
+		return Entry{}, err
+	}
+	found := meter.entry(key)
+	if err := s.name(dirEntry{key, file, found.Bytes, found.Lines, found.SHA256}); err != nil {
+		_ = s.root.Remove(file) // nobody names it
+		return Entry{}, err
+	}
+	return found, nil
+}
+
+// name makes a body the one of its key, and forgets the one before.
+func (s *DirSpool) name(entry dirEntry) error {
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	before, known, err := s.entry(entry.Key)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	if err := s.replace(nameOf(entry.Key)+entryEnding, text); err != nil {
+		return err
+	}
+	if known {
+		_ = s.root.Remove(before.File) // who has it open goes on reading
+	}
+	return nil
+}
+
+// put writes a new file, to the disk, under a name that nobody has.
+func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err error) {
+	file = fmt.Sprintf("%s.%d.%d%s", name, os.Getpid(), s.made.Add(1), ending)
+	f, err := s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	for errors.Is(err, fs.ErrExist) { // left by a process of the same number
+		file = fmt.Sprintf("%s.%d.%d%s", name, os.Getpid(), s.made.Add(1), ending)
+		f, err = s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = s.root.Remove(file)
+		return "", err
+	}
+	return file, nil
+}
+
+// replace puts a file in the place of one, at once.
+func (s *DirSpool) replace(name string, content []byte) error {
+	temporary, err := s.put(name, ".tmp", bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	if err := s.root.Rename(temporary, name); err != nil {
+		_ = s.root.Remove(temporary)
+		return err
+	}
+	return s.sync()
+}
+
+// sync brings the names of the directory to the disk.
+func (s *DirSpool) sync() error {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// entry reads the entry of a key.
+func (s *DirSpool) entry(key string) (entry dirEntry, known bool, err error) {
+	entry, err = s.readEntry(nameOf(key) + entryEnding)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dirEntry{}, false, nil
+	}
+	return entry, err == nil, err
+}
+
+func (s *DirSpool) readEntry(name string) (entry dirEntry, err error) {
+	text, err := s.root.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, &entry)
+	}
+	return entry, err
+}
+
+// Read gives a reader of the body that the key has now.
+func (s *DirSpool) Read(_ context.Context, key string) (adk.MediaReader, bool, error) {
+	if err := CheckKey(key); err != nil {
+		return nil, false, err
+	}
+	entry, known, err := s.entry(key)
+	if err != nil || !known {
+		return nil, false, err
+	}
+	return dirReader{s.root, entry}, true, nil
+}
+
+// Delete forgets a body.
+func (s *DirSpool) Delete(_ context.Context, key string) (bool, error) {
+	if err := CheckKey(key); err != nil {
+		return false, err
+	}
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	entry, known, err := s.entry(key)
+	if err != nil || !known {
+		return false, err
+	}
+	if err := s.root.Remove(nameOf(key) + entryEnding); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, err
+	}
+	_ = s.root.Remove(entry.File) // nobody names it any more
+	return true, s.sync()
+}
+
+// List gives the entries with a prefix, in the order of their keys.
+func (s *DirSpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		entries, err := s.entries(ctx, prefix)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for _, entry := range entries {
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *DirSpool) entries(ctx context.Context, prefix string) (entries []Entry, err error) {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !strings.HasSuffix(name, entryEnding) {
+			continue
+		}
+		entry, err := s.readEntry(name)
+		info, missing := s.root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(missing, fs.ErrNotExist) { // deleted meanwhile
+			continue
+		}
+		if err := errors.Join(err, missing); err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(entry.Key, prefix) {
+			entries = append(entries, Entry{entry.Key, entry.Bytes, entry.Lines, entry.SHA256, info.ModTime()})
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	return entries, nil
+}
+
+// dirReader reads one body.
+type dirReader struct {
+	root  *os.Root
+	entry dirEntry
+}
+
+func (r dirReader) Size() (n int64, known bool) { return r.entry.Bytes, true }
+
+func (r dirReader) open() (*os.File, error) {
+	file, err := r.root.Open(r.entry.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: fmt.Sprintf("the body of key %.40q was replaced or deleted", r.entry.Key)}
+	}
+	return file, err
+}
+
+func (r dirReader) Open(context.Context) (io.ReadCloser, error) {
+	file, err := r.open()
+	if err != nil {
+		return nil, err // not a nil *os.File that is no nil interface
+	}
+	return file, nil
+}
+
+func (r dirReader) OpenRange(_ context.Context, from, length int64) (io.ReadCloser, error) {
+	file, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(file, from, length), file}, nil
+}

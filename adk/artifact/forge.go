@@ -1,0 +1,349 @@
+package artifact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// Forge makes the tools that a model can ask the dispatch's artifacts with (FRG-1 to
+// FRG-4): for every tool call that one artifact is the result of, and that no forged
+// tool made. Without any, the registry is empty. It looks at the tool calls once; forge
+// again at every call of the model, since a call that comes later is not in the tools
+// (FRG-8). A config that is wrong is E_INVALID_ARTIFACT_CONFIG.
+//
+// Merge the registry with the dispatch's own tools for one call of the model
+// (adk.MergeRegistries), or Install it (FRG-9).
+func Forge(dc *adk.DispatchContext, config Config) (*adk.Registry, error) {
+	flavours, err := config.flavours()
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	byFlavour := map[string][]string{}
+	for _, call := range dc.ToolCalls().All() {
+		if mark, eligible := eligible(call); eligible {
+			ids = append(ids, call.ID())
+			byFlavour[mark.Flavour] = append(byFlavour[mark.Flavour], call.ID())
+		}
+	}
+	forged := &adk.Registry{}
+	if len(ids) == 0 {
+		return forged, nil
+	}
+	if err := config.forge(forged, Flavour{Methods: baseMethods()}, ids); err != nil {
+		return nil, err
+	}
+	for _, flavour := range flavours {
+		if ids := byFlavour[flavour.Name]; len(ids) > 0 {
+			if err := config.forge(forged, flavour, ids); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return forged, nil
+}
+
+// eligible gives the mark of the one artifact that a call resulted in.
+func eligible(call *adk.ToolCall) (Mark, bool) {
+	media, single := call.Results().(*adk.Media)
+	if call.FromArtifactTool() || !single {
+		return Mark{}, false
+	}
+	return Of(media)
+}
+
+func (c Config) prefix() string {
+	if c.Prefix == "" {
+		return "artifact"
+	}
+	return c.Prefix
+}
+
+// flavours are those of the config, checked: every fault at once (ART-20).
+func (c Config) flavours() ([]Flavour, error) {
+	if c.Flavours == nil && c.MaxResult >= 0 && c.RecordLimit >= 0 {
+		return []Flavour{TextFlavour, JSONFlavour, MarkdownFlavour}, nil
+	}
+	err := &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG}
+	fault := func(field, format string, args ...any) {
+		err.Faults = append(err.Faults, adk.Fault{Path: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if c.MaxResult < 0 || c.RecordLimit < 0 {
+		fault("MaxResult, RecordLimit", "a negative bound, want 0 or more")
+	}
+	names, tools := map[string]bool{}, map[string]bool{}
+	for _, m := range baseMethods() {
+		tools[m.Tool] = true
+	}
+	for i, f := range c.Flavours {
+		field := fmt.Sprintf("Flavours[%d]", i)
+		if f.Name == "" || f.Title == "" || f.MIMEType == "" || f.Ext == "" {
+			fault(field, "want a name, a title, a MIME type and an extension")
+		}
+		if names[f.Name] {
+			fault(field, "the name %.40q comes twice", f.Name)
+		}
+		names[f.Name] = true
+		for j, m := range f.Methods {
+			c.checkMethod(fmt.Sprintf("%s.Methods[%d]", field, j), m, tools, fault)
+		}
+	}
+	if len(err.Faults) == 0 {
+		return c.Flavours, nil
+	}
+	texts := make([]string, len(err.Faults))
+	for i, f := range err.Faults {
+		texts[i] = f.Path + ": " + f.Message
+	}
+	err.Message = strings.Join(texts, "; ")
+	return nil, err
+}
+
+func (c Config) checkMethod(field string, m Method, tools map[string]bool, fault func(field, format string, args ...any)) {
+	if m.Tool == "" || m.Description == "" || m.Run == nil {
+		fault(field, "want a tool's name, a description and a function")
+	}
+	if tools[m.Tool] {
+		fault(field, "the tool %.40q comes twice", m.Tool)
+	}
+	tools[m.Tool] = true
+	if _, err := forgedSchema(m.Args, nil); err != nil {
+		fault(field, "%s", err)
+	}
+}
+
+// forgedSchema is the schema of a method's arguments with the calls that can be asked
+// (FRG-3).
+func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
+	if len(args) == 0 {
+		args = json.RawMessage(noArgs)
+	}
+	tree, err := jsontree.Parse(string(args), maxDocumentDepth)
+	schema, is := tree.(*jsontree.Object)
+	if err != nil || !is {
+		return nil, errors.New("the schema of the arguments is no JSON object")
+	}
+	given, _ := schema.Get("properties")
+	properties, _ := given.(*jsontree.Object)
+	if properties != nil {
+		if _, taken := properties.Get("callId"); taken {
+			return nil, errors.New("callId is an argument of every forged tool, and none of a method's own")
+		}
+	}
+	all := jsontree.NewObject(member("callId", jsontree.NewObject(
+		member("type", "string"), member("enum", textList(ids)), member("description", "the id of the tool call whose artifact is asked"))))
+	if properties != nil {
+		for name, property := range properties.All() {
+			all.Set(name, property)
+		}
+	}
+	required := []any{"callId"}
+	if more, _ := schema.Get("required"); more != nil {
+		list, _ := more.([]any)
+		required = append(required, list...)
+	}
+	whole := &jsontree.Object{}
+	for key, value := range schema.All() {
+		whole.Set(key, value)
+	}
+	whole.Set("properties", all)
+	whole.Set("required", required)
+	return jsontree.Append(nil, whole), nil
+}
+
+// forge makes a tool of each method of a flavour, or of all bodies where that has no
+// name.
+func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
+	for _, method := range flavour.Methods {
+		schema, err := forgedSchema(method.Args, ids)
+		if err != nil {
+			return err
+		}
+		tool, err := described(c.prefix()+"_"+method.Tool, method.Description+" Works on an artifact that an earlier tool call of this turn made; callId selects it.", schema)
+		if err != nil {
+			return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fmt.Sprintf("the method %.40q makes no tool", method.Tool), Cause: err}
+		}
+		if err := into.Register(tool.WithHandler(c.handler(flavour, method))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// descriptions are tools that were forged before, without their handlers. Compiling a
+// schema takes most of forging, and a turn forges the same tools again and again.
+var descriptions = struct {
+	sync.Mutex
+	tools map[string]*adk.Tool
+}{tools: map[string]*adk.Tool{}}
+
+// maxDescriptions is how many are kept; then all are forgotten.
+const maxDescriptions = 1024
+
+// described is a forged tool without a handler of its own (FRG-3).
+func described(name, description string, schema json.RawMessage) (*adk.Tool, error) {
+	key := name + "\x00" + description + "\x00" + string(schema)
+	descriptions.Lock()
+	defer descriptions.Unlock()
+	if tool, met := descriptions.tools[key]; met {
+		return tool, nil
+	}
+	tool, err := newTool(adk.ToolInit{
+		Name: name, Description: description, InputSchema: schema, Ephemeral: true, OnCollision: adk.CollisionReplace, Effect: adk.EffectReads,
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return nil, errNoHandler
+		},
+	}, map[string]any{"tool": true, "forged": true})
+	if err != nil {
+		return nil, err
+	}
+	if len(descriptions.tools) >= maxDescriptions {
+		clear(descriptions.tools)
+	}
+	descriptions.tools[key] = tool
+	return tool, nil
+}
+
+var errNoHandler = errors.New("the tool was described, and not forged")
+
+// handler finds the call again in the context that it runs in, and asks (FRG-6).
+func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
+	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+		id := textAt(args, "callId")
+		call, found := dc.ToolCalls().Get(id)
+		if !found {
+			return adk.Text(fmt.Sprintf("Error: no tool call with id %s in this turn", id)), nil
+		}
+		mark, fits := eligible(call)
+		if !fits || flavour.Name != "" && mark.Flavour != flavour.Name {
+			title := flavour.Title
+			if title == "" {
+				title = "artifact"
+			}
+			return adk.Text(fmt.Sprintf("Error: the results of call %s are no %s", id, title)), nil
+		}
+		a, err := Open(ctx, dc, call.Results().(*adk.Media), c)
+		if err != nil {
+			return nil, err
+		}
+		own := map[string]any{}
+		for name, value := range args {
+			if name != "callId" {
+				own[name] = value
+			}
+		}
+		answer, err := method.Run(ctx, a, own)
+		if err != nil {
+			return nil, err
+		}
+		text, err := rendered(answer)
+		if err != nil {
+			return nil, err
+		}
+		return adk.Text(cut(text, c.MaxResult)), nil
+	}
+}
+
+// rendered is an answer as text (FRG-5).
+func rendered(answer any) (string, error) {
+	switch v := answer.(type) {
+	case none:
+		return "(undefined)", nil
+	case nil:
+		return "null", nil
+	case string:
+		return v, nil
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case []string:
+		return joined(v), nil
+	}
+	tree, plain := jsontree.Plain(answer)
+	if !plain {
+		data, err := json.Marshal(answer)
+		if err != nil {
+			return "", fmt.Errorf("the answer is no plain data: %w", err)
+		}
+		if tree, err = jsontree.Parse(string(data), maxAnswerDepth); err != nil {
+			return "", err
+		}
+	}
+	if list, is := tree.([]any); is && !slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text }) {
+		all, _ := texts(list, nil)
+		return joined(all), nil
+	}
+	return jsontree.Indented(tree), nil
+}
+
+func joined(texts []string) string {
+	if len(texts) == 0 {
+		return "(empty list)"
+	}
+	return strings.Join(texts, "\n")
+}
+
+// cut leaves of an answer the whole lines that fit into so many bytes, or the runes of
+// its first line, and says so (FRG-11).
+func cut(text string, most int) string {
+	if most <= 0 || len(text) <= most {
+		return text
+	}
+	kept := text[:most]
+	if at := strings.LastIndexByte(text[:most+1], '\n'); at > 0 {
+		kept = text[:at]
+	} else {
+		for len(kept) > 0 && !utf8.ValidString(kept) {
+			kept = kept[:len(kept)-1]
+		}
+	}
+	return fmt.Sprintf("%s\n(cut: %d of %d bytes; ask for less)", kept, len(kept), len(text))
+}
+
+// Install puts forged tools among those of the dispatch (FRG-9): it replaces tools of
+// their names, removes those that were installed before and are forged no more, and
+// leaves equal ones alone, so that nothing crosses where nothing changed. They are
+// pruned when the dispatch is acked.
+func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
+	tools, installed := dc.Tools(), false
+	for _, tool := range tools.All() {
+		if isForged(tool) {
+			installed = true
+			if !forged.Has(tool.Name()) {
+				if _, err := tools.Unregister(tool.Name()); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, tool := range forged.All() {
+		if there, has := tools.Get(tool.Name()); has && there.Digest() == tool.Digest() {
+			continue
+		}
+		if err := tools.Replace(tool); err != nil {
+			return err
+		}
+	}
+	if installed || forged.Len() == 0 {
+		return nil
+	}
+	_, err := tools.Bind()
+	return err
+}
+
+// isForged reports whether a tool is one that Forge made.
+func isForged(tool *adk.Tool) bool {
+	forged, _ := tool.MetaAt("artifact.forged")
+	return forged == true
+}

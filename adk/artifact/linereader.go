@@ -1,0 +1,189 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Reader gives the lines of a body one by one: what a program asks that walks through
+// it. Lines are those of ART-13, their text that of ART-14.
+type Reader interface {
+	// Line is the line of an index from 0, and false where there is none.
+	Line(ctx context.Context, i int) (line string, ok bool, err error)
+	// ByteLength is the length of the body.
+	ByteLength(ctx context.Context) (int64, error)
+	// LineCount is how many lines there are.
+	LineCount(ctx context.Context) (int, error)
+	// ReadAll is the body, untouched.
+	ReadAll(ctx context.Context) ([]byte, error)
+}
+
+// DefaultThreshold is a threshold for NewLineReader that fits most uses: 10 MiB.
+const DefaultThreshold = 10 << 20
+
+// indexStep is how many lines lie between two places that an index knows.
+const indexStep = 256
+
+// NewLineReader makes a Reader of a media reader (SPL-6). A body below the threshold is
+// kept in memory after its first use; of a longer one an index of its lines is made in
+// one pass, and a line is read from the nearest place before it: by ranges where the
+// reader has them, else from the beginning. A threshold of 0 keeps none in memory,
+// math.MaxInt64 all; a negative one is E_INVALID_ARTIFACT_CONFIG. Nothing is read before
+// the first question, and a pass that failed is made again. It is safe for concurrent use.
+func NewLineReader(reader adk.MediaReader, threshold int64) (Reader, error) {
+	if threshold < 0 {
+		return nil, &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: "threshold: is negative, want 0 or more"}
+	}
+	return &lineReader{reader: reader, threshold: threshold}, nil
+}
+
+// lineReader knows nothing until its first pass.
+type lineReader struct {
+	reader    adk.MediaReader
+	threshold int64
+
+	mu    sync.Mutex
+	known *lineIndex
+}
+
+// lineIndex is what a pass found out.
+type lineIndex struct {
+	body    []byte // nil where it is not kept
+	kept    bool
+	offsets []int64 // where every indexStep-th line begins
+	bytes   int64
+	lines   int
+}
+
+// index makes the pass, once.
+func (r *lineReader) index(ctx context.Context) (*lineIndex, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known != nil {
+		return r.known, nil
+	}
+	stream, err := open(ctx, r.reader)
+	if err != nil {
+		return nil, err
+	}
+	pass := &indexing{lineIndex: lineIndex{offsets: []int64{0}, kept: r.threshold > 0}, threshold: r.threshold}
+	_, err = io.CopyBuffer(pass, struct{ io.Reader }{stream}, make([]byte, chunk))
+	if err := errors.Join(err, stream.Close()); err != nil {
+		return nil, err
+	}
+	if pass.bytes > 0 {
+		pass.lines++
+	}
+	r.known = &pass.lineIndex
+	return r.known, nil
+}
+
+// indexing is a pass: it is written the body.
+type indexing struct {
+	lineIndex
+	threshold int64
+}
+
+func (x *indexing) Write(p []byte) (int, error) {
+	if x.kept && x.bytes+int64(len(p)) >= x.threshold {
+		x.kept, x.body = false, nil
+	}
+	if x.kept {
+		x.body = append(x.body, p...)
+	}
+	for at := 0; ; {
+		next := bytes.IndexByte(p[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+		if x.lines++; x.lines%indexStep == 0 {
+			x.offsets = append(x.offsets, x.bytes+int64(at))
+		}
+	}
+	x.bytes += int64(len(p))
+	return len(p), nil
+}
+
+func (r *lineReader) ByteLength(ctx context.Context) (int64, error) {
+	known, err := r.index(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return known.bytes, nil
+}
+
+func (r *lineReader) LineCount(ctx context.Context) (int, error) {
+	known, err := r.index(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return known.lines, nil
+}
+
+func (r *lineReader) ReadAll(ctx context.Context) ([]byte, error) {
+	known, err := r.index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known.kept {
+		return bytes.Clone(known.body), nil
+	}
+	stream, err := open(ctx, r.reader)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(stream)
+	return data, errors.Join(err, stream.Close())
+}
+
+func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err error) {
+	known, err := r.index(ctx)
+	if err != nil || i < 0 || i >= known.lines {
+		return "", false, err
+	}
+	stream, skip, err := r.near(ctx, known, i)
+	if err != nil {
+		return "", false, err
+	}
+	found := false
+	for data, err := range lines(stream) {
+		if err != nil {
+			return "", false, err
+		}
+		if skip == 0 {
+			line, found = validText(data), true
+			break
+		}
+		skip--
+	}
+	if !found && skip > 0 {
+		return "", false, &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: "the body has fewer lines than it had"}
+	}
+	return line, true, nil // the line behind the last newline is empty
+}
+
+// near opens the body at the nearest place that is known before a line, and says how
+// many lines lie between.
+func (r *lineReader) near(ctx context.Context, known *lineIndex, i int) (stream io.ReadCloser, skip int, err error) {
+	place := i / indexStep
+	from, skip := known.offsets[place], i%indexStep
+	if known.kept {
+		return io.NopCloser(bytes.NewReader(known.body[from:])), skip, nil
+	}
+	if ranges, has := r.reader.(RangeReader); has {
+		end := known.bytes
+		if place+1 < len(known.offsets) {
+			end = known.offsets[place+1]
+		}
+		stream, err = ranges.OpenRange(ctx, from, end-from)
+		return stream, skip, err
+	}
+	stream, err = open(ctx, r.reader)
+	return stream, i, err
+}

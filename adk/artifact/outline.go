@@ -1,0 +1,307 @@
+package artifact
+
+import (
+	"context"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/internal/yamltree"
+)
+
+// maxFrontmatter is within how many lines a frontmatter has to end (ART-18).
+const maxFrontmatter = 200
+
+// Heading is a heading of a Markdown artifact, by its lines, counted from 0.
+type Heading struct {
+	Depth int    `json:"depth"`
+	Text  string `json:"text"`
+	// StartLine is its own line.
+	StartLine int `json:"startLine"`
+	// EndLine is the last line before the next heading of the same or a higher rank.
+	EndLine int `json:"endLine"`
+}
+
+// CodeBlock is a fenced block; its lines are those of the fences, or the last one of the
+// body where it never ends.
+type CodeBlock struct {
+	// Lang is the first word of the info string; nil for none.
+	Lang      *string `json:"lang"`
+	StartLine int     `json:"startLine"`
+	EndLine   int     `json:"endLine"`
+}
+
+// Section is what stands under a heading. A body without lines ends at its heading.
+type Section struct {
+	Depth         int    `json:"depth"`
+	Heading       string `json:"heading"`
+	HeadingLine   int    `json:"headingLine"`
+	BodyStartLine int    `json:"bodyStartLine"`
+	BodyEndLine   int    `json:"bodyEndLine"`
+}
+
+// outline is what one pass over the lines of a Markdown body finds (ART-19).
+type outline struct {
+	frontmatter []string // its lines, without the marks; nil for none
+	after       int      // the first line behind the frontmatter
+	headings    []Heading
+	blocks      []CodeBlock
+}
+
+// outlineOf goes over the lines of a body once and keeps none.
+func outlineOf(ctx context.Context, b body) (*outline, error) {
+	stream, err := b.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := &outliner{outline: &outline{}}
+	for line, err := range lines(stream) {
+		if err != nil {
+			return nil, err
+		}
+		o.line(strings.TrimSuffix(validText(line), "\r"))
+	}
+	return o.end(), nil
+}
+
+// outliner goes from line to line.
+type outliner struct {
+	*outline
+	at    int
+	held  []string // lines that may be a frontmatter, from its first mark
+	fence string   // what opened the block that is open
+}
+
+func (o *outliner) line(text string) {
+	switch {
+	case o.at == 0 && text == "---":
+		o.held = []string{text}
+	case o.held != nil && text == "---":
+		o.frontmatter, o.after, o.held = o.held[1:], o.at+1, nil
+	case o.held != nil && o.at < maxFrontmatter-1:
+		o.held = append(o.held, text)
+	case o.held != nil: // it never ended: these are ordinary lines
+		o.release()
+		o.content(text, o.at)
+	default:
+		o.content(text, o.at)
+	}
+	o.at++
+}
+
+func (o *outliner) release() {
+	held := o.held
+	o.held = nil
+	for i, text := range held {
+		o.content(text, i)
+	}
+}
+
+func (o *outliner) content(text string, at int) {
+	if o.fence != "" {
+		if closesFence(text, o.fence) {
+			o.blocks[len(o.blocks)-1].EndLine = at
+			o.fence = ""
+		}
+		return
+	}
+	if fence, info, opens := opensFence(text); opens {
+		o.fence = fence
+		block := CodeBlock{StartLine: at}
+		if words := strings.Fields(info); len(words) > 0 {
+			block.Lang = &words[0]
+		}
+		o.blocks = append(o.blocks, block)
+		return
+	}
+	if depth, title, is := atxHeading(text); is {
+		o.headings = append(o.headings, Heading{Depth: depth, Text: title, StartLine: at})
+	}
+}
+
+// end closes what is open, and finds where each heading ends.
+func (o *outliner) end() *outline {
+	if o.held != nil {
+		o.release()
+	}
+	last := max(0, o.at-1)
+	if o.fence != "" {
+		o.blocks[len(o.blocks)-1].EndLine = last
+	}
+	open := []int{} // headings whose end is not known, from the highest rank
+	for i, h := range o.headings {
+		for len(open) > 0 && o.headings[open[len(open)-1]].Depth >= h.Depth {
+			o.headings[open[len(open)-1]].EndLine = h.StartLine - 1
+			open = open[:len(open)-1]
+		}
+		open = append(open, i)
+	}
+	for _, i := range open {
+		o.headings[i].EndLine = last
+	}
+	return o.outline
+}
+
+// indented cuts up to three blanks off; more of them are no mark of a block.
+func indented(text string) (rest string, ok bool) {
+	rest = strings.TrimLeft(text, " ")
+	return rest, len(text)-len(rest) <= 3
+}
+
+// opensFence reads the first line of a fenced block: three backticks or tildes, or more,
+// and the info string, which has no backtick behind backticks.
+func opensFence(text string) (fence, info string, opens bool) {
+	text, ok := indented(text)
+	if !ok || !strings.HasPrefix(text, "```") && !strings.HasPrefix(text, "~~~") {
+		return "", "", false
+	}
+	info = strings.TrimLeft(text, text[:1])
+	if text[0] == '`' && strings.Contains(info, "`") {
+		return "", "", false
+	}
+	return text[:len(text)-len(info)], info, true
+}
+
+func closesFence(text, fence string) bool {
+	text, ok := indented(text)
+	rest := strings.TrimLeft(text, fence[:1])
+	return ok && len(text)-len(rest) >= len(fence) && strings.TrimSpace(rest) == ""
+}
+
+// atxHeading reads a heading as CommonMark has it: 1 to 6 #, then a blank or the end.
+func atxHeading(text string) (depth int, title string, is bool) {
+	text, ok := indented(text)
+	rest := strings.TrimLeft(text, "#")
+	depth = len(text) - len(rest)
+	if !ok || depth < 1 || depth > 6 || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return 0, "", false
+	}
+	title = strings.Trim(rest, " \t")
+	if closing := strings.TrimRight(title, "#"); closing == "" || strings.HasSuffix(closing, " ") || strings.HasSuffix(closing, "\t") {
+		title = strings.TrimRight(closing, " \t")
+	}
+	return depth, title, true
+}
+
+// MarkdownQuestions are the questions to a Markdown artifact. Lines are counted from 0,
+// and ranges end before their second line; nil is the first line, and the end.
+type MarkdownQuestions struct{ a *Artifact }
+
+// Markdown gives the Markdown questions.
+func (a *Artifact) Markdown() MarkdownQuestions { return MarkdownQuestions{a} }
+
+// ask asks of the outline, which is made once for an Artifact.
+func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
+	q.a.mu.Lock()
+	known := q.a.outline
+	q.a.mu.Unlock()
+	if known != nil {
+		return run(known)
+	}
+	return q.a.ask(ctx, "md_"+method, args, func(ctx context.Context, b body) (any, error) {
+		o, err := outlineOf(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if _, inMemory := b.(memoryBody); inMemory {
+			q.a.mu.Lock()
+			q.a.outline = o
+			q.a.mu.Unlock()
+		}
+		return run(o)
+	})
+}
+
+// Frontmatter is the object that the frontmatter is, as JSON with its keys in order, and
+// whether there is one; YAML that is no map is E_ARTIFACT_FORMAT (ART-18).
+func (q MarkdownQuestions) Frontmatter(ctx context.Context) (object []byte, found bool, err error) {
+	value, err := q.frontmatter(ctx)
+	if _, isNone := value.(none); isNone || err != nil {
+		return nil, false, err
+	}
+	return jsontree.Append(nil, value), true, nil
+}
+
+func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
+	return q.ask(ctx, "frontmatter", nil, func(o *outline) (any, error) {
+		if o.frontmatter == nil && o.after == 0 {
+			return none{}, nil
+		}
+		value, err := yamltree.Read(strings.Join(o.frontmatter, "\n"), maxDocumentDepth)
+		if err != nil {
+			return nil, formatError(q.a.media.ID(), "the frontmatter is no YAML: %s", err)
+		}
+		if _, is := value.(*jsontree.Object); !is && value != nil {
+			return nil, formatError(q.a.media.ID(), "the frontmatter is no map")
+		}
+		if value == nil {
+			value = &jsontree.Object{}
+		}
+		return value, nil
+	})
+}
+
+// Headings are the headings of a depth, or all of them for 0, in order.
+func (q MarkdownQuestions) Headings(ctx context.Context, depth int) ([]Heading, error) {
+	return decoded[Heading](q.headings(ctx, depth))
+}
+
+func (q MarkdownQuestions) headings(ctx context.Context, depth int) (any, error) {
+	return q.ask(ctx, "headings", depthArgs(depth), func(o *outline) (any, error) {
+		list := []Heading{}
+		for _, h := range o.headings {
+			if depth == 0 || h.Depth == depth {
+				list = append(list, h)
+			}
+		}
+		return encoded(list), nil
+	})
+}
+
+func depthArgs(depth int) map[string]any {
+	if depth == 0 {
+		return nil
+	}
+	return map[string]any{"depth": depth}
+}
+
+// CodeBlocks are the fenced blocks of a language; nil means all, "" those without.
+func (q MarkdownQuestions) CodeBlocks(ctx context.Context, lang *string) ([]CodeBlock, error) {
+	return decoded[CodeBlock](q.codeBlocks(ctx, lang))
+}
+
+func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, error) {
+	args := map[string]any{}
+	if lang != nil {
+		args["lang"] = *lang
+	}
+	return q.ask(ctx, "code_blocks", args, func(o *outline) (any, error) {
+		list := []CodeBlock{}
+		for _, block := range o.blocks {
+			own := ""
+			if block.Lang != nil {
+				own = *block.Lang
+			}
+			if lang == nil || own == *lang {
+				list = append(list, block)
+			}
+		}
+		return encoded(list), nil
+	})
+}
+
+// Sections are what stands under the headings of a depth, or of all for 0, without text.
+func (q MarkdownQuestions) Sections(ctx context.Context, depth int) ([]Section, error) {
+	return decoded[Section](q.sections(ctx, depth))
+}
+
+func (q MarkdownQuestions) sections(ctx context.Context, depth int) (any, error) {
+	return q.ask(ctx, "sections", depthArgs(depth), func(o *outline) (any, error) {
+		list := []Section{}
+		for _, h := range o.headings {
+			if depth == 0 || h.Depth == depth {
+				list = append(list, Section{h.Depth, h.Text, h.StartLine, h.StartLine + 1, h.EndLine})
+			}
+		}
+		return encoded(list), nil
+	})
+}

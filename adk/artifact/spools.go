@@ -1,0 +1,222 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// tooLarge is the error of a body that is longer than a spool takes (SPL-7).
+func tooLarge(key string, most int64) error {
+	return &adk.Error{Code: adk.E_SPOOL_TOO_LARGE, Message: fmt.Sprintf("the body for key %.40q has more than %d bytes", key, most)}
+}
+
+// bounded reads a body up to a limit, within a context; 0 is no limit.
+type bounded struct {
+	ctx  context.Context
+	body io.Reader
+	key  string
+	most int64
+	read int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	n, err := b.body.Read(p)
+	if b.read += int64(n); b.most > 0 && b.read > b.most {
+		return 0, tooLarge(b.key, b.most)
+	}
+	return n, err
+}
+
+// MemorySpool keeps bodies in memory. The zero MemorySpool is empty and has no bound; it
+// must not be copied.
+type MemorySpool struct {
+	// MaxBytes is how long a body may be; 0 is no bound.
+	MaxBytes int64
+
+	mu     sync.RWMutex
+	bodies map[string]memoryEntry
+}
+
+type memoryEntry struct {
+	entry Entry
+	body  []byte
+}
+
+// NewMemorySpool makes an empty spool in memory.
+func NewMemorySpool() *MemorySpool { return &MemorySpool{} }
+
+// Write reads body to its end and keeps it (SPL-1, SPL-2).
+func (s *MemorySpool) Write(ctx context.Context, key string, body io.Reader) (Entry, error) {
+	if err := CheckKey(key); err != nil {
+		return Entry{}, err
+	}
+	var data bytes.Buffer
+	meter := newMeter()
+	if _, err := io.Copy(io.MultiWriter(&data, meter), &bounded{ctx: ctx, body: body, key: key, most: s.MaxBytes}); err != nil {
+		return Entry{}, err
+	}
+	entry := meter.entry(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bodies == nil {
+		s.bodies = map[string]memoryEntry{}
+	}
+	kept := entry
+	kept.Written = time.Now()
+	s.bodies[key] = memoryEntry{kept, data.Bytes()}
+	return entry, nil
+}
+
+// Read gives a reader of the bytes that are there now; it goes on giving them.
+func (s *MemorySpool) Read(_ context.Context, key string) (adk.MediaReader, bool, error) {
+	if err := CheckKey(key); err != nil {
+		return nil, false, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	kept, found := s.bodies[key]
+	if !found {
+		return nil, false, nil
+	}
+	return MemoryReader(kept.body), true, nil
+}
+
+// Delete forgets a body.
+func (s *MemorySpool) Delete(_ context.Context, key string) (bool, error) {
+	if err := CheckKey(key); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, found := s.bodies[key]
+	delete(s.bodies, key)
+	return found, nil
+}
+
+// List gives the entries with a prefix, as they are when it begins.
+func (s *MemorySpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		s.mu.RLock()
+		entries := []Entry{}
+		for _, key := range slices.Sorted(maps.Keys(s.bodies)) {
+			if strings.HasPrefix(key, prefix) {
+				entries = append(entries, s.bodies[key].entry)
+			}
+		}
+		s.mu.RUnlock()
+		for _, entry := range entries {
+			if ctx.Err() != nil {
+				yield(Entry{}, context.Cause(ctx))
+				return
+			}
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Len is how many bodies there are.
+func (s *MemorySpool) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.bodies)
+}
+
+// Prefixed shows the part of a spool whose keys begin with a prefix, without it, such as
+// "a/" (SPL-5).
+func Prefixed(spool Spool, prefix string) Spool { return prefixed{spool, prefix} }
+
+type prefixed struct {
+	spool  Spool
+	prefix string
+}
+
+// key is the whole key. One that is none alone is none with the prefix either.
+func (p prefixed) key(key string) (string, error) {
+	if err := CheckKey(key); err != nil {
+		return "", err
+	}
+	return p.prefix + key, nil
+}
+
+func (p prefixed) Write(ctx context.Context, key string, body io.Reader) (Entry, error) {
+	whole, err := p.key(key)
+	if err != nil {
+		return Entry{}, err
+	}
+	entry, err := p.spool.Write(ctx, whole, body)
+	entry.Key = key
+	return entry, err
+}
+
+func (p prefixed) Read(ctx context.Context, key string) (adk.MediaReader, bool, error) {
+	whole, err := p.key(key)
+	if err != nil {
+		return nil, false, err
+	}
+	return p.spool.Read(ctx, whole)
+}
+
+func (p prefixed) Delete(ctx context.Context, key string) (bool, error) {
+	whole, err := p.key(key)
+	if err != nil {
+		return false, err
+	}
+	return p.spool.Delete(ctx, whole)
+}
+
+func (p prefixed) List(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for entry, err := range p.spool.List(ctx, p.prefix+prefix) {
+			entry.Key = strings.TrimPrefix(entry.Key, p.prefix)
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// Sweep deletes the bodies that nobody uses and that were written before a time: what a
+// crash between a body and its record leaves, or a record that was changed (SPL-9).
+// isUsed is asked for each key that is old enough. It gives how many it deleted.
+func Sweep(ctx context.Context, spool Spool, isUsed func(ctx context.Context, key string) (bool, error), olderThan time.Time) (deleted int, err error) {
+	var orphans []string
+	for entry, err := range spool.List(ctx, "") {
+		if err != nil {
+			return 0, err
+		}
+		if !entry.Written.Before(olderThan) {
+			continue
+		}
+		used, err := isUsed(ctx, entry.Key)
+		if err != nil {
+			return 0, err
+		}
+		if !used {
+			orphans = append(orphans, entry.Key)
+		}
+	}
+	for _, key := range orphans {
+		was, fault := spool.Delete(ctx, key)
+		err = errors.Join(err, fault)
+		if was {
+			deleted++
+		}
+	}
+	return deleted, err
+}

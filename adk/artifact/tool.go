@@ -1,0 +1,70 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// toolMeta is the meta that makes a tool an artifact tool, also when it is read from a
+// trace (ART-10).
+const toolMeta = "artifact.tool"
+
+// NewTool makes an artifact tool: one whose answers are final words, and nothing to
+// ask further questions of (ART-10). It fails as adk.NewTool does, and where init has
+// an ArtifactConstructor. A handler that gives media fails when it is called.
+func NewTool(init adk.ToolInit) (*adk.Tool, error) {
+	return newTool(init, map[string]any{"tool": true})
+}
+
+// newTool makes an artifact tool with what its meta says of it.
+func newTool(init adk.ToolInit, about map[string]any) (*adk.Tool, error) {
+	meta := maps.Clone(init.Meta)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["artifact"] = about
+	init.Meta = meta
+	constructor, handler := init.ArtifactConstructor, init.Handler
+	init.ArtifactConstructor = nil
+	if handler != nil {
+		init.Handler = wordsOnly(handler)
+	}
+	tool, err := adk.NewTool(init)
+	if constructor == nil {
+		return tool, err
+	}
+	const fault = "ArtifactConstructor: want none, an artifact tool answers in words"
+	refusal := &adk.Error{Code: adk.E_INVALID_INITIAL_TOOL_VALUE, Message: fault, Faults: []adk.Fault{{Path: "ArtifactConstructor", Message: "want none, an artifact tool answers in words"}}}
+	var others *adk.Error
+	if errors.As(err, &others) {
+		refusal.Message = others.Message + "; " + fault
+		refusal.Faults = append(append([]adk.Fault{}, others.Faults...), refusal.Faults...)
+	}
+	return nil, refusal
+}
+
+func wordsOnly(handler adk.ToolHandler) adk.ToolHandler {
+	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+		result, err := handler(ctx, dc, args)
+		switch result.(type) {
+		case *adk.Media, adk.MediaList:
+			if err == nil {
+				return nil, fmt.Errorf("the handler gave %T: an artifact tool answers with text or bytes", result)
+			}
+		}
+		return result, err
+	}
+}
+
+// IsTool reports whether a tool is an artifact tool.
+func IsTool(tool *adk.Tool) bool {
+	if tool == nil {
+		return false
+	}
+	marked, _ := tool.MetaAt(toolMeta)
+	return marked == true
+}
