@@ -1,0 +1,45 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// JSON reads the text of an argument.
+func JSON(text string) (any, error) {
+	value, err := jsontree.Parse(text, MaxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("Invalid JSON: %w", err)
+	}
+	return value, nil
+}
+
+// List reads the text of an argument that has to be a list.
+func List(text string) ([]any, error) {
+	value, err := JSON(text)
+	if err != nil {
+		return nil, err
+	}
+	list, is := value.([]any)
+	if !is {
+		return nil, fmt.Errorf("want a JSON list such as [1, 2, 3]")
+	}
+	if len(list) > MaxList {
+		return nil, fmt.Errorf("a list of %d items, want at most %d", len(list), MaxList)
+	}
+	return list, nil
+}
+
+// Object reads the text of an argument that has to be an object.
+func Object(text string) (*jsontree.Object, error) {
+	value, err := JSON(text)
+	if err != nil {
+		return nil, err
+	}
+	object, is := value.(*jsontree.Object)
+	if !is {
+		return nil, fmt.Errorf("must be a JSON object")
+	}
+	return object, nil
+}

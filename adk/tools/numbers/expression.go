@@ -1,0 +1,352 @@
+package numbers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// node is a part of an expression: what it is worth, and how LaTeX writes it.
+type node interface {
+	eval() (value, error)
+	tex() string
+}
+
+type (
+	constant struct {
+		name  string
+		worth scalar
+	}
+	number struct {
+		text  string
+		worth scalar
+	}
+	unary  struct{ of node } // a minus; a plus leaves no trace
+	binary struct {
+		operator    string
+		left, right node
+	}
+	factorial struct{ of node }
+	bracket   struct{ of node }
+	function  struct {
+		name string
+		args []node
+	}
+	grid struct{ rows [][]node } // a matrix, or with one row of a list a vector
+)
+
+// parseExpression reads an expression. It binds, from the loosest: comparison, + -,
+// * / %, implicit product, signs, ^ from the right, and !.
+func parseExpression(text string) (tree node, err error) {
+	p := &expressionParser{text: text}
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case *expressionFault:
+			tree, err = nil, fault
+		default:
+			panic(fault)
+		}
+	}()
+	if p.space(); p.at == len(text) {
+		return nil, fmt.Errorf("the expression is empty")
+	}
+	tree = p.comparison()
+	if p.space(); p.at < len(text) {
+		p.unexpected("an operator or the end")
+	}
+	return tree, nil
+}
+
+// expressionFault stops a parser.
+type expressionFault struct {
+	column int
+	what   string
+}
+
+func (f *expressionFault) Error() string {
+	return fmt.Sprintf("Syntax error at column %d: %s", f.column, f.what)
+}
+
+type expressionParser struct {
+	text  string
+	at    int
+	depth int
+}
+
+func (p *expressionParser) fail(format string, args ...any) {
+	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...)})
+}
+
+func (p *expressionParser) unexpected(want string) {
+	if p.at >= len(p.text) {
+		p.fail("the expression ends, want %s", want)
+	}
+	c, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	p.fail("found %q, want %s", c, want)
+}
+
+// maxDepth is how deep an expression is nested at most.
+const maxDepth = 100
+
+func (p *expressionParser) nest() (leave func()) {
+	if p.depth++; p.depth > maxDepth {
+		p.fail("nested more than %d deep", maxDepth)
+	}
+	return func() { p.depth-- }
+}
+
+func (p *expressionParser) space() {
+	for p.at < len(p.text) {
+		c, size := utf8.DecodeRuneInString(p.text[p.at:])
+		if !unicode.IsSpace(c) {
+			return
+		}
+		p.at += size
+	}
+}
+
+func (p *expressionParser) take(words ...string) string {
+	p.space()
+	for _, word := range words {
+		if strings.HasPrefix(p.text[p.at:], word) {
+			p.at += len(word)
+			return word
+		}
+	}
+	return ""
+}
+
+func (p *expressionParser) peek() rune {
+	p.space()
+	c, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return c
+}
+
+func (p *expressionParser) comparison() node {
+	defer p.nest()()
+	left := p.sum()
+	for {
+		operator := p.take("==", "!=", "<=", ">=", "<", ">")
+		if operator == "" {
+			return left
+		}
+		left = binary{operator, left, p.sum()}
+	}
+}
+
+func (p *expressionParser) sum() node {
+	left := p.product()
+	for {
+		operator := p.take("+", "-")
+		if operator == "" {
+			return left
+		}
+		left = binary{operator, left, p.product()}
+	}
+}
+
+func (p *expressionParser) product() node {
+	left := p.implicit()
+	for {
+		operator := p.take("*", "/", "%")
+		if operator == "" {
+			return left
+		}
+		left = p.divided(operator, left)
+	}
+}
+
+// divided takes the right side of a product. A fraction of two numbers stands together
+// before what it multiplies: 1/2 pi is half of pi, 1/(2 pi) is not.
+func (p *expressionParser) divided(operator string, left node) node {
+	if _, plain := left.(number); !plain || operator != "/" || !isDigit(p.peek()) {
+		return binary{operator, left, p.implicit()}
+	}
+	right := p.signed()
+	if _, plain := right.(number); !plain {
+		return binary{operator, left, p.rest(right)}
+	}
+	return p.rest(binary{operator, left, right})
+}
+
+func (p *expressionParser) implicit() node { return p.rest(p.signed()) }
+
+// rest takes what a factor is multiplied with without a sign.
+func (p *expressionParser) rest(left node) node {
+	for {
+		c := p.peek()
+		if _, afterNumber := left.(number); !isLetter(c) && c != '(' && c != '[' && (!isDigit(c) || afterNumber) {
+			return left
+		}
+		if isDigit(c) && !endsInBracket(left) {
+			return left
+		}
+		left = binary{" ", left, p.power()}
+	}
+}
+
+// endsInBracket reports whether a number may follow a factor: (2)3, not pi 3.
+func endsInBracket(n node) bool {
+	switch n := n.(type) {
+	case bracket, factorial:
+		return true
+	case binary:
+		return n.operator == " " && endsInBracket(n.right)
+	}
+	return false
+}
+
+func (p *expressionParser) signed() node {
+	defer p.nest()()
+	switch p.take("+", "-") {
+	case "+":
+		return p.signed()
+	case "-":
+		return unary{p.signed()}
+	}
+	return p.power()
+}
+
+func (p *expressionParser) power() node {
+	base := p.postfix()
+	if p.take("^") == "" {
+		return base
+	}
+	return binary{"^", base, p.signed()}
+}
+
+func (p *expressionParser) postfix() node {
+	n := p.primary()
+	for p.peek() == '!' && !strings.HasPrefix(p.text[p.at:], "!=") {
+		defer p.nest()()
+		p.at++
+		n = factorial{n}
+	}
+	return n
+}
+
+func (p *expressionParser) primary() node {
+	switch c := p.peek(); {
+	case isDigit(c) || c == '.':
+		return p.number()
+	case isLetter(c):
+		return p.name()
+	case p.take("(") != "":
+		defer p.nest()()
+		inner := p.comparison()
+		if p.take(")") == "" {
+			p.unexpected("')'")
+		}
+		return bracket{inner}
+	case p.take("[") != "":
+		defer p.nest()()
+		return p.grid()
+	}
+	p.unexpected("a number, a name or a bracket")
+	return nil
+}
+
+func isDigit(c rune) bool { return c >= '0' && c <= '9' }
+func isLetter(c rune) bool {
+	return c != utf8.RuneError && (unicode.IsLetter(c) || c == '_')
+}
+
+func (p *expressionParser) number() node {
+	start := p.at
+	digits := func() (n int) {
+		for p.at < len(p.text) && isDigit(rune(p.text[p.at])) {
+			p.at++
+			n++
+		}
+		return n
+	}
+	n := digits()
+	if p.at < len(p.text) && p.text[p.at] == '.' {
+		p.at++
+		n += digits()
+	}
+	if n == 0 {
+		p.at = start
+		p.unexpected("a digit")
+	}
+	if end := p.at; end < len(p.text) && (p.text[end] == 'e' || p.text[end] == 'E') {
+		p.at++
+		if p.at < len(p.text) && (p.text[p.at] == '+' || p.text[p.at] == '-') {
+			p.at++
+		}
+		if digits() == 0 {
+			p.at = end // a product with e
+		}
+	}
+	text := p.text[start:p.at]
+	worth, _ := strconv.ParseFloat(text, 64) // beyond float64 it is an infinity
+	return number{text, scalar(worth)}
+}
+
+func (p *expressionParser) name() node {
+	start := p.at
+	for p.at < len(p.text) {
+		c, size := utf8.DecodeRuneInString(p.text[p.at:])
+		if !isLetter(c) && !isDigit(c) {
+			break
+		}
+		p.at += size
+	}
+	name := p.text[start:p.at]
+	if worth, known := constants[name]; known {
+		return constant{name, worth}
+	}
+	f, known := functions[name]
+	if !known {
+		p.at = start
+		p.fail("Unknown name %.40q", name)
+	}
+	if p.take("(") == "" {
+		p.unexpected("'(' behind " + name)
+	}
+	args := p.list(")")
+	if len(args) < f.least || len(args) > f.most {
+		p.at = start
+		p.fail("%s takes %s, and was given %d", name, f.counts(), len(args))
+	}
+	return function{name, args}
+}
+
+// list takes expressions with commas between, and the bracket that closes them.
+func (p *expressionParser) list(end string) (items []node) {
+	defer p.nest()()
+	if p.take(end) != "" {
+		return nil
+	}
+	for {
+		items = append(items, p.comparison())
+		switch p.take(",", end) {
+		case end:
+			return items
+		case "":
+			p.unexpected("',' or '" + end + "'")
+		}
+	}
+}
+
+// grid takes a matrix: rows that end in semicolons.
+func (p *expressionParser) grid() node {
+	var g grid
+	row := []node{}
+	for {
+		row = append(row, p.comparison())
+		switch p.take(",", ";", "]") {
+		case ";":
+			g.rows = append(g.rows, row)
+			row = []node{}
+		case "]":
+			g.rows = append(g.rows, row)
+			return g
+		case "":
+			p.unexpected("',', ';' or ']'")
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package texts
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// maxPattern is how long a pattern is at most, in bytes: compiling takes many times as
+// much memory.
+const maxPattern = 10_000
+
+// compiled is a pattern of RE2 with its flags: i, m and s count, g and u change nothing,
+// others are dropped (BAT-6).
+func compiled(pattern, flags string) (*regexp.Regexp, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("Invalid regex: longer than %d bytes", maxPattern)
+	}
+	known := ""
+	for _, flag := range "ims" {
+		if strings.ContainsRune(flags, flag) {
+			known += string(flag)
+		}
+	}
+	if known != "" {
+		pattern = "(?" + known + ")" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("Invalid regex (RE2 has no look-around and no back references): %w", err)
+	}
+	return re, nil
+}
+
+// maxMatches is how many matches string_extract gives.
+const maxMatches = 500
+
+// StringExtract gives all matches of a pattern.
+func StringExtract() *adk.Tool {
+	return spec.Tool{
+		Name:        "string_extract",
+		Description: "Gives all matches of a regular expression (RE2) in a text, or of one of its groups, as a JSON list of at most 500.",
+		Args: []spec.Arg{
+			spec.Text("text", "the text").Required(), spec.Text("pattern", "the regular expression, in the syntax of RE2").Required(),
+			spec.Text("flags", "of i (any case), m (lines) and s (dot matches newline)").Default("g"), spec.Int("group", "the group wanted; 0 is the whole match", 0, 1000).Default(0),
+		},
+		Answer: func(_ context.Context, c spec.Call) (string, error) {
+			re, err := compiled(c.Text("pattern"), c.Text("flags"))
+			if err != nil {
+				return "", err
+			}
+			group := c.Int("group")
+			if group > re.NumSubexp() {
+				return "", fmt.Errorf("the pattern has no group %d; its last is %d", group, re.NumSubexp())
+			}
+			return extract(re, c.Text("text"), group), nil
+		},
+	}.Make()
+}
+
+func extract(re *regexp.Regexp, text string, group int) string {
+	found := []any{}
+	places := re.FindAllStringSubmatchIndex(text, maxMatches)
+	for _, place := range places {
+		if from, to := place[2*group], place[2*group+1]; from >= 0 {
+			found = append(found, text[from:to])
+		}
+	}
+	if len(found) == 0 {
+		return "No matches found."
+	}
+	answer := jsontree.Text(found)
+	if len(places) == maxMatches {
+		answer += " (truncated at 500)"
+	}
+	return answer
+}
+
+func regexReplace(s string, o options) (any, error) {
+	pattern, err := o.required("pattern")
+	if err != nil {
+		return nil, err
+	}
+	replacement, err := o.required("replacement")
+	if err != nil {
+		return nil, err
+	}
+	flags, err := o.text("flags", "g")
+	if err != nil {
+		return nil, err
+	}
+	re, err := compiled(pattern, flags)
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	last := 0
+	for _, place := range re.FindAllStringSubmatchIndex(s, -1) {
+		out.WriteString(s[last:place[0]])
+		last = place[1]
+		if expand(&out, replacement, s, re, place); out.Len() > maxWork {
+			return nil, errTooLong
+		}
+	}
+	out.WriteString(s[last:])
+	return out.String(), nil
+}
+
+// expand writes a replacement as ECMAScript does: $1, $&, $<name> and $$.
+func expand(out *strings.Builder, replacement, s string, re *regexp.Regexp, place []int) {
+	group := func(i int) {
+		if place[2*i] >= 0 {
+			out.WriteString(s[place[2*i]:place[2*i+1]])
+		}
+	}
+	for {
+		at := strings.IndexByte(replacement, '$')
+		if at < 0 || at+1 == len(replacement) || out.Len() > maxWork {
+			out.WriteString(replacement)
+			return
+		}
+		out.WriteString(replacement[:at])
+		replacement = replacement[at+1:]
+		switch c := replacement[0]; {
+		case c == '$':
+			out.WriteByte('$')
+			replacement = replacement[1:]
+		case c == '&':
+			group(0)
+			replacement = replacement[1:]
+		case c >= '1' && c <= '9' && int(c-'0') <= re.NumSubexp():
+			i, size := int(c-'0'), 1
+			if len(replacement) > 1 && replacement[1] >= '0' && replacement[1] <= '9' && 10*i+int(replacement[1]-'0') <= re.NumSubexp() {
+				i, size = 10*i+int(replacement[1]-'0'), 2
+			}
+			group(i)
+			replacement = replacement[size:]
+		case c == '<' && strings.IndexByte(replacement, '>') > 0:
+			end := strings.IndexByte(replacement, '>')
+			if i := re.SubexpIndex(replacement[1:end]); i >= 0 {
+				group(i)
+			}
+			replacement = replacement[end+1:]
+		default:
+			out.WriteByte('$')
+		}
+	}
+}

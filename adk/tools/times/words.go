@@ -1,0 +1,306 @@
+package times
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// moment is a date that was read: with a time of day, or at the beginning of its day.
+type moment struct {
+	time.Time
+	hasTime bool
+}
+
+// The forms in which times are written.
+const (
+	longDay  = "Monday, January 2, 2006"
+	longTime = longDay + " at 3:04:05 PM MST"
+	instant  = "2006-01-02T15:04:05.000Z07:00"
+)
+
+// long is a moment in words, with its time if it has one.
+func (m moment) long() string {
+	if m.hasTime {
+		return m.Format(longTime)
+	}
+	return m.Format(longDay)
+}
+
+// noon is the moment, at noon where it has no time.
+func (m moment) noon() moment {
+	if !m.hasTime {
+		m.Time = time.Date(m.Year(), m.Month(), m.Day(), 12, 0, 0, 0, m.Location())
+	}
+	return m
+}
+
+// reading reads dates in one zone against one clock.
+type reading struct {
+	zone *time.Location
+	now  func() time.Time // asked once, if at all
+	met  time.Time
+}
+
+// today is the time now, in the zone.
+func (r *reading) today() time.Time {
+	if r.met.IsZero() {
+		r.met = r.now()
+	}
+	return r.met.In(r.zone)
+}
+
+// isoForms are the forms of ISO 8601 that are read; those with a zone of their own are
+// brought into the one wanted.
+var isoForms = []struct {
+	layout  string
+	hasTime bool
+}{
+	{"2006-01-02", false}, {"2006-01-02T15:04", true}, {"2006-01-02T15:04:05", true}, {"2006-01-02 15:04", true}, {"2006-01-02 15:04:05", true},
+	{"2006-01-02T15:04Z07:00", true}, {"2006-01-02T15:04:05Z07:00", true},
+}
+
+// date reads a date of ISO 8601, or one in words (BAT-9). All of the text has to fit.
+func (r *reading) date(text string) (moment, error) {
+	text = strings.TrimSpace(text)
+	for _, form := range isoForms {
+		t, err := time.ParseInLocation(form.layout, text, r.zone)
+		if err == nil {
+			return inRange(moment{t.In(r.zone), form.hasTime}, text)
+		}
+	}
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(text, ",", " , ")))
+	if len(words) > 0 && len(words) <= maxWords {
+		if m, ok := r.words(words); ok {
+			return inRange(m, text)
+		}
+	}
+	return moment{}, fmt.Errorf("Could not parse a date from %.60q; want a form such as 2026-03-15, 2026-03-15T14:05:00Z, tomorrow, next friday, in 3 days or March 15, 2026", text)
+}
+
+const maxWords = 12
+
+func inRange(m moment, text string) (moment, error) {
+	if m.Year() < 1 || m.Year() > 9999 {
+		return moment{}, fmt.Errorf("the date %.60q is out of the years 1 to 9999", text)
+	}
+	return m, nil
+}
+
+// words reads a date in words: all of them, or nothing.
+func (r *reading) words(words []string) (moment, bool) {
+	if words[0] == "now" {
+		return moment{r.today(), true}, len(words) == 1
+	}
+	if m, ok := r.distance(words); ok {
+		return m, true
+	}
+	day, rest, ok := r.day(words)
+	if !ok {
+		return moment{}, false
+	}
+	return atTime(day, rest)
+}
+
+// distance reads "in 3 days" and "3 days ago".
+func (r *reading) distance(words []string) (moment, bool) {
+	sign := 1
+	switch {
+	case len(words) == 3 && words[0] == "in":
+		words = words[1:]
+	case len(words) == 3 && words[2] == "ago":
+		sign = -1
+	default:
+		return moment{}, false
+	}
+	n, err := strconv.Atoi(words[0])
+	if err != nil || n < 0 || n > 1_000_000 {
+		return moment{}, false
+	}
+	n *= sign
+	switch strings.TrimSuffix(words[1], "s") {
+	case "second":
+		return moment{r.today().Add(time.Duration(n) * time.Second), true}, true
+	case "minute":
+		return moment{r.today().Add(time.Duration(n) * time.Minute), true}, true
+	case "hour":
+		return moment{r.today().Add(time.Duration(n) * time.Hour), true}, true
+	case "day":
+		return r.daysAway(n), true
+	case "week":
+		return r.daysAway(7 * n), true
+	case "month":
+		return moment{addMonths(dayOf(r.today()), n), false}, true
+	case "year":
+		return moment{addMonths(dayOf(r.today()), 12*n), false}, true
+	}
+	return moment{}, false
+}
+
+func (r *reading) daysAway(n int) moment { return moment{dayOf(r.today()).AddDate(0, 0, n), false} }
+
+// dayOf is the beginning of a day.
+func dayOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+}
+
+// day reads the words of a day, and gives those behind it.
+func (r *reading) day(words []string) (day time.Time, rest []string, ok bool) {
+	switch words[0] {
+	case "today":
+		return r.daysAway(0).Time, words[1:], true
+	case "tomorrow":
+		return r.daysAway(1).Time, words[1:], true
+	case "yesterday":
+		return r.daysAway(-1).Time, words[1:], true
+	case "next", "last", "this":
+		if len(words) > 1 {
+			day, ok = r.relative(words[0], words[1])
+			return day, words[2:], ok
+		}
+		return day, nil, false
+	}
+	return r.named(words)
+}
+
+func (r *reading) relative(which, what string) (time.Time, bool) {
+	step := map[string]int{"next": 1, "last": -1, "this": 0}[which]
+	today := dayOf(r.today())
+	switch what {
+	case "week":
+		return today.AddDate(0, 0, 7*step), true
+	case "month":
+		return addMonths(today, step), true
+	case "year":
+		return addMonths(today, 12*step), true
+	}
+	weekday, known := weekdays[what]
+	if !known {
+		return time.Time{}, false
+	}
+	away := isoWeekday(weekday) - isoWeekday(today.Weekday())
+	if step > 0 && away <= 0 {
+		away += 7
+	} else if step < 0 && away >= 0 {
+		away -= 7
+	}
+	return today.AddDate(0, 0, away), true
+}
+
+// named reads "March 5th, 2026" and "5 March 2026"; the year may be left out.
+func (r *reading) named(words []string) (day time.Time, rest []string, ok bool) {
+	if len(words) < 2 {
+		return day, nil, false
+	}
+	month, monthFirst := months[words[0]]
+	number := words[1]
+	if !monthFirst {
+		if month, ok = months[words[1]]; !ok {
+			return day, nil, false
+		}
+		number = words[0]
+	}
+	n, ok := dayNumber(number)
+	if !ok {
+		return day, nil, false
+	}
+	rest, year := words[2:], 0
+	after := rest
+	if len(after) > 0 && after[0] == "," {
+		after = after[1:]
+	}
+	if len(after) > 0 && len(after[0]) == 4 {
+		if given, err := strconv.Atoi(after[0]); err == nil && given > 0 {
+			year, rest = given, after[1:]
+		}
+	}
+	if year == 0 {
+		year = r.today().Year()
+	}
+	day = time.Date(year, month, n, 0, 0, 0, 0, r.zone)
+	return day, rest, day.Month() == month && day.Day() == n
+}
+
+// dayNumber reads 5 and 5th.
+func dayNumber(word string) (int, bool) {
+	for _, suffix := range []string{"st", "nd", "rd", "th"} {
+		if cut, had := strings.CutSuffix(word, suffix); had {
+			word = cut
+			break
+		}
+	}
+	n, err := strconv.Atoi(word)
+	return n, err == nil && n >= 1 && n <= 31 && len(word) <= 2
+}
+
+// atTime reads what stands behind a day: nothing, or "at 3", "at 3:04 pm".
+func atTime(day time.Time, words []string) (moment, bool) {
+	if len(words) > 0 && words[0] == "," {
+		words = words[1:]
+		if len(words) == 0 {
+			return moment{}, false
+		}
+	}
+	if len(words) == 0 {
+		return moment{day, false}, true
+	}
+	if words[0] != "at" || len(words) < 2 || len(words) > 3 {
+		return moment{}, false
+	}
+	text := strings.Join(words[1:], "")
+	half := ""
+	for _, suffix := range []string{"am", "pm"} {
+		if cut, had := strings.CutSuffix(text, suffix); had {
+			text, half = cut, suffix
+		}
+	}
+	hour, minute, ok := clock(text)
+	switch {
+	case !ok, half != "" && (hour < 1 || hour > 12):
+		return moment{}, false
+	case half == "am":
+		hour %= 12
+	case half == "pm":
+		hour = hour%12 + 12
+	}
+	return moment{time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, day.Location()), true}, true
+}
+
+// clock reads 3, 03 and 3:04.
+func clock(text string) (hour, minute int, ok bool) {
+	h, m, hasMinutes := strings.Cut(text, ":")
+	hour, err := strconv.Atoi(h)
+	if err != nil || len(h) > 2 || hour < 0 || hour > 23 || h[0] < '0' || h[0] > '9' {
+		return 0, 0, false
+	}
+	if hasMinutes {
+		minute, err = strconv.Atoi(m)
+		if err != nil || len(m) != 2 || minute < 0 || minute > 59 || m[0] < '0' {
+			return 0, 0, false
+		}
+	}
+	return hour, minute, true
+}
+
+var weekdays, months = func() (map[string]time.Weekday, map[string]time.Month) {
+	days, all := map[string]time.Weekday{}, map[string]time.Month{}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		days[strings.ToLower(d.String())] = d
+	}
+	for m := time.January; m <= time.December; m++ {
+		all[strings.ToLower(m.String())] = m
+		all[strings.ToLower(m.String()[:3])] = m
+	}
+	return days, all
+}()
+
+// isoWeekday counts from Monday, 1, to Sunday, 7.
+func isoWeekday(d time.Weekday) int { return (int(d)+6)%7 + 1 }
+
+// addMonths goes so many months on; a day that the month does not have is its last.
+func addMonths(t time.Time, n int) time.Time {
+	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	return time.Date(first.Year(), first.Month(), min(t.Day(), last), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+}
