@@ -64,9 +64,13 @@ func parseExpression(text string) (tree node, err error) {
 type expressionFault struct {
 	column int
 	what   string
+	named  bool // what is wrong is no matter of syntax
 }
 
 func (f *expressionFault) Error() string {
+	if f.named {
+		return fmt.Sprintf("%s at column %d", f.what, f.column)
+	}
 	return fmt.Sprintf("Syntax error at column %d: %s", f.column, f.what)
 }
 
@@ -77,7 +81,7 @@ type expressionParser struct {
 }
 
 func (p *expressionParser) fail(format string, args ...any) {
-	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...)})
+	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...), false})
 }
 
 func (p *expressionParser) unexpected(want string) {
@@ -301,16 +305,14 @@ func (p *expressionParser) name() node {
 	}
 	f, known := functions[name]
 	if !known {
-		p.at = start
-		p.fail("Unknown name %.40q", name)
+		panic(&expressionFault{utf8.RuneCountInString(p.text[:start]) + 1, fmt.Sprintf("Unknown name %.40q", name), true})
 	}
 	if p.take("(") == "" {
 		p.unexpected("'(' behind " + name)
 	}
 	args := p.list(")")
 	if len(args) < f.least || len(args) > f.most {
-		p.at = start
-		p.fail("%s takes %s, and was given %d", name, f.counts(), len(args))
+		panic(&expressionFault{utf8.RuneCountInString(p.text[:start]) + 1, fmt.Sprintf("%s takes %s, and was given %d", name, f.counts(), len(args)), true})
 	}
 	return function{name, args}
 }

@@ -39,7 +39,7 @@ type katexParser struct {
 }
 
 func (p *katexParser) fail(format string, args ...any) {
-	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...)})
+	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...), false})
 }
 
 func (p *katexParser) rest() string { return p.text[p.at:] }
