@@ -10,10 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
 // ToolUse is the step of a model that calls a tool: it reports the call,
-// executes the tool, reports it complete and stores the record. A tool that
+// executes the tool, reports it complete and stores the record. What a tool with an
+// artifact constructor gives becomes an artifact, and the words of an artifact tool are
+// recorded as such (artifact.Wrap). A tool that
 // fails, or refuses its arguments, does not fail the step: as with any executor
 // the model is given the failure's text as the result. Once the turn is aborted
 // the failure is returned.
@@ -109,6 +112,8 @@ type toolCall struct {
 	begun   adk.ToolCallEvent
 	result  adk.ToolResult
 	isError bool
+	// fromArtifact says that an artifact tool answered.
+	fromArtifact bool
 }
 
 // begin finds the tool and reports the call.
@@ -155,6 +160,10 @@ func (c *toolCall) execute(ctx context.Context, dc *adk.DispatchContext) error {
 		c.result, c.isError = adk.Text(strings.ToValidUTF8(err.Error(), "\uFFFD")), true
 		return nil
 	}
+	if c.found.ArtifactConstructor() != nil || artifact.IsTool(c.found) {
+		c.result, c.fromArtifact, err = artifact.Wrap(ctx, c.found, c.id, result)
+		return err
+	}
 	c.result, err = recordable(c.id, result)
 	return err
 }
@@ -166,7 +175,7 @@ func (c *toolCall) complete(h *adk.Helpers) (adk.ToolCallEvent, error) {
 
 func (c *toolCall) store(ctx context.Context, dc *adk.DispatchContext, created, completed time.Time) error {
 	record, err := adk.NewToolCall(adk.ToolCallInit{ID: c.id, Tool: c.tool, Args: c.args, Results: c.result,
-		IsError: c.isError, CreatedAt: created, UpdatedAt: completed, CompletedAt: completed})
+		IsError: c.isError, FromArtifactTool: c.fromArtifact, CreatedAt: created, UpdatedAt: completed, CompletedAt: completed})
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ var rooms = []room{
 		because: "batteries rest on the engine and on artifacts"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
-	{name: "fakes", ours: []string{"adk", "adk/artifact"}, // whose spools it checks
+	{name: "fakes", ours: []string{"adk", "adk/artifact"}, // whose spools it checks, and whose words it records
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},
@@ -106,7 +106,7 @@ var rooms = []room{
 		because: "it runs a turn again by the one door that replay has for it"},
 	{name: "replay/corpus", ours: []string{"internal/compare", "internal/safetext", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and sees no crossing itself"},
-	{name: "scenarios", ours: []string{"adk", "fakes"},
+	{name: "scenarios", ours: []string{"adk", "adk/artifact", "adk/tools/numbers", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},
 	{name: "property", ours: []string{"adk", "internal/canonical", "internal/state", "replay/trace", "replay/transcript"},
