@@ -328,10 +328,13 @@ func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
 		}
 	}
 	for _, tool := range forged.All() {
+		place := tools.Register
 		if there, has := tools.Get(tool.Name()); has && there.Digest() == tool.Digest() {
 			continue
+		} else if has {
+			place = tools.Replace
 		}
-		if err := tools.Replace(tool); err != nil {
+		if err := place(tool); err != nil {
 			return err
 		}
 	}
