@@ -211,29 +211,29 @@ func grep(ctx context.Context, b body, pattern *regexp.Regexp) (any, error) {
 	}
 	defer func() { _ = stream.Close() }()
 	g := grepper{pattern: pattern, literal: requiredLiteral(pattern.String()), found: []any{}}
-	reader, rest := bufio.NewReaderSize(stream, chunk), []byte(nil)
-	buffer := make([]byte, chunk)
+	buffer, held := make([]byte, chunk), 0 // what is held of a line that goes on
 	for any := false; ; any = true {
-		n, err := io.ReadFull(reader, buffer)
-		data := buffer[:n]
-		last := bytes.LastIndexByte(data, '\n')
-		switch whole := err == nil; {
-		case err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF):
+		n, err := io.ReadFull(stream, buffer[held:])
+		data := buffer[:held+n]
+		switch {
+		case err == io.EOF && !any: // an empty body has no line
+			return g.found, nil
+		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+			g.block(data)
+			return g.found, nil
+		case err != nil:
 			return nil, err
-		case whole && last < 0:
-			rest = append(rest, data...)
-		case whole:
-			g.block(append(rest, data[:last]...))
-			rest = append(rest[:0], data[last+1:]...)
-		case !any && n == 0 && len(rest) == 0: // an empty body has no line
-			return g.found, nil
-		default:
-			g.block(append(rest, data...))
-			return g.found, nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}
+		last := bytes.LastIndexByte(data, '\n')
+		if last < 0 { // a line longer than all that is read at once
+			held = len(data)
+			buffer = append(buffer, make([]byte, len(buffer))...)
+			continue
+		}
+		g.block(data[:last])
+		held = copy(buffer, data[last+1:])
 	}
 }
 
