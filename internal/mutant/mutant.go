@@ -21,8 +21,10 @@ import (
 // Engine is where the mutants of the engine are, from the root of the tree.
 const Engine = "adk/testdata/mutants"
 
-// Harness is where those of the harness are, each beside the tests that notice it.
+// Harness is where those of the harness are, and of what rests on the engine, each
+// beside the tests that notice it.
 var Harness = []string{
+	"adk/artifact/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",
 	"internal/state/testdata/mutants",
