@@ -101,11 +101,11 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// toNextTimer moves time to the next timer and fires all that are due then. It
-// reports whether there was one.
-func (c *Clock) toNextTimer() bool {
+// toNextTimer moves time to the next timer, if that is due before limit, and fires all
+// that are due then. It reports whether there was one. The zero limit is none.
+func (c *Clock) toNextTimer(limit time.Time) bool {
 	c.mu.Lock()
-	if len(c.timers) == 0 {
+	if len(c.timers) == 0 || (!limit.IsZero() && !c.timers[0].due.Before(limit)) {
 		c.mu.Unlock()
 		return false
 	}

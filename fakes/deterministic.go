@@ -10,6 +10,12 @@ import "github.com/adkreplay/adkreplay/adk"
 // (and with it its order), a *Clock, any IDs. Another clock is replaced, since
 // time that moves by itself is never the same twice.
 func Deterministic(c adk.Config, extra ...adk.Probe) adk.Config {
+	c, _ = scheduled(c, extra...)
+	return c
+}
+
+// scheduled is Deterministic, and the scheduler of the run.
+func scheduled(c adk.Config, extra ...adk.Probe) (adk.Config, *Scheduler) {
 	scheduler, given := c.Probe.(*Scheduler)
 	if !given {
 		clock, ok := c.Clock.(*Clock)
@@ -24,5 +30,5 @@ func Deterministic(c adk.Config, extra ...adk.Probe) adk.Config {
 	if c.IDs == nil {
 		c.IDs = NewIDs()
 	}
-	return c
+	return c, scheduler
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -15,8 +16,9 @@ import (
 //
 // The turn passes at the begin of every operation, and wherever a strand waits
 // inside the engine: in Sleep, WaitFor and Strand.Wait. A strand that waits for
-// another by other means, such as a channel, keeps the turn, and both hang.
-// Plain goroutines have no turn: they are let through, and promise no order. A
+// another by other means, such as a lock or a channel, keeps the turn, and both hang,
+// unless somebody watches the run and calls PassOn: TestExecutor and package explore
+// do. Plain goroutines have no turn: they are let through, and promise no order. A
 // strand waits by its own handle, and for the strands that it forked: where two
 // wait by one handle, which of them wakes first is chance.
 //
@@ -30,6 +32,7 @@ import (
 type Scheduler struct {
 	order Order
 	clock *Clock
+	last  atomic.Pointer[turns]
 }
 
 // NewScheduler makes a scheduler with a clock of its own. The order nil is
@@ -54,7 +57,26 @@ func (s *Scheduler) Observe(adk.RunInfo) adk.Observer {
 	t.first.passed.L = &t.mu
 	t.one[0] = &t.first
 	t.strands = t.one[:]
+	s.last.Store(t)
 	return t
+}
+
+// PassOn takes the turn from the strand that has it and gives it to another one that
+// can go on, in the run that began last. It is for who watches the run from outside
+// and sees that the strand is blocked by other means than the engine's. If none can go
+// on, time moves, but not as far as limit; the zero limit is none. PassOn reports
+// whether a strand got the turn.
+//
+// The strand that lost the turn waits for it at its next hook. Until then settle is
+// called before any other strand is chosen, on the goroutine of the strand that is
+// there: it has to wait until what that has woken is blocked again, so that runs stay
+// the same.
+func (s *Scheduler) PassOn(limit time.Time, settle func()) bool {
+	t := s.last.Load()
+	if t == nil {
+		return false
+	}
+	return t.passOn(limit, settle)
 }
 
 // nobody has the turn while time is moved, and while all wait for the outside.
@@ -83,6 +105,10 @@ type turns struct {
 	moving    bool // time is being moved
 	free      bool // scheduling has ended
 	list      []int
+
+	away   atomic.Int32 // how many strands lost the turn and have not come back for it
+	limit  time.Time    // where time stands as long as there are any; zero is nowhere
+	settle func()       // waits until those that were woken are back or blocked
 }
 
 // strand is what the scheduler knows of one strand.
@@ -91,6 +117,7 @@ type strand struct {
 	starting bool        // forked, and not yet at its first hook
 	waiting  bool        // wants the turn: starting, or held at a hook
 	granted  bool        // has the turn, and has not passed its hook with it
+	away     bool        // lost the turn where it is blocked, and has not come back for it
 	ready    func() bool // parked, until this is true; nil if not parked
 	passed   sync.Cond
 }
@@ -122,13 +149,18 @@ func (t *turns) strand(number int) *strand {
 // now is used by a goroutine not its own, which holding back could make wait for
 // itself.
 func (t *turns) Begin(step adk.Step) {
-	if !t.forked.Load() {
+	if !t.forked.Load() && t.away.Load() == 0 {
 		return
 	}
+	t.settled(step.Strand)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	me := t.strand(step.Strand)
 	t.endBorrowing(me)
+	if me.away {
+		t.comeBack(me)
+		return
+	}
 	// Waiting for a strand changes nothing that another could see: the turn passes
 	// where it parks.
 	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && step.Kind != adk.KindWait
@@ -149,8 +181,57 @@ func (t *turns) Begin(step adk.Step) {
 	t.hold(me)
 }
 
+// settled waits until all that the strand with the turn has woken is back or blocked,
+// if any are away.
+func (t *turns) settled(number int) {
+	if t.away.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	settle := t.settle
+	if t.turn != number {
+		settle = nil
+	}
+	t.mu.Unlock()
+	if settle != nil {
+		settle()
+	}
+}
+
+// comeBack makes a strand that lost the turn wait for it.
+func (t *turns) comeBack(me *strand) {
+	me.away, me.waiting = false, true
+	t.away.Add(-1)
+	if t.turn == nobody && !t.moving {
+		t.choose(nobody)
+	}
+	t.hold(me)
+}
+
+// passOn is Scheduler.PassOn.
+func (t *turns) passOn(limit time.Time, settle func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.moving || t.free {
+		return false
+	}
+	t.limit, t.settle = limit, settle
+	loser := t.turn
+	if loser != nobody {
+		me := t.strands[loser]
+		if me.granted || me.away { // it goes on, or did not come back yet
+			return false
+		}
+		me.away = true
+		t.away.Add(1)
+	}
+	t.choose(nobody)
+	return t.turn != nobody
+}
+
 // Park gives the turn away, for good where ready is nil.
 func (t *turns) Park(number int, ready func() bool) {
+	t.settled(number)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	me := t.strand(number)
@@ -265,16 +346,25 @@ func (t *turns) grant(number int) {
 	st.passed.Broadcast()
 }
 
-// moveTime moves time to the next timer and reports whether there was one.
-// Strands that come to a hook meanwhile wait for what is chosen afterwards.
-func (t *turns) moveTime() bool {
+// moveTime moves time to the next timer and reports whether there was one before the
+// limit. Strands that come to a hook meanwhile wait for what is chosen afterwards: those
+// that are away are given the time to.
+func (t *turns) moveTime() (moved bool) {
 	t.moving = true
+	settle, limit := t.settle, t.limit
+	if t.away.Load() == 0 {
+		settle, limit = nil, time.Time{}
+	}
 	t.mu.Unlock()
 	defer func() {
 		t.mu.Lock()
 		t.moving = false
 	}()
-	return t.clock.toNextTimer()
+	moved = t.clock.toNextTimer(limit)
+	if moved && settle != nil {
+		settle()
+	}
+	return moved
 }
 
 // endIfPanicked lets everybody go when an order or a timer panics: the engine

@@ -21,8 +21,9 @@ const maxIterations = 100
 // talks to anew: a storage, a provider. The runs are Deterministic, so their
 // time and ids are virtual.
 //
-// One of the runs is cancelled as the executor is called. An executor that does
-// not heed its context hangs there, until the timeout of the test.
+// One of the runs is cancelled as the executor is called. A run that hangs, since the
+// executor does not heed its context, say, is left behind, and the fault names the lines
+// that wait.
 func TestExecutor(newConfig func() adk.Config, raw adk.RawTurn) error {
 	first, err := watch(newConfig(), raw, nil)
 	if err != nil {
@@ -55,18 +56,30 @@ type watched struct {
 
 var errIterations = fmt.Errorf("DSP-4: nothing bounds a dispatch: want a signal; there was none in %d iterations", maxIterations)
 
+var errHangs = errors.New("fakes: the turn was cancelled because nothing happened any more")
+
 // watch runs a turn and watches it.
 func watch(c adk.Config, raw adk.RawTurn, abort error) (*watched, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	w := &watched{open: map[string]bool{}, cancel: cancel, abort: abort}
-	runner, err := adk.NewRunner(Deterministic(c, w))
+	config, scheduler := scheduled(c, w)
+	runner, err := adk.NewRunner(config)
 	if err != nil {
 		return nil, err
 	}
 	runner.On(w.functional())
 	runner.Observe(w.observability())
-	return w, runner.Run(ctx, raw)
+	told := func() int64 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return int64(len(w.lines))
+	}
+	run := watchedRun{progress: told, scheduler: scheduler, cancel: func() { cancel(errHangs) }}
+	if hung := run.do(func() { err = runner.Run(ctx, raw) }); hung != nil {
+		return nil, fmt.Errorf("RUN-5: a turn comes to an end: %w", hung)
+	}
+	return w, err
 }
 
 func (w *watched) functional() adk.Functional {

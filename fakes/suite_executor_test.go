@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -57,5 +59,35 @@ func TestExecutorSuiteFinds(t *testing.T) {
 	}
 	if err := fakes.TestExecutor(func() adk.Config { return adk.Config{} }, raw); !errors.Is(err, adk.E_INVALID_TURN_RUNNER_CONFIG) {
 		t.Errorf("got %v, want the config's faults", err)
+	}
+}
+
+// RUN-5: an executor that hangs is left behind, with the line that waits; one whose
+// strands share a lock does not.
+func TestExecutorSuiteDoesNotHang(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	var lock sync.Mutex
+	run := func(f func(ctx context.Context, dc *adk.DispatchContext) error) error {
+		executor := fakes.Script{{fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for range 2 {
+				if _, err := dc.Fork(ctx, "worker", f); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), fakes.Ack()}}.Executor("model")
+		return fakes.TestExecutor(func() adk.Config { return adk.Config{Executor: executor, Storage: fakes.NewStorage().Storage()} }, raw)
+	}
+	if err := run(func(ctx context.Context, dc *adk.DispatchContext) error {
+		lock.Lock()
+		defer lock.Unlock()
+		return dc.Sleep(context.WithoutCancel(ctx), time.Minute)
+	}); err != nil && strings.Contains(err.Error(), "lock") {
+		t.Error(err)
+	}
+	err := run(func(context.Context, *adk.DispatchContext) error { <-never; return nil })
+	if err == nil || !strings.Contains(err.Error(), "RUN-5: a turn comes to an end: deadlock") || !strings.Contains(err.Error(), "suite_executor_test.go:") {
+		t.Errorf("want a deadlock with its line, got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -42,7 +43,11 @@ func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
 	for _, values := range stash {
 		maps.Copy(raw.Stash, values)
 	}
-	if err := runner.Run(context.Background(), raw); err != nil {
+	run := watchedRun{progress: s.calls.Load, cancel: func() {}}
+	if hung := run.do(func() { err = runner.Run(context.Background(), raw) }); hung != nil {
+		return errors.Join(s.result(), fmt.Errorf("RUN-2: an obligation answers: in the check %v: %w", s.check.Load(), hung))
+	}
+	if err != nil {
 		return fmt.Errorf("the stash given: %w", err)
 	}
 	return s.result()
@@ -52,6 +57,9 @@ func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
 type storageSuite struct {
 	newStorage func() adk.Storage
 	scope      adk.Scope
+	calls      atomic.Int64 // how many obligations were called
+	check      atomic.Value // the check that is under way
+	mu         sync.Mutex
 	faults     []*storageFault
 }
 
@@ -94,6 +102,8 @@ func (f *storageFault) panickedAt() string {
 // result is every fault, each once: what says the same is one, for all collections,
 // and what fails or panics for all rules too.
 func (s *storageSuite) result() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var all []error
 	known := map[string]*storageFault{}
 	for _, f := range s.faults {
@@ -133,7 +143,6 @@ type trial[T adk.Record] struct {
 	check  string
 	c      adk.Collection[T]
 	sample sample[T]
-	mu     sync.Mutex // for the suite's faults
 }
 
 func checkCollection[T adk.Record](s *storageSuite, name adk.CollectionName, empty func() adk.Collection[T], make sample[T]) {
@@ -147,6 +156,7 @@ func checkCollection[T adk.Record](s *storageSuite, name adk.CollectionName, emp
 		t := &trial[T]{suite: s, name: name, check: check.name, sample: make}
 		func() {
 			defer t.recovered()
+			s.check.Store(fmt.Sprintf("%q of %s", check.name, name))
 			t.c = empty()
 			check.run(t)
 		}()
@@ -264,8 +274,8 @@ func (t *trial[T]) fetchAndStore(rule string, record T) {
 
 // add takes a fault in.
 func (t *trial[T]) add(rule string, err error, stack string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.suite.mu.Lock()
+	defer t.suite.mu.Unlock()
 	t.suite.faults = append(t.suite.faults, &storageFault{[]string{string(t.name)}, []string{rule}, []string{t.check}, err, stack})
 }
 
@@ -274,6 +284,7 @@ func (t *trial[T]) fault(rule, format string, args ...any) {
 }
 
 func (t *trial[T]) must(rule, what string, err error) {
+	t.suite.calls.Add(1)
 	if err != nil {
 		t.add(rule, fmt.Errorf("%s failed: %w", what, err), "")
 	}

@@ -273,3 +273,34 @@ func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
 		t.Errorf("said %d times:\n%v", got, err)
 	}
 }
+
+// RUN-2: an obligation that hangs is left behind, with the line that waits and what was
+// found until then.
+func TestStorageSuiteDoesNotHang(t *testing.T) {
+	err := fakes.TestStorage(func() adk.Storage {
+		s := fakes.NewStorage().Storage()
+		s.Memories = &relocking{Collection: s.Memories}
+		return s
+	})
+	if err == nil || !strings.Contains(err.Error(), `RUN-2: an obligation answers: in the check "keeps" of memories: deadlock`) ||
+		!strings.Contains(err.Error(), "suite_storage_test.go:") {
+		t.Errorf("want a deadlock with its line, got %v", err)
+	}
+}
+
+// relocking is a collection whose store locks what its fetch has forgotten to unlock.
+type relocking struct {
+	adk.Collection[*adk.Memory]
+	lock sync.Mutex
+}
+
+func (r *relocking) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Memory, error) {
+	r.lock.Lock()
+	return r.Collection.Fetch(ctx, scope)
+}
+
+func (r *relocking) Store(ctx context.Context, scope adk.Scope, m *adk.Memory) error {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.Collection.Store(ctx, scope, m)
+}

@@ -16,6 +16,8 @@ var goroutines = map[string]string{
 	"fakes/provider.go":                "the server, until it is closed",
 	"fakes/suite_spool.go":             "writers of one key, to see whether a spool can bear them",
 	"fakes/suite_storage.go":           "users of a storage, to see whether it can bear them",
+	"fakes/watch.go":                   "user code that may hang, which is then left behind",
+	"property/explore/watcher.go":      "who watches the runs that are under way",
 	"property/explore/search.go":       "workers, which share the schedules of an exploration",
 	"property/explore/worker.go":       "a lane of a worker, which a turn may end or keep for ever",
 	"property/explore/faultcontext.go": "what follows the end of a context, as in package context",

@@ -48,6 +48,7 @@ var rooms = []room{
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
+	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
 	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/schema", "internal/stash", "internal/tokens"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
@@ -70,7 +71,7 @@ var rooms = []room{
 		because: "batteries rest on the engine and on artifacts"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
-	{name: "fakes", ours: []string{"adk", "adk/artifact"}, // whose spools it checks, and whose words it records
+	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/watchdog"}, // whose spools it checks, and whose words it records
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"runtime/pprof"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -44,13 +45,18 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	outside   *outside
-	config    adk.Config      // as the subject built it
-	close     func()          // what it opened for the run
-	labels    context.Context // of all goroutines that are started in the run
+	config    adk.Config     // as the subject built it
+	close     func()         // what it opened for the run
+	label     watchdog.Label // of all goroutines that are started in the run
+	built     watchdog.Label // of those that are started to make it
+	began     time.Time      // by the run's clock
 
-	told  atomic.Int64    // how many crossings were told
-	ended atomic.Bool     // turnEnd was told
-	stuck chan<- struct{} // takes one thing: that nothing will ever move
+	phase   atomic.Int64 // which run is under way, and whether (begin, finish, abandon)
+	told    atomic.Int64 // how many crossings were told
+	ended   atomic.Bool  // turnEnd was told
+	passed  atomic.Bool  // a strand lost the turn where it was blocked
+	cut     atomic.Bool  // operations are refused: the exploration is over
+	stalled chan<- stall // takes one thing: that the run was given up
 
 	mu      sync.Mutex
 	info    adk.RunInfo
@@ -60,6 +66,8 @@ type attempt struct {
 	gates   map[int]*adk.TurnGate
 	strands int // that were forked and have not ended
 	waited  bool
+	deaf    bool   // user code went on for long after the caller had cancelled
+	endless string // where user code was when the run had too many crossings
 	found   []property.Violation
 
 	// Told under the run's own lock.
@@ -74,6 +82,10 @@ type attempt struct {
 	refused map[place]*[turn.FaultKindEnd]bool // that were told before
 }
 
+func newAttempt() *attempt {
+	return &attempt{label: watchdog.NewLabel(), built: watchdog.NewLabel()}
+}
+
 // reset begins a run. collect asks for what else could go wrong in it, record for
 // the decisions of its scheduler.
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
@@ -83,6 +95,8 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.outside = newOutside()
 	a.told.Store(0)
 	a.ended.Store(false)
+	a.passed.Store(false)
+	a.deaf, a.endless = false, ""
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
 	clear(a.gates)
 	a.strands, a.waited, a.found = 0, false, nil
@@ -92,9 +106,10 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 
 // run runs the turn, on the caller's goroutine.
 func (a *attempt) run(subject turn.Subject) {
-	pprof.SetGoroutineLabels(context.Background()) // what is built may stay
+	a.begin()
+	a.built.Set() // what is built may stay
 	config, raw, closeAll := subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
-	pprof.SetGoroutineLabels(a.labels)
+	a.label.Set()
 	a.config, a.close = config, closeAll
 	clock, ok := config.Clock.(*fakes.Clock)
 	if !ok {
@@ -114,9 +129,10 @@ func (a *attempt) run(subject turn.Subject) {
 	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateEarly }) {
 		runner.Observe(adk.Observability{TurnGateOpen: a.settleEarly})
 	}
+	a.began = clock.Now()
 	clock.AfterFunc(patience, func() {
 		a.giveUp()
-		clock.AfterFunc(patience, func() { a.stuck <- struct{}{} })
+		clock.AfterFunc(patience, a.standsStill)
 	})
 	defer func() { a.panicked = recover() }()
 	a.answer = runner.Run(a.outside, raw)
@@ -128,6 +144,21 @@ func (a *attempt) giveUp() {
 	a.waited = true
 	a.mu.Unlock()
 	a.outside.end(context.Canceled, errWaited)
+}
+
+// standsStill is called when nothing moves although the caller has cancelled. Where a
+// strand is blocked outside the engine it is the watcher who says so.
+func (a *attempt) standsStill() {
+	if !a.passed.Load() {
+		a.abandon(a.phase.Load(), stall{kind: deadlocked})
+	}
+}
+
+// passOn takes the turn from a strand that is blocked outside the engine. Time moves if
+// nothing else does, but not as far as limit.
+func (a *attempt) passOn(limit time.Time) {
+	a.passed.Store(true)
+	a.scheduler.PassOn(limit, func() { watchdog.Settle(settling, a.label) })
 }
 
 var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)
@@ -147,10 +178,12 @@ func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 
 // Begin is where what comes before a crossing is made.
 func (a *attempt) Begin(step adk.Step) {
+	a.refuse(step)
 	a.inner.Begin(step)
+	a.refuse(step)
 	at := int(a.told.Load()) + 1
 	if a.collect {
-		a.began(at, step)
+		a.hasBegun(at, step)
 	}
 	for i := range a.faults {
 		if f := &a.faults[i]; f.At == at && !f.fired {
@@ -159,8 +192,26 @@ func (a *attempt) Begin(step adk.Step) {
 	}
 }
 
-// began keeps the first step that begins before a crossing.
-func (a *attempt) began(at int, step adk.Step) {
+// refuse ends the goroutine that asks for an operation in a run that is not to go on:
+// it was given up, or it has more crossings than any turn that heeds its context.
+func (a *attempt) refuse(step adk.Step) {
+	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
+		return
+	}
+	tooLong := int(a.told.Load()) >= a.longest+a.longest/10+1000
+	if !tooLong && !a.cut.Load() && a.phase.Load() != givenUp {
+		return
+	}
+	if tooLong {
+		a.mu.Lock()
+		a.deaf = true
+		a.mu.Unlock()
+	}
+	runtime.Goexit()
+}
+
+// hasBegun keeps the first step that begins before a crossing.
+func (a *attempt) hasBegun(at int, step adk.Step) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.steps = reach(a.steps, at)
@@ -255,6 +306,9 @@ func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
+	if a.phase.Load() == givenUp {
+		return
+	}
 	a.keep(x)
 	a.told.Store(int64(x.Seq))
 	switch {
@@ -275,8 +329,29 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		}
 	}
 	if x.Seq == a.longest {
-		a.giveUp()
+		a.tooLong()
 	}
+}
+
+// tooLong is what the caller does with a run that goes on and on.
+func (a *attempt) tooLong() {
+	a.mu.Lock()
+	a.endless = watchdog.Here().Where()
+	if a.endless == "" {
+		a.endless = a.lastSeam()
+	}
+	a.mu.Unlock()
+	a.giveUp()
+}
+
+// lastSeam is the last seam at which user code was called.
+func (a *attempt) lastSeam() string {
+	for i := range a.crossings {
+		if x := &a.crossings[len(a.crossings)-1-i]; x.Kind == adk.KindCall && isUserCode(x.Seam) && x.Seam.Label != adk.LabelStorage {
+			return x.Seam.String()
+		}
+	}
+	return adk.LabelRun
 }
 
 // keep copies a crossing, with the maps and slices in it that are user code's.

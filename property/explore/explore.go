@@ -45,6 +45,8 @@ type Options struct {
 	// Command is the command that explores the subject, for the commands that
 	// reproduce; empty if there is none.
 	Command string
+
+	ownClock bool // Now is not the system's
 }
 
 // Run is one explored run, for a check of the user's own.
@@ -130,6 +132,14 @@ func measured(ctx context.Context, subject turn.Subject, options Options) (*expl
 	return e, nil
 }
 
+// realBudget is the budget as far as it is that of the system's clock.
+func (o Options) realBudget() time.Duration {
+	if o.ownClock {
+		return 0
+	}
+	return o.Budget
+}
+
 func (o Options) withDefaults() Options {
 	if o.Bound <= 0 {
 		o.Bound = 1
@@ -140,6 +150,7 @@ func (o Options) withDefaults() Options {
 	if o.Faults == nil {
 		o.Faults = turn.FaultKinds()
 	}
+	o.ownClock = o.Now != nil
 	if o.Now == nil {
 		o.Now = time.Now
 	}

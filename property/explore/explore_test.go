@@ -118,8 +118,8 @@ func TestExplorationText(t *testing.T) {
 		now = now.Add(20 * time.Millisecond)
 		return now
 	}})
-	assert.Equal(t, "short-circuit-turn-input: 58 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
-	assert.Equal(t, `short-circuit-turn-input: 58 schedules, bound 1, 0 violations, 0.02 s
+	assert.Equal(t, "short-circuit-turn-input: 55 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
+	assert.Equal(t, `short-circuit-turn-input: 55 schedules, bound 1, 0 violations, 0.02 s
 
 `+shortCircuitTable, result.String())
 }
@@ -131,11 +131,11 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   return run              1             a         1      b      b    c               d              d          e           f          g           g
   return storage          1             a         1      h      1    c               d              i          e           f          g           g
   return turn-input       2             a         2      2      2    c               d              d          e           f          g           g
-  next                    1             a         1      1      1    c               d              d          e           f          g           g
-  next done               1             1         1      j      j    c               d              d          e           f          g           g
-  add                     1             1         1      1      1    c               d              d          e           f          g           g
-  fetch                   1             a         1      1      1    c               d              d          e           f          g           g
-  fetch done              1             1         1      j      j    c               d              d          e           f          g           g
+  next                    1             a         1      j      1    c               d              d          e           f          g           g
+  next done               1             1         1      j      k    c               d              d          e           f          g           g
+  add                     1             1         1      j      1    c               d              d          e           f          g           g
+  fetch                   1             a         1      j      1    c               d              d          e           f          g           g
+  fetch done              1             1         1      j      k    c               d              d          e           f          g           g
   turnStart               1             a         1      b      b    c               d              d          e           f          g           g
   turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g
   error                   1             a         1      b      b    c               d              d          e           f          g           g
@@ -149,7 +149,8 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   g  only a gate whose waiter wakes can be settled again
   h  what fails there is a storage, and that fault is storage-before or storage-after
   i  it writes nothing
-  j  the operation is under way: what can fail in it is a call of its own
+  j  an operation answers with what the storage or the tool behind it does, where that fault is tried
+  k  the operation is under way: what can fail in it is a call of its own
 `
 
 // A violation says how to see it again, and that shows it.
@@ -275,7 +276,7 @@ func TestTimeIsVirtual(t *testing.T) {
 }
 
 // A turn that goes on for ever is none to explore, and one that does so when
-// something went wrong is cancelled.
+// something went wrong is cancelled: that nothing bounds it is found.
 func TestEndlessTurn(t *testing.T) {
 	_, err := explore.Explore(t.Context(), executing("endless", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }), explore.Options{})
 	assert.EqualError(t, err, "endless: the turn has not ended after 100,000 crossings, with nothing gone wrong: does anybody signal?")
@@ -288,8 +289,9 @@ func TestEndlessTurn(t *testing.T) {
 			return dc.Ack()
 		}
 	}), explore.Options{})
-	assert.Empty(t, result.Violations, result)
 	assert.Equal(t, 3, result.Waited, "a fault before the fetch, a panic of it, and one behind it")
+	require.Len(t, result.Violations, 3, result)
+	assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
 }
 
 // runtime.Goexit in user code ends the goroutine that runs turns, and nothing else

@@ -16,6 +16,7 @@ const (
 	hasEnded     = "the run's context has ended by then, and ends once"
 	noCodeBehind = "the engine goes on to the next crossing, before which a cancel is tried"
 	notUserCode  = "no user code runs that could fail there"
+	answers      = "an operation answers with what the storage or the tool behind it does, where that fault is tried"
 	within       = "the operation is under way: what can fail in it is a call of its own"
 	handedOver   = "the code was handed over inside the turn, so that nothing of the explorer stands around it"
 	isCut        = "what fails there is a stream, and that fault is cut"
@@ -98,9 +99,9 @@ func (s *spot) refusesEndBehind() string {
 	return noCodeBehind
 }
 
-func (s *spot) entersUserCode() bool {
-	return s.seam.Label != adk.LabelRun && s.seam.Label != adk.LabelDispatch
-}
+func (s *spot) entersUserCode() bool { return isUserCode(s.seam) }
+
+func isUserCode(s adk.Seam) bool { return s.Label != adk.LabelRun && s.Label != adk.LabelDispatch }
 
 func (s *spot) isReport(k adk.Kind) bool {
 	return k == adk.KindReportMessage || k == adk.KindReportThought || k == adk.KindReportToolCall
@@ -114,6 +115,8 @@ func (s *spot) refusesFailure() string {
 		return isCut
 	case s.isSeam() && s.isStorage():
 		return isStorage
+	case !s.isSeam() && s.began() && s.step.Kind.Class() == adk.ClassOperation:
+		return answers
 	}
 	return s.refusesPanic()
 }

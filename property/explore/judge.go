@@ -9,20 +9,25 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// hangs is what a turn breaks that does not come to an end.
-const hangs = "a turn comes to an end"
+// unbounded is what a turn breaks that goes on until its caller has enough.
+const unbounded = "a loop has a bound"
 
 // judge holds everything against a run that can be, and looks what else could go
 // wrong in it.
-func (e *exploring) judge(a *attempt, n candidate, ended bool) tried {
+func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t := tried{candidate: n, waited: a.waited}
+	if s != nil {
+		if e.reproducing {
+			e.shown = slices.Clone(a.crossings[:s.length])
+		}
+		t.violations = s.violations(a)
+		return t
+	}
+	if a.cut.Load() { // the exploration ended it
+		return t
+	}
 	if e.reproducing {
 		e.shown = slices.Clone(a.crossings)
-	}
-	if !ended {
-		t.violations = []property.Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun,
-			Text: "no strand can go on and no timer is pending, although the run was cancelled"}}
-		return t
 	}
 	t.violations = a.violations()
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
@@ -50,11 +55,18 @@ func (a *attempt) violations() []property.Violation {
 	if a.answer != nil {
 		add("Run answers nil", "RUN-5", "Run answered %q", a.answer.Error())
 	}
+	switch {
+	case a.deaf:
+		add(hangs, "RUN-5", "hang: user code asked for more and more, long after its caller had cancelled, until it was refused: in %s", a.endless)
+	case a.endless != "":
+		add(unbounded, "", "the turn went on until its caller cancelled, after %s; undisturbed it has %s: in %s",
+			inWords(a.longest, "crossing"), inWords((a.longest-1000)/10, "crossing"), a.endless)
+	}
 	if a.strands != 0 {
 		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
 	}
 	for _, f := range a.faults {
-		if !f.fired {
+		if !f.fired && !a.passed.Load() {
 			add(unsteadyRun, "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
 		}
 	}

@@ -37,7 +37,7 @@ func TestJudgeSaysWhatTheCallerSees(t *testing.T) {
 // RUN-5: a run that never comes to its end violates that it does, and nothing else
 // can be said of it.
 func TestJudgeOfARunThatHangs(t *testing.T) {
-	judged := (&exploring{}).judge(&attempt{crossings: make([]adk.Crossing, 4)}, candidate{}, false)
+	judged := (&exploring{}).judge(&attempt{crossings: make([]adk.Crossing, 4)}, candidate{}, &stall{kind: deadlocked, length: 4})
 	require.Len(t, judged.violations, 1)
 	assert.Equal(t, hangs, judged.violations[0].Invariant)
 	assert.Equal(t, 5, judged.violations[0].Crossing)
@@ -85,13 +85,13 @@ func TestSettlementsThatAreTakenAreFound(t *testing.T) {
 func TestSameAgainWhereTheSecondRunIsShorter(t *testing.T) {
 	first := []adk.Crossing{{Kind: adk.KindCall}, {Kind: adk.KindTurnStart}, {Kind: adk.KindTurnEnd}}
 	second := func(n int) *attempt { return &attempt{crossings: first[:n]} }
-	assert.Empty(t, sameAgain(first, second(3), true))
+	assert.Empty(t, sameAgain(first, second(3), nil))
 	for n := range 3 {
-		found := sameAgain(first, second(n), true)
+		found := sameAgain(first, second(n), nil)
 		require.Len(t, found, 1, n)
 		assert.Equal(t, n+1, found[0].Crossing)
 	}
-	found := sameAgain(first, second(3), false)
+	found := sameAgain(first, second(3), &stall{})
 	require.Len(t, found, 1)
 	assert.Equal(t, 1, found[0].Crossing)
 }

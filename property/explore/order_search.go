@@ -42,7 +42,7 @@ func (s *orderSearch) next(a *attempt) bool {
 
 // ran judges a run, unless it was only one that others are to differ from, or one
 // that was made in another order.
-func (s *orderSearch) ran(a *attempt, ended bool) {
+func (s *orderSearch) ran(a *attempt, gone *stall) {
 	choices := slices.Clone(a.order.choices)
 	n := s.n
 	if !s.begun {
@@ -50,11 +50,11 @@ func (s *orderSearch) ran(a *attempt, ended bool) {
 	} else if !a.order.redundant {
 		ran := n
 		ran.picks, ran.pickedAt = decisions(choices)
-		s.all = append(s.all, s.e.judge(a, ran, ended))
+		s.all = append(s.all, s.e.judge(a, ran, gone))
 	}
 	s.begun = true
 	for i := range choices {
-		choices[i].open = choices[i].open && ended // nothing follows from a run that hangs
+		choices[i].open = choices[i].open && gone == nil // nothing follows from a run that hangs
 	}
 	s.path = append(s.path, &fork{n: n, choices: choices, at: len(choices)})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -30,6 +31,16 @@ type candidate struct {
 	cell cell
 	// again asks for a second run that must be the same.
 	again bool
+}
+
+// broken is how many faults break code off in the midst of it.
+func (n candidate) broken() (count int) {
+	for _, f := range n.faults {
+		if f.moment == amidBody {
+			count++
+		}
+	}
+	return count
 }
 
 func (n candidate) schedule() turn.Schedule {
@@ -72,6 +83,8 @@ type exploring struct {
 	begun   time.Time
 	leaks   leaks
 	workers []*worker
+	watcher *watcher
+	stalls  stalls
 	result  *Exploration
 	table   *tally
 	known   int // schedules that are to be run and were not
@@ -86,17 +99,27 @@ type exploring struct {
 }
 
 func newExplorer(ctx context.Context, subject turn.Subject, options Options) *exploring {
-	labels, label := labelled()
-	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), leaks: leaks{label, options.Background}, table: newTally(options.Faults),
+	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), table: newTally(options.Faults),
 		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command}}
 	for range options.Workers {
-		e.workers = append(e.workers, newWorker(subject, labels))
+		e.workers = append(e.workers, newWorker(subject))
 	}
+	e.leaks = leaks{e.labels, options.Background}
+	e.watcher = watch(ctx, e.workers, options.realBudget())
 	return e
+}
+
+// labels are those of all goroutines of runs that were not given up.
+func (e *exploring) labels() (all []watchdog.Label) {
+	for _, w := range e.workers {
+		all = append(all, w.attempt.Load().label)
+	}
+	return all
 }
 
 // close ends the workers. It may be called twice.
 func (e *exploring) close() {
+	e.watcher.close()
 	for _, w := range e.workers {
 		w.close()
 	}
@@ -149,6 +172,8 @@ const chunk = 1024
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
+	// What code left locked that was broken off, no later run may need: it comes last.
+	slices.SortStableFunc(level, func(a, b candidate) int { return a.broken() - b.broken() })
 	for len(level) > 0 && e.stopped == "" {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
@@ -204,12 +229,15 @@ func (e *exploring) scheduleLimit() string {
 
 // over reports whether time is up.
 func (e *exploring) over() bool {
-	return e.ctx.Err() != nil || (e.options.Budget > 0 && e.options.Now().Sub(e.begun) >= e.options.Budget)
+	return e.ctx.Err() != nil || e.stalls.over() != "" || (e.options.Budget > 0 && e.options.Now().Sub(e.begun) >= e.options.Budget)
 }
 
 func (e *exploring) whyOver() string {
 	if e.ctx.Err() != nil {
 		return "the exploration was interrupted"
+	}
+	if why := e.stalls.over(); why != "" {
+		return why
 	}
 	return fmt.Sprintf("the budget of %s was used up", e.options.Budget)
 }
@@ -238,13 +266,14 @@ type share struct {
 
 // work runs schedules until none is left, or no time.
 func (s *share) work(w *worker) {
-	p := part{share: s}
+	p := part{share: s, worker: w}
 	w.each(p.next, p.ran)
 }
 
 // part is what one worker does of a share.
 type part struct {
 	*share
+	worker *worker
 	at     int            // the schedule that is under way
 	second bool           // it is run again
 	first  []adk.Crossing // of its first run
@@ -278,21 +307,24 @@ func (p *part) next(a *attempt) bool {
 }
 
 // ran judges a run, or holds a second one against the first.
-func (p *part) ran(a *attempt, ended bool) {
+func (p *part) ran(a *attempt, s *stall) {
+	if s != nil {
+		defer p.e.gaveUp(p.worker, p.nodes[p.at], s)
+	}
 	if p.orders != nil {
-		p.orders.ran(a, ended)
+		p.orders.ran(a, s)
 		return
 	}
 	if p.second {
 		p.second = false
 		t := &p.results[p.at][0]
-		t.violations = append(t.violations, sameAgain(p.first, a, ended)...)
+		t.violations = append(t.violations, sameAgain(p.first, a, s)...)
 		return
 	}
 	n := p.nodes[p.at]
-	p.singles[p.at] = p.e.judge(a, n, ended)
+	p.singles[p.at] = p.e.judge(a, n, s)
 	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
-	if n.again && ended {
+	if n.again && s == nil && !a.passed.Load() {
 		p.second = true
 		p.first, a.crossings = a.crossings, p.first
 	}
@@ -324,8 +356,8 @@ func (e *exploring) lookBehind(results [][]tried) {
 func strayText(strays []stray) string {
 	count, each := 0, ""
 	for _, s := range strays {
-		count += s.count
-		each += "\n" + s.String()
+		count += s.Count
+		each += "\n" + strayLine(s)
 	}
 	return inWords(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
 }
@@ -371,8 +403,8 @@ func (e *exploring) commit(t tried) {
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	a, ended := e.workers[0].run(candidate{}, nil, false, false)
-	if ended && len(a.crossings) >= longestTurn {
+	a, s := e.workers[0].run(candidate{}, nil, false, false)
+	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {

@@ -1,7 +1,7 @@
 package explore
 
 import (
-	"context"
+	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -9,9 +9,8 @@ import (
 // worker runs attempts, one after the other.
 type worker struct {
 	subject turn.Subject
-	labels  context.Context
-	longest int // how many crossings a run may have
-	attempt *attempt
+	longest int                     // how many crossings a run may have
+	attempt atomic.Pointer[attempt] // the watcher looks at it too
 	lane    *lane
 }
 
@@ -19,34 +18,37 @@ type worker struct {
 // the worker's, since a turn that hangs keeps it for ever, and one that ends its
 // goroutine ends it.
 type lane struct {
-	lists chan list
-	done  chan bool     // a list is done, or else the lane has ended
-	stuck chan struct{} // the turn that is under way hangs
+	lists   chan list
+	done    chan bool  // a list is done, or else the lane has ended
+	stalled chan stall // the turn that is under way was given up
 }
 
 // list is what a lane runs: next sets the attempt up for the next run, or tells
-// that there is none, and ran takes what came of it.
+// that there is none, and ran takes what came of it: with a stall if it did not come to
+// its end.
 type list struct {
 	attempt *attempt
 	next    func(*attempt) bool
-	ran     func(a *attempt, ended bool)
+	ran     func(a *attempt, s *stall)
 }
 
-func newWorker(subject turn.Subject, labels context.Context) *worker {
-	return &worker{subject: subject, labels: labels, longest: longestTurn, attempt: &attempt{labels: labels}}
+func newWorker(subject turn.Subject) *worker {
+	w := &worker{subject: subject, longest: longestTurn}
+	w.attempt.Store(newAttempt())
+	return w
 }
 
 // each runs attempts on the lane, so that no goroutine is changed from run to run
 // as long as turns come to an end. A run that took its lane with it is told of
 // here, and another lane goes on.
-func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, ended bool)) {
+func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) {
 	for {
 		if w.lane == nil {
-			w.lane = &lane{make(chan list), make(chan bool), make(chan struct{}, 1)}
+			w.lane = &lane{make(chan list), make(chan bool), make(chan stall, 1)}
 			go w.lane.serve(w.subject)
 		}
-		a := w.attempt
-		a.longest, a.stuck = w.longest, w.lane.stuck
+		a := w.attempt.Load()
+		a.longest, a.stalled = w.longest, w.lane.stalled
 		w.lane.lists <- list{a, next, ran}
 		select {
 		case goesOn := <-w.lane.done:
@@ -54,17 +56,19 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, ended bool)
 				return
 			}
 			w.lane = nil
-			ran(a, true)
+			ran(a, nil)
 			a.close()
-		case <-w.lane.stuck: // it is left to what it waits for, and nothing of it is closed
-			w.lane, w.attempt = nil, &attempt{labels: w.labels}
-			ran(a, false)
+		case s := <-w.lane.stalled: // it is left to what it waits for, and nothing of it is closed
+			w.lane = nil
+			w.attempt.Store(newAttempt())
+			s.look(a)
+			ran(a, &s)
 		}
 	}
 }
 
-// run runs one attempt and reports whether it came to an end.
-func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, ended bool) {
+// run runs one attempt and says how it was given up, if it did not come to an end.
+func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, s *stall) {
 	w.each(func(one *attempt) bool {
 		if a != nil {
 			return false
@@ -72,8 +76,8 @@ func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *at
 		a = one
 		a.reset(n, asleep, collect, record)
 		return true
-	}, func(_ *attempt, came bool) { ended = came })
-	return a, ended
+	}, func(_ *attempt, came *stall) { s = came })
+	return a, s
 }
 
 // close ends the worker's goroutine.
@@ -92,12 +96,20 @@ func (l *lane) serve(subject turn.Subject) {
 	}
 }
 
-// work goes through a list and says so, also when a run ends the goroutine.
+// work goes through a list and says so, also when a run ends the goroutine; not when
+// the run was given up, since nobody waits for it any more.
 func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
-	defer func() { l.done <- goesOn }()
+	defer func() {
+		if goesOn || work.attempt.finish() {
+			l.done <- goesOn
+		}
+	}()
 	for work.next(work.attempt) {
 		work.attempt.run(subject)
-		work.ran(work.attempt, true)
+		if !work.attempt.finish() {
+			return false
+		}
+		work.ran(work.attempt, nil)
 		work.attempt.close()
 	}
 	return true

@@ -1,0 +1,359 @@
+package watchdog
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Condition is what keeps a run from making progress.
+type Condition uint8
+
+// The conditions, from the one of which least is to be expected to the one that may
+// end at any time.
+const (
+	// Locked is that every goroutine of the run waits for another one, at least one
+	// for a lock, and none in a way that time could end.
+	Locked Condition = iota + 1
+	// Blocked is that every goroutine of the run waits for another one, as far as
+	// can be seen: a channel may be that of a timer.
+	Blocked
+	// Waiting is that a goroutine sleeps, or waits for the system.
+	Waiting
+	// Running is that a goroutine runs, or could.
+	Running
+)
+
+// blockedStates are the runtime's words for goroutines that wait for another one,
+// and whether a timer could take that one's place.
+var blockedStates = map[string]bool{
+	"chan receive": true, "chan send": true, "select": true, "sync.Cond.Wait": true, "sync.WaitGroup.Wait": true, "semacquire": true,
+	"chan receive (nil chan)": false, "chan send (nil chan)": false, "select (no cases)": false,
+	"sync.Mutex.Lock": false, "sync.RWMutex.Lock": false, "sync.RWMutex.RLock": false, "coroutine": false,
+}
+
+// systemPackages are those in which a goroutine that waits for another one waits for
+// the system.
+var systemPackages = []string{"net.", "net/", "internal/poll.", "os.", "os/", "syscall.", "crypto/tls.", "database/sql.", "golang.org/x/net/", "google.golang.org/grpc"}
+
+// conditionOf says what a goroutine is kept by. One that waits within the engine or
+// at a scheduler waits for whatever the others wait for.
+func conditionOf(g Goroutine) Condition {
+	timed, blocked := blockedStates[strings.TrimSuffix(g.State, " (durable)")]
+	switch {
+	case g.State == "IO wait" && isIdle(g):
+		return Locked
+	case g.State == "sleep", g.State == "IO wait", g.State == "syscall":
+		return Waiting
+	case !blocked:
+		return Running
+	case g.isHeld():
+		return Locked
+	case g.waitsForSystem():
+		if isIdle(g) {
+			return Locked
+		}
+		return Waiting
+	case timed:
+		return Blocked
+	}
+	return Locked
+}
+
+// idleFunctions are those in which servers and pools wait for somebody to ask.
+var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*persistConn).writeLoop",
+	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "net/http/httptest.(*Server)", "os/signal."}
+
+func isIdle(g Goroutine) bool {
+	return slices.ContainsFunc(g.Stack, func(f Frame) bool {
+		return slices.ContainsFunc(idleFunctions, func(idle string) bool { return strings.HasPrefix(f.Function, idle) })
+	})
+}
+
+// isHeld reports whether the goroutine waits in the engine or at its scheduler.
+func (g Goroutine) isHeld() bool {
+	for _, f := range g.Stack {
+		if isOurs(f.Function) {
+			return true
+		}
+		if !isRuntime(f.Function) {
+			return false
+		}
+	}
+	return false
+}
+
+func (g Goroutine) waitsForSystem() bool {
+	for _, f := range g.Stack {
+		if slices.ContainsFunc(systemPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
+			return true
+		}
+		if !isRuntime(f.Function) {
+			return false
+		}
+	}
+	return false
+}
+
+// isRuntime reports whether a function is one by which goroutines wait.
+func isRuntime(function string) bool {
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "sync.") || strings.HasPrefix(function, "internal/sync.") ||
+		strings.HasPrefix(function, "context.") || strings.HasPrefix(function, "time.")
+}
+
+// module is what the functions of this project begin with.
+const module = "github.com/adkreplay/adkreplay/"
+
+// isOurs reports whether a function is the engine's, or belongs to what runs turns.
+func isOurs(function string) bool {
+	rest, ours := strings.CutPrefix(function, module)
+	return ours && slices.ContainsFunc([]string{"adk.", "fakes.", "property/explore.", "property/turn.", "internal/watchdog.Settle"},
+		func(room string) bool { return strings.HasPrefix(rest, room) })
+}
+
+// Patience with runs of which no progress comes. What ends a wait by a lock is another
+// goroutine, and nothing else; a channel can be that of a timer, and the system can
+// take its time.
+const (
+	// Often is how often to visit a run.
+	Often = 2 * time.Millisecond
+	// Usual is the patience with a run that may be at work.
+	Usual = 2 * time.Second
+
+	rarestLook     = 50 * time.Millisecond
+	timePatience   = 20 * time.Millisecond // before time moves for a run whose strand is blocked
+	lockPatience   = 60 * time.Millisecond
+	knownPatience  = 25 * time.Millisecond
+	systemPatience = 10 * time.Second
+)
+
+// Action is what is to be done about a run. Those that are of no use are followed by
+// the next.
+type Action uint8
+
+// The actions.
+const (
+	Nothing Action = iota
+	// PassOn is to take the turn from the strand that has it, which is blocked outside
+	// the engine.
+	PassOn
+	// MoveTime is to let virtual time move although a strand is blocked.
+	MoveTime
+	// Cancel is to cancel the run.
+	Cancel
+	// Deadlock is to give the run up: every goroutine of it waits for another one.
+	Deadlock
+	// Hang is to give the run up: it neither goes on nor comes to its end.
+	Hang
+)
+
+// Finding is what a visit has found.
+type Finding struct {
+	Action Action
+	// Silence is how long there was no progress.
+	Silence time.Duration
+	// Goroutines are those of the run, if it is to be given up.
+	Goroutines []Goroutine
+}
+
+// Dog watches one run after another. The zero Dog has seen nothing and has the usual
+// patience.
+type Dog struct {
+	// Patience is that with a run that may be at work; zero is Usual.
+	Patience time.Duration
+	// Known says how far patience went with goroutines that did this; nil forgets it
+	// from run to run.
+	Known map[string]Action
+
+	progress int64
+	since    time.Time // the progress is what it is
+	next     time.Time // when to look again
+	pause    time.Duration
+	looked   string    // what the last look saw
+	same     time.Time // looks see the same since
+	done     Action    // about this silence
+}
+
+// Visit is to be called often. Progress changes whenever the run makes any, and from
+// run to run; the labels are those of the run's goroutines.
+func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
+	if progress != d.progress || d.since.IsZero() {
+		*d = Dog{Patience: d.Patience, Known: d.Known, progress: progress, since: now, next: now.Add(Often), pause: Often}
+	}
+	f := Finding{Silence: now.Sub(d.since)}
+	if now.Before(d.next) {
+		return f
+	}
+	d.pause = min(2*d.pause, rarestLook)
+	d.next = now.Add(d.pause)
+	condition, all, outside, same := d.look(now, labels...)
+	f.Goroutines = all
+	switch condition {
+	case Running:
+		f.Action = d.when(f.Silence >= d.patience(), Hang)
+	case Waiting:
+		f.Action = d.when(f.Silence >= systemPatience, Hang)
+	default:
+		f.Action = d.blocked(condition, Describe(outside), same)
+	}
+	return f
+}
+
+func (d *Dog) when(enough bool, action Action) Action {
+	if !enough {
+		return Nothing
+	}
+	return action
+}
+
+func (d *Dog) patience() time.Duration {
+	if d.Patience == 0 {
+		return Usual
+	}
+	return d.Patience
+}
+
+// look looks at a run that made no progress. Only what two looks see is so: until then
+// same is zero.
+func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine, same time.Duration) {
+	all, whole := Of(labels...)
+	condition = Locked
+	looked := ""
+	for _, g := range all {
+		condition = max(condition, conditionOf(g))
+		if !g.isHeld() && !isIdle(g) {
+			outside = append(outside, g)
+		}
+		looked += strconv.Itoa(g.ID) + g.State + g.Key()
+	}
+	if !whole {
+		condition = Running
+	}
+	if condition == Running {
+		looked = ""
+	}
+	if looked != d.looked || looked == "" {
+		d.looked, d.same = looked, now
+	}
+	return condition, all, outside, now.Sub(d.same)
+}
+
+// blocked decides about a run whose goroutines do the same for some time.
+func (d *Dog) blocked(condition Condition, doing string, same time.Duration) Action {
+	if same == 0 {
+		return Nothing
+	}
+	enough := d.patience()
+	switch {
+	case d.Known[doing] > d.done:
+		enough = knownPatience
+	case condition == Locked:
+		enough = min(enough, lockPatience)
+	}
+	switch {
+	case d.done == Nothing:
+	case d.done == PassOn && same >= min(timePatience, enough):
+	case d.done == MoveTime && same >= enough:
+	case d.done == Cancel && same >= enough+enough/4:
+	default:
+		return Nothing
+	}
+	d.done++
+	if d.done >= Cancel && d.Known != nil {
+		d.Known[doing] = max(d.Known[doing], d.done)
+	}
+	return d.done
+}
+
+// Settle waits until no goroutine with one of the labels runs any more, but for the
+// present one, and no longer than limit.
+func Settle(limit time.Duration, labels ...Label) {
+	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(50 * time.Microsecond) {
+		all, whole := Of(labels...)
+		if whole && !slices.ContainsFunc(all, func(g Goroutine) bool { return conditionOf(g) == Running }) {
+			return
+		}
+	}
+}
+
+// Describe says in a line each what goroutines do, where in user code, and how they
+// came there. Those that do the same are one.
+func Describe(all []Goroutine) string {
+	var lines []string
+	counts := map[string]int{}
+	for _, g := range all {
+		line := g.String()
+		if counts[line]++; counts[line] == 1 {
+			lines = append(lines, line)
+		}
+	}
+	for i, line := range lines {
+		if n := counts[line]; n > 1 {
+			lines[i] = fmt.Sprintf("%s (%d of them)", line, n)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// mostFrames is how many calls of user code String names.
+const mostFrames = 3
+
+// String says what the goroutine does and where in user code, the innermost call
+// first.
+func (g Goroutine) String() string {
+	where := g.Where()
+	if where == "" && len(g.Stack) > 0 {
+		where = g.Stack[len(g.Stack)-1].String()
+	}
+	return g.doing() + " in " + where
+}
+
+// doing is what the goroutine does: where it waits in the engine, for what user code
+// asked it.
+func (g Goroutine) doing() string {
+	if !g.isHeld() {
+		return g.State
+	}
+	asked := ""
+	for _, f := range g.Stack {
+		if isOurs(f.Function) {
+			asked = f.name()
+		} else if asked != "" {
+			break
+		}
+	}
+	return asked
+}
+
+// Where says where in user code the goroutine is, the innermost call first; empty where
+// it is not in user code.
+func (g Goroutine) Where() string {
+	var calls []string
+	for _, f := range g.Stack {
+		if !isStandard(f.Function) && !isOurs(f.Function) && len(calls) < mostFrames {
+			calls = append(calls, f.String())
+		}
+	}
+	return strings.Join(calls, ", called by ")
+}
+
+// String is the function, without the path of its package, and where it stands.
+func (f Frame) String() string { return f.name() + " at " + f.Place }
+
+func (f Frame) name() string { return f.Function[strings.LastIndex(f.Function, "/")+1:] }
+
+// isStandard reports whether a function is the standard library's: the first part of
+// its package's path has no dot.
+func isStandard(function string) bool {
+	path := function
+	if slash := strings.LastIndex(function, "/"); slash >= 0 {
+		path = function[:slash]
+	} else {
+		path, _, _ = strings.Cut(function, ".")
+	}
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && first != "main"
+}

@@ -1,0 +1,181 @@
+package watchdog
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// Frame is one call in a stack trace: the function, and its file and line.
+type Frame struct{ Function, Place string }
+
+// Goroutine is what one goroutine is doing.
+type Goroutine struct {
+	// ID is the runtime's number of it; zero where nobody knows.
+	ID int
+	// State is the runtime's word for it, such as select; empty where nobody knows.
+	State string
+	// Stack has the innermost call first.
+	Stack []Frame
+	// Origin is where it was started; empty where nobody knows.
+	Origin Frame
+}
+
+// keyFrames is how many calls Key looks at: neither a trace nor a profile has all of a
+// deep stack.
+const keyFrames = 32
+
+// Key tells stacks apart, by their innermost calls.
+func (g Goroutine) Key() string {
+	var text strings.Builder
+	for _, f := range g.Stack[:min(keyFrames, len(g.Stack))] {
+		// The profile leaves some of the runtime's calls out, and others have another name.
+		if !strings.HasPrefix(f.Function, "runtime.") && f.Function != "panic" {
+			text.WriteString(f.Place + "\n")
+		}
+	}
+	return text.String()
+}
+
+// labelKey is the key of the label that the goroutines of a run have.
+const labelKey = "adkreplay-run"
+
+var labels atomic.Int64
+
+// Label tells the goroutines of one run from all others.
+type Label struct {
+	context context.Context
+	text    []byte
+}
+
+// NewLabel makes a label that nobody has.
+func NewLabel() Label {
+	number := strconv.FormatInt(labels.Add(1), 10)
+	return Label{pprof.WithLabels(context.Background(), pprof.Labels(labelKey, number)),
+		[]byte(strconv.Quote(labelKey) + ":" + strconv.Quote(number))}
+}
+
+// Set gives the label to the present goroutine, and to all that it starts from here
+// on.
+func (l Label) Set() { pprof.SetGoroutineLabels(l.context) }
+
+// Unset takes every label from the present goroutine.
+func Unset() { pprof.SetGoroutineLabels(context.Background()) }
+
+// Group is how many goroutines have one stack.
+type Group struct {
+	Count int
+	Goroutine
+}
+
+// Labelled are the goroutines that have one of the labels, by their stacks; their
+// states are not known.
+func Labelled(labels ...Label) (all []Group) {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return nil
+	}
+	for text := range bytes.SplitSeq(profile.Bytes(), []byte("\n\n")) {
+		if slices.ContainsFunc(labels, func(l Label) bool { return bytes.Contains(text, l.text) }) {
+			all = append(all, readGroup(string(text)))
+		}
+	}
+	return all
+}
+
+// readGroup reads what a profile says of goroutines with one stack: how many they
+// are, and a line for each call.
+func readGroup(text string) (g Group) {
+	for line := range strings.Lines(text) {
+		parts := strings.Fields(line)
+		switch {
+		case len(parts) > 1 && parts[1] == "@": // the first group stands below a heading
+			g.Count, _ = strconv.Atoi(parts[0])
+		case len(parts) == 4 && parts[0] == "#":
+			function, _, _ := cutLast(parts[2], "+0x")
+			g.Stack = append(g.Stack, Frame{function, parts[3]})
+		}
+	}
+	return g
+}
+
+// cutLast is strings.Cut around the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	if at := strings.LastIndex(text, separator); at >= 0 {
+		return text[:at], text[at+len(separator):], true
+	}
+	return text, "", false
+}
+
+// All are all goroutines of the program, the present one first.
+func All() (all []Goroutine) {
+	for text := range strings.SplitSeq(string(stacks()), "\n\n") {
+		all = append(all, readTraceback(text))
+	}
+	return all
+}
+
+// Here is the present goroutine.
+func Here() Goroutine {
+	text := make([]byte, 1<<14)
+	return readTraceback(string(text[:runtime.Stack(text, false)]))
+}
+
+// stacks is the trace of all goroutines.
+func stacks() []byte {
+	for size := 1 << 16; ; size *= 2 {
+		text := make([]byte, size)
+		if n := runtime.Stack(text, true); n < size {
+			return text[:n]
+		}
+	}
+}
+
+// readTraceback reads the trace of one goroutine: a heading with its number and its
+// state, two lines for each call, and two for where it was started.
+func readTraceback(text string) (g Goroutine) {
+	heading, calls, _ := strings.Cut(text, "\n")
+	number, state, _ := strings.Cut(strings.TrimPrefix(heading, "goroutine "), " [")
+	g.ID, _ = strconv.Atoi(number)
+	state, _, _ = strings.Cut(state, "]")
+	g.State, _, _ = strings.Cut(state, ",") // behind it stands since when
+	lines := strings.Split(strings.TrimSuffix(calls, "\n"), "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		if creator, is := strings.CutPrefix(lines[i], "created by "); is {
+			creator, _, _ = strings.Cut(creator, " in goroutine ")
+			g.Origin = Frame{creator, place}
+			continue
+		}
+		function, _, _ := cutLast(lines[i], "(")
+		g.Stack = append(g.Stack, Frame{function, place})
+	}
+	return g
+}
+
+// Of are the goroutines that have one of the labels, but for the present one. It
+// reports whether these are all of them: while some move, one look cannot see all.
+func Of(labels ...Label) (all []Goroutine, whole bool) {
+	wanted := map[string]int{}
+	for _, g := range Labelled(labels...) {
+		wanted[g.Key()] += g.Count
+	}
+	for i, g := range All() {
+		if key := g.Key(); wanted[key] > 0 && i > 0 {
+			wanted[key]--
+			all = append(all, g)
+		}
+	}
+	missing := 0
+	for key, n := range wanted {
+		if !strings.Contains(key, "/internal/watchdog/goroutine.go:") { // the present one, which looks
+			missing += n
+		}
+	}
+	return all, missing == 0
+}

@@ -1,0 +1,162 @@
+package watchdog
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// begin starts a run and gives its label; it ends with the test.
+func begin(run func()) Label {
+	label := NewLabel()
+	go func() {
+		label.Set()
+		run()
+	}()
+	return label
+}
+
+// visits visits a run that makes no progress until something is to be done about it.
+// The times are the dog's, and not the system's.
+func visits(d *Dog, label Label) (actions []Action, last Finding) {
+	now := time.Unix(0, 0)
+	for range 10_000 {
+		now = now.Add(Often)
+		if last = d.Visit(1, now, label); last.Action != Nothing {
+			actions = append(actions, last.Action)
+		}
+		if last.Action >= Deadlock {
+			break
+		}
+	}
+	return actions, last
+}
+
+// toTheEnd is what is done about a run that stays blocked.
+var toTheEnd = []Action{PassOn, MoveTime, Cancel, Deadlock}
+
+// What goroutines wait for decides how much patience there is with them.
+func TestVisits(t *testing.T) {
+	var lock sync.Mutex
+	lock.Lock()
+	t.Cleanup(lock.Unlock)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
+	for name, c := range map[string]struct {
+		run     func()
+		actions []Action
+		least   time.Duration
+		doing   string
+	}{
+		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock in watchdog.TestVisits"},
+		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive in watchdog.TestVisits"},
+		"a deadline": {func() { time.Sleep(time.Minute) }, []Action{Hang}, systemPatience, "sleep in watchdog.TestVisits"},
+		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait in watchdog.TestVisits"},
+	} {
+		label := begin(c.run)
+		require.Eventually(t, func() bool { return Describe(first(Of(label))) != "" && !busy(label) }, time.Minute, time.Millisecond, name)
+		actions, last := visits(&Dog{}, label)
+		assert.Equal(t, c.actions, actions, name)
+		assert.GreaterOrEqual(t, last.Silence, c.least, name)
+		assert.Contains(t, Describe(last.Goroutines), c.doing, name)
+	}
+}
+
+func first(all []Goroutine, _ bool) []Goroutine { return all }
+
+func busy(label Label) bool {
+	all, whole := Of(label)
+	for _, g := range all {
+		if conditionOf(g) == Running {
+			return true
+		}
+	}
+	return !whole
+}
+
+// Patience that was in vain once is not had again.
+func TestKnown(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	label := begin(func() { <-never })
+	require.Eventually(t, func() bool { return !busy(label) }, time.Minute, time.Millisecond)
+	d := Dog{Known: map[string]Action{}}
+	_, once := visits(&d, label)
+	d.progress = -1
+	_, again := visits(&d, label)
+	assert.Equal(t, Deadlock, again.Action)
+	assert.Less(t, 5*again.Silence, once.Silence)
+}
+
+// Progress is what patience is measured by.
+func TestProgress(t *testing.T) {
+	label := begin(func() {})
+	var d Dog
+	for n := range 1000 {
+		f := d.Visit(int64(n), time.Unix(int64(n), 0), label)
+		assert.Equal(t, Nothing, f.Action)
+		assert.Zero(t, f.Silence)
+	}
+}
+
+// A label is that of the goroutines that a run starts too, and of no others.
+func TestOf(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	begin(func() { <-never })
+	label := begin(func() {
+		go func() { <-never }()
+		<-never
+	})
+	require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 2 && !busy(label) }, time.Minute, time.Millisecond)
+	all, _ := Of(label)
+	for _, g := range all {
+		assert.Equal(t, "chan receive", g.State)
+		assert.NotZero(t, g.ID)
+		assert.Contains(t, g.Origin.Function, "watchdog.")
+	}
+}
+
+// The goroutines of a run are described by what user code asked for, and those that do
+// the same are one.
+func TestDescribe(t *testing.T) {
+	held := Goroutine{State: "sync.Cond.Wait", Stack: []Frame{{"runtime.gopark", "a:1"}, {"sync.runtime_notifyListWait", "b:2"},
+		{"github.com/adkreplay/adkreplay/fakes.(*turns).hold", "c:3"}, {"github.com/adkreplay/adkreplay/adk.Records[...].Fetch", "d:4"}, {"example.com/agent.load", "agent.go:5"},
+		{"github.com/adkreplay/adkreplay/adk.(*call).invoke", "e:6"}}}
+	locked := Goroutine{State: "sync.Mutex.Lock", Stack: []Frame{{"internal/sync.(*Mutex).lockSlow", "a:1"}, {"sync.(*Mutex).Lock", "b:2"}, {"main.cache", "main.go:3"}}}
+	assert.Equal(t, "adk.Records[...].Fetch in agent.load at agent.go:5\nsync.Mutex.Lock in main.cache at main.go:3 (2 of them)",
+		Describe([]Goroutine{locked, held, locked}))
+	assert.Empty(t, Goroutine{Stack: []Frame{{"net/http.(*conn).serve", "x:1"}}}.Where())
+}
+
+// Deep stacks, and those that panic, are the same in a profile and in a trace.
+func TestOfDeepAndPanicking(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	deep := begin(func() { recurse(300, never) })
+	panics := begin(func() {
+		defer func() { _ = recover() }()
+		defer func() { <-never }()
+		panic("boom")
+	})
+	for _, label := range []Label{deep, panics} {
+		require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 1 }, time.Minute, time.Millisecond)
+	}
+}
+
+func recurse(n int, until chan struct{}) {
+	if n == 0 {
+		<-until
+		return
+	}
+	recurse(n-1, until)
+}

@@ -1,0 +1,256 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// pair is a subject whose executor runs two strands, which share what make makes.
+func pair[T any](name string, make func() *T, strand func(ctx context.Context, dc *adk.DispatchContext, shared *T, n int) error) turn.Subject {
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		shared := make()
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var strands []*adk.Strand
+			for n := range 2 {
+				s, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error { return strand(ctx, dc, shared, n) })
+				if err != nil {
+					return err
+				}
+				strands = append(strands, s)
+			}
+			for _, s := range strands {
+				if err := s.Wait(); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// within explores with a budget, and holds that it ends in time.
+func within(t *testing.T, s turn.Subject, budget time.Duration, o explore.Options) *explore.Exploration {
+	t.Helper()
+	begun := time.Now()
+	o.Budget = budget
+	result := explored(t, s, o)
+	assert.Less(t, time.Since(begun), budget+time.Second+slack, "an exploration ends in time")
+	return result
+}
+
+// slack is what a machine under load may take longer.
+const slack = 2 * time.Second
+
+// says are the first violations that say something.
+func says(x *explore.Exploration, text string) (found []explore.Breach) {
+	for _, b := range x.Violations {
+		if strings.Contains(b.Text, text) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+type locked struct{ first, second sync.Mutex }
+
+// A lock that is held over an operation is correct, and explored to the end: a strand
+// that is blocked by it loses the turn.
+func TestLockHeldOverAnOperation(t *testing.T) {
+	s := pair("holds a lock", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, _ int) error {
+		l.first.Lock()
+		_, err := dc.Memories().Fetch(ctx)
+		l.first.Unlock() // not deferred: an operation answers, and does not unwind
+		return err
+	})
+	result := explored(t, s, explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Empty(t, result.NotCovered)
+	assert.Greater(t, result.Schedules, 60)
+}
+
+// So is a strand that waits for another one by a channel, for one that sleeps, and
+// for goroutines of its own.
+func TestStrandsThatWaitForOneAnother(t *testing.T) {
+	s := pair("hands over", func() *chan int { c := make(chan int); return &c }, func(ctx context.Context, dc *adk.DispatchContext, c *chan int, n int) error {
+		if n == 0 {
+			select {
+			case <-*c:
+			case <-ctx.Done():
+			}
+			return nil
+		}
+		defer close(*c)
+		return dc.Sleep(ctx, time.Hour)
+	})
+	result := explored(t, s, explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Empty(t, result.NotCovered)
+
+	own := executing("goroutines of its own", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		jobs, done := make(chan int), make(chan int)
+		for range 3 {
+			go func() {
+				for n := range jobs {
+					time.Sleep(3 * time.Millisecond)
+					done <- n
+				}
+			}()
+		}
+		go func() {
+			defer close(jobs)
+			for n := range 3 {
+				jobs <- n
+			}
+		}()
+		for range 3 {
+			<-done
+		}
+		return errors.Join(dc.Sleep(ctx, time.Minute), dc.Ack())
+	})
+	result = explored(t, own, explore.Options{})
+	assert.Empty(t, result.Violations, result)
+}
+
+// RUN-5: two locks that are taken in two orders are a deadlock, with the lines that
+// wait.
+func TestDeadlockOfLocks(t *testing.T) {
+	s := pair("lock order", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, n int) error {
+		first, second := &l.first, &l.second
+		if n == 1 {
+			first, second = second, first
+		}
+		first.Lock()
+		defer first.Unlock()
+		_, err := dc.Memories().Fetch(ctx)
+		second.Lock()
+		defer second.Unlock()
+		return err
+	})
+	result := within(t, s, 10*time.Second, explore.Options{})
+	found := says(result, "deadlock: ")
+	require.NotEmpty(t, found, result)
+	assert.Regexp(t, `(?m)^sync\.Mutex\.Lock in explore_test\.\S+ at .*stall_test\.go:\d+`, found[0].Text)
+	assert.Equal(t, "a turn comes to an end", found[0].Invariant)
+	for _, b := range result.Violations {
+		assert.Contains(t, b.Text, "deadlock: ", "nothing else is wrong")
+	}
+}
+
+// RUN-5: whatever user code does, the exploration ends within its budget, and says
+// where it hung.
+func TestExplorationsEnd(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop) })
+	spin := func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}
+	whenRefused := func(then func(ctx context.Context, dc *adk.DispatchContext)) turn.Subject {
+		return executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if _, err := dc.Messages().Fetch(ctx); err != nil {
+				then(ctx, dc)
+				return err
+			}
+			return dc.Ack()
+		})
+	}
+	for name, c := range map[string]struct {
+		subject turn.Subject
+		want    string
+		where   string
+	}{
+		"a channel that nobody sends to": {whenRefused(func(context.Context, *adk.DispatchContext) { <-never }), "deadlock: ", "stall_test.go:"},
+		"a loop without operations":      {whenRefused(func(context.Context, *adk.DispatchContext) { spin() }), "hang: ", "stall_test.go:"},
+		"a loop of operations": {whenRefused(func(_ context.Context, dc *adk.DispatchContext) {
+			for {
+				dc.Now()
+			}
+		}), "hang: ", "stall_test.go:"},
+		"a loop of the engine's": {subject("loop", func(c *adk.Config) adk.RawTurn {
+			c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if _, err := dc.Messages().Fetch(ctx); err != nil || dc.Iteration() > 0 {
+					return nil
+				}
+				return dc.Ack()
+			}
+			return adk.RawTurn{SystemPrompt: "Help."}
+		}), "went on until its caller cancelled", "executor/model#"},
+		"a listener that blocks": {subject("listener", func(*adk.Config) adk.RawTurn {
+			return adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{Error: func(adk.ErrorEvent) { <-never }}}
+		}), "deadlock: ", "stall_test.go:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := within(t, c.subject, 4*time.Second, explore.Options{})
+			found := says(result, c.want)
+			require.NotEmpty(t, found, result)
+			assert.Contains(t, found[0].Text, c.where)
+		})
+	}
+}
+
+// A run that is under way when the budget is used up is ended where it asks the engine
+// for something, and left behind where it does not; that says nothing against it.
+func TestARunIsNotWaitedFor(t *testing.T) {
+	for name, wait := range map[string]func(dc *adk.DispatchContext){
+		"asks":        func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(time.Millisecond) },
+		"asks rarely": func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(350 * time.Millisecond) },
+	} {
+		s := executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if _, err := dc.Messages().Fetch(ctx); err != nil {
+				for n := 0; n < 20000 && err != nil; n++ {
+					wait(dc)
+				}
+			}
+			return dc.Ack()
+		})
+		result := within(t, s, 500*time.Millisecond, explore.Options{Workers: 2})
+		assert.Empty(t, says(result, "hang"), result)
+		assert.Contains(t, strings.Join(result.NotCovered, "\n"), "the budget of 500ms was used up")
+	}
+}
+
+// The same holds where the undisturbed turn hangs.
+func TestUndisturbedHang(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	result := within(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), 4*time.Second, explore.Options{})
+	require.Len(t, result.Violations, 1, result)
+	assert.Equal(t, "undisturbed", result.Violations[0].Schedule.String())
+}
+
+// A run that was left behind may keep what the next one needs. That is said, and no
+// run accused of what another one did.
+func TestStateOfALostRun(t *testing.T) {
+	var global sync.Mutex
+	s := executing("global", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		global.Lock()
+		if _, err := dc.Messages().Fetch(ctx); err != nil {
+			global.Lock() // forgets that it has it
+		}
+		global.Unlock()
+		return dc.Ack()
+	})
+	result := within(t, s, 10*time.Second, explore.Options{Workers: 1})
+	require.Len(t, result.Violations, 1, result)
+	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "keeps what every run needs")
+}

@@ -1,0 +1,125 @@
+package explore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+)
+
+// This file watches the runs that are under way. Where no crossing comes of one, it
+// asks the runtime what the run's goroutines do: the strand that has the turn and is
+// blocked outside the engine loses it, a run of which nothing can ever go on is given
+// up, and so is one that neither goes on nor comes to its end.
+
+// overtimeGrace is how long a run may go on when the exploration is over, before it is
+// refused what it asks for; after as long again it is left behind.
+const overtimeGrace = 400 * time.Millisecond
+
+// mostStalls is how many runs are given up before the exploration ends: what they
+// hold is held for ever.
+const mostStalls = 16
+
+// nowhere is a time that is over on every clock.
+var nowhere = time.Unix(1, 0)
+
+// watcher watches the runs of an exploration.
+type watcher struct {
+	workers  []*worker
+	dogs     []watchdog.Dog // by worker
+	ctx      context.Context
+	deadline time.Time // of the exploration; zero is none
+	stop     chan struct{}
+	closing  sync.Once
+	group    sync.WaitGroup
+}
+
+// watch begins to watch. The budget is by the system's clock.
+func watch(ctx context.Context, workers []*worker, budget time.Duration) *watcher {
+	w := &watcher{workers: workers, ctx: ctx, stop: make(chan struct{})}
+	patience := watchdog.Usual
+	if budget > 0 {
+		w.deadline = time.Now().Add(budget)
+		patience = min(patience, max(budget/4, 200*time.Millisecond))
+	}
+	known := map[string]watchdog.Action{}
+	for range workers {
+		w.dogs = append(w.dogs, watchdog.Dog{Patience: patience, Known: known})
+	}
+	w.group.Go(w.serve)
+	return w
+}
+
+// close ends the watching. It may be called twice.
+func (w *watcher) close() {
+	w.closing.Do(func() { close(w.stop) })
+	w.group.Wait()
+}
+
+func (w *watcher) serve() {
+	ticker := time.NewTicker(watchdog.Often)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-ticker.C:
+			for i := range w.workers {
+				w.visit(&w.dogs[i], w.workers[i].attempt.Load(), time.Now())
+			}
+		}
+	}
+}
+
+// visit looks at the run of a worker, if it makes no progress.
+func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
+	phase, told := a.phase.Load(), a.told.Load()
+	if phase%2 == 0 || phase == givenUp {
+		return
+	}
+	f := dog.Visit(phase<<32+told, now, a.label, a.built)
+	if w.over(now) {
+		w.end(a, phase, f, now)
+		return
+	}
+	if told == 0 && f.Action < watchdog.Deadlock { // what makes the run is blocked, or at work
+		return
+	}
+	switch f.Action {
+	case watchdog.PassOn:
+		a.passOn(nowhere)
+	case watchdog.MoveTime:
+		a.passOn(a.began.Add(patience / 2))
+	case watchdog.Cancel:
+		a.passOn(time.Time{})
+		a.giveUp()
+	case watchdog.Deadlock:
+		a.abandon(phase, stall{kind: deadlocked, goroutines: f.Goroutines, after: f.Silence})
+	case watchdog.Hang:
+		a.abandon(phase, stall{kind: silent, goroutines: f.Goroutines, after: f.Silence})
+	}
+}
+
+// over reports whether runs have to come to their end: the exploration should be over
+// since a while.
+func (w *watcher) over(now time.Time) bool {
+	if w.ctx.Err() != nil && (w.deadline.IsZero() || w.deadline.After(now)) {
+		w.deadline = now
+	}
+	return !w.deadline.IsZero() && now.Sub(w.deadline) >= overtimeGrace
+}
+
+// end ends a run: what asks the engine for something is refused, and what does not is
+// left behind.
+func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time) {
+	a.cut.Store(true)
+	switch {
+	case now.Sub(w.deadline) < 2*overtimeGrace:
+	case f.Silence < overtimeGrace:
+		a.abandon(phase, stall{kind: overtime})
+	default:
+		all, _ := watchdog.Of(a.label, a.built)
+		a.abandon(phase, stall{kind: silent, goroutines: all, after: f.Silence})
+	}
+}
