@@ -28,6 +28,7 @@ type exploreOptions struct {
 	limits  explore.Options
 	budget  time.Duration // of all subjects together; zero is none
 	json    bool
+	table   bool             // say what was tried at which kind of crossing
 	elapsed func() time.Time // nil means the system's clock
 }
 
@@ -39,7 +40,7 @@ type target struct {
 
 // exploreFlags are the flags of explore as they were given.
 type exploreFlags struct {
-	all, json, hasOnly        bool
+	all, json, table, hasOnly bool
 	only                      string
 	bound, schedules, workers int
 	budget                    time.Duration
@@ -85,6 +86,7 @@ wrong.
 	cmd.Flags().IntVar(&flags.schedules, "schedules", 0, "run this `number` of schedules of each scenario at most")
 	cmd.Flags().StringVar(&flags.only, "only", "", "run this one `schedule`, as a violation names it")
 	cmd.Flags().IntVar(&flags.workers, "workers", 0, "how many runs are under way at once (default: as many as there are cores)")
+	cmd.Flags().BoolVar(&flags.table, "table", false, "print what was tried at which kind of crossing, and why not")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the result as one JSON document")
 	return cmd
 }
@@ -99,7 +101,7 @@ const exploreExitHelp = `Exit codes:
 `
 
 func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
-	o := exploreOptions{budget: flags.budget, json: flags.json,
+	o := exploreOptions{budget: flags.budget, json: flags.json, table: flags.table,
 		limits: explore.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
 	switch {
 	case flags.all && len(args) > 0:
@@ -181,17 +183,18 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	}
-	if o.elapsed == nil {
-		o.elapsed = time.Now
+	now := o.elapsed
+	if now == nil {
+		now = time.Now
 	}
-	begun := o.elapsed()
+	begun := now()
 	subjects, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
 	all := &explored{Explorations: []*explore.Exploration{}}
 	for _, s := range subjects {
-		left := o.budget - o.elapsed().Sub(begun)
+		left := o.budget - now().Sub(begun)
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
 			all.NotBegun = append(all.NotBegun, s.Name)
 			continue
@@ -205,7 +208,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 		}
 		all.add(x)
 		if !o.json {
-			printExploration(t, x, len(subjects) == 1 && o.only == nil)
+			printExploration(t, x, o.table)
 		}
 		if ctx.Err() != nil {
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s explored to the end", len(all.Explorations)-1, counted(len(subjects), "turn")), exitInternal
@@ -231,10 +234,13 @@ func (o exploreOptions) open(ctx context.Context) (subjects []turn.Subject, err 
 // schedule of it.
 func (o exploreOptions) explore(ctx context.Context, t *terminal, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
-	limits.Now, limits.Command = o.elapsed, "adkreplay explore "+shell.Quote(s.Name)
+	if o.elapsed != nil {
+		limits.Now = o.elapsed
+	}
+	limits.Command = "adkreplay explore " + shell.Quote(s.Name)
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
-		return explore.Reproduce(ctx, s, *o.only, limits)
+		return explore.RunSchedule(ctx, s, *o.only, limits)
 	}
 	if o.budget > 0 {
 		limits.Budget = max(left, 1)
@@ -251,14 +257,12 @@ func (all *explored) add(x *explore.Exploration) {
 	}
 }
 
-// printExploration prints what came of a subject; of one among many without the
-// table.
-func printExploration(t *terminal, x *explore.Exploration, whole bool) {
-	text := x.String()
-	if !whole {
-		text, _, _ = strings.Cut(text, "\n\n")
+// printExploration prints what came of a subject, with the table if it is asked for.
+func printExploration(t *terminal, x *explore.Exploration, table bool) {
+	t.printf("%s", strings.TrimSuffix(x.String(), "\n"))
+	if table && len(x.Table.Rows) > 0 {
+		t.printf("\n%s", strings.TrimSuffix(x.Table.String(), "\n"))
 	}
-	t.printf("%s", strings.TrimSuffix(text, "\n"))
 }
 
 // conclude prints what is to be said of all subjects together, and ends with the

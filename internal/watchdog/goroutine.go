@@ -123,7 +123,9 @@ func All() (all []Goroutine) {
 // Here is the present goroutine.
 func Here() Goroutine {
 	text := make([]byte, 1<<14)
-	return readTraceback(string(text[:runtime.Stack(text, false)]))
+	g := readTraceback(string(text[:runtime.Stack(text, false)]))
+	g.Stack = g.Stack[min(1, len(g.Stack)):]
+	return g
 }
 
 // stacks is the trace of all goroutines.

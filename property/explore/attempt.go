@@ -45,8 +45,7 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	outside   *outside
-	config    adk.Config     // as the subject built it
-	close     func()         // what it opened for the run
+	instance  turn.Instance  // as the subject made it
 	label     watchdog.Label // of all goroutines that are started in the run
 	built     watchdog.Label // of those that are started to make it
 	began     time.Time      // by the run's clock
@@ -108,9 +107,9 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 func (a *attempt) run(subject turn.Subject) {
 	a.begin()
 	a.built.Set() // what is built may stay
-	config, raw, closeAll := subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
+	a.instance = subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
 	a.label.Set()
-	a.config, a.close = config, closeAll
+	config := a.instance.Config
 	clock, ok := config.Clock.(*fakes.Clock)
 	if !ok {
 		clock = fakes.NewClock()
@@ -135,7 +134,7 @@ func (a *attempt) run(subject turn.Subject) {
 		clock.AfterFunc(patience, a.standsStill)
 	})
 	defer func() { a.panicked = recover() }()
-	a.answer = runner.Run(a.outside, raw)
+	a.answer = runner.Run(a.outside, a.instance.Raw)
 }
 
 // giveUp is what the caller does when nothing moves, or too much.
@@ -354,6 +353,16 @@ func (a *attempt) lastSeam() string {
 	return adk.LabelRun
 }
 
+// seamOf is the seam of a call.
+func (a *attempt) seamOf(call int) string {
+	for i := range a.crossings {
+		if c := &a.crossings[i]; c.Kind == adk.KindCall && c.ID == call {
+			return c.Seam.String()
+		}
+	}
+	return adk.LabelRun
+}
+
 // keep copies a crossing, with the maps and slices in it that are user code's.
 func (a *attempt) keep(x *adk.Crossing) {
 	a.crossings = append(a.crossings, *x)
@@ -453,7 +462,10 @@ func (a *attempt) describe(s *spot, seams []adk.Seam) {
 
 // plan is a fault at a spot, ready to be made.
 func (s *spot) plan(k turn.FaultKind) planned {
-	p := planned{Fault: turn.Fault{Kind: k, At: s.at}}
+	p := planned{Fault: turn.Fault{Kind: k, At: s.at}, place: s.place(), in: s.x.Call}
+	if s.isSeam() {
+		p.in = s.x.ID
+	}
 	switch k {
 	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool:
 		p.moment, p.call = s.momentOf(k)

@@ -13,7 +13,7 @@ import (
 // A middleware takes a seat, and gives it back when everything downstream has
 // ended. It forgets that asking for the conversation may fail. An exploration named
 // the schedule that shows it; run again, it shows where.
-func ExampleReproduce() {
+func ExampleRunSchedule() {
 	seats := 1
 	seat := adk.TurnMiddleware{Name: "seat", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		seats--
@@ -32,14 +32,15 @@ func ExampleReproduce() {
 			Storage:   fakes.NewStorage().Storage(),
 		}, adk.RawTurn{SystemPrompt: "Help."}
 	}}
-	free := func(explore.Run) error {
+	free := func(turn.Run) error {
 		if seats != 1 {
 			return fmt.Errorf("%d seats are free", seats)
 		}
 		return nil
 	}
 
-	result, err := explore.Reproduce(context.Background(), subject, turn.MustSchedule("storage-before@5"), explore.Options{Check: free})
+	subject.Check = free
+	result, err := explore.RunSchedule(context.Background(), subject, turn.MustSchedule("storage-before@5"), explore.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -42,23 +42,23 @@ func ExampleExplore() {
 	agent := turn.Subject{Name: "agent", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return adk.Config{Executor: answer, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Be brief."}
 	}}
-	onlyOne := func(run explore.Run) error {
+	onlyOne := func(run turn.Run) error {
 		kept, err := run.Config.Storage.Messages.Fetch(context.Background(), adk.Scope{})
 		if err == nil && len(kept) > 1 {
 			err = fmt.Errorf("one answer is stored %d times", len(kept))
 		}
 		return err
 	}
-	found, err := explore.Explore(context.Background(), agent, explore.Options{Check: onlyOne})
+	agent.Check = onlyOne
+	found, err := explore.Explore(context.Background(), agent, explore.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, v := range found.Violations {
-		fmt.Printf("%s: %s\n", v.Schedule, v.Text)
+		fmt.Printf("%s: %s, and %d more\n", v.Schedule, v.Text, v.Schedules-1)
 	}
 	// Output:
-	// panic@13: one answer is stored 2 times
-	// storage-after@13: one answer is stored 2 times
+	// storage-after@13: one answer is stored 2 times, and 1 more
 }
 
 // Every trace can be held against what is true of every turn.

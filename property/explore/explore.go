@@ -3,11 +3,9 @@ package explore
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"time"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -34,9 +32,6 @@ type Options struct {
 	// turn: a driver's, say, that go with connections of a pool. The idle connections
 	// of net/http and the pools of database/sql are known.
 	Background []string
-	// Check is asked about every run beside the invariants; an error is a
-	// violation. It is called from several goroutines at once.
-	Check func(Run) error
 	// Now is the clock of the budget and of Elapsed; nil means the system's.
 	Now func() time.Time
 	// Progress is told how many schedules were run, and how many follow as far as
@@ -47,18 +42,6 @@ type Options struct {
 	Command string
 
 	ownClock bool // Now is not the system's
-}
-
-// Run is one explored run, for a check of the user's own.
-type Run struct {
-	Schedule turn.Schedule
-	// Config is what the subject built for this run: its storage is there to be
-	// looked into.
-	Config adk.Config
-	// Info is what the probe was told of the run.
-	Info adk.RunInfo
-	// Crossings are all crossings of the run. They are good during the check only.
-	Crossings iter.Seq[*adk.Crossing]
 }
 
 // Explore runs a subject again and again and breaks it at every crossing in every
@@ -75,11 +58,16 @@ type Run struct {
 //	require.NoError(t, err)
 //	require.Empty(t, result.Violations, result)
 //
+// In go test, Test is shorter.
+//
 // Time is virtual: hours of back-off pass at once, and a caller that nobody answers
-// cancels after a hundred years. A strand that waits for another one by other means
-// than the engine's, or code that waits for the machine, is waited for; so are
-// sibling strands that wait for one another (Strand.Wait), which hang as they do in
-// a program.
+// cancels after a hundred years. A strand that is blocked by other means than the
+// engine's, such as a lock, loses its turn to another one, and what lies between that and
+// its next operation has no order. Code that waits for the machine is waited for. Where
+// nothing of a run can ever go on that is a deadlock, with the lines of user code that
+// wait; code that neither returns nor asks the engine for anything is a hang, and ends
+// the exploration, since it is left behind. An exploration ends within a second of its
+// budget, or of ctx, whatever user code does.
 //
 // Left behind are goroutines that were started in a run and outlive it, but for the
 // pools of net/http and database/sql and what Options.Background names. A port that
@@ -101,9 +89,9 @@ func Explore(ctx context.Context, subject turn.Subject, options Options) (*Explo
 	return e.result, nil
 }
 
-// Reproduce runs one schedule of a subject, and gives what it violates. The error
+// RunSchedule runs one schedule of a subject, and gives what it violates. The error
 // says that the subject makes no turn, or none in which the schedule can happen.
-func Reproduce(ctx context.Context, subject turn.Subject, schedule turn.Schedule, options Options) (*Exploration, error) {
+func RunSchedule(ctx context.Context, subject turn.Subject, schedule turn.Schedule, options Options) (*Exploration, error) {
 	e, err := measured(ctx, subject, options)
 	if err != nil {
 		return nil, err
@@ -121,7 +109,7 @@ func Reproduce(ctx context.Context, subject turn.Subject, schedule turn.Schedule
 
 // measured is an exploration that knows how long the undisturbed turn is.
 func measured(ctx context.Context, subject turn.Subject, options Options) (*exploring, error) {
-	if err := subject.Check(); err != nil {
+	if err := subject.Validate(); err != nil {
 		return nil, err
 	}
 	e := newExplorer(ctx, subject, options.withDefaults())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,12 @@ func executing(name string, run func(ctx context.Context, dc *adk.DispatchContex
 	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
 	}}
+}
+
+// checked is a subject with a check.
+func checked(s turn.Subject, check func(turn.Run) error) turn.Subject {
+	s.Check = check
+	return s
 }
 
 func explored(t testing.TB, s turn.Subject, o explore.Options) *explore.Exploration {
@@ -88,7 +95,7 @@ func TestWorkersDoNotShow(t *testing.T) {
 	for name, limit := range map[string]int{"hello": 0, "parallel-tools": 1300} { // a chunk and more
 		var results []string
 		for _, workers := range []int{1, 5} {
-			result := explored(t, named(t, name), explore.Options{Bound: 2, Workers: workers, Schedules: limit, Now: still, Check: noCancel})
+			result := explored(t, checked(named(t, name), noCancel), explore.Options{Bound: 2, Workers: workers, Schedules: limit, Now: still})
 			text, err := json.Marshal(result)
 			require.NoError(t, err)
 			results = append(results, string(text)+result.String())
@@ -102,7 +109,7 @@ func TestWorkersDoNotShow(t *testing.T) {
 func still() time.Time { return fakes.Epoch }
 
 // noCancel finds a violation wherever a run was cancelled by its caller.
-func noCancel(r explore.Run) error {
+func noCancel(r turn.Run) error {
 	for x := range r.Crossings {
 		if x.Kind == adk.KindCancel && x.Key == "outside" {
 			return fmt.Errorf("cancelled at %d", x.Seq)
@@ -119,9 +126,8 @@ func TestExplorationText(t *testing.T) {
 		return now
 	}})
 	assert.Equal(t, "short-circuit-turn-input: 55 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
-	assert.Equal(t, `short-circuit-turn-input: 55 schedules, bound 1, 0 violations, 0.02 s
-
-`+shortCircuitTable, result.String())
+	assert.Equal(t, "short-circuit-turn-input: 55 schedules, bound 1, 0 violations, 0.02 s\n", result.String())
+	assert.Equal(t, shortCircuitTable, result.Table.String())
 }
 
 const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice
@@ -157,8 +163,13 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
 func TestViolationsAreReproduced(t *testing.T) {
 	t.Parallel()
 	s := named(t, "gates-aborted")
-	options := explore.Options{Bound: 2, Schedules: 700, Check: noCancel, Command: "adkreplay explore gates-aborted"}
-	result := explored(t, s, options)
+	s.Check = func(r turn.Run) error { // every schedule is another violation
+		if err := noCancel(r); err != nil {
+			return errors.New(strings.Map(func(r rune) rune { return unlike[r] }, r.Schedule.String()))
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Bound: 2, Schedules: 700, Command: "adkreplay explore gates-aborted"})
 	require.NotEmpty(t, result.Violations)
 	withOrder := 0
 	for i, f := range result.Violations {
@@ -167,14 +178,15 @@ func TestViolationsAreReproduced(t *testing.T) {
 		}
 		text := f.Schedule.String()
 		assert.Equal(t, "adkreplay explore gates-aborted --only '"+text+"'", f.Command)
-		assert.Contains(t, f.Test, fmt.Sprintf("explore.Reproduce(ctx, subject, turn.MustSchedule(%q)", text))
-		again, err := explore.Reproduce(t.Context(), s, turn.MustSchedule(text), options)
+		assert.Equal(t, fmt.Sprintf("explore.Reproduce(t, subject, %q)", text), f.Test)
+		again, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule(text), explore.Options{})
 		require.NoError(t, err, text)
 		require.Len(t, again.Violations, 1, text)
 		shown := again.Violations[0]
-		assert.NotEmpty(t, shown.Stretch, "only what is reproduced shows where")
-		shown.Stretch = ""
-		assert.Equal(t, f, shown)
+		assert.NotEmpty(t, shown.Stretch)
+		assert.Len(t, shown.Where, len(f.Schedule.Faults))
+		assert.Equal(t, f.Violation, shown.Violation)
+		assert.Equal(t, f.Schedule, shown.Schedule)
 		if len(f.Schedule.Order) > 0 {
 			withOrder++
 		}
@@ -182,7 +194,90 @@ func TestViolationsAreReproduced(t *testing.T) {
 	assert.Positive(t, withOrder)
 }
 
-func TestReproduceRefuses(t *testing.T) {
+// unlike are letters for digits: texts that differ in numbers say the same.
+var unlike = func() map[rune]rune {
+	all := map[rune]rune{}
+	for r := range rune(128) {
+		all[r] = r
+	}
+	for r := '0'; r <= '9'; r++ {
+		all[r] = 'a' + r - '0'
+	}
+	return all
+}()
+
+// What says the same is one violation, with the simplest schedule that shows it.
+func TestOneEntryForOneBug(t *testing.T) {
+	result := explored(t, checked(named(t, "hello"), noCancel), explore.Options{Bound: 2})
+	require.Len(t, result.Violations, 1, result)
+	b := result.Violations[0]
+	assert.Greater(t, b.Schedules, 500)
+	assert.Equal(t, "cancel@1", b.Schedule.String())
+	assert.Equal(t, []string{`cancel@1: the caller cancels before "call run", in run`}, b.Where)
+	assert.Contains(t, result.String(), " schedules show it; this is the simplest\n")
+}
+
+// recorder is a test that is watched.
+type recorder struct {
+	*testing.T
+	logs, errors []string
+	ran          []string
+}
+
+func (r *recorder) Helper() {}
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Name() string { return "TestAgent" }
+func (r *recorder) Run(name string, f func(*recorder)) bool {
+	r.ran = append(r.ran, name)
+	f(r)
+	return false
+}
+
+// The line that a violation ends with is a test that fails, with the subject's own
+// check, and passes where the code is mended.
+func TestReproduceLine(t *testing.T) {
+	s := checked(named(t, "hello"), noCancel)
+	failing := &recorder{T: t}
+	explore.Reproduce(failing, s, "cancel@7")
+	require.Len(t, failing.errors, 1)
+	assert.Contains(t, failing.errors[0], "cancelled at 7")
+
+	mended := &recorder{T: t}
+	explore.Reproduce(mended, named(t, "hello"), "cancel@7")
+	explore.Reproduce(mended, named(t, "hello"), "cancel@99") // it has fewer crossings now
+	assert.Empty(t, mended.errors)
+	assert.Contains(t, mended.logs[1], "cannot happen")
+
+	wrong := &recorder{T: t}
+	explore.Reproduce(wrong, s, "cancle@7")
+	explore.Reproduce(wrong, turn.Subject{Name: "empty"}, "cancel@7")
+	assert.Len(t, wrong.errors, 2)
+}
+
+// Test is an exploration as a test: each violation is a subtest that -run takes.
+func TestTest(t *testing.T) {
+	found := &recorder{T: t}
+	explore.Test(found, checked(named(t, "hello"), noCancel), explore.Options{})
+	assert.Equal(t, []string{"cancel@1"}, found.ran)
+	require.Len(t, found.errors, 1)
+	assert.Contains(t, found.errors[0], "go test -run '^TestAgent$'")
+	assert.Contains(t, found.logs[0], "hello: ")
+
+	fine := &recorder{T: t}
+	explore.Test(fine, named(t, "hello"), explore.Options{})
+	assert.Empty(t, fine.errors)
+	explore.Test(fine, turn.Subject{Name: "empty"}, explore.Options{})
+	assert.Len(t, fine.errors, 1)
+	explore.Test(t, named(t, "hello"), explore.Options{}) // a *testing.T is one
+}
+
+// A schedule that cannot happen is refused, with why.
+func TestRunScheduleRefuses(t *testing.T) {
 	s := named(t, "hello")
 	for text, want := range map[string]string{
 		"cancel@99":          "hello: cancel@99 cannot happen: the turn has 31 crossings only",
@@ -192,7 +287,7 @@ func TestReproduceRefuses(t *testing.T) {
 	} {
 		schedule, err := turn.ParseSchedule(text)
 		require.NoError(t, err)
-		_, err = explore.Reproduce(t.Context(), s, schedule, explore.Options{})
+		_, err = explore.RunSchedule(t.Context(), s, schedule, explore.Options{})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -290,8 +385,9 @@ func TestEndlessTurn(t *testing.T) {
 		}
 	}), explore.Options{})
 	assert.Equal(t, 3, result.Waited, "a fault before the fetch, a panic of it, and one behind it")
-	require.Len(t, result.Violations, 3, result)
+	require.Len(t, result.Violations, 1, result)
 	assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
+	assert.Equal(t, 3, result.Violations[0].Schedules)
 }
 
 // runtime.Goexit in user code ends the goroutine that runs turns, and nothing else

@@ -35,6 +35,8 @@ type planned struct {
 	turn.Fault
 	moment moment
 	call   int // the call that it is made in, but for elsewhere
+	place  place
+	in     int // the call that the crossing belongs to
 	fired  bool
 	broke  bool // the code was broken off
 }

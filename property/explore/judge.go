@@ -9,6 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
+// checkGiven is what a run breaks of which the subject's own check says so.
+const checkGiven = "the check given"
+
 // unbounded is what a turn breaks that goes on until its caller has enough.
 const unbounded = "a loop has a bound"
 
@@ -17,24 +20,17 @@ const unbounded = "a loop has a bound"
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t := tried{candidate: n, waited: a.waited}
 	if s != nil {
-		if e.reproducing {
-			e.shown = slices.Clone(a.crossings[:s.length])
-		}
 		t.violations = s.violations(a)
 		return t
 	}
 	if a.cut.Load() { // the exploration ended it
 		return t
 	}
-	if e.reproducing {
-		e.shown = slices.Clone(a.crossings)
-	}
 	t.violations = a.violations()
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
-	if check := e.options.Check; check != nil {
-		if err := check(Run{n.schedule(), a.config, a.info, a.all()}); err != nil {
-			t.violations = append(t.violations, property.Violation{Invariant: "the check given", Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
-		}
+	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all()}
+	if err := e.subject.Judge(a.instance, run); err != nil {
+		t.violations = append(t.violations, property.Violation{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
 	}
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)

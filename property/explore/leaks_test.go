@@ -78,7 +78,7 @@ func TestConnectionsKeptAlive(t *testing.T) {
 // it ends its goroutine.
 func TestOpenedAndClosed(t *testing.T) {
 	var opened, closed, open atomic.Int64
-	s := turn.Subject{Name: "opens", Open: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn, func()) {
+	s := turn.Subject{Name: "opens", Open: func(context.CancelCauseFunc) turn.Instance {
 		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		opened.Add(1)
 		open.Add(1)
@@ -88,16 +88,16 @@ func TestOpenedAndClosed(t *testing.T) {
 			}
 			return asks(get(server.Client(), server.URL, readAll))(ctx, dc, h)
 		}
-		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."},
-			func() { server.Close(); closed.Add(1); open.Add(-1) }
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, Raw: adk.RawTurn{SystemPrompt: "Help."},
+			Close: func() { server.Close(); closed.Add(1); open.Add(-1) }}
 	}}
-	judged := func(explore.Run) error {
+	judged := func(turn.Run) error {
 		if open.Load() != 1 {
 			return errors.New("it is closed before it is judged, or not at all")
 		}
 		return nil
 	}
-	result := explored(t, s, explore.Options{Workers: 1, Check: judged})
+	result := explored(t, checked(s, judged), explore.Options{Workers: 1})
 	assert.Empty(t, result.Violations, result)
 	assert.Greater(t, opened.Load(), int64(result.Schedules))
 	assert.Equal(t, opened.Load(), closed.Load())
@@ -135,12 +135,12 @@ func TestPoolsOfDatabases(t *testing.T) {
 	result = explored(t, executing("a pool for every run", asks(every)), explore.Options{})
 	assert.Empty(t, result.Violations, result)
 
-	result = explored(t, turn.Subject{Name: "of its own", Open: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn, func()) {
+	result = explored(t, turn.Subject{Name: "of its own", Open: func(context.CancelCauseFunc) turn.Instance {
 		db := sql.OpenDB(memory{})
 		stop := make(chan struct{})
 		go func() { <-stop }()
-		return adk.Config{Executor: adk.Executor{Name: "model", Run: asks(func(context.Context) error { return db.Ping() })}, Storage: fakes.NewStorage().Storage()},
-			adk.RawTurn{SystemPrompt: "Help."}, func() { close(stop); _ = db.Close() }
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: asks(func(context.Context) error { return db.Ping() })}, Storage: fakes.NewStorage().Storage()},
+			Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: func() { close(stop); _ = db.Close() }}
 	}}, explore.Options{})
 	assert.Empty(t, result.Violations, result)
 }

@@ -123,7 +123,7 @@ const mostOrders = 800
 // were tried for them.
 func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[string]bool, orders int) {
 	found = map[string]bool{}
-	result, err := explore.Explore(context.Background(), s, explore.Options{Workers: 1, AllOrders: all, Faults: []turn.FaultKind{}, Schedules: mostOrders, Check: func(r explore.Run) error {
+	result, err := explore.Explore(context.Background(), checked(s, func(r turn.Run) error {
 		var end strings.Builder
 		for x := range r.Crossings {
 			switch x.Kind {
@@ -139,7 +139,7 @@ func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[strin
 		}
 		found[end.String()] = true
 		return nil
-	}})
+	}), explore.Options{Workers: 1, AllOrders: all, Faults: []turn.FaultKind{}, Schedules: mostOrders})
 	require.NoError(t, err)
 	require.Empty(t, result.Violations, result)
 	require.Equal(t, result.Schedules, result.Table.Orders+1)

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,33 +32,75 @@ type Exploration struct {
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 
 	command string
+	groups  map[string]int // by what violations have in common, their place in Violations
 }
 
-// Breach is a violation, and how to see it again.
+// Breach is what runs violate, and how to see it again. What says the same of the same
+// user code is one, however many schedules show it.
 type Breach struct {
+	// Schedule is the simplest that shows it: the one with the least wrong.
 	Schedule turn.Schedule `json:"schedule"`
+	// Schedules is how many show it.
+	Schedules int `json:"schedules"`
 	property.Violation
+	// Where says what the schedule does, in a line for each fault.
+	Where []string `json:"where,omitempty"`
 	// Command reproduces it at a terminal, where there is a command for the
-	// subject; Test in go test, given the subject.
+	// subject; Test in go test, given the subject, which has its check.
 	Command string `json:"command,omitempty"`
 	Test    string `json:"test"`
 	// Stretch is the stretch of the run's transcript that shows it, with the
-	// crossings at which something goes wrong. Reproduce alone has it.
+	// crossings at which something goes wrong.
 	Stretch string `json:"stretch,omitempty"`
+
+	from candidate // that shows it first
+	last int       // the number of the last one that does
 }
 
 // shownBreaches is how many violations String shows.
 const shownBreaches = 10
 
 // add takes a violation in.
-func (x *Exploration) add(s turn.Schedule, v property.Violation) {
-	f := Breach{Schedule: s, Violation: v,
-		Test: fmt.Sprintf("result, err := explore.Reproduce(ctx, subject, turn.MustSchedule(%q), explore.Options{})", s)}
+func (x *Exploration) add(n candidate, v property.Violation) {
+	key := groupOf(v)
+	if at, known := x.groups[key]; known {
+		if x.Violations[at].last != n.number {
+			x.Violations[at].Schedules++
+		}
+		x.Violations[at].last = n.number
+		return
+	}
+	if x.groups == nil {
+		x.groups = map[string]int{}
+	}
+	x.groups[key] = len(x.Violations)
+	s := n.schedule()
+	f := Breach{Schedule: s, Schedules: 1, Violation: v, from: n, last: n.number,
+		Test: fmt.Sprintf("explore.Reproduce(t, subject, %q)", s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"
 	}
 	x.Violations = append(x.Violations, f)
 }
+
+// groupOf is what violations have in common that are one: the invariant, what is said
+// but for numbers, and where. What a run was doing that does not end is told by its
+// first line of user code.
+func groupOf(v property.Violation) string {
+	said, more, _ := strings.Cut(v.Text, "\n")
+	switch v.Invariant {
+	case unsteadyRun:
+		said = ""
+	case hangs:
+		said, _, _ = strings.Cut(more, "\n")
+	case unbounded:
+		_, said, _ = strings.Cut(said, ": in ")
+	}
+	return v.Invariant + "\n" + numbers.ReplaceAllString(said+"\n"+v.Seam, "#")
+}
+
+// numbers are what differs in texts that say the same.
+var numbers = regexp.MustCompile(`\d+`)
 
 // Summary is the line that can be quoted, such as
 // hello: 412 schedules, bound 2, 0 violations, 0.04 s.
@@ -70,12 +113,11 @@ func (x *Exploration) Summary() string {
 	return line
 }
 
-// String is the summary and, below it, the violations, what was not covered and
-// the table.
+// String is the summary and, below it, the violations and what was not covered; Table
+// has what was tried in full.
 func (x *Exploration) String() string {
 	var b strings.Builder
-	b.WriteString(x.Summary())
-	b.WriteString("\n")
+	b.WriteString(x.brief())
 	for i, f := range x.Violations {
 		if i == shownBreaches {
 			fmt.Fprintf(&b, "  and %s more\n", inWords(len(x.Violations)-i, "violation"))
@@ -83,16 +125,25 @@ func (x *Exploration) String() string {
 		}
 		f.write(&b)
 	}
+	return b.String()
+}
+
+// brief is the summary, with what was not covered.
+func (x *Exploration) brief() string {
+	text := x.Summary() + "\n"
 	if x.Waited > 0 {
-		fmt.Fprintf(&b, "  %s stood still until the caller cancelled\n", inWords(x.Waited, "schedule"))
+		text += fmt.Sprintf("  %s stood still until the caller cancelled\n", inWords(x.Waited, "schedule"))
 	}
 	for _, what := range x.NotCovered {
-		fmt.Fprintf(&b, "  not covered: %s\n", what)
+		text += fmt.Sprintf("  not covered: %s\n", what)
 	}
-	if len(x.Table.Rows) > 0 {
-		b.WriteString("\n")
-		x.Table.write(&b)
-	}
+	return text
+}
+
+// String says what is violated, by which schedule, where, and how to see it again.
+func (f Breach) String() string {
+	var b strings.Builder
+	f.write(&b)
 	return b.String()
 }
 
@@ -105,6 +156,12 @@ func (f Breach) write(b *strings.Builder) {
 	fmt.Fprintf(b, ": %s\n", first)
 	if more != "" {
 		b.WriteString(inset(more) + "\n")
+	}
+	for _, where := range f.Where {
+		fmt.Fprintf(b, "    %s\n", where)
+	}
+	if f.Schedules > 1 {
+		fmt.Fprintf(b, "    %s show it; this is the simplest\n", inWords(f.Schedules, "schedule"))
 	}
 	if f.Stretch != "" {
 		b.WriteString(inset(f.Stretch) + "\n")
@@ -253,21 +310,22 @@ func sortedPlaces(places map[place]bool) (all []place) {
 	return all
 }
 
-// write writes the table: numbers where a fault was tried, and letters for the
+// String is the table: numbers where a fault was tried, and letters for the
 // reasons why not, which stand below.
-func (t Table) write(b *strings.Builder) {
+func (t Table) String() string {
+	var b strings.Builder
 	width := len("crossing")
 	for _, row := range t.Rows {
 		width = max(width, len(row.Crossing))
 	}
-	fmt.Fprintf(b, "  %-*s", width, "crossing")
+	fmt.Fprintf(&b, "  %-*s", width, "crossing")
 	for _, k := range t.Faults {
-		fmt.Fprintf(b, "  %s", k)
+		fmt.Fprintf(&b, "  %s", k)
 	}
 	b.WriteString("\n")
 	var reasons []string
 	for _, row := range t.Rows {
-		fmt.Fprintf(b, "  %-*s", width, row.Crossing)
+		fmt.Fprintf(&b, "  %-*s", width, row.Crossing)
 		for i, c := range row.Cells {
 			text := strconv.Itoa(c.Tried)
 			if c.Why != "" {
@@ -278,16 +336,17 @@ func (t Table) write(b *strings.Builder) {
 				}
 				text = string(rune('a' + at))
 			}
-			fmt.Fprintf(b, "  %*s", len(t.Faults[i].String()), text)
+			fmt.Fprintf(&b, "  %*s", len(t.Faults[i].String()), text)
 		}
 		b.WriteString("\n")
 	}
 	if t.Orders > 0 {
-		fmt.Fprintf(b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
+		fmt.Fprintf(&b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
 	}
 	for i, why := range reasons {
-		fmt.Fprintf(b, "  %c  %s\n", 'a'+i, why)
+		fmt.Fprintf(&b, "  %c  %s\n", 'a'+i, why)
 	}
+	return b.String()
 }
 
 // inset is a text that stands below a line.

@@ -31,16 +31,23 @@ type candidate struct {
 	cell cell
 	// again asks for a second run that must be the same.
 	again bool
+	// number is which of those that were run it is.
+	number int
 }
 
-// broken is how many faults break code off in the midst of it.
-func (n candidate) broken() (count int) {
+// oddity is how far the faults are from what programs meet every day: panics come
+// behind errors, and code that is broken off last, since what it leaves locked a later
+// run may need.
+func (n candidate) oddity() (sum int) {
 	for _, f := range n.faults {
-		if f.moment == amidBody {
-			count++
+		switch {
+		case f.moment == amidBody:
+			sum += 100
+		case f.Kind == turn.Panic:
+			sum++
 		}
 	}
-	return count
+	return sum
 }
 
 func (n candidate) schedule() turn.Schedule {
@@ -89,9 +96,6 @@ type exploring struct {
 	table   *tally
 	known   int // schedules that are to be run and were not
 
-	reproducing bool
-	shown       []adk.Crossing // of the run that is reproduced
-
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
 	unsteady bool // the undisturbed turn is another one every time, and that has been said
@@ -135,30 +139,65 @@ func (e *exploring) explore() {
 	e.conclude()
 }
 
-// reproduce runs one schedule, and shows what it violates.
+// reproduce runs one schedule.
 func (e *exploring) reproduce(n candidate) {
-	e.reproducing = true
 	results := e.parallel([]candidate{n})
 	e.lookBehind(results)
-	e.commit(results[0][0])
-	for i := range e.result.Violations {
-		e.show(&e.result.Violations[i])
+	if results[0] == nil {
+		e.leftover++
+		e.stop(e.whyOver())
+	} else {
+		e.commit(results[0][0])
 	}
 	e.conclude()
 }
 
-// show fills in what shows a violation: where something went wrong, and what came
-// of it.
-func (e *exploring) show(b *Breach) {
-	related := slices.Clone(b.Related)
-	for _, f := range b.Schedule.Faults {
-		related = append(related, f.At)
+// mostShown is how many violations are run again to show them.
+const mostShown = 12
+
+// show fills in what shows the violations: each schedule is run once more.
+func (e *exploring) show() {
+	for i := range e.result.Violations {
+		b := &e.result.Violations[i]
+		if b.Invariant == hangs || i >= mostShown || e.over() {
+			continue
+		}
+		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil {
+			b.Where, b.Stretch = a.shown(b.from, b.Violation)
+		}
 	}
-	b.Stretch = property.Excerpt(inTurn(e.shown), min(b.Crossing, len(e.shown)), related)
+}
+
+// shown says where something went wrong, and what came of it.
+func (a *attempt) shown(n candidate, v property.Violation) (where []string, stretch string) {
+	if len(a.crossings) == 0 {
+		return nil, ""
+	}
+	related := slices.Clone(v.Related)
+	for _, f := range n.faults {
+		related = append(related, f.At)
+		where = append(where, a.says(f))
+	}
+	return where, property.Excerpt(a.all(), max(1, min(v.Crossing, len(a.crossings))), related)
+}
+
+// says says what a fault does, and where.
+func (a *attempt) says(f planned) string {
+	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], f.place, a.seamOf(f.in))
+}
+
+// faultWords say what a fault does, for the place behind them.
+var faultWords = [turn.FaultKindEnd]string{
+	turn.Cancel: "the caller cancels before", turn.CancelAfter: "the caller cancels behind", turn.Deadline: "the deadline passes before",
+	turn.Fail: "user code fails at", turn.Panic: "user code panics at", turn.Cut: "the stream breaks off before",
+	turn.StorageBefore: "the storage fails at", turn.StorageAfter: "the storage has written and fails at",
+	turn.LateTool: "the caller cancels, and the tool does not notice, at", turn.GateEarly: "somebody settles the gate at",
+	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
 }
 
 // conclude fills in the result.
 func (e *exploring) conclude() {
+	e.show()
 	e.close()
 	e.result.Table = e.table.table()
 	e.result.NotCovered = e.notCovered()
@@ -172,8 +211,7 @@ const chunk = 1024
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
-	// What code left locked that was broken off, no later run may need: it comes last.
-	slices.SortStableFunc(level, func(a, b candidate) int { return a.broken() - b.broken() })
+	slices.SortStableFunc(level, func(a, b candidate) int { return a.oddity() - b.oddity() })
 	for len(level) > 0 && e.stopped == "" {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
@@ -394,8 +432,9 @@ func (e *exploring) commit(t tried) {
 	if t.waited {
 		e.result.Waited++
 	}
+	t.candidate.number = e.result.Schedules
 	for _, v := range t.violations {
-		e.result.add(t.candidate.schedule(), v)
+		e.result.add(t.candidate, v)
 		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun
 	}
 	e.table.commit(t)

@@ -57,7 +57,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			}
 			w.lane = nil
 			ran(a, nil)
-			a.close()
+			a.instance.Close()
 		case s := <-w.lane.stalled: // it is left to what it waits for, and nothing of it is closed
 			w.lane = nil
 			w.attempt.Store(newAttempt())
@@ -110,7 +110,7 @@ func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
 			return false
 		}
 		work.ran(work.attempt, nil)
-		work.attempt.close()
+		work.attempt.instance.Close()
 	}
 	return true
 }

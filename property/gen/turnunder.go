@@ -15,12 +15,13 @@ import (
 // faults are what its user code does, and the order of its strands is its own. So
 // a finding of Explore can be shrunk as a whole, and written as Go.
 func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule) (turn.Turn, error) {
-	var recorded bytes.Buffer
-	record := func(run explore.Run) error {
-		recorded.Reset()
-		return writeTrace(&recorded, run)
+	var trace bytes.Buffer
+	record := func(run turn.Run) error {
+		trace.Reset()
+		return writeTrace(&trace, run)
 	}
-	if _, err := explore.Reproduce(ctx, subject, schedule, explore.Options{Check: record, Workers: 1}); err != nil {
+	subject.Check = record
+	if _, err := explore.RunSchedule(ctx, subject, schedule, explore.Options{Workers: 1}); err != nil {
 		return turn.Turn{}, err
 	}
 	read, err := trace.Read(&recorded)
@@ -30,8 +31,8 @@ func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule
 	return shrink.TurnOf(read)
 }
 
-func writeTrace(w *bytes.Buffer, run explore.Run) error {
-	out := trace.NewWriter(w, trace.Header{Info: run.Info})
+func writeTrace(w *bytes.Buffer, run turn.Run) error {
+	out := replay.NewWriter(w, replay.Header{Info: run.Info})
 	for x := range run.Crossings {
 		if err := out.Write(x); err != nil {
 			return err

@@ -29,9 +29,9 @@ func (s Subject) Run(probes ...adk.Probe) error {
 func (s Subject) run(probes ...adk.Probe) answer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	config, raw, closeAll := s.Begin(cancel)
-	defer closeAll()
-	return ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(config, probes...), raw) })
+	i := s.Begin(cancel)
+	defer i.Close()
+	return ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(i.Config, probes...), i.Raw) })
 }
 
 // Trace runs the subject once and gives its trace. refused is what Run answered.

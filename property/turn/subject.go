@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -18,30 +19,77 @@ type Subject struct {
 	// Cancel ends the context that is given to Run.
 	// Goroutines that it starts may outlive the run.
 	Build func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn)
-	// Open stands in the place of Build where a run needs what has to be closed
-	// again, such as a server or a pool of connections. The function that it gives,
-	// which may be nil, is called once, when the run is over and was judged; not
-	// where the run hangs.
-	Open func(cancel context.CancelCauseFunc) (config adk.Config, raw adk.RawTurn, closeAll func())
+	// Open stands in the place of Build where a run has more of its own: a check that
+	// looks into it, a turn that follows, or what has to be closed again.
+	Open func(cancel context.CancelCauseFunc) Instance
+	// Check is asked about every run beside the invariants; an error is a violation.
+	// It may be called from several goroutines at once, for runs that are each its own.
+	Check func(Run) error
 	// Alone makes it a dispatch that is called alone; nil is a turn.
 	Alone *Alone
 }
 
-// Begin is Build or Open, whichever there is; what closes is never nil.
-func (s Subject) Begin(cancel context.CancelCauseFunc) (config adk.Config, raw adk.RawTurn, closeAll func()) {
-	if s.Open == nil {
-		config, raw = s.Build(cancel)
-	} else {
-		config, raw, closeAll = s.Open(cancel)
-	}
-	if closeAll == nil {
-		closeAll = func() {}
-	}
-	return config, raw, closeAll
+// Instance is what one run of a subject needs, and has for itself.
+type Instance struct {
+	Config adk.Config
+	Raw    adk.RawTurn
+	// Check is asked about this run beside Subject.Check, and may look into what Open
+	// has made for it.
+	Check func(Run) error
+	// Next makes the turn that follows this one in a program that was started anew:
+	// nothing of this run may be in it but what its storage has written. With it, a run
+	// is also broken off as a crash would, and every run is followed by that turn,
+	// undisturbed: Run.Next is what came of it.
+	Next func() (adk.Config, adk.RawTurn)
+	// Close is called once, when the run is over and was judged; not where the run
+	// hangs. It may be nil.
+	Close func()
 }
 
-// Check reports whether the subject makes a turn at all.
-func (s Subject) Check() error {
+// Run is a run of a subject that is over, for a check of the user's own.
+type Run struct {
+	Schedule Schedule
+	// Config is what the subject made for this run: its storage is there to be
+	// looked into.
+	Config adk.Config
+	// Info is what the probe was told of the run.
+	Info adk.RunInfo
+	// Crossings are all crossings of the run. They are good during the check only.
+	Crossings iter.Seq[*adk.Crossing]
+	// Crashed says that the run was broken off by a crash: it has no end.
+	Crashed bool
+	// Next is the turn that followed, where Instance.Next makes one.
+	Next *Run
+}
+
+// Begin is Build or Open, whichever there is; Close is never nil.
+func (s Subject) Begin(cancel context.CancelCauseFunc) (i Instance) {
+	if s.Open == nil {
+		i.Config, i.Raw = s.Build(cancel)
+	} else {
+		i = s.Open(cancel)
+	}
+	if i.Close == nil {
+		i.Close = func() {}
+	}
+	return i
+}
+
+// Judge asks the checks of the subject and of the instance about a run.
+func (s Subject) Judge(i Instance, r Run) error {
+	for _, check := range []func(Run) error{s.Check, i.Check} {
+		if check == nil {
+			continue
+		}
+		if err := check(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Validate reports whether the subject makes a turn at all.
+func (s Subject) Validate() error {
 	if s.Build == nil && s.Open == nil {
 		return errors.New("the subject has no Build: it makes the config and the raw turn of one run")
 	}
@@ -51,8 +99,9 @@ func (s Subject) Check() error {
 	if s.Alone != nil {
 		return fmt.Errorf("%s is a dispatch called alone: only turns are explored", s.Name)
 	}
-	config, raw, closeAll := s.Begin(func(error) {})
-	defer closeAll()
+	i := s.Begin(func(error) {})
+	defer i.Close()
+	config := i.Config
 	config.Probe, config.Clock, config.IDs = nil, nil, nil
 	runner, err := adk.NewRunner(config)
 	if err != nil {
@@ -60,7 +109,7 @@ func (s Subject) Check() error {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel() // the raw turn is validated, and no user code runs
-	if err := runner.Run(ended, raw); err != nil {
+	if err := runner.Run(ended, i.Raw); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return nil

@@ -1,0 +1,73 @@
+package explore
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// T is what Test needs of a *testing.T, which is T itself.
+type T[Self any] interface {
+	property.TB
+	Name() string
+	Context() context.Context
+	Run(name string, f func(Self)) bool
+}
+
+// Test explores a subject in go test. Each violation fails a subtest that is called for
+// the simplest schedule that shows it, so that -run takes it; the log has the summary,
+// and what was not covered.
+//
+//	func TestAgent(t *testing.T) { explore.Test(t, agent, explore.Options{Bound: 2}) }
+func Test[Self T[Self]](t Self, subject turn.Subject, options Options) {
+	t.Helper()
+	result, err := Explore(t.Context(), subject, options)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	t.Logf("%s", result.brief())
+	for _, b := range result.Violations {
+		t.Run(b.Schedule.String(), func(t Self) {
+			t.Helper()
+			t.Errorf("%s    go test -run '%s'", b, runPattern(t.Name()))
+		})
+	}
+}
+
+// runPattern is what -run wants for one test.
+func runPattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// Reproduce runs one schedule of a subject in go test, as a violation names it, and
+// fails for each thing that it violates. A schedule that cannot happen any more, since
+// the code has changed, fails nothing, and the log says so.
+func Reproduce(t property.TB, subject turn.Subject, schedule string) {
+	t.Helper()
+	s, err := turn.ParseSchedule(schedule)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	result, err := RunSchedule(context.Background(), subject, s, Options{})
+	switch {
+	case result == nil && err != nil && subject.Validate() != nil:
+		t.Errorf("%v", err)
+	case err != nil:
+		t.Logf("%v: explore again", err)
+	case len(result.Violations) == 0:
+		t.Logf("%s", result.brief())
+	default:
+		for _, b := range result.Violations {
+			t.Errorf("%s", b)
+		}
+	}
+}
