@@ -53,8 +53,10 @@ type Fault struct {
 }
 
 // Storage is the 25 storage obligations in memory: each collection in the order
-// in which its keys came, with a log of all calls, and faults on demand. It is
-// safe for concurrent use, and the order of its log is that of the calls.
+// in which its keys came, with a log of all calls, and faults on demand. An obligation
+// whose context has ended answers with its Err and does nothing, as a database does:
+// what is to be kept after an abort needs context.WithoutCancel. It is safe for
+// concurrent use, and the order of its log is that of the calls.
 type Storage struct {
 	mu           sync.Mutex
 	messages     shelf[*adk.Message]
@@ -174,11 +176,16 @@ func contents[T adk.Record](s *Storage, shelf *shelf[T]) []T {
 	return slices.Clone(shelf.records)
 }
 
-// do is every obligation: it looks for a fault, acts, and writes the log.
-func (s *Storage) do(scope adk.Scope, call StorageCall, act func()) error {
+// do is every obligation: it refuses a context that has ended, looks for a fault, acts,
+// and writes the log.
+func (s *Storage) do(ctx context.Context, scope adk.Scope, call StorageCall, act func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call.TurnID, call.DispatchID = scope.TurnID, scope.DispatchID
+	if call.Err = ctx.Err(); call.Err != nil {
+		s.calls = append(s.calls, call)
+		return call.Err
+	}
 	f := s.faultOf(call)
 	if f == nil || f.AfterWrite {
 		act()
@@ -246,8 +253,8 @@ type collection[T adk.Record] struct {
 }
 
 // Fetch gives the records in order.
-func (c *collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, err error) {
-	err = c.storage.do(scope, StorageCall{Collection: c.name, Op: OpFetch}, func() { fetched = slices.Clone(c.shelf.records) })
+func (c *collection[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
+	err = c.storage.do(ctx, scope, StorageCall{Collection: c.name, Op: OpFetch}, func() { fetched = slices.Clone(c.shelf.records) })
 	if err != nil {
 		return nil, err
 	}
@@ -255,23 +262,23 @@ func (c *collection[T]) Fetch(_ context.Context, scope adk.Scope) (fetched []T, 
 }
 
 // Store keeps a record, in the place of one with its key.
-func (c *collection[T]) Store(_ context.Context, scope adk.Scope, record T) error {
-	return c.keep(scope, OpStore, record)
+func (c *collection[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	return c.keep(ctx, scope, OpStore, record)
 }
 
 // Mutate puts a record in the place of the one with its key, or keeps a new one.
-func (c *collection[T]) Mutate(_ context.Context, scope adk.Scope, record T) error {
-	return c.keep(scope, OpMutate, record)
+func (c *collection[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return c.keep(ctx, scope, OpMutate, record)
 }
 
-func (c *collection[T]) keep(scope adk.Scope, op Op, record T) error {
+func (c *collection[T]) keep(ctx context.Context, scope adk.Scope, op Op, record T) error {
 	call := StorageCall{Collection: c.name, Op: op, Key: record.Key(), Record: record}
-	return c.storage.do(scope, call, func() { c.shelf.put(record) })
+	return c.storage.do(ctx, scope, call, func() { c.shelf.put(record) })
 }
 
 // Delete removes the record with the key.
-func (c *collection[T]) Delete(_ context.Context, scope adk.Scope, key string) error {
-	return c.storage.do(scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
+func (c *collection[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	return c.storage.do(ctx, scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
 }
 
 // NoOpStorage is a storage that keeps nothing and gives nothing, for those who

@@ -1,6 +1,7 @@
 package fakes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,5 +95,23 @@ func TestNoOpStorage(t *testing.T) {
 		Executor: fakes.Script{{fakes.Say("gone"), fakes.Ack()}}.Executor("model"), Storage: fakes.NoOpStorage()})
 	if h.status != adk.StatusAck {
 		t.Errorf("%s: %v", h.status, h.err)
+	}
+}
+
+// An obligation whose context has ended does nothing, and says so; the log has it.
+func TestStorageHeedsItsContext(t *testing.T) {
+	s := fakes.NewStorage()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c := s.Storage().Memories
+	fetched, err := c.Fetch(ctx, adk.Scope{})
+	if len(fetched) > 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("fetched %v, %v", fetched, err)
+	}
+	if err := c.Delete(ctx, adk.Scope{}, "m1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("delete: %v", err)
+	}
+	if calls := s.Calls(); len(calls) != 2 || calls[0].Err == nil {
+		t.Errorf("the log is %v", calls)
 	}
 }

@@ -151,7 +151,7 @@ func checkCollection[T adk.Record](s *storageSuite, name adk.CollectionName, emp
 		run  func(*trial[T])
 	}{
 		{"keeps", (*trial[T]).keeps}, {"replaces", (*trial[T]).replaces}, {"mutates", (*trial[T]).mutates}, {"deletes", (*trial[T]).deletes},
-		{"keeps order", (*trial[T]).keepsOrder}, {"lends nothing", (*trial[T]).lendsNothing}, {"serves many", (*trial[T]).servesMany},
+		{"heeds its context", (*trial[T]).heedsContext}, {"keeps order", (*trial[T]).keepsOrder}, {"lends nothing", (*trial[T]).lendsNothing}, {"serves many", (*trial[T]).servesMany},
 	} {
 		t := &trial[T]{suite: s, name: name, check: check.name, sample: make}
 		func() {
@@ -221,6 +221,25 @@ func (t *trial[T]) deletes() {
 	t.must(rule, "delete", t.c.Delete(context.Background(), t.suite.scope, "a"))
 	t.must(rule, "delete of a key that is gone", t.c.Delete(context.Background(), t.suite.scope, "a"))
 	t.holds(rule, map[string]string{"b": "2"})
+}
+
+func (t *trial[T]) heedsContext() {
+	const rule = "RUN-2: an obligation whose context has ended fails, and does nothing"
+	t.store(rule, "a", "1")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := t.c.Fetch(ctx, t.suite.scope)
+	t.refused(rule, "fetch", err)
+	t.refused(rule, "store", t.c.Store(ctx, t.suite.scope, t.record(rule, "b", "2")))
+	t.refused(rule, "mutate", t.c.Mutate(ctx, t.suite.scope, t.record(rule, "a", "3")))
+	t.refused(rule, "delete", t.c.Delete(ctx, t.suite.scope, "a"))
+	t.holds(rule, map[string]string{"a": "1"})
+}
+
+func (t *trial[T]) refused(rule, what string, err error) {
+	if err == nil {
+		t.fault(rule, "%s with a context that has ended gave no error", what)
+	}
 }
 
 func (t *trial[T]) keepsOrder() {

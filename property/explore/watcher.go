@@ -83,6 +83,9 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 		w.end(a, phase, f, now)
 		return
 	}
+	if a.phase.Load() != phase || a.told.Load() != told { // it went on meanwhile
+		return
+	}
 	if told == 0 && f.Action < watchdog.Deadlock { // what makes the run is blocked, or at work
 		return
 	}
