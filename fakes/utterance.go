@@ -1,6 +1,10 @@
 package fakes
 
-import "github.com/adkreplay/adkreplay/adk"
+import (
+	"context"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
 
 // Utterance is the step of a model that says or thinks something: it reports
 // the text, seals it, and stores the record.
@@ -15,7 +19,7 @@ type Utterance struct {
 // place, as in m0.1 for the second step of the first iteration.
 func Say(text string) Utterance { return Utterance{chunks: []string{text}} }
 
-// Stream is one message of the model, in chunks.
+// Stream is one message of the model, in chunks. When the context ends it breaks off.
 func Stream(chunks ...string) Utterance { return Utterance{chunks: chunks} }
 
 // Think is a thought of the model, in one piece. Its id is t and the step's
@@ -36,7 +40,7 @@ func (u Utterance) play(p player) error {
 }
 
 func (u Utterance) say(p player, id string) error {
-	last, err := report(u.chunks, func(delta string, complete bool) (adk.MessageEvent, error) {
+	last, err := report(p.ctx, u.chunks, func(delta string, complete bool) (adk.MessageEvent, error) {
 		return p.h.ReportMessage(id, delta, complete)
 	})
 	if err != nil || u.notStored {
@@ -51,7 +55,7 @@ func (u Utterance) say(p player, id string) error {
 }
 
 func (u Utterance) think(p player, id string) error {
-	last, err := report(u.chunks, func(delta string, complete bool) (adk.ThoughtEvent, error) {
+	last, err := report(p.ctx, u.chunks, func(delta string, complete bool) (adk.ThoughtEvent, error) {
 		return p.h.ReportThought(id, delta, complete)
 	})
 	if err != nil || u.notStored {
@@ -66,12 +70,15 @@ func (u Utterance) think(p player, id string) error {
 }
 
 // report reports the chunks, seals the stream with the last of them, and gives
-// the event of that.
-func report[E any](chunks []string, one func(delta string, complete bool) (E, error)) (event E, err error) {
+// the event of that. A stream whose context ends breaks off, and is sealed there.
+func report[E any](ctx context.Context, chunks []string, one func(delta string, complete bool) (E, error)) (event E, err error) {
 	if len(chunks) == 0 {
 		return one("", true)
 	}
 	for i, chunk := range chunks {
+		if i > 0 && ctx.Err() != nil {
+			return one("", true)
+		}
 		if event, err = one(chunk, i == len(chunks)-1); err != nil {
 			break
 		}

@@ -157,7 +157,7 @@ func targetNamed(name string) (target, error) {
 }
 
 func subjectOf(s scenarios.Scenario) turn.Subject {
-	return turn.Subject{Name: s.Name, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+	return turn.Subject{Name: s.Name, Scripted: true, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		return s.Build(scenarios.Outside{Cancel: cancel})
 	}}
 }

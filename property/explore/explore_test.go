@@ -68,7 +68,9 @@ func TestScenariosWithOneFault(t *testing.T) {
 	orders := 0
 	for _, s := range scenarios.All() {
 		t.Run(s.Name, func(t *testing.T) {
-			result := explored(t, scenario(s), explore.Options{})
+			subject := scenario(s)
+			subject.Scripted = s.Name == "housekeeping" // it shows that a memory stays whatever becomes of the turn
+			result := explored(t, subject, explore.Options{})
 			assert.Empty(t, result.Violations, result)
 			assert.Empty(t, result.NotCovered)
 			orders += result.Table.Orders
@@ -211,7 +213,7 @@ func TestOneEntryForOneBug(t *testing.T) {
 	result := explored(t, checked(named(t, "hello"), noCancel), explore.Options{Bound: 2})
 	require.Len(t, result.Violations, 1, result)
 	b := result.Violations[0]
-	assert.Greater(t, b.Schedules, 500)
+	assert.Greater(t, b.Schedules, 400)
 	assert.Equal(t, "cancel@1", b.Schedule.String())
 	assert.Equal(t, []string{`cancel@1: the caller cancels before "call run", in run`}, b.Where)
 	assert.Contains(t, result.String(), " schedules show it; this is the simplest\n")
@@ -385,8 +387,9 @@ func TestEndlessTurn(t *testing.T) {
 		}
 	}), explore.Options{})
 	assert.Equal(t, 3, result.Waited, "a fault before the fetch, a panic of it, and one behind it")
-	require.Len(t, result.Violations, 1, result)
+	require.Len(t, result.Violations, 2, result)
 	assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
+	assert.Equal(t, "unbounded-loop", result.Violations[1].Invariant)
 	assert.Equal(t, 3, result.Violations[0].Schedules)
 }
 

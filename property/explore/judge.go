@@ -32,6 +32,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	if err := e.subject.Judge(a.instance, run); err != nil {
 		t.violations = append(t.violations, property.Violation{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
 	}
+	if e.undisturbed != nil && n.cost == 1 && !a.passed.Load() {
+		t.violations = append(t.violations, a.read().behold(e.undisturbed)...)
+	}
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)
 	}

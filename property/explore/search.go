@@ -92,9 +92,11 @@ type exploring struct {
 	workers []*worker
 	watcher *watcher
 	stalls  stalls
-	result  *Exploration
-	table   *tally
-	known   int // schedules that are to be run and were not
+	// undisturbed is the turn in which nothing goes wrong; nil if it does not end.
+	undisturbed *reading
+	result      *Exploration
+	table       *tally
+	known       int // schedules that are to be run and were not
 
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
@@ -443,6 +445,10 @@ func (e *exploring) commit(t tried) {
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
 	a, s := e.workers[0].run(candidate{}, nil, false, false)
+	if s == nil && !e.subject.Scripted {
+		e.undisturbed = a.read()
+		e.undisturbed.crossings = slices.Clone(a.crossings)
+	}
 	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}

@@ -56,7 +56,8 @@ func StoragePath(of adk.CollectionName, verb string) string {
 	return adk.Seam{Label: adk.LabelStorage, Name: fmt.Sprintf("%s.%s", of, verb)}.String()
 }
 
-// shelf is the four obligations of one kind of record.
+// shelf is the four obligations of one kind of record. What it keeps it keeps although
+// the context has ended: that a storage refuses is for its script to say.
 type shelf[T adk.Record] struct {
 	stage *stage
 	name  adk.CollectionName
@@ -72,22 +73,22 @@ func (c shelf[T]) verb() string {
 
 // Fetch gives what the script says, or what is kept.
 func (c shelf[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
-	return fetch(ctx, c.stage, c.name, c.verb(), func() ([]T, error) { return c.kept.Fetch(ctx, scope) })
+	return fetch(ctx, c.stage, c.name, c.verb(), func() ([]T, error) { return c.kept.Fetch(context.WithoutCancel(ctx), scope) })
 }
 
 // Store keeps a record.
 func (c shelf[T]) Store(ctx context.Context, scope adk.Scope, r T) error {
-	return c.stage.oblige(ctx, c.name, "store", func(*Body) error { return c.kept.Store(ctx, scope, r) })
+	return c.stage.oblige(ctx, c.name, "store", func(*Body) error { return c.kept.Store(context.WithoutCancel(ctx), scope, r) })
 }
 
 // Mutate puts a record in the place of the one with its key.
 func (c shelf[T]) Mutate(ctx context.Context, scope adk.Scope, r T) error {
-	return c.stage.oblige(ctx, c.name, "mutate", func(*Body) error { return c.kept.Mutate(ctx, scope, r) })
+	return c.stage.oblige(ctx, c.name, "mutate", func(*Body) error { return c.kept.Mutate(context.WithoutCancel(ctx), scope, r) })
 }
 
 // Delete removes the record with the key.
 func (c shelf[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	return c.stage.oblige(ctx, c.name, "delete", func(*Body) error { return c.kept.Delete(ctx, scope, key) })
+	return c.stage.oblige(ctx, c.name, "delete", func(*Body) error { return c.kept.Delete(context.WithoutCancel(ctx), scope, key) })
 }
 
 // toolShelf is the obligation of the tools.
@@ -98,7 +99,7 @@ type toolShelf struct {
 
 // Fetch gives what the script says, or what is kept.
 func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error) {
-	return fetch(ctx, c.stage, adk.Tools, "fetch", func() ([]*adk.Tool, error) { return c.kept.Fetch(ctx, scope) })
+	return fetch(ctx, c.stage, adk.Tools, "fetch", func() ([]*adk.Tool, error) { return c.kept.Fetch(context.WithoutCancel(ctx), scope) })
 }
 
 // fetch makes a call of an obligation that gives records.

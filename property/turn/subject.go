@@ -25,6 +25,10 @@ type Subject struct {
 	// Check is asked about every run beside the invariants; an error is a violation.
 	// It may be called from several goroutines at once, for runs that are each its own.
 	Check func(Run) error
+	// Scripted says that user code does what is written down, whatever happens to it:
+	// nothing is said then of how it takes what goes wrong, beside the invariants and
+	// the checks.
+	Scripted bool
 	// Alone makes it a dispatch that is called alone; nil is a turn.
 	Alone *Alone
 }

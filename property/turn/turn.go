@@ -262,7 +262,7 @@ func (t Turn) SubjectWith(r Running) Subject {
 
 // subject is the turn with stages that are changed before each run.
 func (t Turn) subject(change func(*stage)) Subject {
-	return Subject{Name: "turn", Alone: t.Alone, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+	return Subject{Name: "turn", Alone: t.Alone, Scripted: true, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		s := newStage(t, cancel)
 		change(s)
 		return s.build()

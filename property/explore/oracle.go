@@ -1,0 +1,407 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file holds what is wrong with a run whatever the agent is for. Nothing of it
+// breaks a rule of the engine, and undisturbed the agent may never show it: an oracle
+// sees a run in which something went wrong, and holds it against the undisturbed one.
+
+// oracle is one of them.
+type oracle struct {
+	name string
+	// why says what comes of it.
+	why  string
+	look func(r, undisturbed *reading) (found []sighted)
+}
+
+// sighted is a crossing that shows it, and what is to be seen there.
+type sighted struct {
+	at   int
+	seam string
+	text string
+}
+
+// oracles are all of them. Each says in the comment of its function when it is silent.
+var oracles = []oracle{
+	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed},
+	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost},
+	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure},
+	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort},
+	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice},
+	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls},
+}
+
+// reading is a run, read once for all oracles.
+type reading struct {
+	info      adk.RunInfo
+	crossings []adk.Crossing
+	faults    []planned
+	calls     []calling // by number
+	cancelled int       // the crossing of the cancel; 0 is none
+	status    string    // how the turn's own dispatch ended
+	hints     []property.Hint
+}
+
+// calling is a seam call of a reading.
+type calling struct {
+	seam         adk.Seam
+	parent       int
+	began, ended int
+	outcome      adk.Outcome
+}
+
+// read reads a run.
+func (a *attempt) read() *reading {
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, calls: make([]calling, 1, 64)}
+	for i := range a.crossings {
+		switch x := &a.crossings[i]; x.Kind {
+		case adk.KindCall:
+			r.calls = reach(r.calls, x.ID)
+			r.calls[x.ID] = calling{seam: x.Seam, parent: x.Call, began: i}
+		case adk.KindReturn:
+			r.calls[x.ID].ended, r.calls[x.ID].outcome = i, x.Outcome
+		case adk.KindCancel:
+			r.cancelled = x.Seq
+		case adk.KindDispatchEnd:
+			if r.isOwn(x.Call) {
+				r.status = x.Status
+			}
+		}
+	}
+	r.hints = property.Hints(a.info, a.all())
+	return r
+}
+
+// isOwn reports whether a call is the turn's own dispatch.
+func (r *reading) isOwn(call int) bool {
+	return r.calls[call].seam.Label == adk.LabelDispatch && r.calls[call].parent == 1
+}
+
+// within reports whether a call is part of the turn's own dispatch.
+func (r *reading) within(call int) bool {
+	for ; call > 1; call = r.calls[call].parent {
+		if r.isOwn(call) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) sight(x *adk.Crossing, format string, args ...any) sighted {
+	return sighted{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
+}
+
+// behold holds a run against all oracles.
+func (r *reading) behold(undisturbed *reading) (found []property.Violation) {
+	for _, o := range oracles {
+		for _, s := range o.look(r, undisturbed) {
+			found = append(found, property.Violation{Invariant: o.name, Crossing: s.at, Seam: s.seam, Text: s.text + "\n" + o.why})
+		}
+	}
+	return append(found, r.advised(undisturbed)...)
+}
+
+// advised is advice that the undisturbed turn does not get: what is legal and likely a
+// mistake, and shows where something goes wrong.
+func (r *reading) advised(undisturbed *reading) (found []property.Violation) {
+	for _, h := range r.hints {
+		if undisturbed.hasAdvice(h.Advice) {
+			continue
+		}
+		_, why, _ := strings.Cut(h.String(), "\n")
+		found = append(found, property.Violation{Invariant: h.Advice, Crossing: h.Crossing, Seam: h.Seam, Related: h.Related,
+			Text: h.Text + "\n" + why})
+	}
+	return found
+}
+
+func (r *reading) hasAdvice(name string) bool {
+	return slices.ContainsFunc(r.hints, func(h property.Hint) bool { return h.Advice == name })
+}
+
+// swallowed: the storage failed, the turn was acked as if nothing had happened, and
+// nobody was told. It is silent where something was logged, an error event told, a tool
+// answered with an error, the same was tried again with success, or the model or the
+// user was told something else than in the undisturbed turn; and about what is fetched
+// beside the conversation itself, which a turn can do without.
+func swallowed(r, undisturbed *reading) (found []sighted) {
+	if r.status != adk.StatusAck || r.cancelled > 0 || r.said() != undisturbed.said() {
+		return nil
+	}
+	for _, f := range r.faults {
+		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.call >= len(r.calls) {
+			continue
+		}
+		c := r.calls[f.call]
+		name := c.seam.Name
+		if readsOnly(name) && name != "messages.fetch" || r.tells(c.began) || r.triedAgain(f.call) {
+			continue
+		}
+		found = append(found, sighted{c.ended + 1, r.calls[c.parent].seam.String(),
+			fmt.Sprintf("%s failed, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam)})
+	}
+	return found
+}
+
+// said is all that was told to whoever reads the answer, or the model.
+func (r *reading) said() string {
+	var all strings.Builder
+	for i := range r.crossings {
+		switch x := &r.crossings[i]; x.Kind {
+		case adk.KindReportMessage, adk.KindReportToolCall, adk.KindEmitMessage:
+			all.WriteString(x.Text)
+			if x.Result != nil {
+				fmt.Fprint(&all, x.Result)
+			}
+		case adk.KindStore:
+			if m, ok := x.Record.(*adk.Message); ok && m.Content() != nil && x.Phase == adk.Begin {
+				all.WriteString(m.Content().String())
+			}
+		}
+	}
+	return all.String()
+}
+
+// tells reports whether anybody was told of a failure behind a crossing.
+func (r *reading) tells(from int) bool {
+	return slices.ContainsFunc(r.crossings[from:], func(x adk.Crossing) bool {
+		return x.Kind == adk.KindErrorEvent || x.Kind == adk.KindReportLog || x.Kind == adk.KindNack || x.Kind == adk.KindToolExecutionEnd && x.IsError
+	})
+}
+
+// triedAgain reports whether the storage did later what had failed.
+func (r *reading) triedAgain(call int) bool {
+	first := &r.crossings[r.calls[call].began]
+	for id := call + 1; id < len(r.calls); id++ {
+		c := r.calls[id]
+		if c.seam.Name == first.Seam.Name && c.seam.Label == adk.LabelStorage && c.outcome == adk.OutcomeOK &&
+			keyOf(&r.crossings[c.began]) == keyOf(first) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyOf is the key of the record that an obligation is called for.
+func keyOf(x *adk.Crossing) string {
+	if x.Record != nil {
+		return x.Record.Key()
+	}
+	return x.Key
+}
+
+// shownAndLost: a message was reported in a turn that was cancelled, and nobody even
+// tried to store it, although the undisturbed turn does. It is silent where the storing
+// was tried: whether a cancelled context may refuse it is the agent's to say.
+func shownAndLost(r, undisturbed *reading) (found []sighted) {
+	if r.cancelled == 0 {
+		return nil
+	}
+	shown := map[string]*adk.Crossing{}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		if x.Kind == adk.KindReportMessage && x.Text != "" && x.Err == nil && r.within(x.Call) {
+			shown[x.Name] = x
+		}
+	}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		if m, ok := x.Record.(*adk.Message); ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindAdd) {
+			delete(shown, m.ID())
+		}
+	}
+	for id, x := range shown {
+		if undisturbed.storesMessage(id) {
+			found = append(found, r.sight(x, "message %q was shown in part, the turn was cancelled, and nobody stored what was there", id))
+		}
+	}
+	return found
+}
+
+func (r *reading) storesMessage(id string) bool {
+	return slices.ContainsFunc(r.crossings, func(x adk.Crossing) bool {
+		m, ok := x.Record.(*adk.Message)
+		return ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && m.ID() == id
+	})
+}
+
+// memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
+// there. It is silent about what is stored before the dispatch, about what the
+// undisturbed turn does not keep, and where that one fails too.
+func memoryOfFailure(r, undisturbed *reading) (found []sighted) {
+	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck {
+		return nil
+	}
+	_, deleted := undisturbed.memories()
+	left, _ := r.memories()
+	for key, x := range left {
+		if !deleted[key] {
+			found = append(found, r.sight(x, "memory %q was stored, and the dispatch was not acked", key))
+		}
+	}
+	return found
+}
+
+// memories are those that dispatches have stored and not deleted, and those that were
+// deleted.
+func (r *reading) memories() (stored map[string]*adk.Crossing, deleted map[string]bool) {
+	stored, deleted = map[string]*adk.Crossing{}, map[string]bool{}
+	for id := range r.calls {
+		c := r.calls[id]
+		if c.seam.Label != adk.LabelStorage || !r.within(id) || c.outcome != adk.OutcomeOK {
+			continue
+		}
+		x := &r.crossings[c.began]
+		switch c.seam.Name {
+		case "memories.store", "memories.mutate":
+			stored[keyOf(x)] = x
+		case "memories.delete":
+			delete(stored, keyOf(x))
+			deleted[keyOf(x)] = true
+		}
+	}
+	return stored, deleted
+}
+
+// The least that shows that an abort is not heeded: that the same is asked for so often
+// after it was refused, or so much is told to a caller who has left.
+const (
+	deafAsks  = 3
+	deafTells = 8
+)
+
+// deafToAbort: user code was refused something since the turn was aborted, and then
+// acks as if nothing had happened, or asks for the same again and again; or it goes
+// on to stream. It is silent about what is stored, which may be what there was, about
+// tools and sleeps, whose errors are a result like others, and where it was logged.
+func deafToAbort(r, _ *reading) (found []sighted) {
+	if r.cancelled == 0 {
+		return nil
+	}
+	refused, asked, told, said := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}
+	say := func(x *adk.Crossing, format string, args ...any) {
+		if !said[x.Call] {
+			said[x.Call] = true
+			found = append(found, r.sight(x, format, args...))
+		}
+	}
+	for i := r.cancelled; i < len(r.crossings); i++ {
+		x := &r.crossings[i]
+		switch {
+		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call):
+		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
+			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
+				refused[x.Call] = x.Kind.String()
+			}
+			what := fmt.Sprint(x.Call, x.Kind)
+			if asked[what]++; asked[what] == deafAsks && x.Kind != adk.KindExecute {
+				say(x, "%s was refused %d times since the turn was aborted", x.Kind, deafAsks)
+			}
+		case x.Kind == adk.KindReportLog:
+			delete(refused, x.Call)
+		case x.Kind == adk.KindAck && x.Phase == adk.Begin && refused[x.Call] != "":
+			say(x, "%s was refused since the turn was aborted, and the dispatch is acked all the same", refused[x.Call])
+		case x.Kind == adk.KindReportMessage && x.Text != "":
+			if told[x.Call]++; told[x.Call] == deafTells {
+				say(x, "%d pieces of a message were reported since the turn was aborted", deafTells)
+			}
+		}
+	}
+	return found
+}
+
+func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) }
+
+// doneTwice: a tool that says that it writes ran twice with equal arguments, where the
+// undisturbed turn runs it once. It is silent where the first run failed before it did
+// anything, and about tools that do not say what they do.
+func doneTwice(r, undisturbed *reading) (found []sighted) {
+	usual := undisturbed.writes()
+	for what, at := range r.writes() {
+		if most := max(1, len(usual[what])); len(at) > most {
+			x := at[most]
+			found = append(found, sighted{x.Seq, x.Seam.String(),
+				fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(at), at[0].Seq)})
+		}
+	}
+	return found
+}
+
+// writes are the calls of tools that write, by tool and arguments.
+func (r *reading) writes() map[string][]*adk.Crossing {
+	all := map[string][]*adk.Crossing{}
+	writes := map[int]bool{}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		switch {
+		case x.Kind == adk.KindExecute && x.Phase == adk.Begin:
+			tool, ok := x.Record.(*adk.Tool)
+			writes[x.Call] = ok && tool.Effect() == adk.EffectWrites
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && writes[x.Call] && !r.neverRan(x.ID):
+			args, err := json.Marshal(x.Args)
+			if err == nil {
+				what := x.Seam.Name + string(args)
+				all[what] = append(all[what], x)
+			}
+		}
+	}
+	return all
+}
+
+// neverRan reports whether the explorer kept a call's code from running.
+func (r *reading) neverRan(call int) bool {
+	return slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
+}
+
+// openCalls: the model asked for a tool, and is asked again in the same dispatch
+// although no result was kept, where the undisturbed turn keeps one each time. It is
+// silent about calls that were never reported.
+func openCalls(r, undisturbed *reading) (found []sighted) {
+	if len(undisturbed.leftOpen()) > 0 {
+		return nil
+	}
+	return r.leftOpen()
+}
+
+func (r *reading) leftOpen() (found []sighted) {
+	open := map[string]*adk.Crossing{}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		switch {
+		case x.Kind == adk.KindReportToolCall && r.within(x.Call):
+			if open[x.Name] == nil {
+				open[x.Name] = x
+			}
+		case (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && x.Phase == adk.Done && x.Err == nil, x.Kind == adk.KindAdd:
+			r.closes(open, x, i)
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && len(open) > 0 && r.isOwn(x.Call):
+			for id, asked := range open {
+				found = append(found, r.sight(asked, "the model asked for %s %q, and is asked again at crossing %d without a result of it", asked.Key, id, x.Seq))
+			}
+			clear(open)
+		}
+	}
+	return found
+}
+
+// closes takes in that a tool call was kept.
+func (r *reading) closes(open map[string]*adk.Crossing, x *adk.Crossing, at int) {
+	record := x.Record
+	for i := at; record == nil && i >= 0; i-- { // the begin of the operation has it
+		if y := &r.crossings[i]; y.Op == x.Op && y.Phase == adk.Begin {
+			record = y.Record
+		}
+	}
+	if c, ok := record.(*adk.ToolCall); ok {
+		delete(open, c.ID())
+	}
+}
