@@ -31,8 +31,8 @@ const (
 // (semacquire) is not among them: by these goroutines wait for the runtime itself, which
 // a look keeps busy.
 var blockedStates = map[string]bool{
-	"chan receive": true, "chan send": true, "select": true, "sync.Cond.Wait": true, "sync.WaitGroup.Wait": true,
-	"chan receive (nil chan)": false, "chan send (nil chan)": false, "select (no cases)": false,
+	"chan receive": true, "select": true, "sync.Cond.Wait": true,
+	"chan send": false, "sync.WaitGroup.Wait": false, "chan receive (nil chan)": false, "chan send (nil chan)": false, "select (no cases)": false,
 	"sync.Mutex.Lock": false, "sync.RWMutex.Lock": false, "sync.RWMutex.RLock": false, "coroutine": false,
 }
 

@@ -45,17 +45,21 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	outside   *outside
-	instance  turn.Instance  // as the subject made it
-	label     watchdog.Label // of all goroutines that are started in the run
-	built     watchdog.Label // of those that are started to make it
-	began     time.Time      // by the run's clock
+	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
+	after     *followed                        // the run that followed
+	instance  turn.Instance                    // as the subject made it
+	label     watchdog.Label                   // of all goroutines that are started in the run
+	built     watchdog.Label                   // of those that are started to make it
+	began     time.Time                        // by the run's clock
 
-	phase   atomic.Int64 // which run is under way, and whether (begin, finish, abandon)
-	told    atomic.Int64 // how many crossings were told
-	ended   atomic.Bool  // turnEnd was told
-	passed  atomic.Bool  // a strand lost the turn where it was blocked
-	cut     atomic.Bool  // operations are refused: the exploration is over
-	stalled chan<- stall // takes one thing: that the run was given up
+	next    atomic.Pointer[attempt] // the run that follows, while it is under way
+	phase   atomic.Int64            // which run is under way, and whether (begin, finish, abandon)
+	told    atomic.Int64            // how many crossings were told
+	ended   atomic.Bool             // turnEnd was told
+	passed  atomic.Bool             // a strand lost the turn where it was blocked
+	thaw    chan struct{}           // closed when a run that crashed may end
+	cut     atomic.Bool             // operations are refused: the exploration is over
+	stalled chan<- stall            // takes one thing: that the run was given up
 
 	mu      sync.Mutex
 	info    adk.RunInfo
@@ -82,7 +86,7 @@ type attempt struct {
 }
 
 func newAttempt() *attempt {
-	return &attempt{label: watchdog.NewLabel(), built: watchdog.NewLabel()}
+	return &attempt{label: watchdog.NewLabel(), built: watchdog.NewLabel(), thaw: make(chan struct{})}
 }
 
 // reset begins a run. collect asks for what else could go wrong in it, record for
@@ -96,6 +100,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.ended.Store(false)
 	a.passed.Store(false)
 	a.deaf, a.endless = false, ""
+	a.following, a.after = nil, nil
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
 	clear(a.gates)
 	a.strands, a.waited, a.found = 0, false, nil
@@ -107,7 +112,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 func (a *attempt) run(subject turn.Subject) {
 	a.begin()
 	a.built.Set() // what is built may stay
-	a.instance = subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
+	a.make(subject)
 	a.label.Set()
 	config := a.instance.Config
 	clock, ok := config.Clock.(*fakes.Clock)
@@ -135,6 +140,16 @@ func (a *attempt) run(subject turn.Subject) {
 	})
 	defer func() { a.panicked = recover() }()
 	a.answer = runner.Run(a.outside, a.instance.Raw)
+}
+
+// make makes what the run needs: of the subject, or of the run that it follows.
+func (a *attempt) make(subject turn.Subject) {
+	if a.following == nil {
+		a.instance = subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
+		return
+	}
+	a.instance = turn.Instance{Close: func() {}}
+	a.instance.Config, a.instance.Raw = a.following()
 }
 
 // giveUp is what the caller does when nothing moves, or too much.
@@ -177,8 +192,10 @@ func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 
 // Begin is where what comes before a crossing is made.
 func (a *attempt) Begin(step adk.Step) {
+	a.frozen()
 	a.refuse(step)
 	a.inner.Begin(step)
+	a.frozen()
 	a.refuse(step)
 	at := int(a.told.Load()) + 1
 	if a.collect {
@@ -228,6 +245,28 @@ func reach[T any](s []T, index int) []T {
 	return s
 }
 
+// crash freezes the run: whatever asks the engine for anything waits here until the
+// checks are done, and then its goroutine ends.
+func (a *attempt) crash() {
+	if a.abandon(a.phase.Load(), stall{kind: crashed}) {
+		<-a.thaw
+		runtime.Goexit()
+	}
+}
+
+// frozen keeps goroutines of a run that has crashed from going on.
+func (a *attempt) frozen() {
+	if a.crashed() && a.phase.Load() == givenUp {
+		<-a.thaw
+		runtime.Goexit()
+	}
+}
+
+// crashed reports whether a crash was made in the run.
+func (a *attempt) crashed() bool {
+	return slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.Crash && f.fired })
+}
+
 // before makes a fault that comes before a step.
 func (a *attempt) before(f *planned, step adk.Step) {
 	switch {
@@ -237,6 +276,9 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	case f.Kind == turn.Deadline:
 		f.fired = true
 		a.outside.end(context.DeadlineExceeded, nil)
+	case f.Kind == turn.Crash:
+		f.fired = true
+		a.crash()
 	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation:
 		f.breakHere()
 	}
@@ -256,6 +298,7 @@ func (a *attempt) Park(strand int, ready func() bool) {
 // a gate, it is the gate that it waited at.
 func (a *attempt) Resume(strand int) {
 	a.inner.Resume(strand)
+	a.frozen()
 	a.mu.Lock()
 	gate := a.gates[strand]
 	delete(a.gates, strand)
@@ -451,6 +494,7 @@ func (a *attempt) describe(s *spot, seams []adk.Seam) {
 		s.step = a.steps[s.at]
 		s.own = a.isGuarded(s.step.Call)
 	}
+	s.follows = a.instance.Next != nil
 	if s.at < len(a.wakes) {
 		s.waking = a.wakes[s.at]
 	}
@@ -467,8 +511,11 @@ func (s *spot) plan(k turn.FaultKind) planned {
 		p.in = s.x.ID
 	}
 	switch k {
-	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool:
+	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool, turn.Down:
 		p.moment, p.call = s.momentOf(k)
+		if k == turn.Down {
+			p.down = provider(s.seam)
+		}
 	}
 	return p
 }

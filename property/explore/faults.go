@@ -29,6 +29,8 @@ const (
 	onlyOpening  = "only a gate that opens can be settled early"
 	onlyWaking   = "only a gate whose waiter wakes can be settled again"
 	inTime       = "the gate was settled in time"
+	onlyDown     = "only a storage or a tool can be down"
+	onlyFollowed = "the subject makes no turn that follows"
 	notInTime    = "nobody had settled the gate"
 )
 
@@ -43,6 +45,7 @@ type spot struct {
 	guarded bool     // the explorer stands around the call that begins or returns
 	own     bool     // and around the call that the step belongs to
 	waking  wake
+	follows bool // the subject makes a turn that follows
 }
 
 // wake says what a waiter found that woke before this crossing.
@@ -68,6 +71,8 @@ var faultTable = [turn.FaultKindEnd]func(s *spot) (why string){
 	turn.LateTool:      (*spot).refusesLateTool,
 	turn.GateEarly:     (*spot).refusesEarly,
 	turn.GateLate:      func(s *spot) string { return s.refusesWaking(wokeUnsettled, inTime) },
+	turn.Down:          (*spot).refusesDown,
+	turn.Crash:         (*spot).refusesCrash,
 	turn.GateTwice:     func(s *spot) string { return s.refusesWaking(wokeSettled, notInTime) },
 }
 
@@ -179,6 +184,23 @@ func (s *spot) refusesStorageAfter() string {
 	return ""
 }
 
+func (s *spot) refusesDown() string {
+	if s.x.Kind == adk.KindCall && s.guarded && (s.isStorage() || s.seam.Label == adk.LabelTool) {
+		return ""
+	}
+	return onlyDown
+}
+
+func (s *spot) refusesCrash() string {
+	switch {
+	case !s.follows:
+		return onlyFollowed
+	case !s.began():
+		return sameStep
+	}
+	return ""
+}
+
 func (s *spot) refusesLateTool() string {
 	switch {
 	case s.x.Kind != adk.KindCall || s.seam.Label != adk.LabelTool:
@@ -211,6 +233,14 @@ func (s *spot) refusesWaking(wanted wake, otherwise string) string {
 // readsOnly reports whether a seam's name is that of an obligation that reads.
 func readsOnly(name string) bool {
 	return strings.HasSuffix(name, ".fetch") || strings.HasSuffix(name, ".refresh")
+}
+
+// provider is what is down together: a collection, or a tool.
+func provider(s adk.Seam) string {
+	if s.Label == adk.LabelStorage {
+		return storageOf(s.Name)
+	}
+	return s.Label + "/" + s.Name
 }
 
 // storageOf is the collection that an obligation's name begins with.

@@ -34,7 +34,8 @@ const (
 type planned struct {
 	turn.Fault
 	moment moment
-	call   int // the call that it is made in, but for elsewhere
+	call   int    // the call that it is made in, but for elsewhere
+	down   string // what is down from there on
 	place  place
 	in     int // the call that the crossing belongs to
 	fired  bool
@@ -50,12 +51,16 @@ func (f *planned) fail() error {
 }
 
 // enter calls the user code of a seam call, with the faults that are planned for
-// it around it.
-func (a *attempt) enter(call int, body func() error) error {
+// it around it. At names what can be down, if it is a collection or a tool.
+func (a *attempt) enter(call int, at string, body func() error) error {
 	a.entered(call)
 	for i := range a.faults {
-		if f := &a.faults[i]; f.call == call && f.moment != elsewhere {
+		f := &a.faults[i]
+		switch {
+		case f.call == call && f.moment != elsewhere:
 			body = a.broken(f, body)
+		case f.fired && f.Kind == turn.Down && f.down == at:
+			body = func() error { return errBroken }
 		}
 	}
 	return body()
@@ -178,7 +183,7 @@ func (a *attempt) around(c adk.Config) adk.Config {
 	if executor != nil {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			call, _ := dc.Where()
-			return a.enter(call, func() error { return executor(ctx, dc, h) })
+			return a.enter(call, "", func() error { return executor(ctx, dc, h) })
 		}
 	}
 	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
@@ -197,7 +202,7 @@ func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
 		}
 		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 			call, _ := tc.Where()
-			return a.enter(call, func() error { return m.Run(ctx, tc, next) })
+			return a.enter(call, "", func() error { return m.Run(ctx, tc, next) })
 		}
 	}
 	return guarded
@@ -212,7 +217,7 @@ func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMi
 		}
 		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 			call, _ := dc.Where()
-			return a.enter(call, func() error { return m.Run(ctx, dc, next) })
+			return a.enter(call, "", func() error { return m.Run(ctx, dc, next) })
 		}
 	}
 	return guarded
@@ -223,21 +228,24 @@ func (a *attempt) aroundTools(list []*adk.Tool) []*adk.Tool {
 	guarded := make([]*adk.Tool, len(list))
 	for i, t := range list {
 		if t != nil {
-			guarded[i] = t.Around(a.tool)
+			at := provider(adk.Seam{Label: adk.LabelTool, Name: t.Name()})
+			guarded[i] = t.Around(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (adk.ToolResult, error) {
+				return a.tool(ctx, dc, at, args, inner)
+			})
 		}
 	}
 	return guarded
 }
 
 // tool stands around the handler of every tool.
-func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
+func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
 	call, _ := dc.Where()
 	if f := a.deafTo(call); f != nil {
 		f.fired = true
 		ctx = context.WithoutCancel(ctx)
 		a.outside.end(context.Canceled, errBroken)
 	}
-	err = a.enter(call, func() (err error) {
+	err = a.enter(call, at, func() (err error) {
 		result, err = inner(ctx, dc, args)
 		return err
 	})
@@ -249,12 +257,12 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, args map[st
 
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
 	g := &guardedStorage{} // new for each run: code that a run left behind may still have it
-	s.Messages = g.messages.around(a, s.Messages)
-	s.Memories = g.memories.around(a, s.Memories)
-	s.Retrievables = g.retrievables.around(a, s.Retrievables)
-	s.Thoughts = g.thoughts.around(a, s.Thoughts)
-	s.ToolCalls = g.toolCalls.around(a, s.ToolCalls)
-	s.Instructions = g.instructions.around(a, s.Instructions)
+	s.Messages = g.messages.around(a, adk.Messages, s.Messages)
+	s.Memories = g.memories.around(a, adk.Memories, s.Memories)
+	s.Retrievables = g.retrievables.around(a, adk.Retrievables, s.Retrievables)
+	s.Thoughts = g.thoughts.around(a, adk.Thoughts, s.Thoughts)
+	s.ToolCalls = g.toolCalls.around(a, adk.ToolCalls, s.ToolCalls)
+	s.Instructions = g.instructions.around(a, adk.Instructions, s.Instructions)
 	if s.Tools != nil {
 		g.tools = guardedSource{a, s.Tools}
 		s.Tools = &g.tools
@@ -276,21 +284,22 @@ type guardedStorage struct {
 // guarded is a collection with the explorer around it.
 type guarded[T adk.Record] struct {
 	a     *attempt
+	name  string
 	inner adk.Collection[T]
 }
 
 // around stands around a collection; one that is not there is left to the engine.
-func (g *guarded[T]) around(a *attempt, c adk.Collection[T]) adk.Collection[T] {
+func (g *guarded[T]) around(a *attempt, name adk.CollectionName, c adk.Collection[T]) adk.Collection[T] {
 	if c == nil {
 		return nil
 	}
-	g.a, g.inner = a, c
+	g.a, g.name, g.inner = a, string(name), c
 	return g
 }
 
 // Fetch is the inner one's.
 func (g *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
-	err = g.a.enter(scope.Call, func() (err error) {
+	err = g.a.enter(scope.Call, g.name, func() (err error) {
 		fetched, err = g.inner.Fetch(ctx, scope)
 		return err
 	})
@@ -299,17 +308,17 @@ func (g *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, e
 
 // Store is the inner one's.
 func (g *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
-	return g.a.enter(scope.Call, func() error { return g.inner.Store(ctx, scope, record) })
+	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Store(ctx, scope, record) })
 }
 
 // Mutate is the inner one's.
 func (g *guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
-	return g.a.enter(scope.Call, func() error { return g.inner.Mutate(ctx, scope, record) })
+	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Mutate(ctx, scope, record) })
 }
 
 // Delete is the inner one's.
 func (g *guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	return g.a.enter(scope.Call, func() error { return g.inner.Delete(ctx, scope, key) })
+	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Delete(ctx, scope, key) })
 }
 
 // guardedSource is the storage of tools with the explorer around it and around
@@ -321,7 +330,7 @@ type guardedSource struct {
 
 // Fetch is the inner one's.
 func (g *guardedSource) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
-	err = g.a.enter(scope.Call, func() (err error) {
+	err = g.a.enter(scope.Call, string(adk.Tools), func() (err error) {
 		fetched, err = g.inner.Fetch(ctx, scope)
 		return err
 	})

@@ -19,27 +19,55 @@ const unbounded = "a loop has a bound"
 // wrong in it.
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t := tried{candidate: n, waited: a.waited}
-	if s != nil {
+	if s != nil && s.kind != crashed {
 		t.violations = s.violations(a)
+		return t
+	}
+	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all(), Crashed: s != nil}
+	if a.after != nil {
+		run.Next = &a.after.run
+		t.violations = append(t.violations, a.after.violations()...)
+	}
+	if s != nil {
+		t.violations = append(t.violations, e.asked(a, run)...)
 		return t
 	}
 	if a.cut.Load() { // the exploration ended it
 		return t
 	}
-	t.violations = a.violations()
+	t.violations = append(t.violations, a.violations()...)
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
-	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all()}
-	if err := e.subject.Judge(a.instance, run); err != nil {
-		t.violations = append(t.violations, property.Violation{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()})
-	}
+	t.violations = append(t.violations, e.asked(a, run)...)
 	if e.undisturbed != nil && n.cost == 1 && !a.passed.Load() {
-		t.violations = append(t.violations, a.read().behold(e.undisturbed)...)
+		found, hints := a.read().behold(e.undisturbed)
+		t.violations, t.hints = append(t.violations, found...), hints
 	}
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
 	return t
+}
+
+// asked is what the subject's own checks say of a run.
+func (e *exploring) asked(a *attempt, run turn.Run) []property.Violation {
+	err := e.subject.Judge(a.instance, run)
+	if err == nil {
+		return nil
+	}
+	return []property.Violation{{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()}}
+}
+
+// violations are those of the run that followed.
+func (f *followed) violations() []property.Violation {
+	if f.stall != nil {
+		return f.stall.violations(f.attempt)
+	}
+	found := append(f.attempt.violations(), f.checker.Violations(f.info, f.crossings)...)
+	for i := range found {
+		found[i].Text = "in the turn that followed: " + found[i].Text
+	}
+	return found
 }
 
 // violations are those that only who runs a turn sees.

@@ -21,6 +21,8 @@ type oracle struct {
 	// why says what comes of it.
 	why  string
 	look func(r, undisturbed *reading) (found []sighted)
+	// hints says that it may well be what is meant.
+	hints bool
 }
 
 // sighted is a crossing that shows it, and what is to be seen there.
@@ -32,12 +34,13 @@ type sighted struct {
 
 // oracles are all of them. Each says in the comment of its function when it is silent.
 var oracles = []oracle{
-	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed},
-	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost},
-	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure},
-	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort},
-	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice},
-	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls},
+	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed, false},
+	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
+	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
+	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
+	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
+	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
+	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
 }
 
 // reading is a run, read once for all oracles.
@@ -49,6 +52,8 @@ type reading struct {
 	cancelled int       // the crossing of the cancel; 0 is none
 	status    string    // how the turn's own dispatch ended
 	hints     []property.Hint
+	waited    bool // until the caller cancelled
+	tooLong   bool // because it had too many crossings
 }
 
 // calling is a seam call of a reading.
@@ -61,7 +66,7 @@ type calling struct {
 
 // read reads a run.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, calls: make([]calling, 1, 64)}
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, waited: a.waited, tooLong: a.endless != "", calls: make([]calling, 1, 64)}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
 		case adk.KindCall:
@@ -101,13 +106,18 @@ func (r *reading) sight(x *adk.Crossing, format string, args ...any) sighted {
 }
 
 // behold holds a run against all oracles.
-func (r *reading) behold(undisturbed *reading) (found []property.Violation) {
+func (r *reading) behold(undisturbed *reading) (found, hints []property.Violation) {
 	for _, o := range oracles {
 		for _, s := range o.look(r, undisturbed) {
-			found = append(found, property.Violation{Invariant: o.name, Crossing: s.at, Seam: s.seam, Text: s.text + "\n" + o.why})
+			v := property.Violation{Invariant: o.name, Crossing: s.at, Seam: s.seam, Text: s.text + "\n" + o.why}
+			if o.hints {
+				hints = append(hints, v)
+			} else {
+				found = append(found, v)
+			}
 		}
 	}
-	return append(found, r.advised(undisturbed)...)
+	return append(found, r.advised(undisturbed)...), hints
 }
 
 // advised is advice that the undisturbed turn does not get: what is legal and likely a
@@ -232,6 +242,21 @@ func (r *reading) storesMessage(id string) bool {
 		m, ok := x.Record.(*adk.Message)
 		return ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && m.ID() == id
 	})
+}
+
+// stoodStill: the turn waited for somebody until its caller had enough, which
+// undisturbed it does not. It is silent where the explorer settled a gate or had broken
+// code off, so that nobody was left to answer.
+func stoodStill(r, undisturbed *reading) []sighted {
+	if !r.waited || r.tooLong || undisturbed.waited || slices.ContainsFunc(r.faults, func(f planned) bool { return f.moment == amidBody }) {
+		return nil
+	}
+	for i := range r.crossings {
+		if x := &r.crossings[i]; x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
+			return []sighted{r.sight(x, "the turn stood still at the gate %q, which nobody settles, until its caller cancelled", x.Name)}
+		}
+	}
+	return nil
 }
 
 // memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still

@@ -150,12 +150,14 @@ type order struct {
 	// redundant tells that a strand went on that sleeps, as no other could: the run
 	// is one that has been made in another order.
 	redundant bool
+	random    *priorities // who goes on, where that is by chance
 }
 
 // reset begins another run.
 func (o *order) reset(picks []turn.Decision, asleep []sleeper, record bool) {
 	o.picks, o.asleep, o.record = picks, asleep, record
 	o.made, o.choices, o.running, o.redundant = 0, o.choices[:0], false, false
+	o.random = nil
 }
 
 // pick is asked by the scheduler. at is the crossing to come; open tells that
@@ -166,7 +168,10 @@ func (o *order) pick(c fakes.Choice, at int, open bool) int {
 	o.made++
 	usual := max(slices.Index(c.Runnable, c.Current), 0)
 	chosen, forced := o.forced(c)
-	if !forced {
+	switch {
+	case o.random != nil:
+		chosen = o.random.pick(o.made, c.Runnable)
+	case !forced:
 		chosen = o.awake(c, usual)
 	}
 	if o.record {

@@ -18,6 +18,9 @@ type Exploration struct {
 	Bound   int    `json:"bound"`
 	// Schedules is how many were run.
 	Schedules int `json:"schedules"`
+	// Random is the probability, or more, with which the random orders have met a bug
+	// that one strand shows which is overtaken at one choice; 0 where there were none.
+	Random float64 `json:"random,omitempty"`
 	// Waited is in how many of them everything stood still until the caller
 	// cancelled: a gate that nobody answers, a sleep without end. That is no
 	// violation.
@@ -25,7 +28,9 @@ type Exploration struct {
 	// Violations are in the order in which schedules are tried: those with less
 	// wrong first.
 	Violations []Breach `json:"violations"`
-	Table      Table    `json:"table"`
+	// Hints are of what is legal, and may well be what is meant.
+	Hints []Breach `json:"hints,omitempty"`
+	Table Table    `json:"table"`
 	// NotCovered says in words what was known to follow and was not run.
 	NotCovered []string `json:"notCovered,omitempty"`
 	// Elapsed is how long it took, by Options.Now.
@@ -40,6 +45,8 @@ type Exploration struct {
 type Breach struct {
 	// Schedule is the simplest that shows it: the one with the least wrong.
 	Schedule turn.Schedule `json:"schedule"`
+	// Found is the number of that one among those that were run.
+	Found int `json:"found"`
 	// Schedules is how many show it.
 	Schedules int `json:"schedules"`
 	property.Violation
@@ -60,27 +67,28 @@ type Breach struct {
 // shownBreaches is how many violations String shows.
 const shownBreaches = 10
 
-// add takes a violation in.
-func (x *Exploration) add(n candidate, v property.Violation) {
+// add takes a violation in, or a hint.
+func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) {
 	key := groupOf(v)
 	if at, known := x.groups[key]; known {
-		if x.Violations[at].last != n.number {
-			x.Violations[at].Schedules++
+		b := &(*list)[at]
+		if b.last != n.number {
+			b.Schedules++
 		}
-		x.Violations[at].last = n.number
+		b.last = n.number
 		return
 	}
 	if x.groups == nil {
 		x.groups = map[string]int{}
 	}
-	x.groups[key] = len(x.Violations)
+	x.groups[key] = len(*list)
 	s := n.schedule()
-	f := Breach{Schedule: s, Schedules: 1, Violation: v, from: n, last: n.number,
+	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, last: n.number,
 		Test: fmt.Sprintf("explore.Reproduce(t, subject, %q)", s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"
 	}
-	x.Violations = append(x.Violations, f)
+	*list = append(*list, f)
 }
 
 // groupOf is what violations have in common that are one: the invariant, what is said
@@ -125,6 +133,12 @@ func (x *Exploration) String() string {
 		}
 		f.write(&b)
 	}
+	for i, f := range x.Hints {
+		if i == 0 {
+			b.WriteString("  hints, of what is legal and may well be meant:\n")
+		}
+		f.write(&b)
+	}
 	return b.String()
 }
 
@@ -133,6 +147,9 @@ func (x *Exploration) brief() string {
 	text := x.Summary() + "\n"
 	if x.Waited > 0 {
 		text += fmt.Sprintf("  %s stood still until the caller cancelled\n", inWords(x.Waited, "schedule"))
+	}
+	if x.Random > 0 && len(x.NotCovered) > 0 {
+		text += fmt.Sprintf("  random orders of strands meet a bug that needs one to be overtaken once with a probability of %.0f %%\n", 100*x.Random)
 	}
 	for _, what := range x.NotCovered {
 		text += fmt.Sprintf("  not covered: %s\n", what)

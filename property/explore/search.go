@@ -31,6 +31,8 @@ type candidate struct {
 	cell cell
 	// again asks for a second run that must be the same.
 	again bool
+	// random asks for an order by chance, with this seed; 0 is none.
+	random uint64
 	// number is which of those that were run it is.
 	number int
 }
@@ -62,6 +64,7 @@ func (n candidate) schedule() turn.Schedule {
 type tried struct {
 	candidate  candidate
 	violations []property.Violation
+	hints      []property.Violation // of what may well be meant
 	waited     bool
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
@@ -94,9 +97,15 @@ type exploring struct {
 	stalls  stalls
 	// undisturbed is the turn in which nothing goes wrong; nil if it does not end.
 	undisturbed *reading
+	choices     int // that its strands have
+	strands     int // that it has
+	metMu       sync.Mutex
+	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
 	table       *tally
 	known       int // schedules that are to be run and were not
+
+	reproducing bool
 
 	leftover int  // what was known and is not to be run any more
 	lost     bool // goroutines stayed behind, and that has been said
@@ -133,7 +142,11 @@ func (e *exploring) close() {
 
 // explore runs all schedules, those with less wrong first.
 func (e *exploring) explore() {
-	level := []candidate{{again: true}}
+	level := e.runLevel([]candidate{{again: true}})
+	if random := e.randoms(); e.stopped == "" && len(random) > 0 {
+		e.runLevel(random)
+		e.result.Random = e.randomCover()
+	}
 	for len(level) > 0 && e.stopped == "" {
 		level = e.runLevel(level)
 	}
@@ -143,6 +156,7 @@ func (e *exploring) explore() {
 
 // reproduce runs one schedule.
 func (e *exploring) reproduce(n candidate) {
+	e.reproducing = true
 	results := e.parallel([]candidate{n})
 	e.lookBehind(results)
 	if results[0] == nil {
@@ -194,6 +208,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.Fail: "user code fails at", turn.Panic: "user code panics at", turn.Cut: "the stream breaks off before",
 	turn.StorageBefore: "the storage fails at", turn.StorageAfter: "the storage has written and fails at",
 	turn.LateTool: "the caller cancels, and the tool does not notice, at", turn.GateEarly: "somebody settles the gate at",
+	turn.Down: "from here on it fails each time:", turn.Crash: "the program crashes before",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
 }
 
@@ -315,7 +330,7 @@ type part struct {
 	*share
 	worker *worker
 	at     int            // the schedule that is under way
-	second bool           // it is run again
+	again  int            // how often it is to be run again
 	first  []adk.Crossing // of its first run
 	orders *orderSearch   // its orders are searched for
 }
@@ -323,7 +338,7 @@ type part struct {
 // next sets an attempt up for the next run: a second one, one of the search for
 // orders, or a schedule that nobody has taken.
 func (p *part) next(a *attempt) bool {
-	if p.second {
+	if p.again > 0 {
 		a.reset(p.nodes[p.at], nil, false, false)
 		return true
 	}
@@ -337,8 +352,11 @@ func (p *part) next(a *attempt) bool {
 		}
 		n := p.nodes[p.at]
 		if !n.orders {
-			further := n.cost < p.e.options.Bound
-			a.reset(n, nil, further, further)
+			further := n.cost < p.e.options.Bound && n.random == 0
+			a.reset(n, nil, further, further || n.random > 0)
+			if n.random > 0 {
+				a.order.random = newPriorities(n.random, p.e.choices)
+			}
 			return true
 		}
 		p.orders = searchOrders(p.e, n)
@@ -355,19 +373,41 @@ func (p *part) ran(a *attempt, s *stall) {
 		p.orders.ran(a, s)
 		return
 	}
-	if p.second {
-		p.second = false
+	if p.again > 0 {
+		p.again--
 		t := &p.results[p.at][0]
-		t.violations = append(t.violations, sameAgain(p.first, a, s)...)
+		if found := sameAgain(p.first, a, s); len(found) > 0 {
+			t.violations, p.again = append(t.violations, found...), 0
+		}
 		return
 	}
 	n := p.nodes[p.at]
+	if n.random > 0 {
+		var fresh bool
+		if n, fresh = p.e.ordered(n, a.order.choices); !fresh {
+			p.results[p.at] = []tried{}
+			return
+		}
+	}
 	p.singles[p.at] = p.e.judge(a, n, s)
 	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
-	if n.again && s == nil && !a.passed.Load() {
-		p.second = true
+	if n.again && s == nil && a.after == nil && !a.passed.Load() {
+		p.again = p.e.repeats(n)
 		p.first, a.crossings = a.crossings, p.first
 	}
+}
+
+// manyTimes is how often the undisturbed turn is run again, and a schedule that is
+// reproduced: what comes by chance, such as the order of a map, comes the same way twice
+// now and then.
+const manyTimes = 4
+
+// repeats is how often a schedule is run again.
+func (e *exploring) repeats(n candidate) int {
+	if n.cost == 0 || e.reproducing {
+		return manyTimes
+	}
+	return 1
 }
 
 // lookBehind looks for goroutines that were started inside a turn and are still
@@ -404,7 +444,7 @@ func strayText(strays []stray) string {
 
 // children adds the schedules with one thing more wrong that follow from a run.
 func (e *exploring) children(next []candidate, t tried) []candidate {
-	if t.candidate.cost >= e.options.Bound {
+	if t.candidate.cost >= e.options.Bound || t.candidate.random > 0 {
 		return next
 	}
 	for _, f := range t.more {
@@ -436,15 +476,19 @@ func (e *exploring) commit(t tried) {
 	}
 	t.candidate.number = e.result.Schedules
 	for _, v := range t.violations {
-		e.result.add(t.candidate, v)
+		e.result.add(&e.result.Violations, t.candidate, v)
 		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun
+	}
+	for _, v := range t.hints {
+		e.result.add(&e.result.Hints, t.candidate, v)
 	}
 	e.table.commit(t)
 }
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	a, s := e.workers[0].run(candidate{}, nil, false, false)
+	a, s := e.workers[0].run(candidate{}, nil, false, true)
+	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
 		e.undisturbed.crossings = slices.Clone(a.crossings)
@@ -456,6 +500,17 @@ func (e *exploring) measure() error {
 		w.longest = longestRun(len(a.crossings))
 	}
 	return nil
+}
+
+// strandsOf is how many strands have choices.
+func strandsOf(choices []choice) int {
+	seen := map[int]bool{}
+	for _, c := range choices {
+		for _, strand := range c.runnable {
+			seen[strand] = true
+		}
+	}
+	return len(seen)
 }
 
 // resolve finds out how to make the faults of a schedule: what a fault is made of

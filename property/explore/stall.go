@@ -24,6 +24,8 @@ const (
 	// overtime is that the exploration ended before the run did. It says nothing
 	// against the run.
 	overtime
+	// crashed is that the schedule wants it so.
+	crashed
 )
 
 // stall is a run that was given up before its end.
@@ -42,7 +44,7 @@ const settling = 50 * time.Millisecond
 
 // look fills in what the goroutines do, if nobody has.
 func (s *stall) look(a *attempt) {
-	if s.goroutines == nil {
+	if s.goroutines == nil && s.kind == deadlocked {
 		watchdog.Settle(settling, a.label, a.built)
 		s.goroutines, _ = watchdog.Of(a.label, a.built)
 	}
@@ -61,7 +63,7 @@ func (s *stall) violations(a *attempt) []property.Violation {
 		text = "deadlock: every goroutine of the run waits for another one, although the run was cancelled"
 	case silent:
 		text = fmt.Sprintf("hang: user code neither returns nor asks the engine for anything, for %s", s.after.Round(time.Millisecond))
-	case overtime:
+	case overtime, crashed:
 		return nil
 	}
 	if doing := watchdog.Describe(s.goroutines); doing != "" {
@@ -88,6 +90,9 @@ func (s *stalls) over() string {
 // gaveUp takes in that a run was given up. What it holds it holds for ever: when that
 // keeps an undisturbed run from its end, none can come to it any more.
 func (e *exploring) gaveUp(w *worker, n candidate, s *stall) {
+	if s.kind == crashed {
+		return
+	}
 	e.stalls.mu.Lock()
 	probe := !e.stalls.probed && n.cost > 0 && s.kind == deadlocked
 	e.stalls.probed = e.stalls.probed || probe

@@ -78,12 +78,17 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 	if phase%2 == 0 || phase == givenUp {
 		return
 	}
+	present := a // the run, or the one that follows
+	if b := a.next.Load(); b != nil {
+		present = b
+		told += 1<<31 + b.told.Load()
+	}
 	f := dog.Visit(phase<<32+told, now, a.label, a.built)
 	if w.over(now) {
 		w.end(a, phase, f, now)
 		return
 	}
-	if a.phase.Load() != phase || a.told.Load() != told { // it went on meanwhile
+	if a.phase.Load() != phase || present == a && a.told.Load() != told { // it went on meanwhile
 		return
 	}
 	if told == 0 && f.Action < watchdog.Deadlock { // what makes the run is blocked, or at work
@@ -91,12 +96,12 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 	}
 	switch f.Action {
 	case watchdog.PassOn:
-		a.passOn(nowhere)
+		present.passOn(nowhere)
 	case watchdog.MoveTime:
-		a.passOn(a.began.Add(patience / 2))
+		present.passOn(present.began.Add(patience / 2))
 	case watchdog.Cancel:
-		a.passOn(time.Time{})
-		a.giveUp()
+		present.passOn(time.Time{})
+		present.giveUp()
 	case watchdog.Deadlock:
 		a.abandon(phase, stall{kind: deadlocked, goroutines: f.Goroutines, after: f.Silence})
 	case watchdog.Hang:

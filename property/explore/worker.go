@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -62,9 +63,46 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			w.lane = nil
 			w.attempt.Store(newAttempt())
 			s.look(a)
+			if s.kind == crashed {
+				w.follow(a)
+			}
 			ran(a, &s)
+			if s.kind == crashed {
+				close(a.thaw)
+				a.outside.end(context.Canceled, errBroken)
+				a.instance.Close()
+			}
 		}
 	}
+}
+
+// followed is the run that followed another.
+type followed struct {
+	run   turn.Run
+	stall *stall
+	*attempt
+}
+
+// follow runs the turn that follows one that has crashed.
+func (w *worker) follow(a *attempt) {
+	var b *attempt
+	a.after = &followed{}
+	w.each(func(one *attempt) bool {
+		if b != nil {
+			return false
+		}
+		b = one
+		b.reset(candidate{}, nil, false, false)
+		b.following = a.instance.Next
+		return true
+	}, func(_ *attempt, s *stall) { a.after.stall = s })
+	a.after.take(b)
+}
+
+// take takes the run in.
+func (f *followed) take(b *attempt) {
+	f.attempt = b
+	f.run = turn.Run{Config: b.instance.Config, Info: b.info, Crossings: b.all()}
 }
 
 // run runs one attempt and says how it was given up, if it did not come to an end.
@@ -88,6 +126,25 @@ func (w *worker) close() {
 	}
 }
 
+// runNext runs the turn that follows one that has come to its end, on the same
+// goroutine and as part of the same run: whoever watches it sees both.
+func (a *attempt) runNext(subject turn.Subject) {
+	if a.instance.Next == nil || a.phase.Load() == givenUp || a.answer != nil || a.panicked != nil {
+		return
+	}
+	b := newAttempt()
+	b.label, b.built = a.label, a.built
+	b.longest, b.stalled = longestTurn, make(chan stall, 1)
+	b.reset(candidate{}, nil, false, false)
+	b.following = a.instance.Next
+	a.next.Store(b)
+	defer a.next.Store(nil)
+	b.run(subject)
+	b.finish()
+	a.after = &followed{}
+	a.after.take(b)
+}
+
 func (l *lane) serve(subject turn.Subject) {
 	for work := range l.lists {
 		if !l.work(subject, work) {
@@ -106,6 +163,7 @@ func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
 	}()
 	for work.next(work.attempt) {
 		work.attempt.run(subject)
+		work.attempt.runNext(subject)
 		if !work.attempt.finish() {
 			return false
 		}

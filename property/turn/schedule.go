@@ -42,6 +42,13 @@ const (
 	GateLate
 	// GateTwice settles a gate that somebody has settled.
 	GateTwice
+	// Down makes a storage collection or a tool fail before it did anything, at this
+	// call and at every later one.
+	Down
+	// Crash breaks the program off before the crossing: nothing of the run goes on, no
+	// deferred function either, and the turn that follows is run on what there is then.
+	// It is for subjects that make one (Instance.Next).
+	Crash
 
 	FaultKindEnd
 )
@@ -50,6 +57,7 @@ var faultNames = [FaultKindEnd]string{
 	Cancel: "cancel", CancelAfter: "cancel-after", Deadline: "deadline", Fail: "error", Panic: "panic", Cut: "cut",
 	StorageBefore: "storage-before", StorageAfter: "storage-after", LateTool: "late-tool",
 	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice",
+	Down: "down", Crash: "crash",
 }
 
 // FaultKinds lists all kinds, in the order in which they are tried.

@@ -1,0 +1,137 @@
+package zoo_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// families are all of them.
+func families() []family { return slices.Concat(keeping, atOnce, control, tools) }
+
+// row is what exploring a family showed.
+type row struct {
+	name              string
+	alone, checked    *explore.Exploration
+	accused           int // entries against the twin
+	foundAt, bugCount int
+}
+
+// budget is how long an exploration may take: it ends then, whatever user code does.
+const budget = 5 * time.Second
+
+// bounded is how many schedules with two things wrong a twin is held to in the plain
+// test; ADKREPLAY_ZOO=all holds it to all.
+const bounded = 400
+
+func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
+	t.Helper()
+	begun := time.Now()
+	o.Budget = budget
+	result, err := explore.Explore(t.Context(), s, o)
+	if !assert.NoError(t, err, s.Name) {
+		return &explore.Exploration{}
+	}
+	assert.Less(t, time.Since(begun), budget+3*time.Second, "%s: an exploration ends in time", s.Name)
+	return result
+}
+
+// The bars of the zoo: half of the bugs are found without a check and all with one
+// assertion, in at most three entries each; no twin is accused; the line that a
+// violation ends with fails with the bug and passes with the twin.
+func TestZoo(t *testing.T) {
+	all := families()
+	var rows []row
+	for _, f := range all {
+		t.Run(f.name, func(t *testing.T) { rows = append(rows, f.explore(t)) })
+	}
+	if len(rows) < len(all) {
+		return // -run asked for some
+	}
+	alone, checked := 0, 0
+	for _, r := range rows {
+		if len(r.alone.Violations) > 0 {
+			alone++
+		}
+		if len(r.checked.Violations) > 0 {
+			checked++
+		}
+	}
+	t.Logf("\n%s", table(rows))
+	assert.GreaterOrEqual(t, len(all), 30)
+	assert.GreaterOrEqual(t, 2*alone, len(all), "half are found by oracles alone")
+	assert.Equal(t, len(all), checked, "all are found with one assertion")
+}
+
+// explore explores the bug and its twin.
+func (f family) explore(t *testing.T) row {
+	r := row{name: f.name}
+	bug, twin := f.subject(true, true), f.subject(false, true)
+	r.alone = explored(t, f.subject(true, false), explore.Options{})
+	r.checked = explored(t, bug, explore.Options{})
+	assert.Equal(t, f.oracle, len(r.alone.Violations) > 0, "found by oracles alone: %s", r.alone)
+	if assert.NotEmpty(t, r.checked.Violations, "not found") {
+		r.foundAt, r.bugCount = r.checked.Violations[0].Found, len(r.checked.Violations)
+	}
+	assert.LessOrEqual(t, r.bugCount, 3, "entries for one bug: %s", r.checked)
+	for _, b := range r.checked.Violations {
+		assert.True(t, fails(t, bug, b), "%s does not reproduce", b.Test)
+		assert.False(t, fails(t, twin, b), "%s fails with the twin", b.Test)
+	}
+	limit := bounded
+	if os.Getenv("ADKREPLAY_ZOO") == "all" {
+		limit = 0
+	}
+	for bound := 1; bound <= 2; bound++ {
+		o := explore.Options{Bound: bound}
+		if bound == 2 {
+			o.Schedules = limit
+		}
+		result := explored(t, twin, o)
+		r.accused += len(result.Violations)
+		assert.Empty(t, result.Violations, "the twin is accused at bound %d: %s", bound, result)
+	}
+	return r
+}
+
+// quiet is a test that counts.
+type quiet struct{ failures int }
+
+func (q *quiet) Helper()               {}
+func (q *quiet) Logf(string, ...any)   {}
+func (q *quiet) Errorf(string, ...any) { q.failures++ }
+
+// fails reports whether the line that a violation ends with fails.
+func fails(t *testing.T, s turn.Subject, b explore.Breach) bool {
+	t.Helper()
+	var q quiet
+	line, found := strings.CutPrefix(b.Test, "explore.Reproduce(t, subject, \"")
+	assert.True(t, found, b.Test)
+	explore.Reproduce(&q, s, strings.TrimSuffix(line, "\")"))
+	return q.failures > 0
+}
+
+// table is what the README quotes.
+func table(rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| bug | by oracles alone | with one assertion | found at schedule | entries | twin accused |\n| --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d |\n", r.name, mark(len(r.alone.Violations)), mark(len(r.checked.Violations)), r.foundAt, r.bugCount, r.accused)
+	}
+	return b.String()
+}
+
+func mark(n int) string {
+	if n == 0 {
+		return "·"
+	}
+	return "✓"
+}
