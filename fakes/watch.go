@@ -27,7 +27,7 @@ func (r watchedRun) do(f func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		label.Set()
+		defer label.Begin()()
 		f()
 	}()
 	ticker := time.NewTicker(watchdog.Often)

@@ -119,8 +119,10 @@ func isOurs(function string) bool {
 // goroutine, and nothing else; a channel can be that of a timer, and the system can
 // take its time.
 const (
-	// Often is how often to visit a run.
-	Often = 2 * time.Millisecond
+	// Often is how often to visit a run, and Eagerly how often one whose like has been
+	// found blocked before.
+	Often   = 2 * time.Millisecond
+	Eagerly = 200 * time.Microsecond
 	// Usual is the patience with a run that may be at work.
 	Usual = 2 * time.Second
 
@@ -156,6 +158,8 @@ type Finding struct {
 	Action Action
 	// Silence is how long there was no progress.
 	Silence time.Duration
+	// Condition is what the last look at the run has found; zero before there was one.
+	Condition Condition
 	// Goroutines are those of the run, if it is to be given up.
 	Goroutines []Goroutine
 }
@@ -165,33 +169,40 @@ type Finding struct {
 type Dog struct {
 	// Patience is that with a run that may be at work; zero is Usual.
 	Patience time.Duration
+	// Eager says that runs of this kind have been found blocked before.
+	Eager bool
 	// Known says how far patience went with goroutines that did this; nil forgets it
 	// from run to run.
 	Known map[string]Action
 
-	progress int64
-	since    time.Time // the progress is what it is
-	next     time.Time // when to look again
-	pause    time.Duration
-	looked   string    // what the last look saw
-	same     time.Time // looks see the same since
-	done     Action    // about this silence
+	progress  int64
+	since     time.Time // the progress is what it is
+	next      time.Time // when to look again
+	pause     time.Duration
+	condition Condition
+	looked    string    // what the last look saw
+	same      time.Time // looks see the same since
+	done      Action    // about this silence
 }
 
 // Visit is to be called often. Progress changes whenever the run makes any, and from
 // run to run; the labels are those of the run's goroutines.
 func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	if progress != d.progress || d.since.IsZero() {
-		*d = Dog{Patience: d.Patience, Known: d.Known, progress: progress, since: now, next: now.Add(Often), pause: Often}
+		often := Often
+		if d.Eager {
+			often = Eagerly
+		}
+		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, progress: progress, since: now, next: now.Add(often), pause: often}
 	}
-	f := Finding{Silence: now.Sub(d.since)}
+	f := Finding{Silence: now.Sub(d.since), Condition: d.condition}
 	if now.Before(d.next) {
 		return f
 	}
-	d.pause = min(2*d.pause, rarestLook)
 	d.next = now.Add(d.pause)
+	d.pause = min(2*d.pause, rarestLook)
 	condition, all, outside, same := d.look(now, labels...)
-	f.Goroutines = all
+	f.Goroutines, f.Condition, d.condition = all, condition, condition
 	switch condition {
 	case Running:
 		f.Action = d.when(f.Silence >= d.patience(), Hang)

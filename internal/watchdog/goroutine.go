@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -24,6 +25,8 @@ type Goroutine struct {
 	Stack []Frame
 	// Origin is where it was started; empty where nobody knows.
 	Origin Frame
+
+	parent int // who started it
 }
 
 // keyFrames is how many calls Key looks at: neither a trace nor a profile has all of a
@@ -64,8 +67,17 @@ func NewLabel() Label {
 // on.
 func (l Label) Set() { pprof.SetGoroutineLabels(l.context) }
 
-// Unset takes every label from the present goroutine.
-func Unset() { pprof.SetGoroutineLabels(context.Background()) }
+// roots are the goroutines that began runs, by their numbers, with the texts of labels.
+var roots sync.Map
+
+// Begin gives the label to the present goroutine, as the one that the run begins with.
+// End is to be called when it ends.
+func (l Label) Begin() (end func()) {
+	l.Set()
+	id := Here().ID
+	roots.Store(id, string(l.text))
+	return func() { roots.Delete(id) }
+}
 
 // Group is how many goroutines have one stack.
 type Group struct {
@@ -150,7 +162,8 @@ func readTraceback(text string) (g Goroutine) {
 	for i := 0; i+1 < len(lines); i += 2 {
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
 		if creator, is := strings.CutPrefix(lines[i], "created by "); is {
-			creator, _, _ = strings.Cut(creator, " in goroutine ")
+			creator, parent, _ := strings.Cut(creator, " in goroutine ")
+			g.parent, _ = strconv.Atoi(parent)
 			g.Origin = Frame{creator, place}
 			continue
 		}
@@ -161,23 +174,87 @@ func readTraceback(text string) (g Goroutine) {
 }
 
 // Of are the goroutines that have one of the labels, but for the present one. It
-// reports whether these are all of them: while some move, one look cannot see all.
+// reports whether these are all of them. Who descends from the goroutine that began a
+// run is known at one look; of those whose parents have ended a profile says it, and
+// while such a one moves, its stack is not the same in both.
 func Of(labels ...Label) (all []Goroutine, whole bool) {
+	present := All()
+	alive := make(map[int]Goroutine, len(present))
+	for _, g := range present {
+		alive[g.ID] = g
+	}
+	var orphans []Goroutine
+	for i, g := range present {
+		label, known := ancestry(g, alive)
+		switch {
+		case i == 0:
+		case known && slices.ContainsFunc(labels, func(l Label) bool { return label == string(l.text) }):
+			all = append(all, g)
+		case !known && !isForeign(g, labels):
+			orphans = append(orphans, g)
+		}
+	}
+	if len(orphans) == 0 {
+		return all, true
+	}
+	found, whole := adopted(orphans, all, labels)
+	return append(all, found...), whole
+}
+
+// foreign are the goroutines that are known not to have a label: labels are inherited,
+// and stay.
+var foreign sync.Map
+
+type stranger struct {
+	id    int
+	label string
+}
+
+func isForeign(g Goroutine, labels []Label) bool {
+	return !slices.ContainsFunc(labels, func(l Label) bool {
+		_, known := foreign.Load(stranger{g.ID, string(l.text)})
+		return !known
+	})
+}
+
+// ancestry is the label of the run that a goroutine descends from, empty for none. It is
+// not known where an ancestor has ended.
+func ancestry(g Goroutine, alive map[int]Goroutine) (label string, known bool) {
+	for {
+		if root, ok := roots.Load(g.ID); ok {
+			return root.(string), true
+		}
+		if g.parent == 0 {
+			return "", true
+		}
+		if g, known = alive[g.parent]; !known {
+			return "", false
+		}
+	}
+}
+
+// adopted are the orphans that have one of the labels, by their stacks; those of the
+// goroutines that are known to have one are not theirs.
+func adopted(orphans, others []Goroutine, labels []Label) (all []Goroutine, whole bool) {
 	wanted := map[string]int{}
 	for _, g := range Labelled(labels...) {
 		wanted[g.Key()] += g.Count
 	}
-	for i, g := range All() {
-		if key := g.Key(); wanted[key] > 0 && i > 0 {
+	for _, g := range others {
+		wanted[g.Key()]--
+	}
+	whole = true
+	for _, g := range orphans {
+		if key := g.Key(); wanted[key] > 0 {
 			wanted[key]--
 			all = append(all, g)
+		} else if conditionOf(g) == Running {
+			whole = false // it may be one of them
+		} else {
+			for _, l := range labels {
+				foreign.Store(stranger{g.ID, string(l.text)}, true)
+			}
 		}
 	}
-	missing := 0
-	for key, n := range wanted {
-		if !strings.Contains(key, "/internal/watchdog/goroutine.go:") { // the present one, which looks
-			missing += n
-		}
-	}
-	return all, missing == 0
+	return all, whole
 }

@@ -13,10 +13,13 @@ import (
 // begin starts a run and gives its label; it ends with the test.
 func begin(run func()) Label {
 	label := NewLabel()
+	begun := make(chan struct{})
 	go func() {
-		label.Set()
+		defer label.Begin()()
+		close(begun)
 		run()
 	}()
+	<-begun
 	return label
 }
 
@@ -123,6 +126,19 @@ func TestOf(t *testing.T) {
 		assert.Equal(t, "chan receive", g.State)
 		assert.NotZero(t, g.ID)
 		assert.Contains(t, g.Origin.Function, "watchdog.")
+	}
+}
+
+// Who started a goroutine may have ended: its label is found all the same, also beside
+// goroutines of another run that do the same.
+func TestOfOrphans(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	wait := func() { <-never }
+	run := func() { go func() { go wait(); go wait() }(); <-never }
+	label, other := begin(run), begin(run)
+	for _, l := range []Label{label, other} {
+		require.Eventually(t, func() bool { all, whole := Of(l); return whole && len(all) == 3 && !busy(l) }, time.Minute, time.Millisecond)
 	}
 }
 

@@ -30,6 +30,7 @@ type watcher struct {
 	dogs     []watchdog.Dog // by worker
 	ctx      context.Context
 	deadline time.Time // of the exploration; zero is none
+	blocked  bool      // runs of this subject block outside the engine
 	stop     chan struct{}
 	closing  sync.Once
 	group    sync.WaitGroup
@@ -68,6 +69,12 @@ func (w *watcher) serve() {
 			for i := range w.workers {
 				w.visit(&w.dogs[i], w.workers[i].attempt.Load(), time.Now())
 			}
+			if w.blocked && !w.dogs[0].Eager {
+				for i := range w.dogs {
+					w.dogs[i].Eager = true
+				}
+				ticker.Reset(watchdog.Eagerly)
+			}
 		}
 	}
 }
@@ -96,6 +103,7 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 	}
 	switch f.Action {
 	case watchdog.PassOn:
+		w.blocked = true
 		present.passOn(nowhere)
 	case watchdog.MoveTime:
 		present.passOn(present.began.Add(patience / 2))
@@ -124,7 +132,7 @@ func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time
 	a.cut.Store(true)
 	switch {
 	case now.Sub(w.deadline) < 2*overtimeGrace:
-	case f.Silence < overtimeGrace:
+	case f.Condition != watchdog.Running || f.Silence < max(overtimeGrace, w.dogs[0].Patience/2):
 		a.abandon(phase, stall{kind: overtime})
 	default:
 		all, _ := watchdog.Of(a.label, a.built)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -46,7 +47,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 	for {
 		if w.lane == nil {
 			w.lane = &lane{make(chan list), make(chan bool), make(chan stall, 1)}
-			go w.lane.serve(w.subject)
+			go w.lane.serve(w.subject, w.attempt.Load().label)
 		}
 		a := w.attempt.Load()
 		a.longest, a.stalled = w.longest, w.lane.stalled
@@ -145,7 +146,8 @@ func (a *attempt) runNext(subject turn.Subject) {
 	a.after.take(b)
 }
 
-func (l *lane) serve(subject turn.Subject) {
+func (l *lane) serve(subject turn.Subject, label watchdog.Label) {
+	defer label.Begin()()
 	for work := range l.lists {
 		if !l.work(subject, work) {
 			return

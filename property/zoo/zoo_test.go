@@ -30,7 +30,7 @@ const budget = 5 * time.Second
 
 // bounded is how many schedules with two things wrong a twin is held to in the plain
 // test; ADKREPLAY_ZOO=all holds it to all.
-const bounded = 400
+const bounded = 150
 
 func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
 	t.Helper()
