@@ -185,6 +185,9 @@ type Dog struct {
 	done      Action    // about this silence
 }
 
+// Forget makes the dog see the next visit as that of another run.
+func (d *Dog) Forget() { d.since = time.Time{} }
+
 // Visit is to be called often. Progress changes whenever the run makes any, and from
 // run to run; the labels are those of the run's goroutines.
 func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {

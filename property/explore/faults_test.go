@@ -232,7 +232,7 @@ func TestBrokenOffCode(t *testing.T) {
 	result, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule(fmt.Sprintf("panic@%d", number)), explore.Options{})
 	require.NoError(t, err)
 	assert.Empty(t, result.Violations)
-	assert.Equal(t, 4, deferred, "the turn undisturbed, the run in which the fault is found, the one that has it, and that once more")
+	assert.Equal(t, 7, deferred, "the turn undisturbed, the run in which the fault is found, the one that has it, and that four times more")
 	assert.Equal(t, 2, behind, "it went on in the first two of them only")
 
 	own := executing("plain goroutine", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

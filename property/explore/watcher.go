@@ -28,6 +28,7 @@ var nowhere = time.Unix(1, 0)
 type watcher struct {
 	workers  []*worker
 	dogs     []watchdog.Dog // by worker
+	last     []*attempt     // whose run each of them has seen
 	ctx      context.Context
 	deadline time.Time // of the exploration; zero is none
 	blocked  bool      // runs of this subject block outside the engine
@@ -38,7 +39,7 @@ type watcher struct {
 
 // watch begins to watch. The budget is by the system's clock.
 func watch(ctx context.Context, workers []*worker, budget time.Duration) *watcher {
-	w := &watcher{workers: workers, ctx: ctx, stop: make(chan struct{})}
+	w := &watcher{workers: workers, last: make([]*attempt, len(workers)), ctx: ctx, stop: make(chan struct{})}
 	patience := watchdog.Usual
 	if budget > 0 {
 		w.deadline = time.Now().Add(budget)
@@ -67,7 +68,12 @@ func (w *watcher) serve() {
 			return
 		case <-ticker.C:
 			for i := range w.workers {
-				w.visit(&w.dogs[i], w.workers[i].attempt.Load(), time.Now())
+				a := w.workers[i].attempt.Load()
+				if a != w.last[i] {
+					w.last[i] = a
+					w.dogs[i].Forget()
+				}
+				w.visit(&w.dogs[i], a, time.Now())
 			}
 			if w.blocked && !w.dogs[0].Eager {
 				for i := range w.dogs {
