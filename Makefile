@@ -47,6 +47,10 @@ killers: ## break the engine in every way that a trace can show, and print who s
 explore: ## break every scenario at every crossing in pairs, in every order of its strands
 	$(GO) run ./cmd/adkreplay explore --all --bound 2
 
+.PHONY: zoo
+zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults
+	ADKREPLAY_ZOO=all $(GO) test -count=1 -v -timeout 60m -run '^TestZoo$$' ./property/zoo
+
 .PHONY: bench
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -58,6 +58,7 @@ var kindsByHabit = map[string]howKinds{
 	"internal/wire/version.go":        kindsCompared,
 	"property/explore/attempt.go":     kindsSwitched,
 	"property/explore/faults.go":      kindsSwitched,
+	"property/explore/oracle.go":      kindsSwitched,
 	"property/explore/orders.go":      kindsSwitched,
 	"property/shrink/turnof.go":       kindsSwitched,
 	"property/shrink/writego.go":      kindsSwitched,

@@ -58,6 +58,7 @@ type attempt struct {
 	ended   atomic.Bool             // turnEnd was told
 	passed  atomic.Bool             // a strand lost the turn where it was blocked
 	thaw    chan struct{}           // closed when a run that crashed may end
+	crashed atomic.Bool             // it was broken off, as the schedule wants it
 	cut     atomic.Bool             // operations are refused: the exploration is over
 	stalled chan<- stall            // takes one thing: that the run was given up
 
@@ -248,23 +249,17 @@ func reach[T any](s []T, index int) []T {
 // crash freezes the run: whatever asks the engine for anything waits here until the
 // checks are done, and then its goroutine ends.
 func (a *attempt) crash() {
-	if a.abandon(a.phase.Load(), stall{kind: crashed}) {
-		<-a.thaw
-		runtime.Goexit()
-	}
+	a.crashed.Store(true)
+	a.abandon(a.phase.Load(), stall{kind: crashed})
+	a.frozen()
 }
 
 // frozen keeps goroutines of a run that has crashed from going on.
 func (a *attempt) frozen() {
-	if a.crashed() && a.phase.Load() == givenUp {
+	if a.crashed.Load() && a.phase.Load() == givenUp {
 		<-a.thaw
 		runtime.Goexit()
 	}
-}
-
-// crashed reports whether a crash was made in the run.
-func (a *attempt) crashed() bool {
-	return slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.Crash && f.fired })
 }
 
 // before makes a fault that comes before a step.

@@ -1,12 +1,30 @@
 // Package explore breaks a turn at every point, and says what then no longer holds.
 //
-//  1. Give Explore a turn.Subject: a function that makes the config and the raw turn of
-//     one run, the same each time.
-//  2. It runs the subject as it is, and then with a fault at each crossing, in each
-//     order of its strands and, with Options.Bound, in pairs of these; every run is held
-//     against the invariants of package property and against Options.Check.
-//  3. The Exploration lists what broke, each Breach with its schedule and the lines that
-//     show it; Reproduce runs one schedule again.
+//  1. Give Test, or Explore, a turn.Subject: a function that makes the config and the
+//     raw turn of one run, the same each time, and a check of the author's own.
+//     Subject.Open makes what is one run's alone: a check that looks into it, the turn
+//     that follows it in a program that was started anew, what closes it.
+//  2. It runs the subject as it is, then in orders of its strands that are drawn by
+//     chance where there are many, then with a fault at each crossing, in each order of
+//     its strands and, with Options.Bound, in pairs of these.
+//  3. Every run is held against the invariants of package property, against the check,
+//     and against what is wrong whatever the agent is for: a deadlock, a hang, a loop
+//     without a bound, a goroutine that is left behind, a failure that nobody was told
+//     of, text that was shown and is not kept, an abort that is not heeded, a tool that
+//     writes run twice, a call without a result when the model is asked again, and
+//     advice that applies only where something goes wrong. What may well be meant is a
+//     hint: Exploration.Hints.
+//  4. The Exploration lists what broke: one Breach for one bug, with the simplest
+//     schedule that shows it, how many do, the lines that show it, and a line of Go
+//     that fails until it is mended: Reproduce.
 //
+// User code may block by other means than the engine's: a strand that waits for a lock
+// or a channel loses its turn to another one. An exploration ends with its budget,
+// whatever user code does.
+//
+// One strand runs at a time, and what that orders the race detector does not see: run a
+// turn with strands that are free, with a plain adk.Runner under go test -race, as well.
+//
+// Package zoo holds agents with bugs and their twins, and what it took to find them.
 // Read on in package shrink, which makes what was found short.
 package explore

@@ -178,7 +178,7 @@ func (e *exploring) show() {
 		if b.Invariant == hangs || i >= mostShown || e.over() {
 			continue
 		}
-		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil {
+		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(b.from, b.Violation)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 // faults are what its user code does, and the order of its strands is its own. So
 // a finding of Explore can be shrunk as a whole, and written as Go.
 func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule) (turn.Turn, error) {
-	var trace bytes.Buffer
+	var recorded bytes.Buffer
 	record := func(run turn.Run) error {
-		trace.Reset()
-		return writeTrace(&trace, run)
+		recorded.Reset()
+		return writeTrace(&recorded, run)
 	}
-	subject.Check = record
+	subject.Check = record // in the place of its own
 	if _, err := explore.RunSchedule(ctx, subject, schedule, explore.Options{Workers: 1}); err != nil {
 		return turn.Turn{}, err
 	}
@@ -32,7 +32,7 @@ func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule
 }
 
 func writeTrace(w *bytes.Buffer, run turn.Run) error {
-	out := replay.NewWriter(w, replay.Header{Info: run.Info})
+	out := trace.NewWriter(w, trace.Header{Info: run.Info})
 	for x := range run.Crossings {
 		if err := out.Write(x); err != nil {
 			return err

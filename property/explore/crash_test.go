@@ -1,0 +1,229 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// noted is a memory of a text.
+func noted(id, text string) *adk.Memory {
+	m, err := adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(1.0), Importance: new(1.0), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// following is a subject whose executor stores two rows under a lock, and is followed by a
+// turn of the same storage.
+func following(name string, deferred func(), next func(ctx context.Context, dc *adk.DispatchContext, rows int) error, check func(rows int, r turn.Run) error) turn.Subject {
+	return turn.Subject{Name: name, Open: func(context.CancelCauseFunc) turn.Instance {
+		storage := fakes.NewStorage()
+		config := func(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) adk.Config {
+			return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: storage.Storage()}
+		}
+		raw := adk.RawTurn{SystemPrompt: "Help."}
+		var lock sync.Mutex
+		return turn.Instance{Raw: raw,
+			Config: config(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				lock.Lock()
+				defer lock.Unlock()
+				defer deferred()
+				for _, id := range []string{"a", "b"} {
+					if err := dc.Memories().Store(ctx, noted(id, id)); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			}),
+			Next: func() (adk.Config, adk.RawTurn) {
+				return config(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					return next(ctx, dc, len(storage.Memories()))
+				}), raw
+			},
+			Check: func(r turn.Run) error { return check(len(storage.Memories()), r) },
+		}
+	}}
+}
+
+// A crash breaks a run off where it is: nothing of it goes on until the checks are done,
+// deferred functions neither, and the turn that follows finds what was written.
+func TestCrash(t *testing.T) {
+	judged := 0
+	var unwound atomic.Int64
+	halves, wholes := 0, 0
+	s := following("crashes", func() {
+		unwound.Add(1)
+	}, func(_ context.Context, dc *adk.DispatchContext, rows int) error {
+		if rows == 1 {
+			return dc.Nack(errors.New("half of it is there"))
+		}
+		return dc.Ack()
+	}, func(rows int, r turn.Run) error {
+		judged++
+		before := unwound.Load()
+		defer func() {
+			if r.Crashed && unwound.Load() > before {
+				t.Error("a deferred function ran before the check was done")
+			}
+		}()
+		if !r.Crashed {
+			return nil
+		}
+		if r.Next == nil {
+			return errors.New("no turn followed")
+		}
+		status := ""
+		for x := range r.Next.Crossings {
+			if x.Kind == adk.KindDispatchEnd {
+				status = x.Status
+			}
+		}
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReturn && x.ID == 1 {
+				return errors.New("it went on to its end")
+			}
+		}
+		switch {
+		case rows == 1 && status == adk.StatusNack:
+			halves++
+		case rows != 1 && status == adk.StatusAck:
+			wholes++
+		default:
+			return fmt.Errorf("%d rows, and %s", rows, status)
+		}
+		return nil
+	})
+	result := explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Crash}})
+	assert.Empty(t, result.Violations, result)
+	assert.Positive(t, halves)
+	assert.Positive(t, wholes)
+	assert.Equal(t, result.Schedules, judged)
+	for _, c := range result.Table.Rows {
+		assert.Len(t, c.Cells, 1)
+	}
+}
+
+// A check of both turns is reproduced as any other.
+func TestCrashIsReproduced(t *testing.T) {
+	s := following("loses", func() {}, func(_ context.Context, dc *adk.DispatchContext, _ int) error { return dc.Ack() },
+		func(rows int, _ turn.Run) error {
+			if rows == 1 {
+				return errors.New("half of it is there")
+			}
+			return nil
+		})
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.Crash}})
+	require.Len(t, result.Violations, 1, result)
+	b := result.Violations[0]
+	assert.Contains(t, b.Schedule.String(), "crash@")
+	failing := &recorder{T: t}
+	explore.Reproduce(failing, s, b.Schedule.String())
+	require.Len(t, failing.errors, 1)
+	assert.Contains(t, failing.errors[0], "half of it is there")
+	assert.Contains(t, b.Where[0], "the program crashes before")
+}
+
+// A turn that follows and breaks an invariant, or hangs, is told as that.
+func TestTheTurnThatFollowsIsJudged(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	s := following("hangs later", func() {}, func(_ context.Context, dc *adk.DispatchContext, rows int) error {
+		if rows == 1 {
+			<-never
+		}
+		return dc.Ack()
+	}, func(int, turn.Run) error { return nil })
+	result := within(t, s, 4_000_000_000, explore.Options{Faults: []turn.FaultKind{turn.Crash}})
+	require.NotEmpty(t, says(result, "deadlock: "), result)
+	assert.Contains(t, says(result, "deadlock: ")[0].Text, "crash_test.go:")
+}
+
+// What is down stays down: a collection for all that is asked of it, and no other.
+func TestDown(t *testing.T) {
+	answers := map[string]string{}
+	s := executing("asks on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		var all []string
+		for n := range 3 {
+			_, err := dc.Memories().Fetch(ctx)
+			all = append(all, fmt.Sprintf("%d%t", n, err != nil))
+		}
+		err := dc.Memories().Store(ctx, noted("n", "n"))
+		_, other := dc.Retrievables().Fetch(ctx)
+		h.Log(adk.LevelInfo, "asked", strings.Join(append(all, fmt.Sprintf("%t %t", err != nil, other != nil)), " "), nil)
+		return dc.Ack()
+	})
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog {
+				answers[r.Schedule.String()] = x.Text
+			}
+		}
+		return nil
+	}
+	explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Down}})
+	var came []string
+	for schedule, text := range answers {
+		came = append(came, strings.SplitN(schedule, "@", 2)[0]+": "+text)
+	}
+	assert.ElementsMatch(t, []string{
+		"undisturbed: 0false 1false 2false false false",
+		"down: 0true 1true 2true true false",
+		"down: 0false 1true 2true true false",
+		"down: 0false 1false 2true true false",
+		"down: 0false 1false 2false true false",
+		"down: 0false 1false 2false false true",
+	}, came)
+}
+
+// With many strands, random orders come before faults: the order in which the last is
+// first is met, and is told as decisions that anybody can run again.
+func TestRandomOrders(t *testing.T) {
+	var mu sync.Mutex
+	s := turn.Subject{Name: "five", Open: func(context.CancelCauseFunc) turn.Instance {
+		var ended []int
+		return turn.Instance{Raw: adk.RawTurn{SystemPrompt: "Help."},
+			Config: adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				for n := range 5 {
+					if _, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
+						_, err := dc.Retrievables().Fetch(ctx)
+						mu.Lock()
+						defer mu.Unlock()
+						ended = append(ended, n)
+						return err
+					}); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			}}},
+			Check: func(turn.Run) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(ended) == 5 && ended[0] == 4 && ended[4] == 0 {
+					return errors.New("the last came first, and the first last")
+				}
+				return nil
+			}}
+	}}
+	result := explored(t, s, explore.Options{Schedules: 101})
+	require.Len(t, result.Violations, 1, result)
+	assert.NotEmpty(t, result.Violations[0].Schedule.Order)
+	assert.Positive(t, result.Random)
+	again, err := explore.RunSchedule(t.Context(), s, result.Violations[0].Schedule, explore.Options{})
+	require.NoError(t, err)
+	assert.Len(t, again.Violations, 1)
+}
