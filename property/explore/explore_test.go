@@ -149,7 +149,7 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   turnStart               1             a         1      b      b    c               d              d          e           f          g           g     h      i
   turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g     h      i
   error                   1             a         1      b      b    c               d              d          e           f          g           g     h      i
-  sight                   1             a         1      b      b    c               d              d          e           f          g           g     h      i
+  state                   1             a         1      b      b    c               d              d          e           f          g           g     h      i
   a  the engine goes on to the next crossing, before which a cancel is tried
   b  no user code runs that could fail there
   c  only what the executor reports is a stream

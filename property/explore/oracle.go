@@ -20,13 +20,13 @@ type oracle struct {
 	name string
 	// why says what comes of it.
 	why  string
-	look func(r, undisturbed *reading) (found []sighted)
+	look func(r, undisturbed *reading) (found []exhibit)
 	// hints says that it may well be what is meant.
 	hints bool
 }
 
-// sighted is a crossing that shows it, and what is to be seen there.
-type sighted struct {
+// exhibit is a crossing that shows it, and what is to be seen there.
+type exhibit struct {
 	at   int
 	seam string
 	text string
@@ -101,8 +101,8 @@ func (r *reading) within(call int) bool {
 	return false
 }
 
-func (r *reading) sight(x *adk.Crossing, format string, args ...any) sighted {
-	return sighted{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
+func (r *reading) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
+	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
 // behold holds a run against all oracles.
@@ -143,7 +143,7 @@ func (r *reading) hasAdvice(name string) bool {
 // answered with an error, the same was tried again with success, or the model or the
 // user was told something else than in the undisturbed turn; and about what is fetched
 // beside the conversation itself, which a turn can do without.
-func swallowed(r, undisturbed *reading) (found []sighted) {
+func swallowed(r, undisturbed *reading) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 || r.said() != undisturbed.said() {
 		return nil
 	}
@@ -156,7 +156,7 @@ func swallowed(r, undisturbed *reading) (found []sighted) {
 		if readsOnly(name) && name != "messages.fetch" || r.tells(c.began) || r.triedAgain(f.call) {
 			continue
 		}
-		found = append(found, sighted{c.ended + 1, r.calls[c.parent].seam.String(),
+		found = append(found, exhibit{c.ended + 1, r.calls[c.parent].seam.String(),
 			fmt.Sprintf("%s failed, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam)})
 	}
 	return found
@@ -212,7 +212,7 @@ func keyOf(x *adk.Crossing) string {
 // shownAndLost: a message was reported in a turn that was cancelled, and nobody even
 // tried to store it, although the undisturbed turn does. It is silent where the storing
 // was tried: whether a cancelled context may refuse it is the agent's to say.
-func shownAndLost(r, undisturbed *reading) (found []sighted) {
+func shownAndLost(r, undisturbed *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
@@ -231,7 +231,7 @@ func shownAndLost(r, undisturbed *reading) (found []sighted) {
 	}
 	for id, x := range shown {
 		if undisturbed.storesMessage(id) {
-			found = append(found, r.sight(x, "message %q was shown in part, the turn was cancelled, and nobody stored what was there", id))
+			found = append(found, r.exhibit(x, "message %q was shown in part, the turn was cancelled, and nobody stored what was there", id))
 		}
 	}
 	return found
@@ -247,13 +247,13 @@ func (r *reading) storesMessage(id string) bool {
 // stoodStill: the turn waited for somebody until its caller had enough, which
 // undisturbed it does not. It is silent where the explorer settled a gate or had broken
 // code off, so that nobody was left to answer.
-func stoodStill(r, undisturbed *reading) []sighted {
+func stoodStill(r, undisturbed *reading) []exhibit {
 	if !r.waited || r.tooLong || undisturbed.waited || slices.ContainsFunc(r.faults, func(f planned) bool { return f.moment == amidBody }) {
 		return nil
 	}
 	for i := range r.crossings {
 		if x := &r.crossings[i]; x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
-			return []sighted{r.sight(x, "the turn stood still at the gate %q, which nobody settles, until its caller cancelled", x.Name)}
+			return []exhibit{r.exhibit(x, "the turn stood still at the gate %q, which nobody settles, until its caller cancelled", x.Name)}
 		}
 	}
 	return nil
@@ -262,7 +262,7 @@ func stoodStill(r, undisturbed *reading) []sighted {
 // memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
 // there. It is silent about what is stored before the dispatch, about what the
 // undisturbed turn does not keep, and where that one fails too.
-func memoryOfFailure(r, undisturbed *reading) (found []sighted) {
+func memoryOfFailure(r, undisturbed *reading) (found []exhibit) {
 	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck {
 		return nil
 	}
@@ -270,7 +270,7 @@ func memoryOfFailure(r, undisturbed *reading) (found []sighted) {
 	left, _ := r.memories()
 	for key, x := range left {
 		if !deleted[key] {
-			found = append(found, r.sight(x, "memory %q was stored, and the dispatch was not acked", key))
+			found = append(found, r.exhibit(x, "memory %q was stored, and the dispatch was not acked", key))
 		}
 	}
 	return found
@@ -308,7 +308,7 @@ const (
 // acks as if nothing had happened, or asks for the same again and again; or it goes
 // on to stream. It is silent about what is stored, which may be what there was, about
 // tools and sleeps, whose errors are a result like others, and where it was logged.
-func deafToAbort(r, _ *reading) (found []sighted) {
+func deafToAbort(r, _ *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
@@ -316,7 +316,7 @@ func deafToAbort(r, _ *reading) (found []sighted) {
 	say := func(x *adk.Crossing, format string, args ...any) {
 		if !said[x.Call] {
 			said[x.Call] = true
-			found = append(found, r.sight(x, format, args...))
+			found = append(found, r.exhibit(x, format, args...))
 		}
 	}
 	for i := r.cancelled; i < len(r.crossings); i++ {
@@ -349,12 +349,12 @@ func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) 
 // doneTwice: a tool that says that it writes ran twice with equal arguments, where the
 // undisturbed turn runs it once. It is silent where the first run failed before it did
 // anything, and about tools that do not say what they do.
-func doneTwice(r, undisturbed *reading) (found []sighted) {
+func doneTwice(r, undisturbed *reading) (found []exhibit) {
 	usual := undisturbed.writes()
 	for what, at := range r.writes() {
 		if most := max(1, len(usual[what])); len(at) > most {
 			x := at[most]
-			found = append(found, sighted{x.Seq, x.Seam.String(),
+			found = append(found, exhibit{x.Seq, x.Seam.String(),
 				fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(at), at[0].Seq)})
 		}
 	}
@@ -390,14 +390,14 @@ func (r *reading) neverRan(call int) bool {
 // openCalls: the model asked for a tool, and is asked again in the same dispatch
 // although no result was kept, where the undisturbed turn keeps one each time. It is
 // silent about calls that were never reported.
-func openCalls(r, undisturbed *reading) (found []sighted) {
+func openCalls(r, undisturbed *reading) (found []exhibit) {
 	if len(undisturbed.leftOpen()) > 0 {
 		return nil
 	}
 	return r.leftOpen()
 }
 
-func (r *reading) leftOpen() (found []sighted) {
+func (r *reading) leftOpen() (found []exhibit) {
 	open := map[string]*adk.Crossing{}
 	for i := range r.crossings {
 		x := &r.crossings[i]
@@ -410,7 +410,7 @@ func (r *reading) leftOpen() (found []sighted) {
 			r.closes(open, x, i)
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && len(open) > 0 && r.isOwn(x.Call):
 			for id, asked := range open {
-				found = append(found, r.sight(asked, "the model asked for %s %q, and is asked again at crossing %d without a result of it", asked.Key, id, x.Seq))
+				found = append(found, r.exhibit(asked, "the model asked for %s %q, and is asked again at crossing %d without a result of it", asked.Key, id, x.Seq))
 			}
 			clear(open)
 		}

@@ -66,6 +66,11 @@ func TestZoo(t *testing.T) {
 		}
 	}
 	t.Logf("\n%s", table(rows))
+	readme, err := os.ReadFile("../../README.md")
+	assert.NoError(t, err)
+	for _, line := range figures(rows, alone, checked) {
+		assert.Contains(t, string(readme), line, "the README quotes the zoo")
+	}
 	assert.GreaterOrEqual(t, len(all), 30)
 	assert.GreaterOrEqual(t, 2*alone, len(all), "half are found by oracles alone")
 	assert.Equal(t, len(all), checked, "all are found with one assertion")
@@ -119,7 +124,26 @@ func fails(t *testing.T, s turn.Subject, b explore.Breach) bool {
 	return q.failures > 0
 }
 
-// table is what the README quotes.
+// figures are the lines that the README quotes.
+func figures(rows []row, alone, checked int) []string {
+	most, accused := 0, 0
+	var found []int
+	for _, r := range rows {
+		most, accused = max(most, r.bugCount), accused+r.accused
+		found = append(found, r.foundAt)
+	}
+	slices.Sort(found)
+	return []string{
+		fmt.Sprintf("| of %d bugs | |\n", len(rows)),
+		fmt.Sprintf("| found by what explore knows of any agent | %d |\n", alone),
+		fmt.Sprintf("| found with one assertion of the author's | %d |\n", checked),
+		fmt.Sprintf("| schedules until found, in the median | %d |\n", found[len(found)/2]),
+		fmt.Sprintf("| entries for one bug, at most | %d |\n", most),
+		fmt.Sprintf("| twins accused, with one or two things wrong | %d |\n", accused),
+	}
+}
+
+// table is the zoo, bug by bug.
 func table(rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| bug | by oracles alone | with one assertion | found at schedule | entries | twin accused |\n| --- | --- | --- | --- | --- | --- |\n")
