@@ -57,14 +57,20 @@ type shelf[T adk.Record] struct {
 }
 
 // Fetch gives the records, the oldest first.
-func (s *shelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
+func (s *shelf[T]) Fetch(ctx context.Context, _ adk.Scope) ([]T, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.records), nil
 }
 
 // Store keeps a record.
-func (s *shelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
+func (s *shelf[T]) Store(ctx context.Context, _ adk.Scope, record T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(record)
@@ -77,7 +83,10 @@ func (s *shelf[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error 
 }
 
 // Delete removes the record with the key.
-func (s *shelf[T]) Delete(_ context.Context, _ adk.Scope, key string) error {
+func (s *shelf[T]) Delete(ctx context.Context, _ adk.Scope, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records = slices.DeleteFunc(s.records, func(r T) bool { return r.Key() == key })
