@@ -24,6 +24,8 @@ const (
 	Waiting
 	// Running is that a goroutine runs, or could.
 	Running
+	// Unseen is that the look did not see all goroutines.
+	Unseen
 )
 
 // blockedStates are the runtime's words for goroutines that wait for another one,
@@ -209,7 +211,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	switch condition {
 	case Running:
 		f.Action = d.when(f.Silence >= d.patience(), Hang)
-	case Waiting:
+	case Waiting, Unseen:
 		f.Action = d.when(f.Silence >= systemPatience, Hang)
 	default:
 		f.Action = d.blocked(condition, Describe(outside), same)
@@ -245,9 +247,9 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 		looked += strconv.Itoa(g.ID) + g.State + g.Key()
 	}
 	if !whole {
-		condition = Running
+		condition = Unseen
 	}
-	if condition == Running {
+	if condition >= Running {
 		looked = ""
 	}
 	if looked != d.looked || looked == "" {

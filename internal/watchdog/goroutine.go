@@ -184,11 +184,15 @@ func Of(labels ...Label) (all []Goroutine, whole bool) {
 		alive[g.ID] = g
 	}
 	var orphans []Goroutine
+	looks := 0 // the present goroutine is one of them
 	for i, g := range present {
 		label, known := ancestry(g, alive)
+		ours := known && slices.ContainsFunc(labels, func(l Label) bool { return label == string(l.text) })
 		switch {
+		case i == 0 && ours:
+			looks = 1
 		case i == 0:
-		case known && slices.ContainsFunc(labels, func(l Label) bool { return label == string(l.text) }):
+		case ours:
 			all = append(all, g)
 		case !known && !isForeign(g, labels):
 			orphans = append(orphans, g)
@@ -197,8 +201,15 @@ func Of(labels ...Label) (all []Goroutine, whole bool) {
 	if len(orphans) == 0 {
 		return all, true
 	}
-	found, whole := adopted(orphans, all, labels)
-	return append(all, found...), whole
+	found, others, missing := adopted(orphans, all, labels)
+	if missing == looks {
+		for _, g := range others {
+			for _, l := range labels {
+				foreign.Store(stranger{g.ID, string(l.text)}, true)
+			}
+		}
+	}
+	return append(all, found...), missing == looks
 }
 
 // foreign are the goroutines that are known not to have a label: labels are inherited,
@@ -233,28 +244,27 @@ func ancestry(g Goroutine, alive map[int]Goroutine) (label string, known bool) {
 	}
 }
 
-// adopted are the orphans that have one of the labels, by their stacks; those of the
-// goroutines that are known to have one are not theirs.
-func adopted(orphans, others []Goroutine, labels []Label) (all []Goroutine, whole bool) {
+// adopted are the orphans that have one of the labels, by their stacks, those of which
+// that is not seen, and how many more goroutines have one than are known to.
+func adopted(orphans, known []Goroutine, labels []Label) (all, others []Goroutine, missing int) {
 	wanted := map[string]int{}
 	for _, g := range Labelled(labels...) {
 		wanted[g.Key()] += g.Count
+		missing += g.Count
 	}
-	for _, g := range others {
+	for _, g := range known {
 		wanted[g.Key()]--
+		missing--
 	}
-	whole = true
 	for _, g := range orphans {
-		if key := g.Key(); wanted[key] > 0 {
-			wanted[key]--
-			all = append(all, g)
-		} else if conditionOf(g) == Running {
-			whole = false // it may be one of them
-		} else {
-			for _, l := range labels {
-				foreign.Store(stranger{g.ID, string(l.text)}, true)
-			}
+		key := g.Key()
+		if wanted[key] <= 0 {
+			others = append(others, g)
+			continue
 		}
+		wanted[key]--
+		missing--
+		all = append(all, g)
 	}
-	return all, whole
+	return all, others, missing
 }

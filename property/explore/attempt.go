@@ -59,6 +59,7 @@ type attempt struct {
 	passed  atomic.Bool             // a strand lost the turn where it was blocked
 	thaw    chan struct{}           // closed when a run that crashed may end
 	crashed atomic.Bool             // it was broken off, as the schedule wants it
+	halted  atomic.Bool             // it is not to go on, for one of these reasons, or many crossings
 	cut     atomic.Bool             // operations are refused: the exploration is over
 	stalled chan<- stall            // takes one thing: that the run was given up
 
@@ -100,6 +101,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.told.Store(0)
 	a.ended.Store(false)
 	a.passed.Store(false)
+	a.halted.Store(false)
 	a.deaf, a.endless = false, ""
 	a.following, a.after = nil, nil
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
@@ -193,11 +195,13 @@ func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 
 // Begin is where what comes before a crossing is made.
 func (a *attempt) Begin(step adk.Step) {
-	a.frozen()
-	a.refuse(step)
+	if a.halted.Load() {
+		a.halt(step)
+	}
 	a.inner.Begin(step)
-	a.frozen()
-	a.refuse(step)
+	if a.halted.Load() {
+		a.halt(step)
+	}
 	at := int(a.told.Load()) + 1
 	if a.collect {
 		a.hasBegun(at, step)
@@ -209,23 +213,24 @@ func (a *attempt) Begin(step adk.Step) {
 	}
 }
 
-// refuse ends the goroutine that asks for an operation in a run that is not to go on:
-// it was given up, or it has more crossings than any turn that heeds its context.
-func (a *attempt) refuse(step adk.Step) {
+// halt keeps a goroutine of a run that is not to go on from going on. One that asks for
+// an operation ends there, unless the run has crashed: then any waits.
+func (a *attempt) halt(step adk.Step) {
+	a.frozen()
 	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
 		return
 	}
-	tooLong := int(a.told.Load()) >= a.longest+a.longest/10+1000
-	if !tooLong && !a.cut.Load() && a.phase.Load() != givenUp {
-		return
-	}
-	if tooLong {
+	if int(a.told.Load()) >= a.mostCrossings() {
 		a.mu.Lock()
 		a.deaf = true
 		a.mu.Unlock()
 	}
 	runtime.Goexit()
 }
+
+// mostCrossings is how many crossings a run has at most whose caller has cancelled it
+// because it had too many: more than any turn has that heeds its context.
+func (a *attempt) mostCrossings() int { return a.longest + a.longest/10 + 1000 }
 
 // hasBegun keeps the first step that begins before a crossing.
 func (a *attempt) hasBegun(at int, step adk.Step) {
@@ -250,6 +255,7 @@ func reach[T any](s []T, index int) []T {
 // checks are done, and then its goroutine ends.
 func (a *attempt) crash() {
 	a.crashed.Store(true)
+	a.halted.Store(true)
 	a.abandon(a.phase.Load(), stall{kind: crashed})
 	a.frozen()
 }
@@ -293,7 +299,9 @@ func (a *attempt) Park(strand int, ready func() bool) {
 // a gate, it is the gate that it waited at.
 func (a *attempt) Resume(strand int) {
 	a.inner.Resume(strand)
-	a.frozen()
+	if a.halted.Load() {
+		a.frozen()
+	}
 	a.mu.Lock()
 	gate := a.gates[strand]
 	delete(a.gates, strand)
@@ -365,8 +373,11 @@ func (a *attempt) Tell(x *adk.Crossing) {
 			a.outside.end(context.Canceled, errBroken)
 		}
 	}
-	if x.Seq == a.longest {
+	switch x.Seq {
+	case a.longest:
 		a.tooLong()
+	case a.mostCrossings():
+		a.halted.Store(true)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -22,6 +23,13 @@ func processTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// scripted is a scenario as the command explores it.
+func scripted(s scenarios.Scenario) turn.Subject {
+	subject := scenario(s)
+	subject.Scripted = true
+	return subject
 }
 
 // How many schedules are run a second, by how many workers, with as much garbage
@@ -39,7 +47,7 @@ func BenchmarkExplore(b *testing.B) {
 				b.ReportAllocs()
 				schedules, begun := 0, processTime(b)
 				for b.Loop() {
-					result, err := explore.Explore(b.Context(), scenario(s), explore.Options{Bound: 2, Workers: workers})
+					result, err := explore.Explore(b.Context(), scripted(s), explore.Options{Bound: 2, Workers: workers})
 					require.NoError(b, err)
 					require.Empty(b, result.Violations)
 					schedules += result.Schedules

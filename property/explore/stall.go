@@ -143,6 +143,7 @@ func (a *attempt) abandon(phase int64, s stall) bool {
 	if phase%2 == 0 || !a.phase.CompareAndSwap(phase, givenUp) {
 		return false
 	}
+	a.halted.Store(true)
 	a.stalled <- s
 	return true
 }

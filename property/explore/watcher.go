@@ -136,6 +136,7 @@ func (w *watcher) over(now time.Time) bool {
 // left behind.
 func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time) {
 	a.cut.Store(true)
+	a.halted.Store(true)
 	switch {
 	case now.Sub(w.deadline) < 2*overtimeGrace:
 	case f.Condition != watchdog.Running || f.Silence < max(overtimeGrace, w.dogs[0].Patience/2):
