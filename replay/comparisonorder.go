@@ -2,9 +2,9 @@ package replay
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
@@ -44,7 +44,7 @@ func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*cal
 		if moved == nil {
 			moved = map[*calls.Step]move{}
 		}
-		keeps := longestRise(places)
+		keeps := align.Rise(places)
 		for i, g := range steps {
 			at, kept := slices.BinarySearch(keeps, i)
 			switch {
@@ -58,29 +58,6 @@ func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*cal
 		}
 	}
 	return moved
-}
-
-// longestRise are the positions of a longest rising subsequence, in order.
-func longestRise(values []int) []int {
-	var ends []int // the position of the least end of a rise, by its length less one
-	before := make([]int, len(values))
-	for i, v := range values {
-		n := sort.Search(len(ends), func(k int) bool { return values[ends[k]] >= v })
-		before[i] = -1
-		if n > 0 {
-			before[i] = ends[n-1]
-		}
-		if n == len(ends) {
-			ends = append(ends, i)
-		} else {
-			ends[n] = i
-		}
-	}
-	rise := make([]int, len(ends))
-	for i, at := len(ends)-1, ends[len(ends)-1]; i >= 0; i, at = i-1, before[at] {
-		rise[i] = at
-	}
-	return rise
 }
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
@@ -304,63 +305,29 @@ func countWords(tokens []token) (n int) {
 // hunk is a piece of one text in the place of a piece of another.
 type hunk struct{ fromA, toA, fromB, toB int }
 
-// The bounds of comparing texts: beyond mostCells of a table all between the
-// common ends is one piece, and beyond mostHunks all of the text.
-const (
-	mostCells = 1 << 20
-	mostHunks = 12
-)
+// mostHunks is how many pieces two texts differ in at most: beyond that it is all of
+// the text.
+const mostHunks = 12
 
-// hunksOf finds the pieces in which two texts differ, by their longest common
-// subsequence, and counts the words in common.
+// hunksOf finds the pieces in which two texts differ, and counts the words in common.
 func hunksOf(a, b []token) (hunks []hunk, common int) {
-	head, tail := 0, 0
-	for head < len(a) && head < len(b) && a[head].text == b[head].text {
-		head++
-	}
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].text == b[len(b)-1-tail].text {
-		tail++
-	}
-	common = countWords(a[:head]) + countWords(a[len(a)-tail:])
-	midA, midB := a[head:len(a)-tail], b[head:len(b)-tail]
-	if len(midA)*len(midB) > mostCells {
-		return []hunk{{head, len(a) - tail, head, len(b) - tail}}, common
-	}
-	longest := commonLengths(midA, midB)
-	for i, j := 0, 0; i < len(midA) || j < len(midB); {
-		if i < len(midA) && j < len(midB) && midA[i].text == midB[j].text {
-			common += countWords(midA[i : i+1])
-			i, j = i+1, j+1
-			continue
+	atA, atB := 0, 0
+	for _, same := range append(align.Common(textsOf(a), textsOf(b)), align.Pair{A: len(a), B: len(b)}) {
+		if atA < same.A || atB < same.B {
+			hunks = append(hunks, hunk{atA, same.A, atB, same.B})
 		}
-		h := hunk{fromA: head + i, fromB: head + j}
-		for (i < len(midA) || j < len(midB)) && !(i < len(midA) && j < len(midB) && midA[i].text == midB[j].text) {
-			if j == len(midB) || i < len(midA) && longest[i+1][j] >= longest[i][j+1] {
-				i++
-			} else {
-				j++
-			}
+		if same.A < len(a) && a[same.A].isWord() {
+			common++
 		}
-		h.toA, h.toB = head+i, head+j
-		hunks = append(hunks, h)
+		atA, atB = same.A+1, same.B+1
 	}
 	return hunks, common
 }
 
-// commonLengths is how long the longest common subsequence of every two ends of
-// the texts is.
-func commonLengths(a, b []token) [][]int32 {
-	longest := make([][]int32, len(a)+1)
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
+func textsOf(tokens []token) []string {
+	texts := make([]string, len(tokens))
+	for i, t := range tokens {
+		texts[i] = t.text
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			if a[i].text == b[j].text {
-				longest[i][j] = max(longest[i][j], longest[i+1][j+1]+1)
-			}
-		}
-	}
-	return longest
+	return texts
 }

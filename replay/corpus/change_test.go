@@ -31,13 +31,7 @@ func TestHunksMakeTheOtherText(t *testing.T) {
 		}
 		kept = append(kept, a[at:]...)
 		made = append(made, a[at:]...)
-		texts := func(tokens []token) (all []string) {
-			for _, token := range tokens {
-				all = append(all, token.text)
-			}
-			return all
-		}
-		require.Equal(t, texts(b), texts(made))
+		require.Equal(t, textsOf(b), textsOf(made))
 		require.Equal(t, countWords(kept), common)
 	})
 }

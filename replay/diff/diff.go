@@ -117,7 +117,7 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	sideA, sideB := newSide(a, format, o, free), newSide(b, format, o, free)
 	sideA.read(all)
 	sideB.read(all)
-	root, renames := align(sideA, sideB)
+	root, renames := alignTrees(sideA, sideB)
 	d := &Diff{
 		Header: compare.CompareInfo(a.Header, b.Header), Changes: []Change{}, Renamed: renames.changed(),
 		A: sideA.totals.Totals, B: sideB.totals.Totals, Encoding: o.Encoding,
@@ -126,10 +126,10 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	return d
 }
 
-// align compares the two trees. Where there are several ways to align them that
+// alignTrees compares the two trees. Where there are several ways to align them that
 // are equally good, the one that is taken must not depend on which is a and
 // which is b: it is taken with the two in an order of their own.
-func align(a, b *diffSide) (*diffPair, *renames) {
+func alignTrees(a, b *diffSide) (*diffPair, *renames) {
 	swapped := comesBefore(b, a)
 	if swapped {
 		a, b = b, a

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -48,21 +49,21 @@ type traceDiffer struct {
 func (d *traceDiffer) pair(a, b *diffNode) *diffPair {
 	p := &diffPair{a: a, b: b}
 	p.head, p.headFields = d.compare(a.head, b.head)
-	at := match{}
-	for _, m := range append(d.alignNodes(a.kids, b.kids), match{len(a.kids), len(b.kids)}) {
-		if m.a < len(a.kids) && !d.sameThing(a.kids[m.a], b.kids[m.b]) {
+	at := align.Pair{}
+	for _, m := range append(d.alignNodes(a.kids, b.kids), align.Pair{A: len(a.kids), B: len(b.kids)}) {
+		if m.A < len(a.kids) && !d.sameThing(a.kids[m.A], b.kids[m.B]) {
 			continue
 		}
-		for ; at.a < m.a; at.a++ {
-			p.kids = append(p.kids, alone(a.kids[at.a], diffOnlyA))
+		for ; at.A < m.A; at.A++ {
+			p.kids = append(p.kids, alone(a.kids[at.A], diffOnlyA))
 		}
-		for ; at.b < m.b; at.b++ {
-			p.kids = append(p.kids, alone(b.kids[at.b], diffOnlyB))
+		for ; at.B < m.B; at.B++ {
+			p.kids = append(p.kids, alone(b.kids[at.B], diffOnlyB))
 		}
-		if m.a < len(a.kids) {
-			p.kids = append(p.kids, d.pair(a.kids[m.a], b.kids[m.b]))
+		if m.A < len(a.kids) {
+			p.kids = append(p.kids, d.pair(a.kids[m.A], b.kids[m.B]))
 		}
-		at = match{m.a + 1, m.b + 1}
+		at = align.Pair{A: m.A + 1, B: m.B + 1}
 	}
 	p.tail, p.tailFields = d.compare(a.tail, b.tail)
 	return p
@@ -92,23 +93,23 @@ func (d *traceDiffer) sameThing(a, b *diffNode) bool {
 // alignNodes pairs the nodes of two lists: those that are equal throughout, and
 // between them those that have the same cause. The ids of the former are paired
 // first: what is equal says more about them than what is alike.
-func (d *traceDiffer) alignNodes(as, bs []*diffNode) []match {
+func (d *traceDiffer) alignNodes(as, bs []*diffNode) []align.Pair {
 	wholes := func(n *diffNode) int32 { return n.whole }
 	causes := func(n *diffNode) int32 { return n.cause }
-	var all []match
-	at := match{}
-	exact := longestCommon(each32(as, wholes), each32(bs, wholes))
+	var all []align.Pair
+	at := align.Pair{}
+	exact := align.Common(each32(as, wholes), each32(bs, wholes))
 	for _, m := range exact {
-		d.sameThing(as[m.a], bs[m.b])
+		d.sameThing(as[m.A], bs[m.B])
 	}
-	for _, m := range append(exact, match{len(as), len(bs)}) {
-		for _, near := range longestCommon(each32(as[at.a:m.a], causes), each32(bs[at.b:m.b], causes)) {
-			all = append(all, match{at.a + near.a, at.b + near.b})
+	for _, m := range append(exact, align.Pair{A: len(as), B: len(bs)}) {
+		for _, near := range align.Common(each32(as[at.A:m.A], causes), each32(bs[at.B:m.B], causes)) {
+			all = append(all, align.Pair{A: at.A + near.A, B: at.B + near.B})
 		}
-		if m.a < len(as) {
+		if m.A < len(as) {
 			all = append(all, m)
 		}
-		at = match{m.a + 1, m.b + 1}
+		at = align.Pair{A: m.A + 1, B: m.B + 1}
 	}
 	return all
 }
@@ -401,24 +402,24 @@ func memberOf(object map[string]any, name string) any {
 
 // list compares what two lists have in common, and says what one has alone.
 func (l *leafLister) list(path string, a, b []any, depth int) {
-	at := match{}
-	for _, m := range append(longestCommon(l.numbers(a, b)), match{len(a), len(b)}) {
-		for at.a < m.a || at.b < m.b {
-			x, y, i := any(absent{}), any(absent{}), at.b
-			if at.a < m.a {
-				x, i = a[at.a], at.a
-				at.a++
+	at := align.Pair{}
+	for _, m := range append(align.Common(l.numbers(a, b)), align.Pair{A: len(a), B: len(b)}) {
+		for at.A < m.A || at.B < m.B {
+			x, y, i := any(absent{}), any(absent{}), at.B
+			if at.A < m.A {
+				x, i = a[at.A], at.A
+				at.A++
 			}
-			if at.b < m.b {
-				y = b[at.b]
-				at.b++
+			if at.B < m.B {
+				y = b[at.B]
+				at.B++
 			}
 			l.value(path+"["+strconv.Itoa(i)+"]", x, y, depth)
 		}
-		if m.a < len(a) {
-			l.value(path+"["+strconv.Itoa(m.a)+"]", a[m.a], b[m.b], depth)
+		if m.A < len(a) {
+			l.value(path+"["+strconv.Itoa(m.A)+"]", a[m.A], b[m.B], depth)
 		}
-		at = match{m.a + 1, m.b + 1}
+		at = align.Pair{A: m.A + 1, B: m.B + 1}
 	}
 }
 

@@ -1,15 +1,17 @@
-package diff
+package align
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
-// match says that the element at a of one sequence is that at b of the other.
-type match struct{ a, b int }
+// Pair says that the element at A of one sequence is that at B of the other.
+type Pair struct{ A, B int }
 
-// longestCommon aligns two sequences: a longest common subsequence, in order.
-// Of sequences that are alike it takes time in their length and in how much
+// Common aligns two sequences: a longest common subsequence, in order. Of sequences that are alike it takes time in their length and in how much
 // they differ; of those that differ in more than mostEdits places it gives a
 // common subsequence that may be shorter, in n log n.
-func longestCommon(a, b []int32) []match {
+func Common[T comparable](a, b []T) []Pair {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -18,15 +20,15 @@ func longestCommon(a, b []int32) []match {
 	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	matches := make([]match, 0, head+tail)
+	matches := make([]Pair, 0, head+tail)
 	for i := range head {
-		matches = append(matches, match{i, i})
+		matches = append(matches, Pair{i, i})
 	}
 	for _, m := range commonBetween(a[head:len(a)-tail], b[head:len(b)-tail]) {
-		matches = append(matches, match{m.a + head, m.b + head})
+		matches = append(matches, Pair{m.A + head, m.B + head})
 	}
 	for i := tail; i > 0; i-- {
-		matches = append(matches, match{len(a) - i, len(b) - i})
+		matches = append(matches, Pair{len(a) - i, len(b) - i})
 	}
 	return matches
 }
@@ -34,9 +36,9 @@ func longestCommon(a, b []int32) []match {
 // mostEdits bounds the exact search: its memory grows with the square of it.
 const mostEdits = 800
 
-// commonBetween is longestCommon of sequences that begin and end differently.
+// commonBetween is Common of sequences that begin and end differently.
 // What one of them has alone can be no part of the answer.
-func commonBetween(a, b []int32) []match {
+func commonBetween[T comparable](a, b []T) []Pair {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
@@ -50,14 +52,14 @@ func commonBetween(a, b []int32) []match {
 		matches = commonByOccurrence(a, b)
 	}
 	for i, m := range matches {
-		matches[i] = match{placesA[m.a], placesB[m.b]}
+		matches[i] = Pair{placesA[m.A], placesB[m.B]}
 	}
 	return matches
 }
 
 // onlyThoseIn are the elements of all that are in there too, and their places.
-func onlyThoseIn(there, all []int32) (kept []int32, places []int) {
-	known := make(map[int32]bool, len(there))
+func onlyThoseIn[T comparable](there, all []T) (kept []T, places []int) {
+	known := make(map[T]bool, len(there))
 	for _, x := range there {
 		known[x] = true
 	}
@@ -74,7 +76,7 @@ func onlyThoseIn(there, all []int32) (kept []int32, places []int) {
 //
 // A diagonal k holds the places with a-b = k. After each round of one edit more
 // it is known how far into a each diagonal leads.
-func shortestEdit(a, b []int32) (matches []match, found bool) {
+func shortestEdit[T comparable](a, b []T) (matches []Pair, found bool) {
 	most := min(len(a)+len(b), mostEdits)
 	reach := make([]int, 2*most+3)
 	diagonal := func(k int) int { return k + most + 1 }
@@ -99,8 +101,8 @@ func shortestEdit(a, b []int32) (matches []match, found bool) {
 }
 
 // walkBack finds the way that led to the ends of both sequences.
-func walkBack(rounds [][]int, x, y int) []match {
-	var matches []match
+func walkBack(rounds [][]int, x, y int) []Pair {
+	var matches []Pair
 	for edits := len(rounds) - 1; edits >= 0; edits-- {
 		reach := func(k int) int { return rounds[edits][k+edits+1] }
 		k := x - y
@@ -115,7 +117,7 @@ func walkBack(rounds [][]int, x, y int) []match {
 		}
 		for x > fromX && y > fromY {
 			x, y = x-1, y-1
-			matches = append(matches, match{x, y})
+			matches = append(matches, Pair{x, y})
 		}
 		x, y = fromX, fromY
 	}
@@ -125,26 +127,33 @@ func walkBack(rounds [][]int, x, y int) []match {
 
 // commonByOccurrence pairs the n-th of one kind in a with the n-th in b, and
 // keeps as many of the pairs as stand in the same order in both.
-func commonByOccurrence(a, b []int32) []match {
-	places := map[int32][]int{}
+func commonByOccurrence[T comparable](a, b []T) []Pair {
+	places := map[T][]int{}
 	for i, x := range b {
 		places[x] = append(places[x], i)
 	}
-	var pairs []match
+	var pairs []Pair
+	var inB []int
 	for i, x := range a {
 		if all := places[x]; len(all) > 0 {
-			pairs, places[x] = append(pairs, match{i, all[0]}), all[1:]
+			pairs, inB, places[x] = append(pairs, Pair{i, all[0]}), append(inB, all[0]), all[1:]
 		}
 	}
-	return longestRising(pairs)
+	rising := Rise(inB)
+	kept := make([]Pair, len(rising))
+	for i, at := range rising {
+		kept[i] = pairs[at]
+	}
+	return kept
 }
 
-// longestRising keeps the most pairs whose places in b rise, as those in a do.
-func longestRising(pairs []match) []match {
-	var ends []int // by length: the pair with the lowest b that a run of it ends with
-	before := make([]int, len(pairs))
-	for i, p := range pairs {
-		length, _ := slices.BinarySearchFunc(ends, p.b, func(end, b int) int { return pairs[end].b - b })
+// Rise is where a longest strictly rising run of numbers stands among them: its
+// places, in order. Of several it takes the one whose ends are the lowest.
+func Rise(numbers []int) []int {
+	var ends []int // by length: the place of the lowest number that a run of it ends with
+	before := make([]int, len(numbers))
+	for i, number := range numbers {
+		length := sort.Search(len(ends), func(k int) bool { return numbers[ends[k]] >= number })
 		before[i] = -1
 		if length > 0 {
 			before[i] = ends[length-1]
@@ -158,10 +167,9 @@ func longestRising(pairs []match) []match {
 	if len(ends) == 0 {
 		return nil
 	}
-	var rising []match
-	for i := ends[len(ends)-1]; i >= 0; i = before[i] {
-		rising = append(rising, pairs[i])
+	rise := make([]int, len(ends))
+	for i, at := len(ends)-1, ends[len(ends)-1]; i >= 0; i, at = i-1, before[at] {
+		rise[i] = at
 	}
-	slices.Reverse(rising)
-	return rising
+	return rise
 }

@@ -1,4 +1,4 @@
-package diff
+package align
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// commonLength is the dumb twin of longestCommon: the textbook's table.
+// commonLength is the dumb twin of Common: the textbook's table.
 func commonLength(a, b []int32) int {
 	table := make([][]int, len(a)+1)
 	for i := range table {
@@ -25,10 +25,10 @@ func commonLength(a, b []int32) int {
 	return table[len(a)][len(b)]
 }
 
-func checkCommon(t *rapid.T, a, b []int32, matches []match) {
-	last := match{-1, -1}
+func checkCommon(t *rapid.T, a, b []int32, matches []Pair) {
+	last := Pair{-1, -1}
 	for _, m := range matches {
-		if m.a <= last.a || m.b <= last.b || a[m.a] != b[m.b] {
+		if m.A <= last.A || m.B <= last.B || a[m.A] != b[m.B] {
 			t.Fatalf("%v behind %v in %v", m, last, matches)
 		}
 		last = m
@@ -39,10 +39,10 @@ func drawSequence(t *rapid.T, label string) []int32 {
 	return rapid.SliceOfN(rapid.Int32Range(0, 6), 0, 40).Draw(t, label)
 }
 
-func TestLongestCommon(t *testing.T) {
+func TestCommon(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawSequence(t, "a"), drawSequence(t, "b")
-		matches := longestCommon(a, b)
+		matches := Common(a, b)
 		checkCommon(t, a, b, matches)
 		if want := commonLength(a, b); len(matches) != want {
 			t.Fatalf("%d of %d in common: %v", len(matches), want, matches)
@@ -62,16 +62,46 @@ func TestCommonByOccurrence(t *testing.T) {
 
 // Sequences that have nothing but their order in common are aligned all the
 // same, beyond the bound of the exact search.
-func TestLongestCommonOfWhatDiffersMuch(t *testing.T) {
+func TestCommonOfWhatDiffersMuch(t *testing.T) {
 	var a, b []int32
 	for i := range int32(50_000) {
 		a = append(a, i)
 		b = append(b, i+1_000_000*(i%3), i)
 	}
-	assert.Len(t, longestCommon(a, b), 50_000)
+	assert.Len(t, Common(a, b), 50_000)
 	reversed := make([]int32, len(a))
 	for i, x := range a {
 		reversed[len(a)-1-i] = x
 	}
-	assert.Len(t, longestCommon(a, reversed), 1)
+	assert.Len(t, Common(a, reversed), 1)
+}
+
+// riseLength is the dumb twin of Rise: of each number the longest run that ends there.
+func riseLength(numbers []int) (longest int) {
+	ending := make([]int, len(numbers))
+	for i := range numbers {
+		for j := range i {
+			if numbers[j] < numbers[i] {
+				ending[i] = max(ending[i], ending[j])
+			}
+		}
+		ending[i]++
+		longest = max(longest, ending[i])
+	}
+	return longest
+}
+
+func TestRise(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := rapid.SliceOfN(rapid.IntRange(-3, 20), 0, 30).Draw(t, "numbers")
+		rise := Rise(numbers)
+		for i, at := range rise[min(1, len(rise)):] {
+			if before := rise[i]; before >= at || numbers[before] >= numbers[at] {
+				t.Fatalf("%d behind %d in %v", at, before, rise)
+			}
+		}
+		if want := riseLength(numbers); len(rise) != want {
+			t.Fatalf("%v, and a run of %d rises", rise, want)
+		}
+	})
 }
