@@ -7,6 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -19,11 +20,11 @@ import (
 type comparison struct {
 	known      wire.Comparer
 	live       Live
-	want, got  *calls.Tree
+	want, got  *describe.Run
 	unanswered map[int]bool // calls of the new run that the recording has no answer for
 	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
 
-	pairs        map[*calls.Call]*calls.Call // from the new to the recorded
+	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	found        []*difference
 	equal        []int // the recorded crossings that agreed
 	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
@@ -66,7 +67,7 @@ func compareBool(a, b bool) int {
 // calls compares a call with its counterpart. It gives the last recorded crossing
 // that the new one came to, in the strands below it too.
 func (j *comparison) calls(want, got *calls.Call) (reached int) {
-	j.pairs[got] = want
+	j.pairs[want] = got
 	j.lines(want, want.Begin, got.Begin)
 	reached = j.steps(want, want.Steps, got.Steps)
 	switch {
@@ -106,7 +107,7 @@ func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	j.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(j.known, want, got)
 	if want.Kind == adk.KindState && len(fields) > 0 {
-		fields = j.views.Differ(j.want, j.got, want, got, fields)
+		fields = j.views.Differ(j.want.Tree, j.got.Tree, want, got, fields)
 	}
 	if len(fields) == 0 {
 		j.equal = append(j.equal, want.Seq)

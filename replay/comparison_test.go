@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -27,7 +28,7 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 			for i := range lines {
 				lines[i].Seq = i + 1
 			}
-			j := comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, lines)}
+			j := comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, lines))}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -57,7 +58,7 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 					lines[i].Seq = i + 1
 				}
 			}
-			j := comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, want), got: calls.New(trace.FormatVersion, recorded.Info, got)}
+			j := comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, want)), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, got))}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
@@ -89,7 +90,7 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 		if broken {
 			recorded.Lines[at].Digest[0]++
 		}
-		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines), got: calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)}}
+		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines))}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

@@ -136,13 +136,13 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	d.Seam, d.Strand = run.SeamOf(at).String(), at.Strand
 	d.At = at.At.Sub(r.want.Lines[0].At)
 	if first.want != nil {
-		d.Expected = describe.In(r.want, first.want)
+		d.Expected = r.want.Line(first.want)
 	}
 	if first.got != nil {
-		d.Got = describe.In(r.got, first.got)
+		d.Got = r.got.Line(first.got)
 	}
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
-		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, describe.In(r.want, beside))}
+		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
 	d.Place = r.live.codeAt(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
@@ -178,7 +178,7 @@ func (r *replayed) instead(found []*difference) string {
 	first := found[0]
 	for _, d := range found[1:] {
 		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
-			return describe.In(r.want, d.want)
+			return r.want.Line(d.want)
 		}
 	}
 	return ""
@@ -194,7 +194,7 @@ func (r *replayed) agreedBefore(first *difference) (lines []string) {
 	}
 	last = last[max(0, len(last)-linesBefore):]
 	for _, seq := range last {
-		lines = append(lines, describe.In(r.want, r.want.Lines[seq-1]))
+		lines = append(lines, r.want.Line(r.want.Lines[seq-1]))
 	}
 	return lines
 }
@@ -238,9 +238,9 @@ func (r *replayed) behind(seq int) *Impact {
 
 func (r *replayed) inALine(d *difference) string {
 	if d.want != nil {
-		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, describe.In(r.want, d.want))
+		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, r.want.Line(d.want))
 	}
-	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, describe.In(r.got, d.got))
+	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, r.got.Line(d.got))
 }
 
 // markOwn tells the differences that do not follow from an earlier one: those in
@@ -266,14 +266,13 @@ func (j *comparison) markOwn() {
 // sawTheSame reports whether a call of the recorded run and its counterpart began
 // with the same in their state.
 func (j *comparison) sawTheSame(want *calls.Call) bool {
-	for got, w := range j.pairs {
-		if w == want {
-			before := j.views.Before.To(j.want, want.Begin.Seq+1).StateDigest(want.Begin.ID)
-			after := j.views.After.To(j.got, got.Begin.Seq+1).StateDigest(got.Begin.ID)
-			return before.Digest() == after.Digest()
-		}
+	got := j.pairs[want]
+	if got == nil {
+		return false
 	}
-	return false
+	before := j.views.Before.To(j.want.Tree, want.Begin.Seq+1).StateDigest(want.Begin.ID)
+	after := j.views.After.To(j.got.Tree, got.Begin.Seq+1).StateDigest(got.Begin.ID)
+	return before.Digest() == after.Digest()
 }
 
 // candidates are the recorded operations of the same kind that are the nearest to
@@ -299,7 +298,7 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	slices.SortStableFunc(near, func(a, b Candidate) int { return len(a.Refused) - len(b.Refused) })
 	near = near[:min(len(near), most)]
 	for i := range near {
-		near[i].Text = describe.In(r.want, r.want.Lines[near[i].Crossing-1])
+		near[i].Text = r.want.Line(r.want.Lines[near[i].Crossing-1])
 	}
 	return near
 }

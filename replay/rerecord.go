@@ -123,7 +123,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines))}
+	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines)))}
 	return nil
 }
 
@@ -171,7 +171,7 @@ func mayRerecord(t *trace.Trace, live Live) error {
 func (r *replayed) answered() error {
 	for _, x := range r.got.Lines {
 		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
-			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, describe.In(r.got, x))
+			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, r.got.Line(x))
 		}
 	}
 	return nil

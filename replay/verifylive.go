@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -124,8 +125,8 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 		missed[call] = true
 	}
 	lines := p.ids.apply(recorded.Lines)
-	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: want,
-		got: calls.New(want.Version(), recorded.Info, lines), unanswered: missed, unasked: p.unasked}}, nil
+	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
+		got: describe.Of(calls.New(want.Version(), recorded.Info, lines)), unanswered: missed, unasked: p.unasked}}, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -484,12 +484,19 @@ const (
 
 // StepOf is the operation of which a crossing is a line; nil if it is of none.
 func (t *Tree) StepOf(x *adk.Crossing) *Step {
-	if c := t.Calls[x.Call]; c != nil && x.Kind.Class() == adk.ClassOperation {
-		for _, s := range c.Steps {
-			if s.X == x || s.Done == x {
-				return s
-			}
-		}
+	c := t.Calls[x.Call]
+	if c == nil || x.Kind.Class() != adk.ClassOperation {
+		return nil
 	}
-	return nil
+	if x.Phase == adk.Done {
+		if at := slices.IndexFunc(c.Steps, func(s *Step) bool { return s.Done == x }); at >= 0 {
+			return c.Steps[at]
+		}
+		return nil
+	}
+	at, found := slices.BinarySearchFunc(c.Steps, x.Seq, func(s *Step, seq int) int { return s.X.Seq - seq })
+	if !found {
+		return nil
+	}
+	return c.Steps[at]
 }

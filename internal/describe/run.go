@@ -6,11 +6,25 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// In is a crossing of a run in a line, as transcripts have it.
-func In(run *calls.Tree, x *adk.Crossing) string {
-	n := New(state.New())
-	for _, earlier := range run.Lines[:x.Seq-1] {
-		_ = n.Pass(earlier)
+// Run is a run in words: what its crossings are named by depends on all before
+// them, so they are said in one pass, at the first question, and kept.
+type Run struct {
+	*calls.Tree
+	said []string // by the number of the crossing, less one
+}
+
+// Of is a run that can be asked for its lines.
+func Of(run *calls.Tree) *Run { return &Run{Tree: run} }
+
+// Line is a crossing of the run in a line that stands alone, as transcripts have it.
+func (r *Run) Line(x *adk.Crossing) string {
+	if r.said == nil {
+		n := New(state.New())
+		r.said = make([]string, len(r.Lines))
+		for i, next := range r.Lines {
+			r.said[i] = n.Line(next)
+			_ = n.Pass(next) // whether an engine tells it is asked elsewhere
+		}
 	}
-	return n.Line(x)
+	return r.said[x.Seq-1]
 }

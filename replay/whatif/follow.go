@@ -7,7 +7,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -55,7 +54,7 @@ func (w *whatIf) unanswered() []NoAnswer {
 	all := []NoAnswer{}
 	for _, n := range w.again.Unanswered {
 		x := w.now.Lines[n-1]
-		all = append(all, NoAnswer{x.Seq, w.now.SeamOf(x).String(), describe.In(w.now, x)})
+		all = append(all, NoAnswer{x.Seq, w.now.SeamOf(x).String(), w.now.Line(x)})
 	}
 	return all
 }
@@ -82,7 +81,7 @@ func (w *whatIf) asRecorded() []AsRecorded {
 			was, fields = wasAnswered, w.answers(w.recorded.StepOf(x), w.now.StepOf(y))
 		}
 		if len(fields) > 0 {
-			all = append(all, AsRecorded{w.recorded.SeamOf(x).String(), was, x.Seq, describe.In(w.recorded, x), fields})
+			all = append(all, AsRecorded{w.recorded.SeamOf(x).String(), was, x.Seq, w.recorded.Line(x), fields})
 		}
 	}
 	return all
@@ -95,7 +94,7 @@ func (w *whatIf) shown(seen *compare.Views, x, y *adk.Crossing) []compare.FieldD
 	if want == nil || got == nil || want.Digest == got.Digest {
 		return nil
 	}
-	return seen.Differ(w.recorded, w.now, want, got, []compare.FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
+	return seen.Differ(w.recorded.Tree, w.now.Tree, want, got, []compare.FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
 }
 
 // answers are the differences of what two operations gave to who performed them:

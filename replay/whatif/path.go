@@ -8,7 +8,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -152,7 +151,7 @@ func isError(f adk.Field) bool { return f == adk.FieldErr || f == adk.FieldCause
 
 // line is how a transcript says a recorded crossing.
 func (w *whatIf) line(x *adk.Crossing) string {
-	return describe.In(w.recorded, w.recorded.Lines[x.Seq-1])
+	return w.recorded.Line(w.recorded.Lines[x.Seq-1])
 }
 
 // belonging are a crossing and what belongs to it: its other line, the returns of

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -158,7 +159,7 @@ func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Ov
 	if w.again, err = replay.RunAgain(ctx, w.altered, w.cancels, live); err != nil {
 		return nil, w.refused(err)
 	}
-	w.now = calls.New(w.recorded.Version(), w.again.Trace.Info, w.again.Crossings)
+	w.now = describe.Of(calls.New(w.recorded.Version(), w.again.Trace.Info, w.again.Crossings))
 	r, err := w.report(ctx)
 	if ctx.Err() != nil { // also when it ended too late to be noticed
 		return nil, stub.Interrupted(ctx)
@@ -183,7 +184,7 @@ type whatIf struct {
 	known    wire.Comparer
 	live     replay.Live
 	trace    *trace.Trace
-	recorded *calls.Tree
+	recorded *describe.Run
 	altered  *trace.Trace // its crossings are changed in place; the records in them never are
 	edited   *calls.Tree  // of altered
 	cancels  []*adk.Crossing
@@ -192,7 +193,7 @@ type whatIf struct {
 	times    bool     // times were set, and are compared
 	notes    []string
 	again    *replay.Again
-	now      *calls.Tree // of again
+	now      *describe.Run // of again
 }
 
 func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*whatIf, error) {
@@ -222,7 +223,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 	altered := *whole
 	altered.Lines = slices.Clone(whole.Lines)
 	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
-	w.recorded, w.edited = calls.Of(whole), calls.Of(w.altered)
+	w.recorded, w.edited = describe.Of(calls.Of(whole)), calls.Of(w.altered)
 	return w, nil
 }
 

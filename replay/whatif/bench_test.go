@@ -1,0 +1,66 @@
+package whatif_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/whatif"
+)
+
+// iterated records a turn of n iterations, in each of which the model is shown the
+// prompt and says a little.
+func iterated(t testing.TB, n int) []byte {
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
+		Storage: fakes.NoOpStorage(),
+		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := h.ReportMessage("m1", "some words", dc.Iteration() == n-1); err != nil || dc.Iteration() < n-1 {
+				return err
+			}
+			return dc.Ack()
+		}},
+	}, replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "be brief"}))
+	return recorded.Bytes()
+}
+
+// supposeAPrompt shows all executor calls of a turn another prompt.
+func supposeAPrompt(t testing.TB, recorded []byte) *whatif.Report {
+	report, err := whatif.Run(t.Context(), bytes.NewReader(recorded), replay.Live{}, []whatif.Override{{Path: "run.prompt", Value: "be long"}})
+	require.NoError(t, err)
+	return report
+}
+
+// Every line that is said of a long turn costs the same: of twice as many iterations,
+// each of which took no notice of what was set, twice as much is allocated.
+func TestWhatIfIsLinear(t *testing.T) {
+	allocated := func(n int) float64 {
+		recorded := iterated(t, n)
+		assert.Len(t, supposeAPrompt(t, recorded).AsRecorded, n)
+		return testing.AllocsPerRun(1, func() { supposeAPrompt(t, recorded) })
+	}
+	once, twice := allocated(200), allocated(400)
+	assert.Less(t, twice/once, 2.2)
+}
+
+// BenchmarkWhatIf takes twice as long for twice as many crossings.
+func BenchmarkWhatIf(b *testing.B) {
+	for _, n := range []int{500, 1000, 2000} {
+		recorded := iterated(b, n)
+		b.Run(fmt.Sprint(bytes.Count(recorded, []byte("\n"))), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				supposeAPrompt(b, recorded)
+			}
+		})
+	}
+}
