@@ -37,6 +37,7 @@ var rooms = []room{
 		because: "a leaf, which tests alone use"},
 	{name: "internal/fields", because: "a leaf of the engine"},
 	{name: "internal/align", because: "a leaf"},
+	{name: "internal/jsondiff", because: "a leaf"},
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
