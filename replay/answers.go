@@ -32,7 +32,9 @@ func (p *player) Wrong(x *adk.Crossing, field string, want, got any) {
 			fields = compare.JSONDiff(field, p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: w}), p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: g}))
 		}
 	}
-	p.report(&Divergence{Class: ChangedOutput, Crossing: x.Seq, Expected: p.describe(x), Fields: fields}, x)
+	d := divergence(p.namer, ChangedOutput, x, nil, fields)
+	d.Crossing = x.Seq
+	p.report(d, x)
 }
 
 // Answered compares what an operation answered with what was told of it.

@@ -89,21 +89,17 @@ func (p *traces) follows(here, there []trace.Line) bool {
 
 func (p *traces) divergence(class Class, want, got *adk.Crossing, fields []compare.FieldDiff) *Divergence {
 	at := want
-	d := &Divergence{Class: class, Crossing: p.at + 1, Fields: fields}
-	if want != nil {
-		d.Expected = p.namer.Line(want)
-	} else {
+	d := divergence(p.namer, class, want, got, fields)
+	d.Crossing = p.at + 1
+	if want == nil {
 		at = got
-	}
-	if got != nil {
-		d.Got = p.namer.Line(got)
 	}
 	d.Strand, d.Seam = at.Strand, seamIn(p.calls, at)
 	if len(p.want) > 0 {
 		d.At = at.At.Sub(p.want[0].At)
 	}
 	for i := max(0, p.at-linesBefore); i < p.at; i++ {
-		d.Before = append(d.Before, p.namer.Line(&p.want[i].Crossing))
+		d.agreed(&p.want[i].Crossing, p.namer.Line(&p.want[i].Crossing))
 	}
 	return d
 }

@@ -113,7 +113,7 @@ func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
-	fields = compare.InDetail(j.known, want, got, fields)
+	fields = compare.InDetail(want, got, fields)
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -71,6 +72,24 @@ type Divergence struct {
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
+
+	// Evidence are the crossings that the lines are of, for programs; nil where it is of
+	// no crossing, and in a report that was read.
+	Evidence *Evidence `json:"-"`
+}
+
+// Evidence are the crossings of a divergence, with what earlier lines say of them: the
+// payloads of events, and the seams of returns.
+type Evidence struct {
+	// Recorded is the recorded crossing and Replayed the one in its place; nil where
+	// there is none.
+	Recorded, Replayed *adk.Crossing
+	// Beside is, of a crossing at another place, the recorded one that it stands beside
+	// now, and Ahead that it stands before it.
+	Beside *adk.Crossing
+	Ahead  bool
+	// Agreed are the last recorded crossings that agreed, those of Before.
+	Agreed []*adk.Crossing
 }
 
 // linesBefore is how many crossings that agreed a divergence shows.
@@ -83,21 +102,38 @@ func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
 	}
 	first := fields[0]
 	for _, f := range fields {
-		switch f.Field {
-		case "err", "outcome":
+		switch {
+		case f.Of == adk.FieldErr || f.Of == adk.FieldOutcome:
 			return ChangedError
-		case "at":
-		default:
+		case f.Field != wire.MemberAt:
 			first = f
 		}
 	}
 	switch {
-	case first.Field == "at":
+	case first.Field == wire.MemberAt:
 		return Timing
 	case first.Input:
 		return ChangedInput
 	}
 	return ChangedOutput
+}
+
+// divergence is what two crossings differ in, of which one may be missing, before either
+// is taken in.
+func divergence(n *describe.Namer, class Class, want, got *adk.Crossing, fields []compare.FieldDiff) *Divergence {
+	d := &Divergence{Class: class, Fields: fields, Evidence: &Evidence{}}
+	if want != nil {
+		d.Expected, d.Evidence.Recorded = n.Line(want), n.Fold.Filled(want)
+	}
+	if got != nil {
+		d.Got, d.Evidence.Replayed = n.Line(got), n.Fold.Filled(got)
+	}
+	return d
+}
+
+// agreed adds a recorded crossing that agreed, with its line.
+func (d *Divergence) agreed(x *adk.Crossing, line string) {
+	d.Before, d.Evidence.Agreed = append(d.Before, line), append(d.Evidence.Agreed, x)
 }
 
 // The player's findings. mu is held in all of them; the first one stays.
@@ -108,8 +144,8 @@ func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
 		class = p.misplaced(got)
 		fields = nil
 	}
-	fields = compare.InDetail(p.comparer, want, got, fields)
-	p.report(&Divergence{Class: class, Expected: p.describe(want), Got: p.describe(got), Fields: fields}, want)
+	fields = compare.InDetail(want, got, fields)
+	p.report(divergence(p.namer, class, want, got, fields), want)
 }
 
 // misplacedReach is how far ahead a crossing is looked for that came too early.
@@ -132,12 +168,12 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 
 // missing reports a recorded crossing that nobody makes.
 func (p *player) missing(want *adk.Crossing) {
-	p.report(&Divergence{Class: Missing, Expected: p.describe(want)}, want)
+	p.report(divergence(p.namer, Missing, want, nil, nil), want)
 }
 
 // deadlock is missing where nobody can go on, and says who waits for what.
 func (p *player) deadlock(want *adk.Crossing) {
-	d := &Divergence{Class: Missing, Expected: p.describe(want)}
+	d := divergence(p.namer, Missing, want, nil, nil)
 	if p.alive > 1 { // one alone waits for this
 		d.Waiting = p.waiting()
 	}
@@ -162,13 +198,13 @@ func (p *player) waiting() (said []string) {
 
 // extra reports a crossing behind the recording's end.
 func (p *player) extra(got *adk.Crossing) {
-	p.report(&Divergence{Class: Extra, Got: p.describe(got)}, got)
+	p.report(divergence(p.namer, Extra, nil, got, nil), got)
 }
 
 // impossible reports a recorded crossing that user code cannot have made where
 // it stands.
 func (p *player) impossible(want *adk.Crossing) {
-	p.report(&Divergence{Class: Missing, Expected: p.describe(want)}, want)
+	p.report(divergence(p.namer, Missing, want, nil, nil), want)
 }
 
 func (p *player) report(d *Divergence, at *adk.Crossing) {
@@ -185,7 +221,7 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 	}
 	for i := range p.recent {
 		if x := p.recent[(p.matched+i)%len(p.recent)]; x != nil {
-			d.Before = append(d.Before, p.describe(x))
+			d.agreed(x, p.namer.Line(x))
 		}
 	}
 	if p.outdated {
@@ -203,6 +239,3 @@ func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
 	}
 	return x.Seam.String()
 }
-
-// describe is a crossing in a line, as transcripts have it.
-func (p *player) describe(x *adk.Crossing) string { return p.namer.Line(x) }

@@ -115,7 +115,7 @@ func contract(lines []trace.Line) *Divergence {
 			said = x.Kind.String()
 		}
 		if err != nil {
-			return &Divergence{Class: ChangedOutput, Crossing: i + 1, Seam: x.Seam.String(), Got: said,
+			return &Divergence{Class: ChangedOutput, Crossing: i + 1, Seam: x.Seam.String(), Got: said, Evidence: &Evidence{Replayed: names.Fold.Filled(x)},
 				Fields: []compare.FieldDiff{{Field: "contract", Got: compare.QuotedJSON(err.Error())}}}
 		}
 	}
@@ -125,7 +125,7 @@ func contract(lines []trace.Line) *Divergence {
 // explain makes a divergence of the first difference, and says what follows.
 func (r *replayed) explain(found []*difference) *Divergence {
 	first := found[0]
-	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Before: r.agreedBefore(first), After: r.impact(found)}
+	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, After: r.impact(found)}
 	if first.behind {
 		d.Crossing++
 	}
@@ -135,19 +135,26 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	}
 	d.Seam, d.Strand = run.SeamOf(at).String(), at.Strand
 	d.At = at.At.Sub(r.want.Lines[0].At)
-	if first.want != nil {
-		d.Expected = r.want.Line(first.want)
+	for _, x := range r.agreedBefore(first) {
+		d.agreed(x, r.want.Line(x))
 	}
-	if first.got != nil {
-		d.Got = r.got.Line(first.got)
+	want := first.want
+	if want == nil {
+		want = r.instead(found)
+	}
+	if want != nil {
+		d.Expected, d.Evidence.Recorded = r.want.Line(want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
+	}
+	if got := first.got; got != nil {
+		d.Got, d.Evidence.Replayed = r.got.Line(got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
+		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
 	d.Place = r.live.codeAt(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
 	if first.want == nil {
 		d.Candidates = r.candidates(first)
-		d.Expected = r.instead(found)
 	}
 	return d
 }
@@ -174,29 +181,24 @@ func forkedBy(c *calls.Call) (made []*calls.Call) {
 
 // instead is what was recorded at the very place of the first difference, if that
 // did not happen; nothing where something just came between.
-func (r *replayed) instead(found []*difference) string {
+func (r *replayed) instead(found []*difference) *adk.Crossing {
 	first := found[0]
 	for _, d := range found[1:] {
 		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
-			return r.want.Line(d.want)
+			return d.want
 		}
 	}
-	return ""
+	return nil
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
-func (r *replayed) agreedBefore(first *difference) (lines []string) {
-	var last []int
+func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
 	for _, seq := range r.sortedEqual() {
 		if seq < first.at || first.behind && seq == first.at {
-			last = append(last, seq)
+			last = append(last, r.want.Lines[seq-1])
 		}
 	}
-	last = last[max(0, len(last)-linesBefore):]
-	for _, seq := range last {
-		lines = append(lines, r.want.Line(r.want.Lines[seq-1]))
-	}
-	return lines
+	return last[max(0, len(last)-linesBefore):]
 }
 
 func (r *replayed) sortedEqual() []int {
@@ -314,7 +316,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 	}
 	for _, f := range compare.CompareInputs(r.known, w, got) {
 		if f.Input {
-			want, got := compare.CutValues(f.Want, f.Got)
+			want, got := f.Cut()
 			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(got)))
 		}
 	}

@@ -515,8 +515,8 @@ func (p *player) Tell(got *adk.Crossing) {
 		return
 	}
 	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.Made(got.Record) {
-		p.report(&Divergence{Class: Extra, Expected: p.describe(want), Fields: []compare.FieldDiff{{Field: "tool", Want: "the recorded tool",
-			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}}, want)
+		p.report(divergence(p.namer, Extra, want, nil, []compare.FieldDiff{{Field: "tool", Want: "the recorded tool",
+			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}), want)
 		return
 	}
 	p.note(want)

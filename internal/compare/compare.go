@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -20,6 +22,43 @@ type FieldDiff struct {
 	// Input tells that user code or the outside decided the value, not the
 	// engine.
 	Input bool `json:"input,omitempty"`
+	// Of is the field of a crossing that it is, or is within; 0 where it is none, and in
+	// a report that was read.
+	Of adk.Field `json:"-"`
+
+	// anywhere is the field without the record and the elements that it is in, where
+	// that is another; want and got are the trees of Want and Got, if they are decoded.
+	anywhere  string
+	want, got any
+	decoded   bool
+}
+
+// Equal reports whether two say the same; what they were made of is not compared.
+func (f FieldDiff) Equal(other FieldDiff) bool {
+	return f.Field == other.Field && f.Want == other.Want && f.Got == other.Got && f.Input == other.Input
+}
+
+// Anywhere is the field, whichever record and whichever elements of lists it is in: it
+// is the same in other crossings.
+func (f FieldDiff) Anywhere() string { return cmp.Or(f.anywhere, f.Field) }
+
+// Trees are what Want and Got are the JSON of, with numbers as they are spelled; of what
+// is absent it is nil. It is false where one of them is no JSON.
+func (f FieldDiff) Trees() (want, got any, ok bool) {
+	if f.decoded {
+		return f.tree(f.want), f.tree(f.got), true
+	}
+	want, wantOK := jsondiff.Decode(f.Want)
+	got, gotOK := jsondiff.Decode(f.Got)
+	return want, got, (wantOK || f.Want == "") && (gotOK || f.Got == "")
+}
+
+// tree is a tree, or nil for one that is absent.
+func (FieldDiff) tree(v any) any {
+	if isAbsent(v) {
+		return nil
+	}
+	return v
 }
 
 // Common lists the fields in which got differs from want, as a trace
@@ -45,7 +84,7 @@ func Crossings(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	diffs = compareInt(diffs, "op", want.Op, got.Op)
 	for _, use := range want.Kind.Fields(want.Phase) {
 		if !c.Same(use.Field, want, got) {
-			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input})
+			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input, Of: use.Field})
 		}
 	}
 	return diffs
@@ -70,21 +109,29 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 // Two that are the same in words, as errors of two chains are, are taken apart down
 // to the link that differs.
 func (f FieldDiff) String() string {
-	if now, is := JSONText(f.Got); is && f.Field == FieldPlace {
+	a, b, _ := f.Trees()
+	if now, is := b.(string); is && f.Field == FieldPlace {
 		return "now " + now
 	}
-	whole := f
 	if f.Field == "err" {
-		f.Want, f.Got = WrittenError(f.Want), WrittenError(f.Got)
+		a, b = inWords(a), inWords(b)
 	}
-	want, got := CutValues(f.Want, f.Got)
+	want, got := f.cut(a, b)
 	if want == got {
-		if links := whole.links(); links != "" {
+		if links := f.links(); links != "" {
 			return links
 		}
-		want, got = safetext.BareJSON(whole.Want), safetext.BareJSON(whole.Got)
+		want, got = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
 	}
-	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), f.lengths())
+	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), lengths(a, b))
+}
+
+// inWords is a tree that an error is written as in words, and any other as it is.
+func inWords(tree any) any {
+	if words, is := ErrorWords(tree); is {
+		return words
+	}
+	return tree
 }
 
 // links are the members in which two trees differ; empty where they are none.
@@ -101,9 +148,9 @@ func (f FieldDiff) links() string {
 }
 
 // lengths tells how long two texts are that were cut.
-func (f FieldDiff) lengths() string {
-	want, wantText := JSONText(f.Want)
-	got, gotText := JSONText(f.Got)
+func lengths(a, b any) string {
+	want, wantText := a.(string)
+	got, gotText := b.(string)
 	if !wantText || !gotText || max(len(want), len(got)) <= LongestValue {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -53,4 +54,48 @@ func TestCompareErrorsByWhatTheyAre(t *testing.T) {
 		assert.False(t, wire.Comparer{Sentinels: known}.SameError(coded, other), "%T", other)
 		assert.True(t, wire.Comparer{Sentinels: known}.SameError(other, other), "%T", other)
 	}
+}
+
+// A field says where its like is in other crossings: of any record but a tool, which its
+// name tells, and of any element of a list. The numbers of a list stand in the path alone.
+func TestFieldsAnywhere(t *testing.T) {
+	message := func(id, text string) adk.Record {
+		at := time.Unix(1, 0)
+		m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: at, UpdatedAt: at})
+		require.NoError(t, err)
+		return m
+	}
+	tool := func(says string) adk.Record {
+		made, err := adk.NewTool(adk.ToolInit{Name: "weather", Description: says, InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text(""), nil
+			}})
+		require.NoError(t, err)
+		return made
+	}
+	records := func(label string, want, got adk.Record) []FieldDiff {
+		return recordsDiff(label, []adk.Record{want}, []adk.Record{got})
+	}
+	for want, diffs := range map[[2]string][]FieldDiff{
+		{"messages m1.0.content", "messages.content"}:              records("messages", message("m1.0", "a"), message("m1.0", "b")),
+		{`messages "a b".content`, "messages.content"}:             records("messages", message("a b", "a"), message("a b", "b")),
+		{"tools weather.description", "tools weather.description"}: records("tools", tool("a"), tool("b")),
+		{"stash.user.list[1].name", "stash.user.list[].name"}:      JSONDiff("stash", `{"user":{"list":[1,{"name":"a"}]}}`, `{"user":{"list":[1,{"name":"b"}]}}`),
+		{"prompt", "prompt"}: {{Field: "prompt", Want: `"a"`, Got: `"b"`}},
+	} {
+		if assert.Len(t, diffs, 1, want[0]) {
+			assert.Equal(t, want, [2]string{diffs[0].Field, diffs[0].Anywhere()})
+		}
+	}
+}
+
+// What is decoded once is what the texts of a field are the JSON of.
+func TestTreesOfAField(t *testing.T) {
+	for _, f := range JSONDiff("f", `{"a":1,"b":[1],"c":null,"d":"x"}`, `{"a":1.0,"b":[1,2],"d":"y","e":{"g":true}}`) {
+		want, got, ok := f.Trees()
+		read, was, readOK := FieldDiff{Field: f.Field, Want: f.Want, Got: f.Got}.Trees()
+		assert.Equal(t, []any{read, was, readOK}, []any{want, got, ok}, f.Field)
+	}
+	_, _, ok := FieldDiff{Want: "7 bytes", Got: "1"}.Trees()
+	assert.False(t, ok)
 }

@@ -4,19 +4,19 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
 // InDetail takes the differing fields of two crossings apart: of records and data
 // the paths that differ, and not the whole.
-func InDetail(c wire.Comparer, want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
+func InDetail(want, got *adk.Crossing, fields []FieldDiff) (detailed []FieldDiff) {
 	for _, f := range fields {
-		parts := fieldParts(c, f.Field, want, got)
+		parts := fieldParts(f, want, got)
 		if len(parts) == 0 {
 			parts = []FieldDiff{f}
 		}
 		for i := range parts {
-			parts[i].Input = f.Input
+			parts[i].Input, parts[i].Of = f.Input, f.Of
 		}
 		detailed = append(detailed, parts...)
 	}
@@ -24,23 +24,18 @@ func InDetail(c wire.Comparer, want, got *adk.Crossing, fields []FieldDiff) (det
 }
 
 // fieldParts are the differences within one field; none where it is one value.
-func fieldParts(c wire.Comparer, label string, want, got *adk.Crossing) []FieldDiff {
-	for _, use := range want.Kind.Fields(want.Phase) {
-		if use.Label != label {
-			continue
+func fieldParts(f FieldDiff, want, got *adk.Crossing) []FieldDiff {
+	switch f.Of {
+	case adk.FieldRecord:
+		if want.Record != nil && got.Record != nil && want.Record.RecordKind() == got.Record.RecordKind() {
+			return recordDiff(jsondiff.At(f.Field), want.Record, got.Record)
 		}
-		switch use.Field {
-		case adk.FieldRecord:
-			if want.Record != nil && got.Record != nil && want.Record.RecordKind() == got.Record.RecordKind() {
-				return recordDiff(label, want.Record, got.Record)
-			}
-		case adk.FieldRecords:
-			return allRecordsDiff(want.Records, got.Records)
-		case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
-			return JSONDiff(label, c.Text(use.Field, want), c.Text(use.Field, got))
-		case adk.FieldTexts:
-			return textsDiff(label, want.Texts, got.Texts)
-		}
+	case adk.FieldRecords:
+		return allRecordsDiff(want.Records, got.Records)
+	case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
+		return JSONDiff(f.Field, f.Want, f.Got)
+	case adk.FieldTexts:
+		return textsDiff(f.Field, want.Texts, got.Texts)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -36,37 +35,29 @@ func yesOrNo(set bool) string {
 	return ""
 }
 
-// DecodedJSON reads JSON with its numbers as they are spelled.
-func DecodedJSON(text string) (value any, ok bool) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	err := decoder.Decode(&value)
-	return value, err == nil && !decoder.More()
-}
-
 // changeWidth is how many characters of a text are shown on each side of a change.
 const changeWidth = 20
 
-// CutValues are two values as a trace writes them, cut down to where they
-// differ: long ones, and texts.
-func CutValues(want, got string) (string, string) {
-	w, wantText := JSONText(want)
-	g, gotText := JSONText(got)
-	switch {
-	case (wantText || want == "") && (gotText || got == ""):
-	case len(want) <= LongestValue && len(got) <= LongestValue:
-		return safetext.BareJSON(want), safetext.BareJSON(got)
-	default:
-		w, g = want, got
-	}
-	w, g = safetext.CutAround(w, g, changeWidth)
-	return orAbsent(want, w), orAbsent(got, g)
+// Cut are the two values of a field, cut down to where they differ: long ones, and
+// texts. What is absent is nothing.
+func (f FieldDiff) Cut() (want, got string) {
+	a, b, _ := f.Trees()
+	return f.cut(a, b)
 }
 
-// JSONText is the text of a JSON string.
-func JSONText(value string) (text string, is bool) {
-	is = json.Unmarshal([]byte(value), &text) == nil
-	return text, is
+// cut is Cut of the trees that are to be shown.
+func (f FieldDiff) cut(a, b any) (want, got string) {
+	w, wantText := a.(string)
+	g, gotText := b.(string)
+	switch {
+	case (wantText || f.Want == "") && (gotText || f.Got == ""):
+	case len(f.Want) <= LongestValue && len(f.Got) <= LongestValue:
+		return safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
+	default:
+		w, g = f.Want, f.Got
+	}
+	w, g = safetext.CutAround(w, g, changeWidth)
+	return orAbsent(f.Want, w), orAbsent(f.Got, g)
 }
 
 // LongestValue is how long a value is shown as it is.
@@ -81,29 +72,25 @@ func orAbsent(value, text string) string {
 
 const mostLinks = 2
 
-// WrittenError is an error as a trace writes it in words: its code and its text, as
-// a JSON string.
-func WrittenError(value string) string {
-	var e struct {
-		Code, Message, Text, Panic, Sentinel string
-		Cause                                json.RawMessage
+// ErrorWords is an error in words, of the tree that a trace writes of it: its code and
+// its text. Of what is no such tree it is false.
+func ErrorWords(tree any) (words string, is bool) {
+	e, is := tree.(map[string]any)
+	if !is {
+		return "", false
 	}
-	if json.Unmarshal([]byte(value), &e) != nil {
-		return value
+	member := func(name string) string { text, _ := e[name].(string); return text }
+	words = member("text") + member("sentinel")
+	if code := member("code"); code != "" {
+		words = code + ": " + member("message")
 	}
-	words := e.Text + e.Sentinel
-	if e.Code != "" {
-		words = e.Code + ": " + e.Message
+	if panics := member("panic"); panics != "" {
+		words = "panic: " + panics
 	}
-	if e.Panic != "" {
-		words = "panic: " + e.Panic
+	if cause, is := ErrorWords(e["cause"]); is && member("text") == "" {
+		words += ": " + cause
 	}
-	if len(e.Cause) > 0 && e.Text == "" {
-		if cause, is := JSONText(WrittenError(string(e.Cause))); is {
-			words += ": " + cause
-		}
-	}
-	return QuotedJSON(words)
+	return words, true
 }
 
 // OrNothing is a text, or the word nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -57,7 +58,7 @@ func visibleDiff(want, got *state.View) (diffs []FieldDiff) {
 	for _, of := range adk.Collections() {
 		diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
 	}
-	return append(diffs, treeDiff("stash", anyTree(want.Stash()), anyTree(got.Stash()))...)
+	return append(diffs, treeDiff(jsondiff.At("stash"), anyTree(want.Stash()), anyTree(got.Stash()))...)
 }
 
 func anyTree(tree map[string]any) any {
@@ -85,7 +86,7 @@ func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
 			diffs = append(diffs, FieldDiff{Field: label, Want: recordJSON(w)})
 			continue
 		case !wire.SameRecord(w, g):
-			diffs = append(diffs, recordDiff(label+" "+safetext.PlainName(w.Key()), w, g)...)
+			diffs = append(diffs, recordDiff(recordPlace(label, w), w, g)...)
 		}
 		kept = append(kept, w.Key())
 	}
@@ -102,9 +103,19 @@ func recordsDiff(label string, want, got []adk.Record) (diffs []FieldDiff) {
 	return diffs
 }
 
+// recordPlace is the place of a record in a list. Its like in others is a tool of its
+// name, and any record of its kind.
+func recordPlace(label string, r adk.Record) jsondiff.Place {
+	one := label + " " + safetext.PlainName(r.Key())
+	if r.RecordKind() == adk.RecordTool {
+		return jsondiff.At(one)
+	}
+	return jsondiff.Place{Path: one, Any: label}
+}
+
 // recordDiff lists the fields of a record that differ.
-func recordDiff(label string, want, got adk.Record) []FieldDiff {
-	return JSONDiff(label, recordJSON(want), recordJSON(got))
+func recordDiff(at jsondiff.Place, want, got adk.Record) []FieldDiff {
+	return jsonDiff(at, recordJSON(want), recordJSON(got))
 }
 
 func recordJSON(r adk.Record) string {
@@ -118,13 +129,42 @@ func recordJSON(r adk.Record) string {
 // JSONDiff lists the paths at which two JSON texts differ; texts that are not
 // JSON differ as a whole.
 func JSONDiff(label, want, got string) []FieldDiff {
-	w, wantJSON := DecodedJSON(want)
-	g, gotJSON := DecodedJSON(got)
-	if !wantJSON || !gotJSON {
-		return []FieldDiff{{Field: label, Want: want, Got: got}}
-	}
-	return treeDiff(label, withNumbers(w), withNumbers(g))
+	return jsonDiff(jsondiff.At(label), want, got)
 }
+
+func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
+	w, wantJSON := jsondiff.Decode(want)
+	g, gotJSON := jsondiff.Decode(got)
+	if !wantJSON || !gotJSON {
+		return []FieldDiff{{Field: at.Path, Want: want, Got: got, anywhere: at.Any}}
+	}
+	diffs := treeDiff(at, w, g)
+	for i := range diffs {
+		diffs[i].decoded = true
+	}
+	return diffs
+}
+
+// treeDiff lists the paths at which two trees of plain data differ.
+func treeDiff(at jsondiff.Place, want, got any) (diffs []FieldDiff) {
+	plainly := jsondiff.Rules{Same: func(a, b any) bool {
+		return !isAbsent(a) && !isAbsent(b) && plain.Equal(withNumbers(a), withNumbers(b))
+	}}
+	plainly.Walk(at, want, got, func(at jsondiff.Place, w, g any) {
+		diffs = append(diffs, FieldDiff{Field: at.Path, Want: treeText(w), Got: treeText(g), anywhere: at.Any, want: w, got: g})
+	})
+	return diffs
+}
+
+// treeText is plain data as a trace writes it, and nothing of what is absent.
+func treeText(v any) string {
+	if isAbsent(v) {
+		return ""
+	}
+	return string(plain.AppendJSON(nil, withNumbers(v)))
+}
+
+func isAbsent(v any) bool { return v == jsondiff.Absent{} }
 
 // withNumbers puts numbers in the place of what JSON says of them, which tells
 // 7 and 7.0 apart.
@@ -137,67 +177,20 @@ func withNumbers(value any) any {
 		f, _ := v.Float64() // beyond its range it is infinite
 		return f
 	case map[string]any:
+		tree := make(map[string]any, len(v))
 		for key, member := range v {
-			v[key] = withNumbers(member)
+			tree[key] = withNumbers(member)
 		}
+		return tree
 	case []any:
+		list := make([]any, len(v))
 		for i, element := range v {
-			v[i] = withNumbers(element)
+			list[i] = withNumbers(element)
 		}
+		return list
 	}
 	return value
 }
-
-// treeDiff lists the paths at which two trees of plain data differ.
-func treeDiff(label string, want, got any) (diffs []FieldDiff) {
-	if plain.Equal(want, got) {
-		return nil
-	}
-	w, wantMap := want.(map[string]any)
-	g, gotMap := got.(map[string]any)
-	if wantMap && gotMap {
-		for _, key := range unionKeys(w, g) {
-			diffs = append(diffs, memberDiff(label+"."+key, w, g, key)...)
-		}
-		return diffs
-	}
-	wl, wantList := want.([]any)
-	gl, gotList := got.([]any)
-	if wantList && gotList && len(wl) == len(gl) {
-		for i := range wl {
-			diffs = append(diffs, treeDiff(label+"["+strconv.Itoa(i)+"]", wl[i], gl[i])...)
-		}
-		return diffs
-	}
-	return []FieldDiff{{Field: label, Want: treeText(want), Got: treeText(got)}}
-}
-
-func memberDiff(label string, w, g map[string]any, key string) []FieldDiff {
-	wv, had := w[key]
-	gv, has := g[key]
-	switch {
-	case had && has:
-		return treeDiff(label, wv, gv)
-	case had:
-		return []FieldDiff{{Field: label, Want: treeText(wv)}}
-	}
-	return []FieldDiff{{Field: label, Got: treeText(gv)}}
-}
-
-func unionKeys(a, b map[string]any) (keys []string) {
-	for key := range a {
-		keys = append(keys, key)
-	}
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func treeText(v any) string { return string(plain.AppendJSON(nil, v)) }
 
 // QuotedJSON is a text as a JSON string.
 func QuotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

@@ -44,10 +44,6 @@ func (n *Namer) Renamed(other func(id string) (string, bool)) *Namer {
 	return there
 }
 
-// The spaces of ids are the beginnings of the names. Streams share them with the
-// records that are made of them.
-const ()
-
 var recordSpaces = map[adk.RecordKind]string{
 	adk.RecordMessage:     state.SpaceMessage,
 	adk.RecordMemory:      "mem",
@@ -114,24 +110,10 @@ func (n *Namer) Name(space, id string) string {
 
 // Note gives names to what a crossing speaks of, in the order of its fields.
 func (n *Namer) Note(x *adk.Crossing) {
-	switch x.Kind {
-	case adk.KindTurnStart:
-		n.Name(state.SpaceTurn, x.Name)
-	case adk.KindDispatchStart:
-		n.Name(state.SpaceDispatch, x.Name)
-	case adk.KindReportMessage:
-		n.Name(state.SpaceMessage, x.Name)
-	case adk.KindReportThought:
-		n.Name(state.SpaceThought, x.Name)
-	case adk.KindReportToolCall:
-		n.Name(state.SpaceToolCall, x.Name)
-	case adk.KindWaitFor:
-		if x.Phase == adk.Begin {
-			n.Name(state.SpaceGate, x.Name)
-		}
-	case adk.KindNewID:
-		n.Name(state.SpaceMade, x.Name)
-	case adk.KindCall:
+	if NamesID(x) {
+		n.Name(nameSpaces[x.Kind], x.Name)
+	}
+	if x.Kind == adk.KindCall {
 		for _, text := range x.Texts {
 			n.Name(recordSpaces[adk.RecordInstruction], text)
 		}

@@ -18,6 +18,7 @@ var kindsByRight = map[string]string{
 	"property/turn/perform.go":           "how each operation of a drawn turn is made",
 	"internal/describe/describe.go":      "what each operation is in words",
 	"internal/describe/describeevent.go": "what each event is in words",
+	"internal/describe/describegist.go":  "what of each is a name in the code",
 	"property/invariant*.go":             "an invariant is about the kinds that it names",
 	"property/advice_*.go":               "a piece of advice is about the kinds that it names",
 	"internal/*test/*.go":                "tests alone use it",

@@ -283,6 +283,19 @@ func (f *Fold) Payload(x *adk.Crossing) any {
 	return payload
 }
 
+// Filled is the next crossing with what those before it say of it: the payload of an
+// event, and the seam that a return is of.
+func (f *Fold) Filled(x *adk.Crossing) *adk.Crossing {
+	filled := *x
+	if payload := f.Payload(x); payload != nil {
+		filled.Payload = payload
+	}
+	if c := f.Calls[x.ID]; c != nil && x.Kind == adk.KindReturn {
+		filled.Seam = c.Seam
+	}
+	return &filled
+}
+
 // derive is Payload, and whether user code gave it as it is.
 func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 	c := f.Calls[x.Call]

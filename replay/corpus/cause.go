@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -25,11 +28,17 @@ type Cause struct {
 	// Seam is the path of the seam call, without the iteration. It is empty for a
 	// state: where something is first seen, nobody changed it.
 	Seam string `json:"seam,omitempty"`
-	// Kind is the kind of the crossing, as its line begins. Where a crossing is
-	// missing or extra, it is the line without what it carries.
-	Kind string `json:"kind"`
+	// Kind is the kind of the crossing, or the seam that it enters or leaves. Where a
+	// crossing is missing or extra, the names in it that stand in the code are beside.
+	Kind string `json:"kind,omitempty"`
 	// Changes are the members that differ, where both crossings are of one kind.
 	Changes []Change `json:"changes,omitempty"`
+	// NewError is, of one trace, the error that came in the place of whatever was
+	// recorded, with the trace's own data masked; nil where none came.
+	NewError *Change `json:"newError,omitempty"`
+	// Beside is, of one trace, what is no part of the cause, since it may be other in
+	// each: where an operation stands now.
+	Beside string `json:"beside,omitempty"`
 }
 
 // Change is one piece in which two values differ.
@@ -52,50 +61,157 @@ type Change struct {
 	Template string `json:"template,omitempty"`
 	// Various tells that the pieces are others in every trace.
 	Various bool `json:"various,omitempty"`
-
-	was, now string // the values, where nothing else tells the change
+	// Was and Now are what the recording has and what today's code says, where the
+	// pieces do not tell the change, and both are short and the same in all traces.
+	Was string `json:"was,omitempty"`
+	Now string `json:"now,omitempty"`
 }
 
 // newCause is what a divergence has in common with others of its cause.
 func newCause(d *replay.Divergence) *Cause {
 	c := &Cause{Class: d.Class, Seam: withoutIteration(d.Seam)}
-	line := d.Expected
-	if line == "" || d.Class == replay.Extra || d.Class == replay.ChangedError && lineKind(d.Got) != lineKind(line) {
-		line = d.Got // a call that ended, in the place of what it did not come to
+	e := d.Evidence
+	if e == nil { // it is of no crossing
+		e = &replay.Evidence{}
 	}
-	c.Kind = lineKind(line)
-	if len(d.Fields) == 0 || d.Fields[0].Field == compare.FieldPlace {
-		if c.Kind = lineShape(line); authored[c.Kind] {
-			c.Changes = []Change{lineChange(d.Class, line)}
+	x := told(d.Class, e)
+	if x != nil {
+		c.Kind = describe.KindName(x)
+	}
+	c.Beside = besides(d, e)
+	if x != nil && (len(d.Fields) == 0 || e.Beside != nil) {
+		c.Kind = describe.Gist(x)
+		if words, authored := describe.Authored(x); authored {
+			c.Changes = []Change{lineChange(d.Class, words)}
 		}
 		return c
 	}
-	if c.Kind == kindState {
+	if x != nil && isDigest(x) { // where something is first seen, nobody changed it
 		c.Seam = ""
-		if d.Fields[0].Field == "digest" {
-			c.Changes = stateChanges(d.Expected, d.Got)
-		}
 	}
 	for _, f := range d.Fields {
-		c.Changes = append(c.Changes, valueChanges(anyPlace(f.Field), f.Want, f.Got)...)
+		c.Changes = append(c.Changes, fieldChanges(f, d.Fields)...)
 	}
 	c.Changes = telling(c.Changes)
-	nearby := wordsOf(append([]string{d.Expected}, d.Before...))
+	before := wordsOf(e.Agreed)
+	c.NewError = newError(d.Fields, before)
+	nearby := wordsOf([]*adk.Crossing{e.Recorded})
+	maps.Copy(nearby, before)
 	for i := range c.Changes {
 		c.Changes[i].Template = c.Changes[i].template(nearby)
 	}
 	return c
 }
 
-// wordsOf are the words of some lines.
-func wordsOf(lines []string) map[string]bool {
+// told is the crossing that a divergence is about: the recorded one, but for what was
+// not recorded, and for a call that ended in the place of what it did not come to.
+func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
+	was, now := e.Recorded, e.Replayed
+	switch {
+	case now == nil:
+		return was
+	case was == nil, class == replay.Extra, class == replay.Unanswered,
+		class == replay.ChangedError && (was.Kind != now.Kind || was.Seam != now.Seam):
+		return now
+	}
+	return was
+}
+
+// isDigest reports whether a crossing says what is visible, and nothing else.
+func isDigest(x *adk.Crossing) bool {
+	return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == adk.FieldDigest })
+}
+
+// fieldChanges are the pieces in which a field differs, with the values where those are
+// short and the field is the one of its like.
+func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
+	alike := 0
+	for _, other := range all {
+		if other.Anywhere() == f.Anywhere() {
+			alike++
+		}
+	}
+	changes := valueChanges(f)
+	was, now := f.Cut()
+	was, now = compare.OrNothing(was), compare.OrNothing(now)
+	for i, c := range changes {
+		worded := c.Removed != c.Added && !strings.ContainsAny(c.Removed+c.Added, "‹›")
+		if alike == 1 && !worded && max(len(was), len(now)) <= compare.LongestValue {
+			changes[i].Was, changes[i].Now = was, now
+		}
+	}
+	return changes
+}
+
+// newError is the error that came, as a change of whatever was recorded; nil where
+// none did, or one without a word of its own.
+func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
+	for _, f := range fields {
+		_, got, _ := f.Trees()
+		if text, is := compare.ErrorWords(got); is && f.Of == adk.FieldErr {
+			c := &Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
+			if c.Template = cmp.Or(c.template(data), c.Added); hasWord(c.Template) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// besides says what is no part of a cause: of an operation at another place which that
+// is in this trace, and of one with which nothing else is wrong that it was recorded
+// once less.
+func besides(d *replay.Divergence, e *replay.Evidence) string {
+	if e.Beside != nil {
+		side := "behind"
+		if e.Ahead {
+			side = "before"
+		}
+		return "now " + side + " " + describe.Gist(e.Beside)
+	}
+	for _, c := range d.Candidates {
+		if e.Recorded == nil && c.Spent {
+			return "once more than recorded"
+		}
+	}
+	return ""
+}
+
+// wordsOf are the words that some crossings carry.
+func wordsOf(crossings []*adk.Crossing) map[string]bool {
 	words := map[string]bool{}
-	for _, line := range lines {
-		for _, t := range tokensOf(line) {
-			words[t.text] = true
+	for _, x := range crossings {
+		if x == nil {
+			continue
+		}
+		for _, use := range x.Kind.Fields(x.Phase) {
+			tree, _ := jsondiff.Decode(wire.Comparer{Sentinels: wire.OnlyCommon}.Text(use.Field, x))
+			addWords(words, tree)
 		}
 	}
 	return words
+}
+
+// addWords adds the words of all texts in a tree.
+func addWords(words map[string]bool, tree any) {
+	switch v := tree.(type) {
+	case string:
+		if inside, is := jsondiff.Decode(v); is && isContainer(inside) {
+			addWords(words, inside)
+			return
+		}
+		for _, t := range tokensOf(v[:min(len(v), longestWindow)]) {
+			words[t.text] = true
+		}
+	case []any:
+		for _, element := range v {
+			addWords(words, element)
+		}
+	case map[string]any:
+		for _, member := range v {
+			addWords(words, member)
+		}
+	}
 }
 
 // template is what is said with each run of the data in it masked.
@@ -125,21 +241,6 @@ var volatile = map[string]bool{
 	"at": true, "in": true, "op": true, "strand": true, "id": true, "callId": true, "#": true,
 	"turn": true, "dispatch": true, "gate": true, "digest": true, "checksum": true,
 	"createdAt": true, "updatedAt": true, "completedAt": true, "took": true, "second run": true,
-}
-
-// The places of records and elements in the labels of fields.
-var (
-	recordPlace  = regexp.MustCompile(`^(messages?|memory|memories|retrievables?|thoughts?|toolCalls?|instructions?|media) .*?(\.[A-Za-z].*)?$`)
-	elementPlace = regexp.MustCompile(`\[\d+\]`)
-)
-
-// anyPlace is the label of a field without the record and the elements of lists
-// that it is in.
-func anyPlace(field string) string {
-	if at := recordPlace.FindStringSubmatch(field); at != nil && !strings.HasSuffix(field, " order") {
-		field = at[1] + at[2]
-	}
-	return elementPlace.ReplaceAllString(field, "[]")
 }
 
 // telling leaves out the changes that follow from others, or say little beside
@@ -173,102 +274,22 @@ func lastMember(path string) string {
 
 // withoutIteration is the path of a seam without its iteration.
 func withoutIteration(path string) string {
-	at := strings.LastIndexByte(path, '#')
-	if at < 0 || strings.Trim(path[at+1:], "0123456789") != "" {
+	seam, err := adk.ParseSeam(path)
+	if err != nil || seam.Name == "" {
 		return path
 	}
-	return path[:at]
-}
-
-const kindState = "state"
-
-// lineKind is the kind of crossing that a line of a transcript tells: its first
-// word, or the seam whose call it is.
-func lineKind(line string) string {
-	word, rest, _ := strings.Cut(strings.TrimLeft(line, "*! "), " ")
-	word = withoutIteration(strings.TrimSuffix(word, ":"))
-	if strings.HasPrefix(rest, "returns") {
-		word += " returns"
-	}
-	return word
-}
-
-// authored are the kinds whose texts people wrote into their code, and which are
-// told apart by them; the texts of all others are data.
-var authored = map[string]bool{"report-log": true, "log": true, "error": true, "abort": true, "nack": true}
-
-// lineShape is a line of a transcript without what it carries: texts, JSON, ids,
-// numbers and answers.
-func lineShape(line string) string {
-	kind := lineKind(line)
-	if kind == kindState || authored[kind] {
-		return kind
-	}
-	line, _, _ = strings.Cut(strings.TrimLeft(line, "*! "), " → ")
-	line, _, _ = strings.Cut(line, ", ") // behind it stands what an event counts
-	var words []string
-	for _, word := range strings.Fields(line) {
-		if strings.ContainsAny(word[:1], `"{[`) {
-			break
-		}
-		if word = withoutIteration(word); word != "=" && !isName(word) {
-			words = append(words, word)
-		}
-	}
-	return strings.Join(words, " ")
+	return seam.Label + "/" + seam.Name
 }
 
 // fieldLine is the field of a line that is no field of a crossing.
 const fieldLine = "line"
 
-// lineChange is a line that somebody wrote, as a change by itself.
-func lineChange(class replay.Class, line string) Change {
-	_, said, _ := strings.Cut(strings.TrimLeft(line, "*! "), " ")
+// lineChange is what somebody wrote, as a change by itself.
+func lineChange(class replay.Class, words string) Change {
 	if class == replay.Missing {
-		return Change{Field: fieldLine, Removed: piece(tokensOf(said))}
+		return Change{Field: fieldLine, Removed: piece(tokensOf(words))}
 	}
-	return Change{Field: fieldLine, Added: piece(tokensOf(said))}
-}
-
-// name matches a number, and the names that transcripts give: m1, call2.
-var name = regexp.MustCompile(`^[(]?(|turn|dispatch|m|t|call|gate|id|mem|r|i|media|s)[0-9]+[):,]?$`)
-
-func isName(word string) bool { return name.MatchString(word) }
-
-// stateChanges are the parts of what is visible that two states show otherwise.
-func stateChanges(expected, got string) (changes []Change) {
-	want, have := stateParts(expected), stateParts(got)
-	parts := slices.AppendSeq(slices.Collect(maps.Keys(want)), maps.Keys(have))
-	slices.Sort(parts)
-	for _, part := range slices.Compact(parts) {
-		a, b := want[part], have[part]
-		switch {
-		case a == b:
-		case words(a) == words(b):
-			changes = append(changes, Change{Field: "state." + part})
-		default:
-			changes = append(changes, textChanges("state."+part, words(a), words(b))...)
-		}
-	}
-	return changes
-}
-
-// stateParts are the parts that the line of a state lists, by what they are of.
-func stateParts(line string) map[string]string {
-	parts := map[string]string{}
-	line, _, _ = strings.Cut(line, " !! ")
-	_, list, _ := strings.Cut(line, ": ")
-	for _, part := range strings.Split(list, ", ") {
-		what, inside, _ := strings.Cut(strings.TrimSuffix(part, ")"), " (")
-		what = strings.TrimSuffix(strings.TrimLeft(what, "0123456789 "), "s")
-		parts[what] = inside
-	}
-	return parts
-}
-
-// words are the words of a list that are no names.
-func words(list string) string {
-	return strings.Join(slices.DeleteFunc(strings.Fields(list), isName), " ")
+	return Change{Field: fieldLine, Added: piece(tokensOf(words))}
 }
 
 // mostChanges is how many changes a line shows.
@@ -280,8 +301,10 @@ func (c Cause) String() string {
 	if c.Seam != "" {
 		text += " in " + safetext.Bare(c.Seam)
 	}
-	text += ": " + safetext.Bare(c.Kind)
-	var changes []string
+	changes := []string{}
+	if c.Kind != "" {
+		text += ": " + safetext.Bare(c.Kind)
+	}
 	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
 		changes = append(changes, change.String())
 	}
@@ -298,8 +321,8 @@ func (c Cause) String() string {
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
 	switch {
-	case c.was != "":
-		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.was), safetext.BareJSON(c.now))
+	case c.Was != "":
+		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:
 		return safetext.Bare(c.Removed + c.Added)
 	case c.Various && c.Added != "":

@@ -1,6 +1,7 @@
 package corpus_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -202,7 +203,7 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 // Two traces are enough for two causes, and one for one.
 func TestSingleTracesStayApart(t *testing.T) {
 	d := func(want, got string) *replay.Divergence {
-		return &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/model#0", Expected: `report-message m1 "x"`,
+		return &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/model#0", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReportMessage, Name: "m1", Text: "x"}},
 			Fields: []compare.FieldDiff{{Field: "delta", Want: want, Got: got, Input: true}}}
 	}
 	for _, c := range []struct {
@@ -224,36 +225,63 @@ func TestSingleTracesStayApart(t *testing.T) {
 
 // Without an iteration the seams of all traces are one.
 func TestIterationsAreNotPartOfACause(t *testing.T) {
-	var all []*replay.Divergence
+	stash := func(class replay.Class, i int, path string) *replay.Divergence {
+		return &replay.Divergence{Class: class, Crossing: 10 + i, Seam: fmt.Sprint("dispatch-input/cap#", i),
+			Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindStash, Name: path, Value: i}}}
+	}
+	var others, all []*replay.Divergence
 	for i := range 3 {
-		all = append(all, &replay.Divergence{Class: replay.Missing, Crossing: 10 + i, Seam: fmt.Sprint("dispatch-input/cap#", i), Expected: fmt.Sprintf("stash seen%d = %d", i, i)})
+		others = append(others, stash(replay.Missing, i, fmt.Sprint("seen", i)))
+		all = append(all, stash(replay.Missing, i, "seen"))
 	}
-	assert.Equal(t, 3, corpus.CountCauses(all), "another key of the stash is another cause")
-	for _, d := range all {
-		d.Expected = fmt.Sprintf("stash seen = %d", d.Crossing)
-	}
+	assert.Equal(t, 3, corpus.CountCauses(others), "another key of the stash is another cause")
 	assert.Equal(t, 1, corpus.CountCauses(all))
 	all[0].Class = replay.Extra
-	all[0].Got = all[0].Expected
 	assert.Equal(t, 2, corpus.CountCauses(all))
 }
 
 // A state tells what is seen, and the first place where it is seen is no cause.
 func TestStatesGroupByWhatTheyShow(t *testing.T) {
-	d := func(seam, want, got string) *replay.Divergence {
-		return &replay.Divergence{Class: replay.ChangedState, Seam: seam, Expected: want, Got: got,
-			Fields: []compare.FieldDiff{{Field: "digest", Want: `"` + strings.Repeat("ab", 16) + `"`, Got: `"` + strings.Repeat("cd", 16) + `"`}}}
+	d := func(seam string, fields ...compare.FieldDiff) *replay.Divergence {
+		return &replay.Divergence{Class: replay.ChangedState, Seam: seam, Fields: fields,
+			Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindState}, Replayed: &adk.Crossing{Kind: adk.KindState}}}
 	}
-	all := []*replay.Divergence{
-		d("dispatch", "state: prompt, 1 message (m1), 1 tool (weather)", "state: prompt, 1 message (m1), 2 tools (weather peek)"),
-		d("run", "state at the end: prompt, 3 messages (m1 m2 m3), 2 tools (delete weather)", "state at the end: prompt, 3 messages (m1 m2 m3), 3 tools (delete weather peek)"),
-		d("dispatch", "state: prompt, 2 messages (m1 m2)", "state: prompt, 1 message (m1)"),
-		d("dispatch", "state: prompt, 4 messages (m1 m2 m3 m4)", "state: prompt, 3 messages (m1 m2 m4)"),
-		d("dispatch", "state: prompt", "state: prompt"),
-	}
+	peek := compare.FieldDiff{Field: "tools", Got: `{"name":"peek","description":"Looks."}`}
+	message := compare.FieldDiff{Field: "messages", Want: `{"id":"m2","content":"Hello."}`}
+	digest := compare.FieldDiff{Field: "digest", Want: `"` + strings.Repeat("ab", 16) + `"`, Got: `"` + strings.Repeat("cd", 16) + `"`}
+	all := []*replay.Divergence{d("dispatch", peek), d("run", peek), d("dispatch", message), d("run", message), d("dispatch", digest)}
 	assert.Equal(t, 1, corpus.CountCauses(all[:2]), "a tool more")
 	assert.Equal(t, 1, corpus.CountCauses(all[2:4]), "a message less")
 	assert.Equal(t, 3, corpus.CountCauses(all))
+}
+
+// What is told of a cause comes of the crossings and the fields, and never of a line
+// about them: reports say as much in any words.
+func TestCausesDoNotComeOfLines(t *testing.T) {
+	for i, a := range []livetest.Agent{{Hello: "Hi"}, {Mood: true}, {Quiet: true}, {Unit: "kelvin"}, {Fails: true}} {
+		recorded := recordTurn(t, "Oslo", livetest.Agent{}.Of("Oslo"))
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.LiveExecutor(a.Of("Oslo")))
+		require.NoError(t, err)
+		d := *report.Divergence
+		want := corpus.CauseOf(&d)
+		d.Expected, d.Got, d.Before = "none", "of the", []string{"words", "m1"}
+		assert.Equal(t, want, corpus.CauseOf(&d), "agent %d", i)
+	}
+}
+
+// A report that was written and read again has the same causes, in the same words, as it
+// had before, though it holds no crossing any more.
+func TestCausesOfAReportThatWasRead(t *testing.T) {
+	for _, report := range []*corpus.Report{
+		changed(t, livetest.Agent{Hello: "Hi"}, livetest.Agent{Mood: true}, livetest.Agent{Fails: true}, livetest.Agent{Quiet: true}),
+		changed(t, livetest.Agent{Replaced: strings.ToUpper}, livetest.Agent{Unit: "kelvin"}),
+	} {
+		want := asJSON(t, report)
+		read, err := corpus.ReadReport(strings.NewReader(want))
+		require.NoError(t, err)
+		assert.Equal(t, want, asJSON(t, read))
+		assert.Equal(t, report.String(), read.String())
+	}
 }
 
 // The order in which traces come decides who is first, and nothing else.

@@ -4,51 +4,47 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/align"
-	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // This file cuts the pieces out of two values in which they differ.
 
-// valueChanges compares two values as a trace writes them: JSON, or a text.
-// Nothing stands for a member that is absent.
-func valueChanges(field, want, got string) []Change {
-	a, okA := compare.DecodedJSON(want)
-	b, okB := compare.DecodedJSON(got)
-	if (want == "" || okA) && (got == "" || okB) {
-		return jsonChanges(field, a, b, maxChangeDepth)
+// valueChanges compares the two values of a field.
+func valueChanges(f replay.FieldDiff) []Change {
+	want, got, trees := f.Trees()
+	if !trees {
+		return textChanges(f.Anywhere(), f.Want, f.Got)
 	}
-	return textChanges(field, want, got)
+	return treeChanges(f.Anywhere(), want, got, maxChangeDepth)
 }
 
 // maxChangeDepth is how deep values are compared member by member.
 const maxChangeDepth = 32
 
-func jsonChanges(field string, want, got any, depth int) (changes []Change) {
-	switch a := want.(type) {
-	case map[string]any:
-		if b, both := got.(map[string]any); both && depth > 0 {
-			return objectChanges(field, a, b, depth)
+// treeChanges compares two values member by member, and the texts in them word by word;
+// nothing stands for a member that is absent. Texts may hold JSON.
+func treeChanges(field string, want, got any, deepest int) (changes []Change) {
+	rules := jsondiff.Rules{Same: func(a, b any) bool { return jsonOf(a) == jsonOf(b) }, Pairs: pairedRest, Deepest: deepest}
+	rules.Walk(jsondiff.At(field), want, got, func(at jsondiff.Place, want, got any) {
+		a, wantText := want.(string)
+		b, gotText := got.(string)
+		switch {
+		case wantText && gotText:
+			changes = append(changes, stringChanges(at.Any, a, b, deepest)...)
+		case isOrder(want, got):
+			changes = append(changes, Change{Field: at.Any + "[]"})
+		default:
+			changes = append(changes, Change{Field: at.Any, Removed: gist(want), Added: gist(got)})
 		}
-	case []any:
-		if b, both := got.([]any); both && depth > 0 {
-			return listChanges(field, a, b, depth)
-		}
-	case string:
-		if b, both := got.(string); both {
-			return stringChanges(field, a, b, depth)
-		}
-	}
-	if jsonOf(want) == jsonOf(got) {
-		return nil
-	}
-	return []Change{{Field: field, Removed: gist(want), Added: gist(got)}}
+	})
+	return changes
 }
 
 // maskObject stands for an object that nothing names.
@@ -58,7 +54,7 @@ const maskObject = "‹object›"
 // names it, since the rest of it is data.
 func gist(v any) string {
 	switch v := v.(type) {
-	case nil:
+	case nil, jsondiff.Absent:
 		return ""
 	case string:
 		return piece(tokensOf(v))
@@ -83,57 +79,52 @@ func gist(v any) string {
 	return piece(tokensOf(jsonOf(v)))
 }
 
-func objectChanges(field string, a, b map[string]any, depth int) (changes []Change) {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		changes = append(changes, jsonChanges(field+"."+name, a[name], b[name], depth-1)...)
-	}
-	return changes
-}
-
-// listChanges leaves out what both lists have, wherever it stands, and compares
-// the rest in order.
-func listChanges(field string, a, b []any, depth int) (changes []Change) {
+// pairedRest leaves out what two lists both have, wherever it stands, and pairs the rest
+// in order. Lists of which nothing is left are told as a whole.
+func pairedRest(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	onlyA, onlyB := rest(a, b), rest(b, a)
-	if len(onlyA) == 0 && len(onlyB) == 0 && jsonOf(a) != jsonOf(b) {
-		return []Change{{Field: field + "[]"}} // another order
-	}
 	for i := range max(len(onlyA), len(onlyB)) {
-		var want, got any
+		p := jsondiff.Pair{A: -1, B: -1}
 		if i < len(onlyA) {
-			want = onlyA[i]
+			p.A = onlyA[i]
 		}
 		if i < len(onlyB) {
-			got = onlyB[i]
+			p.B = onlyB[i]
 		}
-		changes = append(changes, jsonChanges(field+"[]", want, got, depth-1)...)
+		pairs = append(pairs, p)
 	}
-	return changes
+	return pairs, len(pairs) > 0
 }
 
-// rest is what one list has and another has not, or not as often.
-func rest(list, other []any) (only []any) {
+// isOrder reports whether two values are lists of the same elements.
+func isOrder(want, got any) bool {
+	a, isList := want.([]any)
+	b, both := got.([]any)
+	return isList && both && len(rest(a, b))+len(rest(b, a)) == 0
+}
+
+// rest is where in a list stands what another has not, or not as often.
+func rest(list, other []any) (only []int) {
 	counts := map[string]int{}
 	for _, v := range other {
 		counts[jsonOf(v)]++
 	}
-	for _, v := range list {
+	for i, v := range list {
 		if text := jsonOf(v); counts[text] > 0 {
 			counts[text]--
 			continue
 		}
-		only = append(only, v)
+		only = append(only, i)
 	}
 	return only
 }
 
 // stringChanges compares two texts, which may hold JSON.
-func stringChanges(field, want, got string, depth int) []Change {
-	a, okA := compare.DecodedJSON(want)
-	b, okB := compare.DecodedJSON(got)
-	if okA && okB && depth > 0 && isContainer(a) && isContainer(b) {
-		if changes := jsonChanges(field, a, b, depth-1); len(changes) > 0 {
+func stringChanges(field, want, got string, deepest int) []Change {
+	a, okA := jsondiff.Decode(want)
+	b, okB := jsondiff.Decode(got)
+	if okA && okB && deepest > 1 && isContainer(a) && isContainer(b) {
+		if changes := treeChanges(field, a, b, deepest-1); len(changes) > 0 {
 			return changes
 		} // the same, written in another way
 	}
@@ -150,7 +141,7 @@ func isContainer(v any) bool {
 
 // jsonOf is a JSON value as text: with its keys in order, and nothing of nil.
 func jsonOf(v any) string {
-	if v == nil {
+	if v == nil || v == (jsondiff.Absent{}) {
 		return ""
 	}
 	text, err := json.Marshal(v)

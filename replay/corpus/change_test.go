@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -36,6 +38,11 @@ func TestHunksMakeTheOtherText(t *testing.T) {
 	})
 }
 
+// changesOf compares two values of one field.
+func changesOf(want, got string) []Change {
+	return valueChanges(replay.FieldDiff{Field: "f", Want: want, Got: got})
+}
+
 // Whatever the values are, comparing them ends, and says something exactly where
 // they differ.
 func FuzzValueChanges(f *testing.F) {
@@ -46,11 +53,11 @@ func FuzzValueChanges(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, want, got string) {
-		changes := valueChanges("f", want, got)
+		changes := changesOf(want, got)
 		if want == got && len(changes) > 0 {
 			t.Errorf("%q differs from itself: %v", want, changes)
 		}
-		if back := valueChanges("f", got, want); len(back) > 0 != (len(changes) > 0) {
+		if back := changesOf(got, want); len(back) > 0 != (len(changes) > 0) {
 			t.Errorf("one way %v, the other %v", changes, back)
 		}
 		for _, c := range telling(changes) {
@@ -95,41 +102,29 @@ func TestTokens(t *testing.T) {
 	assert.NotEqual(t, piece(tokensOf(long+"a")), piece(tokensOf(long+"b")), "two long pieces stay apart")
 }
 
-// The labels of a live replay's fields say which record it is; a cause does not.
-func TestAnyPlace(t *testing.T) {
-	for field, want := range map[string]string{
-		"prompt":                    "prompt",
-		"messages m1.0.content":     "messages.content",
-		`messages "a b".content`:    "messages.content",
-		"messages":                  "messages",
-		"message q1.content":        "message.content",
-		"tool weather.inputSchema":  "tool weather.inputSchema",
-		"messages order":            "messages order",
-		"tools weather.description": "tools weather.description",
-		"stash.user.list[12].name":  "stash.user.list[].name",
-	} {
-		assert.Equal(t, want, anyPlace(field))
-	}
-}
-
 // Members of one list that moved are told as moved, and one that is new hides
 // none behind it.
 func TestListChanges(t *testing.T) {
-	assert.Equal(t, []Change{{Field: "f[]"}}, valueChanges("f", `["a","b"]`, `["b","a"]`))
-	assert.Equal(t, []Change{{Field: "f[]", Added: "new"}}, valueChanges("f", `["a","b"]`, `["new","a","b"]`))
+	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`["a","b"]`, `["b","a"]`))
+	assert.Equal(t, []Change{{Field: "f[]", Added: "new"}}, changesOf(`["a","b"]`, `["new","a","b"]`))
 	fields := func(changes []Change) (all []string) {
 		for _, c := range changes {
 			all = append(all, c.Field)
 		}
 		return slices.Compact(all)
 	}
-	assert.Equal(t, []string{"f[].a", "f[].b"}, fields(valueChanges("f", `[{"a":1,"b":2}]`, `[{"a":2,"b":3}]`)))
+	assert.Equal(t, []string{"f[].a", "f[].b"}, fields(changesOf(`[{"a":1,"b":2}]`, `[{"a":2,"b":3}]`)))
 }
 
 // A call that ended early is told by how it ended, and not by the operation that it
 // did not come to, with which nothing is wrong.
 func TestCauseOfACallThatEnded(t *testing.T) {
-	d := &replay.Divergence{Class: replay.ChangedError, Seam: "turn-input/load", Expected: `stash a = 1`, Got: "turn-input/load returns → error: down",
+	load := adk.Seam{Label: adk.LabelTurnInput, Name: "load"}
+	d := &replay.Divergence{Class: replay.ChangedError, Seam: load.String(),
+		Evidence: &replay.Evidence{
+			Recorded: &adk.Crossing{Kind: adk.KindStash, Name: "a", Value: 1},
+			Replayed: &adk.Crossing{Kind: adk.KindReturn, Seam: load, Outcome: adk.OutcomeError, Err: errors.New("down")},
+		},
 		Fields: []compare.FieldDiff{{Field: "outcome", Got: `"error"`}, {Field: "err", Got: `{"text":"down"}`}}}
 	assert.Equal(t, `error in turn-input/load: turn-input/load returns, err: now with "down"; outcome: now with "error"`, newCause(d).String())
 }

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -313,17 +312,14 @@ func fault(name string, err error) string {
 // longestKept is how much is kept of one value of a divergence, in bytes.
 const longestKept = 4 << 10
 
-// abridged is a divergence that holds no long value: a field may be as large as
-// the trace.
+// abridged is a divergence that holds no long value, and no crossing: a field may be as
+// large as the trace.
 func abridged(d *replay.Divergence) *replay.Divergence {
 	short := *d
-	short.Fields = make([]compare.FieldDiff, len(d.Fields))
-	for i, f := range d.Fields {
-		f.Want, f.Got = cutTo(f.Want, longestKept), cutTo(f.Got, longestKept)
-		short.Fields[i] = f
-	}
-	if d.Fields == nil {
-		short.Fields = nil
+	short.Fields, short.Evidence = nil, nil
+	for _, f := range d.Fields {
+		short.Fields = append(short.Fields, replay.FieldDiff{
+			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input})
 	}
 	return &short
 }

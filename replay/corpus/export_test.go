@@ -16,3 +16,6 @@ func Regrouped(r *Report) *Report {
 	r.group()
 	return r
 }
+
+// CauseOf is the cause of a divergence.
+func CauseOf(d *replay.Divergence) *Cause { return newCause(d) }

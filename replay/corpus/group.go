@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
-	"github.com/adkreplay/adkreplay/replay"
 )
 
 // group finds the causes of the divergences. Changes at one seam that hit the
@@ -20,7 +18,10 @@ func (r *Report) group() {
 		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
 	for _, c := range r.Causes {
-		c.Text = c.Cause.String() + besides(c.First.Divergence)
+		c.Text = c.Cause.String()
+		if c.Beside != "" {
+			c.Text += ", " + safetext.Bare(c.Beside)
+		}
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
@@ -94,7 +95,10 @@ func causesOf(traces []*TraceReport) []*CauseReport {
 func newErrors(traces []*TraceReport) (all []*changeHits) {
 	known := map[string]*changeHits{}
 	for _, t := range traces {
-		change := newErrorOf(t.Divergence)
+		var change Change
+		if t.Cause.NewError != nil {
+			change = *t.Cause.NewError
+		}
 		h := known[change.Template]
 		if h == nil {
 			h = &changeHits{change: change}
@@ -104,21 +108,6 @@ func newErrors(traces []*TraceReport) (all []*changeHits) {
 		h.traces = append(h.traces, t)
 	}
 	return all
-}
-
-// newErrorOf is the error that came, as a change of whatever was recorded; none
-// where no error did, or one without a word of its own.
-func newErrorOf(d *replay.Divergence) Change {
-	for _, f := range d.Fields {
-		if text, _ := compare.JSONText(compare.WrittenError(f.Got)); f.Field == "err" && text != "" {
-			c := Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
-			c.Template = cmp.Or(c.template(wordsOf(d.Before)), c.Added)
-			if hasWord(c.Template) {
-				return c
-			}
-		}
-	}
-	return Change{}
 }
 
 // add takes the changes of a trace in. A crossing that is missing or extra has
@@ -138,9 +127,17 @@ func (s *seamHits) add(t *TraceReport) {
 		// Where only what today's code says is the same, what it took the place
 		// of is not.
 		h.change.Various = h.change.Various || h.change.Removed != change.Removed
+		h.change.alsoWas(change)
 		if last := len(h.traces) - 1; last < 0 || h.traces[last] != t {
 			h.traces = append(h.traces, t)
 		}
+	}
+}
+
+// alsoWas drops the values of a change where they are others in another trace.
+func (c *Change) alsoWas(other Change) {
+	if c.Various || c.Was != other.Was || c.Now != other.Now {
+		c.Was, c.Now = "", ""
 	}
 }
 
@@ -160,7 +157,6 @@ func (s *seamHits) causes() (all []*CauseReport) {
 			all = append(all, c)
 		}
 		if h.change != (Change{}) {
-			h.change.was, h.change.now = h.values()
 			c.Changes = append(c.Changes, h.change)
 		}
 	}
@@ -170,60 +166,11 @@ func (s *seamHits) causes() (all []*CauseReport) {
 // cause is the cause of these changes, which hit the same traces.
 func (h *changeHits) cause(changes ...Change) *CauseReport {
 	c := &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
-	c.Changes = changes
+	c.Changes, c.NewError = changes, nil
 	for _, t := range h.traces {
 		c.Traces = append(c.Traces, t.Trace)
 	}
 	return c
-}
-
-// values are what a member was and is, where words do not tell a change, or only
-// with masks, and both are short and the same in all traces.
-func (h *changeHits) values() (was, now string) {
-	if h.change.Various || h.change.Removed != h.change.Added && !strings.ContainsAny(h.change.Removed+h.change.Added, "‹›") {
-		return "", ""
-	}
-	for i, t := range h.traces {
-		f, found := changedField(t.Divergence, h.change.Field)
-		want, got := compare.CutValues(f.Want, f.Got)
-		want, got = compare.OrNothing(want), compare.OrNothing(got)
-		if !found || max(len(want), len(got)) > compare.LongestValue || i > 0 && (want != was || got != now) {
-			return "", ""
-		}
-		was, now = want, got
-	}
-	return was, now
-}
-
-// changedField is the one differing field that a change is of, or is within.
-func changedField(d *replay.Divergence, change string) (found compare.FieldDiff, one bool) {
-	for _, f := range d.Fields {
-		place := anyPlace(f.Field)
-		if rest, within := strings.CutPrefix(change, place); within && (rest == "" || rest[0] == '[' || rest[0] == '.') {
-			if one {
-				return found, false
-			}
-			found, one = f, true
-		}
-	}
-	return found, one
-}
-
-// besides says what is no part of a cause, since it may be other in each trace: of
-// an operation at another place which that is in this trace, and of one with which
-// nothing else is wrong that it was recorded once less.
-func besides(d *replay.Divergence) string {
-	if len(d.Fields) > 0 && d.Fields[0].Field == compare.FieldPlace {
-		now, _ := compare.JSONText(d.Fields[0].Got)
-		side, beside, _ := strings.Cut(now, " ")
-		return ", now " + side + " " + safetext.Bare(lineShape(beside))
-	}
-	for _, c := range d.Candidates {
-		if d.Expected == "" && c.Spent {
-			return ", once more than recorded"
-		}
-	}
-	return ""
 }
 
 // fewestVarious is how many single traces in one frame show that it is filled
@@ -292,6 +239,7 @@ func (h *changeHits) meets(other *changeHits) bool {
 // take takes the traces of another change in.
 func (h *changeHits) take(other *changeHits) {
 	h.change.Various = h.change.Various || other.change.Various
+	h.change.alsoWas(other.change)
 	h.traces = append(h.traces, other.traces...)
 	slices.SortStableFunc(h.traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
 	h.traces = slices.Compact(h.traces)

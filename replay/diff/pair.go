@@ -3,15 +3,13 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -318,114 +316,91 @@ func (d *traceDiffer) seen(a, b string) bool {
 }
 
 // leaves lists where in a field's JSON two texts differ.
-func (d *traceDiffer) leaves(use adk.FieldUse, a, b []byte, place idPlace) []compare.FieldDiff {
-	l := &leafLister{differ: d, input: use.Input, place: place}
-	l.value(use.Label, leafValue(a), leafValue(b), 0)
-	if len(l.diffs) == 0 { // ids that are no pair, at places where that is no difference alone
-		l.add(use.Label, leafValue(a), leafValue(b))
+func (d *traceDiffer) leaves(use adk.FieldUse, a, b []byte, place idPlace) (diffs []compare.FieldDiff) {
+	add := func(at jsondiff.Place, a, b any) {
+		diffs = append(diffs, compare.FieldDiff{Field: at.Path, Want: leafText(a), Got: leafText(b), Input: use.Input})
 	}
-	return l.diffs
+	at, x, y := jsondiff.At(use.Label), leafValue(a), leafValue(b)
+	d.rules(place).Walk(at, x, y, add)
+	if len(diffs) == 0 { // ids that are no pair, at places where that is no difference alone
+		add(at, x, y)
+	}
+	return diffs
 }
-
-// absent stands for what is not there.
-type absent struct{}
 
 func leafValue(text []byte) any {
 	if len(text) == 0 {
-		return absent{}
+		return jsondiff.Absent{}
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.UseNumber()
-	var v any
-	if decoder.Decode(&v) != nil {
-		return string(text)
+	if tree, is := jsondiff.Decode(string(text)); is {
+		return tree
 	}
-	return v
+	return string(text)
 }
 
-// leafLister walks two values side by side.
-type leafLister struct {
-	differ *traceDiffer
-	input  bool
-	place  idPlace
-	diffs  []compare.FieldDiff
+// rules are how two fields are compared: ids up to renaming, times if that is asked
+// for, and lists by what they have in common.
+func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
+	return jsondiff.Rules{
+		Same: func(a, b any) bool {
+			x, isText := a.(string)
+			y, both := b.(string)
+			switch {
+			case isText && both:
+				return d.renames.paired(x, y)
+			case isContainer(a):
+				return false
+			}
+			return a == b
+		},
+		Skip: func(name string, depth int) bool {
+			return name == recordNumber || !d.a.shaper.times && (name == plainTime || timeMembers[name] && depth == place.depth)
+		},
+		Inline: func(object map[string]any) bool { // that it is a message goes without saying
+			_, record := object[recordNumber]
+			return record
+		},
+		Pairs: d.pairElements,
+	}
 }
 
-func (l *leafLister) value(path string, a, b any, depth int) {
-	switch x := a.(type) {
-	case map[string]any:
-		if y, ok := b.(map[string]any); ok {
-			l.object(path, x, y, depth+1)
-			return
-		}
-	case []any:
-		if y, ok := b.([]any); ok {
-			l.list(path, x, y, depth+1)
-			return
-		}
-	case string:
-		if y, ok := b.(string); ok && l.differ.renames.paired(x, y) {
-			return
-		}
-	default:
-		if a == b { // nil, a bool, a number, or not there
-			return
-		}
+func isContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
 	}
-	l.add(path, a, b)
-}
-
-func (l *leafLister) object(path string, a, b map[string]any, depth int) {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if name == recordNumber || !l.differ.a.shaper.times && (name == plainTime || timeMembers[name] && depth == l.place.depth) {
-			continue
-		}
-		at := path + "." + name
-		if _, record := a[recordNumber]; record {
-			at = path // that it is a message goes without saying
-		}
-		l.value(at, memberOf(a, name), memberOf(b, name), depth)
-	}
+	return false
 }
 
 // recordNumber is the member that numbers a record.
 const recordNumber = "#"
 
-func memberOf(object map[string]any, name string) any {
-	if v, there := object[name]; there {
-		return v
-	}
-	return absent{}
-}
-
-// list compares what two lists have in common, and says what one has alone.
-func (l *leafLister) list(path string, a, b []any, depth int) {
+// pairElements pairs what two lists have in common, and between that what stands in one
+// place.
+func (d *traceDiffer) pairElements(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	at := align.Pair{}
-	for _, m := range append(align.Common(l.numbers(a, b)), align.Pair{A: len(a), B: len(b)}) {
+	for _, m := range append(align.Common(d.numbers(a, b)), align.Pair{A: len(a), B: len(b)}) {
 		for at.A < m.A || at.B < m.B {
-			x, y, i := any(absent{}), any(absent{}), at.B
+			p := jsondiff.Pair{A: -1, B: -1}
 			if at.A < m.A {
-				x, i = a[at.A], at.A
-				at.A++
+				p.A, at.A = at.A, at.A+1
 			}
 			if at.B < m.B {
-				y = b[at.B]
-				at.B++
+				p.B, at.B = at.B, at.B+1
 			}
-			l.value(path+"["+strconv.Itoa(i)+"]", x, y, depth)
+			pairs = append(pairs, p)
 		}
 		if m.A < len(a) {
-			l.value(path+"["+strconv.Itoa(m.A)+"]", a[m.A], b[m.B], depth)
+			pairs = append(pairs, jsondiff.Pair(m))
 		}
 		at = align.Pair{A: m.A + 1, B: m.B + 1}
 	}
+	return pairs, true
 }
 
 // numbers number what the elements of two lists are: records by their ids, up to
 // renaming, anything else by all of it.
-func (l *leafLister) numbers(a, b []any) ([]int32, []int32) {
+func (d *traceDiffer) numbers(a, b []any) ([]int32, []int32) {
 	all := &interner{map[string]int32{}}
 	of := func(list []any, rename map[string]string) []int32 {
 		numbers := make([]int32, len(list))
@@ -441,7 +416,7 @@ func (l *leafLister) numbers(a, b []any) ([]int32, []int32) {
 		}
 		return numbers
 	}
-	return of(a, l.differ.renames.ab), of(b, nil)
+	return of(a, d.renames.ab), of(b, nil)
 }
 
 // idInRecord is the id of a record that stands in a list.
@@ -459,14 +434,10 @@ func idInRecord(v any) (string, bool) {
 	return "", false
 }
 
-func (l *leafLister) add(path string, a, b any) {
-	l.diffs = append(l.diffs, compare.FieldDiff{Field: path, Want: leafText(a), Got: leafText(b), Input: l.input})
-}
-
 // leafText is a value as a trace writes it.
 func leafText(v any) string {
 	switch v := v.(type) {
-	case absent:
+	case jsondiff.Absent:
 		return ""
 	case string:
 		return compare.QuotedJSON(v)

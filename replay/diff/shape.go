@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -26,7 +27,7 @@ func idsOf(lines []trace.Line) idSet {
 	ids := idSet{map[string]bool{}, map[string]bool{}}
 	for i := range lines {
 		x := &lines[i].Crossing
-		if namesID(x) {
+		if describe.NamesID(x) {
 			ids.known[x.Name] = true
 		}
 		switch x.Kind {
@@ -59,17 +60,6 @@ func (ids idSet) record(record adk.Record) {
 	if wire.KeyedByID(record) {
 		ids.known[record.Key()] = true
 	}
-}
-
-// namesID reports whether the name of a crossing is an id.
-func namesID(x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID,
-		adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall,
-		adk.KindSettle, adk.KindTurnGateOpen, adk.KindTurnGateClosed:
-		return true
-	}
-	return x.Kind == adk.KindWaitFor && x.Phase == adk.Begin
 }
 
 // keysID reports whether the key of a crossing is an id.
@@ -124,7 +114,7 @@ type idPlace struct {
 func idPlaceOf(f adk.Field, x *adk.Crossing) idPlace {
 	switch f {
 	case adk.FieldName:
-		return idPlace{whole: namesID(x)}
+		return idPlace{whole: describe.NamesID(x)}
 	case adk.FieldKey:
 		return idPlace{whole: keysID(x)}
 	case adk.FieldRecord:

@@ -106,7 +106,7 @@ func (t *diffText) fields(l *diffLine) {
 
 // FieldText is a field that differs, around where it does.
 func FieldText(f compare.FieldDiff) string {
-	a, b := compare.CutValues(f.Want, f.Got)
+	a, b := f.Cut()
 	if f.Want == "" || f.Got == "" { // there is nothing to cut around
 		a, b = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
 	}

@@ -2,7 +2,6 @@ package whatif
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -76,7 +75,7 @@ func (w *whatIf) asRecorded() []AsRecorded {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor:
 			was, fields = wasShown, w.shown(&seen, x, y)
 		case x.Kind == adk.KindCall && (x.Seam.Label == adk.LabelTool || x.Seam.Label == adk.LabelStorage):
-			was, fields = wasAsked, compare.InDetail(w.known, x, y, compare.CompareInputs(w.known, x, y))
+			was, fields = wasAsked, compare.InDetail(x, y, compare.CompareInputs(w.known, x, y))
 		case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
 			was, fields = wasAnswered, w.answers(w.recorded.StepOf(x), w.now.StepOf(y))
 		}
@@ -120,11 +119,12 @@ func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 	}
 	var through []compare.FieldDiff
 	for _, f := range compare.CompareInputs(w.known, x, y) {
-		if strings.HasPrefix(f.Field, "re") || f.Field == "value" { // result, records
+		switch f.Of {
+		case adk.FieldResult, adk.FieldRecords, adk.FieldValue:
 			through = append(through, f)
 		}
 	}
-	return append(fields, compare.InDetail(w.known, x, y, through)...)
+	return append(fields, compare.InDetail(x, y, through)...)
 }
 
 // given is the crossing with what came through the engine to an operation: the

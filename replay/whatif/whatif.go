@@ -265,10 +265,10 @@ func (w *whatIf) changed(before, after *adk.Crossing) []compare.FieldDiff {
 			if use.Field == adk.FieldOutcome {
 				want, got = compare.QuotedJSON(string(before.Outcome)), compare.QuotedJSON(string(after.Outcome))
 			}
-			fields = append(fields, compare.FieldDiff{Field: use.Label, Want: want, Got: got, Input: use.Input})
+			fields = append(fields, compare.FieldDiff{Field: use.Label, Want: want, Got: got, Input: use.Input, Of: use.Field})
 		}
 	}
-	return compare.InDetail(w.known, before, after, fields)
+	return compare.InDetail(before, after, fields)
 }
 
 // report says what came of it.
