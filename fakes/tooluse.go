@@ -14,9 +14,9 @@ import (
 )
 
 // ToolUse is the step of a model that calls a tool: it reports the call,
-// executes the tool, reports it complete and stores the record. What a tool with an
-// artifact constructor gives becomes an artifact, and the words of an artifact tool are
-// recorded as such (artifact.Wrap). A tool that
+// executes the tool, reports it complete and stores the record. The words of an
+// artifact tool are recorded as such. It makes no artifacts: a tool that is to leave one
+// gives it, since a replay knows a tool without its artifact constructor. A tool that
 // fails, or refuses its arguments, does not fail the step: as with any executor
 // the model is given the failure's text as the result. Once the turn is aborted
 // the failure is returned.
@@ -160,10 +160,7 @@ func (c *toolCall) execute(ctx context.Context, dc *adk.DispatchContext) error {
 		c.result, c.isError = adk.Text(strings.ToValidUTF8(err.Error(), "\uFFFD")), true
 		return nil
 	}
-	if c.found.ArtifactConstructor() != nil || artifact.IsTool(c.found) {
-		c.result, c.fromArtifact, err = artifact.Wrap(ctx, c.found, c.id, result)
-		return err
-	}
+	c.fromArtifact = artifact.IsTool(c.found)
 	c.result, err = recordable(c.id, result)
 	return err
 }

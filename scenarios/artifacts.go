@@ -83,8 +83,8 @@ var artifacts = []Scenario{
 				{fakes.Call("artifact_head", `{"callId":"c0.0","n":1}`), fakes.Call("artifact_head", `{"callId":"c1.0"}`), fakes.Call("read", `{"name":"two"}`)},
 				{fakes.Call("artifact_head", `{"callId":"c1.2","n":1}`), fakes.Say("Both begin with a."), fakes.Ack()},
 			}
-			read := fakes.NewTool("read", "Reads a file.", "alpha\nbeta\n", "almond\nbean\n")
-			read.Init.InputSchema, read.Init.ArtifactConstructor = []byte(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`), artifact.Text
+			read := fakes.NewTool("read", "Reads a file.", artifactOf(artifact.Text, "alpha\nbeta\n"), artifactOf(artifact.Text, "almond\nbean\n"))
+			read.Init.InputSchema = []byte(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)
 			return forging(agent(script, "How do the files begin?", read.Tool()), artifact.Config{}), adk.RawTurn{SystemPrompt: prompt}
 		},
 	},
@@ -120,11 +120,14 @@ func forging(config adk.Config, artifacts artifact.Config) adk.Config {
 	return config
 }
 
-// giving is a tool whose canned answer becomes an artifact.
+// giving is a tool that leaves an artifact.
 func giving(name, about string, construct adk.ArtifactConstructor, answer string) *adk.Tool {
-	tool := fakes.NewTool(name, about, answer)
-	tool.Init.ArtifactConstructor = construct
-	return tool.Tool()
+	return fakes.NewTool(name, about, artifactOf(construct, answer)).Tool()
+}
+
+// artifactOf is an artifact of a text.
+func artifactOf(construct adk.ArtifactConstructor, body string) *adk.Media {
+	return must(construct(context.Background(), adk.Text(body))).(*adk.Media)
 }
 
 // clusterLog is a log in which two lines matter.
