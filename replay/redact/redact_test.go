@@ -58,7 +58,8 @@ func formatSays(word string) bool {
 		inputSchema properties required type object string additionalProperties false true enum const default integer number
 		description minimum maximum array items null results inline ephemeral effect onCollision trustTier confidence importance
 		first-party third-party-public third-party-private content identity identifier representation
-		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
+		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard document extractable-instructions application/x-redacted fromArtifactTool
+		meta pattern minLength maxLength ack nack aborted resolved rejected refused timeout outside abort goexit word`, word)
 }
 
 // engineSays reports whether a word may be the engine's own: of an error's

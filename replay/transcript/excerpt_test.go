@@ -49,7 +49,9 @@ func TestExcerptsAreOfTheTranscript(t *testing.T) {
 		for _, line := range all {
 			assert.Contains(t, strings.Join(given, "\n"), strings.TrimSpace(line), f.Name)
 		}
-		assert.NotContains(t, strings.Join(given, "\n"), "…", f.Name)
+		for _, line := range given { // a long text is cut in every transcript
+			assert.NotEqual(t, "…", strings.TrimSpace(line), f.Name)
+		}
 	}
 }
 
