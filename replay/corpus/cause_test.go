@@ -146,6 +146,9 @@ func TestOneErrorIsOneCause(t *testing.T) {
 			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{tool(today)}}, Seams: []string{replay.ToolCode}, Writes: true}
 		})
 		require.NoError(t, err)
+		read, err := corpus.ReadReport(strings.NewReader(asJSON(t, report)))
+		require.NoError(t, err)
+		assert.Equal(t, livetest.Texts(report), livetest.Texts(read), "as it was read")
 		return livetest.Texts(report)
 	}
 	const returns = "error in tool/weather: tool/weather returns, "
