@@ -1,0 +1,121 @@
+// Package roundtrip says of a Go type whether JSON gives its values back: whether
+// what encoding/json writes of one is read again as an equal one.
+package roundtrip
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Fault says why JSON does not give values of a type back, naming the member, as in
+// "choices[].logProbs is a channel"; it is empty where it does. What it goes by is
+// the type alone, and so it answers alike for all values: a float may still be no
+// number, and what an any holds comes back as JSON's own kinds.
+func Fault(t reflect.Type) string {
+	if known, ok := faults.Load(t); ok {
+		return known.(string)
+	}
+	w := walk{seen: map[reflect.Type]bool{}}
+	fault := w.fault(t, "")
+	faults.Store(t, fault)
+	return fault
+}
+
+// faults are the answers by type: a program has few, and asks often.
+var faults sync.Map
+
+// walk goes through a type once.
+type walk struct {
+	seen map[reflect.Type]bool
+}
+
+// fault is what is wrong at a path with a type, or below it.
+func (w *walk) fault(t reflect.Type, path string) string {
+	if t == nil {
+		return says(path, "has no type")
+	}
+	if w.seen[t] {
+		return ""
+	}
+	w.seen[t] = true
+	if writes, reads := hasForm(t); writes && reads {
+		return ""
+	} else if writes {
+		return says(path, fmt.Sprintf("is a %s, which writes its JSON itself and cannot read it", t))
+	}
+	switch t.Kind() {
+	case reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return says(path, fmt.Sprintf("is a %s, which JSON does not have", t.Kind()))
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return says(path, fmt.Sprintf("is a %s: JSON does not say of which type its value was", t))
+		}
+	case reflect.Pointer:
+		return w.fault(t.Elem(), path)
+	case reflect.Slice, reflect.Array:
+		return w.fault(t.Elem(), path+"[]")
+	case reflect.Map:
+		return w.mapFault(t, path)
+	case reflect.Struct:
+		return w.structFault(t, path)
+	}
+	return ""
+}
+
+func (w *walk) mapFault(t reflect.Type, path string) string {
+	switch key := t.Key(); {
+	case key.Kind() == reflect.String, key.Kind() >= reflect.Int && key.Kind() <= reflect.Uintptr:
+	case key.Implements(textWriter) && reflect.PointerTo(key).Implements(textReader):
+	default:
+		return says(path, fmt.Sprintf("has keys of type %s, which JSON does not have", key))
+	}
+	return w.fault(t.Elem(), path+"[]")
+}
+
+func (w *walk) structFault(t reflect.Type, path string) string {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Type.Size() == 0 || field.Name == "_" {
+			continue // it holds nothing
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		at := strings.TrimPrefix(path+"."+field.Name, ".")
+		switch {
+		case name == "-" && field.Tag.Get("json") == "-":
+			return says(at, "is left out of the JSON")
+		case field.Anonymous && isStruct(field.Type) && (field.IsExported() || field.Type.Kind() == reflect.Struct):
+			at = path // its members are promoted
+		case !field.IsExported():
+			return says(at, "is not exported, and so not in the JSON")
+		}
+		if fault := w.fault(field.Type, at); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+func isStruct(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
+}
+
+var (
+	jsonWriter = reflect.TypeFor[json.Marshaler]()
+	jsonReader = reflect.TypeFor[json.Unmarshaler]()
+	textWriter = reflect.TypeFor[encoding.TextMarshaler]()
+	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// hasForm reports whether values of the type write and read themselves.
+func hasForm(t reflect.Type) (writes, reads bool) {
+	p := reflect.PointerTo(t)
+	writes = t.Implements(jsonWriter) || t.Implements(textWriter)
+	reads = t.Implements(jsonReader) || t.Implements(textReader) || p.Implements(jsonReader) || p.Implements(textReader)
+	return writes, reads
+}
+
+func says(path, what string) string { return strings.TrimPrefix(path+" "+what, " ") }

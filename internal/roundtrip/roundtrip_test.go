@@ -1,0 +1,94 @@
+package roundtrip_test
+
+import (
+	"encoding/json"
+	"math/big"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/roundtrip"
+)
+
+type inner struct {
+	Text string
+}
+
+type node struct {
+	Next *node
+	List []node `json:"list,omitempty"`
+}
+
+type secretive struct {
+	Name string
+	raw  string
+}
+
+type ignoring struct {
+	Name string
+	Meta struct{ Raw string } `json:"-"`
+}
+
+type dashed struct {
+	Dash string `json:"-,"`
+}
+
+type embedding struct {
+	inner
+	*dashed2
+	Other int
+}
+
+type dashed2 struct{ Deep func() }
+
+type promoted struct {
+	inner
+	_ [0]func()
+	_ int
+}
+
+type speaking struct{ Text string }
+
+func (speaking) MarshalJSON() ([]byte, error) { return []byte(`"x"`), nil }
+
+func (s secretive) String() string { return s.raw }
+
+// A type is refused by what JSON would lose of its values, with the member's name.
+func TestFault(t *testing.T) {
+	cases := []struct {
+		of   any
+		want string
+	}{
+		{"", ""},
+		{0.5, ""},
+		{[]byte("x"), ""},
+		{map[string]any{}, ""},
+		{map[int][]inner{}, ""},
+		{time.Time{}, ""},
+		{&big.Int{}, ""},
+		{json.RawMessage{}, ""},
+		{node{}, ""},
+		{promoted{}, ""},
+		{dashed{}, ""},
+		{struct{}{}, ""},
+		{secretive{}, "raw is not exported, and so not in the JSON"},
+		{[]map[string]secretive{}, "[][].raw is not exported, and so not in the JSON"},
+		{ignoring{}, "Meta is left out of the JSON"},
+		{embedding{}, "dashed2 is not exported, and so not in the JSON"},
+		{speaking{}, "is a roundtrip_test.speaking, which writes its JSON itself and cannot read it"},
+		{struct{ Err error }{}, "Err is a error: JSON does not say of which type its value was"},
+		{struct{ C chan int }{}, "C is a chan, which JSON does not have"},
+		{struct{ F []func() }{}, "F[] is a func, which JSON does not have"},
+		{complex(1, 1), "is a complex128, which JSON does not have"},
+		{map[inner]int{}, "has keys of type roundtrip_test.inner, which JSON does not have"},
+	}
+	for _, c := range cases {
+		for range 2 { // the second time from what is known
+			assert.Equal(t, c.want, roundtrip.Fault(reflect.TypeOf(c.of)), "%T", c.of)
+		}
+	}
+	assert.Equal(t, "has no type", roundtrip.Fault(nil))
+	assert.Equal(t, "", roundtrip.Fault(reflect.TypeFor[any]()))
+}
