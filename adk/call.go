@@ -23,7 +23,9 @@ type call struct {
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
 
-	below downstream // what a middleware's next leads to
+	below  downstream  // what a middleware's next leads to
+	handed handed      // the context that the user code was given
+	asks   []*Exchange // guarded by run.mu: those that are not done
 
 	tc      TurnContext
 	dc      DispatchContext
@@ -234,6 +236,7 @@ func (c *call) close(res result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := c.now()
+	c.endAsks(at)
 	c.ended = true
 	if x := r.crossing(caller, KindReturn, Whole, at); x != nil {
 		x.ID, x.Outcome, x.Err, x.Records, x.Result = c.id, res.outcome, res.err, res.records, res.tool
@@ -358,5 +361,5 @@ func (c *call) runStrand(ctx context.Context, s *Strand, seam Seam, number int, 
 	defer close(s.done)
 	s.err = errGoexit // stands if the goroutine ends itself
 	strand := c.run.open(c, seam, number, opened{})
-	s.err = strand.invoke(func() result { return result{err: body(ctx, strand)} }).err
+	s.err = strand.invoke(func() result { return result{err: body(strand.hand(ctx), strand)} }).err
 }

@@ -62,6 +62,9 @@ type Config struct {
 	IDs   IDSource
 	// Probe observes every run; nil observes none (DET-4).
 	Probe Probe
+	// Outside answers Ask, AskStream and transports in the world's place; nil, which
+	// is for production, leaves every answer to the world (WLD-6).
+	Outside Outside
 	// WriteBehind puts the calls of the storage obligations off until the
 	// flush (DEL-6). The default is to call them at once (DEL-1).
 	WriteBehind bool

@@ -28,7 +28,8 @@ type Crossing struct {
 	Call int
 	// Strand is the strand in which it happened: 0 is the caller of Run.
 	Strand int
-	// Op pairs the Begin and the Done of a spanning operation; else 0.
+	// Op pairs the Begin and the Done of a spanning operation, and the pieces of an
+	// answer with their ask; else 0.
 	Op int
 
 	ID         int             // a call's number, a strand's, an on-ack handler's
@@ -52,6 +53,7 @@ type Crossing struct {
 	N          int             // an iteration, a number of iterations
 	Duration   time.Duration   // of a sleep, of a gate's timeout
 	Schema     json.RawMessage // of a gate's value
+	JSON       json.RawMessage // what the world was asked and what it answered: compact, or nil where it is not held
 	Digest     Digest          // of a state
 	Seams      *RunInfo        // of a dispatch called in a turn
 	// Payload is the whole event as listeners hear it, for events and emits:
@@ -124,6 +126,7 @@ const (
 	KindNewID
 	KindSleep
 	KindOpenMedia
+	KindAsk
 
 	KindMessageEvent
 	KindThoughtEvent
@@ -146,6 +149,7 @@ const (
 	KindTimer
 	KindState
 	KindContained
+	KindPiece
 
 	kindEnd
 )
@@ -187,6 +191,7 @@ const (
 	FieldN
 	FieldDuration
 	FieldSchema
+	FieldJSON
 	FieldDigest
 	FieldSeams
 	FieldPayload
@@ -197,7 +202,7 @@ var fieldNames = [...]string{
 	FieldCollection: "Collection", FieldRecord: "Record", FieldRecords: "Records", FieldValue: "Value",
 	FieldArgs: "Args", FieldResult: "Result", FieldOutcome: "Outcome", FieldStatus: "Status", FieldErr: "Err",
 	FieldCause: "Cause", FieldFlag: "Flag", FieldIsError: "IsError", FieldN: "N", FieldDuration: "Duration",
-	FieldSchema: "Schema", FieldDigest: "Digest", FieldSeams: "Seams", FieldPayload: "Payload",
+	FieldSchema: "Schema", FieldJSON: "JSON", FieldDigest: "Digest", FieldSeams: "Seams", FieldPayload: "Payload",
 }
 
 // String is the name of the field in Crossing.
@@ -303,6 +308,11 @@ var kindTable = [kindEnd]kindRow{
 	KindSleep:     {"sleep", ClassOperation, true, []FieldUse{inBegin(FieldDuration, "for"), outDone(FieldErr, "err")}},
 	KindOpenMedia: {"open-media", ClassOperation, true, []FieldUse{inBegin(FieldRecord, "media"), {FieldValue, "bytes", Done, true}, {FieldErr, "err", Done, true}}},
 
+	// User code asks the world: whom, what, and whether that changes anything; then
+	// what was answered, unless it came in pieces.
+	KindAsk: {"ask", ClassOperation, true, []FieldUse{inBegin(FieldName, "of"), inBegin(FieldJSON, "request"), inBegin(FieldStatus, "effect"),
+		{FieldJSON, "answer", Done, true}, {FieldErr, "err", Done, true}}},
+
 	// Events: what no earlier line gives. The rest of a payload follows from
 	// the operation, the call and the times of its start.
 	KindMessageEvent:       {"message", ClassEvent, false, nil},
@@ -333,6 +343,9 @@ var kindTable = [kindEnd]kindRow{
 	// A failure that was kept from the turn: a panic of a listener or an on-ack
 	// handler, a late call, a second next.
 	KindContained: {"contained", ClassFact, false, []FieldUse{out(FieldName, "what"), in(FieldText, "text")}},
+	// User code was handed a piece of an answer, or the last one as far as it came
+	// (open). Its op is the ask's.
+	KindPiece: {"piece", ClassFact, false, []FieldUse{in(FieldJSON, "piece"), in(FieldFlag, "open")}},
 }
 
 // String is the kind's name, as traces write it.

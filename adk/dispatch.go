@@ -137,7 +137,7 @@ func (d *dispatch) execute(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	res := c.invoke(func() result { return result{err: d.executor.Run(ctx, &c.dc, &c.helpers)} })
+	res := c.invoke(func() result { return result{err: d.executor.Run(c.hand(ctx), &c.dc, &c.helpers)} })
 	if res.err == nil {
 		return
 	}

@@ -208,7 +208,7 @@ func TestFailureAfterAckWins(t *testing.T) {
 		return dc.Messages().Store(ctx, message("lost"))
 	})
 	config.DispatchOutput = []adk.DispatchMiddleware{{Name: "m", Run: func(_ context.Context, dc *adk.DispatchContext, _ adk.Next) error {
-		must(dc.OnAck("runs", func(*adk.DispatchContext) { ran = true }))
+		must(dc.OnAck("runs", func(context.Context, *adk.DispatchContext) { ran = true }))
 		return errors.Join(dc.Ack(), errBoom)
 	}}}
 	rec := &recorder{}

@@ -71,11 +71,12 @@ type RawDispatch struct {
 	// Gates says that somebody is there to settle gates; without it waiting for
 	// one is E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
 	Gates bool
-	// Clock, IDs, Probe and WriteBehind are as in Config.
+	// Clock, IDs, Probe, WriteBehind and Outside are as in Config.
 	Clock       Clock
 	IDs         IDSource
 	Probe       Probe
 	WriteBehind bool
+	Outside     Outside
 }
 
 // Dispatch runs a dispatch and gives its end. The error is that of a nack, with
@@ -219,7 +220,7 @@ func (r *run) endedAlone(ctx context.Context) error {
 func (in DispatchInput) standalone(ctx context.Context) (DispatchEnd, error) {
 	raw := in.Raw
 	config := Config{Executor: in.Executor, Storage: raw.Storage, Clock: raw.Clock, IDs: raw.IDs,
-		Probe: raw.Probe, WriteBehind: raw.WriteBehind}.withDefaults()
+		Probe: raw.Probe, WriteBehind: raw.WriteBehind, Outside: raw.Outside}.withDefaults()
 	info := in.info()
 	info.Standalone, info.WriteBehind = true, raw.WriteBehind
 	r := newRun(ctx, &config, &buses{}, info)

@@ -15,6 +15,9 @@
 // it, or the turn is aborted. A gate ([Gate]) is a point at which a turn waits
 // for somebody outside. A [Tool] is what the model can ask for.
 //
+// What user code asks of a model's server, or of any other service, is an ask
+// ([Ask], [AskStream]).
+//
 // A seam is a place where engine and user code meet, a crossing what passes
 // there, a strand parallel work inside one seam call, a state the digest of all
 // that is visible at one point ([Crossing], [Seam], [Strand], [StateDigest]).

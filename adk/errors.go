@@ -96,6 +96,11 @@ const (
 	E_ARTIFACT_CHANGED Code = "E_ARTIFACT_CHANGED"
 	// E_SPOOL_TOO_LARGE occurs when a body is longer than a spool takes.
 	E_SPOOL_TOO_LARGE Code = "E_SPOOL_TOO_LARGE"
+	// E_INVALID_ANSWER occurs when Ask or AskStream is given types of which JSON does
+	// not give the values back, so that no trace could; the message names the member.
+	// The caller mends it, with a type of its own for what it needs of the answer. In
+	// a replay it also occurs when a recorded answer does not fit the type of today.
+	E_INVALID_ANSWER Code = "E_INVALID_ANSWER"
 
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
 	// error carries the middleware's name and the cause.
@@ -136,6 +141,16 @@ const (
 	E_INVALID_TOOL_ARGS Code = "E_INVALID_TOOL_ARGS"
 	// E_TOOL_DOWNSTREAM_ERROR occurs when a tool's handler fails.
 	E_TOOL_DOWNSTREAM_ERROR Code = "E_TOOL_DOWNSTREAM_ERROR"
+	// E_ASK_TIMEOUT occurs when a limit of an ask passes before its answer has come.
+	// It is a net.Error whose Timeout is true.
+	E_ASK_TIMEOUT Code = "E_ASK_TIMEOUT"
+	// E_ASK_STOPPED occurs when somebody stops reading an answer before its end: it is
+	// what a trace says of the end of that ask, and what stops who asks. The reader is
+	// given no error.
+	E_ASK_STOPPED Code = "E_ASK_STOPPED"
+	// E_UNANSWERED occurs when the world is asked in a replay what the recording has no
+	// answer to.
+	E_UNANSWERED Code = "E_UNANSWERED"
 )
 
 // codeTable is the one list of codes. The flag is information: true marks a
@@ -168,6 +183,7 @@ var codeTable = map[Code]struct{ fatal bool }{
 	E_ARTIFACT_FORMAT:                   {},
 	E_ARTIFACT_CHANGED:                  {},
 	E_SPOOL_TOO_LARGE:                   {},
+	E_INVALID_ANSWER:                    {fatal: true},
 	E_INPUT_PIPELINE_ERROR:              {},
 	E_OUTPUT_PIPELINE_ERROR:             {},
 	E_DISPATCH_PIPELINE_ERROR:           {},
@@ -182,6 +198,9 @@ var codeTable = map[Code]struct{ fatal bool }{
 	E_TURN_GATE_TIMEOUT:                 {},
 	E_INVALID_TOOL_ARGS:                 {},
 	E_TOOL_DOWNSTREAM_ERROR:             {},
+	E_ASK_TIMEOUT:                       {},
+	E_ASK_STOPPED:                       {},
+	E_UNANSWERED:                        {},
 }
 
 // Error makes a Code usable as the target of errors.Is.
@@ -265,6 +284,15 @@ func (e *Error) Is(target error) bool {
 	code, ok := target.(Code)
 	return ok && e != nil && code == e.Code
 }
+
+// Timeout reports whether the failure is that a limit of time has passed. With
+// Temporary it makes an Error a net.Error.
+func (e *Error) Timeout() bool {
+	return e.Code == E_ASK_TIMEOUT || e.Code == E_TURN_GATE_TIMEOUT
+}
+
+// Temporary is Timeout, as package net has it.
+func (e *Error) Temporary() bool { return e.Timeout() }
 
 // Fatal reports whether the failure marks a programming error (ERR-2).
 func (e *Error) Fatal() bool { return e.Code.Fatal() }

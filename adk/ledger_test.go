@@ -187,7 +187,7 @@ func TestAckThenFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			handled, heard, kept := false, &outcome{}, -1
 			c := config(func(dc *adk.DispatchContext) error {
-				must(dc.OnAck("h", func(*adk.DispatchContext) { handled = true }))
+				must(dc.OnAck("h", func(context.Context, *adk.DispatchContext) { handled = true }))
 				return errors.Join(dc.Messages().Store(context.Background(), message("m")), dc.Ack())
 			}, func(*adk.DispatchContext) error { return errBoom })
 			c.TurnInput = []adk.TurnMiddleware{{Name: "look", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {

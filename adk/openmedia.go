@@ -11,7 +11,7 @@ import (
 // caller's. As memory and trace hold the bytes whole, this is for what a model
 // could be given, and not for films.
 //
-// The reader is given ctx; when to give up, also in a turn that is aborted
+// The reader is given ctx, without the handle (WLD-3); when to give up, also in a turn that is aborted
 // meanwhile, is its to decide. Its error is given as it is, and its panic as a
 // *PanicError. In a turn that was aborted before it is not asked: the answer is the
 // abort's cause (ABT-7).
@@ -41,7 +41,7 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 
 	err = errGoexit // stands if the reader ends the goroutine
 	defer func() { c.tellOpened(op, data, err) }()
-	data, err = media.read(ctx)
+	data, err = media.read(withoutHandle(ctx))
 	return data, err
 }
 

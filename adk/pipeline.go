@@ -68,7 +68,7 @@ func (p *pass) enter(ctx context.Context, parent *call, i int) {
 		return
 	}
 	c.below = downstream{pass: p, ctx: ctx, index: i + 1}
-	res := c.invoke(func() result { return result{err: m.run(ctx, c, c.next)} })
+	res := c.invoke(func() result { return result{err: m.run(c.hand(ctx), c, c.next)} })
 	p.classify(m, res, c.below.used)
 }
 

@@ -392,7 +392,7 @@ func goexits() map[string]func(*adk.Config, *adk.RawTurn) {
 		},
 		"on-ack": func(c *adk.Config, _ *adk.RawTurn) {
 			c.Executor = executor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-				must(dc.OnAck("exits", func(*adk.DispatchContext) { runtime.Goexit() }))
+				must(dc.OnAck("exits", func(context.Context, *adk.DispatchContext) { runtime.Goexit() }))
 				return dc.Ack()
 			})
 		},

@@ -192,7 +192,7 @@ func TestCrossingsAreWellFormed(t *testing.T) {
 // fieldNames are the fields of a crossing that kinds use, in the order of the
 // Field constants.
 var fieldNames = []string{"ID", "Seam", "Name", "Key", "Text", "Texts", "Collection", "Record", "Records", "Value", "Args", "Result",
-	"Outcome", "Status", "Err", "Cause", "Flag", "IsError", "N", "Duration", "Schema", "Digest", "Seams", "Payload"}
+	"Outcome", "Status", "Err", "Cause", "Flag", "IsError", "N", "Duration", "Schema", "JSON", "Digest", "Seams", "Payload"}
 
 func onlyItsFields(t *testing.T, x adk.Crossing) {
 	value := reflect.ValueOf(x)
@@ -308,7 +308,7 @@ func late(dc *adk.DispatchContext) map[adk.Kind]error {
 	_, answers[adk.KindUnregister] = dc.Tools().Unregister("t")
 	_, answers[adk.KindPrune] = dc.Tools().PruneEphemeral()
 	_, answers[adk.KindExecute] = dc.Execute(ctx, tool("t", done), "{}")
-	_, answers[adk.KindOnAck] = dc.OnAck("h", func(*adk.DispatchContext) {})
+	_, answers[adk.KindOnAck] = dc.OnAck("h", func(context.Context, *adk.DispatchContext) {})
 	_, answers[adk.KindOpenMedia] = dc.OpenMedia(ctx, picture("p", bytesOf("")))
 	_, answers[adk.KindWaitFor] = dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "r"})
 	_, answers[adk.KindFork] = dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { return nil })

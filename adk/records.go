@@ -201,7 +201,7 @@ func (w *recordChange[T]) persist(ctx context.Context, parent *call) error {
 	}
 	c := parent.run.open(parent, storageSeam(w.spec.row().name, w.kind), parent.strand, with)
 	storage := w.spec.storage(&c.run.config.Storage)
-	return c.invoke(func() result { return result{err: w.call(ctx, storage, c.scope())} }).err
+	return c.invoke(func() result { return result{err: w.call(c.hand(ctx), storage, c.scope())} }).err
 }
 
 func (w *recordChange[T]) call(ctx context.Context, storage Collection[T], scope Scope) error {
@@ -280,7 +280,7 @@ func nameObligations() map[obligation]string {
 func callFetch[T record](ctx context.Context, parent *call, of *collectionRow, body func(context.Context, Scope) ([]T, error)) (fetched []T, err error) {
 	c := parent.run.open(parent, storageSeam(of.name, of.reads), parent.strand, opened{})
 	err = c.invoke(func() (res result) {
-		if fetched, res.err = body(ctx, c.scope()); res.err != nil {
+		if fetched, res.err = body(c.hand(ctx), c.scope()); res.err != nil {
 			fetched = nil
 			return res
 		}

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,7 +118,7 @@ func (r *Registry) Bind(dc *DispatchContext) (unbind func(), err error) {
 	if dc == nil || dc.call == nil {
 		return nil, errors.New("adk: Bind to a context of no dispatch: give the one that a seam call was given")
 	}
-	return dc.OnAck("prune-registry", func(*DispatchContext) { r.PruneEphemeral() })
+	return dc.OnAck("prune-registry", func(context.Context, *DispatchContext) { r.PruneEphemeral() })
 }
 
 // MergeRegistries makes a new registry of the tools of all, left to right, and

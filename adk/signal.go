@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"context"
 	"errors"
 	"slices"
 )
@@ -18,7 +19,7 @@ type signal struct {
 type ackHandler struct {
 	id   int
 	name string
-	call func(*DispatchContext)
+	call func(context.Context, *DispatchContext)
 }
 
 func (s *signal) given() bool { return s.acked || s.nackErr != nil }
@@ -79,7 +80,7 @@ func (c *call) runAckHandler(h *ackHandler) {
 		return
 	}
 	handling := c.run.open(c, Seam{Label: LabelOnAck, Name: h.name}, c.strand, opened{})
-	res := handling.invoke(func() result { h.call(&handling.dc); return result{} })
+	res := handling.invoke(func() result { h.call(handling.hand(c.handed.Context), &handling.dc); return result{} })
 	if res.panicked() {
 		c.run.contain(c, "on-ack handler "+h.name, res.err.Error())
 	}
@@ -135,8 +136,8 @@ func (dc *DispatchContext) NackError() error {
 // registered before it, and never on a nack (SIG-3). One that is registered when
 // the dispatch has been signalled, or by a handler, never runs. The name is
 // required. off takes the handler away again, also after the seam call that
-// registered it.
-func (dc *DispatchContext) OnAck(name string, handler func(*DispatchContext)) (off func(), err error) {
+// registered it. The handler is given the context that the stage was given which acks.
+func (dc *DispatchContext) OnAck(name string, handler func(context.Context, *DispatchContext)) (off func(), err error) {
 	if name == "" || handler == nil {
 		return nil, errors.New("adk: OnAck needs a name and a handler")
 	}

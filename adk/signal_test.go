@@ -76,8 +76,8 @@ func TestSignalsAtOnce(t *testing.T) {
 func TestOnAck(t *testing.T) {
 	log := &notes{}
 	lines := runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		note := func(name string) func(*adk.DispatchContext) {
-			return func(own *adk.DispatchContext) {
+		note := func(name string) func(context.Context, *adk.DispatchContext) {
+			return func(_ context.Context, own *adk.DispatchContext) {
 				log.add(name)
 				assert.True(t, own.IsAcked())
 				assert.NotSame(t, dc, own)
@@ -85,10 +85,10 @@ func TestOnAck(t *testing.T) {
 			}
 		}
 		must(dc.OnAck("first", note("first")))
-		must(dc.OnAck("panics", func(*adk.DispatchContext) { log.add("panics"); panic("boom") }))
+		must(dc.OnAck("panics", func(context.Context, *adk.DispatchContext) { log.add("panics"); panic("boom") }))
 		off := must(dc.OnAck("gone", note("gone")))
 		var later func()
-		must(dc.OnAck("takes away", func(own *adk.DispatchContext) {
+		must(dc.OnAck("takes away", func(_ context.Context, own *adk.DispatchContext) {
 			later()
 			assert.ErrorIs(t, own.Ack(), adk.E_LLM_EXECUTION_ALREADY_SIGNALLED)
 			must(own.OnAck("too late", note("too late")))
@@ -117,7 +117,7 @@ func TestOnAck(t *testing.T) {
 func TestOnAckNotOnNack(t *testing.T) {
 	ran := false
 	runTurn(t, executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		must(dc.OnAck("never", func(*adk.DispatchContext) { ran = true }))
+		must(dc.OnAck("never", func(context.Context, *adk.DispatchContext) { ran = true }))
 		return errors.Join(dc.Nack(errBoom))
 	}), hello)
 	assert.False(t, ran)
@@ -136,8 +136,8 @@ func TestOnAckOutlivesItsCall(t *testing.T) {
 		return err
 	})
 	config.DispatchInput = []adk.DispatchMiddleware{{Name: "m", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-		must(dc.OnAck("stays", func(own *adk.DispatchContext) { kept = own; log.add("stays") }))
-		off = must(dc.OnAck("goes", func(*adk.DispatchContext) { log.add("goes") }))
+		must(dc.OnAck("stays", func(_ context.Context, own *adk.DispatchContext) { kept = own; log.add("stays") }))
+		off = must(dc.OnAck("goes", func(context.Context, *adk.DispatchContext) { log.add("goes") }))
 		next(ctx)
 		return nil
 	}}}
@@ -228,7 +228,7 @@ func TestAckIsSynchronous(t *testing.T) {
 	var once sync.Once
 	ran := false
 	runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		must(dc.OnAck("h", func(*adk.DispatchContext) { once.Do(func() { ran = true }) }))
+		must(dc.OnAck("h", func(context.Context, *adk.DispatchContext) { once.Do(func() { ran = true }) }))
 		s := must(dc.Fork(ctx, "acks", func(_ context.Context, dc *adk.DispatchContext) error {
 			err := dc.Ack()
 			assert.True(t, ran)

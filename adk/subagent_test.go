@@ -100,7 +100,7 @@ func TestSubAgentFromEverywhere(t *testing.T) {
 		},
 		"on-ack/commit": func(t *testing.T) adk.Config {
 			return acking(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-				_, err := dc.OnAck("commit", func(dc *adk.DispatchContext) { call(ctx, t, dc) })
+				_, err := dc.OnAck("commit", func(_ context.Context, dc *adk.DispatchContext) { call(ctx, t, dc) })
 				return err
 			})
 		},

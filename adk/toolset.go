@@ -103,7 +103,7 @@ func (t ToolSet) Bind() (unbind func(), err error) {
 	if t.call.dispatch == nil {
 		return nil, fmt.Errorf("adk: Bind on the tools of a turn context: only a dispatch can be acked")
 	}
-	return t.call.dc.OnAck(PruneHandler, func(dc *DispatchContext) {
+	return t.call.dc.OnAck(PruneHandler, func(_ context.Context, dc *DispatchContext) {
 		_, _ = dc.Tools().PruneEphemeral() // cannot fail: the handle is the handler's own
 	})
 }
@@ -187,7 +187,7 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	}
 	res := handling.invoke(func() result {
 		own := plain.Copy(validated).(map[string]any) // listeners may have kept theirs
-		given, err := c.run.handlerOf(tool)(ctx, &handling.dc, own)
+		given, err := c.run.handlerOf(tool)(handling.hand(ctx), &handling.dc, own)
 		if err == nil {
 			given, err = checkedResult(given)
 		}

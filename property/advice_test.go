@@ -198,7 +198,7 @@ var slips = map[string]*slip{
 	}, says: `memory "1f0b2a44-7d64-6f10-8a5e-0242ac120002" has an id that the turn's id source did not give`},
 	"contained-failure": {turn: func(mended bool) adk.Config {
 		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			_, err := dc.OnAck("commit", func(*adk.DispatchContext) {
+			_, err := dc.OnAck("commit", func(context.Context, *adk.DispatchContext) {
 				if !mended {
 					panic("nothing to commit")
 				}

@@ -82,7 +82,7 @@ func misuseTurn(ctx context.Context, tc *adk.TurnContext, m *adk.Message) {
 func misuseDispatch(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool) {
 	_ = dc.Ack()
 	_ = dc.Nack(nil)
-	_, _ = dc.OnAck("late", func(*adk.DispatchContext) {})
+	_, _ = dc.OnAck("late", func(context.Context, *adk.DispatchContext) {})
 	_ = dc.Tools().Register(tool)
 	_, _ = dc.Execute(ctx, tool, map[string]any{})
 	_, _ = dc.Helpers().ReportMessage("m1", "late", true)

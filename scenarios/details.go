@@ -217,7 +217,7 @@ func tidyUp(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error 
 // registerHandlers registers three handlers and takes the second away.
 func registerHandlers(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 	for _, name := range []string{"first", "second", "third"} {
-		off, err := dc.OnAck(name, func(dc *adk.DispatchContext) { _ = dc.Stash().Set("acked."+name, true) })
+		off, err := dc.OnAck(name, func(_ context.Context, dc *adk.DispatchContext) { _ = dc.Stash().Set("acked."+name, true) })
 		if err != nil {
 			return err
 		}

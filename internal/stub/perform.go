@@ -460,7 +460,7 @@ func (s *Stage) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, 
 	case adk.KindNack:
 		s.director.Answered(x, dc.Nack(x.Cause))
 	case adk.KindOnAck:
-		off, err := dc.OnAck(x.Name, func(dc *adk.DispatchContext) {
+		off, err := dc.OnAck(x.Name, func(ctx context.Context, dc *adk.DispatchContext) {
 			id, strand := dc.Where()
 			_ = s.script(&Handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand) // a handler gives no error
 		})

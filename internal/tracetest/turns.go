@@ -232,7 +232,7 @@ func troubleTurn(t *SampleKit) {
 		_ = dc.Stash().Set("key", "\x1b]0;title\x07\u0085")
 		_ = Must(h.ReportMessage("m", "half a rune \xc3", true))
 		_, err := h.ReportMessage("m", "too late", false)
-		_, _ = dc.OnAck("bad handler", func(*adk.DispatchContext) { panic(fmt.Errorf("cleanup: %w", err)) })
+		_, _ = dc.OnAck("bad handler", func(context.Context, *adk.DispatchContext) { panic(fmt.Errorf("cleanup: %w", err)) })
 		_ = dc.Messages().Store(ctx, AMessage("long", adk.RoleAssistant, fmt.Sprintf("%0500d", 7)))
 		return dc.Ack()
 	}
@@ -281,7 +281,7 @@ func toolsTurn(t *SampleKit) {
 		_ = dc.Tools().Register(ATool("own", "The dispatch's own.", false, Weatherless))
 		_, _ = dc.Tools().Unregister("own")
 		_, _ = dc.Tools().Unregister("own")
-		off := Must(dc.OnAck("never", func(*adk.DispatchContext) {}))
+		off := Must(dc.OnAck("never", func(context.Context, *adk.DispatchContext) {}))
 		off()
 		_ = Must(dc.Tools().Bind())
 		return nil
@@ -383,7 +383,7 @@ func lateTurn(t *SampleKit) {
 		return nil
 	})}
 	t.Config.DispatchInput = []adk.DispatchMiddleware{{Name: "forgets", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-		off = Must(dc.OnAck("forgotten", func(*adk.DispatchContext) {}))
+		off = Must(dc.OnAck("forgotten", func(context.Context, *adk.DispatchContext) {}))
 		next(ctx)
 		return nil
 	}}}

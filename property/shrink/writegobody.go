@@ -459,7 +459,7 @@ func (g *goWriter) begun(ops []turn.Op, at int, on, ctx string, results func(err
 				g.body(&turn.Body{Ops: op.Do.Ops, End: withoutError(op.Do.End)}, "dc", func(string) string { return "" })
 			}
 		})
-		call = fmt.Sprintf("%s.OnAck(%q, func(dc *adk.DispatchContext) {\n%s})", on, op.Name, inner)
+		call = fmt.Sprintf("%s.OnAck(%q, func(ctx context.Context, dc *adk.DispatchContext) {\n%s})", on, op.Name, inner)
 	default:
 		call = on + ".Tools().Bind()"
 	}

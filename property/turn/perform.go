@@ -182,8 +182,8 @@ func (s *stage) onDispatch(a *actor, op *Op) error {
 	case "nack":
 		return dc.Nack(op.Cause.Err())
 	case "on-ack":
-		off, err := dc.OnAck(op.Name, func(dc *adk.DispatchContext) {
-			_ = s.inside(adk.LabelOnAck, op, &actor{scope: a.scope, ctx: a.ctx, dc: dc})
+		off, err := dc.OnAck(op.Name, func(ctx context.Context, dc *adk.DispatchContext) {
+			_ = s.inside(adk.LabelOnAck, op, &actor{scope: a.scope, ctx: ctx, dc: dc})
 		})
 		if err == nil {
 			a.keepOff(op.Name, off)

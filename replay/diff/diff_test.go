@@ -189,7 +189,7 @@ func withinLine(f tracetest.Fixture, at int) int {
 // numbers handlers of its own.
 func TestDiffOfHandlersBehindADispatch(t *testing.T) {
 	takingOff := func(which int) *trace.Trace {
-		ignored := func(*adk.DispatchContext) {}
+		ignored := func(context.Context, *adk.DispatchContext) {}
 		v := livetest.WeatherVersion(nil)
 		v.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			offs := []func(){tracetest.Must(dc.OnAck("one", ignored)), tracetest.Must(dc.OnAck("two", ignored))}

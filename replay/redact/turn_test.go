@@ -114,7 +114,7 @@ func secretiveTurn(text func() string, deltas func(string) []string) func(*trace
 			_ = dc.Messages().Delete(ctx, named("m"))
 			_, _ = dc.WaitFor(ctx, adk.Gate{ID: named("gate"), Reason: text(), Payload: text(), Schema: []byte(`{"type":"object","description":"` + secret + `"}`)})
 			if dc.Iteration() == 0 {
-				_ = tracetest.Must(dc.OnAck(named("handler"), func(*adk.DispatchContext) { panic(text()) }))
+				_ = tracetest.Must(dc.OnAck(named("handler"), func(context.Context, *adk.DispatchContext) { panic(text()) }))
 				return nil
 			}
 			if strings.HasPrefix(text(), secret) {

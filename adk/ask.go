@@ -1,0 +1,269 @@
+package adk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/internal/roundtrip"
+	"github.com/adkreplay/adkreplay/internal/schema"
+)
+
+// AskOptions is what the engine cannot know of an ask. The zero value says nothing:
+// an unknown effect, and no limits.
+type AskOptions struct {
+	// Effect says whether asking changes anything outside the turn, so that a replay
+	// can refuse it (WLD-6).
+	Effect Effect
+	// Limits is how long the answer may take.
+	Limits AskLimits
+}
+
+// Ask asks the world: do runs outside the engine; what it was asked and what it
+// answered crosses. A replay answers from the recording and does not call do.
+//
+// of says who is asked, in the words in which divergences speak of it. With the context
+// of a seam call, or one made from it, the ask is told; with any other Ask only calls do
+// (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON, and types
+// that JSON does not give back are refused with E_INVALID_ANSWER (WLD-2). do is called
+// at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is not called,
+// and the error is the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5).
+// Of several options the last counts.
+func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
+	var none Res
+	if do == nil {
+		return none, fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
+	}
+	if err := refuseTypes[Req, Res](ctx); err != nil {
+		return none, err
+	}
+	x, err := openExchange(ctx, false, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
+	if err != nil {
+		return none, err
+	}
+	if x == nil {
+		return do(ctx, request)
+	}
+	return ask(x, request, do)
+}
+
+// ask is Ask where it is told.
+func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (Res, error)) (res Res, err error) {
+	err = errGoexit // stands if do ends the goroutine
+	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
+	if x.answer != nil {
+		res, err = served[Res](x)
+		return res, err
+	}
+	err = guarded(func() (err error) {
+		res, err = do(x.ctx, request)
+		return err
+	})
+	err = x.Failure(err)
+	return res, err
+}
+
+// heldAnswer makes the JSON of an answer; of one that failed, where there is any.
+func heldAnswer[Res any](x *Exchange, res *Res, err error) func() (json.RawMessage, error) {
+	return func() (json.RawMessage, error) {
+		if x.answer != nil {
+			return x.answer.Value, nil
+		}
+		if err != nil && reflect.ValueOf(res).Elem().IsZero() {
+			return nil, nil
+		}
+		return toJSON(*res)
+	}
+}
+
+// served gives the answer that is not the world's.
+func served[Res any](x *Exchange) (res Res, err error) {
+	if err := x.await(x.answer.After); err != nil {
+		return res, err
+	}
+	switch {
+	case x.answer.Value != nil && !IsUnheld(x.answer.Value):
+		if err := json.Unmarshal(x.answer.Value, &res); err != nil {
+			return res, x.errMisfit(err)
+		}
+	case x.answer.Err == nil:
+		return res, x.errUnheld()
+	}
+	return res, x.answer.Err
+}
+
+// errUnheld says that the recording lacks the answer.
+func (x *Exchange) errUnheld() error {
+	return &Error{Code: E_UNANSWERED, Message: "the recording does not hold what " + schema.Clip(x.of) + " answered"}
+}
+
+// errMisfit says that what was recorded is no value of today's type.
+func (x *Exchange) errMisfit(err error) error {
+	return &Error{Code: E_INVALID_ANSWER, Message: "what " + schema.Clip(x.of) + " answered does not fit the type that is asked for", Cause: err}
+}
+
+// guarded calls user code whose panic is an error.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = newPanicError(value)
+		}
+	}()
+	return do()
+}
+
+// refuseTypes refuses what JSON does not carry, where it would be told.
+func refuseTypes[Req, Res any](ctx context.Context) error {
+	if ctx == nil || !HasHandle(ctx) {
+		return nil
+	}
+	return errors.Join(refuseType("request", reflect.TypeFor[Req]()), refuseType("answer", reflect.TypeFor[Res]()))
+}
+
+func refuseType(what string, t reflect.Type) error {
+	if fault := roundtrip.Fault(t); fault != "" {
+		return &Error{Code: E_INVALID_ANSWER, Message: fmt.Sprintf("the %s is a %s, which JSON does not give back: %s", what, t, fault)}
+	}
+	return nil
+}
+
+// AskStream is Ask for an answer in pieces. do hands out each piece with the function
+// it is given, whose error, E_ASK_STOPPED, says that nobody wants more. Stopping the
+// loop early ends the asking: the context of do ends.
+//
+// The last round of the loop has the error, if there is one, and no piece. Asking begins
+// with the loop; a stream is ranged over once, and a second loop gets an error (WLD-4).
+func AskStream[Req, Piece any](ctx context.Context, of string, request Req, do func(context.Context, Req, func(Piece) error) error, options ...AskOptions) iter.Seq2[Piece, error] {
+	var ranged atomic.Bool
+	return func(yield func(Piece, error) bool) {
+		s := &pieces[Req, Piece]{yield: yield}
+		err := errRangedTwice
+		if !ranged.Swap(true) {
+			err = s.run(ctx, of, request, do, options)
+		}
+		if err != nil && !s.stopped && !s.inBody {
+			var none Piece
+			yield(none, err)
+		}
+	}
+}
+
+var errRangedTwice = errors.New("adk: AskStream: the stream was ranged over already: ask again for another one")
+
+// errStoppedAsk is what ends an ask whose reader has had enough.
+var errStoppedAsk = &Error{Code: E_ASK_STOPPED, Message: "nobody reads any more"}
+
+// pieces is one loop over an AskStream.
+type pieces[Req, P any] struct {
+	yield   func(P, error) bool
+	x       *Exchange
+	cancel  context.CancelCauseFunc
+	inBody  bool // the loop's body runs; stays if it panics or ends its goroutine
+	stopped bool // the loop has been left
+}
+
+// run asks, and gives the error that is the loop's to see.
+func (s *pieces[Req, P]) run(ctx context.Context, of string, request Req, do func(context.Context, Req, func(P) error) error, options []AskOptions) (err error) {
+	if do == nil {
+		return fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
+	}
+	if err := refuseTypes[Req, P](ctx); err != nil {
+		return err
+	}
+	s.x, err = openExchange(ctx, true, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
+	if err != nil {
+		return err
+	}
+	if s.x != nil {
+		ctx = s.x.ctx
+	}
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	defer s.cancel(nil)
+	err = errGoexit // stands if do ends the goroutine
+	defer func() { s.x.Done(nil, s.told(err)) }()
+	if s.x.Answer() != nil {
+		err = s.served()
+	} else {
+		err = s.ask(ctx, request, do)
+	}
+	return err
+}
+
+// told is the error that the ask is told to have ended with.
+func (s *pieces[Req, P]) told(err error) error {
+	if s.stopped || s.inBody {
+		return errStoppedAsk
+	}
+	return err
+}
+
+// ask calls do. A panic of it is an error, where anybody is told; one of the loop's
+// body passes through, with all that lies above it.
+func (s *pieces[Req, P]) ask(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) (err error) {
+	if s.x == nil {
+		return do(ctx, request, s.hand)
+	}
+	defer func() {
+		if s.inBody {
+			return
+		}
+		if value := recover(); value != nil {
+			err = newPanicError(value)
+		}
+	}()
+	return s.x.Failure(do(ctx, request, s.hand))
+}
+
+// hand gives the loop's body a piece, once that is told.
+func (s *pieces[Req, P]) hand(piece P) error {
+	if s.stopped || s.inBody {
+		return errStoppedAsk
+	}
+	s.x.piece(func() (json.RawMessage, error) { return toJSON(piece) }, false)
+	return s.body(piece)
+}
+
+// body runs the loop's body.
+func (s *pieces[Req, P]) body(piece P) error {
+	s.inBody = true
+	goesOn := s.yield(piece, nil)
+	s.inBody = false
+	if !goesOn {
+		s.stopped = true
+		s.cancel(errStoppedAsk)
+		return errStoppedAsk
+	}
+	return nil
+}
+
+// served hands out the pieces that are not the world's.
+func (s *pieces[Req, P]) served() error {
+	for {
+		given, err := s.x.answer.Next()
+		if late := s.x.await(given.After); late != nil {
+			return late
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if IsUnheld(given.Value) {
+			return s.x.errUnheld()
+		}
+		var piece P
+		if err := json.Unmarshal(given.Value, &piece); err != nil {
+			return s.x.errMisfit(err)
+		}
+		s.x.piece(func() (json.RawMessage, error) { return given.Value, nil }, given.Open)
+		if err := s.body(piece); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package adk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/schema"
+)
+
+// Outside answers in the world's place, for replays and for those who break what the
+// world says. It is asked once for each ask, on the goroutine that asks and outside
+// every lock of the engine, and gives the answer; nil leaves it to the world. It must
+// be safe for concurrent use. The context is the one that would have been asked with.
+type Outside func(context.Context, Question) *Answer
+
+// Question is what Outside is told of an ask.
+type Question struct {
+	// Of is who is asked.
+	Of string
+	// Request is what is asked, as compact JSON; nil where that could not be made.
+	Request json.RawMessage
+	// Effect is what asking changes, as far as the caller said.
+	Effect Effect
+	// Stream says that the answer is wanted in pieces.
+	Stream bool
+	// Op, Call and Strand are the numbers that crossings give to the ask.
+	Op, Call, Strand int
+}
+
+// Answer is what Outside gives.
+type Answer struct {
+	// Value is the answer of Ask, as JSON; nil is one that is not known.
+	Value json.RawMessage
+	// Err is the error of Ask, with the type that the world's had; nil is none.
+	Err error
+	// After is how long Ask takes, on the config's clock.
+	After time.Duration
+	// Next gives the pieces of an AskStream one after the other, and then the error
+	// with which that ended: io.EOF for a good end.
+	Next func() (Piece, error)
+}
+
+// Piece is a piece of an answer, as Outside gives it.
+type Piece struct {
+	// Value is the piece as JSON.
+	Value json.RawMessage
+	// Open says that the piece was cut off.
+	Open bool
+	// After is how long it takes to come after the one before it, or after the ask,
+	// on the config's clock.
+	After time.Duration
+}
+
+// Exchange is one ask while it lasts. Ask and AskStream are made of it; it is there
+// for transports, whose answers are read at the pace of somebody else: package
+// adkhttp is one. A nil Exchange is one of which nothing is told. Methods may be
+// called from any goroutine.
+type Exchange struct {
+	call   *call
+	op     int
+	of     string
+	ctx    context.Context
+	answer *Answer
+	limits limiter
+	over   bool // guarded by run.mu: it is done
+}
+
+// OpenExchange begins an ask of whom it names (WLD-1). request makes the JSON of what
+// is asked, and is called only where somebody is told it; where it fails, the ask goes
+// on without (WLD-2). The Exchange is nil where ctx carries no handle. In a turn that
+// is aborted the error is the abort's cause; after the seam call whose handle it is has
+// returned it is E_CONTEXT_ENDED. An Exchange has to be ended with Done.
+func OpenExchange(ctx context.Context, of string, request func() (json.RawMessage, error), options ...AskOptions) (*Exchange, error) {
+	return openExchange(ctx, true, of, request, options)
+}
+
+func openExchange(ctx context.Context, stream bool, of string, request func() (json.RawMessage, error), options []AskOptions) (*Exchange, error) {
+	if ctx == nil {
+		return nil, errNilContext(KindAsk)
+	}
+	if of == "" {
+		return nil, errors.New("adk: ask of nobody: say who is asked")
+	}
+	c := handleIn(ctx)
+	if c == nil {
+		return nil, nil
+	}
+	var with AskOptions
+	if len(options) > 0 {
+		with = options[len(options)-1]
+	}
+	asked := Question{Of: of, Effect: with.Effect, Stream: stream, Call: c.id, Strand: c.strand}
+	if request != nil && (c.run.observed() || c.run.config.Outside != nil) {
+		asked.Request = heldJSON(request())
+	}
+	x := &Exchange{call: c, of: of, limits: limiter{of: of, limits: with.Limits}}
+	if err := x.begin(&asked); err != nil {
+		return nil, err
+	}
+	x.ctx = x.limits.context(withoutHandle(ctx))
+	if outside := c.run.config.Outside; outside != nil {
+		x.answer = outside(x.ctx, asked)
+	}
+	if x.answer == nil {
+		x.limits.start()
+	}
+	return x, nil
+}
+
+// begin tells the ask, unless the turn is over or aborted (ABT-7).
+func (x *Exchange) begin(asked *Question) error {
+	c := x.call
+	if err := c.enter(KindAsk); err != nil {
+		return err
+	}
+	r := c.run
+	defer r.mu.Unlock()
+	at := c.now()
+	x.op = r.nextOp()
+	asked.Op = x.op
+	if line := r.crossing(c, KindAsk, Begin, at); line != nil {
+		line.Op, line.Name, line.JSON, line.Status = x.op, asked.Of, asked.Request, string(asked.Effect)
+		r.tell(line)
+	}
+	if err := r.refusal(); err != nil {
+		x.tellDone(at, nil, err)
+		return err
+	}
+	c.asks = append(c.asks, x)
+	return nil
+}
+
+// PassedBy is the name of a contained crossing that says that the world was asked
+// something of which nothing else is told (PassBy).
+const PassedBy = "passed by"
+
+// Context is what the world is asked with: the caller's context, without the handle,
+// which ends when a limit passes (WLD-8). Of a nil Exchange it is nil.
+func (x *Exchange) Context() context.Context {
+	if x == nil {
+		return nil
+	}
+	return x.ctx
+}
+
+// Answer is what is to be given in the world's place; nil where the world is asked.
+func (x *Exchange) Answer() *Answer {
+	if x == nil {
+		return nil
+	}
+	return x.answer
+}
+
+// Told reports whether anybody is told of the ask, so that its pieces are worth
+// making.
+func (x *Exchange) Told() bool { return x != nil && x.call.run.observed() }
+
+// Touch says that something of the answer has come, which lets the limit of silence
+// begin anew.
+func (x *Exchange) Touch() {
+	if x != nil {
+		x.limits.touch()
+	}
+}
+
+// Piece tells that a piece of the answer is handed out, or with open as much of it as
+// came; the caller hands it out afterwards (WLD-4). piece is JSON. After Done, and
+// after the seam call, nothing is told any more.
+func (x *Exchange) Piece(piece json.RawMessage, open bool) {
+	x.piece(func() (json.RawMessage, error) { return piece, nil }, open)
+}
+
+// piece is Piece, which makes the JSON only where somebody is told it.
+func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
+	if x == nil {
+		return
+	}
+	x.limits.touch()
+	var told json.RawMessage
+	if x.Told() {
+		told = heldJSON(make())
+	}
+	c := x.call
+	defer c.lock()()
+	if x.over {
+		return
+	}
+	if line := c.run.crossing(c, KindPiece, Whole, c.now()); line != nil {
+		line.Op, line.JSON, line.Flag = x.op, told, open
+		c.run.tell(line)
+	}
+}
+
+// Failure is the error that the caller of the world is given for err: the limit that
+// has passed where one has (WLD-8), and else err.
+func (x *Exchange) Failure(err error) error {
+	if x == nil {
+		return err
+	}
+	return x.limits.failure(err)
+}
+
+// Done tells that the asking has ended: with err, or well where that is nil, or with
+// E_ASK_STOPPED where the reader had enough. answer is the JSON of an answer that did not
+// come in pieces, and else nil. Only the first call counts.
+func (x *Exchange) Done(answer json.RawMessage, err error) {
+	x.conclude(func() (json.RawMessage, error) { return answer, nil }, err)
+}
+
+// conclude is Done, which makes the JSON only where somebody is told it.
+func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
+	if x == nil {
+		return
+	}
+	x.limits.stop()
+	var told json.RawMessage
+	if x.Told() {
+		told = heldJSON(answer())
+	}
+	c := x.call
+	c.run.before(c, KindAsk, Done)
+	defer c.lock()()
+	if x.over {
+		return
+	}
+	c.asks = slices.DeleteFunc(c.asks, func(open *Exchange) bool { return open == x })
+	x.tellDone(c.now(), told, err)
+}
+
+// tellDone tells the end. run.mu is held.
+func (x *Exchange) tellDone(at time.Time, answer json.RawMessage, err error) {
+	x.over = true
+	if line := x.call.run.crossing(x.call, KindAsk, Done, at); line != nil {
+		line.Op, line.JSON, line.Err = x.op, answer, err
+		x.call.run.tell(line)
+	}
+}
+
+// endAsks tells the end of the asks that nobody has ended, as the handle they were
+// made with ends (WLD-5). run.mu is held.
+func (c *call) endAsks(at time.Time) {
+	for _, open := range c.asks {
+		open.tellDone(at, nil, c.errEnded(KindAsk))
+	}
+	c.asks = nil
+}
+
+// PassBy says that the world is to be asked in a way that no trace can hold: it is told
+// as contained, with whom and why. The error is nil where the asking may go on, and
+// E_UNANSWERED where Config.Outside answers in the world's place: nothing may be asked
+// then. A context without a handle tells nothing.
+func PassBy(ctx context.Context, of, why string) error {
+	c := handleIn(ctx)
+	if c == nil {
+		return nil
+	}
+	text := schema.Clip(of) + ": " + why
+	c.run.contain(c, PassedBy, text)
+	if c.run.config.Outside != nil {
+		return &Error{Code: E_UNANSWERED, Message: text + ", and so no recording has the answer"}
+	}
+	return nil
+}
+
+// HasHandle reports whether a context carries the handle of a seam call, so that what
+// is asked with it crosses (WLD-1).
+func HasHandle(ctx context.Context) bool { return handleIn(ctx) != nil }
+
+// heldJSON is JSON without the white space that carries nothing, or what says why there
+// is none; nil stays nil.
+func heldJSON(raw json.RawMessage, err error) json.RawMessage {
+	var line bytes.Buffer
+	switch {
+	case err != nil:
+		return Unheld(err.Error())
+	case raw == nil:
+		return nil
+	case !utf8.Valid(raw) || json.Compact(&line, raw) != nil:
+		return Unheld("it is no JSON")
+	}
+	return line.Bytes()
+}
+
+// unheldMember is the one member of an object that stands for what is not held.
+const unheldMember = "$unheld"
+
+// Unheld is what is told in the place of a request, of an answer, or of a part of one,
+// that a trace cannot hold or is not to: an object that says why.
+func Unheld(why string) json.RawMessage {
+	raw, _ := toJSON(map[string]string{unheldMember: why}) // a text always has a JSON
+	return raw
+}
+
+// IsUnheld reports whether raw is what Unheld makes.
+func IsUnheld(raw json.RawMessage) bool {
+	return bytes.HasPrefix(raw, []byte(`{"`+unheldMember+`":`))
+}
+
+// toJSON is a value as JSON, with the characters that it has.
+func toJSON(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
