@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"reflect"
 	"sync/atomic"
@@ -54,6 +53,7 @@ func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(cont
 
 // ask is Ask where it is told.
 func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (Res, error)) (res Res, err error) {
+	defer x.limits.release()
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
 	if x.answer != nil {
@@ -181,12 +181,13 @@ func (s *pieces[Req, P]) run(ctx context.Context, of string, request Req, do fun
 	}
 	if s.x != nil {
 		ctx = s.x.ctx
+		defer s.x.limits.release()
 	}
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { s.x.Done(nil, s.told(err)) }()
-	if s.x.Answer() != nil {
+	if s.x.Answered() {
 		err = s.served()
 	} else {
 		err = s.ask(ctx, request, do)
@@ -244,18 +245,9 @@ func (s *pieces[Req, P]) body(piece P) error {
 // served hands out the pieces that are not the world's.
 func (s *pieces[Req, P]) served() error {
 	for {
-		given, err := s.x.answer.Next()
-		if late := s.x.await(given.After); late != nil {
-			return late
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
+		given, ok, err := s.x.Next()
+		if !ok {
 			return err
-		}
-		if IsUnheld(given.Value) {
-			return s.x.errUnheld()
 		}
 		var piece P
 		if err := json.Unmarshal(given.Value, &piece); err != nil {

@@ -387,7 +387,7 @@ func TestExchange(t *testing.T) {
 	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
 		x := must(adk.OpenExchange(ctx, "socket", nil, adk.AskOptions{Effect: adk.EffectWrites}))
 		assert.True(t, x.Told())
-		assert.Nil(t, x.Answer())
+		assert.False(t, x.Answered())
 		assert.False(t, adk.HasHandle(x.Context()))
 		x.Touch()
 		x.Piece(json.RawMessage("[1 ,2]"), false)
@@ -404,7 +404,7 @@ func TestExchange(t *testing.T) {
 	none.Piece(nil, false)
 	none.Done(nil, nil)
 	assert.False(t, none.Told())
-	assert.Nil(t, none.Answer())
+	assert.False(t, none.Answered())
 	assert.Nil(t, none.Context())
 	assert.Same(t, errBoom, none.Failure(errBoom))
 	assert.NoError(t, adk.PassBy(context.Background(), "x", "y"))
@@ -417,15 +417,15 @@ func answering(answers map[string]*adk.Answer) func(*adk.Config) {
 	}
 }
 
-// pieces are the pieces of an answer, and what ends it.
-func pieces(end error, texts ...string) func() (adk.Piece, error) {
-	return func() (adk.Piece, error) {
+// pieces are the pieces of an answer.
+func pieces(texts ...string) func() (adk.Piece, bool) {
+	return func() (adk.Piece, bool) {
 		if len(texts) == 0 {
-			return adk.Piece{}, end
+			return adk.Piece{}, false
 		}
 		first := texts[0]
 		texts = texts[1:]
-		return adk.Piece{Value: json.RawMessage(first)}, nil
+		return adk.Piece{Value: json.RawMessage(first)}, true
 	}
 }
 
@@ -438,10 +438,10 @@ func TestOutside(t *testing.T) {
 		"misfits":   {Value: json.RawMessage(`"text"`)},
 		"unknown":   {},
 		"unheld":    {Value: adk.Unheld("too long")},
-		"part":      {Next: pieces(io.EOF, string(adk.Unheld("too long")))},
-		"numbers":   {Next: pieces(io.EOF, "1", "2")},
-		"breaks":    {Next: pieces(errBoom, "1")},
-		"strange":   {Next: pieces(io.EOF, `"one"`)},
+		"part":      {Next: pieces(string(adk.Unheld("too long")))},
+		"numbers":   {Next: pieces("1", "2")},
+		"breaks":    {Next: pieces("1"), Err: io.EOF},
+		"strange":   {Next: pieces(`"one"`)},
 	}
 	never := func(context.Context, string) (forecast, error) { panic("was asked") }
 	var question adk.Question
@@ -459,7 +459,7 @@ func TestOutside(t *testing.T) {
 			assert.ErrorIs(t, err, want)
 		}
 		assert.Equal(t, forecast{"Oslo", 4}, must(adk.Ask(ctx, "really", "", cold)))
-		for of, want := range map[string]error{"numbers": nil, "breaks": errBoom, "strange": adk.E_INVALID_ANSWER, "part": adk.E_UNANSWERED} {
+		for of, want := range map[string]error{"numbers": nil, "breaks": io.EOF, "strange": adk.E_INVALID_ANSWER, "part": adk.E_UNANSWERED} {
 			var last error
 			for _, err := range adk.AskStream(ctx, of, "", func(context.Context, string, func(int) error) error { panic("was asked") }) {
 				last = err
@@ -560,7 +560,7 @@ func TestOutsideTakesItsTime(t *testing.T) {
 	slow := func(c *adk.Config) {
 		answering(map[string]*adk.Answer{
 			"slow":  {Value: json.RawMessage(`"yes"`), After: time.Minute},
-			"parts": {Next: func() (adk.Piece, error) { return adk.Piece{Value: json.RawMessage("1"), After: time.Minute}, nil }},
+			"parts": {Next: func() (adk.Piece, bool) { return adk.Piece{Value: json.RawMessage("1"), After: time.Minute}, true }},
 		})(c)
 		c.Clock = clock
 		c.Probe = adk.MultiProbe(c.Probe, &recorder{park: func(int, func() bool) { parks++; clock.advance(passes) }})

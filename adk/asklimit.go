@@ -96,7 +96,14 @@ func (l *limiter) touch() {
 	l.pause = l.after(l.limits.Idle, "silence")
 }
 
-// stop ends the limits, and the context with them.
+// release lets go of the context, which nobody asks with any more.
+func (l *limiter) release() {
+	if l.cancel != nil {
+		l.cancel(context.Canceled)
+	}
+}
+
+// stop ends the limits.
 func (l *limiter) stop() {
 	if l.cancel == nil {
 		return
@@ -108,7 +115,6 @@ func (l *limiter) stop() {
 		l.pause()
 		l.all()
 	}
-	l.cancel(context.Canceled)
 }
 
 // failure is the limit that has passed, caused by what came of it; else err.

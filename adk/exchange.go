@@ -36,13 +36,15 @@ type Question struct {
 type Answer struct {
 	// Value is the answer of Ask, as JSON; nil is one that is not known.
 	Value json.RawMessage
-	// Err is the error of Ask, with the type that the world's had; nil is none.
+	// Err is the error with which the asking ends, with the type that the world's had;
+	// nil is none.
 	Err error
-	// After is how long Ask takes, on the config's clock.
+	// After is how long the end takes, on the config's clock, after the last piece where
+	// there are pieces.
 	After time.Duration
-	// Next gives the pieces of an AskStream one after the other, and then the error
-	// with which that ended: io.EOF for a good end.
-	Next func() (Piece, error)
+	// Next gives the pieces of an AskStream one after the other; ok is false behind the
+	// last. Without it there are none.
+	Next func() (piece Piece, ok bool)
 }
 
 // Piece is a piece of an answer, as Outside gives it.
@@ -148,12 +150,30 @@ func (x *Exchange) Context() context.Context {
 	return x.ctx
 }
 
-// Answer is what is to be given in the world's place; nil where the world is asked.
-func (x *Exchange) Answer() *Answer {
-	if x == nil {
-		return nil
+// Answered reports whether somebody answers in the world's place: Next has the answer
+// then, and the world is not asked.
+func (x *Exchange) Answered() bool { return x != nil && x.answer != nil }
+
+// Next gives the next piece of an answer that is not the world's when its time has
+// come; ok is false behind the last, or where a limit passes first, and err is then what
+// the asking ends with. Piece tells that it is handed out.
+func (x *Exchange) Next() (given Piece, ok bool, err error) {
+	after := x.answer.After
+	if x.answer.Next != nil {
+		if given, ok = x.answer.Next(); ok {
+			after = given.After
+		}
 	}
-	return x.answer
+	if late := x.await(after); late != nil {
+		return Piece{}, false, late
+	}
+	if !ok {
+		return Piece{}, false, x.answer.Err
+	}
+	if IsUnheld(given.Value) {
+		return Piece{}, false, x.errUnheld()
+	}
+	return given, true, nil
 }
 
 // Told reports whether anybody is told of the ask, so that its pieces are worth

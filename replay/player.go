@@ -358,7 +358,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 	}
 	held := slices.ContainsFunc(p.waits, func(w *wait) bool { return w.of == s })
 	return !held && s.blocked() > 0 && s.blocked() == len(s.parked) &&
-		x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
+		(x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Kind == adk.KindPiece || x.Kind == adk.KindAsk)
 }
 
 // blocked counts the goroutines that wait inside the engine for what has not come.

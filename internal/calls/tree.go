@@ -305,6 +305,9 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 		if s := b.ops[x.Op]; s != nil {
 			s.Done = x
 			delete(b.ops, x.Op)
+			if x.Kind == adk.KindAsk {
+				b.performed(&Step{In: c, X: x})
+			}
 		}
 		return
 	}
@@ -372,6 +375,12 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 			if x.Status != adk.GateRefused {
 				delete(b.gates, x.Name)
 			}
+			return
+		}
+	case adk.KindPiece:
+		if s := b.ops[x.Op]; s != nil {
+			s.Notes = append(s.Notes, x)
+			b.performed(&Step{In: c, X: x})
 			return
 		}
 	case adk.KindTimer:

@@ -32,7 +32,7 @@ func fieldParts(f FieldDiff, want, got *adk.Crossing) []FieldDiff {
 		}
 	case adk.FieldRecords:
 		return allRecordsDiff(want.Records, got.Records)
-	case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldPayload:
+	case adk.FieldValue, adk.FieldArgs, adk.FieldResult, adk.FieldSchema, adk.FieldJSON, adk.FieldPayload:
 		return JSONDiff(f.Field, f.Want, f.Got)
 	case adk.FieldTexts:
 		return textsDiff(f.Field, want.Texts, got.Texts)

@@ -175,6 +175,8 @@ func (n *Namer) Answer(x *adk.Crossing) string {
 		return safetext.Lasting(x.At.Sub(n.Fold.StartedAt)) + " into the turn"
 	case adk.KindNewID:
 		return n.Name(state.SpaceMade, x.Name)
+	case adk.KindAsk:
+		return askedWords(x, adk.Done)
 	case adk.KindOpenMedia:
 		if data, ok := x.Value.([]byte); ok {
 			return fmt.Sprintf("%d bytes", len(data))
@@ -298,6 +300,10 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 		return fmt.Sprintf("%s %s as %s", verb, safetext.PlainName(x.Name), StrandName(x.ID))
 	case adk.KindOpenMedia:
 		return verb + " " + n.record(x.Record)
+	case adk.KindAsk:
+		if x.Phase == adk.Begin {
+			return strings.TrimRight(verb+" "+safetext.PlainName(x.Name)+" "+askedWords(x, adk.Begin), " ")
+		}
 	case adk.KindWaitFor:
 		return verb + " " + n.gate(x)
 	}
@@ -309,6 +315,14 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 
 // StrandName is how lines name a strand.
 func StrandName(number int) string { return "s" + strconv.Itoa(number) }
+
+// askedWords are what was asked or answered, as it is written, on that line of an ask.
+func askedWords(x *adk.Crossing, phase adk.Phase) string {
+	if x.Phase != phase {
+		return ""
+	}
+	return safetext.BareJSON(string(x.JSON))
+}
 
 func flagged(words string, is bool, flag string) string {
 	if is {

@@ -162,6 +162,8 @@ func (n *Namer) fact(x *adk.Crossing) string {
 		return "! a timer fires"
 	case adk.KindState:
 		return n.state(x)
+	case adk.KindPiece:
+		return flagged("piece "+safetext.BareJSON(string(x.JSON)), x.Flag, ", cut off")
 	}
 	return "!! contained: " + safetext.Bare(x.Name) + ": " + safetext.Bare(x.Text)
 }

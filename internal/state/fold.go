@@ -489,6 +489,10 @@ func (f *Fold) fact(c *Call, x *adk.Crossing) error {
 		if op := f.Ops[x.N]; op == nil || op.Call != c {
 			return fmt.Errorf("no operation %d waits", x.N)
 		}
+	case adk.KindPiece:
+		if op := f.Ops[x.Op]; op == nil || op.Kind != adk.KindAsk || op.Call != c {
+			return fmt.Errorf("nobody has begun to ask as operation %d (WLD-4)", x.Op)
+		}
 	case adk.KindState:
 		if c.Seam.Label == adk.LabelRun {
 			f.OutputDue = false

@@ -93,7 +93,7 @@ func TestFoldNoticesMissingLines(t *testing.T) {
 	// time, or that a reply gave nothing but an error.
 	unseen := map[adk.Kind]bool{adk.KindNow: true, adk.KindNewID: true, adk.KindContained: true, adk.KindOnAck: true, adk.KindOffAck: true,
 		adk.KindAbort: true, adk.KindFork: true, adk.KindTimer: true, adk.KindState: true, adk.KindTurnEnd: true, adk.KindErrorEvent: true,
-		adk.KindCancel: true, adk.KindReturn: true, adk.KindNack: true, adk.KindDispatchStart: true, adk.KindDispatchEnd: true}
+		adk.KindCancel: true, adk.KindReturn: true, adk.KindNack: true, adk.KindDispatchStart: true, adk.KindDispatchEnd: true, adk.KindPiece: true}
 	for _, turn := range tracetest.AllTurns {
 		told := turn.Run(t)
 		whole := digestOfEnd(told)

@@ -18,6 +18,8 @@ type driver interface {
 	adk.Probe
 	adk.Clock
 	adk.IDSource
+	// Answer answers in the world's place.
+	Answer(context.Context, adk.Question) *adk.Answer
 }
 
 // RunTurn is the run of a turn. Listeners that were loud are so again.
@@ -63,7 +65,7 @@ func (s *Stage) Turn(first *adk.Crossing, info adk.RunInfo, d driver) (adk.Confi
 		TurnInput: safetext.Each(info.TurnInput, s.turnMiddleware), TurnOutput: safetext.Each(info.TurnOutput, s.turnMiddleware),
 		Executor: in.Executor, DispatchInput: in.Input, DispatchOutput: in.Output,
 		Storage: s.storage(), Tools: recordsOf(first, s.Tool),
-		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
+		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind, Outside: d.Answer,
 	}
 	return config, adk.RawTurn{SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Observability: s.Gates}, nil
 }
@@ -81,7 +83,7 @@ func (s *Stage) DispatchStandalone(first *adk.Crossing, info adk.RunInfo, d driv
 		ToolCalls:    recordsOf(first, Same[*adk.ToolCall]),
 		Tools:        recordsOf(first, s.Tool),
 		Gates:        true,
-		Clock:        d, IDs: d, Probe: d, WriteBehind: info.WriteBehind,
+		Clock:        d, IDs: d, Probe: d, WriteBehind: info.WriteBehind, Outside: d.Answer,
 	}
 	in.Raw.Functional, in.Raw.Observability = loud.heard()
 	return in

@@ -24,13 +24,14 @@ type Stage struct {
 	director Director
 	Gates    adk.Observability // what hears the gates of a standalone dispatch, and of a turn
 
-	mu       sync.Mutex
-	handles  map[int]*Handle             // by the number of the recorded call
-	offAck   map[calls.AckHandler]func() // by the recorded handler
-	strands  map[int]*adk.Strand         // by the number of the recorded strand
-	lastFork map[int]int                 // the number of the strand that a recorded call forked last
-	cancels  map[int]func(error)         // of the contexts given to scripted waits, by recorded operation
-	tools    map[*adk.Tool]*adk.Tool     // the recorded ones, with their handlers of today
+	mu        sync.Mutex
+	handles   map[int]*Handle             // by the number of the recorded call
+	offAck    map[calls.AckHandler]func() // by the recorded handler
+	strands   map[int]*adk.Strand         // by the number of the recorded strand
+	lastFork  map[int]int                 // the number of the strand that a recorded call forked last
+	cancels   map[int]func(error)         // of the contexts given to scripted waits, by recorded operation
+	tools     map[*adk.Tool]*adk.Tool     // the recorded ones, with their handlers of today
+	exchanges map[int]*adk.Exchange       // by recorded operation: the asks that were made again
 }
 
 // Director says what scripted seams do.
@@ -52,7 +53,7 @@ type Director interface {
 // NewStage is a stage whose calls d directs.
 func NewStage(d Director) *Stage {
 	return &Stage{director: d, handles: map[int]*Handle{}, offAck: map[calls.AckHandler]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
-		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}}
+		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}, exchanges: map[int]*adk.Exchange{}}
 }
 
 // Handle is what a scripted seam was handed.
@@ -223,6 +224,12 @@ func (s *Stage) Operate(x *adk.Crossing) bool {
 	switch {
 	case x.Kind == adk.KindContained:
 		return s.misuse(h, x)
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+		return s.ask(h.ctx, x)
+	case x.Kind == adk.KindAsk:
+		return s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Done(recorded.JSON, recorded.Err) })
+	case x.Kind == adk.KindPiece:
+		return s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Piece(recorded.JSON, recorded.Flag) })
 	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil:
 		return s.dispatch(h, x)
 	}
@@ -523,6 +530,9 @@ func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
 		h.next(h.ctx)
 		return true
 	}
+	if x.Name == adk.PassedBy {
+		return passesBy(h.ctx, x)
+	}
 	kind, late := strings.CutPrefix(x.Name, "late ")
 	if !late {
 		return false
@@ -540,6 +550,8 @@ func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
 		again.Record = state.AnyTool
 	case adk.KindOpenMedia:
 		again.Record = anyMedia
+	case adk.KindAsk:
+		again.Phase = adk.Begin
 	case adk.KindWait:
 		s.mu.Lock()
 		again.ID = s.lastFork[x.Call]

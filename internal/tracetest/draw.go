@@ -295,6 +295,8 @@ func drawField(t *rapid.T, c *adk.Crossing, f adk.Field) {
 		c.Duration = time.Duration(rapid.Int64().Draw(t, "duration"))
 	case adk.FieldSchema:
 		c.Schema = json.RawMessage(rapid.SampledFrom([]string{"", `{"type":"object"}`, "{\n \"a\": [1]}", "{broken", "\xff", `{"$json":1}`, `{"$jsonx":1}`, "null"}).Draw(t, "schema"))
+	case adk.FieldJSON:
+		c.JSON = json.RawMessage(rapid.SampledFrom([]string{`{"a":[1.50,null]}`, "{broken", `{"$json":1}`, "null", `{"a":1,"a":2}`}).Draw(t, "json"))
 	case adk.FieldDigest:
 		c.Digest = adk.DigestOf([]byte(DrawText(t, "digest")))
 	case adk.FieldSeams:

@@ -152,6 +152,11 @@ func (e *editor) field(f adk.Field) {
 		}
 	case adk.FieldSchema:
 		e.schema()
+	case adk.FieldJSON:
+		e.with("exchanged", func(x *adk.Crossing) { x.JSON = json.RawMessage(`"exchanged"`) })
+		if len(e.from.JSON) > 0 {
+			e.with("dropped", func(x *adk.Crossing) { x.JSON = nil })
+		}
 	case adk.FieldDigest:
 		for _, at := range []int{0, len(e.from.Digest) - 1} {
 			e.with(fmt.Sprintf("bit of byte %d flipped", at), func(x *adk.Crossing) { x.Digest[at] ^= 1 })

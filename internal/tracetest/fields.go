@@ -61,6 +61,8 @@ func Saying(t *testing.T, kind adk.Kind, f adk.Field, word string) []said {
 		return one(time.Duration(len(word)))
 	case adk.FieldSchema:
 		return []said{{Where: "const", Value: json.RawMessage(`{"const":"` + word + `"}`)}, {Where: "broken", Value: json.RawMessage("{" + word)}}
+	case adk.FieldJSON:
+		return []said{{Where: "text", Value: json.RawMessage(`"` + word + `"`)}, {Where: "object", Value: json.RawMessage(`{"a":["` + word + `",1.50],"b":null}`)}, {Where: "broken", Value: json.RawMessage("{" + word)}}
 	case adk.FieldDigest:
 		return one(adk.DigestOf([]byte(word)))
 	case adk.FieldSeams:

@@ -150,6 +150,15 @@ func (s SampleTurn) Run(t testing.TB) []*adk.Crossing {
 func (s SampleTurn) observe(t testing.TB) *copying {
 	t.Helper()
 	probe := &copying{}
+	s.runWith(t, probe)
+	return probe
+}
+
+// RunUnobserved runs a turn that is looked at by its own probe alone.
+func (s SampleTurn) RunUnobserved(t testing.TB) { s.runWith(t, nil) }
+
+func (s SampleTurn) runWith(t testing.TB, probe adk.Probe) {
+	t.Helper()
 	kit := &SampleKit{TB: t, Raw: adk.RawTurn{SystemPrompt: "You are a weather assistant."}}
 	kit.ctx, kit.cancel = context.WithCancelCause(t.Context())
 	kit.Config = adk.Config{Clock: &stillClock{now: FoldStart}, IDs: &countedIDs{}, Probe: probe,
@@ -165,7 +174,6 @@ func (s SampleTurn) observe(t testing.TB) *copying {
 	}()
 	<-ended
 	require.NoError(t, returned)
-	return probe
 }
 
 func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }

@@ -51,6 +51,7 @@ var AllTurns = []SampleTurn{
 	}},
 	{"cancelled from outside", func(t *SampleKit) { t.cancel(errors.New("the user left")) }},
 	{"late", lateTurn},
+	{"asks", AsksTurn},
 	{"goexit", func(t *SampleKit) {
 		t.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			_ = dc.Messages().Store(ctx, AMessage("m", adk.RoleUser, "lost"))

@@ -303,7 +303,7 @@ func (d *Decoder) recordList(raw []byte) ([]adk.Record, error) {
 
 // result reads what a tool gave.
 func (d *Decoder) result(raw []byte) (adk.ToolResult, error) {
-	m, err := onlyMember(raw)
+	m, err := OnlyMember(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -348,8 +348,8 @@ func (d *Decoder) mediaList(raw []byte) (adk.MediaList, error) {
 	return all, nil
 }
 
-// onlyMember reads an object of one member.
-func onlyMember(raw []byte) (ScannedMember, error) {
+// OnlyMember reads an object of one member.
+func OnlyMember(raw []byte) (ScannedMember, error) {
 	members, err := ScanMembers(make([]ScannedMember, 0, 1), raw)
 	if err != nil {
 		return ScannedMember{}, err
@@ -399,7 +399,7 @@ func (d *Decoder) args(raw []byte) (any, error) {
 // TextOfJSON reads a text: a string, or the bytes of one that JSON cannot hold.
 func TextOfJSON(raw []byte) (string, error) {
 	if raw[0] == '{' {
-		m, err := onlyMember(raw)
+		m, err := OnlyMember(raw)
 		if err != nil || string(m.Name) != "$string" {
 			return "", ErrWant("a string", raw)
 		}
@@ -547,7 +547,7 @@ func Base64OfJSON(raw []byte) ([]byte, error) {
 
 func schemaOfJSON(raw []byte) (json.RawMessage, error) {
 	if raw[0] == '{' {
-		if m, err := onlyMember(raw); err == nil && string(m.Name) == SchemaMark {
+		if m, err := OnlyMember(raw); err == nil && string(m.Name) == SchemaMark {
 			text, err := TextOfJSON(m.Value)
 			return json.RawMessage(text), err
 		}

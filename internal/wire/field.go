@@ -198,6 +198,12 @@ var FieldRows = [...]fieldRow{
 		},
 		Zero: func(x *adk.Crossing) { x.Schema = nil },
 	},
+	adk.FieldJSON: {
+		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameJSON(a.JSON, b.JSON) },
+		Append: appendJSON,
+		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.JSON, err = schemaOfJSON(raw); return err },
+		Zero:   func(x *adk.Crossing) { x.JSON = nil },
+	},
 	adk.FieldDigest: {
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Digest == b.Digest },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error {
@@ -246,6 +252,11 @@ func appendResult(e *Encoder, name string, x *adk.Crossing) error {
 
 func appendSchema(e *Encoder, name string, x *adk.Crossing) error {
 	e.schema(name, x.Schema)
+	return nil
+}
+
+func appendJSON(e *Encoder, name string, x *adk.Crossing) error {
+	e.schema(name, x.JSON)
 	return nil
 }
 

@@ -31,7 +31,7 @@ func CallOf(x *adk.Crossing) int {
 // IsMisuse reports whether a contained failure is something that user code did with
 // a handle or with next, and not a panic.
 func IsMisuse(x *adk.Crossing) bool {
-	return x.Kind == adk.KindContained && (x.Name == "second next" || strings.HasPrefix(x.Name, "late "))
+	return x.Kind == adk.KindContained && (x.Name == "second next" || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, "late "))
 }
 
 // CollectionOf is the collection that an obligation is for.

@@ -61,6 +61,8 @@ func anything(kind adk.Kind, f adk.Field, word string) any {
 		return []string{word}
 	case adk.FieldCollection:
 		return adk.CollectionName(word)
+	case adk.FieldJSON:
+		return json.RawMessage(`"` + word + `"`)
 	case adk.FieldRecord:
 		return adk.NewTokenizable(word)
 	case adk.FieldRecords:

@@ -113,6 +113,8 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 		return l.error(value)
 	case adk.FieldSchema:
 		return l.schema(value)
+	case adk.FieldJSON:
+		return l.rawJSON(value)
 	case adk.FieldSeams:
 		return l.seams(value)
 	case adk.FieldPayload:
@@ -527,6 +529,14 @@ func (l *lineRedactor) schema(value []byte) error {
 		}
 		return l.schema(m.Value)
 	})
+}
+
+// rawJSON writes what the world was asked or answered.
+func (l *lineRedactor) rawJSON(value []byte) error {
+	if m, err := wire.OnlyMember(value); value[0] == '{' && err == nil && string(m.Name) == wire.SchemaMark {
+		return l.schema(value)
+	}
+	return l.json(value)
 }
 
 // uncovered writes what no path is about.

@@ -1,0 +1,81 @@
+package stub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+)
+
+// This file makes recorded asks again, and answers those of live code.
+
+// scriptedKey marks contexts of asks that a scripted seam makes: the recording has
+// their answers.
+type scriptedKey struct{}
+
+func scripted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scriptedKey{}, true)
+}
+
+// IsScripted reports whether an ask with this context is one that a scripted seam makes
+// again: what it answered is performed too.
+func IsScripted(ctx context.Context) bool { return ctx.Value(scriptedKey{}) != nil }
+
+// ask performs the beginning of a recorded ask. It asks nobody.
+func (s *Stage) ask(ctx context.Context, x *adk.Crossing) bool {
+	request := func() (json.RawMessage, error) { return x.JSON, nil }
+	exchange, err := adk.OpenExchange(scripted(ctx), x.Name, request, adk.AskOptions{Effect: adk.Effect(x.Status)})
+	if err != nil {
+		s.director.Answered(x, err)
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exchanges[x.Op] = exchange
+	return exchange != nil
+}
+
+// answers performs a piece of a recorded ask, or its end. It reports whether that was
+// begun.
+func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)) bool {
+	s.mu.Lock()
+	exchange := s.exchanges[x.Op]
+	s.mu.Unlock()
+	if exchange == nil {
+		return false
+	}
+	tell(exchange, x)
+	return true
+}
+
+// passesBy says again that somebody was asked past the trace.
+func passesBy(ctx context.Context, x *adk.Crossing) bool {
+	of, why, _ := strings.Cut(x.Text, ": ")
+	return adk.PassBy(scripted(ctx), of, why) == nil
+}
+
+// Unanswered is the answer to what the recording has none to.
+func Unanswered() *adk.Answer { return &adk.Answer{Err: ErrUnanswered} }
+
+// RecordedAnswer is what was recorded of an ask; nil stands for one that was not, or
+// whose recording ends within.
+func RecordedAnswer(rec *calls.Step) *adk.Answer {
+	if rec == nil || rec.Done == nil {
+		return Unanswered()
+	}
+	pieces, end := rec.Notes, rec.Done.Err
+	if errors.Is(end, adk.E_ASK_STOPPED) || errors.Is(end, adk.E_CONTEXT_ENDED) { // nobody read on
+		end = ErrUnanswered
+	}
+	return &adk.Answer{Value: rec.Done.JSON, Err: end, Next: func() (adk.Piece, bool) {
+		if len(pieces) == 0 {
+			return adk.Piece{}, false
+		}
+		x := pieces[0]
+		pieces = pieces[1:]
+		return adk.Piece{Value: x.JSON, Open: x.Flag}, true
+	}}
+}
