@@ -16,7 +16,7 @@
 // for somebody outside. A [Tool] is what the model can ask for.
 //
 // What user code asks of a model's server, or of any other service, is an ask
-// ([Ask], [AskStream]).
+// ([Ask], [AskStream]); package adkhttp makes asks of the requests of any HTTP client.
 //
 // A seam is a place where engine and user code meet, a crossing what passes
 // there, a strand parallel work inside one seam call, a state the digest of all

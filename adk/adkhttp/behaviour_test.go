@@ -1,0 +1,407 @@
+package adkhttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// get makes a request with a context.
+func get(ctx context.Context, url string) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		panic(err)
+	}
+	return req
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// WLD-1: without the handle of a seam call the transport is its base, which is the
+// default one's where there is none.
+func TestWithoutHandle(t *testing.T) {
+	given := get(context.Background(), "http://example.com/x")
+	base := roundTrip(func(req *http.Request) (*http.Response, error) {
+		assert.Same(t, given, req)
+		return &http.Response{StatusCode: 418, Body: http.NoBody}, nil
+	})
+	resp, err := adkhttp.NewTransport(base).RoundTrip(given)
+	require.NoError(t, err)
+	assert.Equal(t, 418, resp.StatusCode)
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(nil)}
+	assert.Equal(t, 200, look(client, get(context.Background(), server.URL+"/json")).Status)
+	client.CloseIdleConnections()
+	(&http.Client{Transport: adkhttp.NewTransport(base)}).CloseIdleConnections()
+}
+
+// WLD-6: who is asked, to what effect, and how much is held can be said.
+func TestOptions(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	written := recorded(t, func(ctx context.Context) {
+		client := &http.Client{Transport: adkhttp.NewTransport(nil, adkhttp.MaxBody(10),
+			adkhttp.Name(func(req *http.Request) string {
+				if req.URL.Path == "/echo" {
+					return "echoes"
+				}
+				return ""
+			}), adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))}
+		long := exchange{method: "POST", path: "/echo", body: text("0123456789x")}
+		assert.Equal(t, "POST 11 0123456789x", look(client, long.request(ctx, server.URL)).Body)
+		once := exchange{method: "POST", path: "/echo", body: func() io.Reader { return onlyReader{strings.NewReader("0123456789x")} }}
+		req := once.request(ctx, server.URL)
+		req.ContentLength = 11
+		assert.Equal(t, "POST 11 0123456789x", look(client, req).Body)
+	})
+	read := must(trace.Read(bytes.NewReader(written)))
+	var lines []string
+	for _, line := range read.Lines {
+		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin || x.Kind == adk.KindPiece {
+			lines = append(lines, strings.TrimSpace(x.Name+" "+string(x.JSON)+" "+x.Status))
+		}
+	}
+	assert.Equal(t, []string{
+		`echoes {"method":"POST","path":"/echo","headers":{"content-type":"application/json"},"body":{"$unheld":"11 bytes with the SHA-256 8e1815874d1236c2d83236b1d0b450cc00980744a906259dd28de5bfb4bfbbe7, which are more than 10"}} writes`,
+		`{"status":200,"headers":{"content-length":"19","content-type":"text/plain; charset=utf-8"}}`,
+		`{"$unheld":"19 bytes with the SHA-256 7ee3de236c8b914499c8aefa3795a8d4f766b4a372eb150a100a104cdacbaae7, which are more than 10"}`,
+		`echoes {"method":"POST","path":"/echo","headers":{"content-type":"application/json"},"body":{"$unheld":"11 bytes, which are more than 10"}} writes`,
+		`{"status":200,"headers":{"content-length":"19","content-type":"text/plain; charset=utf-8"}}`,
+		`{"$unheld":"19 bytes with the SHA-256 7ee3de236c8b914499c8aefa3795a8d4f766b4a372eb150a100a104cdacbaae7, which are more than 10"}`,
+	}, lines)
+}
+
+// WLD-4: HTTP/2 crosses like HTTP/1.
+func TestHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(world())
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	for _, e := range exchanges {
+		if e.path == "/resets" || e.path == "/lies" || e.path == "/breaks" {
+			continue // a stream of HTTP/2 breaks otherwise
+		}
+		t.Run(e.name, func(t *testing.T) {
+			want := look(server.Client(), e.request(context.Background(), server.URL))
+			recorded(t, func(ctx context.Context) {
+				got := look(&http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}, e.request(ctx, server.URL))
+				assert.Equal(t, want, got)
+			})
+		})
+	}
+}
+
+// WLD-4: what was read of a body is told, and no more; one that is never read, or never
+// closed, is told to have ended with its call.
+func TestBodiesReadInPart(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	ask := func(read func(body io.ReadCloser)) []string {
+		written := recorded(t, func(ctx context.Context) {
+			resp, err := adkhttp.NewTransport(server.Client().Transport).RoundTrip(get(ctx, server.URL+"/events"))
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = resp.Body.Close() })
+			read(resp.Body)
+		})
+		return told(t, written)[2:]
+	}
+	assert.Equal(t, []string{"done E_ASK_STOPPED: the body was closed before its end"}, ask(func(b io.ReadCloser) { _ = b.Close(); _ = b.Close() }))
+	assert.Equal(t, []string{`piece {"text":": hello\n\n"}`, `piece {"text":"event"} open`, "done E_ASK_STOPPED: the body was closed before its end"},
+		ask(func(b io.ReadCloser) {
+			_, err := io.ReadFull(b, make([]byte, 14))
+			assert.NoError(t, err)
+			_ = b.Close()
+		}))
+	unread := ask(func(io.ReadCloser) {})
+	require.Len(t, unread, 1)
+	assert.Contains(t, unread[0], "E_CONTEXT_ENDED")
+}
+
+// WLD-4: whatever reads a body between two events does so between their pieces, and a
+// replay tells it alike, however the network cut them.
+func TestWhatHappensBetweenEvents(t *testing.T) {
+	const events = "data: {\"n\":1}\n\ndata: {\"n\":2}\n\ndata: {\"n\":3}\n\n"
+	const inBlankLine = 14 // a reader of lines has the first event's before its end
+	cuts := [][]int{{}, {5}, {15}, {12, 16}, {1, 2, 3, 40}, {inBlankLine, 16}}
+	var first []string
+	for _, cut := range cuts {
+		base := http.RoundTripper(roundTrip(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Body: io.NopCloser(portions(events, cut)),
+				Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
+		}))
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			resp, err := adkhttp.NewTransport(base).RoundTrip(get(ctx, "http://model.example/"))
+			if err != nil {
+				return err
+			}
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if lines.Text() != "" {
+					must(h.ReportMessage("m", lines.Text(), false))
+				}
+			}
+			return errors.Join(resp.Body.Close(), dc.Ack())
+		}
+		var written bytes.Buffer
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}
+		runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&written))))
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+		var kinds []string
+		for _, line := range must(trace.Read(bytes.NewReader(written.Bytes()))).Lines {
+			kinds = append(kinds, line.Crossing.Kind.String()+string(line.Crossing.JSON))
+		}
+		if first == nil {
+			first = kinds
+		}
+		if !slices.Contains(cut, inBlankLine) {
+			assert.Equal(t, first, kinds, "cut at %v", cut)
+		}
+		base = never(t)
+		report, err := replay.Verify(t.Context(), &written, replay.LiveExecutor(run))
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s", report)
+	}
+}
+
+// portions gives a text in portions that end at the places.
+func portions(text string, ends []int) io.Reader {
+	from, all := 0, []io.Reader{}
+	for _, end := range append(ends, len(text)) {
+		all = append(all, strings.NewReader(text[from:end]))
+		from = end
+	}
+	return io.MultiReader(all...)
+}
+
+// WLD-5: nothing is held back: an event that has come is handed out while the server
+// waits, a part of one too.
+func TestNothingIsHeldBack(t *testing.T) {
+	parts, sent := make(chan string), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for part := range parts {
+			_, _ = io.WriteString(w, part)
+			w.(http.Flusher).Flush()
+			sent <- struct{}{}
+		}
+	}))
+	t.Cleanup(server.Close)
+	recorded(t, func(ctx context.Context) {
+		go func() { parts <- ": go\n\n" }()
+		resp, err := adkhttp.NewTransport(nil).RoundTrip(get(ctx, server.URL))
+		require.NoError(t, err)
+		<-sent
+		for _, part := range []string{": go\n\n", "data: {\"a\"", ":1}\n", "\n"} {
+			if part[0] != ':' || part[1] != ' ' {
+				parts <- part
+				<-sent
+			}
+			got := make([]byte, len(part))
+			_, err := io.ReadFull(resp.Body, got)
+			require.NoError(t, err)
+			assert.Equal(t, part, string(got))
+		}
+		close(parts)
+		assert.NoError(t, resp.Body.Close())
+	})
+}
+
+// WLD-6, WLD-5: what no trace can hold goes its way, is told as passed by, and refused
+// in a replay.
+func TestPassedBy(t *testing.T) {
+	pipe := func() io.Reader {
+		r, w := io.Pipe()
+		go func() { _, _ = io.WriteString(w, "no end is known"); _ = w.Close() }()
+		return r
+	}
+	cases := map[string]struct {
+		e      exchange
+		change func(*http.Request)
+		why    string
+	}{
+		"upgrade": {exchange{path: "/json"}, func(r *http.Request) { r.Header.Set("Upgrade", "websocket") }, "GET /json: the connection is another protocol's from here on"},
+		"gRPC":    {exchange{method: "POST", path: "/echo"}, func(r *http.Request) { r.Header.Set("Content-Type", "application/grpc+proto") }, "POST /echo: it is gRPC"},
+		"endless": {exchange{method: "POST", path: "/echo", body: pipe}, func(*http.Request) {}, "POST /echo: its body says no length, and may have no end"},
+	}
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			base, want := server.Client().Transport, 200
+			run := func(ctx context.Context) {
+				req := c.e.request(ctx, server.URL)
+				c.change(req)
+				got := look(&http.Client{Transport: adkhttp.NewTransport(base)}, req)
+				assert.Equal(t, want, got.Status)
+			}
+			written := recorded(t, run)
+			assert.Equal(t, []string{"contained passed by localhost: " + c.why}, told(t, written))
+			base, want = never(t), 0
+			_, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
+			require.NoError(t, err)
+		})
+	}
+}
+
+// WLD-5: after its call, and in an aborted turn, a request whose context goes on is
+// made, and told as passed by; one whose context has ended is not.
+func TestLateRequests(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}
+	var kept context.Context
+	var written bytes.Buffer
+	config := turn(func(ctx context.Context) { kept = ctx })
+	config.TurnOutput = []adk.TurnMiddleware{{Name: "after", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		assert.Equal(t, 200, look(client, get(context.WithoutCancel(kept), server.URL+"/json")).Status)
+		boom := errors.New("enough")
+		require.NoError(t, tc.Abort(boom))
+		assert.Equal(t, 200, look(client, get(context.WithoutCancel(ctx), server.URL+"/json")).Status)
+		_, err := client.Do(get(ctx, server.URL+"/json"))
+		assert.ErrorIs(t, err, boom)
+		return nil
+	}}}
+	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&written)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	lines := told(t, written.Bytes())
+	ask := `ask {"method":"GET","path":"/json"} reads`
+	require.Len(t, lines, 7)
+	assert.Contains(t, lines[0], "contained late ask")
+	assert.Contains(t, lines[1], "contained passed by localhost: GET /json: E_CONTEXT_ENDED")
+	assert.Equal(t, []string{ask, "done enough", "contained passed by localhost: GET /json: enough", ask, "done enough"}, lines[2:])
+}
+
+// WLD-3, WLD-8: limits end a request, and a body that stalls.
+func TestLimits(t *testing.T) {
+	stall := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			_, _ = io.WriteString(w, "half")
+			w.(http.Flusher).Flush()
+		}
+		select {
+		case <-stall:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(stall) })
+	written := recorded(t, func(ctx context.Context) {
+		limited := &http.Client{Transport: adkhttp.NewTransport(nil, adkhttp.Limits(adk.AskLimits{Headers: time.Millisecond}))}
+		_, err := limited.Do(get(ctx, server.URL+"/head"))
+		var timeout net.Error
+		require.ErrorAs(t, err, &timeout)
+		assert.True(t, timeout.Timeout())
+		assert.ErrorIs(t, err, adk.E_ASK_TIMEOUT)
+		patient := &http.Client{Transport: adkhttp.NewTransport(nil, adkhttp.Limits(adk.AskLimits{Idle: time.Millisecond}))}
+		resp, err := patient.Do(get(ctx, server.URL+"/body"))
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		assert.ErrorIs(t, err, adk.E_ASK_TIMEOUT)
+		assert.Equal(t, "half", string(body))
+		assert.NoError(t, resp.Body.Close())
+	})
+	lines := told(t, written)
+	assert.Contains(t, lines[1], "E_ASK_TIMEOUT")
+	assert.Equal(t, `piece {"text":"half"} open`, lines[4])
+	assert.Contains(t, lines[5], "E_ASK_TIMEOUT")
+}
+
+// WLD-4, RUN-11: a client that many goroutines share tells each exchange whole.
+func TestManyGoroutines(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	written := recorded(t, func(ctx context.Context) {
+		client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}
+		var all sync.WaitGroup
+		for i := range 16 {
+			all.Go(func() {
+				said := fmt.Sprintf(`{"n":%d}`, i)
+				e := exchange{method: "POST", path: "/echo", body: text(said)}
+				assert.Equal(t, fmt.Sprintf("POST %d %s", len(said), said), look(client, e.request(ctx, server.URL)).Body)
+			})
+		}
+		all.Wait()
+	})
+	asked, answered := map[int]string{}, map[int]string{}
+	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines {
+		var held struct{ Body, Text json.RawMessage }
+		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
+			require.NoError(t, json.Unmarshal(x.JSON, &held))
+			asked[x.Op] = string(held.Body)
+		} else if x.Kind == adk.KindPiece && json.Unmarshal(x.JSON, &held) == nil && held.Text != nil {
+			answered[x.Op] = string(held.Text)
+		}
+	}
+	require.Len(t, asked, 16)
+	for op, said := range asked {
+		assert.Contains(t, strings.ReplaceAll(answered[op], `\"`, `"`), said)
+	}
+}
+
+// A multipart body has a boundary of its own each time, and is told with one that
+// stays.
+func TestMultipart(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	ask := func() []string {
+		return told(t, recorded(t, func(ctx context.Context) {
+			var body bytes.Buffer
+			form := multipart.NewWriter(&body)
+			_ = form.WriteField("model", "whisper")
+			_ = form.Close()
+			req := must(http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/echo", &body))
+			req.Header.Set("Content-Type", form.FormDataContentType())
+			look(&http.Client{Transport: adkhttp.NewTransport(nil)}, req)
+		}))[:1]
+	}
+	first := ask()
+	assert.Equal(t, first, ask())
+	assert.Contains(t, first[0], `"content-type":"multipart/form-data; boundary=boundary"`)
+	assert.Contains(t, first[0], `name=\"model\"\r\n\r\nwhisper`)
+}
+
+// WLD-4: a served answer to a retry does not let the client wait, and the trace keeps
+// what was said.
+func TestServedRetriesAreQuick(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	base := server.Client().Transport
+	var header http.Header
+	run := func(ctx context.Context) {
+		header = look(&http.Client{Transport: adkhttp.NewTransport(base)}, get(ctx, server.URL+"/busy")).Headers
+	}
+	written := recorded(t, run)
+	assert.Equal(t, "3600", header.Get("Retry-After"))
+	base = never(t)
+	report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+	assert.Equal(t, "0", header.Get("Retry-After-Ms"))
+}

@@ -1,0 +1,155 @@
+package adkhttp
+
+import (
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// body is the body of an answer, whose pieces are told as they are read: each before
+// its last byte is handed out, and one that was never finished when the reading ends.
+//
+// No byte is held back: what has come is handed out at once, but at most up to the end
+// of a piece at a time, so that what a reader does between two pieces is told between
+// them, however the network cut them.
+type body struct {
+	x       *adk.Exchange
+	resp    *http.Response
+	from    io.ReadCloser
+	form    form
+	split   splitter
+	rest    []byte // what was read beyond the end of a piece
+	restErr error  // what follows it
+	left    int64  // how much is still to come, where the head said so; else -1
+
+	mu    sync.Mutex // Close may come beside Read
+	piece holder     // the piece that is under way
+	held  int64      // bytes of pieces that were told
+	most  int64
+	told  bool // the end was told
+}
+
+func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
+	b := &body{x: x, resp: resp, from: resp.Body, form: formOf(resp), left: resp.ContentLength, most: most, piece: holder{most: most}}
+	b.split.form = b.form
+	return b
+}
+
+// Read reads at most up to the end of a piece.
+func (b *body) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := b.more(p)
+	b.x.Touch()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		end := b.split.end(p[:n])
+		if end < 0 {
+			break
+		}
+		b.keepRest(p[end:n], err)
+		n, err = end, nil
+		b.take(p[:n])
+		b.tellPiece(false)
+		if n > 0 {
+			return n, nil
+		}
+		n, err = b.more(p) // the piece had ended before
+	}
+	b.take(p[:n])
+	if b.left == 0 && b.restErr == nil && (err == nil || err == io.EOF) {
+		b.tellEnd(io.EOF)
+	}
+	if err != nil {
+		b.tellEnd(err)
+		if err != io.EOF {
+			err = b.x.Failure(err)
+		}
+	}
+	return n, err
+}
+
+// more gives what was read before and not handed out, or reads.
+func (b *body) more(p []byte) (n int, err error) {
+	if len(b.rest) == 0 && b.restErr == nil {
+		return b.from.Read(p)
+	}
+	n = copy(p, b.rest)
+	b.rest = b.rest[n:]
+	if len(b.rest) == 0 {
+		err, b.restErr = b.restErr, nil
+	}
+	return n, err
+}
+
+// keepRest keeps what lies behind the end of a piece, before what was kept already.
+func (b *body) keepRest(rest []byte, err error) {
+	if len(rest) > 0 {
+		b.rest = append(append([]byte(nil), rest...), b.rest...)
+	}
+	if err != nil {
+		b.restErr = err
+	}
+}
+
+// take adds bytes to the piece that is under way. mu is held.
+func (b *body) take(data []byte) {
+	if b.told {
+		return
+	}
+	if b.left > 0 {
+		b.left -= int64(len(data))
+	}
+	_, _ = b.piece.Write(data) // never fails
+}
+
+// tellPiece tells the piece that was under way. mu is held.
+func (b *body) tellPiece(open bool) {
+	if b.told || b.piece.n == 0 {
+		return
+	}
+	if unheld := b.piece.unheld(); unheld != nil {
+		b.x.Piece(unheld, open)
+	} else {
+		b.x.Piece(pieceJSON(b.form, b.piece.bytes), open)
+	}
+	b.held += b.piece.n
+	b.piece = holder{most: b.most - b.held}
+}
+
+// tellEnd tells the last piece and the end, once. mu is held.
+func (b *body) tellEnd(err error) {
+	if b.told {
+		return
+	}
+	whole := err == io.EOF && b.form != eventForm
+	b.tellPiece(!whole)
+	if err == io.EOF {
+		err = nil
+		b.tellTrailers()
+	}
+	b.told = true
+	b.x.Done(nil, err)
+}
+
+func (b *body) tellTrailers() {
+	if held := headersOf(b.resp.Trailer, unheldAnswerHeader); len(held) > 0 {
+		raw, _ := marshal(piece{Trailers: held})
+		b.x.Piece(raw, false)
+	}
+}
+
+// errStopped is what is told of an answer that nobody reads to its end.
+var errStopped = &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}
+
+// Close ends the reading.
+func (b *body) Close() error {
+	b.mu.Lock()
+	b.tellEnd(errStopped)
+	b.mu.Unlock()
+	return b.from.Close()
+}

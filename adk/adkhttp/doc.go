@@ -1,0 +1,34 @@
+// Package adkhttp makes what an agent asks over HTTP a part of its turn: recorded,
+// compared, and answered from the recording.
+//
+//	client := &http.Client{Transport: adkhttp.NewTransport(nil)}
+//
+// One such line is enough for any client that takes an http.Client and hands the
+// context of its caller down to the request: those of model providers do. A request
+// whose context is that of a seam call (adk.HasHandle), or made from it, crosses; every
+// other one is the base transport's alone.
+//
+// # What is told
+//
+//  1. The request, when it is made: method, path, query, headers and body. The body
+//     of JSON is held as it is, to the byte.
+//  2. The head of the answer, status and headers, when the client has it.
+//  3. The body, as it is read: of text/event-stream each event, of JSON lines each
+//     line, of anything else all of it as one.
+//  4. The end, or the error at the place where the answer broke. A body that is closed
+//     before its end is told as far as it was read.
+//
+// Each retry of a client, and each hop of a redirect, is a request of its own.
+//
+// # What is not told
+//
+// Secrets in headers and queries, and what is another one on every machine: see
+// secrets.go. Of a body longer than MaxBody the trace has length and hash. Upgraded
+// connections, gRPC, and requests whose body says no length go their way untouched and
+// are told as passed by, which no replay can answer.
+//
+// # What production sees
+//
+// What it would see without this package: the same bytes, errors and headers at the
+// same time. Only a Read ends where a piece does.
+package adkhttp

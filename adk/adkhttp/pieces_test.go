@@ -1,0 +1,87 @@
+package adkhttp
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	_ "github.com/adkreplay/adkreplay/internal/draws"
+)
+
+// somethingLike draws bytes that are much like events and lines.
+func somethingLike(t *rapid.T) []byte {
+	part := rapid.SampledFrom([]string{"\n", "\r\n", "\r", "data: ", "event: ", "data:", ": x", `{"a":1.0}`, `{ "a":1}`, "[DONE]", `"x"`, "\xff", "é", "id: 1", "{}", "[]", " "})
+	var all []byte
+	for _, one := range rapid.SliceOfN(part, 1, 12).Draw(t, "parts") {
+		all = append(all, one...)
+	}
+	return all
+}
+
+// WLD-2: a piece says its bytes exactly, whatever they are and however it says them.
+func TestPiecesComeBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom([]form{wholeForm, eventForm, lineForm}).Draw(t, "form")
+		data := somethingLike(t)
+		raw := pieceJSON(form, data)
+		require.True(t, json.Valid(raw), "%s", raw)
+		back, err := parsePiece(raw)
+		require.NoError(t, err)
+		assert.Equal(t, string(data), string(back.bytes()), "%s", raw)
+	})
+	_, err := parsePiece(json.RawMessage(`[]`))
+	assert.ErrorContains(t, err, "no piece")
+}
+
+// pieces cuts data that comes in portions.
+func pieces(form form, portions ...[]byte) (all []string) {
+	s, piece := splitter{form: form}, ""
+	for _, data := range portions {
+		for end := s.end(data); end >= 0; end = s.end(data) {
+			all, piece, data = append(all, piece+string(data[:end])), "", data[end:]
+		}
+		piece += string(data)
+	}
+	if piece != "" {
+		all = append(all, piece)
+	}
+	return all
+}
+
+// WLD-4: the pieces of a body do not depend on how the network cut it.
+func TestPiecesDoNotDependOnPortions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom([]form{eventForm, lineForm}).Draw(t, "form")
+		data := somethingLike(t)
+		var portions [][]byte
+		for rest := data; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			portions = append(portions, rest[:n])
+			rest = rest[n:]
+		}
+		assert.Equal(t, pieces(form, data), pieces(form, portions...))
+	})
+	assert.Equal(t, []string{"data: a\n\n", "data: b\r\n\r\n", "data: c\r\r", "data: d"}, pieces(eventForm, []byte("data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d")))
+	assert.Equal(t, []string{"a\n", "\n", "b"}, pieces(lineForm, []byte("a\n\nb")))
+}
+
+// WLD-7: names that speak of secrets, and no others.
+func TestSecretNames(t *testing.T) {
+	for _, name := range []string{"key", "api_key", "api-key", "X-Goog-Signature", "sig", "access_token", "code", "client.secret"} {
+		assert.True(t, isSecretName(name), name)
+	}
+	for _, name := range []string{"keyword", "q", "monkey", "encoding", "authority"} {
+		assert.False(t, isSecretName(name), name)
+	}
+	assert.Equal(t, "https://x.example/p?a=1&token=left+out", withoutSecrets("https://user:pw@x.example/p?token=abc&a=1"))
+	assert.Equal(t, "/p?a=b%20c", withoutSecrets("/p?a=b%20c"))
+	assert.Equal(t, leftOut, withoutSecrets("http://[::1"))
+	assert.True(t, unheldRequestHeader("openai-api-key"))
+	assert.True(t, unheldRequestHeader("idempotency-key"))
+	assert.False(t, unheldRequestHeader("openai-beta"))
+	assert.False(t, unheldAnswerHeader("www-authenticate"))
+	assert.True(t, unheldAnswerHeader("x-ratelimit-limit-requests"))
+}

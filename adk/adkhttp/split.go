@@ -1,0 +1,79 @@
+package adkhttp
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+)
+
+// form is how a body comes in pieces.
+type form int
+
+const (
+	wholeForm form = iota // all of it is one
+	eventForm             // one event each
+	lineForm              // one line each
+)
+
+// formOf is the form of an answer's body.
+func formOf(resp *http.Response) form {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch kind {
+	case "text/event-stream":
+		return eventForm
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines", "application/stream+json":
+		return lineForm
+	}
+	return wholeForm
+}
+
+// splitter finds the ends of pieces in bytes that come in any portions.
+type splitter struct {
+	form form
+	// Of events: the line has nothing in it so far, the last byte was a carriage return,
+	// and one that ended the event, but for a line feed that belongs to it.
+	inLine, afterCR, ending bool
+}
+
+// end is how many bytes of data belong to the piece that is under way, where it ends
+// in them; -1 where it does not.
+func (s *splitter) end(data []byte) int {
+	switch s.form {
+	case lineForm:
+		if at := bytes.IndexByte(data, '\n'); at >= 0 {
+			return at + 1
+		}
+	case eventForm:
+		return s.endOfEvent(data)
+	}
+	return -1
+}
+
+// endOfEvent looks for a blank line: lines end with a line feed, a carriage return, or
+// both.
+func (s *splitter) endOfEvent(data []byte) int {
+	for i, b := range data {
+		if s.ending {
+			s.ending, s.afterCR = false, false
+			if b == '\n' {
+				return i + 1
+			}
+			return i
+		}
+		switch {
+		case b == '\n' && s.afterCR:
+			s.afterCR = false // the rest of a line's end
+		case b == '\n' && !s.inLine:
+			return i + 1
+		case b == '\n':
+			s.inLine = false
+		case b == '\r' && !s.inLine:
+			s.ending = true
+		case b == '\r':
+			s.inLine, s.afterCR = false, true
+		default:
+			s.inLine, s.afterCR = true, false
+		}
+	}
+	return -1
+}

@@ -1,0 +1,195 @@
+package adkhttp
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// DefaultMaxBody is how many bytes of a body are held where MaxBody does not say.
+const DefaultMaxBody = 64 << 20
+
+// Option changes a transport.
+type Option func(*transport)
+
+// Name says who is asked with a request, in the place of the host: divergences speak
+// of it, and replays choose by it who may be asked for real. An empty name is the host.
+func Name(name func(*http.Request) string) Option {
+	return func(t *transport) { t.name = name }
+}
+
+// Effect says what a request changes. Without it GET, HEAD and OPTIONS read, and of
+// everything else nobody knows (WLD-6).
+func Effect(effect func(*http.Request) adk.Effect) Option {
+	return func(t *transport) { t.effect = effect }
+}
+
+// Limits is how long each request may take (WLD-8).
+func Limits(limits adk.AskLimits) Option {
+	return func(t *transport) { t.limits = limits }
+}
+
+// MaxBody is how many bytes of each body the trace holds; of a longer one it has the
+// length and a hash. Production sees all of it. n is at least 1.
+func MaxBody(n int64) Option {
+	return func(t *transport) { t.maxBody = max(n, 1) }
+}
+
+// NewTransport makes a transport whose requests cross: those whose context carries the
+// handle of a seam call (adk.HasHandle) are told, and in a replay answered from the
+// recording. All others, and all that production sees, are base's. A nil base is
+// http.DefaultTransport. It is safe for concurrent use.
+func NewTransport(base http.RoundTripper, options ...Option) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	t := &transport{base: base, maxBody: DefaultMaxBody, name: host, effect: effectOf}
+	for _, o := range options {
+		o(t)
+	}
+	return t
+}
+
+type transport struct {
+	base    http.RoundTripper
+	name    func(*http.Request) string
+	effect  func(*http.Request) adk.Effect
+	limits  adk.AskLimits
+	maxBody int64
+}
+
+// CloseIdleConnections is for http.Client.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip asks.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if !adk.HasHandle(ctx) || req.URL == nil {
+		return t.base.RoundTrip(req)
+	}
+	of := t.of(req)
+	if why := unheldKind(req); why != "" {
+		return t.passBy(req, of, why)
+	}
+	out := req.WithContext(ctx) // the body is exchanged, and not the caller's request
+	x, err := adk.OpenExchange(ctx, of, func() (json.RawMessage, error) { return t.requestJSON(out) },
+		adk.AskOptions{Effect: t.effect(req), Limits: t.limits})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		closeBody(out)
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return t.passBy(out, of, err.Error())
+	case x.Answered():
+		closeBody(out)
+		return t.served(x, req)
+	}
+	return t.ask(x, req, out)
+}
+
+// ask asks the world.
+func (t *transport) ask(x *adk.Exchange, req, out *http.Request) (*http.Response, error) {
+	resp, err := t.base.RoundTrip(out.WithContext(x.Context()))
+	if err != nil {
+		x.Done(nil, err)
+		return resp, x.Failure(err)
+	}
+	if resp.Request != nil {
+		resp.Request = req
+	}
+	return t.told(x, resp), nil
+}
+
+// told tells the head of an answer, and what is read of its body.
+func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
+	if !x.Told() && t.limits == (adk.AskLimits{}) {
+		x.Done(nil, nil)
+		return resp
+	}
+	x.Piece(headJSON(resp), false)
+	if hasNoBody(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
+		x.Done(nil, nil)
+		return resp
+	}
+	resp.Body = newBody(x, resp, t.maxBody)
+	return resp
+}
+
+// passBy asks in a way that no trace can hold.
+func (t *transport) passBy(req *http.Request, of, why string) (*http.Response, error) {
+	if err := adk.PassBy(req.Context(), of, req.Method+" "+req.URL.EscapedPath()+": "+why); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	return t.base.RoundTrip(req)
+}
+
+// of is who is asked.
+func (t *transport) of(req *http.Request) string {
+	if name := t.name(req); name != "" {
+		return name
+	}
+	return host(req)
+}
+
+// host is the host of a request with its port, if it says one. One of this machine has
+// a port that another one takes tomorrow, and is localhost.
+func host(req *http.Request) string {
+	name := strings.ToLower(req.URL.Hostname())
+	if name == "localhost" || net.ParseIP(name).IsLoopback() {
+		return "localhost"
+	}
+	if name == "" {
+		return "nobody"
+	}
+	return strings.ToLower(req.URL.Host)
+}
+
+func effectOf(req *http.Request) adk.Effect {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return adk.EffectReads
+	}
+	return adk.EffectUnknown
+}
+
+// unheldKind says why a request cannot be held; empty if it can.
+func unheldKind(req *http.Request) string {
+	kind := req.Header.Get("Content-Type")
+	switch {
+	case req.Header.Get("Upgrade") != "" || req.Method == http.MethodConnect:
+		return "the connection is another protocol's from here on"
+	case strings.HasPrefix(kind, "application/grpc"):
+		return "it is gRPC"
+	case hasBody(req) && req.GetBody == nil && req.ContentLength <= 0:
+		return "its body says no length, and may have no end"
+	}
+	return ""
+}
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// hasNoBody reports whether nothing can follow the head.
+func hasNoBody(resp *http.Response) bool {
+	switch {
+	case resp.Body == nil, resp.Body == http.NoBody, resp.ContentLength == 0:
+		return true
+	case resp.Request != nil && resp.Request.Method == http.MethodHead:
+		return true
+	}
+	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
+}
