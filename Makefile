@@ -17,8 +17,9 @@ build: ## compile everything, and the command to bin/adkreplay
 	$(GO) build -o bin/adkreplay ./cmd/adkreplay
 
 .PHONY: test
-test: ## run all tests
+test: ## run all tests, those with the clients of model providers too
 	$(GO) test ./...
+	cd internal/sdks && $(GO) test ./...
 
 .PHONY: race
 race: ## run all tests under the race detector, shuffled

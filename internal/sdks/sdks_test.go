@@ -1,0 +1,326 @@
+// Package sdks holds the transport to the clients that people use. It is a module of
+// its own, so that nobody who imports ours gets them.
+package sdks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	openaioption "github.com/openai/openai-go/v3/option"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+const key = "a-key-that-nobody-is-to-see"
+
+// answer is what a server says once.
+type answer struct {
+	status int
+	kind   string
+	body   string
+	header http.Header
+}
+
+const (
+	ofJSON   = "application/json"
+	ofEvents = "text/event-stream"
+)
+
+// server says the answers one after the other, and the last one for ever.
+func server(t *testing.T, answers ...answer) *httptest.Server {
+	t.Helper()
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		said := answers[min(int(asked.Add(1)), len(answers))-1]
+		for name, values := range said.header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Type", said.kind)
+		w.WriteHeader(max(said.status, 200))
+		for _, event := range strings.SplitAfter(said.body, "\n\n") {
+			_, _ = io.WriteString(w, event)
+			w.(http.Flusher).Flush()
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// said is a client as its users use it: it asks a server and gives what came of it.
+type said func(ctx context.Context, client *http.Client, url string) (string, error)
+
+func askOpenAI(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key), openaioption.WithMaxRetries(2))
+	answer, err := c.Chat.Completions.New(ctx, completion)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(answer.Choices[0].Message.Content, answer.Choices[0].Message.ToolCalls, answer.Usage.TotalTokens), nil
+}
+
+var completion = openai.ChatCompletionNewParams{Model: openai.ChatModelGPT4o, Temperature: openai.Float(0.5),
+	Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be kind."), openai.UserMessage("<Hello> & goodbye")}}
+
+func streamOpenAI(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key))
+	stream := c.Chat.Completions.NewStreaming(ctx, completion)
+	defer stream.Close()
+	var whole openai.ChatCompletionAccumulator
+	chunks := 0
+	for stream.Next() {
+		whole.AddChunk(stream.Current())
+		chunks++
+	}
+	if err := stream.Err(); err != nil {
+		return "", err
+	}
+	text := fmt.Sprint(chunks, " ", whole.Usage.TotalTokens)
+	for _, choice := range whole.Choices {
+		text += choice.Message.Content
+		for _, call := range choice.Message.ToolCalls {
+			text += call.ID + call.Function.Name + call.Function.Arguments
+		}
+	}
+	return text, nil
+}
+
+var message = anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 64,
+	Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello"))}}
+
+func askAnthropic(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := anthropic.NewClient(anthropicoption.WithHTTPClient(client), anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey(key), anthropicoption.WithMaxRetries(2))
+	answer, err := c.Messages.New(ctx, message)
+	if err != nil {
+		return "", err
+	}
+	return answer.Content[0].Text + string(answer.StopReason), nil
+}
+
+func streamAnthropic(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := anthropic.NewClient(anthropicoption.WithHTTPClient(client), anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey(key))
+	stream := c.Messages.NewStreaming(ctx, message)
+	defer stream.Close()
+	var whole anthropic.Message
+	for stream.Next() {
+		if err := whole.Accumulate(stream.Current()); err != nil {
+			return "", err
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return "", err
+	}
+	return whole.Content[0].Text + string(whole.StopReason), nil
+}
+
+func google(ctx context.Context, client *http.Client, url string) (*genai.Client, error) {
+	return genai.NewClient(ctx, &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url}})
+}
+
+func askGoogle(ctx context.Context, client *http.Client, url string) (string, error) {
+	c, err := google(ctx, client, url)
+	if err != nil {
+		return "", err
+	}
+	answer, err := c.Models.GenerateContent(ctx, "gemini-2.5-flash", genai.Text("Hello"), nil)
+	if err != nil {
+		return "", err
+	}
+	return answer.Text(), nil
+}
+
+func streamGoogle(ctx context.Context, client *http.Client, url string) (string, error) {
+	c, err := google(ctx, client, url)
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	for part, err := range c.Models.GenerateContentStream(ctx, "gemini-2.5-flash", genai.Text("Hello"), nil) {
+		if err != nil {
+			return "", err
+		}
+		text += part.Text() + "|"
+	}
+	return text, nil
+}
+
+var (
+	busy = answer{status: 429, kind: ofJSON, body: `{"error":{"message":"slow down","type":"rate_limit"}}`, header: http.Header{"Retry-After-Ms": {"1"}}}
+	bad  = answer{status: 400, kind: ofJSON, body: `{"error":{"message":"no such model","type":"invalid_request_error","code":400,"status":"INVALID_ARGUMENT"}}`}
+
+	openAIAnswer = answer{kind: ofJSON, body: `{"id":"c1","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi."}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`}
+	openAIStream = answer{kind: ofEvents, body: `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":{"role":"assistant","content":"H"}}]}
+
+data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":{"content":"i."},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`}
+	anthropicAnswer = answer{kind: ofJSON, body: `{"id":"m1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Hi."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`}
+	anthropicStream = answer{kind: ofEvents, body: `event: message_start
+data: {"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"usage":{"input_tokens":1,"output_tokens":0}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi."}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`}
+	googleAnswer = answer{kind: ofJSON, body: "{\n  \"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Hi.\"}], \"role\": \"model\"}, \"finishReason\": \"STOP\"}]\n}\n"}
+	googleStream = answer{kind: ofEvents, body: "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"H\"}],\"role\": \"model\"}}]}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"i.\"}],\"role\": \"model\"},\"finishReason\": \"STOP\"}]}\r\n\r\n"}
+)
+
+// WLD-1, WLD-2, WLD-4, WLD-7: each client sees through the transport what it sees
+// without it, retries and errors included; its key is nowhere in the trace, and a replay
+// gives it the same again although nobody is asked.
+func TestClients(t *testing.T) {
+	cases := []struct {
+		name    string
+		ask     said
+		answers []answer
+		asks    int
+	}{
+		{"openai", askOpenAI, []answer{openAIAnswer}, 1},
+		{"openai streams", streamOpenAI, []answer{openAIStream}, 1},
+		{"openai retries", askOpenAI, []answer{busy, busy, openAIAnswer}, 3},
+		{"openai fails", askOpenAI, []answer{bad}, 1},
+		{"anthropic", askAnthropic, []answer{anthropicAnswer}, 1},
+		{"anthropic streams", streamAnthropic, []answer{anthropicStream}, 1},
+		{"anthropic retries", askAnthropic, []answer{busy, anthropicAnswer}, 2},
+		{"anthropic fails", askAnthropic, []answer{bad}, 1},
+		{"genai", askGoogle, []answer{googleAnswer}, 1},
+		{"genai streams", streamGoogle, []answer{googleStream}, 1},
+		{"genai fails", askGoogle, []answer{bad}, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			want, wantErr := c.ask(t.Context(), &http.Client{}, server(t, c.answers...).URL)
+			held(t, c.ask, server(t, c.answers...).URL, want, wantErr, c.asks)
+		})
+	}
+}
+
+// held records a client that asks, and replays it.
+func held(t *testing.T, ask said, url, want string, wantErr error, asks int) {
+	t.Helper()
+	base := http.DefaultTransport
+	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		got, err := ask(ctx, &http.Client{Transport: adkhttp.NewTransport(base)}, url)
+		assert.Equal(t, want, got)
+		assert.Equal(t, wantErr != nil, err != nil, "%v", err)
+		if _, err := h.ReportMessage("m", got, true); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}
+	var trace bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	assert.Equal(t, asks, strings.Count(trace.String(), `"kind":"ask","phase":"begin"`))
+	assert.NotContains(t, trace.String(), key)
+
+	base = roundTrip(func(*http.Request) (*http.Response, error) {
+		assert.Fail(t, "the world was asked")
+		return nil, errors.New("nobody is there")
+	})
+	report, err := replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// cassettes are recorded conversations of others, which lie beside the project on some
+// machines.
+const cassettes = "../../../shared/cassettes"
+
+// WLD-2, WLD-4: what real servers answered comes through to the byte.
+func TestRecordedConversations(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
+	if len(files) == 0 {
+		t.Skip("there are no recorded conversations in " + cassettes)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			var cassette struct {
+				Interactions []struct {
+					Response struct {
+						Status      int
+						ContentType string
+						Body        string
+					}
+				}
+			}
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &cassette))
+			for _, one := range cassette.Interactions {
+				said := answer{status: one.Response.Status, kind: one.Response.ContentType, body: one.Response.Body}
+				for _, ask := range []client{{"plain", askPlainly}, {"openai", streamOpenAI}} {
+					if ask.name == "openai" && (said.status != 200 || !strings.HasPrefix(said.kind, ofEvents)) {
+						continue
+					}
+					want, wantErr := ask.ask(t.Context(), &http.Client{}, server(t, said).URL)
+					held(t, ask.ask, server(t, said).URL, want, wantErr, 1)
+				}
+			}
+		})
+	}
+}
+
+// client is one of those that read a recorded conversation.
+type client struct {
+	name string
+	ask  said
+}
+
+func askPlainly(ctx context.Context, client *http.Client, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.Status + string(body), err
+}
