@@ -2,19 +2,31 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
+
+// This file answers what live code asks of the world. An ask that was recorded with
+// the same request is always given its own answer; a changed one is given that of the
+// recorded ask which is most alike and which no equal one has taken, if there is one
+// that is alike enough, and the comparison says what of the request changed.
 
 // Answer leaves everything to the scripted seams, which have the answers: there are
 // no others.
 func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil }
 
-// Answer answers live code with what was recorded of the ask of the same cause, and
-// nobody is asked for real (WLD-6).
+// Answer answers live code with what was recorded, and lets it ask for real only whom
+// Live.Outside names (WLD-6).
 func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
-	if stub.IsScripted(ctx) {
+	if stub.IsScripted(ctx) || p.live.asksForReal(q.Of) {
 		return nil
 	}
 	p.Mu.Lock()
@@ -24,4 +36,182 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 		return stub.Unanswered()
 	}
 	return stub.RecordedAnswer(op.rec)
+}
+
+// asksForReal reports whether Outside names who is asked.
+func (l Live) asksForReal(of string) bool {
+	return slices.ContainsFunc(l.Outside, func(pattern string) bool {
+		matched, _ := path.Match(pattern, of)
+		return matched || pattern == of
+	})
+}
+
+// recordedAsks are the asks of a recording, and which of them were taken.
+type recordedAsks struct {
+	all   []*recordedAsk
+	known bool
+	// counterparts are the numbers of the recorded beginnings, by those of the new run;
+	// 0 is an ask that got no answer.
+	counterparts map[int]int
+}
+
+type recordedAsk struct {
+	step  *calls.Step
+	shape string
+	words map[string]int // of the request, made when they are asked for
+	taken int            // the number of the new ask that has its answer; 0 if there is none
+	equal bool           // that one asked the same
+}
+
+// index finds the asks of a run.
+func (r *recordedAsks) index(t *calls.Tree) {
+	r.known, r.counterparts = true, map[int]int{}
+	for _, x := range t.Lines {
+		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
+			continue
+		}
+		for _, s := range t.Calls[x.ID].Steps {
+			if s.IsAsk() {
+				r.all = append(r.all, &recordedAsk{step: s, shape: shapeOf(s.X)})
+			}
+		}
+	}
+}
+
+// take gives the recorded ask whose answer a new one gets; nil is none.
+func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
+	r := &p.asks
+	if !r.known {
+		r.index(p.tree)
+	}
+	asked := *got
+	asked.JSON = p.ids.inText(got.JSON)
+	shape := shapeOf(&asked)
+	scopes := []func(*recordedAsk) bool{
+		func(a *recordedAsk) bool { return a.step.In == c.rec },
+		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
+		func(*recordedAsk) bool { return true },
+	}
+	for _, in := range scopes {
+		for _, a := range r.all {
+			if in(a) && !a.equal && a.shape == shape && a.step.X.Status == got.Status && wire.SameJSON(a.step.X.JSON, asked.JSON) {
+				return r.gives(a, got.Seq, true)
+			}
+		}
+	}
+	if !p.live.Strict {
+		words := wordsOf(asked.JSON)
+		for _, in := range scopes {
+			if a := r.mostAlike(words, func(a *recordedAsk) bool { return in(a) && a.shape == shape }); a != nil {
+				return r.gives(a, got.Seq, false)
+			}
+		}
+	}
+	r.counterparts[got.Seq] = 0
+	return nil
+}
+
+// gives notes whose answer a new ask gets.
+func (r *recordedAsks) gives(a *recordedAsk, to int, equal bool) *calls.Step {
+	if a.taken > 0 {
+		delete(r.counterparts, a.taken) // it was changed, and got the answer of this one
+	}
+	a.taken, a.equal = to, equal
+	r.counterparts[to] = a.step.X.Seq
+	return a.step
+}
+
+// LeastAlike is how much of a changed request has to be in a recorded one, and how much
+// of that in it, so that it is given its answer: half of their words.
+const LeastAlike = 0.5
+
+// mostAlike is the recorded ask that nobody has taken and whose request is most like
+// some words; the first of several, and nil where none is alike enough.
+func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bool) (best *recordedAsk) {
+	most := LeastAlike
+	for _, a := range r.all {
+		if a.taken > 0 || !may(a) {
+			continue
+		}
+		if a.words == nil {
+			a.words = wordsOf(a.step.X.JSON)
+		}
+		if likeness := alike(words, a.words); likeness > most || best == nil && likeness == most {
+			best, most = a, likeness
+		}
+	}
+	return best
+}
+
+// alike is the part of the words of two requests that are in both: 1 for the same.
+func alike(a, b map[string]int) float64 {
+	both, all := 0, 0
+	for word, n := range a {
+		both += min(n, b[word])
+		all += n
+	}
+	for _, n := range b {
+		all += n
+	}
+	if all == 0 {
+		return 1
+	}
+	return 2 * float64(both) / float64(all)
+}
+
+// wordsOf counts the words of a request, each with the member that it stands in, and
+// all other values. It goes through the request once.
+func wordsOf(request json.RawMessage) map[string]int {
+	words := map[string]int{}
+	var value any
+	if json.Unmarshal(request, &value) != nil {
+		words[string(request)]++
+		return words
+	}
+	var walk func(name string, value any)
+	walk = func(name string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, member := range value {
+				walk(name, member)
+			}
+		case []any:
+			for _, element := range value {
+				walk(name, element)
+			}
+		case string:
+			for word := range strings.FieldsSeq(value) {
+				words[name+"="+word]++
+			}
+		default:
+			text, _ := json.Marshal(value)
+			words[name+"="+string(text)]++
+		}
+	}
+	walk("", value)
+	return words
+}
+
+// shapeOf is what two asks have in common of which one may answer the other: who is
+// asked, and of a request over HTTP its method and path.
+func shapeOf(x *adk.Crossing) string {
+	var request struct{ Method, Path string }
+	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
+	return x.Name + "\n" + request.Method + "\n" + request.Path
+}
+
+// idInText is what can be an id inside a text.
+var idInText = regexp.MustCompile(`[A-Za-z0-9_\-.:]{8,}`)
+
+// inText puts recorded ids in the place of those of the new run inside a request.
+func (r *renaming) inText(request json.RawMessage) json.RawMessage {
+	if len(r.want) == 0 || len(request) == 0 {
+		return request
+	}
+	return idInText.ReplaceAllFunc(request, func(id []byte) []byte {
+		if recorded, found := r.want[string(id)]; found {
+			return []byte(recorded)
+		}
+		return id
+	})
 }

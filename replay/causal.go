@@ -53,6 +53,7 @@ type causal struct {
 	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool     // those that were taken
 	ids           *renaming
+	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
 	nextUnmatched map[*calls.Call]int          // for unmet
 	lists         map[adk.Step][]*adk.Crossing // for foresee
@@ -541,6 +542,9 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if s := c.doing; s != nil && s.X.Kind == got.Kind {
 		c.doing = nil
 		return s
+	}
+	if got.Kind == adk.KindAsk {
+		return p.takeAsk(c, got)
 	}
 	if c.rec == nil {
 		return nil

@@ -23,6 +23,7 @@ type comparison struct {
 	want, got  *describe.Run
 	unanswered map[int]bool // calls of the new run that the recording has no answer for
 	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
+	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	found        []*difference
@@ -152,7 +153,7 @@ func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
 		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if g.Unanswered(j.unanswered) {
+	if recorded, asks := j.asks[g.X.Seq]; g.Unanswered(j.unanswered) || asks && recorded == 0 {
 		class = Unanswered
 	}
 	j.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: j.pipelines(g)})
@@ -259,6 +260,12 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		want, got = want[1:], got[1:]
 	}
 	taken := map[*calls.Step]bool{}
+	for _, g := range got {
+		if at := slices.IndexFunc(want, func(w *calls.Step) bool { return w.IsAsk() && w.X.Seq == j.asks[g.X.Seq] }); at >= 0 {
+			matched[g] = want[at]
+			taken[want[at]] = true
+		}
+	}
 	for _, key := range []func(*calls.Step) string{j.whole, identity, kindOnly} {
 		open := map[string][]*calls.Step{}
 		for _, w := range want {

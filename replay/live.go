@@ -51,6 +51,15 @@ type Live struct {
 	// and delete, and tools that do not say that they only read. Without it
 	// choosing one is an error.
 	Writes bool
+	// Outside are patterns of who may be asked for real (adk.Question.Of), as path.Match
+	// has them; empty is nobody. It is apart from Writes: what a model is asked costs
+	// money, and writes nothing of mine. What is not named here is answered from the
+	// recording: an equal request by its own answer, a changed one by that of the request
+	// which is most alike, of at least half of its words (LeastAlike). The report then
+	// says what changed, and is not as recorded.
+	Outside []string
+	// Strict gives a changed request no answer (ErrUnanswered).
+	Strict bool
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.

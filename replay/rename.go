@@ -160,6 +160,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 			}
 		}
 		y.Args = r.arguments(y.Args)
+		y.JSON = r.inText(y.JSON)
 		if told {
 			y.Digest = after.StateDigest(y.Call).Digest()
 		}

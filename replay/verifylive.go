@@ -126,7 +126,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	}
 	lines := p.ids.apply(recorded.Lines)
 	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
-		got: describe.Of(calls.New(want.Version(), recorded.Info, lines)), unanswered: missed, unasked: p.unasked}}, nil
+		got: describe.Of(calls.New(want.Version(), recorded.Info, lines)), unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts}}, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -442,6 +442,9 @@ func NoteOf(s *Step, kind adk.Kind) (last *adk.Crossing) {
 	return last
 }
 
+// IsAsk reports whether a step asks the world.
+func (s *Step) IsAsk() bool { return s.X.Kind == adk.KindAsk && s.X.Phase == adk.Begin }
+
 // Unanswered reports whether a step is a call without an answer, or led to one.
 func (s *Step) Unanswered(missed map[int]bool) bool {
 	if s.Call != nil {
