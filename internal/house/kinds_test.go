@@ -14,7 +14,9 @@ import (
 var kindsByRight = map[string]string{
 	"internal/state/fold.go":             "what each kind changes in the state of a run",
 	"internal/state/derive.go":           "what an event has of the lines before it",
-	"internal/stub/perform.go":           "how each operation is made again",
+	"internal/perform/*.go":              "how each operation is made",
+	"internal/stub/perform.go":           "what an operation that is made again needs of the recording",
+	"internal/stub/answers.go":           "what of an answer was recorded where",
 	"property/turn/perform.go":           "how each operation of a drawn turn is made",
 	"internal/describe/describe.go":      "what each operation is in words",
 	"internal/describe/describeevent.go": "what each event is in words",

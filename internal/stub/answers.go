@@ -4,6 +4,10 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/perform"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -23,14 +27,66 @@ type Answers interface {
 	Handed(s adk.Scope, record adk.Record, key string)
 }
 
-// answeredRecords is answered for a fetch.
-func answeredRecords[T adk.Record](s *Stage, x *adk.Crossing, got []T, err error) {
-	s.director.Answered(x, err)
-	from := s.director.LastReturn(x)
-	if err != nil || from == nil {
+// answered holds the answer of an operation that was made again against the recording.
+func (s *Stage) answered(x *adk.Crossing, got perform.Answer) {
+	switch x.Kind {
+	case adk.KindNext, adk.KindOffAck, adk.KindReportLog: // they answer nothing
+		return
+	case adk.KindFork:
+		s.mu.Lock()
+		s.strands[x.ID], s.lastFork[x.Call] = got.Strand, x.ID
+		s.mu.Unlock()
+		return
+	case adk.KindOnAck:
+		if got.Err == nil {
+			s.mu.Lock()
+			s.offAck[calls.AckHandlerOf(x)] = got.Off
+			s.mu.Unlock()
+		}
+		return
+	case adk.KindNow:
+		if !got.At.Equal(x.At) {
+			s.director.Wrong(x, "answer", x.At, got.At)
+		}
+		return
+	case adk.KindNewID:
+		if got.ID != x.Name {
+			s.director.Wrong(x, "answer", x.Name, got.ID)
+		}
+		return
+	case adk.KindOpenMedia:
+		s.director.AnsweredBytes(x, got.Bytes, got.Err)
 		return
 	}
-	if !slices.EqualFunc(from.Records, got, func(a adk.Record, b T) bool { return wire.SameRecord(a, b) }) {
-		s.director.Wrong(from, "answer", len(from.Records), len(got))
+	s.director.Answered(x, got.Err)
+	s.gave(x, got)
+}
+
+// gave compares what an operation gave beside its error.
+func (s *Stage) gave(x *adk.Crossing, got perform.Answer) {
+	switch x.Kind {
+	case adk.KindPrune:
+		if !slices.Equal(got.Texts, x.Texts) {
+			s.director.Wrong(x, "answer", x.Texts, got.Texts)
+		}
+	case adk.KindAdd, adk.KindRemove, adk.KindUnregister:
+		if got.Err == nil && got.Flag != x.Flag {
+			s.director.Wrong(x, "answer", x.Flag, got.Flag)
+		}
+	case adk.KindFetch, adk.KindRefresh:
+		from := s.director.LastReturn(x)
+		if got.Err == nil && from != nil && !slices.EqualFunc(from.Records, got.Records, wire.SameRecord) {
+			s.director.Wrong(from, "answer", len(from.Records), len(got.Records))
+		}
+	case adk.KindExecute:
+		from := s.director.LastReturn(x)
+		if got.Err == nil && from != nil && !state.EqualResults(from.Result, got.Result) {
+			s.director.Wrong(from, "answer", from.Result, got.Result)
+		}
+	case adk.KindWaitFor:
+		from := s.director.Resolution(x)
+		if got.Err == nil && from != nil && !plain.Equal(from.Value, got.Value) {
+			s.director.Wrong(from, "answer", from.Value, got.Value)
+		}
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
-	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/perform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 )
@@ -60,10 +59,7 @@ func NewStage(d Director) *Stage {
 type Handle struct {
 	Strand int
 	ctx    context.Context
-	tc     *adk.TurnContext
-	dc     *adk.DispatchContext
-	h      *adk.Helpers
-	next   adk.Next
+	by     perform.Handle
 }
 
 // Enter keeps the handle of a recorded call that is played, for the operations
@@ -96,14 +92,14 @@ func (s *Stage) script(h *Handle, id, strand int) error {
 func (s *Stage) turnMiddleware(name string) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		id, strand := tc.Where()
-		return s.script(&Handle{ctx: ctx, tc: tc, next: next}, id, strand)
+		return s.script(&Handle{ctx: ctx, by: perform.Handle{Turn: tc, Next: next}}, id, strand)
 	}}
 }
 
 func (s *Stage) dispatchMiddleware(name string) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		id, strand := dc.Where()
-		return s.script(&Handle{ctx: ctx, dc: dc, h: dc.Helpers(), next: next}, id, strand)
+		return s.script(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc, Next: next}}, id, strand)
 	}}
 }
 
@@ -115,9 +111,9 @@ func (s *Stage) dispatchInput(name string, info adk.RunInfo, source adk.Source) 
 }
 
 func (s *Stage) executor(name string) adk.Executor {
-	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		id, strand := dc.Where()
-		return s.script(&Handle{ctx: ctx, dc: dc, h: h}, id, strand)
+		return s.script(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc}}, id, strand)
 	}}
 }
 
@@ -148,7 +144,7 @@ func (s *Stage) Made(record adk.Record) bool {
 // ScriptedHandler is what a recorded tool did.
 func (s *Stage) ScriptedHandler(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 	id, strand := dc.Where()
-	x, err := s.director.Play(&Handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
+	x, err := s.director.Play(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc}}, id, strand)
 	if err != nil {
 		return nil, err
 	}
@@ -232,18 +228,11 @@ func (s *Stage) Operate(x *adk.Crossing) bool {
 		return s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Piece(recorded.JSON, recorded.Flag) })
 	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil:
 		return s.dispatch(h, x)
-	}
-	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
+	case x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done:
 		return false
 	}
-	ctx := h.ctx
+	ctx, made := h.ctx, x
 	switch x.Kind {
-	case adk.KindNext:
-		if h.next == nil {
-			return false
-		}
-		h.next(ctx)
-		return true
 	case adk.KindSleep, adk.KindWaitFor:
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
@@ -251,284 +240,88 @@ func (s *Stage) Operate(x *adk.Crossing) bool {
 		s.mu.Lock()
 		s.cancels[x.Op] = end
 		s.mu.Unlock()
+	case adk.KindOpenMedia:
+		made = s.opening(x)
 	}
-	switch {
-	case h.helpers(s, x):
-		return true
-	case h.tc != nil:
-		return s.turnOperation(ctx, h.tc, x) || s.operation(ctx, h.tc.Handle, x)
-	case h.dc != nil:
-		return s.dispatchOperation(ctx, h.dc, x) || s.operation(ctx, h.dc.Handle, x)
+	answer, could := perform.Perform(ctx, h.by, made, recordedUser{s})
+	if could {
+		s.answered(x, answer)
 	}
-	return false
+	return could
 }
 
 // dispatch calls a dispatch from the context that the handle has.
 func (s *Stage) dispatch(h *Handle, x *adk.Crossing) bool {
-	source := h.source()
+	source := h.by.Source()
 	if source == nil {
 		return false
 	}
-	_, _ = adk.Dispatch(endedBy(h.ctx, x.Cause), s.dispatchInput(x.Seam.Name, *x.Seams, source))
+	_, _ = perform.Dispatch(h.ctx, x.Cause, s.dispatchInput(x.Seam.Name, *x.Seams, source))
 	return true
 }
 
-// endedBy is ctx, or one below it that has ended where a cause says so.
-func endedBy(ctx context.Context, cause error) context.Context {
-	if cause != nil {
-		below, end := context.WithCancelCause(ctx)
-		end(cause)
-		return below
+// opening is the opening of a media whose bytes come from the trace: no reader of
+// user code runs.
+func (s *Stage) opening(x *adk.Crossing) *adk.Crossing {
+	media, is := x.Record.(*adk.Media)
+	if !is {
+		return x
 	}
-	return ctx
+	from := *x
+	from.Record = media.WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+		data, err := s.director.Opened(x)
+		if err != nil {
+			return nil, err
+		}
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}))
+	return &from
 }
 
-// source is what a dispatch can be called from with the handle; nil for a handle
-// of storage.
-func (h *Handle) source() adk.Source {
+// recordedUser is what was recorded, as the user code of the operations that are made
+// again.
+type recordedUser struct{ *Stage }
+
+// Tool is the recorded tool with the handler that it has in the new run.
+func (u recordedUser) Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool) {
+	tool, is := x.Record.(*adk.Tool)
 	switch {
-	case h.tc != nil:
-		return h.tc
-	case h.dc != nil:
-		return h.dc
+	case !is:
+		return nil, false
+	case x.Kind == adk.KindExecute:
+		return u.director.Executable(of, tool), true
 	}
-	return nil
+	return u.Stage.Tool(tool), true
 }
 
-// operation performs what every handle offers.
-func (s *Stage) operation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindAbort:
-		s.director.Answered(x, h.Abort(x.Cause))
-	case adk.KindNow:
-		if at := h.Now(); !at.Equal(x.At) {
-			s.director.Wrong(x, "answer", x.At, at)
-		}
-	case adk.KindNewID:
-		if id := h.NewID(); id != x.Name {
-			s.director.Wrong(x, "answer", x.Name, id)
-		}
-	case adk.KindWait:
-		return s.waits(x)
-	case adk.KindSleep:
-		s.director.Answered(x, h.Sleep(ctx, x.Duration))
-	case adk.KindStash:
-		s.director.Answered(x, h.Stash().Set(x.Name, x.Value))
-	case adk.KindWaitFor:
-		value, err := h.WaitFor(ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
-		s.answeredValue(x, value, err)
-	case adk.KindOpenMedia:
-		return s.openMedia(ctx, h, x)
-	case adk.KindEmitMessage:
-		e, _ := x.Payload.(adk.MessageEvent)
-		s.director.Answered(x, h.EmitMessage(e))
-	case adk.KindEmitThought:
-		e, _ := x.Payload.(adk.ThoughtEvent)
-		s.director.Answered(x, h.EmitThought(e))
-	case adk.KindEmitToolCall:
-		e, _ := x.Payload.(adk.ToolCallEvent)
-		s.director.Answered(x, h.EmitToolCall(e))
-	case adk.KindRegister:
-		tool, ok := x.Record.(*adk.Tool)
-		if !ok {
-			return false
-		}
-		if x.Flag {
-			s.director.Answered(x, h.Tools().Replace(s.Tool(tool)))
-		} else {
-			s.director.Answered(x, h.Tools().Register(s.Tool(tool)))
-		}
-	case adk.KindUnregister:
-		found, err := h.Tools().Unregister(x.Name)
-		s.answeredFlag(x, found, err)
-	case adk.KindPrune:
-		pruned, err := h.Tools().PruneEphemeral()
-		s.director.Answered(x, err)
-		if !slices.Equal(pruned, x.Texts) {
-			s.director.Wrong(x, "answer", x.Texts, pruned)
-		}
-	default:
-		return s.recordOperation(ctx, h, x)
+// Code plays what the strand or the handler of the ack did that x made.
+func (u recordedUser) Code(*adk.Crossing) func(context.Context, perform.Handle) error {
+	return func(ctx context.Context, by perform.Handle) error {
+		id, strand := by.Where()
+		return u.script(&Handle{ctx: ctx, by: by}, id, strand)
 	}
-	return true
 }
 
-// recordOperation performs an operation on one of the collections.
-func (s *Stage) recordOperation(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
-	switch x.Collection {
-	case adk.Messages:
-		return operateOn(ctx, s, h.Messages(), x)
-	case adk.Memories:
-		return operateOn(ctx, s, h.Memories(), x)
-	case adk.Retrievables:
-		return operateOn(ctx, s, h.Retrievables(), x)
-	case adk.Thoughts:
-		return operateOn(ctx, s, h.Thoughts(), x)
-	case adk.ToolCalls:
-		return operateOn(ctx, s, h.ToolCalls(), x)
-	case adk.Instructions:
-		return operateOn(ctx, s, h.Instructions(), x)
-	case adk.Tools:
-		if x.Kind != adk.KindFetch {
-			return false
-		}
-		tools, err := h.Tools().Fetch(ctx)
-		answeredRecords(s, x, tools, err)
-		return true
-	}
-	return false
+// Strand is the strand of the new run that was forked as the recorded one.
+func (u recordedUser) Strand(x *adk.Crossing) *adk.Strand {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.strands[x.ID]
 }
 
-// records is what adk.Records offers for one kind of record.
-type records[T any] interface {
-	Add(T) (bool, error)
-	Remove(string) (bool, error)
-	Fetch(context.Context) ([]T, error)
-	Store(context.Context, T) error
-	Mutate(context.Context, T) error
-	Delete(context.Context, string) error
-}
-
-func operateOn[T adk.Record](ctx context.Context, s *Stage, set records[T], x *adk.Crossing) bool {
-	record, isRecord := x.Record.(T)
-	switch x.Kind {
-	case adk.KindFetch, adk.KindRefresh:
-		fetched, err := set.Fetch(ctx)
-		answeredRecords(s, x, fetched, err)
-		return true
-	case adk.KindRemove:
-		found, err := set.Remove(x.Key)
-		s.answeredFlag(x, found, err)
-		return true
-	case adk.KindDelete:
-		s.director.Answered(x, set.Delete(ctx, x.Key))
-		return true
-	}
-	if !isRecord {
-		return false
-	}
-	switch x.Kind {
-	case adk.KindAdd:
-		replaced, err := set.Add(record)
-		s.answeredFlag(x, replaced, err)
-	case adk.KindStore:
-		s.director.Answered(x, set.Store(ctx, record))
-	case adk.KindMutate:
-		s.director.Answered(x, set.Mutate(ctx, record))
-	default:
-		return false
-	}
-	return true
-}
-
-// turnOperation performs what only a turn context offers.
-func (s *Stage) turnOperation(ctx context.Context, tc *adk.TurnContext, x *adk.Crossing) bool {
-	if x.Kind != adk.KindFork {
-		return false
-	}
-	strand, _ := tc.Fork(ctx, x.Name, func(ctx context.Context, tc *adk.TurnContext) error {
-		id, strand := tc.Where()
-		return s.script(&Handle{ctx: ctx, tc: tc}, id, strand)
-	})
-	s.forked(x, strand)
-	return true
-}
-
-// forked keeps a strand for who waits for it.
-func (s *Stage) forked(x *adk.Crossing, strand *adk.Strand) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.strands[x.ID], s.lastFork[x.Call] = strand, x.ID
-}
-
-// waits waits for a strand again. It reports whether there is one.
-func (s *Stage) waits(x *adk.Crossing) bool {
-	s.mu.Lock()
-	strand := s.strands[x.ID]
-	s.mu.Unlock()
-	if strand == nil {
-		return false
-	}
-	s.director.Answered(x, strand.Wait())
-	return true
-}
-
-// dispatchOperation performs what only a dispatch context offers.
-func (s *Stage) dispatchOperation(ctx context.Context, dc *adk.DispatchContext, x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindFork:
-		strand, _ := dc.Fork(ctx, x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
-			id, strand := dc.Where()
-			return s.script(&Handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand)
-		})
-		s.forked(x, strand)
-	case adk.KindAck:
-		s.director.Answered(x, dc.Ack())
-	case adk.KindNack:
-		s.director.Answered(x, dc.Nack(x.Cause))
-	case adk.KindOnAck:
-		off, err := dc.OnAck(x.Name, func(ctx context.Context, dc *adk.DispatchContext) {
-			id, strand := dc.Where()
-			_ = s.script(&Handle{ctx: ctx, dc: dc, h: dc.Helpers()}, id, strand) // a handler gives no error
-		})
-		if err == nil {
-			s.mu.Lock()
-			s.offAck[calls.AckHandlerOf(x)] = off
-			s.mu.Unlock()
-		}
-	case adk.KindOffAck:
-		s.mu.Lock()
-		off := s.offAck[calls.AckHandlerOf(x)]
-		s.mu.Unlock()
-		if off == nil {
-			return false
-		}
-		off()
-	case adk.KindExecute:
-		tool, ok := x.Record.(*adk.Tool)
-		if !ok {
-			return false
-		}
-		result, err := dc.Execute(ctx, s.director.Executable(dc.Handle, tool), x.Args)
-		s.answeredResult(x, result, err)
-	default:
-		return false
-	}
-	return true
-}
-
-// helpers performs what only the executor's helpers offer.
-func (h *Handle) helpers(s *Stage, x *adk.Crossing) bool {
-	if h.h == nil {
-		return false
-	}
-	switch x.Kind {
-	case adk.KindReportMessage:
-		_, err := h.h.ReportMessage(x.Name, x.Text, x.Flag)
-		s.director.Answered(x, err)
-	case adk.KindReportThought:
-		_, err := h.h.ReportThought(x.Name, x.Text, x.Flag)
-		s.director.Answered(x, err)
-	case adk.KindReportToolCall:
-		_, err := h.h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
-		s.director.Answered(x, err)
-	case adk.KindReportLog:
-		h.h.Log(adk.Level(x.Key), x.Name, x.Text, x.Value)
-	default:
-		return false
-	}
-	return true
+// Off takes off the handler that was added as the recorded one.
+func (u recordedUser) Off(x *adk.Crossing) func() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.offAck[calls.AckHandlerOf(x)]
 }
 
 // misuse makes the misuse that the recorded run contained: a second next, or an
 // operation on a handle that had ended.
 func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
 	if x.Name == "second next" || x.Name == "late next" {
-		if h.next == nil {
-			return false
-		}
-		h.next(h.ctx)
-		return true
+		_, could := perform.Perform(h.ctx, h.by, &adk.Crossing{Kind: adk.KindNext}, recordedUser{s})
+		return could
 	}
 	if x.Name == adk.PassedBy {
 		return passesBy(h.ctx, x)
@@ -584,48 +377,4 @@ func mustMedia() *adk.Media {
 		panic(err)
 	}
 	return m
-}
-
-// answeredFlag is answered for an operation that also answers yes or no.
-func (s *Stage) answeredFlag(x *adk.Crossing, flag bool, err error) {
-	s.director.Answered(x, err)
-	if err == nil && flag != x.Flag {
-		s.director.Wrong(x, "answer", x.Flag, flag)
-	}
-}
-
-// answeredResult is answered for an execute.
-func (s *Stage) answeredResult(x *adk.Crossing, got adk.ToolResult, err error) {
-	s.director.Answered(x, err)
-	from := s.director.LastReturn(x)
-	if err == nil && from != nil && !state.EqualResults(from.Result, got) {
-		s.director.Wrong(from, "answer", from.Result, got)
-	}
-}
-
-// answeredValue is answered for the wait for a gate.
-func (s *Stage) answeredValue(x *adk.Crossing, got any, err error) {
-	s.director.Answered(x, err)
-	from := s.director.Resolution(x)
-	if err == nil && from != nil && !plain.Equal(from.Value, got) {
-		s.director.Wrong(from, "answer", from.Value, got)
-	}
-}
-
-// openMedia performs an opening: its bytes come from the trace, and no reader of
-// user code runs.
-func (s *Stage) openMedia(ctx context.Context, h adk.Handle, x *adk.Crossing) bool {
-	media, ok := x.Record.(*adk.Media)
-	if !ok {
-		return false
-	}
-	data, err := h.OpenMedia(ctx, media.WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
-		data, err := s.director.Opened(x)
-		if err != nil {
-			return nil, err
-		}
-		return io.NopCloser(bytes.NewReader(data)), nil
-	})))
-	s.director.AnsweredBytes(x, data, err)
-	return true
 }

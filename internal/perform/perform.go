@@ -1,0 +1,291 @@
+package perform
+
+import (
+	"context"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Handle is what the engine handed to a seam call: the context of a turn or of a
+// dispatch, or neither, as to a storage.
+type Handle struct {
+	Turn     *adk.TurnContext
+	Dispatch *adk.DispatchContext
+	Next     adk.Next // of a middleware
+}
+
+// Source is what a dispatch can be called from with the handle, or nil.
+func (h Handle) Source() adk.Source {
+	switch {
+	case h.Turn != nil:
+		return h.Turn
+	case h.Dispatch != nil:
+		return h.Dispatch
+	}
+	return nil
+}
+
+// Where is the number of the seam call that was handed the handle, and of its strand;
+// zero for a handle of nothing.
+func (h Handle) Where() (call, strand int) {
+	of, has := h.handle()
+	if !has {
+		return 0, 0
+	}
+	return of.Where()
+}
+
+// handle is what contexts of turns and of dispatches both offer.
+func (h Handle) handle() (of adk.Handle, has bool) {
+	switch {
+	case h.Turn != nil:
+		return h.Turn.Handle, true
+	case h.Dispatch != nil:
+		return h.Dispatch.Handle, true
+	}
+	return of, false
+}
+
+// User answers for the user code that performs an operation.
+type User interface {
+	// Tool is the tool that a register or an execute is made with, which may be nil;
+	// false where there is none to make it with.
+	Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool)
+	// Code is what the strand of a fork does, or the handler of an on-ack, once it
+	// is called with a handle of its own. The error of a handler goes nowhere.
+	Code(x *adk.Crossing) func(context.Context, Handle) error
+	// Strand is the strand that a wait waits for; nil for none.
+	Strand(x *adk.Crossing) *adk.Strand
+	// Off takes off what an off-ack takes off; nil for nothing.
+	Off(x *adk.Crossing) func()
+}
+
+// Answer is what the engine answered. Which fields an operation sets is what its
+// method gives; the others are zero.
+type Answer struct {
+	Err     error
+	Flag    bool           // replaced, of an add; found, of a remove or an unregister
+	ID      string         // of a new-id
+	At      time.Time      // of a now
+	Texts   []string       // the names of what a prune took away
+	Records []adk.Record   // of a fetch
+	Result  adk.ToolResult // of an execute
+	Value   any            // that settled the gate of a wait-for
+	Bytes   []byte         // of an open-media
+	Strand  *adk.Strand    // of a fork; nil where it was refused
+	Off     func()         // of an on-ack; nil where it was refused
+}
+
+// Perform makes the operation that x is, by its kind and what user code gives to it,
+// with ctx. It reports whether it could: the handle offers the operation, and u has
+// what that needs.
+func Perform(ctx context.Context, h Handle, x *adk.Crossing, u User) (Answer, bool) {
+	if int(x.Kind) >= len(operations) || operations[x.Kind] == nil {
+		return Answer{}, false
+	}
+	return operations[x.Kind](job{ctx, h, x, u})
+}
+
+// Dispatch calls a dispatch with ctx, or where a cause says so with one below it that
+// has ended.
+func Dispatch(ctx context.Context, cause error, in adk.DispatchInput) (adk.DispatchEnd, error) {
+	if cause != nil {
+		below, end := context.WithCancelCause(ctx)
+		end(cause)
+		ctx = below
+	}
+	return adk.Dispatch(ctx, in)
+}
+
+// job is one operation that is to be made.
+type job struct {
+	ctx context.Context
+	h   Handle
+	x   *adk.Crossing
+	u   User
+}
+
+// operation makes an operation and reports whether it could.
+type operation func(job) (Answer, bool)
+
+// operations are the operations, by their kinds. A test holds them against the kinds.
+var operations = [...]operation{
+	adk.KindNext: callNext,
+	adk.KindFork: forkStrand,
+	adk.KindWait: waitForStrand,
+
+	adk.KindAdd:     onRecords,
+	adk.KindRemove:  onRecords,
+	adk.KindFetch:   onRecords,
+	adk.KindRefresh: onRecords,
+	adk.KindStore:   onRecords,
+	adk.KindMutate:  onRecords,
+	adk.KindDelete:  onRecords,
+
+	adk.KindStash:     onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.Stash().Set(j.x.Name, j.x.Value)) }),
+	adk.KindAbort:     onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.Abort(j.x.Cause)) }),
+	adk.KindNow:       onHandle(func(_ job, h adk.Handle) Answer { return Answer{At: h.Now()} }),
+	adk.KindNewID:     onHandle(func(_ job, h adk.Handle) Answer { return Answer{ID: h.NewID()} }),
+	adk.KindSleep:     onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.Sleep(j.ctx, j.x.Duration)) }),
+	adk.KindWaitFor:   onHandle(waitForGate),
+	adk.KindOpenMedia: onHandleIf(openMedia),
+	adk.KindRegister:  onHandleIf(registerTool),
+	adk.KindUnregister: onHandle(func(j job, h adk.Handle) Answer {
+		found, err := h.Tools().Unregister(j.x.Name)
+		return Answer{Flag: found, Err: err}
+	}),
+	adk.KindPrune: onHandle(func(_ job, h adk.Handle) Answer {
+		pruned, err := h.Tools().PruneEphemeral()
+		return Answer{Texts: pruned, Err: err}
+	}),
+	adk.KindEmitMessage:  onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.EmitMessage(eventOf[adk.MessageEvent](j.x))) }),
+	adk.KindEmitThought:  onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.EmitThought(eventOf[adk.ThoughtEvent](j.x))) }),
+	adk.KindEmitToolCall: onHandle(func(j job, h adk.Handle) Answer { return answerOf(h.EmitToolCall(eventOf[adk.ToolCallEvent](j.x))) }),
+
+	adk.KindAck:     onDispatch(func(_ job, dc *adk.DispatchContext) (Answer, bool) { return answerOf(dc.Ack()), true }),
+	adk.KindNack:    onDispatch(func(j job, dc *adk.DispatchContext) (Answer, bool) { return answerOf(dc.Nack(j.x.Cause)), true }),
+	adk.KindOnAck:   onDispatch(addAckHandler),
+	adk.KindOffAck:  onDispatch(dropAckHandler),
+	adk.KindExecute: onDispatch(executeTool),
+
+	adk.KindReportMessage: onHelpers(func(x *adk.Crossing, h *adk.Helpers) error {
+		_, err := h.ReportMessage(x.Name, x.Text, x.Flag)
+		return err
+	}),
+	adk.KindReportThought: onHelpers(func(x *adk.Crossing, h *adk.Helpers) error {
+		_, err := h.ReportThought(x.Name, x.Text, x.Flag)
+		return err
+	}),
+	adk.KindReportToolCall: onHelpers(func(x *adk.Crossing, h *adk.Helpers) error {
+		_, err := h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
+		return err
+	}),
+	adk.KindReportLog: onHelpers(func(x *adk.Crossing, h *adk.Helpers) error {
+		h.Log(adk.Level(x.Key), x.Name, x.Text, x.Value)
+		return nil
+	}),
+}
+
+func answerOf(err error) Answer { return Answer{Err: err} }
+
+// onHandle is an operation of both contexts.
+func onHandle(make func(job, adk.Handle) Answer) operation {
+	return onHandleIf(func(j job, h adk.Handle) (Answer, bool) { return make(j, h), true })
+}
+
+// onHandleIf is an operation of both contexts that needs something which may be lacking.
+func onHandleIf(make func(job, adk.Handle) (Answer, bool)) operation {
+	return func(j job) (Answer, bool) {
+		h, has := j.h.handle()
+		if !has {
+			return Answer{}, false
+		}
+		return make(j, h)
+	}
+}
+
+// onDispatch is an operation that only the context of a dispatch offers.
+func onDispatch(make func(job, *adk.DispatchContext) (Answer, bool)) operation {
+	return func(j job) (Answer, bool) {
+		if j.h.Dispatch == nil {
+			return Answer{}, false
+		}
+		return make(j, j.h.Dispatch)
+	}
+}
+
+// onHelpers is an operation of a dispatch's helpers.
+func onHelpers(report func(*adk.Crossing, *adk.Helpers) error) operation {
+	return onDispatch(func(j job, dc *adk.DispatchContext) (Answer, bool) { return answerOf(report(j.x, dc.Helpers())), true })
+}
+
+// eventOf is the event that an emit is given.
+func eventOf[E any](x *adk.Crossing) E {
+	event, _ := x.Payload.(E)
+	return event
+}
+
+func callNext(j job) (Answer, bool) {
+	if j.h.Next == nil {
+		return Answer{}, false
+	}
+	j.h.Next(j.ctx)
+	return Answer{}, true
+}
+
+func forkStrand(j job) (a Answer, has bool) {
+	switch {
+	case j.h.Turn != nil:
+		code := j.u.Code(j.x)
+		a.Strand, a.Err = j.h.Turn.Fork(j.ctx, j.x.Name, func(ctx context.Context, tc *adk.TurnContext) error {
+			return code(ctx, Handle{Turn: tc})
+		})
+	case j.h.Dispatch != nil:
+		code := j.u.Code(j.x)
+		a.Strand, a.Err = j.h.Dispatch.Fork(j.ctx, j.x.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
+			return code(ctx, Handle{Dispatch: dc})
+		})
+	default:
+		return a, false
+	}
+	return a, true
+}
+
+func waitForStrand(j job) (Answer, bool) {
+	strand := j.u.Strand(j.x)
+	if strand == nil {
+		return Answer{}, false
+	}
+	return answerOf(strand.Wait()), true
+}
+
+func waitForGate(j job, h adk.Handle) Answer {
+	x := j.x
+	value, err := h.WaitFor(j.ctx, adk.Gate{ID: x.Name, Reason: x.Text, Payload: x.Value, Schema: x.Schema, Timeout: x.Duration})
+	return Answer{Value: value, Err: err}
+}
+
+func openMedia(j job, h adk.Handle) (Answer, bool) {
+	media, is := j.x.Record.(*adk.Media)
+	if !is {
+		return Answer{}, false
+	}
+	data, err := h.OpenMedia(j.ctx, media)
+	return Answer{Bytes: data, Err: err}, true
+}
+
+func registerTool(j job, h adk.Handle) (Answer, bool) {
+	tool, has := j.u.Tool(h, j.x)
+	if !has {
+		return Answer{}, false
+	}
+	if j.x.Flag {
+		return answerOf(h.Tools().Replace(tool)), true
+	}
+	return answerOf(h.Tools().Register(tool)), true
+}
+
+func executeTool(j job, dc *adk.DispatchContext) (Answer, bool) {
+	tool, has := j.u.Tool(dc.Handle, j.x)
+	if !has {
+		return Answer{}, false
+	}
+	result, err := dc.Execute(j.ctx, tool, j.x.Args)
+	return Answer{Result: result, Err: err}, true
+}
+
+func addAckHandler(j job, dc *adk.DispatchContext) (a Answer, _ bool) {
+	code := j.u.Code(j.x)
+	a.Off, a.Err = dc.OnAck(j.x.Name, func(ctx context.Context, dc *adk.DispatchContext) { _ = code(ctx, Handle{Dispatch: dc}) })
+	return a, true
+}
+
+func dropAckHandler(j job, _ *adk.DispatchContext) (Answer, bool) {
+	off := j.u.Off(j.x)
+	if off == nil {
+		return Answer{}, false
+	}
+	off()
+	return Answer{}, true
+}
