@@ -1,5 +1,7 @@
 package adk
 
+import "slices"
+
 // CollectionName names a set of a context and the storage behind it.
 type CollectionName string
 
@@ -84,13 +86,18 @@ func CollectionOf(kind RecordKind) (of CollectionName, found bool) {
 	return collectionTable[at].name, true
 }
 
+// Holds is the kind of the records of the collection; empty where there is none of the
+// name.
+func (c CollectionName) Holds() RecordKind {
+	at := slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c })
+	if at < 0 {
+		return ""
+	}
+	return collectionTable[at].holds
+}
+
 // collectionAt is the place in the table of the collection that holds records of a
 // kind, negative where there is none.
 func collectionAt(kind RecordKind) int {
-	for i, row := range collectionTable {
-		if row.holds == kind {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.holds == kind })
 }

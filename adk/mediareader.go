@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
 // MediaReader reaches the bytes of a media. Every Open starts at the first byte
@@ -28,38 +28,11 @@ type MediaFunc func(ctx context.Context) (io.ReadCloser, error)
 func (f MediaFunc) Open(ctx context.Context) (io.ReadCloser, error) { return f(ctx) }
 
 // MediaBytes is a MediaReader of a copy of data. It knows its size.
-func MediaBytes(data []byte) MediaReader { return mediaBytes(data) }
-
-// mediaBytes is a string, as nobody may change it.
-type mediaBytes string
-
-func (b mediaBytes) Open(context.Context) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader(string(b))), nil
-}
-
-func (b mediaBytes) Size() (n int64, known bool) { return int64(len(b)), true }
+func MediaBytes(data []byte) MediaReader { return reread.Text(data) }
 
 // MediaFile is a MediaReader of a file, which is opened only when it is read. It
 // knows its size while there is a regular file.
-func MediaFile(path string) MediaReader { return mediaFile(path) }
-
-type mediaFile string
-
-func (path mediaFile) Open(context.Context) (io.ReadCloser, error) {
-	file, err := os.Open(string(path))
-	if err != nil {
-		return nil, err // not a nil *os.File that is no nil interface
-	}
-	return file, nil
-}
-
-func (path mediaFile) Size() (n int64, known bool) {
-	info, err := os.Stat(string(path))
-	if err != nil || !info.Mode().IsRegular() {
-		return 0, false
-	}
-	return info.Size(), true
-}
+func MediaFile(path string) MediaReader { return reread.File(path) }
 
 // unreadMedia is the reader of a media that has none, by its id.
 type unreadMedia string

@@ -44,6 +44,7 @@ var rooms = []room{
 	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "internal/roundtrip", because: "a leaf"},
+	{name: "internal/reread", because: "a leaf of the engine: bytes of media"},
 	{name: "internal/shell", because: "a leaf"},
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
@@ -52,7 +53,7 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/roundtrip", "internal/schema", "internal/stash", "internal/tokens"},
+	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/reread", "internal/roundtrip", "internal/schema", "internal/stash", "internal/tokens"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
 		},
