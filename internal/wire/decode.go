@@ -28,6 +28,7 @@ type Decoder struct {
 	Members   []ScannedMember
 	names     map[string]string
 	Media     *Openings
+	apart     *recordsApart // nil for the lines of a trace
 }
 
 // NewDecoder reads crossings; it knows the errors that known names.
@@ -250,6 +251,9 @@ func (d *Decoder) shared(raw []byte) (string, error) {
 
 // record reads a record: a new one with the next number, or a number.
 func (d *Decoder) record(raw []byte) (adk.Record, error) {
+	if d.apart != nil {
+		return d.recordApart(raw)
+	}
 	members, err := ScanMembers(make([]ScannedMember, 0, 2), raw)
 	if err != nil {
 		return nil, err
@@ -372,9 +376,7 @@ func (m *foreignMark) MarshalJSON() ([]byte, error) { return m.text, nil }
 
 // marked reads what stands under a mark in plain data.
 func (d *Decoder) marked(tag string, raw []byte) (any, error) {
-	switch kind := adk.RecordKind(tag); kind {
-	case adk.RecordMessage, adk.RecordMemory, adk.RecordThought, adk.RecordToolCall,
-		adk.RecordRetrievable, adk.RecordInstruction, adk.RecordTool, adk.RecordMedia:
+	if kind := adk.RecordKind(tag); isRecordKind(kind) {
 		return d.parse(kind, raw)
 	}
 	return &foreignMark{tag, append([]byte(nil), raw...)}, nil

@@ -30,6 +30,7 @@ type Encoder struct {
 	sentinels *Sentinels
 	extra     []Member // of this line, not yet written
 	foreign   bool     // the line has members of somebody else's making
+	apart     bool     // every record is written whole (see Apart)
 
 	// Of the error being written: how many nodes there are, the ones that led
 	// here, and whether it has no end.
@@ -387,12 +388,15 @@ func (e *Encoder) record(r adk.Record) error {
 	}
 	id := recordID{r.RecordKind(), r.Digest()}
 	e.Out = append(e.Out, `{"#":`...)
-	if n, known := e.records[id]; known {
-		e.Out = append(strconv.AppendInt(e.Out, int64(n), 10), '}')
+	n, known := e.records[id]
+	if !known {
+		n = len(e.records) + 1
+		e.records[id] = n
+	}
+	if e.Out = strconv.AppendInt(e.Out, int64(n), 10); known && !e.apart {
+		e.Out = append(e.Out, '}')
 		return nil
 	}
-	e.records[id] = len(e.records) + 1
-	e.Out = strconv.AppendInt(e.Out, int64(len(e.records)), 10)
 	e.rawKey(string(id.kind))
 	e.Out = append(r.AppendJSON(e.Out), '}')
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -22,6 +23,10 @@ type fieldRow struct {
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
 	// zero makes the field what it is where nothing is written of it.
 	Zero func(x *adk.Crossing)
+	// Bare is the JSON of what people write of the field, such as a text in the place
+	// of an error, in the form that Read takes; nil where Read takes it as it is. What
+	// has the form of the field already is left as it is.
+	Bare func(raw []byte) []byte
 }
 
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
@@ -43,18 +48,21 @@ var FieldRows = [...]fieldRow{
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Name = "" },
+		Bare:   bareText,
 	},
 	adk.FieldKey: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Key = "" },
+		Bare:   bareText,
 	},
 	adk.FieldText: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
 		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Text = "" },
+		Bare:   bareText,
 	},
 	adk.FieldTexts: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
@@ -113,6 +121,7 @@ var FieldRows = [...]fieldRow{
 		Append: appendResult,
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Result, err = d.result(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Result = nil },
+		Bare:   bareResult,
 	},
 	adk.FieldOutcome: {
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Outcome == b.Outcome },
@@ -127,12 +136,14 @@ var FieldRows = [...]fieldRow{
 			return err
 		},
 		Zero: func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
+		Bare: bareText,
 	},
 	adk.FieldStatus: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Status = "" },
+		Bare:   bareText,
 	},
 	adk.FieldErr: {
 		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Err, b.Err) },
@@ -142,6 +153,7 @@ var FieldRows = [...]fieldRow{
 			return err
 		},
 		Zero: func(x *adk.Crossing) { x.Err = nil },
+		Bare: bareError,
 	},
 	adk.FieldCause: {
 		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Cause, b.Cause) },
@@ -151,6 +163,7 @@ var FieldRows = [...]fieldRow{
 			return err
 		},
 		Zero: func(x *adk.Crossing) { x.Cause = nil },
+		Bare: bareError,
 	},
 	adk.FieldFlag: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
@@ -186,6 +199,7 @@ var FieldRows = [...]fieldRow{
 			return err
 		},
 		Zero: func(x *adk.Crossing) { x.Duration = 0 },
+		Bare: bareText,
 	},
 	adk.FieldSchema: {
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
@@ -270,4 +284,43 @@ func appendSeams(e *Encoder, name string, x *adk.Crossing) error {
 
 func appendPayload(e *Encoder, name string, x *adk.Crossing) error {
 	return e.PayloadField(name, x.Payload)
+}
+
+// bareText takes what is no text as the text of its JSON: 42 is "42".
+func bareText(raw []byte) []byte {
+	if raw[0] == '"' || raw[0] == '{' || string(raw) == "null" {
+		return raw
+	}
+	return canonical.AppendString(nil, string(raw))
+}
+
+// bareError takes a text as an error of that text.
+func bareError(raw []byte) []byte {
+	if raw[0] == '{' || string(raw) == "null" {
+		return raw
+	}
+	return textMember(errorText, raw)
+}
+
+// bareResult takes what is no result of a tool as its text.
+func bareResult(raw []byte) []byte {
+	if string(raw) == "null" {
+		return raw
+	}
+	if members, _ := ScanMembers(nil, raw); len(members) == 1 {
+		switch string(members[0].Name) {
+		case ResultText, ResultBytes, ResultMedia, ResultMediaList:
+			return raw
+		}
+	}
+	return textMember(ResultText, raw)
+}
+
+// textMember is an object with a text: raw, or the JSON that it is.
+func textMember(name string, raw []byte) []byte {
+	text := raw
+	if raw[0] != '"' {
+		text = canonical.AppendString(nil, string(raw))
+	}
+	return slices.Concat([]byte(`{"`+name+`":`), text, []byte("}"))
 }

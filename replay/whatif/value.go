@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file puts a value in the place of what a crossing says: the field is
-// written as a trace has it, changed there, and read back.
+// This file puts a value in the place of what a crossing says: a whole field is read
+// by its row, and of a path into one the tree is changed on the way.
 
 // put changes a field of a crossing.
 func (w *whatIf) put(t target, value any) error {
@@ -28,28 +28,11 @@ func (w *whatIf) put(t target, value any) error {
 	if err != nil {
 		return err
 	}
-	field := given
-	if t.rest != "" {
-		old, err := w.tree(t.use, t.x)
-		if err != nil {
-			return err
-		}
-		inside, err := treeOf(given)
-		if err != nil {
-			return err
-		}
-		changed, err := within(old, t.rest, inside)
-		if err != nil {
-			return err
-		}
-		if field, err = json.Marshal(changed); err != nil {
-			return err
-		}
-	} else {
-		field = wholeField(t, value, given)
+	if given, err = w.spelled(t, given); err != nil {
+		return err
 	}
 	after := *t.x
-	if err := w.read(&after, t.use.Field, field); err != nil {
+	if err := w.fields.Read(t.use.Field, &after, given, w.recordKind(t)); err != nil {
 		return err
 	}
 	if w.known.Same(t.use.Field, t.x, &after) {
@@ -63,97 +46,94 @@ func (w *whatIf) put(t target, value any) error {
 	return nil
 }
 
-// written is a value as a trace has it.
+// written is a value as a trace has it in a field.
 func (w *whatIf) written(f adk.Field, value any) ([]byte, error) {
-	e := w.known.Encoder()
-	var err error
+	var x adk.Crossing
+	of := adk.FieldValue
 	switch v := value.(type) {
 	case json.RawMessage:
 		if !json.Valid(v) {
 			return nil, errors.New("the value is not JSON")
 		}
-		return v, nil
+		return bytes.TrimSpace(v), nil
 	case error:
-		e.ErrorField("", v)
+		of, x.Err = adk.FieldErr, v
 	case []adk.Record:
-		err = e.RecordsField("", v)
-	case adk.Record:
-		if result, is := value.(adk.ToolResult); is && f == adk.FieldResult {
-			err = e.ResultField("", result)
-		} else {
-			err = e.RecordField("", v)
-		}
-	case adk.ToolResult:
-		err = e.ResultField("", v)
+		of, x.Records = adk.FieldRecords, v
 	case time.Duration:
-		return []byte(compare.QuotedJSON(v.String())), nil
+		of, x.Duration = adk.FieldDuration, v
 	default:
-		return plain.AppendJSON(nil, value), nil
+		result, isResult := v.(adk.ToolResult)
+		record, isRecord := v.(adk.Record)
+		switch {
+		case isResult && (f == adk.FieldResult || !isRecord):
+			of, x.Result = adk.FieldResult, result
+		case isRecord:
+			of, x.Record = adk.FieldRecord, record
+		default:
+			x.Value = v
+		}
 	}
-	return e.Out, err
+	text, err := w.fields.Append(of, &x)
+	if err == nil && len(text) == 0 {
+		text = []byte("null")
+	}
+	return text, err
 }
 
-// wholeField is a value in the form in which a trace has the whole field.
-func wholeField(t target, value any, given []byte) []byte {
-	text, isText := textIn(given)
-	switch t.use.Field {
-	case adk.FieldName, adk.FieldKey, adk.FieldText, adk.FieldStatus, adk.FieldOutcome, adk.FieldDuration:
-		if raw, ok := value.(json.RawMessage); ok && !isText && raw[0] != '{' && string(raw) != "null" {
-			return []byte(compare.QuotedJSON(string(raw)))
-		}
-	case adk.FieldErr, adk.FieldCause:
-		switch {
-		case isText:
-			return []byte(`{"text":` + string(given) + `}`)
-		case given[0] != '{' && string(given) != "null":
-			return []byte(`{"text":` + compare.QuotedJSON(string(given)) + `}`)
-		}
-	case adk.FieldResult:
-		switch members, _ := wire.ScanMembers(nil, given); {
-		case isText:
-			return []byte(`{"text":` + string(given) + `}`)
-		case string(given) != "null" && (len(members) != 1 || !isResultMember(string(members[0].Name))):
-			return []byte(`{"text":` + compare.QuotedJSON(string(given)) + `}`)
-		}
-	case adk.FieldValue:
-		if t.x.Kind == adk.KindOpenMedia && isText {
-			return plain.AppendJSON(nil, []byte(text))
-		}
+// spelled is the whole of a field with what was given in it, as the field is read.
+func (w *whatIf) spelled(t target, given []byte) ([]byte, error) {
+	if t.rest == "" {
+		return bare(t, given), nil
+	}
+	old, err := w.tree(t.use, t.x)
+	if err != nil {
+		return nil, err
+	}
+	inside, err := treeOf(given)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := within(old, t.rest, inside)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(changed)
+}
+
+// bare is a whole field as it is read, where it was given as people write it.
+func bare(t target, given []byte) []byte {
+	if row := wire.FieldRows[t.use.Field]; row.Bare != nil {
+		return row.Bare(given)
+	}
+	var text string
+	if t.x.Kind == adk.KindOpenMedia && t.use.Field == adk.FieldValue && given[0] == '"' && json.Unmarshal(given, &text) == nil {
+		return plain.AppendJSON(nil, []byte(text))
 	}
 	return given
 }
 
-func isResultMember(name string) bool {
-	return slices.Contains([]string{wire.ResultText, wire.ResultBytes, wire.ResultMedia, wire.ResultMediaList}, name)
-}
-
-// textIn is the text that a JSON string holds.
-func textIn(given []byte) (text string, is bool) {
-	return text, json.Unmarshal(given, &text) == nil && string(given) != "null"
-}
-
-// tree is a field as a tree, in which each record stands in full.
-func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
-	if use.Field == adk.FieldRecords { // each by itself, so that changing one changes no other
-		var all []any
-		for _, r := range x.Records {
-			one, err := w.tree(adk.FieldUse{Field: adk.FieldRecord, Label: use.Label}, &adk.Crossing{Record: r})
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, one)
-		}
-		return all, nil
+// recordKind is the kind of the records of a field that do not say theirs: of those
+// that are there, or that the collection holds.
+func (w *whatIf) recordKind(t target) adk.RecordKind {
+	switch x := t.x; {
+	case t.use.Field == adk.FieldResult:
+		return adk.RecordMedia
+	case x.Record != nil:
+		return x.Record.RecordKind()
+	case len(x.Records) > 0:
+		return x.Records[0].RecordKind()
 	}
-	e := w.known.Encoder()
-	if err := wire.FieldRows[use.Field].Append(e, "", x); err != nil || len(e.Out) == 0 {
+	return wire.CollectionOf(w.recorded.SeamOf(t.x)).Holds()
+}
+
+// tree is a field as a tree.
+func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
+	text, err := w.fields.Append(use.Field, x)
+	if err != nil || len(text) == 0 {
 		return nil, err
 	}
-	tree, err := treeOf(e.Out)
-	if use.Field == adk.FieldResult {
-		tree = unshared(tree, map[string]any{})
-	}
-	return tree, err
+	return treeOf(text)
 }
 
 // treeOf reads JSON and keeps numbers as they are written.
@@ -162,35 +142,6 @@ func treeOf(text []byte) (tree any, err error) {
 	d.UseNumber()
 	err = d.Decode(&tree)
 	return tree, err
-}
-
-// unshared puts records in the place of their numbers.
-func unshared(tree any, known map[string]any) any {
-	switch t := tree.(type) {
-	case []any:
-		for i := range t {
-			t[i] = unshared(t[i], known)
-		}
-	case map[string]any:
-		n, isRecord := t["#"]
-		if !isRecord {
-			for key := range t {
-				t[key] = unshared(t[key], known)
-			}
-			return t
-		}
-		key := fmt.Sprint(n)
-		if len(t) == 2 {
-			text, _ := json.Marshal(t)
-			known[key] = json.RawMessage(text)
-			return t
-		}
-		if text, is := known[key].(json.RawMessage); is {
-			again, _ := treeOf(text)
-			return again
-		}
-	}
-	return tree
 }
 
 // within is a tree with another value at a path.
@@ -277,95 +228,6 @@ func keyIn(tree any) string {
 	return ""
 }
 
-// read reads a field back. Null is nothing.
-func (w *whatIf) read(x *adk.Crossing, f adk.Field, text []byte) error {
-	d := wire.NewDecoder(w.known.Sentinels)
-	d.Media = w.edited.Media
-	switch f {
-	case adk.FieldRecord, adk.FieldRecords, adk.FieldResult:
-		var err error
-		if text, err = w.numbered(x, f, text); err != nil {
-			return err
-		}
-	}
-	if string(text) == "null" {
-		wire.FieldRows[f].Zero(x)
-		return nil
-	}
-	return wire.FieldRows[f].Read(d, x, text)
-}
-
-// numbered gives the records in a field their numbers, one after the other, and
-// writes those that came bare as a trace does.
-func (w *whatIf) numbered(x *adk.Crossing, f adk.Field, text []byte) ([]byte, error) {
-	tree, err := treeOf(text)
-	if err != nil {
-		return nil, err
-	}
-	tree = unshared(tree, map[string]any{})
-	n := 0
-	if f == adk.FieldResult {
-		if result, is := tree.(map[string]any); is {
-			for _, name := range []string{wire.ResultMedia, wire.ResultMediaList} {
-				if media, has := result[name]; has {
-					result[name] = numberTree(media, string(adk.RecordMedia), &n)
-				}
-			}
-		}
-		return json.Marshal(tree)
-	}
-	kind := recordKinds[wire.CollectionOf(w.recorded.SeamOf(x))]
-	switch {
-	case f == adk.FieldRecord && x.Record != nil:
-		kind = x.Record.RecordKind()
-	case f == adk.FieldRecords && len(x.Records) > 0:
-		kind = x.Records[0].RecordKind()
-	}
-	return json.Marshal(numberTree(tree, string(kind), &n))
-}
-
-// recordKinds are the kinds of records that collections hold.
-var recordKinds = map[adk.CollectionName]adk.RecordKind{
-	adk.Messages: adk.RecordMessage, adk.Memories: adk.RecordMemory, adk.Retrievables: adk.RecordRetrievable,
-	adk.Thoughts: adk.RecordThought, adk.ToolCalls: adk.RecordToolCall, adk.Instructions: adk.RecordInstruction, adk.Tools: adk.RecordTool,
-}
-
-// numberTree is numbered for a tree; n is the last number.
-func numberTree(tree any, kind string, n *int) any {
-	switch t := tree.(type) {
-	case []any:
-		for i := range t {
-			t[i] = numberTree(t[i], kind, n)
-		}
-		return t
-	case map[string]any:
-		*n++
-		if _, _, is := recordIn(t); is {
-			t["#"] = *n
-			return t
-		}
-		for name, record := range t {
-			if isRecordKind(name) && len(t) == 1 {
-				return map[string]any{"#": *n, name: record}
-			}
-		}
-		return map[string]any{"#": *n, kind: t}
-	}
-	return tree
-}
-
-func isRecordKind(name string) bool {
-	if name == string(adk.RecordMedia) {
-		return true
-	}
-	for _, kind := range recordKinds {
-		if name == string(kind) {
-			return true
-		}
-	}
-	return false
-}
-
 // consistent makes the other fields of a return or a settlement fit the one that
 // was set: who fails gives nothing, and who gives something does not fail.
 func consistent(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
@@ -450,9 +312,8 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Override) ([]compare.FieldDiff,
 	if string(given) == "null" {
 		return nil, errors.New("a cancel needs a reason: give it as the value")
 	}
-	given = wholeField(target{use: adk.FieldUse{Field: adk.FieldCause}}, a.Value, given)
 	c := &adk.Crossing{Seq: x.Seq - 1, At: x.At, Kind: adk.KindCancel, Key: wire.OutsideCancel}
-	if err := w.read(c, adk.FieldCause, given); err != nil {
+	if err := w.fields.Read(adk.FieldCause, c, wire.FieldRows[adk.FieldCause].Bare(given), ""); err != nil {
 		return nil, err
 	}
 	c.Err = context.Canceled

@@ -182,6 +182,7 @@ func (w *whatIf) refused(err error) error {
 // whatIf is a recorded turn in which crossings are answered differently.
 type whatIf struct {
 	known    wire.Comparer
+	fields   wire.Apart
 	live     replay.Live
 	trace    *trace.Trace
 	recorded *describe.Run
@@ -224,6 +225,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 	altered.Lines = slices.Clone(whole.Lines)
 	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
 	w.recorded, w.edited = describe.Of(calls.Of(whole)), calls.Of(w.altered)
+	w.fields = wire.Apart{Sentinels: known, Media: w.edited.Media}
 	return w, nil
 }
 

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Apart writes and reads single fields, as a trace has them but for records: each
+// stands in full, as often as it is there, so that changing one changes no other.
+type Apart struct {
+	Sentinels *Sentinels
+	Media     *Openings // where the media that are read find their bytes
+}
+
+// Append is a field of a crossing; nothing where there is nothing to say.
+func (a Apart) Append(f adk.Field, x *adk.Crossing) ([]byte, error) {
+	e := NewEncoder(a.Sentinels)
+	e.apart = true
+	err := FieldRows[f].Append(e, "", x)
+	return e.Out, err
+}
+
+// Read sets a field of a crossing to what raw says, and to nothing where that is null.
+// A record may lack its number, and its kind, which then is kind. Records that are said
+// by number must stand before in raw.
+func (a Apart) Read(f adk.Field, x *adk.Crossing, raw []byte, kind adk.RecordKind) error {
+	if string(raw) == "null" {
+		FieldRows[f].Zero(x)
+		return nil
+	}
+	d := NewDecoder(a.Sentinels)
+	d.Media, d.apart = a.Media, &recordsApart{kind: kind, numbered: map[int]adk.Record{}}
+	return FieldRows[f].Read(d, x, raw)
+}
+
+// recordsApart are the records of a field that is read apart.
+type recordsApart struct {
+	kind     adk.RecordKind // of those that do not say theirs
+	numbered map[int]adk.Record
+}
+
+// recordApart reads a record of a field that stands apart.
+func (d *Decoder) recordApart(raw []byte) (r adk.Record, err error) {
+	var members []ScannedMember
+	if raw[0] == '{' {
+		if members, err = ScanMembers(nil, raw); err != nil {
+			return nil, err
+		}
+	}
+	number, kind := 0, d.apart.kind
+	if len(members) > 0 && string(members[0].Name) == "#" {
+		if number, err = IntOfJSON(members[0].Value); err != nil {
+			return nil, fmt.Errorf("#: %w", err)
+		}
+		if members = members[1:]; len(members) == 0 {
+			if r = d.apart.numbered[number]; r == nil {
+				return nil, fmt.Errorf("record %d does not stand before", number)
+			}
+			return r, nil
+		}
+	}
+	if len(members) == 1 && isRecordKind(adk.RecordKind(members[0].Name)) {
+		kind, raw = adk.RecordKind(members[0].Name), members[0].Value
+	}
+	if kind == "" {
+		return nil, ErrWant(`a record, such as {"message":{…}}`, raw)
+	}
+	if r, err = d.parse(kind, raw); err == nil && number > 0 {
+		d.apart.numbered[number] = r
+	}
+	return r, err
+}
+
+func isRecordKind(kind adk.RecordKind) bool {
+	_, held := adk.CollectionOf(kind)
+	return held || kind == adk.RecordMedia
+}
