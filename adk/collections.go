@@ -79,21 +79,19 @@ func Collections() []CollectionName {
 // CollectionOf is the collection that holds records of a kind; found reports whether
 // there is one, as for all kinds but RecordMedia.
 func CollectionOf(kind RecordKind) (of CollectionName, found bool) {
-	at := collectionAt(kind)
-	if at < 0 {
-		return "", false
+	if at := collectionAt(kind); at >= 0 {
+		return collectionTable[at].name, true
 	}
-	return collectionTable[at].name, true
+	return "", false
 }
 
 // Holds is the kind of the records of the collection; empty where there is none of the
 // name.
 func (c CollectionName) Holds() RecordKind {
-	at := slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c })
-	if at < 0 {
-		return ""
+	if at := slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c }); at >= 0 {
+		return collectionTable[at].holds
 	}
-	return collectionTable[at].holds
+	return ""
 }
 
 // collectionAt is the place in the table of the collection that holds records of a

@@ -18,7 +18,9 @@ func TestCollections(t *testing.T) {
 		of, found := CollectionOf(row.holds)
 		assert.True(t, found)
 		assert.Equal(t, row.name, of)
+		assert.Equal(t, row.holds, of.Holds())
 	}
+	assert.Empty(t, CollectionName("toys").Holds())
 	assert.Len(t, Collections(), len(names))
 	state := reflect.VisibleFields(reflect.TypeFor[StateDigest]())
 	for i, name := range names {

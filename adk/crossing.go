@@ -226,7 +226,41 @@ type FieldUse struct {
 	// Input says who decided the value: user code or the outside (true), or
 	// the engine (false).
 	Input bool
+	// Names says whose id or name the field is, if it is one.
+	Names Naming
 }
+
+// Naming says whose id or name a field is. Ids that are made anew in every run are
+// compared up to their names.
+type Naming uint8
+
+// The names. A CodeName ties a crossing to the code of a strand or of a handler.
+const (
+	NoName   Naming = iota // it is none, or says so itself, as a record does
+	MadeID                 // of what the run's source of ids makes one for
+	StreamID               // of a message, a thought or a tool call that is reported
+	RecordID               // of a record; of a standing instruction, its text
+	GateID                 // of a gate
+	CodeName               // of a strand, or a handler of the ack
+)
+
+// Touch says what of all that the strands of a run share a crossing touches. The order
+// of two strands matters where both touch one thing, or one touches handles.
+type Touch uint8
+
+// What strands share. What a kind touches that says nothing is taken to be all of it.
+const (
+	TouchHandles Touch = iota // what handles read: sets, stash, tools, signal, abort
+	TouchNothing              // it tells, waits, or looks at the clock
+	TouchReading              // a storage, which it reads
+	TouchWriting              // a storage, and once it is done what handles read
+	TouchSeam                 // what it calls, which may remember
+	TouchGates                // the gates, which close in the order in which they were opened
+	TouchStream               // the stream of its Name
+	TouchIDs                  // the source of ids
+	TouchStrands              // the numbers of strands
+	TouchMedia                // the media, whose reader is user code
+)
 
 // kindRow is what the table holds for a kind.
 type kindRow struct {
@@ -234,118 +268,147 @@ type kindRow struct {
 	class    Class
 	spanning bool
 	fields   []FieldUse
+	touches  Touch
+	leadsTo  string // a label
+	causes   []Kind
 }
 
-func in(f Field, label string) FieldUse      { return FieldUse{f, label, Whole, true} }
-func out(f Field, label string) FieldUse     { return FieldUse{f, label, Whole, false} }
-func inBegin(f Field, label string) FieldUse { return FieldUse{f, label, Begin, true} }
-func outDone(f Field, label string) FieldUse { return FieldUse{f, label, Done, false} }
+func in(f Field, label string) FieldUse       { return FieldUse{f, label, Whole, true, NoName} }
+func out(f Field, label string) FieldUse      { return FieldUse{f, label, Whole, false, NoName} }
+func inBegin(f Field, label string) FieldUse  { return FieldUse{f, label, Begin, true, NoName} }
+func outBegin(f Field, label string) FieldUse { return FieldUse{f, label, Begin, false, NoName} }
+func inDone(f Field, label string) FieldUse   { return FieldUse{f, label, Done, true, NoName} }
+func outDone(f Field, label string) FieldUse  { return FieldUse{f, label, Done, false, NoName} }
+func (u FieldUse) of(what Naming) FieldUse    { u.Names = what; return u }
+
+// rowsOf begins the rows of a class.
+func rowsOf(class Class, spanning bool) func(name string, fields ...FieldUse) kindRow {
+	return func(name string, fields ...FieldUse) kindRow {
+		return kindRow{name: name, class: class, spanning: spanning, fields: fields}
+	}
+}
+
+var (
+	callRow  = rowsOf(ClassCall, false)
+	stepRow  = rowsOf(ClassOperation, false)
+	spanRow  = rowsOf(ClassOperation, true)
+	eventRow = rowsOf(ClassEvent, false)
+	factRow  = rowsOf(ClassFact, false)
+)
+
+func (r kindRow) touching(what Touch) kindRow    { r.touches = what; return r }
+func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
+func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
 
 var (
 	fetchFields  = []FieldUse{inBegin(FieldCollection, "of"), outDone(FieldErr, "err")}
 	recordFields = []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldRecord, "record"), outDone(FieldErr, "err")}
-	streamFields = []FieldUse{in(FieldName, "id"), in(FieldText, "delta"), in(FieldFlag, "complete"), out(FieldErr, "err")}
+	streamFields = []FieldUse{in(FieldName, "id").of(StreamID), in(FieldText, "delta"), in(FieldFlag, "complete"), out(FieldErr, "err")}
 	emitFields   = []FieldUse{inBegin(FieldPayload, "payload"), outDone(FieldErr, "err")}
 )
 
 // kindTable is the one table of kinds: name, class, whether other crossings can
-// lie between begin and done, and the fields. A test holds it against
-// the kinds and the fields.
+// lie between begin and done, what it touches, leads to and causes, and the fields.
+// Tests hold it against the kinds and the fields.
 var kindTable = [kindEnd]kindRow{
 	// A seam call begins: its number, where it goes, and what is handed in. The
 	// prompt, instructions, stash, tools and records of a run or of a dispatch
 	// called alone; the names of the seams of a dispatch called in a turn, and why
 	// its caller's context had ended, if it had; a tool's validated arguments; an
 	// obligation's record or key.
-	KindCall: {"call", ClassCall, false, []FieldUse{
+	KindCall: callRow("call",
 		out(FieldID, "id"), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
-		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), in(FieldCause, "ended"), out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key")}},
+		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), in(FieldCause, "ended"),
+		out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key").of(RecordID)).touching(TouchSeam),
 	// A seam call has returned, with all its strands: how, and with what.
-	KindReturn: {"return", ClassCall, false, []FieldUse{
-		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")}},
+	KindReturn: callRow("return",
+		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")).touching(TouchNothing),
 
-	KindNext:   {"next", ClassOperation, true, nil},
-	KindAdd:    {"add", ClassOperation, false, []FieldUse{in(FieldCollection, "of"), in(FieldRecord, "record"), out(FieldFlag, "replaced"), out(FieldErr, "err")}},
-	KindRemove: {"remove", ClassOperation, false, []FieldUse{in(FieldCollection, "of"), in(FieldKey, "key"), out(FieldFlag, "found"), out(FieldErr, "err")}},
-	KindStash:  {"stash", ClassOperation, false, []FieldUse{in(FieldName, "path"), in(FieldValue, "value"), out(FieldErr, "err")}},
+	KindNext:   spanRow("next").touching(TouchNothing),
+	KindAdd:    stepRow("add", in(FieldCollection, "of"), in(FieldRecord, "record"), out(FieldFlag, "replaced"), out(FieldErr, "err")),
+	KindRemove: stepRow("remove", in(FieldCollection, "of"), in(FieldKey, "key").of(RecordID), out(FieldFlag, "found"), out(FieldErr, "err")),
+	KindStash:  stepRow("stash", in(FieldName, "path"), in(FieldValue, "value"), out(FieldErr, "err")),
 
-	KindFetch:   {"fetch", ClassOperation, true, fetchFields},
-	KindRefresh: {"refresh", ClassOperation, true, fetchFields},
-	KindStore:   {"store", ClassOperation, true, recordFields},
-	KindMutate:  {"mutate", ClassOperation, true, recordFields},
-	KindDelete:  {"delete", ClassOperation, true, []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldKey, "key"), outDone(FieldErr, "err")}},
+	KindFetch:   spanRow("fetch", fetchFields...).touching(TouchReading).calling(LabelStorage),
+	KindRefresh: spanRow("refresh", fetchFields...).touching(TouchReading).calling(LabelStorage),
+	KindStore:   spanRow("store", recordFields...).touching(TouchWriting).calling(LabelStorage),
+	KindMutate:  spanRow("mutate", recordFields...).touching(TouchWriting).calling(LabelStorage),
+	KindDelete: spanRow("delete", inBegin(FieldCollection, "of"), inBegin(FieldKey, "key").of(RecordID), outDone(FieldErr, "err")).
+		touching(TouchWriting).calling(LabelStorage),
 
-	KindExecute:    {"execute", ClassOperation, true, []FieldUse{inBegin(FieldRecord, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")}},
-	KindRegister:   {"register", ClassOperation, false, []FieldUse{in(FieldRecord, "tool"), in(FieldFlag, "overwrite"), out(FieldErr, "err")}},
-	KindUnregister: {"unregister", ClassOperation, false, []FieldUse{in(FieldName, "tool"), out(FieldFlag, "found"), out(FieldErr, "err")}},
-	KindPrune:      {"prune", ClassOperation, false, []FieldUse{out(FieldTexts, "pruned"), out(FieldErr, "err")}},
+	KindExecute: spanRow("execute", inBegin(FieldRecord, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")).
+		touching(TouchNothing).calling(LabelTool).causing(KindToolExecutionStart, KindToolExecutionEnd),
+	KindRegister:   stepRow("register", in(FieldRecord, "tool"), in(FieldFlag, "overwrite"), out(FieldErr, "err")),
+	KindUnregister: stepRow("unregister", in(FieldName, "tool"), out(FieldFlag, "found"), out(FieldErr, "err")),
+	KindPrune:      stepRow("prune", out(FieldTexts, "pruned"), out(FieldErr, "err")),
 
-	KindAck:    {"ack", ClassOperation, true, []FieldUse{outDone(FieldErr, "err")}},
-	KindNack:   {"nack", ClassOperation, false, []FieldUse{in(FieldCause, "cause"), out(FieldErr, "err")}},
-	KindOnAck:  {"on-ack", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "handler"), out(FieldErr, "err")}},
-	KindOffAck: {"off-ack", ClassOperation, false, []FieldUse{in(FieldID, "handler"), out(FieldFlag, "found")}},
-	KindAbort:  {"abort", ClassOperation, false, []FieldUse{in(FieldCause, "reason"), out(FieldErr, "err")}},
+	KindAck:    spanRow("ack", outDone(FieldErr, "err")).calling(LabelOnAck),
+	KindNack:   stepRow("nack", in(FieldCause, "cause"), out(FieldErr, "err")),
+	KindOnAck:  stepRow("on-ack", in(FieldName, "name").of(CodeName), out(FieldID, "handler"), out(FieldErr, "err")),
+	KindOffAck: stepRow("off-ack", in(FieldID, "handler"), out(FieldFlag, "found")),
+	KindAbort:  stepRow("abort", in(FieldCause, "reason"), out(FieldErr, "err")),
 
-	KindReportMessage: {"report-message", ClassOperation, false, streamFields},
-	KindReportThought: {"report-thought", ClassOperation, false, streamFields},
-	KindReportToolCall: {"report-tool-call", ClassOperation, false, []FieldUse{
-		in(FieldName, "id"), in(FieldKey, "tool"), in(FieldArgs, "args"), in(FieldResult, "results"),
-		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")}},
-	KindReportLog: {"report-log", ClassOperation, false, []FieldUse{
-		in(FieldKey, "level"), in(FieldName, "logKind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")}},
-	KindEmitMessage:  {"emit-message", ClassOperation, true, emitFields},
-	KindEmitThought:  {"emit-thought", ClassOperation, true, emitFields},
-	KindEmitToolCall: {"emit-tool-call", ClassOperation, true, emitFields},
+	KindReportMessage: stepRow("report-message", streamFields...).touching(TouchStream).causing(KindMessageEvent),
+	KindReportThought: stepRow("report-thought", streamFields...).touching(TouchStream).causing(KindThoughtEvent),
+	KindReportToolCall: stepRow("report-tool-call",
+		in(FieldName, "id").of(StreamID), in(FieldKey, "tool"), in(FieldArgs, "args"), in(FieldResult, "results"),
+		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")).touching(TouchStream).causing(KindToolCallEvent),
+	KindReportLog: stepRow("report-log",
+		in(FieldKey, "level"), in(FieldName, "logKind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")).
+		touching(TouchNothing).causing(KindLogEvent),
+	KindEmitMessage:  spanRow("emit-message", emitFields...).touching(TouchNothing).causing(KindMessageEvent),
+	KindEmitThought:  spanRow("emit-thought", emitFields...).touching(TouchNothing).causing(KindThoughtEvent),
+	KindEmitToolCall: spanRow("emit-tool-call", emitFields...).touching(TouchNothing).causing(KindToolCallEvent),
 
-	KindWaitFor: {"wait-for", ClassOperation, true, []FieldUse{
-		inBegin(FieldName, "gate"), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
-		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")}},
-	KindFork: {"fork", ClassOperation, false, []FieldUse{in(FieldName, "name"), out(FieldID, "id"), out(FieldErr, "err")}},
+	KindWaitFor: spanRow("wait-for",
+		inBegin(FieldName, "gate").of(GateID), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
+		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
+	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id"), out(FieldErr, "err")).touching(TouchStrands).calling(LabelStrand),
 	// Waiting for a strand until it has ended, by its number and its name.
-	KindWait:      {"wait", ClassOperation, true, []FieldUse{inBegin(FieldName, "name"), {FieldID, "id", Begin, false}, outDone(FieldErr, "err")}},
-	KindNow:       {"now", ClassOperation, false, nil},
-	KindNewID:     {"new-id", ClassOperation, false, []FieldUse{in(FieldName, "id")}},
-	KindSleep:     {"sleep", ClassOperation, true, []FieldUse{inBegin(FieldDuration, "for"), outDone(FieldErr, "err")}},
-	KindOpenMedia: {"open-media", ClassOperation, true, []FieldUse{inBegin(FieldRecord, "media"), {FieldValue, "bytes", Done, true}, {FieldErr, "err", Done, true}}},
+	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id"), outDone(FieldErr, "err")).touching(TouchNothing),
+	KindNow:       stepRow("now").touching(TouchNothing),
+	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs),
+	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing),
+	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes"), inDone(FieldErr, "err")).touching(TouchMedia),
 
 	// User code asks the world: whom, what, and whether that changes anything; then
 	// what was answered, unless it came in pieces.
-	KindAsk: {"ask", ClassOperation, true, []FieldUse{inBegin(FieldName, "of"), inBegin(FieldJSON, "request"), inBegin(FieldStatus, "effect"),
-		{FieldJSON, "answer", Done, true}, {FieldErr, "err", Done, true}}},
+	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request"), inBegin(FieldStatus, "effect"),
+		inDone(FieldJSON, "answer"), inDone(FieldErr, "err")).touching(TouchSeam),
 
 	// Events: what no earlier line gives. The rest of a payload follows from
 	// the operation, the call and the times of its start.
-	KindMessageEvent:       {"message", ClassEvent, false, nil},
-	KindThoughtEvent:       {"thought", ClassEvent, false, nil},
-	KindToolCallEvent:      {"toolCall", ClassEvent, false, []FieldUse{out(FieldKey, "checksum")}},
-	KindTurnStart:          {"turnStart", ClassEvent, false, []FieldUse{in(FieldName, "turn")}},
-	KindTurnEnd:            {"turnEnd", ClassEvent, false, nil},
-	KindDispatchStart:      {"dispatchStart", ClassEvent, false, []FieldUse{in(FieldName, "dispatch")}},
-	KindDispatchEnd:        {"dispatchEnd", ClassEvent, false, []FieldUse{out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")}},
-	KindIterationStart:     {"iterationStart", ClassEvent, false, []FieldUse{out(FieldN, "iteration")}},
-	KindIterationEnd:       {"iterationEnd", ClassEvent, false, []FieldUse{out(FieldN, "iteration")}},
-	KindTurnGateOpen:       {"turnGateOpen", ClassEvent, false, []FieldUse{out(FieldName, "gate")}},
-	KindTurnGateClosed:     {"turnGateClosed", ClassEvent, false, []FieldUse{out(FieldName, "gate"), out(FieldStatus, "result")}},
-	KindToolExecutionStart: {"toolExecutionStart", ClassEvent, false, []FieldUse{out(FieldKey, "callId")}},
-	KindToolExecutionEnd:   {"toolExecutionEnd", ClassEvent, false, []FieldUse{out(FieldIsError, "isError")}},
-	KindLogEvent:           {"log", ClassEvent, false, nil},
-	KindErrorEvent:         {"error", ClassEvent, false, []FieldUse{out(FieldErr, "err")}},
+	KindMessageEvent:       eventRow("message").touching(TouchNothing),
+	KindThoughtEvent:       eventRow("thought").touching(TouchNothing),
+	KindToolCallEvent:      eventRow("toolCall", out(FieldKey, "checksum")).touching(TouchNothing),
+	KindTurnStart:          eventRow("turnStart", in(FieldName, "turn").of(MadeID)),
+	KindTurnEnd:            eventRow("turnEnd"),
+	KindDispatchStart:      eventRow("dispatchStart", in(FieldName, "dispatch").of(MadeID)).touching(TouchIDs),
+	KindDispatchEnd:        eventRow("dispatchEnd", out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")),
+	KindIterationStart:     eventRow("iterationStart", out(FieldN, "iteration")).touching(TouchNothing),
+	KindIterationEnd:       eventRow("iterationEnd", out(FieldN, "iteration")),
+	KindTurnGateOpen:       eventRow("turnGateOpen", out(FieldName, "gate").of(GateID)).touching(TouchNothing),
+	KindTurnGateClosed:     eventRow("turnGateClosed", out(FieldName, "gate").of(GateID), out(FieldStatus, "result")).touching(TouchGates),
+	KindToolExecutionStart: eventRow("toolExecutionStart", out(FieldKey, "callId")).touching(TouchNothing),
+	KindToolExecutionEnd:   eventRow("toolExecutionEnd", out(FieldIsError, "isError")).touching(TouchNothing),
+	KindLogEvent:           eventRow("log").touching(TouchNothing),
+	KindErrorEvent:         eventRow("error", out(FieldErr, "err")).touching(TouchNothing),
 
 	// The run's context is done; told before the first crossing that finds it so.
-	KindCancel: {"cancel", ClassFact, false, []FieldUse{in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")}},
+	KindCancel: factRow("cancel", in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")),
 	// Somebody settled a gate, or offered a value that its schema refused
 	// (result refused): by whom and with what.
-	KindSettle: {"settle", ClassFact, false, []FieldUse{in(FieldName, "gate"), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")}},
+	KindSettle: factRow("settle", in(FieldName, "gate").of(GateID), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")),
 	// A timer fired: the sleep or the wait of that operation is over.
-	KindTimer: {"timer", ClassFact, false, []FieldUse{out(FieldN, "wakes")}},
+	KindTimer: factRow("timer", out(FieldN, "wakes")).touching(TouchNothing),
 	// One digest of all that is visible at this point (DET-8).
-	KindState: {"state", ClassFact, false, []FieldUse{out(FieldDigest, "digest")}},
+	KindState: factRow("state", out(FieldDigest, "digest")).touching(TouchNothing),
 	// A failure that was kept from the turn: a panic of a listener or an on-ack
 	// handler, a late call, a second next.
-	KindContained: {"contained", ClassFact, false, []FieldUse{out(FieldName, "what"), in(FieldText, "text")}},
+	KindContained: factRow("contained", out(FieldName, "what"), in(FieldText, "text")).touching(TouchNothing),
 	// User code was handed a piece of an answer, or the last one as far as it came
 	// (open). Its op is the ask's.
-	KindPiece: {"piece", ClassFact, false, []FieldUse{in(FieldJSON, "piece"), in(FieldFlag, "open")}},
+	KindPiece: factRow("piece", in(FieldJSON, "piece"), in(FieldFlag, "open")).touching(TouchNothing),
 }
 
 // String is the kind's name, as traces write it.
@@ -362,6 +425,18 @@ func (k Kind) Class() Class { return kindTable[k].class }
 // Spanning reports whether the kind is an operation told in two lines, Begin and
 // Done, because other crossings can lie between them.
 func (k Kind) Spanning() bool { return kindTable[k].spanning }
+
+// Touches says what of all that strands share the kind touches.
+func (k Kind) Touches() Touch { return kindTable[k].touches }
+
+// LeadsTo is the label of the seam that an operation of the kind calls for user code;
+// empty where it calls none. What follows a middleware's next is called by nobody.
+func (k Kind) LeadsTo() string { return kindTable[k].leadsTo }
+
+// Causes lists the kinds of the events that an operation of the kind causes: one that
+// says the same, or two that stand around what lies between. The slice must not be
+// changed.
+func (k Kind) Causes() []Kind { return kindTable[k].causes }
 
 // Fields lists the fields that the kind uses at a phase, in the order in which
 // they are written. The slice must not be changed.

@@ -93,6 +93,54 @@ func TestEventsCarryOnlyWhatNoEarlierLineGives(t *testing.T) {
 	}
 }
 
+// DET-4: an event either says the same as the operation that causes it, or is one of
+// two that stand around it, or the engine tells it of its own course.
+func TestCausesOfEvents(t *testing.T) {
+	own := []Kind{KindTurnStart, KindTurnEnd, KindDispatchStart, KindDispatchEnd, KindIterationStart, KindIterationEnd, KindErrorEvent}
+	caused := map[Kind]bool{}
+	for _, k := range Kinds() {
+		assert.LessOrEqual(t, len(k.Causes()), 2, "%s", k)
+		for _, event := range k.Causes() {
+			assert.Equal(t, ClassOperation, k.Class(), "%s", k)
+			assert.Equal(t, ClassEvent, event.Class(), "%s causes %s", k, event)
+			caused[event] = true
+		}
+	}
+	for _, k := range Kinds() {
+		if k.Class() == ClassEvent {
+			assert.Equal(t, !slices.Contains(own, k), caused[k], "%s", k)
+		}
+	}
+}
+
+// RUN-2, DET-6: what an operation leads to is a seam, below whose call other crossings
+// can lie; and storage is touched by those that call it alone.
+func TestWhatOperationsLeadTo(t *testing.T) {
+	for _, k := range Kinds() {
+		label := k.LeadsTo()
+		if label != "" && k != KindFork { // whose strand goes on behind it
+			assert.True(t, k.Spanning(), "%s", k)
+			_, err := ParseSeam(label + "/x")
+			assert.NoError(t, err)
+		}
+		touches := k.Touches() == TouchReading || k.Touches() == TouchWriting
+		assert.Equal(t, label == LabelStorage, touches, "%s", k)
+	}
+}
+
+// DET-4: only texts are names and ids of somebody else; the engine's numbers name
+// themselves.
+func TestNamesAreTexts(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, use := range kindTable[k].fields {
+			if use.Names != NoName {
+				assert.Contains(t, []Field{FieldName, FieldKey}, use.Field, "%s %s", k, use.Label)
+			}
+			assert.Equal(t, use.Label == "gate", use.Names == GateID, "%s %s", k, use.Label)
+		}
+	}
+}
+
 func TestSeamPathsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, s := range []Seam{
 		{Label: LabelRun}, {Label: LabelDispatch}, {Label: LabelDispatch, Name: "inner"}, {Label: LabelTurnInput, Name: "a/b"},

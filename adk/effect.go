@@ -24,15 +24,14 @@ func (e Effect) MayWrite() bool { return e != EffectReads }
 // seam it is unknown; a tool's path does not say which tool stands behind it, and
 // Tool.Effect does.
 func (s Seam) Effect() Effect {
-	if s.Label != LabelStorage {
-		return EffectUnknown
-	}
-	_, verb, _ := strings.Cut(s.Name, ".")
-	switch KindByName(verb) {
-	case KindFetch, KindRefresh:
-		return EffectReads
-	case KindStore, KindMutate, KindDelete:
-		return EffectWrites
+	if s.Label == LabelStorage {
+		_, verb, _ := strings.Cut(s.Name, ".")
+		switch KindByName(verb).Touches() {
+		case TouchReading:
+			return EffectReads
+		case TouchWriting:
+			return EffectWrites
+		}
 	}
 	return EffectUnknown
 }

@@ -1,12 +1,10 @@
 package adk
 
 import (
-	"fmt"
-	"math"
-	"reflect"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // Identity is who speaks, seen from two sides (PRM-2): the identifier is what
@@ -22,7 +20,7 @@ type Identity struct {
 // E_INVALID_INITIAL_IDENTITY_VALUE.
 func NewIdentity(identifier any, representation string) (Identity, error) {
 	var c fieldCheck
-	key, err := identifierOf(identifier)
+	key, err := fields.TextOrInteger(identifier)
 	if err != nil {
 		c.Fault("identifier", "%v", err)
 	} else if name, ok := key.(string); ok {
@@ -57,24 +55,6 @@ func (r Role) identity() Identity {
 }
 
 var theUser, theAssistant = IdentityOf(string(RoleUser)), IdentityOf(string(RoleAssistant))
-
-// identifierOf gives a string or an integer of any kind as string or int64.
-func identifierOf(identifier any) (any, error) {
-	switch v := reflect.ValueOf(identifier); {
-	case identifier == nil:
-		return nil, fmt.Errorf("is missing, want a text or an integer")
-	case v.Kind() == reflect.String:
-		return v.String(), nil
-	case v.CanInt():
-		return v.Int(), nil
-	case v.CanUint() && v.Uint() <= math.MaxInt64:
-		return int64(v.Uint()), nil
-	case v.CanUint():
-		return nil, fmt.Errorf("is beyond int64, want a smaller integer or its text")
-	default:
-		return nil, fmt.Errorf("is of the type %T, want a text or an integer", identifier)
-	}
-}
 
 // IsZero reports whether this is the zero Identity.
 func (i Identity) IsZero() bool { return i.representation == nil }

@@ -20,18 +20,18 @@ import (
 // anyID stands for any id in a cause.
 const anyID = "*"
 
-// idOf is the id that an operation is about, empty if it is about none.
+// idOf is the id that user code gave an operation, of the record or the stream that it
+// is about; empty if there is none.
 func idOf(x *adk.Crossing) string {
-	switch x.Kind {
-	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
-		return x.Name
-	case adk.KindRemove, adk.KindDelete:
-		if x.Collection != adk.Instructions {
-			return x.Key
-		}
-	case adk.KindAdd, adk.KindStore, adk.KindMutate:
-		if wire.HasID(x.Record) {
-			return x.Record.Key()
+	if x.Kind.Class() != adk.ClassOperation {
+		return ""
+	}
+	if wire.HasID(x.Record) {
+		return x.Record.Key()
+	}
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if id := wire.IDOf(use, x); id != "" && (use.Names == adk.StreamID || use.Names == adk.RecordID) {
+			return id
 		}
 	}
 	return ""
@@ -92,10 +92,8 @@ func newRenaming(t *calls.Tree, live func(*calls.Call) bool) *renaming {
 				note(record.Key(), false)
 			}
 		}
-		switch c := t.Calls[x.Call]; {
-		case x.Kind == adk.KindNewID, x.Kind == adk.KindTurnStart, x.Kind == adk.KindDispatchStart:
-			note(x.Name, false)
-		case c != nil:
+		note(wire.MadeID(x), false)
+		if c := t.Calls[x.Call]; c != nil {
 			note(idOf(x), live(c))
 		}
 	}

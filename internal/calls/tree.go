@@ -243,13 +243,16 @@ func (b *treeBuilder) cause(c *Call) *Step {
 
 // leadsTo reports whether an operation can call a seam.
 func leadsTo(op, call *adk.Crossing) bool {
-	switch op.Kind {
-	case adk.KindExecute:
-		return call.Seam.Label == adk.LabelTool && safetext.ToolName(op.Record) == call.Seam.Name
-	case adk.KindAck:
-		return call.Seam.Label == adk.LabelOnAck
+	label := op.Kind.LeadsTo()
+	switch {
+	case label != call.Seam.Label:
+		return false
+	case label == adk.LabelTool:
+		return call.Seam.Name == safetext.ToolName(op.Record)
+	case label == adk.LabelStorage:
+		return call.Seam.Name == string(op.Collection)+"."+op.Kind.String()
 	}
-	return call.Seam.Label == adk.LabelStorage && call.Seam.Name == string(op.Collection)+"."+op.Kind.String()
+	return true
 }
 
 // performed adds a step to the script of the user code that is running in its
@@ -343,20 +346,23 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	}
 }
 
-// ownEvent reports whether an event comes of the engine's own course, and not of
-// an operation.
-func ownEvent(kind adk.Kind) bool {
-	switch kind {
-	case adk.KindTurnStart, adk.KindTurnEnd, adk.KindDispatchStart, adk.KindDispatchEnd,
-		adk.KindIterationStart, adk.KindIterationEnd, adk.KindErrorEvent:
-		return true
+// caused are the kinds of events that operations cause; the engine tells the others of
+// its own course.
+var caused = causedEvents()
+
+func causedEvents() map[adk.Kind]bool {
+	events := map[adk.Kind]bool{}
+	for _, kind := range adk.Kinds() {
+		for _, event := range kind.Causes() {
+			events[event] = true
+		}
 	}
-	return false
+	return events
 }
 
 // event adds an event to the operation that caused it.
 func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
-	if !ownEvent(x.Kind) {
+	if caused[x.Kind] {
 		for i := len(c.Steps) - 1; i >= 0; i-- {
 			if s := c.Steps[i]; s.X.Kind.Class() == adk.ClassOperation && s.X.Strand == x.Strand {
 				s.Notes = append(s.Notes, x)
@@ -399,10 +405,11 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 // IsShared reports whether a step changes or uses what strands share: these keep
 // the recorded order, so that a turn is the same whichever strand is faster.
 func IsShared(kind adk.Kind) bool {
-	switch kind {
-	case adk.KindAdd, adk.KindRemove, adk.KindStash, adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate,
-		adk.KindDelete, adk.KindRegister, adk.KindUnregister, adk.KindPrune, adk.KindAck, adk.KindNack, adk.KindOnAck,
-		adk.KindOffAck, adk.KindAbort, adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
+	if kind.Class() != adk.ClassOperation {
+		return false
+	}
+	switch kind.Touches() {
+	case adk.TouchHandles, adk.TouchReading, adk.TouchWriting, adk.TouchStream:
 		return true
 	}
 	return false

@@ -2,15 +2,13 @@ package describe
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// Effects are the events that operations cause at once.
-var Effects = map[adk.Kind]adk.Kind{
-	adk.KindReportMessage:  adk.KindMessageEvent,
-	adk.KindReportThought:  adk.KindThoughtEvent,
-	adk.KindReportToolCall: adk.KindToolCallEvent,
-	adk.KindReportLog:      adk.KindLogEvent,
-	adk.KindEmitMessage:    adk.KindMessageEvent,
-	adk.KindEmitThought:    adk.KindThoughtEvent,
-	adk.KindEmitToolCall:   adk.KindToolCallEvent,
+// EventOf is the event that says the same as an operation, and stands behind it; 0
+// where there is none. Two that an operation causes stand around what lies between.
+func EventOf(operation adk.Kind) adk.Kind {
+	if events := operation.Causes(); len(events) == 1 {
+		return events[0]
+	}
+	return 0
 }
 
 // Indent is by how much a line stands further in than what it is part of.

@@ -32,13 +32,6 @@ type causedEvent struct {
 	given   bool // by user code, as it is (EVT-10)
 }
 
-// Emitted is the kind of the event that an emit causes.
-var Emitted = map[adk.Kind]adk.Kind{
-	adk.KindEmitMessage:  adk.KindMessageEvent,
-	adk.KindEmitThought:  adk.KindThoughtEvent,
-	adk.KindEmitToolCall: adk.KindToolCallEvent,
-}
-
 // Execution is a tool that is being executed (TOL-3).
 type Execution struct {
 	Tool      *adk.Tool
@@ -130,22 +123,22 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	if d == nil {
 		return errNoDispatch
 	}
-	e := causedEvent{at: x.At}
+	e := causedEvent{kind: x.Kind.Causes()[0], at: x.At}
 	var err error
 	switch x.Kind {
 	case adk.KindReportMessage:
 		d.met(SpaceMessage, x.Name)
-		e.kind, e.payload = adk.KindMessageEvent, adk.MessageEvent(grow(d.messages, f.Origin(c), x))
+		e.payload = adk.MessageEvent(grow(d.messages, f.Origin(c), x))
 	case adk.KindReportThought:
 		d.met(SpaceThought, x.Name)
-		e.kind, e.payload = adk.KindThoughtEvent, adk.ThoughtEvent(grow(d.thoughts, f.Origin(c), x))
+		e.payload = adk.ThoughtEvent(grow(d.thoughts, f.Origin(c), x))
 	case adk.KindReportToolCall:
 		d.met(SpaceToolCall, x.Name)
 		var merged adk.ToolCallEvent
 		merged, err = d.merge(f.Origin(c), x)
-		e.kind, e.payload = adk.KindToolCallEvent, merged
+		e.payload = merged
 	case adk.KindReportLog:
-		e.kind, e.payload = adk.KindLogEvent, adk.LogEvent{Origin: f.Origin(c), EmittedAt: x.At,
+		e.payload = adk.LogEvent{Origin: f.Origin(c), EmittedAt: x.At,
 			Level: adk.Level(x.Key), Kind: x.Name, Message: x.Text, Payload: plain.Copy(x.Value)}
 	}
 	f.cause(c, e)

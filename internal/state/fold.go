@@ -300,7 +300,7 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 		op.Execution = newExecution(x)
 		c.executes = append(c.executes, op)
 	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
-		f.cause(c, causedEvent{kind: Emitted[x.Kind], payload: x.Payload, given: true})
+		f.cause(c, causedEvent{kind: x.Kind.Causes()[0], payload: x.Payload, given: true})
 	case adk.KindWaitFor:
 		f.Gates = append(f.Gates, &Gate{Id: x.Name, Op: x.Op, Call: c, at: x.At, refused: f.Cancelled || f.openGate(x.Name) != nil})
 	}

@@ -111,7 +111,7 @@ func TestFoldNoticesMissingLines(t *testing.T) {
 	}
 }
 
-func emits(x *adk.Crossing) bool { _, ok := state.Emitted[x.Kind]; return ok }
+func emits(x *adk.Crossing) bool { return x.Kind.Spanning() && len(x.Kind.Causes()) == 1 }
 
 // hasEffect leaves out what changes nothing that the engine says afterwards.
 func hasEffect(x *adk.Crossing) bool {

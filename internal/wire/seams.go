@@ -57,3 +57,27 @@ func HasID(record adk.Record) bool {
 	}
 	return false
 }
+
+// IDOf is the id that a field of a crossing holds, empty where it holds none. The key
+// of an instruction is its text.
+func IDOf(use adk.FieldUse, x *adk.Crossing) string {
+	switch {
+	case use.Names == adk.NoName || use.Names == adk.CodeName,
+		use.Names == adk.RecordID && (x.Collection == adk.Instructions || CollectionOf(x.Seam) == adk.Instructions):
+		return ""
+	case use.Field == adk.FieldKey:
+		return x.Key
+	}
+	return x.Name
+}
+
+// MadeID is the id that the run's source of ids made for a crossing; empty where it
+// made none.
+func MadeID(x *adk.Crossing) string {
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if use.Names == adk.MadeID {
+			return x.Name
+		}
+	}
+	return ""
+}

@@ -2,10 +2,10 @@ package diff
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -27,15 +27,12 @@ func idsOf(lines []trace.Line) idSet {
 	ids := idSet{map[string]bool{}, map[string]bool{}}
 	for i := range lines {
 		x := &lines[i].Crossing
-		if describe.NamesID(x) {
-			ids.known[x.Name] = true
-		}
-		switch x.Kind {
-		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
-			ids.made[x.Name] = true
-		}
-		if keysID(x) {
-			ids.known[x.Key] = true
+		for _, use := range x.Kind.Fields(x.Phase) {
+			id := wire.IDOf(use, x)
+			ids.known[id] = true
+			if use.Names == adk.MadeID {
+				ids.made[id] = true
+			}
 		}
 		ids.record(x.Record)
 		for _, record := range x.Records {
@@ -60,17 +57,6 @@ func (ids idSet) record(record adk.Record) {
 	if wire.KeyedByID(record) {
 		ids.known[record.Key()] = true
 	}
-}
-
-// keysID reports whether the key of a crossing is an id.
-func keysID(x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindRemove, adk.KindDelete:
-		return x.Collection != adk.Instructions && x.Key != ""
-	case adk.KindCall:
-		return x.Key != "" && wire.CollectionOf(x.Seam) != adk.Instructions
-	}
-	return false
 }
 
 // freeIDs are the ids that may have another name in the other trace: those that
@@ -110,13 +96,18 @@ type idPlace struct {
 	depth int
 }
 
+// isID reports whether a field of a crossing holds an id.
+func isID(f adk.Field, x *adk.Crossing) bool {
+	return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool {
+		return use.Field == f && wire.IDOf(use, x) != ""
+	})
+}
+
 // idPlaceOf is the idPlace of a field.
 func idPlaceOf(f adk.Field, x *adk.Crossing) idPlace {
 	switch f {
-	case adk.FieldName:
-		return idPlace{whole: describe.NamesID(x)}
-	case adk.FieldKey:
-		return idPlace{whole: keysID(x)}
+	case adk.FieldName, adk.FieldKey:
+		return idPlace{whole: isID(f, x)}
 	case adk.FieldRecord:
 		return idPlace{depth: 2} // {"#":1,"message":{…}}
 	case adk.FieldRecords, adk.FieldResult:

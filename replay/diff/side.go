@@ -7,7 +7,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -110,9 +109,9 @@ func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	}
 	part(x.Seam.String(), false)
 	part(string(x.Collection), false)
-	part(x.Name, describe.NamesID(x))
-	if keysID(x) || x.Kind == adk.KindRemove || x.Kind == adk.KindDelete {
-		part(x.Key, keysID(x))
+	part(x.Name, isID(adk.FieldName, x))
+	if keyed := isID(adk.FieldKey, x); keyed || x.Kind == adk.KindRemove || x.Kind == adk.KindDelete {
+		part(x.Key, keyed)
 	}
 	if x.Record != nil {
 		part(string(x.Record.RecordKind()), false)

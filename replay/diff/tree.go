@@ -117,7 +117,7 @@ func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
 
 // isEffect reports whether a crossing can be the event of an operation.
 func isEffect(x, cause *adk.Crossing) bool {
-	return x.Kind != 0 && describe.Effects[cause.Kind] == x.Kind
+	return x.Kind != 0 && describe.EventOf(cause.Kind) == x.Kind
 }
 
 // place is where the next crossing of a call goes: into the operation that

@@ -132,7 +132,7 @@ func (t *Transcript) Close() error {
 // add writes what is no end: on a line of its own, or on the held one where it
 // continues that.
 func (t *Transcript) add(x *adk.Crossing) {
-	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: describe.Effects[x.Kind]}
+	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: describe.EventOf(x.Kind)}
 	if x.Kind == adk.KindCancel || t.ended(x.Call) {
 		line.margin = t.present // wherever it belongs, this is where it happened
 	}

@@ -1,0 +1,27 @@
+package fields
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// TextOrInteger gives a string, or an integer of any kind, as string or int64. The error
+// says what is wrong with anything else.
+func TextOrInteger(v any) (any, error) {
+	switch value := reflect.ValueOf(v); {
+	case v == nil:
+		return nil, errors.New("is missing, want a text or an integer")
+	case value.Kind() == reflect.String:
+		return value.String(), nil
+	case value.CanInt():
+		return value.Int(), nil
+	case value.CanUint() && value.Uint() <= math.MaxInt64:
+		return int64(value.Uint()), nil
+	case value.CanUint():
+		return nil, errors.New("is beyond int64, want a smaller integer or its text")
+	default:
+		return nil, fmt.Errorf("is of the type %T, want a text or an integer", v)
+	}
+}
