@@ -199,8 +199,7 @@ func (n *Namer) returned(x *adk.Crossing) string {
 	case len(x.Records) > 0:
 		return safetext.List(x.Records, n.record)
 	}
-	if c := n.Fold.Calls[x.ID]; c != nil && c.Seam.Label == adk.LabelStorage &&
-		(strings.HasSuffix(c.Seam.Name, ".fetch") || strings.HasSuffix(c.Seam.Name, ".refresh")) {
+	if c := n.Fold.Calls[x.ID]; c != nil && c.Seam.Effect() == adk.EffectReads {
 		return "nothing"
 	}
 	return ""

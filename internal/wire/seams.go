@@ -58,6 +58,21 @@ func HasID(record adk.Record) bool {
 	return false
 }
 
+// Gives reports whether user code gives a field of the calls and returns of a seam: the
+// caller of a run what that begins with, but no context that has ended; a tool its
+// result and a storage that reads its records; an on-ack handler nothing.
+func Gives(seam adk.Seam, f adk.Field) bool {
+	switch f {
+	case adk.FieldCause:
+		return false
+	case adk.FieldRecords:
+		return seam.Effect() == adk.EffectReads || ByEngine(seam)
+	case adk.FieldResult:
+		return seam.Label == adk.LabelTool
+	}
+	return seam.Label != adk.LabelOnAck
+}
+
 // IDOf is the id that a field of a crossing holds, empty where it holds none. The key
 // of an instruction is its text.
 func IDOf(use adk.FieldUse, x *adk.Crossing) string {

@@ -41,3 +41,17 @@ func Settable(t testing.TB, trace []byte) (answers []Override) {
 	}
 	return answers
 }
+
+// Put sets what a path of a trace leads to, and gives the crossing as it is then. No
+// run is made of it.
+func Put(t testing.TB, trace []byte, path string, value any) (adk.Crossing, error) {
+	t.Helper()
+	w, err := newWhatIf(bytes.NewReader(trace), replay.Live{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.answer(Override{path, value}); err != nil {
+		return adk.Crossing{}, err
+	}
+	return *w.targets[0].x, nil
+}

@@ -165,12 +165,10 @@ func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 			}
 		}
 	}
-	switch x.Kind {
-	case adk.KindCall:
-		add(w.edited.Calls[x.ID].Return)
-		return all
-	case adk.KindReturn:
-		add(w.edited.Calls[x.ID].Begin)
+	if x.Kind.Class() == adk.ClassCall {
+		if c := w.edited.Calls[x.ID]; c != nil { // in a damaged trace there may be none
+			add(c.Begin, c.Return)
+		}
 		return all
 	}
 	s := w.edited.StepOf(x)
@@ -191,34 +189,48 @@ func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 
 // unsettable says why a field cannot be set; it is empty where it can.
 func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
-	seam := w.recorded.SeamOf(x)
-	byLive := w.edited.Calls[wire.CallOf(x)].IsUnder(w.live.TakesSeam)
-	switch {
+	switch seam := w.recorded.SeamOf(x); {
 	case x.Kind == adk.KindCall && x.Call != 0:
 		return fmt.Sprintf("what %s is handed is the engine's own", seam)
 	case x.Kind == adk.KindReturn && wire.ByEngine(seam):
 		return fmt.Sprintf("how the %s ended is the engine's own", seam)
-	case !use.Input:
+	case !use.Input || wire.IsMisuse(x):
 		return fmt.Sprintf("%s of %s is the engine's own", use.Label, compare.KindText(x))
-	case x.Kind == adk.KindCall && seam.Label == adk.LabelRun && w.takesInput(use.Field),
-		byLive && (x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation),
-		x.Kind == adk.KindSettle && w.live.SettlesGates():
+	case w.saidLive(x, use.Field):
 		return "that is said by live code"
-	case use.Field == adk.FieldCollection || use.Field == adk.FieldSeams || use.Field == adk.FieldID,
-		use.Field == adk.FieldName && (x.Kind == adk.KindWaitFor || x.Kind == adk.KindFork || x.Kind == adk.KindWait || x.Kind == adk.KindOnAck || x.Kind == adk.KindSettle):
+	case saysWhich(use):
 		return fmt.Sprintf("%s says which %s it is, and not what it was given", use.Label, x.Kind)
 	case x.Kind == adk.KindCancel && (x.Key != wire.OutsideCancel || use.Field == adk.FieldKey):
 		return "who cancels is a crossing of its own"
 	case x.Kind == adk.KindSettle && !stub.IsOutside(x):
 		return "the engine settled the gate, and nobody outside"
-	case x.Kind == adk.KindContained && wire.IsMisuse(x):
-		return fmt.Sprintf("%s of %s is the engine's own", use.Label, compare.KindText(x))
-	case x.Kind == adk.KindReturn && use.Field == adk.FieldRecords && !fetches(seam),
-		x.Kind == adk.KindReturn && use.Field == adk.FieldResult && seam.Label != adk.LabelTool,
-		x.Kind == adk.KindReturn && seam.Label == adk.LabelOnAck:
+	case x.Kind.Class() == adk.ClassCall && !wire.Gives(seam, use.Field):
 		return fmt.Sprintf("%s gives no %s", seam, use.Label)
 	}
 	return ""
+}
+
+// saysWhich reports whether a field says what a crossing is about, so that with another
+// it would be another crossing, and no other answer.
+func saysWhich(use adk.FieldUse) bool {
+	switch use.Field {
+	case adk.FieldCollection, adk.FieldSeams, adk.FieldID:
+		return true
+	}
+	return use.Names == adk.GateID || use.Names == adk.CodeName
+}
+
+// saidLive reports whether live code says a field of a crossing.
+func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
+	switch {
+	case x.Kind == adk.KindCall:
+		return x.Seam.Label == adk.LabelRun && w.takesInput(f)
+	case x.Kind == adk.KindSettle:
+		return w.live.SettlesGates()
+	case x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation:
+		return w.edited.Calls[wire.CallOf(x)].IsUnder(w.live.TakesSeam)
+	}
+	return false
 }
 
 // takesInput reports whether a part of a run's input is live.
@@ -232,10 +244,6 @@ func (w *whatIf) takesInput(f adk.Field) bool {
 		return w.live.Takes(replay.Tools)
 	}
 	return false
-}
-
-func fetches(seam adk.Seam) bool {
-	return seam.Label == adk.LabelStorage && (strings.HasSuffix(seam.Name, ".fetch") || strings.HasSuffix(seam.Name, ".refresh"))
 }
 
 // offer says what can be set of a crossing and of what belongs to it; where that

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ import (
 
 // put changes a field of a crossing.
 func (w *whatIf) put(t target, value any) error {
-	given, err := w.written(t.use.Field, value)
+	given, err := w.written(t, value)
 	if err != nil {
 		return err
 	}
@@ -46,39 +47,42 @@ func (w *whatIf) put(t target, value any) error {
 	return nil
 }
 
-// written is a value as a trace has it in a field.
-func (w *whatIf) written(f adk.Field, value any) ([]byte, error) {
-	var x adk.Crossing
-	of := adk.FieldValue
-	switch v := value.(type) {
-	case json.RawMessage:
-		if !json.Valid(v) {
+// written is a value as a trace has it where t leads to: of the type of the field, or
+// an error, a record and their like within it, and plain data otherwise.
+func (w *whatIf) written(t target, value any) ([]byte, error) {
+	whole := t.rest == ""
+	if raw, is := value.(json.RawMessage); is && !(whole && t.use.Field == adk.FieldSchema) {
+		if !json.Valid(raw) {
 			return nil, errors.New("the value is not JSON")
 		}
-		return bytes.TrimSpace(v), nil
-	case error:
-		of, x.Err = adk.FieldErr, v
-	case []adk.Record:
-		of, x.Records = adk.FieldRecords, v
-	case time.Duration:
-		of, x.Duration = adk.FieldDuration, v
-	default:
-		result, isResult := v.(adk.ToolResult)
-		record, isRecord := v.(adk.Record)
-		switch {
-		case isResult && (f == adk.FieldResult || !isRecord):
-			of, x.Result = adk.FieldResult, result
-		case isRecord:
-			of, x.Record = adk.FieldRecord, record
-		default:
-			x.Value = v
+		return bytes.TrimSpace(raw), nil
+	}
+	as := []adk.Field{t.use.Field, adk.FieldErr, adk.FieldRecords, adk.FieldRecord, adk.FieldResult, adk.FieldDuration, adk.FieldValue}
+	if !whole {
+		as = as[1:]
+	}
+	for _, f := range as {
+		var x adk.Crossing
+		x.Kind = t.x.Kind
+		if value == nil || !assigned(&x, f, value) {
+			continue
+		}
+		if text, err := w.fields.Append(f, &x); err != nil || len(text) > 0 {
+			return text, err
 		}
 	}
-	text, err := w.fields.Append(of, &x)
-	if err == nil && len(text) == 0 {
-		text = []byte("null")
+	return []byte("null"), nil
+}
+
+// assigned puts a value into a field of a crossing, and reports whether it could: the
+// value has the field's type.
+func assigned(x *adk.Crossing, f adk.Field, value any) bool {
+	field, v := reflect.ValueOf(x).Elem().FieldByName(f.String()), reflect.ValueOf(value)
+	if !v.Type().AssignableTo(field.Type()) {
+		return false
 	}
-	return text, err
+	field.Set(v)
+	return true
 }
 
 // spelled is the whole of a field with what was given in it, as the field is read.
@@ -305,7 +309,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Override) ([]compare.FieldDiff,
 	if w.recorded.CancelsBefore(x.Seq) {
 		return nil, errors.New("the recorded run is cancelled before that already: set the cause of that crossing")
 	}
-	given, err := w.written(adk.FieldCause, a.Value)
+	given, err := w.written(target{x: x, use: adk.FieldUse{Field: adk.FieldCause}}, a.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +327,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Override) ([]compare.FieldDiff,
 
 // moveTo lets a crossing and all behind it happen earlier or later.
 func (w *whatIf) moveTo(x *adk.Crossing, a Override) ([]compare.FieldDiff, error) {
-	given, err := w.written(adk.FieldDuration, a.Value)
+	given, err := w.written(target{x: x, use: adk.FieldUse{Field: adk.FieldDuration}}, a.Value)
 	if err != nil {
 		return nil, err
 	}
