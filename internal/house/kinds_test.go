@@ -61,7 +61,6 @@ var kindsByHabit = map[string]howKinds{
 	"property/explore/attempt.go":     kindsSwitched,
 	"property/explore/faults.go":      kindsSwitched,
 	"property/explore/oracle.go":      kindsSwitched,
-	"property/explore/orders.go":      kindsSwitched,
 	"property/shrink/turnof.go":       kindsSwitched,
 	"property/shrink/writego.go":      kindsSwitched,
 	"property/story.go":               kindsSwitched,

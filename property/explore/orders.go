@@ -53,7 +53,8 @@ type footprint struct {
 
 // thing is a named thing that a step touched.
 type thing struct {
-	kind adk.Kind
+	what adk.Touch
+	kind adk.Kind // of a stream
 	name string
 }
 
@@ -61,40 +62,30 @@ type thing struct {
 func (f *footprint) add(x *adk.Crossing) {
 	touched, all := touches(x)
 	f.all = f.all || all
-	if touched.kind != 0 && !slices.Contains(f.things, touched) {
+	if touched.what != 0 && !slices.Contains(f.things, touched) {
 		f.things = append(f.things, touched)
 	}
 }
 
-// touches is the footprint of one crossing. A kind that is not known here changes
-// everything.
+// touches is the footprint of one crossing. A kind of which the table says nothing
+// changes everything.
 func touches(x *adk.Crossing) (touched thing, all bool) {
-	switch x.Kind {
-	case adk.KindCall:
-		return touchedByCall(x), false
-	case adk.KindReturn, adk.KindNext, adk.KindFetch, adk.KindRefresh, adk.KindExecute, adk.KindNow, adk.KindSleep, adk.KindWait, adk.KindTimer,
-		adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent, adk.KindReportLog,
-		adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall,
-		adk.KindToolExecutionStart, adk.KindToolExecutionEnd, adk.KindTurnGateOpen, adk.KindErrorEvent,
-		adk.KindIterationStart, adk.KindState, adk.KindContained:
+	switch what := x.Kind.Touches(); what {
+	case adk.TouchNothing, adk.TouchReading:
 		return thing{}, false
-	case adk.KindStore, adk.KindMutate, adk.KindDelete:
+	case adk.TouchWriting:
 		return thing{}, x.Phase == adk.Done // the obligation is a call of its own
-	case adk.KindWaitFor:
+	case adk.TouchSeam:
+		return touchedByCall(x), false
+	case adk.TouchGates:
 		if x.Phase == adk.Done {
 			return thing{}, false
 		}
-		return thing{kind: adk.KindWaitFor}, false
-	case adk.KindTurnGateClosed:
-		return thing{kind: adk.KindWaitFor}, false
-	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
-		return thing{x.Kind, x.Name}, false
-	case adk.KindNewID, adk.KindDispatchStart:
-		return thing{kind: adk.KindNewID}, false
-	case adk.KindFork:
-		return thing{kind: adk.KindFork}, false
-	case adk.KindOpenMedia:
-		return thing{kind: adk.KindOpenMedia}, false
+		return thing{what: what}, false
+	case adk.TouchStream:
+		return thing{what, x.Kind, x.Name}, false
+	case adk.TouchIDs, adk.TouchStrands, adk.TouchMedia:
+		return thing{what: what}, false
 	}
 	return thing{}, true
 }
@@ -103,9 +94,9 @@ func touches(x *adk.Crossing) (touched thing, all bool) {
 func touchedByCall(x *adk.Crossing) thing {
 	switch x.Seam.Label {
 	case adk.LabelTool, adk.LabelDispatch, adk.LabelExecutor:
-		return thing{adk.KindCall, x.Seam.Label + "/" + x.Seam.Name}
+		return thing{what: adk.TouchSeam, name: x.Seam.Label + "/" + x.Seam.Name}
 	case adk.LabelStorage:
-		return thing{adk.KindCall, storageOf(x.Seam.Name)}
+		return thing{what: adk.TouchSeam, name: storageOf(x.Seam.Name)}
 	}
 	return thing{}
 }

@@ -3,17 +3,17 @@ package turn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/perform"
 )
 
 // This file makes the operations of a script through the handle that user code
-// was given. Operations that the handle does not have do nothing, so that every
-// Turn can be run, whatever was dropped from it.
+// was given, by the table of internal/perform. Operations that the handle does not
+// have do nothing, so that every Turn can be run, whatever was dropped from it.
 
 // perform makes one operation and gives what it answered.
 func (s *stage) perform(by *actor, op *Op) error {
@@ -22,30 +22,141 @@ func (s *stage) perform(by *actor, op *Op) error {
 		return nil
 	}
 	switch op.Kind {
-	case "next":
-		if a.next != nil {
-			a.next(a.ctx)
-		}
-		return nil
 	case OpCancel:
 		s.cancel(orCancelled(op.Cause.Err()))
-		return nil
 	case OpSettle:
 		s.settle(op)
-		return nil
-	case OpJoin:
-		return a.join(op.Name)
-	case "off-ack":
-		a.off(op.Name)
-		return nil
-	}
-	switch {
-	case a.tc != nil:
-		return s.onTurn(a, op)
-	case a.dc != nil:
-		return s.onDispatch(a, op)
+	case OpRead:
+		if a.by.Dispatch != nil {
+			s.read(a.by.Dispatch, op)
+		}
+	case OpBind:
+		return a.bind(op.Name)
+	case OpDispatch:
+		return s.dispatch(a, op)
+	default:
+		return s.operate(&operation{Crossing: op.crossing(), stage: s, on: a, op: op})
 	}
 	return nil
+}
+
+// operation is an operation as a crossing, and the user code around it.
+type operation struct {
+	adk.Crossing
+	stage *stage
+	on    *actor
+	op    *Op
+}
+
+// crossing is what the operation tells when it is made.
+func (op *Op) crossing() adk.Crossing {
+	x := adk.Crossing{Kind: adk.KindByName(op.Kind), Collection: op.Of, Name: op.Name, Key: op.Key, Text: op.Text,
+		Value: op.Value.Get(), Args: op.Args.Get(), Flag: op.Flag, IsError: op.IsError, Cause: op.Cause.Err(), Duration: op.Duration, Schema: op.Schema}
+	if op.Kind == OpJoin {
+		x.Kind = adk.KindWait
+	}
+	x.Record = op.Record.Get()
+	x.Result, _ = resultOf(op.Result)
+	update := adk.StreamUpdate{ID: op.Name, Delta: op.Text, Full: op.Text, Complete: op.Flag}
+	switch x.Kind {
+	case adk.KindAdd, adk.KindStore, adk.KindMutate:
+		if x.Record != nil && x.Record.RecordKind() != op.Of.Holds() { // which no set can be given
+			x.Record = nil
+		}
+	case adk.KindEmitMessage:
+		x.Payload = adk.MessageEvent(update)
+	case adk.KindEmitThought:
+		x.Payload = adk.ThoughtEvent(update)
+	case adk.KindEmitToolCall:
+		args, _ := x.Args.(map[string]any)
+		x.Payload = adk.ToolCallEvent{ID: op.Name, Tool: op.Key, Args: args, Results: x.Result, IsError: op.IsError, Complete: op.Flag}
+	}
+	return x
+}
+
+// operate makes an operation, and keeps what user code needs of the answer.
+func (s *stage) operate(o *operation) error {
+	switch o.Kind {
+	case adk.KindWaitFor:
+		reason, over := s.plan(o.op)
+		defer over() // also where a listener ends the goroutine
+		o.Text = reason
+	case adk.KindExecute:
+		if _, has := o.Tool(adk.Handle{}, nil); !has && o.on.by.Dispatch != nil {
+			return fmt.Errorf("there is no tool %q", o.op.Name)
+		}
+	}
+	answer, could := perform.Perform(o.on.ctx, o.on.by, &o.Crossing, o)
+	switch {
+	case !could:
+	case o.Kind == adk.KindFork && answer.Err == nil:
+		o.on.keepStrand(o.op.Name, answer.Strand)
+	case o.Kind == adk.KindOnAck && answer.Err == nil:
+		o.on.keepOff(o.op.Name, answer.Off)
+	case o.Kind == adk.KindStash && o.op.Flag:
+		changeOwn(o.Value)
+	case o.Kind == adk.KindExecute && !errors.Is(answer.Err, adk.E_CONTEXT_ENDED): // that is told as contained
+		s.mu.Lock()
+		s.executions = append(s.executions, toolAnswer{answer.Result, answer.Err})
+		s.mu.Unlock()
+	case o.op.Flag && answer.Err == nil && o.Kind.Touches() == adk.TouchReading:
+		return s.keepAll(o, answer.Records)
+	}
+	return answer.Err
+}
+
+// keepAll adds what was fetched to the set, and registers tools.
+func (s *stage) keepAll(fetch *operation, all []adk.Record) error {
+	var refused []error
+	for _, record := range all {
+		keep := &operation{Crossing: adk.Crossing{Kind: adk.KindAdd, Collection: fetch.Collection, Record: record}, stage: s, on: fetch.on, op: fetch.op}
+		if fetch.Collection == adk.Tools {
+			keep.Kind = adk.KindRegister
+		}
+		answer, _ := perform.Perform(fetch.on.ctx, fetch.on.by, &keep.Crossing, keep)
+		refused = append(refused, answer.Err)
+	}
+	return errors.Join(refused...)
+}
+
+// Tool is the tool that is registered, which may be none, or that is executed: the one
+// that the operation brings itself, or that the context has under the name.
+func (o *operation) Tool(adk.Handle, *adk.Crossing) (*adk.Tool, bool) {
+	brought, is := o.Record.(*adk.Tool)
+	switch {
+	case is:
+		return o.stage.tool(brought), true
+	case o.Kind == adk.KindRegister:
+		return nil, true
+	case o.on.by.Dispatch != nil:
+		return o.on.by.Dispatch.Tools().Get(o.op.Name)
+	}
+	return nil, false
+}
+
+// Code is what the strand or the handler does.
+func (o *operation) Code(*adk.Crossing) func(context.Context, perform.Handle) error {
+	label := adk.LabelStrand
+	if o.Kind == adk.KindOnAck {
+		label = adk.LabelOnAck
+	}
+	return func(ctx context.Context, by perform.Handle) error {
+		return o.stage.inside(label, o.op, &actor{scope: o.on.scope, ctx: ctx, by: by})
+	}
+}
+
+// Strand is the last strand of the name that the call forked.
+func (o *operation) Strand(*adk.Crossing) *adk.Strand {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	return o.on.strands[o.op.Name]
+}
+
+// Off takes off the last handler, or binding, of the name.
+func (o *operation) Off(*adk.Crossing) func() {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	return o.on.offs[o.op.Name]
 }
 
 func orCancelled(err error) error {
@@ -64,23 +175,16 @@ func (s *stage) settle(op *Op) {
 	}
 }
 
-func (a *actor) join(name string) error {
-	a.mu.Lock()
-	strand := a.strands[name]
-	a.mu.Unlock()
-	if strand == nil {
+// bind binds the tools of the dispatch.
+func (a *actor) bind(name string) error {
+	if a.by.Dispatch == nil {
 		return nil
 	}
-	return strand.Wait()
-}
-
-func (a *actor) off(name string) {
-	a.mu.Lock()
-	off := a.offs[name]
-	a.mu.Unlock()
-	if off != nil {
-		off()
+	off, err := a.by.Dispatch.Tools().Bind()
+	if err == nil {
+		a.keepOff(name, off)
 	}
+	return err
 }
 
 func (a *actor) keepStrand(name string, strand *adk.Strand) {
@@ -101,34 +205,17 @@ func (a *actor) keepOff(name string, off func()) {
 	a.offs[name] = off
 }
 
-// onTurn makes what a turn context offers.
-func (s *stage) onTurn(a *actor, op *Op) error {
-	switch op.Kind {
-	case "fork":
-		strand, err := a.tc.Fork(a.ctx, op.Name, func(ctx context.Context, tc *adk.TurnContext) error {
-			return s.inside(adk.LabelStrand, op, &actor{scope: a.scope, ctx: ctx, tc: tc})
-		})
-		if err == nil {
-			a.keepStrand(op.Name, strand)
-		}
-		return err
-	case OpDispatch:
-		return s.dispatch(a.ctx, a.tc, op)
-	}
-	return s.onHandle(a.ctx, a.tc.Handle, op)
-}
-
-// dispatch calls a dispatch from a source.
-func (s *stage) dispatch(ctx context.Context, source adk.Source, op *Op) error {
-	if op.Dispatch == nil {
+// dispatch calls a dispatch from the context that the actor has.
+func (s *stage) dispatch(a *actor, op *Op) error {
+	source := a.by.Source()
+	if op.Dispatch == nil || source == nil {
 		return nil
 	}
+	var cause error
 	if op.Cause != nil {
-		var end context.CancelCauseFunc
-		ctx, end = context.WithCancelCause(ctx)
-		end(op.Cause.Err())
+		cause = orCancelled(op.Cause.Err())
 	}
-	end, err := adk.Dispatch(ctx, s.nested(op.Dispatch, source))
+	end, err := perform.Dispatch(a.ctx, cause, s.nested(op.Dispatch, source))
 	if end.Status != "" {
 		s.mu.Lock()
 		s.dispatches = append(s.dispatches, answer{true, end, err})
@@ -161,60 +248,6 @@ func (s *stage) inside(label string, op *Op, a *actor) error {
 		return nil
 	}
 	return s.play(a, op.Do)
-}
-
-// onDispatch makes what a dispatch context offers.
-func (s *stage) onDispatch(a *actor, op *Op) error {
-	dc, h := a.dc, a.dc.Helpers()
-	switch op.Kind {
-	case OpDispatch:
-		return s.dispatch(a.ctx, dc, op)
-	case "fork":
-		strand, err := dc.Fork(a.ctx, op.Name, func(ctx context.Context, dc *adk.DispatchContext) error {
-			return s.inside(adk.LabelStrand, op, &actor{scope: a.scope, ctx: ctx, dc: dc})
-		})
-		if err == nil {
-			a.keepStrand(op.Name, strand)
-		}
-		return err
-	case "ack":
-		return dc.Ack()
-	case "nack":
-		return dc.Nack(op.Cause.Err())
-	case "on-ack":
-		off, err := dc.OnAck(op.Name, func(ctx context.Context, dc *adk.DispatchContext) {
-			_ = s.inside(adk.LabelOnAck, op, &actor{scope: a.scope, ctx: ctx, dc: dc})
-		})
-		if err == nil {
-			a.keepOff(op.Name, off)
-		}
-		return err
-	case OpBind:
-		off, err := dc.Tools().Bind()
-		if err == nil {
-			a.keepOff(op.Name, off)
-		}
-		return err
-	case "execute":
-		return s.execute(a, op)
-	case "report-message":
-		_, err := h.ReportMessage(op.Name, op.Text, op.Flag)
-		return err
-	case "report-thought":
-		_, err := h.ReportThought(op.Name, op.Text, op.Flag)
-		return err
-	case "report-tool-call":
-		result, _ := resultOf(op.Result)
-		_, err := h.ReportToolCall(op.Name, adk.ToolCallReport{Tool: op.Key, Args: op.Args.Get(), Results: result, IsError: op.IsError, Complete: op.Flag})
-		return err
-	case "report-log":
-		h.Log(adk.Level(op.Key), op.Name, op.Text, op.Value.Get())
-		return nil
-	case OpRead:
-		s.read(dc, op)
-		return nil
-	}
-	return s.onHandle(a.ctx, dc.Handle, op)
 }
 
 // read asks for what no crossing tells, and logs the answer.
@@ -272,155 +305,4 @@ func resultOf(v *Value) (adk.ToolResult, bool) {
 	}
 	result, ok := v.V.(adk.ToolResult)
 	return result, ok
-}
-
-// execute runs a tool that the context has under the name, or the one that the
-// operation brings itself.
-func (s *stage) execute(a *actor, op *Op) error {
-	tool, found := a.dc.Tools().Get(op.Name)
-	if brought, ok := op.Record.Get().(*adk.Tool); ok {
-		tool, found = s.tool(brought), true
-	}
-	if !found {
-		return fmt.Errorf("there is no tool %q", op.Name)
-	}
-	result, err := a.dc.Execute(a.ctx, tool, op.Args.Get())
-	if !errors.Is(err, adk.E_CONTEXT_ENDED) { // that is told as contained
-		s.mu.Lock()
-		s.executions = append(s.executions, toolAnswer{result, err})
-		s.mu.Unlock()
-	}
-	return err
-}
-
-// onHandle makes what every handle offers.
-func (s *stage) onHandle(ctx context.Context, h adk.Handle, op *Op) error {
-	switch op.Kind {
-	case "abort":
-		return h.Abort(op.Cause.Err())
-	case "now":
-		h.Now()
-	case "new-id":
-		h.NewID()
-	case "sleep":
-		return h.Sleep(ctx, op.Duration)
-	case "stash":
-		value := op.Value.Get()
-		err := h.Stash().Set(op.Name, value)
-		if op.Flag {
-			changeOwn(value)
-		}
-		return err
-	case "wait-for":
-		return s.waitFor(ctx, h, op)
-	case "emit-message":
-		return h.EmitMessage(adk.MessageEvent{ID: op.Name, Delta: op.Text, Full: op.Text, Complete: op.Flag})
-	case "emit-thought":
-		return h.EmitThought(adk.ThoughtEvent{ID: op.Name, Delta: op.Text, Full: op.Text, Complete: op.Flag})
-	case "emit-tool-call":
-		args, _ := op.Args.Get().(map[string]any)
-		result, _ := resultOf(op.Result)
-		return h.EmitToolCall(adk.ToolCallEvent{ID: op.Name, Tool: op.Key, Args: args, Results: result, IsError: op.IsError, Complete: op.Flag})
-	case "register":
-		tool, _ := s.own(op.Record.Get()).(*adk.Tool)
-		if op.Flag {
-			return h.Tools().Replace(tool)
-		}
-		return h.Tools().Register(tool)
-	case "unregister":
-		_, err := h.Tools().Unregister(op.Name)
-		return err
-	case "prune":
-		_, err := h.Tools().PruneEphemeral()
-		return err
-	}
-	return s.onRecords(ctx, h, op)
-}
-
-func (s *stage) waitFor(ctx context.Context, h adk.Handle, op *Op) error {
-	reason, over := s.plan(op)
-	defer over() // also where a listener ends the goroutine
-	_, err := h.WaitFor(ctx, adk.Gate{ID: op.Name, Reason: reason, Payload: op.Value.Get(), Schema: json.RawMessage(op.Schema), Timeout: op.Duration})
-	return err
-}
-
-// onRecords makes an operation on one of the collections.
-func (s *stage) onRecords(ctx context.Context, h adk.Handle, op *Op) error {
-	switch op.Of {
-	case adk.Messages:
-		return onSet(ctx, h.Messages(), op)
-	case adk.Memories:
-		return onSet(ctx, h.Memories(), op)
-	case adk.Retrievables:
-		return onSet(ctx, h.Retrievables(), op)
-	case adk.Thoughts:
-		return onSet(ctx, h.Thoughts(), op)
-	case adk.ToolCalls:
-		return onSet(ctx, h.ToolCalls(), op)
-	case adk.Instructions:
-		return onSet(ctx, h.Instructions(), op)
-	case adk.Tools:
-		if op.Kind == "fetch" {
-			return s.fetchTools(ctx, h, op)
-		}
-	}
-	return nil
-}
-
-// fetchTools asks the storage for tools and, with Flag, registers them.
-func (s *stage) fetchTools(ctx context.Context, h adk.Handle, op *Op) error {
-	tools, err := h.Tools().Fetch(ctx)
-	if err != nil || !op.Flag {
-		return err
-	}
-	var refused []error
-	for _, tool := range tools {
-		refused = append(refused, h.Tools().Register(tool))
-	}
-	return errors.Join(refused...)
-}
-
-// set is what adk.Records offers for one kind of record.
-type set[T any] interface {
-	Add(T) (bool, error)
-	Remove(string) (bool, error)
-	Fetch(context.Context) ([]T, error)
-	Store(context.Context, T) error
-	Mutate(context.Context, T) error
-	Delete(context.Context, string) error
-}
-
-// onSet makes an operation on one collection. No record, or one of another kind,
-// is a nil one.
-func onSet[T adk.Record](ctx context.Context, records set[T], op *Op) (err error) {
-	record, _ := op.Record.Get().(T)
-	switch op.Kind {
-	case "fetch", "refresh":
-		return fetchInto(ctx, records, op)
-	case "add":
-		_, err = records.Add(record)
-	case "remove":
-		_, err = records.Remove(op.Key)
-	case "store":
-		err = records.Store(ctx, record)
-	case "mutate":
-		err = records.Mutate(ctx, record)
-	case "delete":
-		err = records.Delete(ctx, op.Key)
-	}
-	return err
-}
-
-// fetchInto asks the storage for records and, with Flag, adds them to the set.
-func fetchInto[T adk.Record](ctx context.Context, records set[T], op *Op) error {
-	all, err := records.Fetch(ctx)
-	if err != nil || !op.Flag {
-		return err
-	}
-	var refused []error
-	for _, record := range all {
-		_, err := records.Add(record)
-		refused = append(refused, err)
-	}
-	return errors.Join(refused...)
 }

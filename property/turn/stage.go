@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/perform"
 )
 
 // stage is one run of a Turn: the user code that performs its scripts, and what
@@ -52,9 +53,7 @@ func newScope(scripts []Script) *scope {
 type actor struct {
 	scope *scope
 	ctx   context.Context
-	tc    *adk.TurnContext
-	dc    *adk.DispatchContext
-	next  adk.Next
+	by    perform.Handle
 
 	mu      sync.Mutex
 	strands map[string]*adk.Strand
@@ -120,7 +119,7 @@ func (s *stage) turnPipeline(label string, names []string) []adk.TurnMiddleware 
 	for _, name := range names {
 		path := adk.Seam{Label: label, Name: name}.String()
 		all = append(all, adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-			return s.middleware(path, &actor{scope: s.root, ctx: ctx, tc: tc, next: next})
+			return s.middleware(path, &actor{scope: s.root, ctx: ctx, by: perform.Handle{Turn: tc, Next: next}})
 		}})
 	}
 	return all
@@ -131,7 +130,7 @@ func (s *stage) dispatchPipeline(label string, names []string, in *scope) []adk.
 	for _, name := range names {
 		all = append(all, adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 			path := adk.Seam{Label: label, Name: name, Iteration: dc.Iteration()}.String()
-			return s.middleware(path, &actor{scope: in, ctx: ctx, dc: dc, next: next})
+			return s.middleware(path, &actor{scope: in, ctx: ctx, by: perform.Handle{Dispatch: dc, Next: next}})
 		}})
 	}
 	return all
@@ -140,7 +139,7 @@ func (s *stage) dispatchPipeline(label string, names []string, in *scope) []adk.
 func (s *stage) middleware(path string, a *actor) error {
 	body := s.enter(path, a)
 	if body == nil {
-		a.next(a.ctx)
+		a.by.Next(a.ctx)
 		return nil
 	}
 	return s.play(a, body)
@@ -148,7 +147,7 @@ func (s *stage) middleware(path string, a *actor) error {
 
 func (s *stage) executor(name string, in *scope) adk.Executor {
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		a := &actor{scope: in, ctx: ctx, dc: dc}
+		a := &actor{scope: in, ctx: ctx, by: perform.Handle{Dispatch: dc}}
 		path := adk.Seam{Label: adk.LabelExecutor, Name: name, Iteration: dc.Iteration()}.String()
 		if body := s.enter(path, a); body != nil {
 			return s.play(a, body)
@@ -161,7 +160,7 @@ func (s *stage) executor(name string, in *scope) adk.Executor {
 func (s *stage) tool(t *adk.Tool) *adk.Tool {
 	path := adk.Seam{Label: adk.LabelTool, Name: t.Name()}.String()
 	return t.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
-		a := &actor{scope: s.root, ctx: ctx, dc: dc}
+		a := &actor{scope: s.root, ctx: ctx, by: perform.Handle{Dispatch: dc}}
 		body := s.enter(path, a)
 		if body == nil {
 			return adk.Text("ok"), nil
