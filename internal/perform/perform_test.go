@@ -12,11 +12,12 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Every operation has its row, and nothing else has one.
+// Every operation has its row, and nothing else has one: but for an ask, which is made of
+// several calls of user code, and which the stub makes again.
 func TestOperations(t *testing.T) {
 	for _, kind := range adk.Kinds() {
 		has := int(kind) < len(operations) && operations[kind] != nil
-		assert.Equal(t, kind.Class() == adk.ClassOperation, has, "%s", kind)
+		assert.Equal(t, kind.Class() == adk.ClassOperation && kind != adk.KindAsk, has, "%s", kind)
 	}
 }
 
