@@ -128,6 +128,7 @@ func (tr *translation) take(x *adk.Crossing) {
 	case x.Kind == adk.KindContained:
 		tr.placeCancel(x.Strand)
 		tr.contained(x)
+		tr.lastStrand = x.Strand // whose user code, or listener, went on
 		return
 	}
 	tr.placeCancel(x.Strand)
