@@ -1,9 +1,6 @@
 package replay
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -136,106 +133,27 @@ func (d *Divergence) agreed(x *adk.Crossing, line string) {
 	d.Before, d.Evidence.Agreed = append(d.Before, line), append(d.Evidence.Agreed, x)
 }
 
-// The player's findings. mu is held in all of them; the first one stays.
-
-func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
-	class := classOf(want, fields)
-	if fields[0].Field == "kind" {
-		class = p.misplaced(got)
-		fields = nil
-	}
-	fields = compare.InDetail(want, got, fields)
-	p.report(divergence(p.namer, class, want, got, fields), want)
+// Impact says what came of the crossings behind the first difference.
+type Impact struct {
+	// Equal is how many later recorded crossings are as recorded.
+	Equal int `json:"equal"`
+	// Follow is how many are other because of an earlier difference.
+	Follow int `json:"follow"`
+	// Own is how many differ on their own: they are in live code that was given
+	// what it was given when it was recorded.
+	Own int `json:"own"`
+	// Causes are those that differ on their own, in a line each.
+	Causes []string `json:"causes,omitempty"`
 }
 
-// misplacedReach is how far ahead a crossing is looked for that came too early.
-const misplacedReach = 16
-
-// misplaced tells what a crossing of another kind means: where it is recorded
-// further on, those before it are missing; where it is not, it is extra.
-func (p *player) misplaced(got *adk.Crossing) Class {
-	for i := 1; i <= misplacedReach; i++ {
-		x := p.peek(i)
-		if x == nil {
-			break
-		}
-		if compare.MovedOnly(p.comparer, x, got) {
-			return Missing
-		}
-	}
-	return Extra
-}
-
-// missing reports a recorded crossing that nobody makes.
-func (p *player) missing(want *adk.Crossing) {
-	p.report(divergence(p.namer, Missing, want, nil, nil), want)
-}
-
-// deadlock is missing where nobody can go on, and says who waits for what.
-func (p *player) deadlock(want *adk.Crossing) {
-	d := divergence(p.namer, Missing, want, nil, nil)
-	if p.alive > 1 { // one alone waits for this
-		d.Waiting = p.waiting()
-	}
-	p.report(d, want)
-}
-
-// waiting says of each strand what it waits for.
-func (p *player) waiting() (said []string) {
-	for _, n := range slices.Sorted(maps.Keys(p.strands)) {
-		s := p.strands[n]
-		for range s.blocked() {
-			said = append(said, fmt.Sprintf("strand %d inside the engine", n))
-		}
-		for _, w := range p.waits {
-			if w.of == s {
-				said = append(said, fmt.Sprintf("strand %d for a crossing of its own", n))
-			}
-		}
-	}
-	return said
-}
-
-// extra reports a crossing behind the recording's end.
-func (p *player) extra(got *adk.Crossing) {
-	p.report(divergence(p.namer, Extra, nil, got, nil), got)
-}
-
-// impossible reports a recorded crossing that user code cannot have made where
-// it stands.
-func (p *player) impossible(want *adk.Crossing) {
-	p.report(divergence(p.namer, Missing, want, nil, nil), want)
-}
-
-func (p *player) report(d *Divergence, at *adk.Crossing) {
-	if p.Stopped {
-		return
-	}
-	if d.Crossing == 0 {
-		d.Crossing = p.matched + 1
-	}
-	d.Strand = at.Strand
-	d.Seam = seamIn(p.calls, at)
-	if !p.began.IsZero() {
-		d.At = at.At.Sub(p.began)
-	}
-	for i := range p.recent {
-		if x := p.recent[(p.matched+i)%len(p.recent)]; x != nil {
-			d.agreed(x, p.namer.Line(x))
-		}
-	}
-	if p.outdated {
-		d.Class = NewContract
-	}
-	p.found = d
-	p.stop()
-}
-
-// seamIn is the path of the seam call that a crossing belongs to, of those that
-// are known.
-func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
-	if call := calls[wire.CallOf(x)]; call != nil && x.Kind != adk.KindCall {
-		x = call
-	}
-	return x.Seam.String()
+// Candidate is a recorded answer that an operation did not get.
+type Candidate struct {
+	// Crossing is its number, and Text the crossing in a line.
+	Crossing int    `json:"crossing"`
+	Text     string `json:"text"`
+	// Refused are the reasons.
+	Refused []string `json:"refused"`
+	// Spent tells that nothing else is wrong with it but that it was given already: the
+	// operation was recorded once less.
+	Spent bool `json:"spent,omitempty"`
 }

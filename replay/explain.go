@@ -18,29 +18,13 @@ import (
 
 // This file makes a report of the differences between two runs.
 
-// Impact says what came of the crossings behind the first difference.
-type Impact struct {
-	// Equal is how many later recorded crossings are as recorded.
-	Equal int `json:"equal"`
-	// Follow is how many are other because of an earlier difference.
-	Follow int `json:"follow"`
-	// Own is how many differ on their own: they are in live code that was given
-	// what it was given when it was recorded.
-	Own int `json:"own"`
-	// Causes are those that differ on their own, in a line each.
-	Causes []string `json:"causes,omitempty"`
-}
-
-// Candidate is a recorded answer that an operation did not get.
-type Candidate struct {
-	// Crossing is its number, and Text the crossing in a line.
-	Crossing int    `json:"crossing"`
-	Text     string `json:"text"`
-	// Refused are the reasons.
-	Refused []string `json:"refused"`
-	// Spent tells that nothing else is wrong with it but that it was given already: the
-	// operation was recorded once less.
-	Spent bool `json:"spent,omitempty"`
+// replayed is a recorded run that was run again with live seams.
+type replayed struct {
+	comparison
+	trace  *trace.Trace // of the new run
+	lines  []trace.Line // its crossings, with the recorded ids
+	ids    *renaming
+	newSeq []int // as causal has it
 }
 
 // report is the report of a run with live seams.

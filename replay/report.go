@@ -9,6 +9,23 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
+// Report is what a replay found.
+type Report struct {
+	// Crossings is how many crossings of the new run agreed with the recorded.
+	Crossings int `json:"crossings"`
+	// Divergence is the first that did not; nil if all did.
+	Divergence *Divergence `json:"divergence,omitempty"`
+	// Live are the labels of the seams that were user code; empty when all were
+	// scripted.
+	Live []string `json:"live,omitempty"`
+	// Unreached are those of Live that the new run never came to: nothing is said
+	// about their code.
+	Unreached []string `json:"unreached,omitempty"`
+	// NotCompared says in words what this replay could not hold against the
+	// recording; nothing where all seams were scripted and nothing was redacted.
+	NotCompared []string `json:"notCompared,omitempty"`
+}
+
 // How much a report shows: it fits on a screen.
 const (
 	mostFields     = 4

@@ -74,15 +74,6 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 	return x, nil
 }
 
-// replayed is a recorded run that was run again with live seams.
-type replayed struct {
-	comparison
-	trace  *trace.Trace // of the new run
-	lines  []trace.Line // its crossings, with the recorded ids
-	ids    *renaming
-	newSeq []int // as causal has it
-}
-
 // rerun makes the run again.
 func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
 	var first *adk.Crossing

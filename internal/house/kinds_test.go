@@ -77,6 +77,7 @@ var kindsByHabit = map[string]howKinds{
 	"replay/diff/totals.go":           kindsSwitched,
 	"replay/diff/tree.go":             kindsSwitched,
 	"replay/divergence.go":            kindsCompared,
+	"replay/findings.go":              kindsCompared,
 	"replay/explain.go":               kindsCompared,
 	"replay/golden/observe.go":        kindsCompared,
 	"replay/comparison.go":            kindsSwitched,

@@ -1,0 +1,115 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// The player's findings. mu is held in all of them; the first one stays.
+
+func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
+	class := classOf(want, fields)
+	if fields[0].Field == "kind" {
+		class = p.misplaced(got)
+		fields = nil
+	}
+	fields = compare.InDetail(want, got, fields)
+	p.report(divergence(p.namer, class, want, got, fields), want)
+}
+
+// misplacedReach is how far ahead a crossing is looked for that came too early.
+const misplacedReach = 16
+
+// misplaced tells what a crossing of another kind means: where it is recorded
+// further on, those before it are missing; where it is not, it is extra.
+func (p *player) misplaced(got *adk.Crossing) Class {
+	for i := 1; i <= misplacedReach; i++ {
+		x := p.peek(i)
+		if x == nil {
+			break
+		}
+		if compare.MovedOnly(p.comparer, x, got) {
+			return Missing
+		}
+	}
+	return Extra
+}
+
+// missing reports a recorded crossing that nobody makes.
+func (p *player) missing(want *adk.Crossing) {
+	p.report(divergence(p.namer, Missing, want, nil, nil), want)
+}
+
+// deadlock is missing where nobody can go on, and says who waits for what.
+func (p *player) deadlock(want *adk.Crossing) {
+	d := divergence(p.namer, Missing, want, nil, nil)
+	if p.alive > 1 { // one alone waits for this
+		d.Waiting = p.waiting()
+	}
+	p.report(d, want)
+}
+
+// waiting says of each strand what it waits for.
+func (p *player) waiting() (said []string) {
+	for _, n := range slices.Sorted(maps.Keys(p.strands)) {
+		s := p.strands[n]
+		for range s.blocked() {
+			said = append(said, fmt.Sprintf("strand %d inside the engine", n))
+		}
+		for _, w := range p.waits {
+			if w.of == s {
+				said = append(said, fmt.Sprintf("strand %d for a crossing of its own", n))
+			}
+		}
+	}
+	return said
+}
+
+// extra reports a crossing behind the recording's end.
+func (p *player) extra(got *adk.Crossing) {
+	p.report(divergence(p.namer, Extra, nil, got, nil), got)
+}
+
+// impossible reports a recorded crossing that user code cannot have made where
+// it stands.
+func (p *player) impossible(want *adk.Crossing) {
+	p.report(divergence(p.namer, Missing, want, nil, nil), want)
+}
+
+func (p *player) report(d *Divergence, at *adk.Crossing) {
+	if p.Stopped {
+		return
+	}
+	if d.Crossing == 0 {
+		d.Crossing = p.matched + 1
+	}
+	d.Strand = at.Strand
+	d.Seam = seamIn(p.calls, at)
+	if !p.began.IsZero() {
+		d.At = at.At.Sub(p.began)
+	}
+	for i := range p.recent {
+		if x := p.recent[(p.matched+i)%len(p.recent)]; x != nil {
+			d.agreed(x, p.namer.Line(x))
+		}
+	}
+	if p.outdated {
+		d.Class = NewContract
+	}
+	p.found = d
+	p.stop()
+}
+
+// seamIn is the path of the seam call that a crossing belongs to, of those that
+// are known.
+func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
+	if call := calls[wire.CallOf(x)]; call != nil && x.Kind != adk.KindCall {
+		x = call
+	}
+	return x.Seam.String()
+}
