@@ -133,6 +133,9 @@ const (
 	lockPatience   = 60 * time.Millisecond
 	knownPatience  = 25 * time.Millisecond
 	systemPatience = 10 * time.Second
+
+	// patienceOfSleepers is how many times as long those may take who also sleep.
+	patienceOfSleepers = 4
 )
 
 // Action is what is to be done about a run. Those that are of no use are followed by
@@ -182,6 +185,7 @@ type Dog struct {
 	next      time.Time // when to look again
 	pause     time.Duration
 	condition Condition
+	running   time.Time // every look has seen it at work since; zero where the last did not
 	looked    string    // what the last look saw
 	same      time.Time // looks see the same since
 	done      Action    // about this silence
@@ -208,9 +212,17 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	d.pause = min(2*d.pause, rarestLook)
 	condition, all, outside, same := d.look(now, labels...)
 	f.Goroutines, f.Condition, d.condition = all, condition, condition
+	switch {
+	case condition != Running:
+		d.running = time.Time{}
+	case d.running.IsZero():
+		d.running = now
+	}
 	switch condition {
 	case Running:
-		f.Action = d.when(f.Silence >= d.patience(), Hang)
+		// What sleeps and does a little between may be seen at work, above all where the
+		// machine is busy: it gets more patience than what never sleeps.
+		f.Action = d.when(now.Sub(d.running) >= d.patience() || f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
 		f.Action = d.when(f.Silence >= systemPatience, Hang)
 	default:
