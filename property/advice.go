@@ -90,7 +90,7 @@ func hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Hi
 }
 
 // hint reports that the present advice is about a crossing.
-func (s *story) hint(n int, at *seamCall, related []int, format string, args ...any) {
+func (s *history) hint(n int, at *seamCall, related []int, format string, args ...any) {
 	h := Hint{Advice: advices[s.present].Name, Crossing: n, Text: fmt.Sprintf(format, args...), Related: earlier(n, related)}
 	if at.known() {
 		h.Seam = at.seam.String()

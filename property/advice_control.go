@@ -10,13 +10,13 @@ import (
 // context has a deadline is not to be seen in a trace.
 type gateWithoutTimeout struct{}
 
-func (w *gateWithoutTimeout) see(s *story, x *adk.Crossing) {
+func (w *gateWithoutTimeout) see(s *history, x *adk.Crossing) {
 	if x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
 		s.hint(s.n, s.at, nil, "gate %q has no timeout", x.Name)
 	}
 }
 
-func (w *gateWithoutTimeout) end(*story) {}
+func (w *gateWithoutTimeout) end(*history) {}
 
 // unboundedLoop: a dispatch with no dispatch middleware at all starts its ninth
 // iteration: nothing but the executor decides when it ends. It is silent about
@@ -28,7 +28,7 @@ type unboundedLoop struct{}
 // it.
 const manyIterations = 8
 
-func (w *unboundedLoop) see(s *story, x *adk.Crossing) {
+func (w *unboundedLoop) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if x.Kind != adk.KindIterationStart || !d.does(s.at) || d.started != manyIterations {
 		return
@@ -38,13 +38,13 @@ func (w *unboundedLoop) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *unboundedLoop) end(*story) {}
+func (w *unboundedLoop) end(*history) {}
 
 // toolInOutput: a tool runs in a dispatch of the turn output, with the arguments
 // with which it ran before in the turn.
 type toolInOutput struct{ ran map[string]int }
 
-func (w *toolInOutput) see(s *story, x *adk.Crossing) {
+func (w *toolInOutput) see(s *history, x *adk.Crossing) {
 	if x.Kind != adk.KindToolExecutionStart {
 		return
 	}
@@ -68,7 +68,7 @@ func inTurnOutput(c *seamCall) bool {
 	return false
 }
 
-func (w *toolInOutput) end(*story) {}
+func (w *toolInOutput) end(*history) {}
 
 // forgedUnbound: an ephemeral tool is registered in a dispatch that is acked
 // without its tools being bound or pruned. It is silent about tools that are
@@ -81,7 +81,7 @@ type forgedTool struct {
 	at   int
 }
 
-func (w *forgedUnbound) see(s *story, x *adk.Crossing) {
+func (w *forgedUnbound) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if d == nil {
 		return
@@ -102,7 +102,7 @@ func (w *forgedUnbound) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *forgedUnbound) ends(s *story, d *dispatching) {
+func (w *forgedUnbound) ends(s *history, d *dispatching) {
 	for _, f := range w.forged {
 		if f.of == d {
 			s.hint(s.n, s.at, since(f.at), "the dispatch was acked, and the ephemeral tool %s is still there", f.name)
@@ -110,7 +110,7 @@ func (w *forgedUnbound) ends(s *story, d *dispatching) {
 	}
 }
 
-func (w *forgedUnbound) end(*story) {}
+func (w *forgedUnbound) end(*history) {}
 
 // repeatedCall: a tool runs again in a dispatch with the same arguments, and
 // gives the same text or bytes as before. It is silent where the results differ,
@@ -130,7 +130,7 @@ type earlierResult struct {
 	at     int
 }
 
-func (w *repeatedCall) see(s *story, x *adk.Crossing) {
+func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindToolExecutionStart:
 		if w.begun == nil {
@@ -158,7 +158,7 @@ func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
 	return digest, false
 }
 
-func (w *repeatedCall) end(*story) {}
+func (w *repeatedCall) end(*history) {}
 
 // blindPostStep: a middleware stores, mutates or emits behind its next although
 // a middleware below it failed, other than by an abort. It is silent about what
@@ -166,7 +166,7 @@ func (w *repeatedCall) end(*story) {}
 // the middleware found out by itself is not to be seen.
 type blindPostStep struct{ failed map[*seamCall]int }
 
-func (w *blindPostStep) see(s *story, x *adk.Crossing) {
+func (w *blindPostStep) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindReturn:
 		if s.called.isMiddleware() && s.cancelled == 0 && (x.Outcome == adk.OutcomeError || x.Outcome == adk.OutcomePanic) {
@@ -180,7 +180,7 @@ func (w *blindPostStep) see(s *story, x *adk.Crossing) {
 }
 
 // fails notes a failure for all middlewares above.
-func (w *blindPostStep) fails(s *story) {
+func (w *blindPostStep) fails(s *history) {
 	if w.failed == nil {
 		w.failed = map[*seamCall]int{}
 	}
@@ -189,7 +189,7 @@ func (w *blindPostStep) fails(s *story) {
 	}
 }
 
-func (s *story) nextIsOpen(c *seamCall) bool {
+func (s *history) nextIsOpen(c *seamCall) bool {
 	for _, op := range s.ops {
 		if op.call == c && op.kind == adk.KindNext {
 			return true
@@ -198,7 +198,7 @@ func (s *story) nextIsOpen(c *seamCall) bool {
 	return false
 }
 
-func (w *blindPostStep) end(*story) {}
+func (w *blindPostStep) end(*history) {}
 
 // plainGoroutines: operations of one seam call that can only come from several
 // goroutines: one begins while the same handle sleeps or waits for the storage,
@@ -207,7 +207,7 @@ func (w *blindPostStep) end(*story) {}
 // said once for each seam call.
 type plainGoroutines struct{ said map[*seamCall]bool }
 
-func (w *plainGoroutines) see(s *story, x *adk.Crossing) {
+func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindReturn:
 		if x.Outcome != adk.OutcomeGoexit {
@@ -221,7 +221,7 @@ func (w *plainGoroutines) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *plainGoroutines) begins(s *story, x *adk.Crossing) {
+func (w *plainGoroutines) begins(s *history, x *adk.Crossing) {
 	for _, op := range s.ops {
 		if op != s.op && op.call == s.at && (op.kind == adk.KindSleep || op.delta.of != "") {
 			w.say(s, s.at, op, "%s begins while the same handle is in a %s", x.Kind, op.kind)
@@ -229,7 +229,7 @@ func (w *plainGoroutines) begins(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *plainGoroutines) done(s *story) {
+func (w *plainGoroutines) done(s *history) {
 	for i, op := range s.ops {
 		if op != s.op {
 			continue
@@ -242,7 +242,7 @@ func (w *plainGoroutines) done(s *story) {
 	}
 }
 
-func (w *plainGoroutines) returns(s *story) {
+func (w *plainGoroutines) returns(s *history) {
 	for _, op := range s.ops {
 		if op.call == s.called && !op.goexits {
 			w.say(s, s.called, op, "the seam call returns while its %s goes on", op.kind)
@@ -250,7 +250,7 @@ func (w *plainGoroutines) returns(s *story) {
 	}
 }
 
-func (w *plainGoroutines) say(s *story, c *seamCall, op *openOp, format string, args ...any) {
+func (w *plainGoroutines) say(s *history, c *seamCall, op *openOp, format string, args ...any) {
 	if w.said[c] {
 		return
 	}
@@ -261,16 +261,16 @@ func (w *plainGoroutines) say(s *story, c *seamCall, op *openOp, format string, 
 	s.hint(s.n, c, since(op.began), format, args...)
 }
 
-func (w *plainGoroutines) end(*story) {}
+func (w *plainGoroutines) end(*history) {}
 
 // containedFailure: a listener or a handler panicked, or a handle was used after
 // its seam call: the turn went on as if nothing had happened (EVT-3, DET-5).
 type containedFailure struct{}
 
-func (w *containedFailure) see(s *story, x *adk.Crossing) {
+func (w *containedFailure) see(s *history, x *adk.Crossing) {
 	if x.Kind == adk.KindContained {
 		s.hint(s.n, s.at, nil, "%s: %s", x.Name, x.Text)
 	}
 }
 
-func (w *containedFailure) end(*story) {}
+func (w *containedFailure) end(*history) {}

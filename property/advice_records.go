@@ -26,7 +26,7 @@ type reportedStream struct {
 	complete bool
 }
 
-func (w *reportedNotStored) see(s *story, x *adk.Crossing) {
+func (w *reportedNotStored) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindReportMessage, adk.KindReportToolCall:
 		if d := s.at.dispatch; d != nil && d.call.ownDispatch() && x.Err == nil {
@@ -38,7 +38,7 @@ func (w *reportedNotStored) see(s *story, x *adk.Crossing) {
 }
 
 // reporting takes in a report.
-func reporting(all []reportedStream, s *story, x *adk.Crossing) []reportedStream {
+func reporting(all []reportedStream, s *history, x *adk.Crossing) []reportedStream {
 	for i, r := range slices.Backward(all) {
 		if r.of == s.at.dispatch && r.kind == x.Kind && r.id == x.Name {
 			all[i].text += x.Text
@@ -64,7 +64,7 @@ func (w *reportedNotStored) keep(record adk.Record) {
 	}
 }
 
-func (w *reportedNotStored) end(s *story) {
+func (w *reportedNotStored) end(s *history) {
 	for _, r := range w.reported {
 		if !r.complete || r.of.failed() || s.cancelled > 0 {
 			continue
@@ -86,7 +86,7 @@ func (d *dispatching) failed() bool { return d.ended == 0 || d.acked == 0 || d.f
 // aborted: there nobody expects the rest.
 type streamNeverSealed struct{ reported []reportedStream }
 
-func (w *streamNeverSealed) see(s *story, x *adk.Crossing) {
+func (w *streamNeverSealed) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
 		if s.at.dispatch != nil && x.Err == nil {
@@ -104,7 +104,7 @@ func (w *streamNeverSealed) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *streamNeverSealed) end(*story) {}
+func (w *streamNeverSealed) end(*history) {}
 
 // setsNeverHydrated: the executor of the turn is called for the first time, and
 // the set of messages is empty. It is silent about dispatches that user code
@@ -115,7 +115,7 @@ type setsNeverHydrated struct {
 	at      int
 }
 
-func (w *setsNeverHydrated) see(s *story, x *adk.Crossing) {
+func (w *setsNeverHydrated) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindReturn && s.called.seam.Name == "messages.fetch":
 		if w.fetched += len(x.Records); w.at == 0 {
@@ -134,7 +134,7 @@ func (w *setsNeverHydrated) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *setsNeverHydrated) end(*story) {}
+func (w *setsNeverHydrated) end(*history) {}
 
 // outsideTime: a record that is kept for the first time says that it was created
 // or updated after the turn began, at a time that is no reading of the turn's
@@ -146,7 +146,7 @@ type outsideTime struct {
 	hinted   map[string]bool
 }
 
-func (w *outsideTime) see(s *story, x *adk.Crossing) {
+func (w *outsideTime) see(s *history, x *adk.Crossing) {
 	if n := len(w.readings); n == 0 || x.At.After(w.readings[n-1]) {
 		w.readings = append(w.readings, x.At)
 	}
@@ -175,7 +175,7 @@ func (w *outsideTime) know(record adk.Record) {
 	w.known[record] = true
 }
 
-func (w *outsideTime) look(s *story, x *adk.Crossing, times ...time.Time) {
+func (w *outsideTime) look(s *history, x *adk.Crossing, times ...time.Time) {
 	for _, at := range times {
 		if at.After(w.readings[0]) && !w.read(at) {
 			w.hinted[x.Record.Key()] = true
@@ -199,7 +199,7 @@ func (w *outsideTime) read(at time.Time) bool {
 	return false
 }
 
-func (w *outsideTime) end(*story) {}
+func (w *outsideTime) end(*history) {}
 
 // outsideID: a record is kept under an id that looks made by chance, a UUID, and
 // that neither the context's NewID gave nor anything told before: a fetch, a
@@ -207,7 +207,7 @@ func (w *outsideTime) end(*story) {}
 // whose ids may be the provider's, and about ids of other forms.
 type outsideID struct{ known map[string]bool }
 
-func (w *outsideID) see(s *story, x *adk.Crossing) {
+func (w *outsideID) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindAdd:
 		if x.Record == nil {
@@ -277,4 +277,4 @@ func isUUID(text string) bool {
 	return true
 }
 
-func (w *outsideID) end(*story) {}
+func (w *outsideID) end(*history) {}

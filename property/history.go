@@ -11,17 +11,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// story is one turn as far as it has been told: what several watchers have to
+// history is one turn as far as it has been told: what several watchers have to
 // know, and what they found. A place in it is the number of a crossing; zero is
 // nowhere.
-type story struct {
+type history struct {
 	info       adk.RunInfo
 	invariants []Invariant
-	watchers   []watcher // by the place of their invariant; nil until they are needed
-	used       []watcher // those of earlier turns
+	watchers   []checker // by the place of their invariant; nil until they are needed
+	used       []checker // those of earlier turns
 	present    int       // the place of the invariant that is looked at
 	found      []Violation
-	advisers   []watcher // who look for hints, where no watcher looks for violations
+	advisers   []checker // who look for hints, where no watcher looks for violations
 	hinted     []Hint
 
 	n       int // the present crossing
@@ -142,14 +142,14 @@ type delta struct {
 	at     int
 }
 
-func newStory(info adk.RunInfo) *story {
-	s := &story{watchers: make([]watcher, len(invariants)), used: make([]watcher, len(invariants)), fold: state.New(), stranger: &seamCall{}}
+func newStory(info adk.RunInfo) *history {
+	s := &history{watchers: make([]checker, len(invariants)), used: make([]checker, len(invariants)), fold: state.New(), stranger: &seamCall{}}
 	s.begins(info)
 	return s
 }
 
 // begins makes the story that of another turn, with the memory that it has.
-func (s *story) begins(info adk.RunInfo) {
+func (s *history) begins(info adk.RunInfo) {
 	clear(s.watchers)
 	s.fold.Reset()
 	*s.stranger = seamCall{}
@@ -159,14 +159,14 @@ func (s *story) begins(info adk.RunInfo) {
 	if len(s.madeOps) < s.opened {
 		s.madeOps = make([]openOp, s.opened)
 	}
-	*s = story{info: info, invariants: invariants, watchers: s.watchers, used: s.used, fold: s.fold, stranger: s.stranger,
+	*s = history{info: info, invariants: invariants, watchers: s.watchers, used: s.used, fold: s.fold, stranger: s.stranger,
 		calls: s.calls[:0], open: s.open[:0], ops: s.ops[:0],
 		spare: s.madeCalls, spareOps: s.madeOps, madeCalls: s.madeCalls, madeOps: s.madeOps}
 }
 
 // holds holds the crossings of the turn against all invariants. A whole turn has
 // nothing missing at its end.
-func (s *story) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
+func (s *history) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
 	for x := range crossings {
 		s.tell(x)
 	}
@@ -177,7 +177,7 @@ func (s *story) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violation
 }
 
 // tell takes in the next crossing.
-func (s *story) tell(x *adk.Crossing) {
+func (s *history) tell(x *adk.Crossing) {
 	s.n++
 	s.begin(x)
 	s.lineErr = nil
@@ -196,7 +196,7 @@ func (s *story) tell(x *adk.Crossing) {
 }
 
 // look lets those look at the crossing who wait for its kind.
-func (s *story) look(x *adk.Crossing) {
+func (s *history) look(x *adk.Crossing) {
 	if s.watchers == nil {
 		return
 	}
@@ -212,7 +212,7 @@ func (s *story) look(x *adk.Crossing) {
 }
 
 // end tells that nothing follows.
-func (s *story) end() {
+func (s *history) end() {
 	s.n++
 	s.at, s.called, s.op = s.stranger, s.stranger, nil
 	for i, w := range s.watchers {
@@ -228,7 +228,7 @@ func (s *story) end() {
 }
 
 // begin finds what the crossing is about.
-func (s *story) begin(x *adk.Crossing) {
+func (s *history) begin(x *adk.Crossing) {
 	s.at, s.called, s.op = s.call(x.Call), s.stranger, nil
 	switch {
 	case x.Kind == adk.KindCall:
@@ -246,7 +246,7 @@ func (s *story) begin(x *adk.Crossing) {
 
 // exchange gives an operation that is done the call that another one like it seemed
 // to have made. Where goroutines share a context, only the end tells whose it was.
-func (s *story) exchange(x *adk.Crossing) {
+func (s *history) exchange(x *adk.Crossing) {
 	op := s.op
 	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x, s.cancelled > 0) {
 		return
@@ -282,7 +282,7 @@ func (c delta) like(other delta) bool {
 }
 
 // opens makes an operation.
-func (s *story) opens(x *adk.Crossing) {
+func (s *history) opens(x *adk.Crossing) {
 	if len(s.spareOps) == 0 {
 		s.spareOps = make([]openOp, madeAtOnce)
 	}
@@ -298,7 +298,7 @@ func deltaOf(x *adk.Crossing, at int) delta {
 }
 
 // call is a call by its number.
-func (s *story) call(id int) *seamCall {
+func (s *history) call(id int) *seamCall {
 	if id > 0 && id <= len(s.calls) {
 		return s.calls[id-1]
 	}
@@ -311,7 +311,7 @@ func (s *story) call(id int) *seamCall {
 // known tells that a call has begun.
 func (c *seamCall) known() bool { return c.began > 0 }
 
-func (s *story) openOp(number int) *openOp {
+func (s *history) openOp(number int) *openOp {
 	for i := len(s.ops) - 1; i >= 0; i-- {
 		if s.ops[i].number == number {
 			return s.ops[i]
@@ -324,7 +324,7 @@ func (s *story) openOp(number int) *openOp {
 const madeAtOnce = 8
 
 // enter makes a call.
-func (s *story) enter(x *adk.Crossing) {
+func (s *history) enter(x *adk.Crossing) {
 	if len(s.spare) == 0 {
 		s.spare = make([]seamCall, madeAtOnce)
 	}
@@ -352,7 +352,7 @@ func (s *story) enter(x *adk.Crossing) {
 	}
 }
 
-func (s *story) dispatch(c *seamCall, x *adk.Crossing) {
+func (s *history) dispatch(c *seamCall, x *adk.Crossing) {
 	c.dispatch = &dispatching{call: c, above: c.dispatch, names: x.Seams, refused: x.Cause != nil}
 	if x.Seams == nil {
 		c.dispatch.names = &s.info
@@ -362,7 +362,7 @@ func (s *story) dispatch(c *seamCall, x *adk.Crossing) {
 // maker is the open operation that makes a call, nil if there is none: the
 // engine makes some by itself. Of several that can have made it, as where
 // goroutines share a context, it is the first that was given the same.
-func (s *story) maker(c *seamCall, x *adk.Crossing) *openOp {
+func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	var first *openOp
 	for _, op := range s.ops {
 		if op.call != c.parent || !op.makes(c) {
@@ -402,7 +402,7 @@ func (c *seamCall) isMiddleware() bool {
 }
 
 // inTurn tells that the call is one of the turn's own stages.
-func (s *story) inTurn(c *seamCall) bool {
+func (s *history) inTurn(c *seamCall) bool {
 	return s.root != nil && c.parent == s.root && s.root.seam.Label == adk.LabelRun
 }
 
@@ -443,7 +443,7 @@ func (d *dispatching) does(c *seamCall) bool { return d != nil && d.call == c }
 func (d *dispatching) signalled() int { return max(d.acked, d.nacked) }
 
 // take takes in what the crossing changes.
-func (s *story) take(x *adk.Crossing) {
+func (s *history) take(x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindCall:
 		s.takeCall()
@@ -483,7 +483,7 @@ func (s *story) take(x *adk.Crossing) {
 	}
 }
 
-func (s *story) takeCall() {
+func (s *history) takeCall() {
 	c, d := s.called, s.called.dispatch
 	s.open = append(s.open, c)
 	if op := c.op; op != nil {
@@ -504,7 +504,7 @@ func (s *story) takeCall() {
 	}
 }
 
-func (s *story) takeReturn(x *adk.Crossing) {
+func (s *history) takeReturn(x *adk.Crossing) {
 	c := s.called
 	if !c.known() || c.ended > 0 {
 		return
@@ -524,7 +524,7 @@ func (s *story) takeReturn(x *adk.Crossing) {
 }
 
 // failuresOf is where a failure of the call counts, nil if it is no stage.
-func (s *story) failuresOf(c *seamCall) *stageFailures {
+func (s *history) failuresOf(c *seamCall) *stageFailures {
 	switch c.seam.Label {
 	case adk.LabelTurnInput:
 		return &s.input
@@ -546,7 +546,7 @@ func (s *story) failuresOf(c *seamCall) *stageFailures {
 
 // judge counts a failed stage: by an error, a panic, or a short-circuit (PIP-5,
 // PIP-7, DSP-6).
-func (s *story) judge(f *stageFailures, c *seamCall) {
+func (s *history) judge(f *stageFailures, c *seamCall) {
 	signalled := c.dispatch != nil && c.dispatch.signalled() > 0
 	switch {
 	case c.outcome == adk.OutcomePanic:
@@ -567,7 +567,7 @@ func (s *story) judge(f *stageFailures, c *seamCall) {
 
 // takeCancel takes in that the run is aborted. Where a stage's abort error did
 // it, that was no failure (ABT-3).
-func (s *story) takeCancel(x *adk.Crossing) {
+func (s *history) takeCancel(x *adk.Crossing) {
 	if s.cancelled == 0 {
 		s.cancelled = s.n
 	}
@@ -576,7 +576,7 @@ func (s *story) takeCancel(x *adk.Crossing) {
 	}
 }
 
-func (s *story) takeEvent(x *adk.Crossing) {
+func (s *history) takeEvent(x *adk.Crossing) {
 	d := s.at.dispatch
 	if !d.does(s.at) {
 		return
@@ -599,7 +599,7 @@ func (s *story) takeEvent(x *adk.Crossing) {
 	}
 }
 
-func (s *story) takeDone(x *adk.Crossing) {
+func (s *history) takeDone(x *adk.Crossing) {
 	op := s.op
 	if op == nil {
 		return
@@ -617,7 +617,7 @@ func (op *openOp) writes() bool {
 }
 
 // breaks reports that the present crossing breaks the present invariant.
-func (s *story) breaks(related []int, format string, args ...any) {
+func (s *history) breaks(related []int, format string, args ...any) {
 	s.breaksAt(s.n, s.place(), related, format, args...)
 }
 
@@ -625,7 +625,7 @@ func (s *story) breaks(related []int, format string, args ...any) {
 // one place often seems to be in all that follow.
 const mostOfOne = 10
 
-func (s *story) breaksAt(n int, at *seamCall, related []int, format string, args ...any) {
+func (s *history) breaksAt(n int, at *seamCall, related []int, format string, args ...any) {
 	invariant := s.invariants[s.present]
 	already := 0
 	for _, v := range s.found {
@@ -655,7 +655,7 @@ func earlier(n int, places []int) (known []int) {
 }
 
 // place is the call in which a violation is.
-func (s *story) place() *seamCall {
+func (s *history) place() *seamCall {
 	switch {
 	case s.called.known():
 		return s.called
@@ -668,7 +668,7 @@ func (s *story) place() *seamCall {
 }
 
 // inOrder are the violations in the order of their crossings.
-func (s *story) inOrder() []Violation {
+func (s *history) inOrder() []Violation {
 	slices.SortStableFunc(s.found, func(a, b Violation) int { return a.Crossing - b.Crossing })
 	return s.found
 }

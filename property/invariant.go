@@ -22,13 +22,13 @@ type Invariant struct {
 	kinds []adk.Kind
 }
 
-// watcher looks for violations of one invariant in one turn. See is told a
+// checker looks for violations of one invariant in one turn. See is told a
 // crossing before the story takes in what it changes: only calls that begin and
 // operations that begin are known already. End is told that nothing follows; it
 // is not told of a turn that is known in part only.
-type watcher interface {
-	see(s *story, x *adk.Crossing)
-	end(s *story)
+type checker interface {
+	see(s *history, x *adk.Crossing)
+	end(s *history)
 }
 
 // The groups of kinds that watchers ask for.
@@ -58,13 +58,13 @@ func only(list ...adk.Kind) []adk.Kind { return list }
 
 // maker makes a watcher; where it is given one that is not needed any more, of the
 // memory of that.
-type maker func(used watcher) watcher
+type maker func(used checker) checker
 
 // made makes a watcher from its zero value.
 func made[W any, P interface {
 	*W
-	watcher
-}](used watcher) watcher {
+	checker
+}](used checker) checker {
 	w, ok := used.(P)
 	if !ok {
 		return P(new(W))

@@ -11,7 +11,7 @@ import (
 // standalone dispatch (RUN-6, DSP-8).
 type turnBounds struct{ started, ended int }
 
-func (w *turnBounds) see(s *story, x *adk.Crossing) {
+func (w *turnBounds) see(s *history, x *adk.Crossing) {
 	if x.Kind.Class() != adk.ClassEvent {
 		return
 	}
@@ -43,7 +43,7 @@ func (w *turnBounds) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *turnBounds) end(s *story) {
+func (w *turnBounds) end(s *history) {
 	if s.root == nil || s.root.seam.Label != adk.LabelRun {
 		return
 	}
@@ -60,7 +60,7 @@ func (w *turnBounds) end(s *story) {
 // What user code made on a plain goroutine may come later (RUN-11), or never.
 type callsNest struct{ last int }
 
-func (w *callsNest) see(s *story, x *adk.Crossing) {
+func (w *callsNest) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindCall:
 		w.begins(s, x)
@@ -81,7 +81,7 @@ func (w *callsNest) see(s *story, x *adk.Crossing) {
 
 // goesOn is a step that the run or a dispatch makes by itself: one after the
 // other, and none when it has returned.
-func (w *callsNest) goesOn(s *story, what string) {
+func (w *callsNest) goesOn(s *history, what string) {
 	if s.at.ended > 0 {
 		s.breaks(since(s.at.began, s.at.ended), "%s is told in %s, which has returned", what, s.at.seam)
 	}
@@ -97,7 +97,7 @@ func (c *seamCall) isLoop() bool {
 	return c.seam.Label == adk.LabelRun || c.seam.Label == adk.LabelDispatch
 }
 
-func (w *callsNest) begins(s *story, x *adk.Crossing) {
+func (w *callsNest) begins(s *history, x *adk.Crossing) {
 	c := s.called
 	if x.ID <= w.last {
 		s.breaks(since(s.call(x.ID).began), "call %d begins, and call %d has begun before", x.ID, w.last)
@@ -121,7 +121,7 @@ func (w *callsNest) begins(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *callsNest) returns(s *story, x *adk.Crossing) {
+func (w *callsNest) returns(s *history, x *adk.Crossing) {
 	c := s.called
 	switch {
 	case !c.known():
@@ -141,7 +141,7 @@ func (w *callsNest) returns(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *callsNest) end(s *story) {
+func (w *callsNest) end(s *history) {
 	for _, c := range s.open {
 		if !c.forsaken() {
 			s.breaks(since(c.began), "%s never returns", c.seam)
@@ -162,7 +162,7 @@ type forked struct {
 	by, strand *seamCall
 }
 
-func (w *strandsJoined) see(s *story, x *adk.Crossing) {
+func (w *strandsJoined) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindFork:
 		if x.Err != nil {
@@ -180,7 +180,7 @@ func (w *strandsJoined) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *strandsJoined) begins(s *story) {
+func (w *strandsJoined) begins(s *history) {
 	c := s.called
 	for i := range w.forks {
 		f := &w.forks[i]
@@ -196,7 +196,7 @@ func (w *strandsJoined) begins(s *story) {
 	s.breaks(nil, "%s begins as strand %d, which nobody forked", c.seam, c.strand)
 }
 
-func (w *strandsJoined) returns(s *story) {
+func (w *strandsJoined) returns(s *history) {
 	w.forks = slices.DeleteFunc(w.forks, func(f forked) bool {
 		if f.by == s.called && (f.strand == nil || f.strand.ended == 0) {
 			s.breaks(since(f.at), "%s returns before its strand %s has", s.called.seam, f.name)
@@ -205,7 +205,7 @@ func (w *strandsJoined) returns(s *story) {
 	})
 }
 
-func (w *strandsJoined) end(*story) {}
+func (w *strandsJoined) end(*history) {}
 
 // operationsPair: a spanning operation that begins is done once, in the same
 // call, after what it called. One that user code made on a plain goroutine may
@@ -223,7 +223,7 @@ type suspect struct {
 	at int
 }
 
-func (w *operationsPair) see(s *story, x *adk.Crossing) {
+func (w *operationsPair) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindReturn:
 		w.returns(s)
@@ -249,7 +249,7 @@ func (w *operationsPair) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *operationsPair) returns(s *story) {
+func (w *operationsPair) returns(s *history) {
 	for _, op := range s.ops {
 		switch {
 		case op.call != s.called:
@@ -273,7 +273,7 @@ func (op *openOp) userWaits() bool {
 	return false
 }
 
-func (w *operationsPair) end(s *story) {
+func (w *operationsPair) end(s *history) {
 	for _, one := range w.suspects {
 		if s.openOp(one.op.number) == one.op && one.op.call.outcome != adk.OutcomeGoexit {
 			s.breaksAt(one.at, one.op.call, since(one.op.began), "%s returns, and its %s is never done", one.op.call.seam, one.op.kind)
@@ -285,19 +285,19 @@ func (w *operationsPair) end(s *story) {
 // handler away is no operation of the call that registered it (SIG-3).
 type handlesEnd struct{}
 
-func (w *handlesEnd) see(s *story, x *adk.Crossing) {
+func (w *handlesEnd) see(s *history, x *adk.Crossing) {
 	if s.at.ended > 0 && x.Phase != adk.Done && x.Kind != adk.KindOffAck {
 		s.breaks(since(s.at.began, s.at.ended), "%s on a handle of %s, which has returned", x.Kind, s.at.seam)
 	}
 }
 
-func (w *handlesEnd) end(*story) {}
+func (w *handlesEnd) end(*history) {}
 
 // nothingAfterEnd: no user code is called and no operation begins when the turn,
 // or the standalone dispatch, has ended.
 type nothingAfterEnd struct{ ended int }
 
-func (w *nothingAfterEnd) see(s *story, x *adk.Crossing) {
+func (w *nothingAfterEnd) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindTurnEnd, x.Kind == adk.KindDispatchEnd && s.at == s.root:
 		w.ended = s.n
@@ -309,13 +309,13 @@ func (w *nothingAfterEnd) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *nothingAfterEnd) end(*story) {}
+func (w *nothingAfterEnd) end(*history) {}
 
 // idsUnique: the ids of the turn and its dispatches, and those made for user
 // code, are there and are all different.
 type idsUnique struct{ seen map[string]int }
 
-func (w *idsUnique) see(s *story, x *adk.Crossing) {
+func (w *idsUnique) see(s *history, x *adk.Crossing) {
 	if x.Name == "" {
 		s.breaks(nil, "%s has no id", x.Kind)
 		return
@@ -330,7 +330,7 @@ func (w *idsUnique) see(s *story, x *adk.Crossing) {
 	w.seen[x.Name] = s.n
 }
 
-func (w *idsUnique) end(*story) {}
+func (w *idsUnique) end(*history) {}
 
 func (w *idsUnique) remake() { clear(w.seen) }
 
@@ -338,7 +338,7 @@ func (w *idsUnique) remake() { clear(w.seen) }
 // strand, or than the fork of that. A cancel has the time of whoever found it.
 type timesMonotonic struct{ last map[int]time.Time }
 
-func (w *timesMonotonic) see(s *story, x *adk.Crossing) {
+func (w *timesMonotonic) see(s *history, x *adk.Crossing) {
 	if w.last == nil {
 		w.last = map[int]time.Time{}
 	}
@@ -354,6 +354,6 @@ func (w *timesMonotonic) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *timesMonotonic) end(*story) {}
+func (w *timesMonotonic) end(*history) {}
 
 func (w *timesMonotonic) remake() { clear(w.last) }

@@ -23,7 +23,7 @@ type gate struct {
 	before                  *gate // which the same abort closes first (GAT-4)
 }
 
-func (w *gatesSettleOnce) see(s *story, x *adk.Crossing) {
+func (w *gatesSettleOnce) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindTurnGateOpen:
 		w.opens(s, x)
@@ -49,7 +49,7 @@ func (w *gatesSettleOnce) pick(is func(*gate) bool) *gate {
 }
 
 // refusal is why a gate that is asked for now does not open.
-func (w *gatesSettleOnce) refusal(s *story, id string) string {
+func (w *gatesSettleOnce) refusal(s *history, id string) string {
 	switch {
 	case s.cancelled > 0:
 		return "the run was aborted before it was asked for"
@@ -64,7 +64,7 @@ func (w *gatesSettleOnce) open(id string) *gate {
 	return w.pick(func(g *gate) bool { return g.id == id && g.settled == 0 && g.refused == "" })
 }
 
-func (w *gatesSettleOnce) opens(s *story, x *adk.Crossing) {
+func (w *gatesSettleOnce) opens(s *history, x *adk.Crossing) {
 	is := func(g *gate) bool { return g.op.call == s.at && g.id == x.Name && g.opened == 0 }
 	g := w.pick(func(g *gate) bool { return is(g) && g.refused == "" })
 	if g == nil {
@@ -79,7 +79,7 @@ func (w *gatesSettleOnce) opens(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
+func (w *gatesSettleOnce) settles(s *history, x *adk.Crossing) {
 	g := w.open(x.Name)
 	if g == nil {
 		earlier := 0
@@ -103,7 +103,7 @@ func (w *gatesSettleOnce) settles(s *story, x *adk.Crossing) {
 
 // together finds the gates that one abort settles: in one step, in the order in
 // which they were opened.
-func (w *gatesSettleOnce) together(s *story, g *gate) {
+func (w *gatesSettleOnce) together(s *history, g *gate) {
 	if n := len(w.batch); n > 0 && w.settled == s.n-1 && s.cancelled > 0 {
 		g.before = w.batch[n-1]
 		if g.before.op.number > g.op.number {
@@ -115,7 +115,7 @@ func (w *gatesSettleOnce) together(s *story, g *gate) {
 	w.batch, w.settled = append(w.batch, g), s.n
 }
 
-func (w *gatesSettleOnce) closes(s *story, x *adk.Crossing) {
+func (w *gatesSettleOnce) closes(s *history, x *adk.Crossing) {
 	g := w.pick(func(g *gate) bool {
 		return g.op.call == s.at && g.id == x.Name && g.closed == 0 && (g.refused == "" || g.opened > 0)
 	})
@@ -136,7 +136,7 @@ func (w *gatesSettleOnce) closes(s *story, x *adk.Crossing) {
 	g.closed = s.n
 }
 
-func (w *gatesSettleOnce) goesOn(s *story, x *adk.Crossing) {
+func (w *gatesSettleOnce) goesOn(s *history, x *adk.Crossing) {
 	g := w.pick(func(g *gate) bool { return g.op == s.op })
 	if g == nil {
 		return // operations-pair says so
@@ -153,7 +153,7 @@ func (w *gatesSettleOnce) goesOn(s *story, x *adk.Crossing) {
 
 // end: what has settled also closes, and its waiter goes on, unless the waiter's
 // goroutine ended.
-func (w *gatesSettleOnce) end(s *story) {
+func (w *gatesSettleOnce) end(s *history) {
 	for _, g := range w.gates {
 		if g.settled > 0 && !s.goexited {
 			s.breaks(since(g.op.began, g.settled), "gate %q was %s, and its waiter never goes on", g.id, g.result)

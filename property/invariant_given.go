@@ -18,7 +18,7 @@ type nacking struct {
 	cause error
 }
 
-func (w *nacksKept) see(s *story, x *adk.Crossing) {
+func (w *nacksKept) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if d == nil {
 		return
@@ -37,7 +37,7 @@ func (w *nacksKept) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *nacksKept) end(*story) {}
+func (w *nacksKept) end(*history) {}
 
 // emitsAsGiven: what user code emits goes out as it was given (EVT-10). Where a
 // call reports and emits at once, from plain goroutines, an event may be either's.
@@ -51,7 +51,7 @@ type emission struct {
 	given any
 }
 
-func (w *emitsAsGiven) see(s *story, x *adk.Crossing) {
+func (w *emitsAsGiven) see(s *history, x *adk.Crossing) {
 	if !s.at.known() || x.Phase == adk.Done || x.Err != nil {
 		return
 	}
@@ -103,6 +103,6 @@ type toolCallEssence struct {
 	isError, complete  bool
 }
 
-func (w *emitsAsGiven) end(*story) {}
+func (w *emitsAsGiven) end(*history) {}
 
 func (w *emitsAsGiven) remake() { clear(w.waiting) }

@@ -11,7 +11,7 @@ type stagesInOrder struct {
 	status                  string
 }
 
-func (w *stagesInOrder) see(s *story, x *adk.Crossing) {
+func (w *stagesInOrder) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindErrorEvent:
 		if s.at == s.root && w.failed == 0 {
@@ -30,7 +30,7 @@ func (w *stagesInOrder) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *stagesInOrder) stage(s *story) {
+func (w *stagesInOrder) stage(s *history) {
 	switch c := s.called; c.seam.Label {
 	case adk.LabelTurnInput:
 		if w.dispatch > 0 {
@@ -67,7 +67,7 @@ func first(place *int, n int) {
 }
 
 // missing tells of stages that were left out of a turn that nothing stopped.
-func (w *stagesInOrder) missing(s *story) {
+func (w *stagesInOrder) missing(s *history) {
 	if s.root.seam.Label != adk.LabelRun || s.cancelled > 0 {
 		return
 	}
@@ -79,7 +79,7 @@ func (w *stagesInOrder) missing(s *story) {
 	}
 }
 
-func (w *stagesInOrder) end(*story) {}
+func (w *stagesInOrder) end(*history) {}
 
 // pipelinesInOrder: the middlewares of a pass are called in the order of their
 // list, each below the next of the one before, each at most once (PIP-1, PIP-3).
@@ -93,7 +93,7 @@ type onePass struct {
 	at        int
 }
 
-func (w *pipelinesInOrder) see(s *story, x *adk.Crossing) {
+func (w *pipelinesInOrder) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindCall:
 		if s.called.isMiddleware() {
@@ -109,7 +109,7 @@ func (w *pipelinesInOrder) see(s *story, x *adk.Crossing) {
 }
 
 // pipeline is the names of the middlewares of the pipeline of one.
-func (s *story) pipeline(c *seamCall) []string {
+func (s *history) pipeline(c *seamCall) []string {
 	info := &s.info
 	if c.dispatch != nil {
 		info = c.dispatch.names
@@ -125,7 +125,7 @@ func (s *story) pipeline(c *seamCall) []string {
 	return info.DispatchOutput
 }
 
-func (w *pipelinesInOrder) enters(s *story) {
+func (w *pipelinesInOrder) enters(s *history) {
 	c, names := s.called, s.pipeline(s.called)
 	if above := c.parent; above.isMiddleware() {
 		c.index = above.index + 1
@@ -143,7 +143,7 @@ func (w *pipelinesInOrder) enters(s *story) {
 	}
 }
 
-func (w *pipelinesInOrder) begins(s *story) {
+func (w *pipelinesInOrder) begins(s *history) {
 	c := s.called
 	pass := onePass{c.seam.Label, c.parent, c.seam.Iteration, s.n}
 	for i := range w.passes {
@@ -160,7 +160,7 @@ func (w *pipelinesInOrder) begins(s *story) {
 	w.passes = append(w.passes, pass)
 }
 
-func (w *pipelinesInOrder) end(*story) {}
+func (w *pipelinesInOrder) end(*history) {}
 
 func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
 
@@ -169,7 +169,7 @@ func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
 // the error if there is one (DSP-2, EVT-7).
 type loopInOrder struct{}
 
-func (w *loopInOrder) see(s *story, x *adk.Crossing) {
+func (w *loopInOrder) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
 	case x.Kind == adk.KindReturn:
@@ -189,7 +189,7 @@ func (w *loopInOrder) see(s *story, x *adk.Crossing) {
 }
 
 // step is an event of the loop, or the state before its executor.
-func (w *loopInOrder) step(s *story, x *adk.Crossing, d *dispatching) {
+func (w *loopInOrder) step(s *history, x *adk.Crossing, d *dispatching) {
 	allowed := false
 	switch x.Kind {
 	case adk.KindDispatchStart:
@@ -216,7 +216,7 @@ func (w *loopInOrder) step(s *story, x *adk.Crossing, d *dispatching) {
 }
 
 // calls is a seam call that the loop makes.
-func (w *loopInOrder) calls(s *story, d *dispatching) {
+func (w *loopInOrder) calls(s *history, d *dispatching) {
 	c, allowed := s.called, false
 	switch c.seam.Label {
 	case adk.LabelDispatchInput:
@@ -251,13 +251,13 @@ func (p phase) String() string {
 	}[p]
 }
 
-func (w *loopInOrder) end(*story) {}
+func (w *loopInOrder) end(*history) {}
 
 // iterationsCounted: iterations are counted from 0, and dispatchEnd says how
 // many were started.
 type iterationsCounted struct{}
 
-func (w *iterationsCounted) see(s *story, x *adk.Crossing) {
+func (w *iterationsCounted) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if !d.does(s.at) {
 		return
@@ -282,7 +282,7 @@ func (w *iterationsCounted) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *iterationsCounted) end(*story) {}
+func (w *iterationsCounted) end(*history) {}
 
 // statesTold: the run tells what is visible when turn output starts and before
 // turnEnd; its dispatches do so before each executor.
@@ -292,7 +292,7 @@ type statesTold struct {
 	status string
 }
 
-func (w *statesTold) see(s *story, x *adk.Crossing) {
+func (w *statesTold) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindDispatchEnd:
 		if s.at.ownDispatch() {
@@ -310,7 +310,7 @@ func (w *statesTold) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *statesTold) ends(s *story) {
+func (w *statesTold) ends(s *history) {
 	least, most := 1, 1
 	if w.status == adk.StatusAck {
 		if most = 2; s.cancelled == 0 {
@@ -322,4 +322,4 @@ func (w *statesTold) ends(s *story) {
 	}
 }
 
-func (w *statesTold) end(*story) {}
+func (w *statesTold) end(*history) {}

@@ -12,7 +12,7 @@ import (
 // failed below it along (PIP-11).
 type oneError struct{ input, output int }
 
-func (w *oneError) see(s *story, x *adk.Crossing) {
+func (w *oneError) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindErrorEvent:
 		w.told(s, x)
@@ -26,7 +26,7 @@ func (w *oneError) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *oneError) told(s *story, x *adk.Crossing) {
+func (w *oneError) told(s *history, x *adk.Crossing) {
 	failure, ours := x.Err.(*adk.Error)
 	d := s.at.dispatch
 	switch {
@@ -51,14 +51,14 @@ func (w *oneError) told(s *story, x *adk.Crossing) {
 }
 
 // owed tells of a failed pass without its error.
-func (w *oneError) owed(s *story, f *stageFailures, told *int, stage string) {
+func (w *oneError) owed(s *history, f *stageFailures, told *int, stage string) {
 	if f.count > 0 && *told == 0 && (s.cancelled == 0 || f.panics > 0 && !s.goexited) {
 		s.breaks(since(f.first), "the %s failed, and no error was told", stage)
 		*told = s.n // once
 	}
 }
 
-func (w *oneError) dispatchEnds(s *story, x *adk.Crossing) {
+func (w *oneError) dispatchEnds(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if !d.does(s.at) {
 		return
@@ -75,7 +75,7 @@ func (w *oneError) dispatchEnds(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *oneError) end(*story) {}
+func (w *oneError) end(*history) {}
 
 // oneStatus: a dispatch ends once, with the one status that its signal, its
 // failures and the abort lead to (SIG-5, ABT-8, DSP-11); as aborted where its own
@@ -84,7 +84,7 @@ func (w *oneError) end(*story) {}
 // says that user code ended the goroutine (PIP-11).
 type oneStatus struct{}
 
-func (w *oneStatus) see(s *story, x *adk.Crossing) {
+func (w *oneStatus) see(s *history, x *adk.Crossing) {
 	if x.Kind == adk.KindReturn {
 		if d := s.called.dispatch; d.does(s.called) && d.unexplained && x.Outcome != adk.OutcomeGoexit {
 			s.breaksAt(d.ended, s.called, since(s.called.began), "the dispatch ends as aborted, and nothing was")
@@ -107,7 +107,7 @@ func (w *oneStatus) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *oneStatus) ack(s *story, x *adk.Crossing, d *dispatching) {
+func (w *oneStatus) ack(s *history, x *adk.Crossing, d *dispatching) {
 	switch {
 	case d.acked == 0:
 		s.breaks(since(d.nacked, s.cancelled), "the dispatch ends with ack, and nobody acked")
@@ -120,7 +120,7 @@ func (w *oneStatus) ack(s *story, x *adk.Crossing, d *dispatching) {
 	}
 }
 
-func (w *oneStatus) nack(s *story, x *adk.Crossing, d *dispatching) {
+func (w *oneStatus) nack(s *history, x *adk.Crossing, d *dispatching) {
 	switch {
 	case d.failures.count == 0 && (d.nacked == 0 || d.nackInVain):
 		s.breaks(since(d.acked, d.nacked, s.cancelled), "the dispatch ends with nack, and nobody nacked or failed")
@@ -129,7 +129,7 @@ func (w *oneStatus) nack(s *story, x *adk.Crossing, d *dispatching) {
 	}
 }
 
-func (w *oneStatus) aborted(s *story, d *dispatching) {
+func (w *oneStatus) aborted(s *history, d *dispatching) {
 	switch {
 	case d.refused:
 	case s.cancelled == 0:
@@ -142,17 +142,17 @@ func (w *oneStatus) aborted(s *story, d *dispatching) {
 }
 
 // flushed tells that an ack in the output pipeline was flushed before the abort.
-func (w *oneStatus) flushed(s *story, d *dispatching) bool {
+func (w *oneStatus) flushed(s *history, d *dispatching) bool {
 	return d.acked > 0 && d.acked < d.iterated && d.iterated < s.cancelled
 }
 
-func (w *oneStatus) end(*story) {}
+func (w *oneStatus) end(*history) {}
 
 // firstSignalWins: the first ack or nack is accepted, and every later one is
 // refused as E_LLM_EXECUTION_ALREADY_SIGNALLED.
 type firstSignalWins struct{}
 
-func (w *firstSignalWins) see(s *story, x *adk.Crossing) {
+func (w *firstSignalWins) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if d == nil {
 		s.breaks(since(s.at.began), "%s outside a dispatch", x.Kind)
@@ -175,14 +175,14 @@ func (w *firstSignalWins) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *firstSignalWins) end(*story) {}
+func (w *firstSignalWins) end(*history) {}
 
 // signalEndsLoop: once the dispatch is signalled, or a stage of it has failed,
 // no later step of the iteration runs and none begins. Where that happened in
 // the output pipeline the iteration still ends, unless the stage failed.
 type signalEndsLoop struct{}
 
-func (w *signalEndsLoop) see(s *story, x *adk.Crossing) {
+func (w *signalEndsLoop) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if !d.does(s.at) || d.signalled() == 0 && d.failures.count == 0 {
 		return
@@ -202,7 +202,7 @@ func (w *signalEndsLoop) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *signalEndsLoop) end(*story) {}
+func (w *signalEndsLoop) end(*history) {}
 
 // abortStartsNothing: once the run is aborted no middleware, executor, tool or
 // dispatch is entered, no iteration begins, and nothing is forked, executed or read
@@ -210,7 +210,7 @@ func (w *signalEndsLoop) end(*story) {}
 // context was done when it was called (PIP-9, ABT-6, ABT-7, ABT-12).
 type abortStartsNothing struct{}
 
-func (w *abortStartsNothing) see(s *story, x *adk.Crossing) {
+func (w *abortStartsNothing) see(s *history, x *adk.Crossing) {
 	c := s.called
 	if d := s.at.dispatch; x.Kind == adk.KindIterationStart && d.does(s.at) && d.refused {
 		s.breaks(since(d.call.began), "%s, although the context of the dispatch was done when it was called", x.Kind)
@@ -233,13 +233,13 @@ func (c *seamCall) startsWork() bool {
 	return label == adk.LabelExecutor || label == adk.LabelTool || label == adk.LabelDispatch
 }
 
-func (w *abortStartsNothing) end(*story) {}
+func (w *abortStartsNothing) end(*history) {}
 
 // abortToldOnce: an abort is told by the very next crossing, and only the first
 // one is (ABT-1, ABT-5).
 type abortToldOnce struct{ abort int }
 
-func (w *abortToldOnce) see(s *story, x *adk.Crossing) {
+func (w *abortToldOnce) see(s *history, x *adk.Crossing) {
 	due := w.abort
 	w.abort = 0
 	switch {
@@ -255,7 +255,7 @@ func (w *abortToldOnce) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *abortToldOnce) end(*story) {}
+func (w *abortToldOnce) end(*history) {}
 
 // onAckOnce: inside the accepted ack the handlers run that are registered by
 // then and not taken away, each once, in the order of their registration.
@@ -273,7 +273,7 @@ type ackHandler struct {
 	off  bool
 }
 
-func (w *onAckOnce) see(s *story, x *adk.Crossing) {
+func (w *onAckOnce) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	if d == nil {
 		return
@@ -302,7 +302,7 @@ func (w *onAckOnce) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *onAckOnce) begins(s *story, d *dispatching, op int) {
+func (w *onAckOnce) begins(s *history, d *dispatching, op int) {
 	for i := range w.handlers {
 		if h := &w.handlers[i]; h.of == d && d.signalled() == 0 {
 			h.op = op
@@ -311,7 +311,7 @@ func (w *onAckOnce) begins(s *story, d *dispatching, op int) {
 }
 
 // runs is the call of a handler: that of the first one that is left.
-func (w *onAckOnce) runs(s *story, d *dispatching) {
+func (w *onAckOnce) runs(s *history, d *dispatching) {
 	name := s.called.seam.Name
 	if s.op == nil || s.op.number != d.ackOp {
 		s.breaks(since(d.acked, d.nacked), "on-ack handler %s runs outside the ack that was accepted", name)
@@ -330,7 +330,7 @@ func (w *onAckOnce) runs(s *story, d *dispatching) {
 	s.breaks(since(d.acked), "on-ack handler %s runs, and none is left to run", name)
 }
 
-func (w *onAckOnce) ends(s *story, d *dispatching, op int) {
+func (w *onAckOnce) ends(s *history, d *dispatching, op int) {
 	for _, h := range w.handlers {
 		if h.of == d && h.op == op && !h.ran && !h.off {
 			s.breaks(since(h.at, s.op.began), "the ack is done, and its handler %s did not run", h.name)
@@ -338,7 +338,7 @@ func (w *onAckOnce) ends(s *story, d *dispatching, op int) {
 	}
 }
 
-func (w *onAckOnce) end(*story) {}
+func (w *onAckOnce) end(*history) {}
 
 // ephemeralPruned: when a registry is bound to its dispatch, the ack prunes the
 // ephemeral tools. A binding is known by the name of its handler.
@@ -347,7 +347,7 @@ type ephemeralPruned struct {
 	pruned int // the last one
 }
 
-func (w *ephemeralPruned) see(s *story, x *adk.Crossing) {
+func (w *ephemeralPruned) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
 	case d == nil:
@@ -364,7 +364,7 @@ func (w *ephemeralPruned) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *ephemeralPruned) acked(s *story, d *dispatching) {
+func (w *ephemeralPruned) acked(s *history, d *dispatching) {
 	for _, h := range w.bound {
 		if h.of != d || h.off || h.at > s.op.began || w.pruned > s.op.began {
 			continue
@@ -381,4 +381,4 @@ func (w *ephemeralPruned) acked(s *story, d *dispatching) {
 	}
 }
 
-func (w *ephemeralPruned) end(*story) {}
+func (w *ephemeralPruned) end(*history) {}

@@ -58,7 +58,7 @@ func (m *mirror) flush(d *dispatching, kept bool) {
 const mostFlushes = 32
 
 // explain finds out why the state that crosses is wrong; nothing if it is right.
-func (s *story) explain(x *adk.Crossing) explanation {
+func (s *history) explain(x *adk.Crossing) explanation {
 	m := &s.mirror
 	if m.told == s.n {
 		return m.cause
@@ -80,7 +80,7 @@ func (s *story) explain(x *adk.Crossing) explanation {
 }
 
 // explainStash tries the stashes of the turn and of all its dispatches (STA-6).
-func (s *story) explainStash(x *adk.Crossing) (explanation, bool) {
+func (s *history) explainStash(x *adk.Crossing) (explanation, bool) {
 	state := s.fold.StateDigest(x.Call)
 	for _, c := range s.calls {
 		if c == s.at || c != s.root && !c.dispatch.does(c) {
@@ -99,7 +99,7 @@ func (s *story) explainStash(x *adk.Crossing) (explanation, bool) {
 
 // explainSets tries what the turn would hold if one flush had been applied in
 // part, or not at all, or if what was discarded had been applied.
-func (s *story) explainSets(x *adk.Crossing) (explanation, bool) {
+func (s *history) explainSets(x *adk.Crossing) (explanation, bool) {
 	m := &s.mirror
 	for i := len(m.flushes) - 1; i >= max(0, len(m.flushes)-mostFlushes); i-- {
 		f := m.flushes[i]
@@ -131,7 +131,7 @@ func (f flushed) explanation(applied, all int) explanation {
 // stateIf is the state of the turn if of one flush so many changes had been
 // applied. The sets are made anew, by a twin of the engine's that is as simple
 // as can be; all else is as the fold has it.
-func (s *story) stateIf(f flushed, applied int) adk.StateDigest {
+func (s *history) stateIf(f flushed, applied int) adk.StateDigest {
 	sets := twin{}
 	for _, text := range s.instructions {
 		sets.apply(delta{of: adk.Instructions, record: adk.NewTokenizable(text)})
@@ -190,31 +190,31 @@ func (t twin) digests(of adk.CollectionName) (all []adk.Digest) {
 // of one that was discarded.
 type deltasWhole struct{}
 
-func (w *deltasWhole) see(s *story, x *adk.Crossing) { s.sees(x) }
-func (w *deltasWhole) end(*story)                    {}
+func (w *deltasWhole) see(s *history, x *adk.Crossing) { s.sees(x) }
+func (w *deltasWhole) end(*history)                    {}
 
 // storedMirrored: what was stored in an iteration that was flushed is in the
 // turn: the storage is the receipt, and the turn's sets are its mirror.
 type storedMirrored struct{}
 
-func (w *storedMirrored) see(s *story, x *adk.Crossing) { s.sees(x) }
-func (w *storedMirrored) end(*story)                    {}
+func (w *storedMirrored) see(s *history, x *adk.Crossing) { s.sees(x) }
+func (w *storedMirrored) end(*history)                    {}
 
 // stashApart: the turn does not see the stash of a dispatch, nor one dispatch
 // that of another, nor a dispatch what the turn's has become since it began.
 type stashApart struct{}
 
-func (w *stashApart) see(s *story, x *adk.Crossing) { s.sees(x) }
-func (w *stashApart) end(*story)                    {}
+func (w *stashApart) see(s *history, x *adk.Crossing) { s.sees(x) }
+func (w *stashApart) end(*history)                    {}
 
 // statesFold: every state is the digest that the crossings before it lead to.
 type statesFold struct{}
 
-func (w *statesFold) see(s *story, x *adk.Crossing) { s.sees(x) }
-func (w *statesFold) end(*story)                    {}
+func (w *statesFold) see(s *history, x *adk.Crossing) { s.sees(x) }
+func (w *statesFold) end(*history)                    {}
 
 // sees reports a wrong state under the name of the invariant that explains it.
-func (s *story) sees(x *adk.Crossing) {
+func (s *history) sees(x *adk.Crossing) {
 	if why := s.explain(x); why.invariant == s.invariants[s.present].Name {
 		s.breaks(why.related, "%s", why.text)
 	}

@@ -11,7 +11,7 @@ import (
 // a dispatch call nothing: the flush does (DEL-1, DEL-6, RUN-13).
 type storageReceipt struct{}
 
-func (w *storageReceipt) see(s *story, x *adk.Crossing) {
+func (w *storageReceipt) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindCall:
 		if c := s.called; c.seam.Label == adk.LabelStorage && c.byUser() {
@@ -31,11 +31,11 @@ func (w *storageReceipt) see(s *story, x *adk.Crossing) {
 }
 
 // waits tells that the obligation is called at the flush.
-func (w *storageReceipt) waits(s *story, op *openOp) bool {
+func (w *storageReceipt) waits(s *history, op *openOp) bool {
 	return s.info.WriteBehind && op.writes() && op.call.dispatch != nil
 }
 
-func (w *storageReceipt) called(s *story, x *adk.Crossing) {
+func (w *storageReceipt) called(s *history, x *adk.Crossing) {
 	op := s.op
 	switch {
 	case op == nil:
@@ -55,7 +55,7 @@ func (c delta) carries(x *adk.Crossing) bool {
 	return c.record == x.Record || c.record.Key() == x.Record.Key() && c.record.Digest() == x.Record.Digest()
 }
 
-func (w *storageReceipt) end(*story) {}
+func (w *storageReceipt) end(*history) {}
 
 // flushInOrder: with write-behind, the obligations of what was queued are called
 // before the iteration or the acked dispatch ends: all, in order, by the
@@ -64,7 +64,7 @@ func (w *storageReceipt) end(*story) {}
 // one.
 type flushInOrder struct{}
 
-func (w *flushInOrder) see(s *story, x *adk.Crossing) {
+func (w *flushInOrder) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
 	case d == nil:
@@ -88,7 +88,7 @@ func (w *flushInOrder) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *flushInOrder) persists(s *story, x *adk.Crossing, d *dispatching) {
+func (w *flushInOrder) persists(s *history, x *adk.Crossing, d *dispatching) {
 	if !s.info.WriteBehind {
 		s.breaks(since(d.call.began), "%s is called by the dispatch itself, and persistence is write-through", x.Seam)
 		return
@@ -110,7 +110,7 @@ func (w *flushInOrder) persists(s *story, x *adk.Crossing, d *dispatching) {
 	d.unkept = d.unkept[1:]
 }
 
-func (w *flushInOrder) ends(s *story, d *dispatching, what string) {
+func (w *flushInOrder) ends(s *history, d *dispatching, what string) {
 	switch n := len(d.unkept); {
 	case n == 0 || s.cancelled > 0:
 	case d.above != nil:
@@ -120,16 +120,16 @@ func (w *flushInOrder) ends(s *story, d *dispatching, what string) {
 	}
 }
 
-func (w *flushInOrder) end(*story) {}
+func (w *flushInOrder) end(*history) {}
 
 // setsKeyed: a key is in a set once. What an add, a remove or a change of the
 // registry says of what was there is so (RUN-12, TOL-6).
 type setsKeyed struct{}
 
-func (w *setsKeyed) see(s *story, x *adk.Crossing) {
+func (w *setsKeyed) see(s *history, x *adk.Crossing) {
 	if s.foldErr != nil && s.at.known() && s.at.ended == 0 {
 		s.breaks(since(s.at.began), "%v", errors.Unwrap(s.foldErr))
 	}
 }
 
-func (w *setsKeyed) end(*story) {}
+func (w *setsKeyed) end(*history) {}

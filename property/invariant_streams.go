@@ -27,7 +27,7 @@ type tellingStream struct {
 	heard  int // how much of the text the listeners have heard
 }
 
-func (w *streamsSealed) see(s *story, x *adk.Crossing) {
+func (w *streamsSealed) see(s *history, x *adk.Crossing) {
 	d := s.at.dispatch
 	switch {
 	case x.Kind.Class() == adk.ClassEvent:
@@ -39,7 +39,7 @@ func (w *streamsSealed) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *streamsSealed) report(s *story, x *adk.Crossing, d *dispatching) {
+func (w *streamsSealed) report(s *history, x *adk.Crossing, d *dispatching) {
 	key := streamKey{d, x.Kind, x.Name}
 	one := w.streams[key]
 	refused := errors.Is(x.Err, adk.E_LLM_EXECUTION_STREAM_SEALED)
@@ -74,7 +74,7 @@ func orNothing(err error) any {
 
 // hear holds what the listeners hear against the deltas. What user code emits by
 // itself is its own duty (EVT-10).
-func (w *streamsSealed) hear(s *story, x *adk.Crossing) {
+func (w *streamsSealed) hear(s *history, x *adk.Crossing) {
 	kind, told := adk.KindReportMessage, adk.StreamUpdate{}
 	switch e := x.Payload.(type) {
 	case adk.MessageEvent:
@@ -96,7 +96,7 @@ func (w *streamsSealed) hear(s *story, x *adk.Crossing) {
 }
 
 // emitting tells that an emit of the call is open: events may be its own.
-func (s *story) emitting(c *seamCall) bool {
+func (s *history) emitting(c *seamCall) bool {
 	for _, op := range s.ops {
 		if op.call == c && eventOf(op.kind) != noEvent {
 			return true
@@ -105,7 +105,7 @@ func (s *story) emitting(c *seamCall) bool {
 	return false
 }
 
-func (w *streamsSealed) end(*story) {}
+func (w *streamsSealed) end(*history) {}
 
 func (w *streamsSealed) remake() { clear(w.streams) }
 
@@ -138,7 +138,7 @@ func eventOf(k adk.Kind) int {
 	return noEvent
 }
 
-func (w *reportsTold) see(s *story, x *adk.Crossing) {
+func (w *reportsTold) see(s *history, x *adk.Crossing) {
 	if !s.at.known() || x.Phase == adk.Done || x.Err != nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (w *reportsTold) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *reportsTold) end(s *story) {
+func (w *reportsTold) end(s *history) {
 	for _, c := range s.calls {
 		if c.untold == [4]int{} || s.goexited {
 			continue // a listener that ends its goroutine takes the rest along

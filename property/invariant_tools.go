@@ -26,7 +26,7 @@ type course struct {
 	failed         bool
 }
 
-func (w *toolsSettled) see(s *story, x *adk.Crossing) {
+func (w *toolsSettled) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindToolExecutionStart:
 		w.starts(s)
@@ -44,7 +44,7 @@ func (w *toolsSettled) see(s *story, x *adk.Crossing) {
 }
 
 // pick is the first course of the present call of which something holds.
-func (w *toolsSettled) pick(s *story, is func(*course) bool) *course {
+func (w *toolsSettled) pick(s *history, is func(*course) bool) *course {
 	for _, c := range w.courses {
 		if c.call == s.at && is(c) {
 			return c
@@ -54,7 +54,7 @@ func (w *toolsSettled) pick(s *story, is func(*course) bool) *course {
 }
 
 // surplus reports whether the present call has more courses than executions.
-func (w *toolsSettled) surplus(s *story) bool {
+func (w *toolsSettled) surplus(s *history) bool {
 	n := 0
 	for _, c := range w.courses {
 		if c.call == s.at {
@@ -69,7 +69,7 @@ func (w *toolsSettled) surplus(s *story) bool {
 	return n > 0
 }
 
-func (w *toolsSettled) starts(s *story) {
+func (w *toolsSettled) starts(s *history) {
 	w.courses = append(w.courses, &course{call: s.at, started: s.n})
 	if w.surplus(s) {
 		w.courses = w.courses[:len(w.courses)-1]
@@ -77,7 +77,7 @@ func (w *toolsSettled) starts(s *story) {
 	}
 }
 
-func (w *toolsSettled) handles(s *story) {
+func (w *toolsSettled) handles(s *history) {
 	c := w.pick(s, func(c *course) bool { return c.handler == nil && c.ended == 0 })
 	ended := w.pick(s, func(c *course) bool { return c.ended > 0 })
 	switch {
@@ -94,7 +94,7 @@ func (w *toolsSettled) handles(s *story) {
 
 // ends takes the course whose handler has returned so, or any that has returned;
 // one whose listener ended the goroutine has none.
-func (w *toolsSettled) ends(s *story, x *adk.Crossing) {
+func (w *toolsSettled) ends(s *history, x *adk.Crossing) {
 	returned := func(c *course) bool { return c.ended == 0 && c.handler != nil && c.handler.ended > 0 }
 	c := w.pick(s, func(c *course) bool { return returned(c) && x.IsError == (c.handler.outcome != adk.OutcomeOK) })
 	if c == nil {
@@ -118,7 +118,7 @@ func (w *toolsSettled) ends(s *story, x *adk.Crossing) {
 
 // done takes the course that the answer fits, and otherwise the first: then it
 // says what does not fit.
-func (w *toolsSettled) done(s *story, x *adk.Crossing) {
+func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
 	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
 	if refused && !w.surplus(s) {
@@ -159,7 +159,7 @@ func (c *course) handled(op *openOp, answer error) bool {
 	return ok && c.handler != nil && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
 }
 
-func (w *toolsSettled) end(*story) {}
+func (w *toolsSettled) end(*history) {}
 
 // callIDs: the id of a tool call is the checksum of its tool and its arguments,
 // in the event of its execution and in what is reported of it.
@@ -170,7 +170,7 @@ type openExecution struct {
 	callID string
 }
 
-func (w *callIDs) see(s *story, x *adk.Crossing) {
+func (w *callIDs) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindToolCallEvent:
 		if s.lineErr != nil {
@@ -187,7 +187,7 @@ func (w *callIDs) see(s *story, x *adk.Crossing) {
 	}
 }
 
-func (w *callIDs) starts(s *story, x *adk.Crossing) {
+func (w *callIDs) starts(s *history, x *adk.Crossing) {
 	var other *openExecution
 	for _, e := range w.open {
 		if e.op.call == s.at {
@@ -228,4 +228,4 @@ func checksum(x *adk.Crossing) (id string, ok bool) {
 	return id, err == nil
 }
 
-func (w *callIDs) end(*story) {}
+func (w *callIDs) end(*history) {}

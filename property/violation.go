@@ -44,7 +44,7 @@ func (v Violation) String() string {
 // Checker holds one turn after another against all invariants, as Violations does,
 // with memory that is made once. The zero Checker is ready. It is not safe for
 // concurrent use.
-type Checker struct{ story *story }
+type Checker struct{ story *history }
 
 // Violations are what breaks invariants in a turn, of which the crossings are all, in
 // the order of the crossings. They are good until the next call.

@@ -22,12 +22,12 @@ import (
 // shrinkOptions say what to shrink, what of it to keep, and where to.
 type shrinkOptions struct {
 	path string
-	keep string // the name of a flaw; empty: the first that the turn has
+	keep string // the name of a finding; empty: the first that the turn has
 	file string // takes the Go test; empty: only the transcript is printed
 }
 
 // examiner says what is wrong with a turn that is run; a test puts its own here.
-type examiner func(turn.Turn) []turn.Flaw
+type examiner func(turn.Turn) []turn.Finding
 
 func newShrink(t *terminal) *cobra.Command {
 	var o shrinkOptions
@@ -73,12 +73,12 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 	return o, nil
 }
 
-func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws examiner) error {
+func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {
 	one, err := readTurn(ctx, file(o.path))
 	if err != nil {
 		return err
 	}
-	found := flaws(one)
+	found := findings(one)
 	kept, err := chosen(o, found)
 	if err != nil || kept == "" {
 		if err == nil {
@@ -87,7 +87,7 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, flaws examiner
 		return err
 	}
 	small, stats := shrink.Shrink(one, func(one turn.Turn) bool {
-		return ctx.Err() == nil && slices.Contains(names(flaws(one)), kept)
+		return ctx.Err() == nil && slices.Contains(names(findings(one)), kept)
 	})
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted: nothing was shrunk"))
@@ -117,7 +117,7 @@ func readTurn(ctx context.Context, recorded traceFile) (turn.Turn, error) {
 }
 
 // chosen is the name of what is to be kept, empty if nothing is wrong.
-func chosen(o shrinkOptions, found []turn.Flaw) (string, error) {
+func chosen(o shrinkOptions, found []turn.Finding) (string, error) {
 	all := names(found)
 	switch {
 	case o.keep == "" && len(all) == 0:
@@ -132,10 +132,10 @@ func chosen(o shrinkOptions, found []turn.Flaw) (string, error) {
 	return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q; it shows %s", o.path, o.keep, strings.Join(all, ", ")))
 }
 
-// names are the names of flaws, each once.
-func names(flaws []turn.Flaw) []string {
+// names are the names of findings, each once.
+func names(findings []turn.Finding) []string {
 	var all []string
-	for _, f := range flaws {
+	for _, f := range findings {
 		if !slices.Contains(all, f.Name) {
 			all = append(all, f.Name)
 		}

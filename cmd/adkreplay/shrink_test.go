@@ -42,18 +42,18 @@ func TestShrinkWhatCannotBeRead(t *testing.T) {
 }
 
 // weatherIsWrong finds fault with every turn that runs the tool weather.
-func weatherIsWrong(one turn.Turn) []turn.Flaw {
+func weatherIsWrong(one turn.Turn) []turn.Finding {
 	trace, _, err := one.Trace()
 	if err != nil || !bytes.Contains(trace, []byte(`"seam":"tool/weather"`)) {
 		return nil
 	}
-	return []turn.Flaw{{Name: "no-weather", Text: "it runs the tool weather"}}
+	return []turn.Finding{{Name: "no-weather", Text: "it runs the tool weather"}}
 }
 
 // shrunk runs the command with a judge of the test's.
-func shrunk(ctx context.Context, o shrinkOptions, flaws examiner) (string, error) {
+func shrunk(ctx context.Context, o shrinkOptions, findings examiner) (string, error) {
 	var out, stderr bytes.Buffer
-	err := runShrink(ctx, newTerminal(&out, &stderr), o, flaws)
+	err := runShrink(ctx, newTerminal(&out, &stderr), o, findings)
 	return out.String(), err
 }
 
@@ -74,7 +74,7 @@ func TestShrinkARecordedTurn(t *testing.T) {
 func TestInterruptedShrink(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	path := put(t, "tools.jsonl", fixture(t, "tool-round-trip"))
-	out, err := shrunk(ctx, shrinkOptions{path: path}, func(one turn.Turn) []turn.Flaw {
+	out, err := shrunk(ctx, shrinkOptions{path: path}, func(one turn.Turn) []turn.Finding {
 		defer interrupt()
 		return weatherIsWrong(one)
 	})
@@ -83,7 +83,7 @@ func TestInterruptedShrink(t *testing.T) {
 }
 
 func TestChosen(t *testing.T) {
-	found := []turn.Flaw{{Name: "a"}, {Name: "b"}, {Name: "a"}}
+	found := []turn.Finding{{Name: "a"}, {Name: "b"}, {Name: "a"}}
 	kept, err := chosen(shrinkOptions{}, found)
 	assert.NoError(t, err)
 	assert.Equal(t, "a", kept)

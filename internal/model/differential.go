@@ -12,10 +12,10 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Disagree runs a turn of one strand without runtime.Goexit and holds what came
+// Check runs a turn of one strand without runtime.Goexit and holds what came
 // of it against what the model predicts. It says where the two part first; an
 // empty text is that they agree.
-func Disagree(t turn.Turn) string {
+func Check(t turn.Turn) string {
 	want := Predict(t)
 	seen := &Spectator{fold: state.New()}
 	refused := t.Run(seen)

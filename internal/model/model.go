@@ -38,7 +38,7 @@ type Prediction struct {
 func Predict(t turn.Turn) Prediction {
 	m := &model{turn: t, root: newModelScope(t.Scripts), kept: newModelSets()}
 	if m.refused() {
-		if t.Alone != nil {
+		if t.Standalone != nil {
 			return Prediction{Refused: adk.E_INVALID_LLM_EXECUTION_CONTEXT} // DSP-12
 		}
 		return Prediction{Refused: adk.E_INVALID_TURN_CONTEXT}
@@ -89,7 +89,7 @@ func (m *model) run() {
 		m.world.sets[adk.Tools].put(tool.Record)
 	}
 	m.aborted = m.turn.Cancelled != nil
-	if m.turn.Alone != nil {
+	if m.turn.Standalone != nil {
 		m.standalone()
 		return
 	}
@@ -110,10 +110,10 @@ func (m *model) run() {
 
 // standalone: DSP-1, DEL-5.
 func (m *model) standalone() {
-	for _, r := range m.turn.Alone.Records {
+	for _, r := range m.turn.Standalone.Records {
 		m.world.sets[collectionOf(r.Record)].put(r.Record)
 	}
-	d := newModelDispatch(m.turn.Alone.Name, m.world, nil)
+	d := newModelDispatch(m.turn.Standalone.Name, m.world, nil)
 	m.dispatch(d, m.root, cmp.Or(m.turn.Executor, "model"), m.turn.DispatchInput, m.turn.DispatchOutput)
 	m.world = d.world
 }
@@ -520,7 +520,7 @@ func (m *model) operate(h *modelHandle, op *turn.Op) error {
 		if malformed(op) { // GAT-5: before anything else
 			return &adk.Error{Code: adk.E_INVALID_INITIAL_TURN_GATE_VALUE}
 		}
-		if m.turn.Alone != nil && !m.turn.Alone.Gates { // DSP-10
+		if m.turn.Standalone != nil && !m.turn.Standalone.Gates { // DSP-10
 			return &adk.Error{Code: adk.E_LLM_EXECUTION_GATE_NOT_SUPPORTED}
 		}
 	}

@@ -144,11 +144,11 @@ func Everything() turn.Turn {
 	}
 }
 
-// Alone is a standalone dispatch, to which a tool call was given.
-func Alone() turn.Turn {
+// Standalone is a standalone dispatch, to which a tool call was given.
+func Standalone() turn.Turn {
 	return turn.Turn{
 		Prompt: "Plan.", Stash: turn.ValueOf(map[string]any{"n": 1}), DispatchInput: []string{"cap"},
-		Alone: &turn.Alone{Name: "planner", Gates: true, Records: []turn.Record{{Record: samples.Records[adk.ToolCalls][0]}, {Record: Message("a", "Hello")}}},
+		Standalone: &turn.Standalone{Name: "planner", Gates: true, Records: []turn.Record{{Record: samples.Records[adk.ToolCalls][0]}, {Record: Message("a", "Hello")}}},
 		Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{
 			{Kind: turn.OpRead, Key: turn.ReadCount, Record: turn.RecordOf(samples.Records[adk.ToolCalls][0])},
 			{Kind: "store", Of: adk.Messages, Record: turn.RecordOf(Message("b", "x"))},

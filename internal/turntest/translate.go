@@ -22,7 +22,7 @@ func AsPredicted(one turn.Turn) string {
 	if strings.Contains(said, `"op":"fork"`) || strings.Contains(said, `goexit"`) {
 		return ""
 	}
-	return model.Disagree(one)
+	return model.Check(one)
 }
 
 // TextOf says what is wrong, if anything is.

@@ -66,7 +66,7 @@ type attempt struct {
 	mu      sync.Mutex
 	info    adk.RunInfo
 	steps   []adk.Step // what began before each crossing, by its number; if collected
-	wakes   []wake     // by the number of the crossing; if collected
+	wakes   []wakeup   // by the number of the crossing; if collected
 	guarded []bool     // by call; if collected
 	gates   map[int]*adk.TurnGate
 	strands int // that were forked and have not ended
@@ -475,9 +475,9 @@ func (a *attempt) isGuarded(call int) bool { return call < len(a.guarded) && a.g
 
 // spots are the crossings from from on, as faults see them. The one that is given
 // is used again for the next.
-func (a *attempt) spots(from int) iter.Seq[*spot] {
-	return func(yield func(*spot) bool) {
-		var s spot
+func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
+	return func(yield func(*faultPoint) bool) {
+		var s faultPoint
 		seams := make([]adk.Seam, 0, 64)
 		for i := range a.crossings {
 			x := &a.crossings[i]
@@ -486,7 +486,7 @@ func (a *attempt) spots(from int) iter.Seq[*spot] {
 				seams[x.ID] = x.Seam
 			}
 			over := s.ended || x.Kind == adk.KindCancel
-			s = spot{at: i + 1, x: x, ended: over}
+			s = faultPoint{at: i + 1, x: x, ended: over}
 			a.describe(&s, seams)
 			if i+1 >= from && !yield(&s) {
 				return
@@ -495,7 +495,7 @@ func (a *attempt) spots(from int) iter.Seq[*spot] {
 	}
 }
 
-func (a *attempt) describe(s *spot, seams []adk.Seam) {
+func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 	if s.at < len(a.steps) {
 		s.step = a.steps[s.at]
 		s.own = a.isGuarded(s.step.Call)
@@ -511,7 +511,7 @@ func (a *attempt) describe(s *spot, seams []adk.Seam) {
 }
 
 // plan is a fault at a spot, ready to be made.
-func (s *spot) plan(k turn.FaultKind) planned {
+func (s *faultPoint) plan(k turn.FaultKind) planned {
 	p := planned{Fault: turn.Fault{Kind: k, At: s.at}, place: s.place(), in: s.x.Call}
 	if s.isSeam() {
 		p.in = s.x.ID
@@ -526,7 +526,7 @@ func (s *spot) plan(k turn.FaultKind) planned {
 	return p
 }
 
-func (s *spot) momentOf(k turn.FaultKind) (moment, int) {
+func (s *faultPoint) momentOf(k turn.FaultKind) (moment, int) {
 	switch {
 	case k == turn.LateTool:
 		return deaf, s.x.ID

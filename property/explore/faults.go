@@ -34,9 +34,9 @@ const (
 	notInTime    = "nobody had settled the gate"
 )
 
-// spot is a crossing of a run as faults see it. All of it is read when the run
+// faultPoint is a crossing of a run as faults see it. All of it is read when the run
 // is over.
-type spot struct {
+type faultPoint struct {
 	at      int
 	x       *adk.Crossing
 	seam    adk.Seam // of the call that begins or returns at x
@@ -44,43 +44,43 @@ type spot struct {
 	ended   bool     // the run's context had ended
 	guarded bool     // the explorer stands around the call that begins or returns
 	own     bool     // and around the call that the step belongs to
-	waking  wake
+	waking  wakeup
 	follows bool // the subject makes a turn that follows
 }
 
-// wake says what a waiter found that woke before this crossing.
-type wake uint8
+// wakeup says what a waiter found that woke before this crossing.
+type wakeup uint8
 
 const (
-	noWake wake = iota
+	noWake wakeup = iota
 	wokeSettled
 	wokeUnsettled
 )
 
 // faultTable says for each kind of fault, of a crossing, whether it can be tried
 // there: with an empty reason it can.
-var faultTable = [turn.FaultKindEnd]func(s *spot) (why string){
-	turn.Cancel:        (*spot).refusesEnd,
-	turn.Deadline:      (*spot).refusesEnd,
-	turn.CancelAfter:   (*spot).refusesEndBehind,
-	turn.Fail:          (*spot).refusesFailure,
-	turn.Panic:         (*spot).refusesPanic,
-	turn.Cut:           (*spot).refusesCut,
-	turn.StorageBefore: (*spot).refusesStorageBefore,
-	turn.StorageAfter:  (*spot).refusesStorageAfter,
-	turn.LateTool:      (*spot).refusesLateTool,
-	turn.GateEarly:     (*spot).refusesEarly,
-	turn.GateLate:      func(s *spot) string { return s.refusesWaking(wokeUnsettled, inTime) },
-	turn.Down:          (*spot).refusesDown,
-	turn.Crash:         (*spot).refusesCrash,
-	turn.GateTwice:     func(s *spot) string { return s.refusesWaking(wokeSettled, notInTime) },
+var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
+	turn.Cancel:        (*faultPoint).refusesEnd,
+	turn.Deadline:      (*faultPoint).refusesEnd,
+	turn.CancelAfter:   (*faultPoint).refusesEndBehind,
+	turn.Fail:          (*faultPoint).refusesFailure,
+	turn.Panic:         (*faultPoint).refusesPanic,
+	turn.Cut:           (*faultPoint).refusesCut,
+	turn.StorageBefore: (*faultPoint).refusesStorageBefore,
+	turn.StorageAfter:  (*faultPoint).refusesStorageAfter,
+	turn.LateTool:      (*faultPoint).refusesLateTool,
+	turn.GateEarly:     (*faultPoint).refusesEarly,
+	turn.GateLate:      func(s *faultPoint) string { return s.refusesWaking(wokeUnsettled, inTime) },
+	turn.Down:          (*faultPoint).refusesDown,
+	turn.Crash:         (*faultPoint).refusesCrash,
+	turn.GateTwice:     func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
 }
 
 // began reports whether a step began at the spot, so that something can happen
 // before it.
-func (s *spot) began() bool { return s.step.Kind != 0 }
+func (s *faultPoint) began() bool { return s.step.Kind != 0 }
 
-func (s *spot) refusesEnd() string {
+func (s *faultPoint) refusesEnd() string {
 	switch {
 	case !s.began():
 		return sameStep
@@ -92,7 +92,7 @@ func (s *spot) refusesEnd() string {
 
 // refusesEndBehind allows an end where user code goes on from the crossing: the
 // call of a seam, an operation that is done, and one that begins to wait.
-func (s *spot) refusesEndBehind() string {
+func (s *faultPoint) refusesEndBehind() string {
 	switch {
 	case s.ended:
 		return hasEnded
@@ -104,17 +104,17 @@ func (s *spot) refusesEndBehind() string {
 	return noCodeBehind
 }
 
-func (s *spot) entersUserCode() bool { return isUserCode(s.seam) }
+func (s *faultPoint) entersUserCode() bool { return isUserCode(s.seam) }
 
 func isUserCode(s adk.Seam) bool { return s.Label != adk.LabelRun && s.Label != adk.LabelDispatch }
 
-func (s *spot) isReport(k adk.Kind) bool {
+func (s *faultPoint) isReport(k adk.Kind) bool {
 	return k == adk.KindReportMessage || k == adk.KindReportThought || k == adk.KindReportToolCall
 }
 
-func (s *spot) isStorage() bool { return s.seam.Label == adk.LabelStorage }
+func (s *faultPoint) isStorage() bool { return s.seam.Label == adk.LabelStorage }
 
-func (s *spot) refusesFailure() string {
+func (s *faultPoint) refusesFailure() string {
 	switch {
 	case s.began() && s.isReport(s.step.Kind):
 		return isCut
@@ -127,9 +127,9 @@ func (s *spot) refusesFailure() string {
 }
 
 // isSeam reports whether the crossing is the call or the return of a seam.
-func (s *spot) isSeam() bool { return s.x.Kind == adk.KindCall || s.x.Kind == adk.KindReturn }
+func (s *faultPoint) isSeam() bool { return s.x.Kind == adk.KindCall || s.x.Kind == adk.KindReturn }
 
-func (s *spot) refusesPanic() string {
+func (s *faultPoint) refusesPanic() string {
 	switch {
 	case s.isSeam() && !s.entersUserCode():
 		return notUserCode
@@ -144,7 +144,7 @@ func (s *spot) refusesPanic() string {
 }
 
 // refusesBreak allows code to be broken off where it asks for an operation.
-func (s *spot) refusesBreak() string {
+func (s *faultPoint) refusesBreak() string {
 	switch {
 	case !s.began():
 		return sameStep
@@ -158,21 +158,21 @@ func (s *spot) refusesBreak() string {
 	return ""
 }
 
-func (s *spot) refusesCut() string {
+func (s *faultPoint) refusesCut() string {
 	if s.began() && s.isReport(s.step.Kind) {
 		return s.refusesBreak()
 	}
 	return onlyReports
 }
 
-func (s *spot) refusesStorageBefore() string {
+func (s *faultPoint) refusesStorageBefore() string {
 	if s.x.Kind == adk.KindCall && s.isStorage() && s.guarded {
 		return ""
 	}
 	return onlyStorage
 }
 
-func (s *spot) refusesStorageAfter() string {
+func (s *faultPoint) refusesStorageAfter() string {
 	switch {
 	case s.x.Kind != adk.KindReturn || !s.isStorage() || !s.guarded:
 		return onlyStorage
@@ -184,14 +184,14 @@ func (s *spot) refusesStorageAfter() string {
 	return ""
 }
 
-func (s *spot) refusesDown() string {
+func (s *faultPoint) refusesDown() string {
 	if s.x.Kind == adk.KindCall && s.guarded && (s.isStorage() || s.seam.Label == adk.LabelTool) {
 		return ""
 	}
 	return onlyDown
 }
 
-func (s *spot) refusesCrash() string {
+func (s *faultPoint) refusesCrash() string {
 	switch {
 	case !s.follows:
 		return onlyFollowed
@@ -201,7 +201,7 @@ func (s *spot) refusesCrash() string {
 	return ""
 }
 
-func (s *spot) refusesLateTool() string {
+func (s *faultPoint) refusesLateTool() string {
 	switch {
 	case s.x.Kind != adk.KindCall || s.seam.Label != adk.LabelTool:
 		return onlyTools
@@ -213,14 +213,14 @@ func (s *spot) refusesLateTool() string {
 	return ""
 }
 
-func (s *spot) refusesEarly() string {
+func (s *faultPoint) refusesEarly() string {
 	if s.x.Kind != adk.KindTurnGateOpen {
 		return onlyOpening
 	}
 	return ""
 }
 
-func (s *spot) refusesWaking(wanted wake, otherwise string) string {
+func (s *faultPoint) refusesWaking(wanted wakeup, otherwise string) string {
 	switch s.waking {
 	case noWake:
 		return onlyWaking
@@ -259,7 +259,7 @@ type place struct {
 
 // place is the row of the spot: what began there, and where nothing did, what was
 // told.
-func (s *spot) place() place {
+func (s *faultPoint) place() place {
 	if s.began() && !s.isSeam() && s.step.Kind.Class() != adk.ClassCall {
 		return place{kind: s.step.Kind, done: s.step.Phase == adk.Done}
 	}

@@ -48,11 +48,11 @@ import (
 // footprint is what a step touched.
 type footprint struct {
 	all    bool // it changed what handles read
-	things []thing
+	things []sharedRef
 }
 
-// thing is a named thing that a step touched.
-type thing struct {
+// sharedRef is a named thing that a step touched.
+type sharedRef struct {
 	what adk.Touch
 	kind adk.Kind // of a stream
 	name string
@@ -69,36 +69,36 @@ func (f *footprint) add(x *adk.Crossing) {
 
 // touches is the footprint of one crossing. A kind of which the table says nothing
 // changes everything.
-func touches(x *adk.Crossing) (touched thing, all bool) {
+func touches(x *adk.Crossing) (touched sharedRef, all bool) {
 	switch what := x.Kind.Touches(); what {
 	case adk.TouchNothing, adk.TouchReading:
-		return thing{}, false
+		return sharedRef{}, false
 	case adk.TouchWriting:
-		return thing{}, x.Phase == adk.Done // the obligation is a call of its own
+		return sharedRef{}, x.Phase == adk.Done // the obligation is a call of its own
 	case adk.TouchSeam:
 		return touchedByCall(x), false
 	case adk.TouchGates:
 		if x.Phase == adk.Done {
-			return thing{}, false
+			return sharedRef{}, false
 		}
-		return thing{what: what}, false
+		return sharedRef{what: what}, false
 	case adk.TouchStream:
-		return thing{what, x.Kind, x.Name}, false
+		return sharedRef{what, x.Kind, x.Name}, false
 	case adk.TouchIDs, adk.TouchStrands, adk.TouchMedia:
-		return thing{what: what}, false
+		return sharedRef{what: what}, false
 	}
-	return thing{}, true
+	return sharedRef{}, true
 }
 
 // touchedByCall is the tool or the collection that a call goes to.
-func touchedByCall(x *adk.Crossing) thing {
+func touchedByCall(x *adk.Crossing) sharedRef {
 	switch x.Seam.Label {
 	case adk.LabelTool, adk.LabelDispatch, adk.LabelExecutor:
-		return thing{what: adk.TouchSeam, name: x.Seam.Label + "/" + x.Seam.Name}
+		return sharedRef{what: adk.TouchSeam, name: x.Seam.Label + "/" + x.Seam.Name}
 	case adk.LabelStorage:
-		return thing{what: adk.TouchSeam, name: storageOf(x.Seam.Name)}
+		return sharedRef{what: adk.TouchSeam, name: storageOf(x.Seam.Name)}
 	}
-	return thing{}
+	return sharedRef{}
 }
 
 // commutes reports whether two steps of different strands commute.
@@ -106,7 +106,7 @@ func (f *footprint) commutes(with *footprint) bool {
 	if f.all || with.all {
 		return false
 	}
-	return !slices.ContainsFunc(f.things, func(t thing) bool { return slices.Contains(with.things, t) })
+	return !slices.ContainsFunc(f.things, func(t sharedRef) bool { return slices.Contains(with.things, t) })
 }
 
 // sleeper is a strand whose next step need not be tried, until a step comes that

@@ -33,34 +33,34 @@ func Around(knobs Knobs, make func() Mine) func(*rapid.T) {
 	return func(t *rapid.T) {
 		one := turns.Draw(t, "turn")
 		places := make().places(t)
-		flaws := turn.CheckSubject(withMine(one, make, places))
-		if len(flaws) == 0 {
+		findings := turn.CheckSubject(withMine(one, make, places))
+		if len(findings) == 0 {
 			return
 		}
-		name := flaws[0].Name
+		name := findings[0].Name
 		small, _ := shrink.Shrink(one, func(t turn.Turn) bool {
-			flaw, found := named(turn.CheckSubject(withMine(t, make, places)), name)
+			finding, found := named(turn.CheckSubject(withMine(t, make, places)), name)
 			if found {
-				flaws = []turn.Flaw{flaw}
+				findings = []turn.Finding{finding}
 			}
 			return found
 		})
-		t.Fatalf("%s%#v", flawText(flaws), small)
+		t.Fatalf("%s%#v", flawText(findings), small)
 	}
 }
 
-func named(flaws []turn.Flaw, name string) (turn.Flaw, bool) {
-	for _, f := range flaws {
+func named(findings []turn.Finding, name string) (turn.Finding, bool) {
+	for _, f := range findings {
 		if f.Name == name {
 			return f, true
 		}
 	}
-	return turn.Flaw{}, false
+	return turn.Finding{}, false
 }
 
-func flawText(flaws []turn.Flaw) string {
+func flawText(findings []turn.Finding) string {
 	var text strings.Builder
-	for _, f := range flaws {
+	for _, f := range findings {
 		text.WriteString(f.Name + ": " + f.Text + "\n")
 	}
 	return text.String()

@@ -106,7 +106,7 @@ func weighed(words ...any) []string {
 func (d *drawing) turn() turn.Turn {
 	t := turn.Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
 	d.raw(&t)
-	if t.Alone = d.alone(); t.Alone == nil {
+	if t.Standalone = d.standalone(); t.Standalone == nil {
 		t.TurnInput = d.names(adk.LabelTurnInput)
 		t.TurnOutput = d.names(adk.LabelTurnOutput)
 	}
@@ -135,12 +135,12 @@ func (d *drawing) loud() []turn.Loud {
 	return []turn.Loud{{Event: event, Occurrence: d.upTo(2), Text: "the listener fell over"}}
 }
 
-// alone draws that it is no turn, now and then, but a standalone dispatch.
-func (d *drawing) alone() *turn.Alone {
+// standalone draws that it is no turn, now and then, but a standalone dispatch.
+func (d *drawing) standalone() *turn.Standalone {
 	if !d.once(8) {
 		return nil
 	}
-	a := &turn.Alone{Name: "planner", Gates: d.once(2)}
+	a := &turn.Standalone{Name: "planner", Gates: d.once(2)}
 	for _, of := range samples.Collections {
 		if of != adk.Instructions && d.once(3) {
 			a.Records = append(a.Records, turn.Record{Record: d.record(of)})

@@ -54,7 +54,7 @@ func TestTurnsReachEverything(t *testing.T) {
 		require.NoError(t, err)
 		if answer != nil {
 			want := adk.E_INVALID_TURN_CONTEXT
-			if turn.Alone != nil {
+			if turn.Standalone != nil {
 				want = adk.E_INVALID_LLM_EXECUTION_CONTEXT
 			}
 			require.ErrorIs(t, answer, want)

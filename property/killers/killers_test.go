@@ -89,7 +89,7 @@ func modelled(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{OneStrand: true, NoGoexit: true, Operations: 14})
 	for seed := range b.turns {
 		seen.Looked++
-		if text := model.Disagree(turns.Example(seed)); text != "" {
+		if text := model.Check(turns.Example(seed)); text != "" {
 			return seen.of("disagrees", text)
 		}
 	}
@@ -102,8 +102,8 @@ func generators(b budget) (seen seenState) {
 	turns := gen.Turns(gen.Knobs{})
 	for seed := range b.turns {
 		seen.Looked++
-		if flaws := turn.CheckTurn(turns.Example(seed)); len(flaws) > 0 {
-			return seen.of(flaws[0].Name, flaws[0].Text)
+		if findings := turn.CheckTurn(turns.Example(seed)); len(findings) > 0 {
+			return seen.of(findings[0].Name, findings[0].Text)
 		}
 	}
 	return seen

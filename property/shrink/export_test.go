@@ -13,4 +13,6 @@ var (
 )
 
 // WrittenAlone is what is written of a turn that is a dispatch called alone.
-func WrittenAlone(t turn.Turn, name string) string { return (&goWriter{turn: t, name: name}).alone() }
+func WrittenAlone(t turn.Turn, name string) string {
+	return (&goWriter{turn: t, name: name}).standalone()
+}

@@ -42,10 +42,10 @@ func Shrink(t turn.Turn, keeps func(turn.Turn) bool) (turn.Turn, Stats) {
 	return s.best, s.stats
 }
 
-// KeepsFlaw is what Shrink is to keep where CheckTurn gave a flaw of that name.
-func KeepsFlaw(name string) func(turn.Turn) bool {
+// KeepsFinding is what Shrink is to keep where CheckTurn gave a finding of that name.
+func KeepsFinding(name string) func(turn.Turn) bool {
 	return func(t turn.Turn) bool {
-		return slices.ContainsFunc(turn.CheckTurn(t), func(f turn.Flaw) bool { return f.Name == name })
+		return slices.ContainsFunc(turn.CheckTurn(t), func(f turn.Finding) bool { return f.Name == name })
 	}
 }
 
@@ -128,10 +128,10 @@ func (p *pruning) turn(t turn.Turn) turn.Turn {
 	t.Instructions = pruned(p, t.Instructions, nil)
 	t.Tools = pruned(p, t.Tools, nil)
 	t.Kept = pruned(p, t.Kept, nil)
-	if t.Alone != nil {
-		alone := *t.Alone
+	if t.Standalone != nil {
+		alone := *t.Standalone
 		alone.Records = pruned(p, alone.Records, nil)
-		t.Alone = &alone
+		t.Standalone = &alone
 	}
 	t.Loud = pruned(p, t.Loud, nil)
 	t.TurnInput = pruned(p, t.TurnInput, nil)
@@ -275,9 +275,9 @@ func zero[T any](e *editing, isZero bool, field *T) {
 
 func (e *editing) turn(t *turn.Turn) {
 	zero(e, !t.WriteBehind, &t.WriteBehind)
-	zero(e, t.Alone == nil, &t.Alone)
-	if t.Alone != nil {
-		zero(e, !t.Alone.Gates, &t.Alone.Gates)
+	zero(e, t.Standalone == nil, &t.Standalone)
+	if t.Standalone != nil {
+		zero(e, !t.Standalone.Gates, &t.Standalone.Gates)
 	}
 	zero(e, t.Stash == nil, &t.Stash)
 	zero(e, t.Cancelled == nil, &t.Cancelled)

@@ -120,12 +120,12 @@ func TestShrinkGivesBackWhatDoesNotFail(t *testing.T) {
 	assert.Positive(t, stats.Tried)
 }
 
-// What is kept can be the name of a flaw: here of a config that makes no turn, as
+// What is kept can be the name of a finding: here of a config that makes no turn, as
 // two of its middlewares have one name (RUN-3).
 func TestKeepsFlaw(t *testing.T) {
 	one := turntest.Everything()
 	one.TurnOutput = []string{"out", "other", "out"}
-	keeps := shrink.KeepsFlaw(turn.Unrecorded)
+	keeps := shrink.KeepsFinding(turn.Unrecorded)
 	assert.False(t, keeps(turntest.Everything()))
 	require.True(t, keeps(one))
 	small, _ := shrink.Shrink(one, keeps)
@@ -165,8 +165,8 @@ func BenchmarkTurns(b *testing.B) {
 	}
 	b.Run("check", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			if flaws := turn.CheckTurn(drawn[i%len(drawn)]); len(flaws) > 0 {
-				b.Fatal(flaws)
+			if findings := turn.CheckTurn(drawn[i%len(drawn)]); len(findings) > 0 {
+				b.Fatal(findings)
 			}
 		}
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")

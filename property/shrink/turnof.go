@@ -203,7 +203,7 @@ func (tr *translation) call(x *adk.Crossing) {
 		return
 	case adk.LabelDispatch:
 		if x.Call == 0 {
-			tr.turn.Alone = &turn.Alone{Name: x.Seam.Name, Gates: true} // a wait that was refused is nowhere told
+			tr.turn.Standalone = &turn.Standalone{Name: x.Seam.Name, Gates: true} // a wait that was refused is nowhere told
 			tr.raw(x)
 			return
 		}
@@ -236,8 +236,8 @@ func (tr *translation) raw(x *adk.Crossing) {
 	for _, r := range x.Records {
 		if r.RecordKind() == adk.RecordTool {
 			tr.turn.Tools = append(tr.turn.Tools, turn.Record{Record: r})
-		} else if tr.turn.Alone != nil {
-			tr.turn.Alone.Records = append(tr.turn.Alone.Records, turn.Record{Record: r})
+		} else if tr.turn.Standalone != nil {
+			tr.turn.Standalone.Records = append(tr.turn.Standalone.Records, turn.Record{Record: r})
 		}
 	}
 }

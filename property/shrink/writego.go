@@ -62,7 +62,7 @@ type goWriter struct {
 	failed     map[*turn.Op]bool
 	calls      map[string]int
 	iterations map[string]int
-	flaws      []turn.Flaw
+	findings   []turn.Finding
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
@@ -71,7 +71,7 @@ type goWriter struct {
 
 // observe runs the turn to see what a script alone does not say.
 func (g *goWriter) observe() error {
-	g.flaws = turn.CheckTurn(g.turn)
+	g.findings = turn.CheckTurn(g.turn)
 	recorded, refused, err := g.turn.Trace()
 	if err != nil {
 		return err
@@ -116,14 +116,14 @@ func (g *goWriter) file() string {
 	g.out.Reset()
 	g.use("context")
 	g.use("testing")
-	subject := fmt.Sprintf("Name: %q, Build: build%s", strings.ToLower(g.name[:1])+g.name[1:], g.name) + g.alone()
+	subject := fmt.Sprintf("Name: %q, Build: build%s", strings.ToLower(g.name[:1])+g.name[1:], g.name) + g.standalone()
 	for line := range strings.Lines(g.transcript) {
 		g.line("//\t%s", strings.TrimRight(line, "\n"))
 	}
-	head := fmt.Sprintf("// Test%s %s\n//\n%s", g.name, whatWasWrong(g.flaws), g.out.String())
+	head := fmt.Sprintf("// Test%s %s\n//\n%s", g.name, whatWasWrong(g.findings), g.out.String())
 	return head + fmt.Sprintf(`func Test%[1]s(t *testing.T) {
-	for _, flaw := range turn.CheckSubject(turn.Subject{%[2]s}) {
-		t.Errorf("%%s: %%s", flaw.Name, flaw.Text)
+	for _, finding := range turn.CheckSubject(turn.Subject{%[2]s}) {
+		t.Errorf("%%s: %%s", finding.Name, finding.Text)
 	}
 }
 
@@ -132,9 +132,9 @@ func build%[1]s(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 %[4]s`, g.name, subject, build, g.helpers())
 }
 
-// alone writes what a dispatch called alone has beside a turn.
-func (g *goWriter) alone() string {
-	a := g.turn.Alone
+// standalone writes what a dispatch called alone has beside a turn.
+func (g *goWriter) standalone() string {
+	a := g.turn.Standalone
 	if a == nil {
 		return ""
 	}
@@ -149,16 +149,16 @@ func (g *goWriter) alone() string {
 		}
 		fields += ", Records: []turn.Record{" + strings.Join(records, ", ") + "}"
 	}
-	return ", Alone: &turn.Alone{" + fields + "}"
+	return ", Standalone: &turn.Standalone{" + fields + "}"
 }
 
-// whatWasWrong says what a turn is checked for: the first of its flaws, and what
+// whatWasWrong says what a turn is checked for: the first of its findings, and what
 // that breaks for users.
-func whatWasWrong(flaws []turn.Flaw) string {
-	if len(flaws) == 0 {
+func whatWasWrong(findings []turn.Finding) string {
+	if len(findings) == 0 {
 		return "checks this turn:"
 	}
-	first := flaws[0]
+	first := findings[0]
 	text, _, _ := strings.Cut(first.Text, "\n")
 	said := fmt.Sprintf("checks a turn in which this went wrong:\n// %s: %s.", first.Name, strings.TrimSuffix(text, "."))
 	for _, invariant := range property.Invariants() {

@@ -24,7 +24,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Alone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode()}
+	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -90,9 +90,9 @@ func TestScenarioSaysWhatWasWrong(t *testing.T) {
 	assert.Equal(t, `checks a turn in which this went wrong:
 // deltas-whole: DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn.
 // The turn holds a part of an iteration that failed: a tool call without its result, half an answer.
-// It went like this then:`, shrink.WhatWasWrong([]turn.Flaw{{Name: "deltas-whole", Text: "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {Name: "states-fold", Text: ""}}))
+// It went like this then:`, shrink.WhatWasWrong([]turn.Finding{{Name: "deltas-whole", Text: "DEL-3 at crossing 29 in run: 3 of 4 changes are in the turn"}, {Name: "states-fold", Text: ""}}))
 	assert.Equal(t, "checks a turn in which this went wrong:\n// missing: missing at crossing 3.\n// It went like this then:",
-		shrink.WhatWasWrong([]turn.Flaw{{Name: "missing", Text: "missing at crossing 3\n  - dispatch"}}))
+		shrink.WhatWasWrong([]turn.Finding{{Name: "missing", Text: "missing at crossing 3\n  - dispatch"}}))
 	assert.Equal(t, "checks this turn:", shrink.WhatWasWrong(nil))
 }
 

@@ -32,8 +32,8 @@ func (a answer) refused() error {
 
 // call runs what was built, on the caller's goroutine.
 func (s Subject) call(ctx context.Context, config adk.Config, raw adk.RawTurn) (a answer) {
-	if s.Alone != nil {
-		a.end, a.err = adk.Dispatch(ctx, s.Alone.input(config, raw))
+	if s.Standalone != nil {
+		a.end, a.err = adk.Dispatch(ctx, s.Standalone.input(config, raw))
 	} else if runner, err := adk.NewRunner(config); err != nil {
 		a.err = err
 	} else {
@@ -59,9 +59,9 @@ type toolAnswer struct {
 
 // untrue tells where callers were answered otherwise than the trace says (RUN-5,
 // DSP-8, TOL-3).
-func untrue(recorded *trace.Trace, run answer, inside answers) (flaws []Flaw) {
+func untrue(recorded *trace.Trace, run answer, inside answers) (findings []Finding) {
 	said := func(format string, args ...any) {
-		flaws = append(flaws, Flaw{Untrue, fmt.Sprintf(format, args...)})
+		findings = append(findings, Finding{Untrue, fmt.Sprintf(format, args...)})
 	}
 	told := toldOf(recorded)
 	switch {
@@ -92,7 +92,7 @@ func untrue(recorded *trace.Trace, run answer, inside answers) (flaws []Flaw) {
 			said("execution %d of a tool gives %v and %v, and the trace tells %v and %v", i+1, got.result, got.err, want.result, want.err)
 		}
 	}
-	return flaws
+	return findings
 }
 
 // told is what a trace says of dispatches, by their ids, and of tools.

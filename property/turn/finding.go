@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Flaw is one thing that is wrong with a turn.
-type Flaw struct {
+// Finding is one thing that is wrong with a turn.
+type Finding struct {
 	// Name is what shrinking keeps: the name of an invariant, the class of a
 	// divergence, or one of the names below.
 	Name string
@@ -24,7 +24,7 @@ type Flaw struct {
 	Text string
 }
 
-// The names of flaws that are neither violations nor divergences.
+// The names of findings that are neither violations nor divergences.
 const (
 	// Unrecorded is a turn that cannot be made, or whose trace cannot be written
 	// or read.
@@ -38,75 +38,75 @@ const (
 
 // CheckTurn runs a turn twice, compares the traces, replays them and holds them
 // against all invariants. It gives everything that is wrong.
-func CheckTurn(t Turn) []Flaw {
-	var first *stage
-	subject := t.subject(func(s *stage) {
+func CheckTurn(t Turn) []Finding {
+	var first *interpreter
+	subject := t.subject(func(s *interpreter) {
 		if first == nil {
 			first = s
 		}
 	})
-	return subject.flaws(func() answers { return first.answers })
+	return subject.findings(func() answers { return first.answers })
 }
 
 // CheckSubject is CheckTurn for any subject. What user code was answered inside of
 // a run is known of turns alone.
-func CheckSubject(s Subject) []Flaw { return s.flaws(func() answers { return answers{} }) }
+func CheckSubject(s Subject) []Finding { return s.findings(func() answers { return answers{} }) }
 
-func (s Subject) flaws(inside func() answers) []Flaw {
+func (s Subject) findings(inside func() answers) []Finding {
 	trace, got, err := s.recorded()
 	if err != nil {
-		return []Flaw{{Unrecorded, err.Error()}}
+		return []Finding{{Unrecorded, err.Error()}}
 	}
 	answered := inside()
 	again, gotAgain, err := s.recorded()
 	if err != nil {
-		return []Flaw{{Unrecorded, err.Error()}}
+		return []Finding{{Unrecorded, err.Error()}}
 	}
 	if len(trace) == 0 {
 		return refusal(got.refused(), gotAgain.refused())
 	}
-	read, flaws := held(trace)
+	read, findings := held(trace)
 	if read != nil {
-		flaws = append(flaws, untrue(read, got, answered)...)
+		findings = append(findings, untrue(read, got, answered)...)
 	}
-	flaws = append(flaws, replayed(trace)...)
+	findings = append(findings, replayed(trace)...)
 	if at := DiffersAt(trace, again); at >= 0 && !bySystem(read, again) {
-		flaws = append(flaws, Flaw{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, Line(trace, at), Line(again, at))})
+		findings = append(findings, Finding{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, Line(trace, at), Line(again, at))})
 	}
-	return flaws
+	return findings
 }
 
 // refusal is what is wrong with a turn of which there is no trace: nothing, if
 // the raw turn was refused as the contract says (RUN-4, DSP-12), and again so.
-func refusal(refused, again error) []Flaw {
+func refusal(refused, again error) []Finding {
 	if !errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) && !errors.Is(refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT) {
-		return []Flaw{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
+		return []Finding{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
 	}
 	if !sameError(refused, again) {
-		return []Flaw{{Unsteady, fmt.Sprintf("the turn is refused with %v, and then with %v", refused, again)}}
+		return []Finding{{Unsteady, fmt.Sprintf("the turn is refused with %v, and then with %v", refused, again)}}
 	}
 	return nil
 }
 
 // held holds a trace against all invariants; it is nil where it cannot be read.
-func held(recorded []byte) (read *trace.Trace, flaws []Flaw) {
+func held(recorded []byte) (read *trace.Trace, findings []Finding) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	if err != nil {
-		return nil, []Flaw{{Unrecorded, err.Error()}}
+		return nil, []Finding{{Unrecorded, err.Error()}}
 	}
 	for _, v := range property.Violations(read.Info, crossings(read)) {
-		flaws = append(flaws, Flaw{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
+		findings = append(findings, Finding{v.Invariant, fmt.Sprintf("%s at crossing %d in %s: %s", v.Rule, v.Crossing, v.Seam, v.Text)})
 	}
-	return read, flaws
+	return read, findings
 }
 
-func replayed(trace []byte) []Flaw {
+func replayed(trace []byte) []Finding {
 	report, err := replay.Verify(context.Background(), bytes.NewReader(trace), replay.Live{})
 	if err != nil {
-		return []Flaw{{Unrecorded, err.Error()}}
+		return []Finding{{Unrecorded, err.Error()}}
 	}
 	if d := report.Divergence; d != nil {
-		return []Flaw{{string(d.Class), fmt.Sprint(d)}}
+		return []Finding{{string(d.Class), fmt.Sprint(d)}}
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/perform"
 )
 
-// stage is one run of a Turn: the user code that performs its scripts, and what
+// interpreter is one run of a Turn: the user code that performs its scripts, and what
 // that remembers.
-type stage struct {
+type interpreter struct {
 	turn   Turn
 	cancel context.CancelCauseFunc
 	clock  *fakes.Clock
@@ -67,8 +67,8 @@ const TooLong = 365 * 24 * time.Hour
 // ErrTooLong is the cause of that cancel.
 var ErrTooLong = errors.New("turn: nothing was left that the turn could wait for")
 
-func newStage(t Turn, cancel context.CancelCauseFunc) *stage {
-	s := &stage{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
+func newStage(t Turn, cancel context.CancelCauseFunc) *interpreter {
+	s := &interpreter{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
 		plans: map[uintptr][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
 	s.clock.AfterFunc(TooLong, func() { cancel(ErrTooLong) })
 	kept := make([]adk.Record, len(t.Kept))
@@ -80,7 +80,7 @@ func newStage(t Turn, cancel context.CancelCauseFunc) *stage {
 }
 
 // build gives the config and the raw turn of the run.
-func (s *stage) build() (adk.Config, adk.RawTurn) {
+func (s *interpreter) build() (adk.Config, adk.RawTurn) {
 	t := s.turn
 	config := adk.Config{
 		Executor:       s.executor(cmp.Or(t.Executor, "model"), s.root),
@@ -114,7 +114,7 @@ func (s *stage) build() (adk.Config, adk.RawTurn) {
 
 // The seams.
 
-func (s *stage) turnPipeline(label string, names []string) []adk.TurnMiddleware {
+func (s *interpreter) turnPipeline(label string, names []string) []adk.TurnMiddleware {
 	var all []adk.TurnMiddleware
 	for _, name := range names {
 		path := adk.Seam{Label: label, Name: name}.String()
@@ -125,7 +125,7 @@ func (s *stage) turnPipeline(label string, names []string) []adk.TurnMiddleware 
 	return all
 }
 
-func (s *stage) dispatchPipeline(label string, names []string, in *scope) []adk.DispatchMiddleware {
+func (s *interpreter) dispatchPipeline(label string, names []string, in *scope) []adk.DispatchMiddleware {
 	var all []adk.DispatchMiddleware
 	for _, name := range names {
 		all = append(all, adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
@@ -136,7 +136,7 @@ func (s *stage) dispatchPipeline(label string, names []string, in *scope) []adk.
 	return all
 }
 
-func (s *stage) middleware(path string, a *actor) error {
+func (s *interpreter) middleware(path string, a *actor) error {
 	body := s.enter(path, a)
 	if body == nil {
 		a.by.Next(a.ctx)
@@ -145,7 +145,7 @@ func (s *stage) middleware(path string, a *actor) error {
 	return s.play(a, body)
 }
 
-func (s *stage) executor(name string, in *scope) adk.Executor {
+func (s *interpreter) executor(name string, in *scope) adk.Executor {
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		a := &actor{scope: in, ctx: ctx, by: perform.Handle{Dispatch: dc}}
 		path := adk.Seam{Label: adk.LabelExecutor, Name: name, Iteration: dc.Iteration()}.String()
@@ -157,7 +157,7 @@ func (s *stage) executor(name string, in *scope) adk.Executor {
 }
 
 // tool is the tool as the turn has it, with a handler that plays its scripts.
-func (s *stage) tool(t *adk.Tool) *adk.Tool {
+func (s *interpreter) tool(t *adk.Tool) *adk.Tool {
 	path := adk.Seam{Label: adk.LabelTool, Name: t.Name()}.String()
 	return t.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
 		a := &actor{scope: s.root, ctx: ctx, by: perform.Handle{Dispatch: dc}}
@@ -177,7 +177,7 @@ func (s *stage) tool(t *adk.Tool) *adk.Tool {
 }
 
 // own gives tools their handlers, and other records as they are.
-func (s *stage) own(r adk.Record) adk.Record {
+func (s *interpreter) own(r adk.Record) adk.Record {
 	if t, ok := r.(*adk.Tool); ok && t != nil {
 		return s.tool(t)
 	}
@@ -185,7 +185,7 @@ func (s *stage) own(r adk.Record) adk.Record {
 }
 
 // enter counts a seam call, keeps what it was handed, and finds its script.
-func (s *stage) enter(path string, a *actor) *Body {
+func (s *interpreter) enter(path string, a *actor) *Body {
 	in := a.scope
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *stage) enter(path string, a *actor) *Body {
 
 // find is the actor whose handle an operation uses; nil if it was never handed
 // out.
-func (s *stage) find(a *actor, path string) *actor {
+func (s *interpreter) find(a *actor, path string) *actor {
 	if path == "" {
 		return a
 	}
@@ -213,7 +213,7 @@ func (s *stage) find(a *actor, path string) *actor {
 }
 
 // play makes the operations of a body and ends as it says.
-func (s *stage) play(a *actor, body *Body) error {
+func (s *interpreter) play(a *actor, body *Body) error {
 	for i := range body.Ops {
 		op := &body.Ops[i]
 		err := s.perform(a, op)
@@ -246,7 +246,7 @@ func leave(end End) error {
 // The listeners.
 
 // listen settles the gates whose waiting says so, and panics where it has to.
-func (s *stage) listen(raw *adk.RawTurn) {
+func (s *interpreter) listen(raw *adk.RawTurn) {
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
 		s.opened(e.Gate)
 		s.hear(adk.KindTurnGateOpen)
@@ -256,7 +256,7 @@ func (s *stage) listen(raw *adk.RawTurn) {
 	}
 }
 
-func (s *stage) listenTo(raw *adk.RawTurn, kind adk.Kind) {
+func (s *interpreter) listenTo(raw *adk.RawTurn, kind adk.Kind) {
 	hear := func() { s.hear(kind) }
 	on, about := &raw.Functional, &raw.Observability
 	switch kind {
@@ -292,7 +292,7 @@ func (s *stage) listenTo(raw *adk.RawTurn, kind adk.Kind) {
 }
 
 // hear counts an event and panics if a loud listener is to.
-func (s *stage) hear(kind adk.Kind) {
+func (s *interpreter) hear(kind adk.Kind) {
 	name := kind.String()
 	s.mu.Lock()
 	n := s.heard[name]
@@ -315,7 +315,7 @@ func (s *stage) hear(kind adk.Kind) {
 // gives the wait's reason. An id does not say whose gate it is: of two strands that ask
 // for one, both have planned before either is refused. The reason does, which the
 // engine hands on as it is: each wait has a string in a place of its own.
-func (s *stage) plan(op *Op) (reason string, over func()) {
+func (s *interpreter) plan(op *Op) (reason string, over func()) {
 	reason = strings.Clone(op.Text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +330,7 @@ func (s *stage) plan(op *Op) (reason string, over func()) {
 func placeOf(text string) uintptr { return reflect.ValueOf(text).Pointer() }
 
 // opened settles a gate that opens as its waiting planned.
-func (s *stage) opened(gate *adk.TurnGate) {
+func (s *interpreter) opened(gate *adk.TurnGate) {
 	s.mu.Lock()
 	plan := s.plans[placeOf(gate.Reason())]
 	s.gates[gate.ID()] = gate

@@ -16,7 +16,7 @@ import (
 // have do nothing, so that every Turn can be run, whatever was dropped from it.
 
 // perform makes one operation and gives what it answered.
-func (s *stage) perform(by *actor, op *Op) error {
+func (s *interpreter) perform(by *actor, op *Op) error {
 	a := s.find(by, op.On)
 	if a == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s *stage) perform(by *actor, op *Op) error {
 // operation is an operation as a crossing, and the user code around it.
 type operation struct {
 	adk.Crossing
-	stage *stage
+	stage *interpreter
 	on    *actor
 	op    *Op
 }
@@ -75,7 +75,7 @@ func (op *Op) crossing() adk.Crossing {
 }
 
 // operate makes an operation, and keeps what user code needs of the answer.
-func (s *stage) operate(o *operation) error {
+func (s *interpreter) operate(o *operation) error {
 	switch o.Kind {
 	case adk.KindWaitFor:
 		reason, over := s.plan(o.op)
@@ -106,7 +106,7 @@ func (s *stage) operate(o *operation) error {
 }
 
 // keepAll adds what was fetched to the set, and registers tools.
-func (s *stage) keepAll(fetch *operation, all []adk.Record) error {
+func (s *interpreter) keepAll(fetch *operation, all []adk.Record) error {
 	var refused []error
 	for _, record := range all {
 		keep := &operation{Crossing: adk.Crossing{Kind: adk.KindAdd, Collection: fetch.Collection, Record: record}, stage: s, on: fetch.on, op: fetch.op}
@@ -166,7 +166,7 @@ func orCancelled(err error) error {
 	return err
 }
 
-func (s *stage) settle(op *Op) {
+func (s *interpreter) settle(op *Op) {
 	s.mu.Lock()
 	gate := s.gates[op.Name]
 	s.mu.Unlock()
@@ -206,7 +206,7 @@ func (a *actor) keepOff(name string, off func()) {
 }
 
 // dispatch calls a dispatch from the context that the actor has.
-func (s *stage) dispatch(a *actor, op *Op) error {
+func (s *interpreter) dispatch(a *actor, op *Op) error {
 	source := a.by.Source()
 	if op.Dispatch == nil || source == nil {
 		return nil
@@ -225,7 +225,7 @@ func (s *stage) dispatch(a *actor, op *Op) error {
 }
 
 // nested is a dispatch that the turn's user code calls.
-func (s *stage) nested(n *Nested, source adk.Source) adk.DispatchInput {
+func (s *interpreter) nested(n *Nested, source adk.Source) adk.DispatchInput {
 	in := newScope(n.Scripts)
 	input := adk.DispatchInput{Name: n.Name, Source: source, Executor: s.executor(cmp.Or(n.Executor, "model"), in),
 		Input:  s.dispatchPipeline(adk.LabelDispatchInput, n.Input, in),
@@ -242,7 +242,7 @@ func (s *stage) nested(n *Nested, source adk.Source) adk.DispatchInput {
 }
 
 // inside plays what a strand or an on-ack handler does.
-func (s *stage) inside(label string, op *Op, a *actor) error {
+func (s *interpreter) inside(label string, op *Op, a *actor) error {
 	s.enter(adk.Seam{Label: label, Name: op.Name}.String(), a)
 	if op.Do == nil {
 		return nil
@@ -251,7 +251,7 @@ func (s *stage) inside(label string, op *Op, a *actor) error {
 }
 
 // read asks for what no crossing tells, and logs the answer.
-func (s *stage) read(dc *adk.DispatchContext, op *Op) {
+func (s *interpreter) read(dc *adk.DispatchContext, op *Op) {
 	answer := readOf(dc, op)
 	dc.Helpers().Log(adk.LevelDebug, "read", ReadText(op), answer)
 	if op.Flag {

@@ -2,8 +2,8 @@ package turn
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// Alone is what a dispatch called alone has beside what a turn has (DSP-1).
-type Alone struct {
+// Standalone is what a dispatch called alone has beside what a turn has (DSP-1).
+type Standalone struct {
 	Name string `json:"name"`
 	// Records are those that its sets begin with, each id once.
 	Records []Record `json:"records,omitempty"`
@@ -12,7 +12,7 @@ type Alone struct {
 }
 
 // size is how much there is to read beside a turn.
-func (a *Alone) size() int {
+func (a *Standalone) size() int {
 	if a == nil {
 		return 0
 	}
@@ -21,7 +21,7 @@ func (a *Alone) size() int {
 
 // input is the dispatch that is made of what a turn would be made of. The
 // pipelines of the turn are left out.
-func (a *Alone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
+func (a *Standalone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
 	return adk.DispatchInput{Name: a.Name, Executor: c.Executor, Input: c.DispatchInput, Output: c.DispatchOutput,
 		Raw: &adk.RawDispatch{
 			SystemPrompt: raw.SystemPrompt, Instructions: raw.Instructions, Stash: raw.Stash, Storage: c.Storage, Tools: c.Tools,
@@ -33,7 +33,7 @@ func (a *Alone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
 }
 
 // recordsIn are the records of one type that the sets begin with.
-func recordsIn[T adk.Record](a *Alone) (all []T) {
+func recordsIn[T adk.Record](a *Standalone) (all []T) {
 	for _, r := range a.Records {
 		if one, ok := r.Record.(T); ok {
 			all = append(all, one)

@@ -9,7 +9,7 @@ import (
 
 // storage is the storage of a stage: it does what the scripts of its seams say,
 // and otherwise keeps records in memory.
-func (s *stage) storage() adk.Storage {
+func (s *interpreter) storage() adk.Storage {
 	kept := s.kept.Storage()
 	return adk.Storage{
 		Messages:     shelf[*adk.Message]{s, adk.Messages, kept.Messages},
@@ -23,7 +23,7 @@ func (s *stage) storage() adk.Storage {
 }
 
 // oblige makes a call of an obligation: work is what is usual.
-func (s *stage) oblige(ctx context.Context, of adk.CollectionName, verb string, work func(*Body) error) error {
+func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb string, work func(*Body) error) error {
 	a := &actor{scope: s.root, ctx: ctx}
 	body := s.enter(StoragePath(of, verb), a)
 	if body == nil {
@@ -39,7 +39,7 @@ func (s *stage) oblige(ctx context.Context, of adk.CollectionName, verb string, 
 }
 
 // recordsOf is what a script says that a fetch gives; ok is false if it does not.
-func recordsOf[T adk.Record](s *stage, body *Body) (all []T, ok bool) {
+func recordsOf[T adk.Record](s *interpreter, body *Body) (all []T, ok bool) {
 	if body == nil || body.End.Records == nil {
 		return nil, false
 	}
@@ -59,7 +59,7 @@ func StoragePath(of adk.CollectionName, verb string) string {
 // shelf is the four obligations of one kind of record. What it keeps it keeps although
 // the context has ended: that a storage refuses is for its script to say.
 type shelf[T adk.Record] struct {
-	stage *stage
+	stage *interpreter
 	name  adk.CollectionName
 	kept  adk.Collection[T]
 }
@@ -93,7 +93,7 @@ func (c shelf[T]) Delete(ctx context.Context, scope adk.Scope, key string) error
 
 // toolShelf is the obligation of the tools.
 type toolShelf struct {
-	stage *stage
+	stage *interpreter
 	kept  adk.ToolSource
 }
 
@@ -103,7 +103,7 @@ func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, err
 }
 
 // fetch makes a call of an obligation that gives records.
-func fetch[T adk.Record](ctx context.Context, s *stage, of adk.CollectionName, verb string, kept func() ([]T, error)) (all []T, err error) {
+func fetch[T adk.Record](ctx context.Context, s *interpreter, of adk.CollectionName, verb string, kept func() ([]T, error)) (all []T, err error) {
 	err = s.oblige(ctx, of, verb, func(body *Body) (err error) {
 		var scripted bool
 		if all, scripted = recordsOf[T](s, body); !scripted {

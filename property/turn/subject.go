@@ -29,8 +29,8 @@ type Subject struct {
 	// nothing is said then of how it takes what goes wrong, beside the invariants and
 	// the checks.
 	Scripted bool
-	// Alone makes it a dispatch that is called alone; nil is a turn.
-	Alone *Alone
+	// Standalone makes it a dispatch that is called alone; nil is a turn.
+	Standalone *Standalone
 }
 
 // Instance is what one run of a subject needs, and has for itself.
@@ -100,7 +100,7 @@ func (s Subject) Validate() error {
 	if s.Build != nil && s.Open != nil {
 		return fmt.Errorf("%s has a Build and an Open: it is either that makes what one run needs", s.Name)
 	}
-	if s.Alone != nil {
+	if s.Standalone != nil {
 		return fmt.Errorf("%s is a dispatch called alone: only turns are explored", s.Name)
 	}
 	i := s.Begin(func(error) {})

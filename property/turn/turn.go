@@ -32,9 +32,9 @@ type Turn struct {
 	TurnOutput     []string `json:"turnOutput,omitempty"`
 	DispatchInput  []string `json:"dispatchInput,omitempty"`
 	DispatchOutput []string `json:"dispatchOutput,omitempty"`
-	// Alone makes it a dispatch that is called alone: then it has no pipelines but
+	// Standalone makes it a dispatch that is called alone: then it has no pipelines but
 	// those of the dispatch.
-	Alone *Alone `json:"alone,omitempty"`
+	Standalone *Standalone `json:"standalone,omitempty"`
 	// WriteBehind is the config's (DEL-6).
 	WriteBehind bool `json:"writeBehind,omitempty"`
 	// Cancelled is the cause of a context that is done before Run is called.
@@ -192,7 +192,7 @@ type Loud struct {
 // Size is how much there is in a turn to read: its operations at every depth,
 // its seams, tools, records and scripts. It is what shrinking makes less.
 func (t Turn) Size() int {
-	n := len(t.Instructions) + len(t.Tools) + t.Alone.size() + len(t.Kept) + len(t.Loud) +
+	n := len(t.Instructions) + len(t.Tools) + t.Standalone.size() + len(t.Kept) + len(t.Loud) +
 		len(t.TurnInput) + len(t.TurnOutput) + len(t.DispatchInput) + len(t.DispatchOutput)
 	for _, s := range t.Scripts {
 		n += 1 + s.Body.operations()
@@ -252,7 +252,7 @@ type Running struct {
 
 // SubjectWith is Subject, for a turn that is run in a way of the caller's.
 func (t Turn) SubjectWith(r Running) Subject {
-	return t.subject(func(s *stage) {
+	return t.subject(func(s *interpreter) {
 		if r.Order != nil {
 			s.order = r.Order
 		}
@@ -261,8 +261,8 @@ func (t Turn) SubjectWith(r Running) Subject {
 }
 
 // subject is the turn with stages that are changed before each run.
-func (t Turn) subject(change func(*stage)) Subject {
-	return Subject{Name: "turn", Alone: t.Alone, Scripted: true, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+func (t Turn) subject(change func(*interpreter)) Subject {
+	return Subject{Name: "turn", Standalone: t.Standalone, Scripted: true, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		s := newStage(t, cancel)
 		change(s)
 		return s.build()

@@ -26,9 +26,9 @@ func TestOddData(t *testing.T) {
 
 // A dispatch called alone is run, told and refused as one (DSP-1, DSP-8, DSP-10, DSP-12).
 func TestDispatchAloneRuns(t *testing.T) {
-	assert.Empty(t, turn.CheckTurn(turntest.Alone()))
-	assert.Empty(t, model.Disagree(turntest.Alone()))
-	trace, refused, err := turntest.Alone().Trace()
+	assert.Empty(t, turn.CheckTurn(turntest.Standalone()))
+	assert.Empty(t, model.Check(turntest.Standalone()))
+	trace, refused, err := turntest.Standalone().Trace()
 	require.NoError(t, err)
 	assert.NoError(t, refused)
 	told := turntest.TranscriptText(t, trace)
@@ -37,20 +37,20 @@ func TestDispatchAloneRuns(t *testing.T) {
 	}
 	assert.NotContains(t, told, "turnStart")
 
-	unsettled := turntest.Alone()
-	unsettled.Alone.Gates = false
+	unsettled := turntest.Standalone()
+	unsettled.Standalone.Gates = false
 	assert.Empty(t, turn.CheckTurn(unsettled))
 	trace, _, err = unsettled.Trace()
 	require.NoError(t, err)
 	assert.NotContains(t, turntest.TranscriptText(t, trace), "wait-for")
 
-	wrong := turntest.Alone()
-	wrong.Alone.Records = append(wrong.Alone.Records, wrong.Alone.Records...)
+	wrong := turntest.Standalone()
+	wrong.Standalone.Records = append(wrong.Standalone.Records, wrong.Standalone.Records...)
 	_, refused, _ = wrong.Trace()
 	require.ErrorIs(t, refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT)
 	assert.Empty(t, turn.CheckTurn(wrong))
 
-	_, err = explore.Explore(t.Context(), turntest.Alone().Subject(), explore.Options{})
+	_, err = explore.Explore(t.Context(), turntest.Standalone().Subject(), explore.Options{})
 	assert.ErrorContains(t, err, "a dispatch called alone: only turns are explored")
 }
 
