@@ -17,7 +17,7 @@ import (
 // properties are what holds for every turn: each says what is wrong with one, or
 // nothing. Those that are only for some turns take every other.
 var properties = map[string]func(turn.Turn) string{
-	"flawless": turntest.Flawless,
+	"flawless":        turntest.Flawless,
 	"as predicted":    turntest.AsPredicted,
 	"translated back": turntest.TranslatedBack,
 	"recorded again":  recordedAgain,
