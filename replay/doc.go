@@ -5,7 +5,7 @@
 // seams that are live are your code of today. Where the new run does something else, the
 // report names the first crossing at which it parts from the recording, and why.
 //
-//  1. Record gives the probe for adk.RawTurn.Probe that writes one trace; RecordEach
+//  1. Record gives the probe for adk.Config.Probe that writes one trace; RecordEach
 //     opens a file for each run, in production: behind a queue, with a size cap,
 //     sampling and redaction (RecordOptions).
 //  2. Verify runs a trace again. Without live seams it holds the engine against the
