@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,8 +194,11 @@ func TestEveryWriteFailsAfterIt(t *testing.T) {
 			assert.Empty(t, result.Violations)
 		}
 	}
+	var lock sync.Mutex // checks are called from several goroutines at once
 	tried := map[string]int{}
 	explored(t, checked(s, func(r turn.Run) error {
+		lock.Lock()
+		defer lock.Unlock()
 		tried[r.Schedule.String()]++
 		return nil
 	}), explore.Options{Faults: []turn.FaultKind{turn.StorageAfter}})
