@@ -43,14 +43,14 @@ func (r *replayed) report() *Report {
 // unreached are the live seams that the new run did not come to. What a run is
 // given is always reached, but for listeners of gates: they need one.
 func (r *replayed) unreached() (never []string) {
-	reached := map[string]bool{partPrompt: true, PartStash: true, partTools: true}
+	reached := map[string]bool{Prompt: true, PartStash: true, Tools: true}
 	for _, c := range r.got.Calls {
 		if r.live.chooses(c) {
 			reached[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true
 			reached[c.Begin.Seam.Label] = true // of LiveExecutor, which has no name
 		}
 	}
-	reached[partGates] = !r.live.given(partGates) || slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
+	reached[Gates] = !r.live.given(Gates) || slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
 	for _, part := range r.live.parts() {
 		if !reached[part] {
 			never = append(never, part)

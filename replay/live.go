@@ -80,10 +80,7 @@ const (
 
 // The parts of a run's input that can be live.
 const (
-	partPrompt = "run/prompt"
-	PartStash  = "run/stash"
-	partTools  = "run/tools"
-	partGates  = "run/gates"
+	PartStash = "run/stash"
 )
 
 // LiveExecutor is a Live whose executor runs, against recorded tools and storage.
@@ -116,7 +113,7 @@ func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x
 // SettlesGates reports whether a listener of the user's settles gates. Where none is
 // given there is nobody to settle them, and they are settled as recorded.
 func (l Live) SettlesGates() bool {
-	return l.Takes(partGates) && l.Turn.Observability.TurnGateOpen != nil
+	return l.Takes(Gates) && l.Turn.Observability.TurnGateOpen != nil
 }
 
 // any reports whether anything is live.
@@ -134,7 +131,7 @@ func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.TakesSeam) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
-	parts = append(parts, partPrompt, PartStash, partTools, partGates)
+	parts = append(parts, Prompt, PartStash, Tools, Gates)
 	for _, m := range l.Config.TurnInput {
 		parts = append(parts, adk.LabelTurnInput+"/"+m.Name)
 	}
@@ -194,7 +191,7 @@ func (l Live) Check() error {
 			faults = append(faults, fmt.Sprintf("Seams: %q chooses nothing of the config, which has %s", pattern, strings.Join(parts, ", ")))
 		}
 	}
-	if l.Takes(partPrompt) && l.Turn.SystemPrompt == "" {
+	if l.Takes(Prompt) && l.Turn.SystemPrompt == "" {
 		faults = append(faults, "Turn.SystemPrompt is empty, and the prompt is to be live")
 	}
 	if executor := l.Config.Executor; executor.Run == nil && (slices.Contains(l.Seams, Executor) || slices.Contains(l.Seams, Everything)) {
@@ -264,13 +261,13 @@ func (l Live) parts() (live []string) {
 // are there because they were given.
 func (l Live) given(part string) bool {
 	switch part {
-	case partPrompt:
+	case Prompt:
 		return l.Turn.SystemPrompt != ""
 	case PartStash:
 		return l.Turn.Stash != nil
-	case partTools:
+	case Tools:
 		return len(l.Config.Tools) > 0
-	case partGates:
+	case Gates:
 		return l.Turn.Observability.TurnGateOpen != nil
 	}
 	return true
@@ -320,7 +317,7 @@ func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
 
 // applyInput is apply for what a run is given.
 func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[string]any) {
-	if l.Takes(partPrompt) {
+	if l.Takes(Prompt) {
 		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
 	}
 	if l.Takes(PartStash) {

@@ -127,7 +127,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
-		if p.live.Takes(partTools) {
+		if p.live.Takes(Tools) {
 			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 		}
 		return stub.RunStandalone(in), nil
@@ -138,7 +138,7 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 	}
 	config.Probe = probe
 	p.live.apply(&config, &raw)
-	if p.live.Takes(partTools) {
+	if p.live.Takes(Tools) {
 		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 	}
 	return stub.RunTurn(config, raw, &p.listeners)

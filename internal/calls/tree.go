@@ -19,11 +19,11 @@ type Tree struct {
 	Strands map[int]string // their paths
 	Opens   map[int]*Step  // the openings of media, by their operations
 	Media   *wire.Openings // what they gave; nil where the run is not run again
-	// order is the place of each crossing, by its number, in the order in which the
+	// Order is the place of each crossing, by its number, in the order in which the
 	// strands take their steps when it is run again, but for what they share, which
 	// stays as it is; nil where they run freely.
 	Order []int
-	// cancels are made behind the crossings of their numbers although they were
+	// Cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	Cancels []*adk.Crossing
 	version int // of the format that the run was recorded in
@@ -36,11 +36,11 @@ type Call struct {
 	Parent *Call         // the caller; nil for the run
 	Owner  *Call         // the nearest run or dispatch above; nil for the run
 	Strand string        // the path of its strand
-	// steps are what belongs to it, in order: its operations, the calls below it,
+	// Steps are what belongs to it, in order: its operations, the calls below it,
 	// events, facts. Middlewares belong to their run or dispatch, and not to the
 	// middleware above, so that one more or less moves nobody.
 	Steps []*Step
-	// script is what its user code did, in order: its operations, also those made
+	// Script is what its user code did, in order: its operations, also those made
 	// through a handle that was passed on to it.
 	Script []*Step
 
@@ -52,12 +52,12 @@ type Step struct {
 	In   *Call
 	X    *adk.Crossing // the line; of a spanning operation the first, of a call the call's
 	Done *adk.Crossing // the second line of a spanning operation
-	// call is set where the step is a call of a seam below.
+	// Call is set where the step is a call of a seam below.
 	Call *Call
 	// Of an operation: the seam calls that it led to, and the events and facts.
 	Calls []*Call
 	Notes []*adk.Crossing
-	// script is what the reader of an opening did, in order.
+	// Script is what the reader of an opening did, in order.
 	Script []*Step
 	Waits  string // of a wait for a strand, the path of that
 }
@@ -415,7 +415,7 @@ func IsShared(kind adk.Kind) bool {
 	return false
 }
 
-// Shares is isShared for a recorded crossing; so does a dispatch that user code
+// Shares is IsShared for a recorded crossing; so does a dispatch that user code
 // calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
 // DEL-2).
 func (t *Tree) Shares(x *adk.Crossing) bool {

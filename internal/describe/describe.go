@@ -22,7 +22,7 @@ type Namer struct {
 	Fold   *state.Fold
 	names  map[state.Ref]string
 	counts map[string]int
-	// shown is what was last shown of a record, so that it is shown in full when
+	// Shown is what was last shown of a record, so that it is shown in full when
 	// it first appears and when it has changed; nil shows all of them in full.
 	Shown map[state.Ref]adk.Digest
 	// lastError is the last error event, where lines stand below each other.

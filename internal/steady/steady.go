@@ -40,7 +40,7 @@ func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
 // say which they are.
 type chosen struct {
 	texts map[string]bool
-	// ports are those of loopback addresses, which have several names.
+	// Ports are those of loopback addresses, which have several names.
 	Ports map[string]bool
 	// met tells that something differed in nothing else: then what is computed of
 	// it differs too.

@@ -21,10 +21,10 @@ import (
 // called alone has one of each kind, which it is given at once.
 type ListenerFaults struct {
 	runner *adk.Runner // of the new run; nil for a standalone dispatch
-	// opened hears of a gate before it gets loud: the recorded listener may have
+	// Opened hears of a gate before it gets loud: the recorded listener may have
 	// settled it first.
 	Opened func(adk.TurnGateOpen)
-	// leaving holds back what a listener does unasked, the end of a goroutine above
+	// Leaving holds back what a listener does unasked, the end of a goroutine above
 	// all, until it is in order.
 	Leaving func(strand int)
 

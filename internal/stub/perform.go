@@ -35,14 +35,14 @@ type Stage struct {
 
 // Director says what scripted seams do.
 type Director interface {
-	// play makes a call do what its recorded one did, through stage.operate, and
+	// Play makes a call do what its recorded one did, through Stage.Operate, and
 	// gives the line of the recorded return. The error says that there is none.
 	Play(h *Handle, call, strand int) (*adk.Crossing, error)
-	// today is a recorded tool with the handler that it has in the new run.
+	// Today is a recorded tool with the handler that it has in the new run.
 	Today(recorded *adk.Tool) *adk.Tool
-	// executable is the tool that a recorded execute is made with.
+	// Executable is the tool that a recorded execute is made with.
 	Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool
-	// opened does what the reader of a recorded opening did, and gives what that
+	// Opened does what the reader of a recorded opening did, and gives what that
 	// gave.
 	Opened(x *adk.Crossing) ([]byte, error)
 	// The answers of the engine are held against the recording.

@@ -14,14 +14,14 @@ import (
 
 // fieldRow is all that is done with one field of a crossing, whatever its kind.
 type fieldRow struct {
-	// same reports whether the field is the same in two, as a trace keeps it.
+	// Same reports whether the field is the same in two, as a trace keeps it.
 	Same func(c Comparer, a, b *adk.Crossing) bool
-	// append writes the field as the member of that name, or its value alone where
+	// Append writes the field as the member of that name, or its value alone where
 	// the name is empty; nothing where there is nothing to say.
 	Append func(e *Encoder, name string, x *adk.Crossing) error
-	// read takes in what append wrote as the value.
+	// Read takes in what append wrote as the value.
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
-	// zero makes the field what it is where nothing is written of it.
+	// Zero makes the field what it is where nothing is written of it.
 	Zero func(x *adk.Crossing)
 	// Bare is the JSON of what people write of the field, such as a text in the place
 	// of an error, in the form that Read takes; nil where Read takes it as it is. What
