@@ -47,7 +47,7 @@ var unnoticedInLive = reasons(map[string][]string{
 })
 
 // sampledLive is of how many mutants a normal run tries one.
-const sampledLive = 128
+const sampledLive = 512
 
 // An edited file, with a footer made anew, is noticed when it is replayed with
 // the real code of its scenario, whatever part of that is live: both in what is
@@ -198,7 +198,7 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 // code of its scenario.
 func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m tracetest.Mutant) bool {
 	var file bytes.Buffer
-	if _, err := m.Trace.WriteTo(&file); err != nil {
+	if _, err := m.Trace().WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -19,11 +19,11 @@ import (
 
 // A file that something changed after it was written is never taken for whole:
 // wherever it is cut, whichever byte is another, however its lines lie. A normal
-// run damages every fourth line of each fixture, beginning with another one in
+// run damages every sixteenth line of each fixture, beginning with another one in
 // each; with the variable of the engine's mutants every line.
 func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	t.Parallel()
-	lineStep, flips := 4, 25
+	lineStep, flips := 16, 8
 	if os.Getenv(tracetest.MutantsVariable) == "all" {
 		lineStep, flips = 1, 100
 	}

@@ -30,22 +30,24 @@ var scopeNumbers = map[string]func(*adk.Crossing) *int{
 
 // misnumbered gives every number of every line of a trace another value: those that
 // are used beside it, the first, and one that nothing has.
-func misnumbered(f tracetest.Fixture, yield func(name string, edited *trace.Trace)) {
+func misnumbered(f tracetest.Fixture, yield func(name string, edited func() *trace.Trace)) {
 	for i := range f.Trace.Lines {
 		for _, field := range slices.Sorted(maps.Keys(scopeNumbers)) {
 			number := scopeNumbers[field]
 			was := *number(&f.Trace.Lines[i].Crossing)
 			for _, value := range []int{was - 1, was + 1, 0, 1, 2, 99} {
-				lines := slices.Clone(f.Trace.Lines)
-				*number(&lines[i].Crossing) = value
-				yield(fmt.Sprintf("%s line %d %s %d", f.Name, i+2, field, value), tracetest.Sealed(f, lines))
+				yield(fmt.Sprintf("%s line %d %s %d", f.Name, i+2, field, value), func() *trace.Trace {
+					lines := slices.Clone(f.Trace.Lines)
+					*number(&lines[i].Crossing) = value
+					return tracetest.Sealed(f, lines)
+				})
 			}
 		}
 	}
 }
 
 // sampledScopes is of how many lines with a wrong number a normal run tries one.
-const sampledScopes = 16
+const sampledScopes = 64
 
 // A line that says that it belongs somewhere else ends the replay, whatever the
 // number: nobody waits for what nobody will make. A normal run tries a sample; with
@@ -55,12 +57,12 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 	every := os.Getenv(tracetest.MutantsVariable) == "all"
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		tried := 0
-		misnumbered(f, func(name string, edited *trace.Trace) {
+		misnumbered(f, func(name string, edited func() *trace.Trace) {
 			if !every && crc32.ChecksumIEEE([]byte(name))%sampledScopes != 0 {
 				return
 			}
 			var file bytes.Buffer
-			if _, err := edited.WriteTo(&file); err != nil {
+			if _, err := edited().WriteTo(&file); err != nil {
 				return // nothing that could be in a file
 			}
 			tried++

@@ -19,10 +19,11 @@ type Fixture struct {
 	Trace *trace.Trace
 }
 
-// Mutant is a fixture with one edit.
+// Mutant is a fixture with one edit. Its trace is made when it is asked for, since
+// most tests try a sample.
 type Mutant struct {
 	Fixture Fixture
-	Trace   *trace.Trace
+	edited  func() *trace.Trace
 	At      int    // the number of the crossing at which the two part first
 	Line    int    // the place of the edited line among the lines, -1 for the header
 	Kind    string // of the edited crossing
@@ -36,14 +37,20 @@ func (m Mutant) String() string {
 	return fmt.Sprintf("%s: crossing %d, %s %s %s", m.Fixture.Name, m.At, m.Kind, m.Field, m.What)
 }
 
+// Trace is the fixture as it was edited.
+func (m Mutant) Trace() *trace.Trace { return m.edited() }
+
 // Mutants gives every edit of a fixture to yield.
 func Mutants(f Fixture, yield func(Mutant)) {
 	for i, line := range f.Trace.Lines {
 		for _, e := range fieldEdits(line.Crossing) {
-			lines := slices.Clone(f.Trace.Lines)
-			lines[i].Crossing = e.edited
+			edited := func() *trace.Trace {
+				lines := slices.Clone(f.Trace.Lines)
+				lines[i].Crossing = e.edited
+				return Sealed(f, lines)
+			}
 			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended it
-			yield(Mutant{f, Sealed(f, lines), i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
+			yield(Mutant{f, edited, i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
 		}
 	}
 	structuralMutants(f, yield)
@@ -53,9 +60,12 @@ func Mutants(f Fixture, yield func(Mutant)) {
 // headerMutants rename the executor and every middleware, and take each away.
 func headerMutants(f Fixture, yield func(Mutant)) {
 	give := func(field, what string, change func(*adk.RunInfo)) {
-		trace := Sealed(f, f.Trace.Lines)
-		change(&trace.Info)
-		yield(Mutant{f, trace, 0, -1, "header", field, what, true})
+		edited := func() *trace.Trace {
+			renamed := Sealed(f, f.Trace.Lines)
+			change(&renamed.Info)
+			return renamed
+		}
+		yield(Mutant{f, edited, 0, -1, "header", field, what, true})
 	}
 	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
 	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
@@ -81,18 +91,19 @@ func headerMutants(f Fixture, yield func(Mutant)) {
 // structuralMutants drop a line, write it twice, and swap it with the next.
 func structuralMutants(f Fixture, yield func(Mutant)) {
 	lines := f.Trace.Lines
-	give := func(i int, what string, edited []trace.Line) {
-		if at := firstDifference(lines, edited); at > 0 {
-			yield(Mutant{f, Sealed(f, edited), at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
-		}
+	give := func(i, at int, what string, edit func(lines []trace.Line) []trace.Line) {
+		edited := func() *trace.Trace { return Sealed(f, edit(slices.Clone(lines))) }
+		yield(Mutant{f, edited, at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
 	}
 	for i := range lines {
-		give(i, "dropped", slices.Delete(slices.Clone(lines), i, i+1))
-		give(i, "twice", slices.Insert(slices.Clone(lines), i, lines[i]))
-		if i+1 < len(lines) {
-			swapped := slices.Clone(lines)
-			swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
-			give(i, "swapped", swapped)
+		last := lastLike(lines, i)
+		give(i, last+1, "dropped", func(lines []trace.Line) []trace.Line { return slices.Delete(lines, i, i+1) })
+		give(i, last+2, "twice", func(lines []trace.Line) []trace.Line { return slices.Insert(lines, i, lines[i]) })
+		if last == i && i+1 < len(lines) {
+			give(i, i+1, "swapped", func(lines []trace.Line) []trace.Line {
+				lines[i], lines[i+1] = lines[i+1], lines[i]
+				return lines
+			})
 		}
 	}
 }
@@ -127,15 +138,13 @@ func Sealed(f Fixture, lines []trace.Line) *trace.Trace {
 	return &trace.Trace{Header: f.Trace.Header, Lines: lines, Sealed: true}
 }
 
-// firstDifference is the number of the first crossing in which two sequences
-// differ, and 0 where they are the same.
-func firstDifference(want, got []trace.Line) int {
-	for i := range max(len(want), len(got)) {
-		if i >= len(want) || i >= len(got) || !sameLine(want[i], got[i]) {
-			return i + 1
-		}
+// lastLike is the place of the last of the lines that are the same as the one at i
+// and follow each other from there. An edit of whole lines shows behind them.
+func lastLike(lines []trace.Line, i int) int {
+	for i+1 < len(lines) && sameLine(lines[i], lines[i+1]) {
+		i++
 	}
-	return 0
+	return i
 }
 
 func sameLine(a, b trace.Line) bool {
@@ -147,6 +156,9 @@ func sameLine(a, b trace.Line) bool {
 // the lines around it. The clock is user code's: where it moves by itself it may have
 // said that, too.
 func (m Mutant) IsBetween() bool {
-	lines, at := m.Trace.Lines, m.Line
-	return m.Field == "at" && at > 0 && at+1 < len(lines) && lines[at-1].At.Before(lines[at].At) && lines[at].At.Before(lines[at+1].At)
+	if m.Field != "at" {
+		return false
+	}
+	lines, at := m.Trace().Lines, m.Line
+	return at > 0 && at+1 < len(lines) && lines[at-1].At.Before(lines[at].At) && lines[at].At.Before(lines[at+1].At)
 }

@@ -163,7 +163,7 @@ func TestReductionIsSound(t *testing.T) {
 		return list
 	}
 	subjects, tried, possible := 0, 0, 0
-	for range 40 {
+	for range 20 {
 		lists := [][]string{draw(1 + random.IntN(2)), draw(1 + random.IntN(2))}
 		if random.IntN(4) == 0 {
 			lists = [][]string{draw(1), draw(1), draw(1)}
@@ -178,7 +178,7 @@ func TestReductionIsSound(t *testing.T) {
 		subjects, tried, possible = subjects+1, tried+some, possible+all
 	}
 	t.Logf("%d turns: %d orders instead of %d", subjects, tried, possible)
-	assert.Greater(t, subjects, 20)
+	assert.Greater(t, subjects, 10)
 	assert.Less(t, tried, possible/4)
 }
 
