@@ -21,7 +21,7 @@ type Pattern struct {
 }
 
 // Compile compiles a regular expression for secrets of a kind. It must not match the
-// empty text, which would be found everywhere.
+// empty text, at any place: that would be found everywhere, or hide what could be found.
 func Compile(kind, expr string) (*Pattern, error) {
 	if kind == "" || NotKind.MatchString(kind) {
 		return nil, errors.New("its kind: want lowercase letters, digits and dashes")
@@ -29,9 +29,6 @@ func Compile(kind, expr string) (*Pattern, error) {
 	quick, err := regexp.Compile(expr)
 	if err != nil {
 		return nil, err
-	}
-	if quick.MatchString("") {
-		return nil, errors.New("it matches the empty text, and so everywhere")
 	}
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -42,10 +39,29 @@ func Compile(kind, expr string) (*Pattern, error) {
 		return nil, err
 	}
 	p := &Pattern{Kind: kind, Quick: quick, prog: prog}
+	if p.matchesEmpty(uint32(prog.Start), make([]bool, len(prog.Inst))) {
+		return nil, errors.New("it matches the empty text, and so everywhere")
+	}
 	for r := range p.first {
 		p.first[r] = p.begins(uint32(prog.Start), rune(r), make([]bool, len(prog.Inst)))
 	}
 	return p, nil
+}
+
+// matchesEmpty reports whether a match may hold no character, wherever in a text that
+// is: what is asked of the place, as in \b, is met somewhere.
+func (p *Pattern) matchesEmpty(pc uint32, been []bool) bool {
+	if been[pc] {
+		return false
+	}
+	been[pc] = true
+	switch i := &p.prog.Inst[pc]; i.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		return p.matchesEmpty(i.Out, been) || p.matchesEmpty(i.Arg, been)
+	case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
+		return p.matchesEmpty(i.Out, been)
+	}
+	return p.prog.Inst[pc].Op == syntax.InstMatch
 }
 
 // begins reports whether a match may begin with r.

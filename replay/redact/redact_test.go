@@ -171,6 +171,7 @@ func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 func FuzzMatcher(f *testing.F) {
 	f.Add(`a+b?|\bc`, "xaab c", 3)
 	f.Add(`(?i)k[éE]*?`, "K\xc3\xa9\xff", 2)
+	f.Add(`\b|a`, "a", 0)
 	f.Fuzz(func(t *testing.T, expr, text string, cut int) {
 		if _, err := streamre.Compile("x", expr); err != nil || len(expr) > 50 || len(text) > 500 || cut < 0 || cut > len(text) {
 			return
@@ -189,6 +190,19 @@ func FuzzMatcher(f *testing.F) {
 		}
 		require.Equal(t, want, got, "%q in %q", expr, text)
 	})
+}
+
+// A pattern that can match nothing at some place of a text is refused: of two ways to
+// match there, it could choose the one that hides no secret.
+func TestAPatternThatMatchesNothingIsRefused(t *testing.T) {
+	for _, expr := range []string{``, `a*`, `\b|a`, `a|\b`, `$`, `^`, `(?:\ba?)`, `(?m)a?$`, `\Ba*`} {
+		_, err := redact.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
+		assert.ErrorContains(t, err, "it matches the empty text", "%q", expr)
+	}
+	for _, expr := range []string{`\ba`, `a\b`, `(?m)^a$`, `(?:\b|a)b`} {
+		_, err := redact.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
+		assert.NoError(t, err, "%q", expr)
+	}
 }
 
 // isEngineWord reports whether a field holds nothing but words of the engine's
