@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -15,7 +17,8 @@ import (
 // Pattern is a compiled Pattern, or a text that a path found.
 type Pattern struct {
 	Kind  string
-	Quick *regexp.Regexp // reports whether a whole text is worth the machine
+	quick *regexp.Regexp // reports whether a whole text is worth the machine
+	texts []string       // the same of a pattern of texts, in a fraction of the time
 	prog  *syntax.Prog
 	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
 }
@@ -38,7 +41,7 @@ func Compile(kind, expr string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pattern{Kind: kind, Quick: quick, prog: prog}
+	p := &Pattern{Kind: kind, quick: quick, prog: prog}
 	if p.matchesEmpty(uint32(prog.Start), make([]bool, len(prog.Inst))) {
 		return nil, errors.New("it matches the empty text, and so everywhere")
 	}
@@ -46,6 +49,28 @@ func Compile(kind, expr string) (*Pattern, error) {
 		p.first[r] = p.begins(uint32(prog.Start), rune(r), make([]bool, len(prog.Inst)))
 	}
 	return p, nil
+}
+
+// CompileTexts compiles texts, of which none is empty, as a pattern that finds each of
+// them; where one begins another, the one that is given first.
+func CompileTexts(kind string, texts []string) (*Pattern, error) {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = regexp.QuoteMeta(text)
+	}
+	p, err := Compile(kind, strings.Join(quoted, "|"))
+	if err == nil {
+		p.texts = texts
+	}
+	return p, err
+}
+
+// MayBeIn reports whether a whole text is worth the machine.
+func (p *Pattern) MayBeIn(text string) bool {
+	if p.texts == nil {
+		return p.quick.MatchString(text)
+	}
+	return slices.ContainsFunc(p.texts, func(one string) bool { return strings.Contains(text, one) })
 }
 
 // matchesEmpty reports whether a match may hold no character, wherever in a text that

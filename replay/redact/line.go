@@ -24,13 +24,16 @@ type lineRedactor struct {
 	deltas bool
 	// quiet says that what a path finds is not looked for elsewhere.
 	quiet bool
+	// inPiece says that texts are those of a piece; pieces are the ones to come.
+	inPiece bool
+	pieces  []pieceText
 }
 
 // Line redacts the line of a crossing. What a path finds in it is looked for in
 // all of it, wherever on the line it stands.
-func (r *redactor) Line(line []byte, deltas bool) ([]byte, error) {
+func (r *redactor) Line(line []byte, deltas bool, pieces ...pieceText) ([]byte, error) {
 	for {
-		l := lineRedactor{redactor: r, deltas: deltas}
+		l := lineRedactor{redactor: r, deltas: deltas, pieces: pieces}
 		count, hunted := r.Count, len(r.hunted)
 		err := l.crossing(line)
 		if err != nil || len(r.hunted) == hunted {
@@ -114,6 +117,9 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 	case adk.FieldSchema:
 		return l.schema(value)
 	case adk.FieldJSON:
+		if kind == adk.KindPiece {
+			return l.piece(value)
+		}
 		return l.rawJSON(value)
 	case adk.FieldSeams:
 		return l.seams(value)
@@ -213,10 +219,20 @@ func (l *lineRedactor) below(names []string, write func() error) error {
 
 // string redacts a text that a path may cover.
 func (l *lineRedactor) string(text string) string {
+	alone := l.redactor.Text
+	if l.inPiece {
+		alone = l.pieceText
+	}
 	if l.by != "" && text != "" {
+		if len(l.pieces) > 0 {
+			l.pieces = l.pieces[1:]
+		}
 		return l.found(l.by, text, !l.quiet)
 	}
-	return l.redactor.Text(text)
+	if _, isName := l.redactor.names[text]; isName && !l.inPiece {
+		return l.redactor.name(text)
+	}
+	return alone(text)
 }
 
 // text writes a text, as the encoder has them.
@@ -529,6 +545,14 @@ func (l *lineRedactor) schema(value []byte) error {
 		}
 		return l.schema(m.Value)
 	})
+}
+
+// piece writes a piece of what the world answered.
+func (l *lineRedactor) piece(value []byte) error {
+	l.inPiece = true
+	err := l.json(value)
+	l.inPiece = false
+	return err
 }
 
 // rawJSON writes what the world was asked or answered.

@@ -3,12 +3,9 @@ package redact
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/streamre"
 )
 
@@ -38,6 +35,10 @@ import (
 // there on: it is also replaced in texts, names and streams that no path and no
 // pattern says anything about. What was written before it was known stays.
 //
+// So it goes with the other ways to write any secret that was found: quoted, within JSON
+// as Go and others escape it, within a URL, in hex, and in base64, where it may stand
+// within other data.
+//
 // # Replays
 //
 // A redacted trace replays as any other, and nothing in it is left out of the
@@ -59,7 +60,7 @@ import (
 //
 // What the format itself says is no field: kinds, phases, outcomes, roles, error
 // codes, times and digests. Whether a secret shows in something that is made of
-// it in another way, as in its hash or in its base64, a pattern of its own must
+// it in another way than those above, as in its hash, a pattern of its own must
 // say. The footer counts the placeholders.
 type Rules struct {
 	// Paths name fields by the last names on the way to them, as a trace writes
@@ -161,12 +162,13 @@ type redactor struct {
 	hunted   []*streamre.Pattern // the texts that paths have found
 	hunting  map[string]bool     // the same, by the text
 	numbered map[string]string   // the placeholder of each secret
+	names    map[string]string   // of seams, as they were written first
 	secrets  int                 // how many different ones there are
 	Count    int                 // placeholders so far
 }
 
 func newRedactor(rules *Compiled) *redactor {
-	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}}
+	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}}
 }
 
 // placeholder is what stands in the place of a secret.
@@ -174,28 +176,20 @@ func (r *redactor) placeholder(kind, secret string) string {
 	r.Count++
 	text, known := r.numbered[secret]
 	if !known {
+		secret, _ = unescapedHTML(secret) // one secret has one placeholder
+		text, known = r.numbered[secret]
+	}
+	if !known {
 		r.secrets++
 		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
 		r.numbered[secret] = text
-		for _, spelled := range spellings(secret) {
-			r.numbered[spelled] = text
-			r.hunt(kind, spelled)
+		others := append(spellings(secret), encodings(secret)...)
+		for _, other := range others {
+			r.numbered[other] = text
 		}
+		r.hunt(kind, others...)
 	}
 	return text
-}
-
-// spellings are the ways in which messages of the engine, and texts that hold
-// JSON, spell a secret that has special characters.
-func spellings(secret string) (others []string) {
-	quoted := strconv.Quote(secret)
-	inJSON := string(canonical.AppendString(nil, secret))
-	for _, other := range []string{quoted[1 : len(quoted)-1], inJSON[1 : len(inJSON)-1], strings.NewReplacer("~", "~0", "/", "~1").Replace(secret)} {
-		if other != secret && !slices.Contains(others, other) {
-			others = append(others, other)
-		}
-	}
-	return others
 }
 
 // found is placeholder for a whole text that a path found, and has it looked for
@@ -207,13 +201,20 @@ func (r *redactor) found(kind, secret string, hunt bool) string {
 	return r.placeholder(kind, secret)
 }
 
-// hunt has a text looked for everywhere.
-func (r *redactor) hunt(kind, text string) {
-	if len(text) < leastHunted || r.hunting[text] {
+// hunt has texts looked for everywhere: one secret, in the ways to write it.
+func (r *redactor) hunt(kind string, texts ...string) {
+	var wanted []string
+	for _, text := range texts {
+		if len(text) >= leastHunted && !r.hunting[text] {
+			r.hunting[text] = true
+			wanted = append(wanted, text)
+		}
+	}
+	if len(wanted) == 0 {
 		return
 	}
-	if p, err := streamre.Compile(kind, regexp.QuoteMeta(text)); err == nil {
-		r.hunting[text] = true
+	slices.SortStableFunc(wanted, func(a, b string) int { return len(b) - len(a) }) // the whole of it first
+	if p, err := streamre.CompileTexts(kind, wanted); err == nil {
 		r.hunted = append(r.hunted, p)
 	}
 }
@@ -235,6 +236,25 @@ func (r *redactor) Text(text string) string {
 	return b.String()
 }
 
+// name redacts the name of a seam. It is written the same way throughout: the engine of a
+// replay has the name as the header, or the first line that has it, gave it.
+func (r *redactor) name(name string) string {
+	written, known := r.names[name]
+	if !known {
+		written = r.uncounted(name)
+		r.names[name] = written
+	}
+	r.Count += strings.Count(written, "[redacted:") - strings.Count(name, "[redacted:")
+	return written
+}
+
+// nameAs says how a name was written that had no seam yet.
+func (r *redactor) nameAs(name, written string) {
+	if _, known := r.names[name]; !known {
+		r.names[name] = written
+	}
+}
+
 // uncounted is text for what is not written itself.
 func (r *redactor) uncounted(text string) string {
 	count := r.Count
@@ -244,15 +264,25 @@ func (r *redactor) uncounted(text string) string {
 }
 
 // spans are the secrets in a text, in their order. Those that overlap are one.
-func (r *redactor) spans(text string) (spans []streamre.Span) {
+func (r *redactor) spans(text string) []streamre.Span {
+	spans := r.spansAsWritten(text)
+	if plain, at := unescapedHTML(text); at != nil {
+		for _, s := range r.spansAsWritten(plain) {
+			spans = append(spans, streamre.Span{From: at[s.From], To: at[s.To], Kind: s.Kind})
+		}
+	}
+	return merged(spans)
+}
+
+func (r *redactor) spansAsWritten(text string) (spans []streamre.Span) {
 	for _, patterns := range [2][]*streamre.Pattern{r.hunted, r.rules.patterns} {
 		for _, p := range patterns {
-			if p.Quick.MatchString(text) {
+			if p.MayBeIn(text) {
 				spans = append(spans, streamre.NewMatcher(p, 0).Whole(text)...)
 			}
 		}
 	}
-	return merged(spans)
+	return spans
 }
 
 // merged sorts spans and joins those that overlap.

@@ -13,9 +13,6 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// The members of a footer that a redacted trace has.
-const ()
-
 // maxHeld is how many bytes of lines wait at most for the rest of what may be a
 // secret.
 const maxHeld = 4 << 20
@@ -26,7 +23,8 @@ const maxHeld = 4 << 20
 // written. So nothing of a Crossing is kept, and what is written can be read.
 type Writer struct {
 	redactor *redactor
-	out      *trace.Writer
+	open     func() *trace.Writer // with the header
+	out      *trace.Writer        // nil before the first crossing
 	begun    bool
 	err      error
 
@@ -38,6 +36,7 @@ type Writer struct {
 	held        []*toldLine
 	heldBytes   int
 	streams     map[streamKey]*redactStream
+	asks        map[int]*pieceStreams
 	unvalidated int
 }
 
@@ -49,6 +48,10 @@ type toldLine struct {
 	stream   *redactStream
 	from, to int
 	whole    bool
+	// pieces are the texts of a piece of an answer, in their order.
+	pieces []pieceText
+	// names are those that were told, as namesIn has them.
+	names []string
 	// derived tells that what the engine says on the line followed from the
 	// crossings before, so that it must follow from the redacted ones. op is the
 	// execution that it belongs to.
@@ -82,20 +85,22 @@ func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Optio
 	r := &Writer{
 		redactor: newRedactor(rules), err: err,
 		lines: wire.NewEncoder(known), reader: wire.NewDecoder(known), told: state.New(), wrote: state.New(),
-		streams: map[streamKey]*redactStream{},
+		streams: map[streamKey]*redactStream{}, asks: map[int]*pieceStreams{},
 	}
-	h.Info = r.redactor.info(h.Info)
-	r.out = trace.NewWriter(w, h, options)
+	r.open = func() *trace.Writer {
+		h.Info = r.redactor.info(h.Info)
+		return trace.NewWriter(w, h, options)
+	}
 	return r
 }
 
 // info redacts the names that people gave to seams.
 func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
-	info.Executor = r.Text(info.Executor)
+	info.Executor = r.name(info.Executor)
 	for _, p := range wire.Pipelines(&info) {
 		names := make([]string, len(*p.Names))
 		for i, name := range *p.Names {
-			names[i] = r.Text(name)
+			names[i] = r.name(name)
 		}
 		*p.Names = names
 	}
@@ -117,15 +122,48 @@ func (r *Writer) take(c *adk.Crossing) error {
 	if err := r.lines.Crossing(c, nil); err != nil {
 		return fmt.Errorf("replay: writing crossing %d of a trace: %w", c.Seq, err)
 	}
-	h := &toldLine{line: bytes.Clone(r.lines.Out[:len(r.lines.Out)-1])}
+	h := &toldLine{line: bytes.Clone(r.lines.Out[:len(r.lines.Out)-1]), names: namesIn(c)}
+	if err := r.begin(h); err != nil {
+		return err
+	}
 	r.explain(h, c)
-	r.stream(h, c)
+	if err := r.stream(h, c); err != nil {
+		return fmt.Errorf("replay: crossing %d cannot be redacted: %w", c.Seq, err)
+	}
 	r.held = append(r.held, h)
 	r.heldBytes += len(h.line)
 	if err := r.release(); err != nil || len(r.held) == 0 {
 		return err
 	}
 	return r.redactor.learn(h.line, h.stream != nil)
+}
+
+// begin makes the header of the trace when the first crossing has come: what paths find
+// in what the run was given, the names of its seams do not say either.
+func (r *Writer) begin(first *toldLine) error {
+	if r.out != nil {
+		return nil
+	}
+	if first != nil {
+		if err := r.redactor.learn(first.line, false); err != nil {
+			return fmt.Errorf("replay: crossing 1 cannot be redacted: %w", err)
+		}
+	}
+	r.out = r.open()
+	return nil
+}
+
+// namesIn are the names that a crossing gives to seams to come: of tools, and of a strand.
+func namesIn(c *adk.Crossing) (names []string) {
+	if c.Kind == adk.KindFork {
+		names = append(names, c.Name)
+	}
+	for _, record := range append([]adk.Record{c.Record}, c.Records...) {
+		if tool, ok := record.(*adk.Tool); ok && tool != nil {
+			names = append(names, tool.Name())
+		}
+	}
+	return names
 }
 
 // explain notes what of a crossing follows from those before it.
@@ -155,7 +193,7 @@ func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 
 // stream adds the delta of a crossing to its stream, and ends the streams that
 // the crossing ends.
-func (r *Writer) stream(h *toldLine, c *adk.Crossing) {
+func (r *Writer) stream(h *toldLine, c *adk.Crossing) error {
 	key := streamKey{kind: c.Kind, id: c.Name, refused: c.Err != nil}
 	switch c.Kind {
 	case adk.KindReportMessage, adk.KindReportThought:
@@ -169,13 +207,20 @@ func (r *Writer) stream(h *toldLine, c *adk.Crossing) {
 			r.delta(h, key, u.Delta, u.Complete)
 			h.whole = u.Full == h.stream.Text.String()
 		}
+	case adk.KindPiece:
+		return r.pieces(h, c)
+	case adk.KindAsk:
+		if c.Phase == adk.Done {
+			r.endPieces(c.Op)
+		}
 	case adk.KindDispatchEnd:
 		r.endStreams(func(key streamKey) bool { return key.dispatch == c.Call })
 	case adk.KindReturn:
 		if c.ID == calls.RunCall {
-			r.endStreams(func(streamKey) bool { return true })
+			r.endAll()
 		}
 	}
+	return nil
 }
 
 func streamUpdate(payload any) (adk.StreamUpdate, bool) {
@@ -210,15 +255,38 @@ func (r *Writer) endStreams(which func(streamKey) bool) {
 	}
 }
 
+// endAll ends all streams: no more comes.
+func (r *Writer) endAll() {
+	r.endStreams(func(streamKey) bool { return true })
+	for op := range r.asks {
+		r.endPieces(op)
+	}
+}
+
+// undecided are the streams that a line waits for.
+func (h *toldLine) undecided() (streams []*redactStream) {
+	if h.stream != nil && h.to > h.stream.decided {
+		streams = append(streams, h.stream)
+	}
+	for _, p := range h.pieces {
+		if p.to > p.stream.decided {
+			streams = append(streams, p.stream)
+		}
+	}
+	return streams
+}
+
 // release writes the lines that wait for nothing more.
 func (r *Writer) release() error {
 	for len(r.held) > 0 {
 		h := r.held[0]
-		if s := h.stream; s != nil && h.to > s.decided {
+		if waits := h.undecided(); len(waits) > 0 {
 			if r.heldBytes <= maxHeld {
 				return nil
 			}
-			s.close()
+			for _, s := range waits {
+				s.close()
+			}
 		}
 		r.held = r.held[1:]
 		r.heldBytes -= len(h.line)
@@ -231,7 +299,7 @@ func (r *Writer) release() error {
 
 // write writes a line that is decided.
 func (r *Writer) write(h *toldLine) error {
-	line, err := r.redactor.Line(h.line, h.stream != nil)
+	line, err := r.redactor.Line(h.line, h.stream != nil, h.pieces...)
 	if err == nil {
 		err = r.reader.Scan(line)
 	}
@@ -244,7 +312,12 @@ func (r *Writer) write(h *toldLine) error {
 	}
 	c := &l.Crossing
 	if c.Seam.Label != adk.LabelStorage { // whose names are the format's
-		c.Seam.Name = r.redactor.Text(c.Seam.Name)
+		c.Seam.Name = r.redactor.name(c.Seam.Name)
+	}
+	if written := namesIn(c); len(written) == len(h.names) {
+		for i, name := range h.names {
+			r.redactor.nameAs(name, written[i])
+		}
 	}
 	r.deltas(h, c)
 	r.derive(h, c)
@@ -319,7 +392,10 @@ func (r *Writer) Close() error {
 	if r.err != nil {
 		return r.err
 	}
-	r.endStreams(func(streamKey) bool { return true })
+	r.endAll()
+	if r.err = r.begin(nil); r.err != nil {
+		return r.err
+	}
 	if r.err = r.release(); r.err != nil {
 		return r.err
 	}

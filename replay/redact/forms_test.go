@@ -1,0 +1,173 @@
+package redact_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// onDisk records a turn into a file, and gives its bytes.
+func onDisk(t *testing.T, rules *redact.Rules, config adk.Config, raw adk.RawTurn) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	recorder := replay.Record(file, replay.RecordOptions{Redact: rules})
+	config.Storage = fakes.NoOpStorage()
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder)))
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.NoError(t, errors.Join(recorder.Err(), file.Close()))
+	written, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return written
+}
+
+// jsonOf is what Go's JSON writes of a value.
+func jsonOf(value any) string {
+	text, _ := json.Marshal(value)
+	return string(text)
+}
+
+func unquotedJSON(text string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text)
+	return strings.Trim(strings.TrimSpace(b.String()), `"`)
+}
+
+// Of a secret that a path has found nothing is on disk, however a text writes it.
+func TestASecretIsFoundInEveryForm(t *testing.T) {
+	const secret = `p&ss<w/rd>+é~1"x"`
+	forms := map[string]string{
+		"JSON as Go writes it":   jsonOf(map[string]string{"key": secret}),
+		"JSON in JSON":           jsonOf(jsonOf(secret)),
+		"JSON of upper case":     strings.NewReplacer(`\u003c`, `\u003C`, `\u003e`, `\u003E`).Replace(jsonOf(secret)),
+		"quoted":                 fmt.Sprintf("%q", secret),
+		"quoted in ASCII":        fmt.Sprintf("%+q", secret),
+		"a query":                "https://example.com/?key=" + url.QueryEscape(secret) + "&x=1",
+		"a query in lower case":  strings.ToLower(url.QueryEscape(secret)),
+		"a path":                 "https://example.com/" + url.PathEscape(secret),
+		"hex":                    hex.EncodeToString([]byte(secret)),
+		"hex in upper case":      strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"base64 behind no byte":  base64.StdEncoding.EncodeToString([]byte(secret + " and more")),
+		"base64 behind one byte": base64.StdEncoding.EncodeToString([]byte(":" + secret)),
+		"base64 behind two":      base64.RawStdEncoding.EncodeToString([]byte("u:" + secret)),
+		"base64 behind a user":   base64.StdEncoding.EncodeToString([]byte("alice:" + secret)),
+		"base64 for URLs":        base64.URLEncoding.EncodeToString([]byte("x" + secret + "yz")),
+		"unpadded, for URLs":     base64.RawURLEncoding.EncodeToString([]byte(secret)),
+	}
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) {
+			executor := func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				h.Log(adk.LevelInfo, "sent", form, nil)
+				for _, delta := range []string{form[:len(form)/2], form[len(form)/2:]} {
+					if _, err := h.ReportMessage("m", delta, false); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			}
+			written := onDisk(t, &redact.Rules{Paths: []string{"stash.password"}}, adk.Config{Executor: adk.Executor{Name: "model", Run: executor}},
+				adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"password": secret}})
+			middle := form[len(form)/2-4 : len(form)/2+4]
+			assert.NotContains(t, string(written), unquotedJSON(middle))
+			assert.GreaterOrEqual(t, bytes.Count(written, []byte("[redacted:password:1]")), 3, "in the stash, the log and the message")
+			verifies(t, written, name)
+		})
+	}
+}
+
+// A pattern finds a secret also where only Go's JSON has written it, and one secret has
+// one placeholder.
+func TestAPatternFindsWhatJSONEscapes(t *testing.T) {
+	r := redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&]+>`}}}))
+	assert.Equal(t, `{"a":"é [redacted:key:1]."} [redacted:key:1]`, r.Text(`{"a":"é key\u003cab\u0026c\u003e."} key<ab&c>`))
+	assert.Equal(t, `\u00e9 \u0026 & nothing`, r.Text(`\u00e9 \u0026 & nothing`))
+}
+
+// piecesOf asks the world, and hands out the texts as the pieces of one answer.
+func piecesOf(pieces []any) adk.Executor {
+	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		answer := adk.AskStream(ctx, "model", "go on", func(_ context.Context, _ string, hand func(any) error) error {
+			for _, piece := range pieces {
+				if err := hand(piece); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, err := range answer {
+			if err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}}
+}
+
+// A secret that is cut over the pieces of an answer is not on disk, nor a part of it, and
+// the pieces keep their lines.
+func TestASecretInPieces(t *testing.T) {
+	const secret = "sk-0123456789abcdef"
+	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}}}
+	delta := func(text string) any {
+		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0, "text": text}}}
+	}
+	for at := range len(secret) + 1 {
+		written := onDisk(t, rules, adk.Config{Executor: piecesOf([]any{delta("it is " + secret[:at]), map[string]any{"type": "ping"}, delta(secret[at:] + ", is it?"), delta(secret)})}, adk.RawTurn{SystemPrompt: "Help."})
+		for _, part := range []string{secret, secret[:8], secret[11:]} {
+			assert.NotContains(t, string(written), part, "cut at %d", at)
+		}
+		assert.Equal(t, 4, bytes.Count(written, []byte(`"kind":"piece"`)))
+		assert.Equal(t, 2, bytes.Count(written, []byte(`[redacted:key:1]`)), "cut at %d", at)
+		verifies(t, written, "pieces")
+	}
+}
+
+// The names of seams do not say what the first line hides, and what is found behind the
+// header changes no name: both replay.
+func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {
+	const secret = "hunter2-and-more"
+	config := adk.Config{
+		TurnInput: []adk.TurnMiddleware{tracetest.TurnStep("auth/"+secret, func(ctx context.Context, tc *adk.TurnContext) error {
+			strand, err := tc.Fork(ctx, "with "+secret, func(context.Context, *adk.TurnContext) error { return nil })
+			if err != nil {
+				return err
+			}
+			return errors.Join(strand.Wait(), tc.Stash().Set("password", secret))
+		})},
+		TurnOutput: []adk.TurnMiddleware{tracetest.TurnStep("leave/"+secret, func(context.Context, *adk.TurnContext) error { return nil })},
+		Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }},
+	}
+	rules := &redact.Rules{Paths: []string{"password"}}
+	known := onDisk(t, rules, config, adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"password": secret}})
+	assert.NotContains(t, string(known), secret)
+	assert.Contains(t, strings.Split(string(known), "\n")[0], "auth/[redacted:password:1]")
+	assert.Contains(t, string(known), fmt.Sprintf(`"redacted":%d,`, placeholders(known)), "the count in the footer")
+	verifies(t, known, "known before the header")
+
+	late := onDisk(t, rules, config, adk.RawTurn{SystemPrompt: "Help."})
+	header, lines, _ := strings.Cut(string(late), "\n")
+	assert.Contains(t, header, "auth/"+secret)
+	assert.NotContains(t, lines, `"password","value":"`+secret)
+	verifies(t, late, "known behind the header")
+}

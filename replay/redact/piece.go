@@ -1,0 +1,123 @@
+package redact
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file looks for secrets that are cut over the pieces of an answer: what stands at
+// one place of the JSON of one piece after the other is taken for one text.
+
+// pieceText is a text of a piece, as a part of the stream of those at its place.
+type pieceText struct {
+	stream   *redactStream
+	from, to int
+}
+
+// pieceStream is the texts at one place of the pieces of an ask.
+type pieceStream struct {
+	*redactStream
+	last int // the piece that had the latest
+}
+
+// longestPause is how many pieces may come without a text at a place before the next is
+// another text: meanwhile lines may wait.
+const longestPause = 8
+
+// pieceStreams are the streams of an ask that is under way, by their places.
+type pieceStreams struct {
+	count int
+	at    map[string]*pieceStream
+}
+
+// pieces adds the texts of a piece to their streams, and ends those that do not go on.
+func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
+	ask := r.asks[c.Op]
+	if ask == nil {
+		ask = &pieceStreams{at: map[string]*pieceStream{}}
+		r.asks[c.Op] = ask
+	}
+	ask.count++
+	members, err := wire.ScanMembers(nil, h.line)
+	if err != nil {
+		return err
+	}
+	d := wire.Decoder{Members: members} // as it is written, which need be no JSON
+	err = eachText(d.Member("piece"), "", func(place, text string) {
+		s := ask.at[place]
+		if s == nil {
+			s = &pieceStream{redactStream: newRedactStream(r.redactor)}
+			ask.at[place] = s
+		}
+		s.last = ask.count
+		from, to := s.Add(text, false)
+		h.pieces = append(h.pieces, pieceText{s.redactStream, from, to})
+	})
+	for place, s := range ask.at { // in any order: each is decided by itself
+		if ask.count-s.last >= longestPause {
+			s.End()
+			delete(ask.at, place)
+		}
+	}
+	return err
+}
+
+// endPieces ends the streams of an ask.
+func (r *Writer) endPieces(op int) {
+	if ask := r.asks[op]; ask != nil {
+		for _, s := range ask.at {
+			s.End()
+		}
+		delete(r.asks, op)
+	}
+}
+
+// eachText gives the texts of a JSON in their order, each with its place.
+func eachText(value []byte, place string, give func(place, text string)) error {
+	if len(value) == 0 {
+		return nil
+	}
+	switch value[0] {
+	case '"':
+		text, err := wire.TextOfJSON(value)
+		if err == nil {
+			give(place, text)
+		}
+		return err
+	case '{':
+		members, err := wire.ScanMembers(nil, value)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if err := eachText(m.Value, place+"/"+strings.ReplaceAll(string(m.Name), "/", "~1"), give); err != nil {
+				return err
+			}
+		}
+	case '[':
+		list, err := wire.Elements(value)
+		if err != nil {
+			return err
+		}
+		for i, one := range list {
+			if err := eachText(one, place+"/"+strconv.Itoa(i), give); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pieceText writes the next text of a piece: what its stream leaves of it, and what a
+// pattern finds in that alone. A line that is learned from has no streams yet.
+func (l *lineRedactor) pieceText(text string) string {
+	if len(l.pieces) == 0 {
+		return text
+	}
+	next := l.pieces[0]
+	l.pieces = l.pieces[1:]
+	return l.redactor.Text(next.stream.Between(next.from, next.to))
+}
