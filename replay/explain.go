@@ -22,6 +22,7 @@ import (
 type replayed struct {
 	comparison
 	trace  *trace.Trace // of the new run
+	shown  *trace.Trace // the same, without what the recording's redaction hides
 	lines  []trace.Line // its crossings, with the recorded ids
 	ids    *renaming
 	newSeq []int // as causal has it

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
 // Live says which seams of a replay are the user's own code of today. The zero
@@ -60,6 +61,11 @@ type Live struct {
 	Outside []string
 	// Strict gives a changed request no answer (ErrUnanswered).
 	Strict bool
+	// Redact is what the recording was redacted by, where it was: what live code says is
+	// redacted so too, before it is compared and before anything of it is printed. Without
+	// it, what live code says where the recording has a placeholder is withheld from the
+	// report, and what looks like one of UsualSecrets.
+	Redact *redact.Rules
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.

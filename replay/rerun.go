@@ -11,7 +11,8 @@ import (
 
 // Again is a recorded turn that was run once more on today's engine.
 type Again struct {
-	// Trace is the new run.
+	// Trace is the new run. Where the recording is redacted, what live code says in the
+	// place of what was is withheld in it, and in Crossings.
 	Trace *trace.Trace
 	// Crossings are those of the new run as they are held against the recording: with
 	// the recorded ids in the place of those that live code made anew.
@@ -48,7 +49,7 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 	if err != nil {
 		return nil, err
 	}
-	again := &Again{Trace: run.trace, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: live.unseen()}
+	again := &Again{Trace: run.shown, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: live.unseen()}
 	for _, x := range run.got.Lines {
 		if x.Kind == adk.KindCall && run.unanswered[x.ID] || x.Kind == adk.KindSettle && x.Key == wire.ByReplay {
 			again.Unanswered = append(again.Unanswered, x.Seq)

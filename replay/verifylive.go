@@ -115,9 +115,26 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	for _, call := range p.unanswered {
 		missed[call] = true
 	}
-	lines := p.ids.apply(recorded.Lines)
-	return &replayed{trace: recorded, lines: lines, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
-		got: describe.Of(calls.New(want.Version(), recorded.Info, lines)), unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts}}, nil
+	made := &replayed{trace: recorded, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
+		unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts}}
+	made.holds(recorded)
+	if !live.any() {
+		return made, nil
+	}
+	shown, err := made.withheld(live.Redact, trace.Options{Sentinels: options.Sentinels})
+	if err != nil {
+		return nil, err
+	}
+	if shown != recorded {
+		made.holds(shown)
+	}
+	return made, nil
+}
+
+// holds makes a run the one that is held against the recording, with the recorded ids.
+func (r *replayed) holds(run *trace.Trace) {
+	r.shown, r.lines = run, r.ids.apply(run.Lines)
+	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
 }
 
 // again is the recorded run with the live parts in it.

@@ -156,7 +156,7 @@ func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {
 			return errors.Join(strand.Wait(), tc.Stash().Set("password", secret))
 		})},
 		TurnOutput: []adk.TurnMiddleware{tracetest.TurnStep("leave/"+secret, func(context.Context, *adk.TurnContext) error { return nil })},
-		Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }},
+		Executor:   adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }},
 	}
 	rules := &redact.Rules{Paths: []string{"password"}}
 	known := onDisk(t, rules, config, adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"password": secret}})

@@ -1,9 +1,6 @@
 package redact
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -46,7 +43,7 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 		return err
 	}
 	d := wire.Decoder{Members: members} // as it is written, which need be no JSON
-	err = eachText(d.Member("piece"), "", func(place, text string) {
+	err = wire.EachText(d.Member("piece"), "", func(place, text string) {
 		s := ask.at[place]
 		if s == nil {
 			s = &pieceStream{redactStream: newRedactStream(r.redactor)}
@@ -73,42 +70,6 @@ func (r *Writer) endPieces(op int) {
 		}
 		delete(r.asks, op)
 	}
-}
-
-// eachText gives the texts of a JSON in their order, each with its place.
-func eachText(value []byte, place string, give func(place, text string)) error {
-	if len(value) == 0 {
-		return nil
-	}
-	switch value[0] {
-	case '"':
-		text, err := wire.TextOfJSON(value)
-		if err == nil {
-			give(place, text)
-		}
-		return err
-	case '{':
-		members, err := wire.ScanMembers(nil, value)
-		if err != nil {
-			return err
-		}
-		for _, m := range members {
-			if err := eachText(m.Value, place+"/"+strings.ReplaceAll(string(m.Name), "/", "~1"), give); err != nil {
-				return err
-			}
-		}
-	case '[':
-		list, err := wire.Elements(value)
-		if err != nil {
-			return err
-		}
-		for i, one := range list {
-			if err := eachText(one, place+"/"+strconv.Itoa(i), give); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // pieceText writes the next text of a piece: what its stream leaves of it, and what a

@@ -1,0 +1,292 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Where a recording is redacted, live code says again what was taken out of it. This file
+// takes it out of the new run as well, before that is held against the recording: so no
+// report can print it, whatever is made of it. It goes by the rules where Live.Redact has
+// them, and by the placeholders of the recording: what stands where one was recorded is
+// withheld, there and wherever the new run says it again. What differs still differs,
+// since what is withheld bears a kind of its own.
+
+// leastWithheld is the length from which what stands in the place of a placeholder is
+// looked for elsewhere.
+const leastWithheld = 4
+
+// withholding is the new run of a redacted recording, and what of it is secret.
+type withholding struct {
+	known     wire.Comparer
+	fields    wire.Apart
+	want, got []*adk.Crossing
+	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
+
+	clear   strings.Builder // all texts of the recording
+	marked  bool            // there is a placeholder among them
+	secrets []redact.Pattern
+	placed  map[string]string // what stands for a whole text, by crossing, field and place
+	streams map[string]*[2]strings.Builder
+	order   []string // of streams
+}
+
+// withheld is the new run without what the recording's redaction hides; the run itself
+// where it hides nothing.
+func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.Trace, error) {
+	run := r.trace
+	w := &withholding{known: r.known, fields: wire.Apart{Sentinels: r.known.Sentinels},
+		want: r.want.Lines, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
+	if err := w.read(); err != nil || !w.marked && rules == nil {
+		return run, err
+	}
+	if rules != nil {
+		var err error
+		if run, err = redacted(run, rules, options); err != nil {
+			return nil, err
+		}
+	}
+	raw := r.comparison // of its own: it is made again of what is left
+	raw.compare()
+	w.beside, w.got = raw.counterparts, pointers(r.ids.apply(run.Lines))
+	if err := w.learn(rules == nil); err != nil {
+		return nil, err
+	}
+	if len(w.secrets) == 0 && len(w.placed) == 0 {
+		return run, nil
+	}
+	left := *run
+	left.Lines = slices.Clone(run.Lines)
+	if err := w.replace(pointers(left.Lines)); err != nil {
+		return nil, err
+	}
+	return redacted(&left, &redact.Rules{Patterns: w.secrets}, options)
+}
+
+func pointers(lines []trace.Line) (all []*adk.Crossing) {
+	for i := range lines {
+		all = append(all, &lines[i].Crossing)
+	}
+	return all
+}
+
+// redacted is a run without what rules find.
+func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, error) {
+	compiled, err := redact.Compile(rules)
+	if err != nil {
+		return nil, err
+	}
+	var written bytes.Buffer
+	out := redact.NewWriter(&written, run.Header, compiled, options)
+	for i := range run.Lines {
+		if err := out.Write(&run.Lines[i].Crossing); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	return trace.Read(&written, options)
+}
+
+// read takes in the texts of the recording.
+func (w *withholding) read() error {
+	for _, x := range w.want {
+		err := w.texts(x, func(_ adk.Field, place, text string) {
+			w.marked = w.marked || wire.Placeholder.MatchString(text)
+			w.clear.WriteString(text)
+			w.clear.WriteByte(0)
+			w.stream(x, place, text, 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts gives the texts of a crossing's fields.
+func (w *withholding) texts(x *adk.Crossing, give func(f adk.Field, place, text string)) error {
+	for _, use := range x.Kind.Fields(x.Phase) {
+		raw, err := w.fields.Append(use.Field, x)
+		if err == nil {
+			err = wire.EachText(raw, "", func(place, text string) { give(use.Field, place, text) })
+		}
+		if err != nil {
+			return fmt.Errorf("replay: crossing %d: %s: %w", x.Seq, use.Label, err)
+		}
+	}
+	return nil
+}
+
+// stream adds a text to the stream that it is a part of; side is 0 for the recording.
+func (w *withholding) stream(x *adk.Crossing, place, text string, side int) {
+	key := ""
+	switch x.Kind {
+	case adk.KindReportMessage, adk.KindReportThought, adk.KindPiece:
+		key = x.Kind.String()
+	case adk.KindEmitMessage, adk.KindEmitThought:
+		if !strings.HasSuffix(place, "/"+wire.EventDelta) {
+			return
+		}
+		key = x.Kind.String()
+	default:
+		return
+	}
+	key += "\n" + x.Name + "\n" + place
+	if w.streams[key] == nil {
+		w.streams[key] = &[2]strings.Builder{}
+		w.order = append(w.order, key)
+	}
+	w.streams[key][side].WriteString(text)
+}
+
+// usualPatterns find what is withheld wherever it stands, by its kind.
+var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	patterns := map[string]*regexp.Regexp{}
+	for _, p := range redact.UsualSecrets().Patterns {
+		patterns[p.Kind] = regexp.MustCompile(p.Expr)
+	}
+	return patterns
+})
+
+// learn finds out what is secret in the new run: the usual secrets, where no rules say
+// better, and what stands in the place of placeholders.
+func (w *withholding) learn(usual bool) error {
+	for _, x := range w.got {
+		err := w.texts(x, func(_ adk.Field, place, text string) {
+			w.stream(x, place, text, 1)
+			if usual {
+				w.usual(text)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, key := range w.order {
+		want, got := w.streams[key][0].String(), w.streams[key][1].String()
+		if usual {
+			w.usual(got)
+		}
+		if !w.held(want, got) {
+			w.secret(liveKind(want), got)
+		}
+	}
+	for i, want := range w.want {
+		if at := w.beside[i]; at > 0 {
+			if err := w.pair(want, w.got[at-1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *withholding) usual(text string) {
+	for kind, pattern := range usualPatterns() {
+		for _, found := range pattern.FindAllString(text, -1) {
+			w.secret("live-"+kind, found)
+		}
+	}
+}
+
+// pair learns from two crossings that correspond: what stands at one place in both.
+func (w *withholding) pair(want, got *adk.Crossing) error {
+	recorded := map[string]string{}
+	err := w.texts(want, func(f adk.Field, place, text string) {
+		if wire.Placeholder.MatchString(text) {
+			recorded[f.String()+place] = text
+		}
+	})
+	if err != nil || len(recorded) == 0 {
+		return err
+	}
+	return w.texts(got, func(f adk.Field, place, text string) {
+		if template, is := recorded[f.String()+place]; is && !w.held(template, text) {
+			w.placed[placeOf(got, f, place)] = "[redacted:" + liveKind(template) + ":1]"
+		}
+	})
+}
+
+func placeOf(x *adk.Crossing, f adk.Field, place string) string {
+	return fmt.Sprintf("%d %s%s", x.Seq, f, place)
+}
+
+// liveKind is the kind of what live code says in the place of a text with a placeholder.
+func liveKind(template string) string {
+	return "live-" + wire.Placeholder.FindStringSubmatch(template)[1]
+}
+
+// held takes what live code says in the place of placeholders for secrets, and reports
+// whether they are all looked for from now on, so that the place itself may say the rest.
+func (w *withholding) held(template, text string) bool {
+	if template == text || !wire.Placeholder.MatchString(template) {
+		return true
+	}
+	between := wire.Placeholder.Split(template, -1)
+	for i, part := range between {
+		between[i] = regexp.QuoteMeta(part)
+	}
+	found := regexp.MustCompile(`(?s)^` + strings.Join(between, `(.*?)`) + `$`).FindStringSubmatch(text)
+	if found == nil {
+		return false
+	}
+	kinds := wire.Placeholder.FindAllString(template, -1)
+	all := true
+	for i, secret := range found[1:] {
+		all = w.secret(liveKind(kinds[i]), secret) && all
+	}
+	return all
+}
+
+// secret has a text looked for, and reports whether it is, or need not be: what the
+// recording says in the clear is none.
+func (w *withholding) secret(kind, text string) bool {
+	switch {
+	case text == "" || wire.Placeholder.FindString(text) == text:
+		return true
+	case len(text) < leastWithheld || !utf8.ValidString(text) || strings.Contains(w.clear.String(), text):
+		return false
+	}
+	pattern := redact.Pattern{Kind: kind, Expr: regexp.QuoteMeta(text)}
+	if !slices.Contains(w.secrets, pattern) {
+		w.secrets = append(w.secrets, pattern)
+	}
+	return true
+}
+
+// replace puts placeholders in the place of whole texts.
+func (w *withholding) replace(lines []*adk.Crossing) error {
+	for _, x := range lines {
+		for _, use := range x.Kind.Fields(x.Phase) {
+			raw, err := w.fields.Append(use.Field, x)
+			if err != nil {
+				return err
+			}
+			changed, err := wire.MapTexts(nil, raw, "", func(place, text string) string {
+				if instead := w.placed[placeOf(x, use.Field, place)]; instead != "" {
+					return instead
+				}
+				return text
+			})
+			if err == nil && !bytes.Equal(changed, raw) {
+				err = w.fields.Read(use.Field, x, changed, "")
+			}
+			if err != nil {
+				return fmt.Errorf("replay: crossing %d: what live code says in the place of what was redacted cannot be withheld: %w", x.Seq, err)
+			}
+		}
+	}
+	return nil
+}
