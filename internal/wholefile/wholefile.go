@@ -11,7 +11,21 @@ import (
 
 // Write puts a whole file in the place of whatever is there, or nothing: a
 // reader never meets half of one, and a failure leaves what was there before.
-func Write(path string, content []byte) error {
+func Write(path string, content []byte) error { return write(path, content, nil) }
+
+// WriteBeside is Write for a file that goes with another one, and is as private as that:
+// it has the other's permissions, whatever it had.
+func WriteBeside(path string, content []byte, other string) error {
+	info, err := os.Stat(other)
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm()
+	return write(path, content, &mode)
+}
+
+// write is Write with permissions to give, nil for those that the file has.
+func write(path string, content []byte, as *fs.FileMode) error {
 	target, mode, err := replaceable(path)
 	if err != nil {
 		return err
@@ -20,8 +34,16 @@ func Write(path string, content []byte) error {
 		return os.WriteFile(target, content, 0)
 	}
 	part := partOf(target)
+	if as != nil {
+		mode = *as
+	}
 	if err := writeNew(part, content, mode.Perm()); err != nil {
 		return err
+	}
+	if as != nil { // whatever the umask takes away from a new file
+		if err := os.Chmod(part, mode.Perm()); err != nil {
+			return errors.Join(err, os.Remove(part))
+		}
 	}
 	if err := os.Rename(part, target); err != nil {
 		return errors.Join(err, os.Remove(part))

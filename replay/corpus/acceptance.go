@@ -52,7 +52,8 @@ func InCI(env func(string) string) bool {
 const ReasonEnding = ".reason"
 
 // Replace puts content in the place of a file's, and adds the reason to the file
-// beside it, with what changed. It does both or neither.
+// beside it, with what changed: whoever may not read the one may not read the other. It
+// does both or neither.
 func (a *Acceptance) Replace(file string, content []byte, changes ...string) error {
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -65,7 +66,7 @@ func (a *Acceptance) Replace(file string, content []byte, changes ...string) err
 		return err
 	}
 	// First the reason: whatever stops this, no change stands without one.
-	if err := wholefile.Write(reasons, append(slices.Clip(earlier), a.entry(before, content, changes)...)); err != nil {
+	if err := wholefile.WriteBeside(reasons, append(slices.Clip(earlier), a.entry(before, content, changes)...), file); err != nil {
 		return err
 	}
 	err = wholefile.Write(file, content)

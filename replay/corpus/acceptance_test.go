@@ -1,10 +1,14 @@
 package corpus
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What is expected is changed by a person with a reason: not in CI, whatever the
@@ -29,5 +33,23 @@ func TestNewAcceptanceRefuses(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, c.says, "%+v", c)
 		assert.Nil(t, a)
+	}
+}
+
+// The reason quotes the trace, so it is as private as the trace, also where it was not.
+func TestTheReasonIsAsPrivateAsTheTrace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "turn.jsonl")
+	a, err := NewAcceptance("Politeness.", time.Now(), func(string) string { return "" })
+	require.NoError(t, err)
+	for _, mode := range []fs.FileMode{0o600, 0o640, 0o600} {
+		require.NoError(t, os.WriteFile(file, []byte("one"), mode))
+		require.NoError(t, os.Chmod(file, mode))
+		require.NoError(t, a.Replace(file, []byte("two"), "a secret"))
+		for _, path := range []string{file, file + ReasonEnding} {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			assert.Equal(t, mode, info.Mode().Perm(), path)
+		}
+		require.NoError(t, os.Chmod(file+ReasonEnding, 0o644))
 	}
 }

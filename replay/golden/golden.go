@@ -42,6 +42,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
 // TB is what a check needs of a test. *testing.T and *testing.B have it.
@@ -59,6 +60,9 @@ type Options struct {
 	// such failure as the transcript has it, as in "listener of message"; a
 	// contained failure that no text is part of fails the check.
 	Contained []string
+	// Redact is what must not stand in a golden file, nor in what a failure prints of
+	// it; nil is nothing. It is as in replay.RecordOptions.
+	Redact *redact.Rules
 	// Dir is the folder of the golden files, relative to the test's. Empty
 	// means testdata.
 	Dir string
@@ -123,12 +127,12 @@ func (c check) transcript(run func(adk.Probe) error) {
 		return
 	}
 	Claim(c.t, c.file())
-	first, err := observe(run)
+	first, err := observe(run, c.options.Redact)
 	if err != nil {
 		c.fail("the turn was not run: %v", err)
 		return
 	}
-	second, err := observe(run)
+	second, err := observe(run, c.options.Redact)
 	if err != nil {
 		c.fail("the turn was not run a second time: %v", err)
 		return

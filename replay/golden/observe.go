@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -20,10 +21,10 @@ type observed struct {
 }
 
 // observe records one run. The transcript is made from the trace, so that a
-// golden file holds what anybody is shown who has the trace only.
-func observe(run func(adk.Probe) error) (observed, error) {
+// golden file holds what anybody is shown who has the trace only, and no secret.
+func observe(run func(adk.Probe) error, rules *redact.Rules) (observed, error) {
 	var trace bytes.Buffer
-	recorder := replay.Record(&trace)
+	recorder := replay.Record(&trace, replay.RecordOptions{Redact: rules})
 	if err := errors.Join(run(recorder), recorder.Err()); err != nil {
 		return observed{}, err
 	}
