@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -25,6 +26,9 @@ import (
 // leastWithheld is the length from which what stands in the place of a placeholder is
 // looked for elsewhere.
 const leastWithheld = 4
+
+// labelPiece is the name of the field that holds a piece of an answer.
+const labelPiece = "piece"
 
 // withholding is the new run of a redacted recording, and what of it is secret.
 type withholding struct {
@@ -102,11 +106,11 @@ func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*tr
 // read takes in the texts of the recording.
 func (w *withholding) read() error {
 	for _, x := range w.want {
-		err := w.texts(x, func(_ adk.Field, place, text string) {
+		err := w.texts(x, func(use adk.FieldUse, place, text string) {
 			w.marked = w.marked || wire.Placeholder.MatchString(text)
 			w.clear.WriteString(text)
 			w.clear.WriteByte(0)
-			w.stream(x, place, text, 0)
+			w.stream(x, use, place, text, 0)
 		})
 		if err != nil {
 			return err
@@ -116,11 +120,11 @@ func (w *withholding) read() error {
 }
 
 // texts gives the texts of a crossing's fields.
-func (w *withholding) texts(x *adk.Crossing, give func(f adk.Field, place, text string)) error {
+func (w *withholding) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text string)) error {
 	for _, use := range x.Kind.Fields(x.Phase) {
 		raw, err := w.fields.Append(use.Field, x)
 		if err == nil {
-			err = wire.EachText(raw, "", func(place, text string) { give(use.Field, place, text) })
+			err = wire.EachText(raw, "", func(place, text string) { give(use, place, text) })
 		}
 		if err != nil {
 			return fmt.Errorf("replay: crossing %d: %s: %w", x.Seq, use.Label, err)
@@ -129,21 +133,14 @@ func (w *withholding) texts(x *adk.Crossing, give func(f adk.Field, place, text 
 	return nil
 }
 
-// stream adds a text to the stream that it is a part of; side is 0 for the recording.
-func (w *withholding) stream(x *adk.Crossing, place, text string, side int) {
-	key := ""
-	switch x.Kind {
-	case adk.KindReportMessage, adk.KindReportThought, adk.KindPiece:
-		key = x.Kind.String()
-	case adk.KindEmitMessage, adk.KindEmitThought:
-		if !strings.HasSuffix(place, "/"+wire.EventDelta) {
-			return
-		}
-		key = x.Kind.String()
-	default:
+// stream adds a text to the stream that it is a part of: the deltas under one id, or what
+// stands at one place of the pieces of an answer. side is 0 for the recording.
+func (w *withholding) stream(x *adk.Crossing, use adk.FieldUse, place, text string, side int) {
+	if use.Label != wire.EventDelta && use.Label != labelPiece && !strings.HasSuffix(place, "/"+wire.EventDelta) {
 		return
 	}
-	key += "\n" + x.Name + "\n" + place
+	id, _ := state.StreamID(x.Payload)
+	key := strings.Join([]string{x.Kind.String(), x.Name, id, place}, "\n")
 	if w.streams[key] == nil {
 		w.streams[key] = &[2]strings.Builder{}
 		w.order = append(w.order, key)
@@ -164,8 +161,8 @@ var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 // better, and what stands in the place of placeholders.
 func (w *withholding) learn(usual bool) error {
 	for _, x := range w.got {
-		err := w.texts(x, func(_ adk.Field, place, text string) {
-			w.stream(x, place, text, 1)
+		err := w.texts(x, func(use adk.FieldUse, place, text string) {
+			w.stream(x, use, place, text, 1)
 			if usual {
 				w.usual(text)
 			}
@@ -204,17 +201,17 @@ func (w *withholding) usual(text string) {
 // pair learns from two crossings that correspond: what stands at one place in both.
 func (w *withholding) pair(want, got *adk.Crossing) error {
 	recorded := map[string]string{}
-	err := w.texts(want, func(f adk.Field, place, text string) {
+	err := w.texts(want, func(use adk.FieldUse, place, text string) {
 		if wire.Placeholder.MatchString(text) {
-			recorded[f.String()+place] = text
+			recorded[use.Label+place] = text
 		}
 	})
 	if err != nil || len(recorded) == 0 {
 		return err
 	}
-	return w.texts(got, func(f adk.Field, place, text string) {
-		if template, is := recorded[f.String()+place]; is && !w.held(template, text) {
-			w.placed[placeOf(got, f, place)] = "[redacted:" + liveKind(template) + ":1]"
+	return w.texts(got, func(use adk.FieldUse, place, text string) {
+		if template, is := recorded[use.Label+place]; is && !w.held(template, text) {
+			w.placed[placeOf(got, use.Field, place)] = "[redacted:" + liveKind(template) + ":1]"
 		}
 	})
 }

@@ -4,30 +4,77 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // WriteAnnotations writes the report as workflow commands of GitHub Actions, a
-// line each, which become annotations of the files: one for each cause, at the
-// first trace that it hits, and one for each trace that cannot be read. GitHub
-// shows the first ten errors of a step.
-func (r *Report) WriteAnnotations(w io.Writer) error {
+// line each, which become annotations of the files: one for each cause, at the live code
+// that it is in where that is known, and else at the first trace that it hits, and one for
+// each trace that cannot be read. GitHub shows the first ten errors of a step.
+//
+// files say where a file stands in the repository, which is what GitHub asks for: the
+// first of them that gives a path is taken. None leaves all as they are.
+func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string) error {
 	var b strings.Builder
 	if r.Error != "" {
 		fmt.Fprintf(&b, "::error title=%s::%s\n", property("not everything was verified"), message(r.Error))
 	}
 	for _, c := range r.Causes {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(filepath.ToSlash(c.First.Trace)), c.First.Divergence.Crossing+1,
+		file, line, known := CodeAt(c.First.Divergence)
+		if known && inRepository(file, files) == "" {
+			known = false
+		}
+		if !known {
+			file, line = filepath.ToSlash(c.First.Trace), c.First.Divergence.Crossing+1
+		}
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(orElse(inRepository(file, files), file)), line,
 			property(string(c.Class)), message(c.String()))
 	}
 	for _, t := range r.Traces {
-		if t.Error != "" {
-			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(filepath.ToSlash(t.Trace)), property("unreadable"), message(t.Error))
+		if file := filepath.ToSlash(t.Trace); t.Error != "" {
+			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(orElse(inRepository(file, files), file)), property("unreadable"), message(t.Error))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// inRepository is where a file stands; empty where nobody can tell.
+func inRepository(file string, files []func(string) string) string {
+	for _, find := range files {
+		if path := find(file); path != "" {
+			return path
+		}
+	}
+	if len(files) == 0 {
+		return file
+	}
+	return ""
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// codePlace is a place as Divergence.Place says it.
+var codePlace = regexp.MustCompile(`^(.+\.go):([0-9]+) \(`)
+
+// CodeAt is the file and the line of the live code that a divergence is in, as its Place
+// says them; known is false where it does not.
+func CodeAt(d *replay.Divergence) (file string, line int, known bool) {
+	found := codePlace.FindStringSubmatch(d.Place)
+	if found == nil {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(found[2])
+	return found[1], line, err == nil
 }
 
 // The escapes of workflow commands, as @actions/core has them.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -266,9 +267,9 @@ func (c *verification) attempt(ctx context.Context, i int, buffer *bufio.Reader,
 		}
 		give(o)
 	}()
-	at := c.part[i]
+	at, begun := c.part[i], time.Now()
 	report := c.verify(ctx, c.sources[at], buffer)
-	report.Number = at + 1
+	report.Number, report.Elapsed = at+1, time.Since(begun)
 	o.report = report
 }
 

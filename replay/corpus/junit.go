@@ -5,26 +5,31 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// The part of JUnit's XML that CI systems read. Times are left out: they differ
-// from run to run.
+// The part of JUnit's XML that CI systems read.
 type (
 	junitSuites struct {
-		XMLName xml.Name   `xml:"testsuites"`
-		Suite   junitSuite `xml:"testsuite"`
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Time     junitSeconds `xml:"time,attr"`
+		Cases    []junitCase  `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
+		File    string        `xml:"file,attr,omitempty"`
+		Line    int           `xml:"line,attr,omitempty"`
+		Time    junitSeconds  `xml:"time,attr"`
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 	}
@@ -35,35 +40,65 @@ type (
 	}
 )
 
-// WriteJUnit writes the report as JUnit XML. A trace is a test case in the class
-// of its folder; a divergence is its failure, and what cannot be read its error.
-// A report that is not whole has a case more, which says why.
+// junitSeconds is a time as JUnit has it: seconds, with a fraction.
+type junitSeconds time.Duration
+
+// MarshalText writes the seconds to the millisecond.
+func (d junitSeconds) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, time.Duration(d).Seconds(), 'f', 3, 64), nil
+}
+
+// Suite is a report under the name that it has among others.
+type Suite struct {
+	Name string
+	*Report
+}
+
+// WriteJUnit writes the report as JUnit XML, as WriteJUnit does.
 func (r *Report) WriteJUnit(w io.Writer) error {
-	suite := junitSuite{Name: "adkreplay verify", Tests: len(r.Traces)}
+	name := "adkreplay verify"
 	if r.Shard != nil {
-		suite.Name += " " + r.Shard.String()
+		name += " " + r.Shard.String()
 	}
-	for _, t := range r.Traces {
-		suite.add(junitCaseOf(t))
-	}
-	if r.Error != "" {
-		suite.Tests++
-		suite.add(junitCase{Class: "adkreplay", Name: "verify", Error: &junitProblem{Type: "incomplete", Message: r.Error}})
+	return WriteJUnit(w, Suite{name, r})
+}
+
+// WriteJUnit writes reports as JUnit XML, each as a suite. A trace is a test case in the
+// class of its folder, with the time that its replay took; a divergence is its failure,
+// with the file and line of the live code that it is in where that is known, and what
+// cannot be read its error. A report that is not whole has a case more, which says why.
+func WriteJUnit(w io.Writer, reports ...Suite) error {
+	document := junitSuites{}
+	for _, r := range reports {
+		document.Suites = append(document.Suites, junitSuiteOf(r))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	encoder := xml.NewEncoder(w)
 	encoder.Indent("", "  ")
-	if err := encoder.Encode(junitSuites{Suite: suite}); err != nil {
+	if err := encoder.Encode(document); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
 }
 
+func junitSuiteOf(r Suite) junitSuite {
+	suite := junitSuite{Name: r.Name}
+	for _, t := range r.Traces {
+		suite.add(junitCaseOf(t))
+	}
+	if r.Error != "" {
+		suite.add(junitCase{Class: "adkreplay", Name: "verify", Error: &junitProblem{Type: "incomplete", Message: r.Error}})
+	}
+	return suite
+}
+
 func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
+	s.Tests++
+	s.Time += c.Time
 	switch {
 	case c.Error != nil:
 		s.Errors++
@@ -76,13 +111,14 @@ func (s *junitSuite) add(c junitCase) {
 // its end is an error that quotes the divergence: a case has one end.
 func junitCaseOf(t *TraceReport) junitCase {
 	folder, name := path.Split(filepath.ToSlash(t.Trace))
-	c := junitCase{Class: strings.TrimSuffix(folder, "/"), Name: name}
+	c := junitCase{Class: strings.TrimSuffix(folder, "/"), Name: name, Time: junitSeconds(t.Elapsed)}
 	if c.Class == "" {
 		c.Class = "."
 	}
 	text := ""
 	if t.Divergence != nil {
 		text = t.Divergence.String()
+		c.File, c.Line, _ = CodeAt(t.Divergence)
 		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: t.Cause.String(), Text: text}
 	}
 	if t.Error != "" {

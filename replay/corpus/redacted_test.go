@@ -80,7 +80,7 @@ func TestAReportPrintsNoLiveSecret(t *testing.T) {
 			require.NoError(t, err, name)
 			require.Empty(t, report.Traces[0].Error)
 			for form, write := range map[string]func(io.Writer) error{
-				"JSON": report.WriteJSON, "JUnit": report.WriteJUnit, "annotations": report.WriteAnnotations,
+				"JSON": report.WriteJSON, "JUnit": report.WriteJUnit, "annotations": func(w io.Writer) error { return report.WriteAnnotations(w) },
 				"text": func(w io.Writer) error {
 					_, err := io.WriteString(w, report.String()+report.Traces[0].Report.String()+report.DescribeCauses())
 					return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -69,11 +70,15 @@ func TestCorpusReportStringIsBounded(t *testing.T) {
 // suites is JUnit's XML as a CI system reads it.
 type suites struct {
 	Suite struct {
+		Time     string `xml:"time,attr"`
 		Name     string `xml:"name,attr"`
 		Tests    int    `xml:"tests,attr"`
 		Failures int    `xml:"failures,attr"`
 		Errors   int    `xml:"errors,attr"`
 		Cases    []struct {
+			Time    string   `xml:"time,attr"`
+			File    string   `xml:"file,attr"`
+			Line    int      `xml:"line,attr"`
 			Class   string   `xml:"classname,attr"`
 			Name    string   `xml:"name,attr"`
 			Failure *problem `xml:"failure"`
@@ -154,10 +159,47 @@ func TestAnnotations(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out.String(), "::error title=not everything was verified::interrupted: 100%25 of nothing\n"))
 }
 
+// A CI system is told how long each replay took, and the line of the live code that a
+// difference is in.
+func TestJUnitSaysTimesAndCode(t *testing.T) {
+	report := mixed(t)
+	for i, trace := range report.Traces {
+		trace.Elapsed = time.Duration(i+1) * 250 * time.Millisecond
+	}
+	report.Traces[1].Divergence.Place = "agent/agent.go:12 (agent.cap)"
+	suite := junit(t, report).Suite
+	assert.Equal(t, []string{"2.500", "0.250", "0.500"}, []string{suite.Time, suite.Cases[0].Time, suite.Cases[1].Time})
+	assert.Equal(t, []any{"agent/agent.go", 12, "", 0}, []any{suite.Cases[1].File, suite.Cases[1].Line, suite.Cases[0].File, suite.Cases[0].Line})
+}
+
+// An annotation stands at the live code where that is known and in the repository, and
+// else at the trace.
+func TestAnnotationsStandAtTheCode(t *testing.T) {
+	report := mixed(t)
+	report.Causes[0].First.Divergence.Place = "agent/agent.go:12 (agent.cap)"
+	for _, c := range []struct {
+		find func(string) string
+		file string
+	}{
+		{nil, "file=agent/agent.go,line=12,"},
+		{func(file string) string { return "here/" + file }, "file=here/agent/agent.go,line=12,"},
+		{func(file string) string { return strings.TrimPrefix(file, "agent/agent.go") }, ".jsonl,line=27,"},
+	} {
+		var out strings.Builder
+		var files []func(string) string
+		if c.find != nil {
+			files = append(files, c.find)
+		}
+		require.NoError(t, report.WriteAnnotations(&out, files...))
+		head, _, _ := strings.Cut(out.String(), "title=")
+		assert.Contains(t, head, c.file)
+	}
+}
+
 // Who writes is told that it failed.
 func TestRenderingsToAFullDisk(t *testing.T) {
 	report, full := mixed(t), tracetest.FailingWriter{}
-	for _, write := range []func(io.Writer) error{report.WriteJSON, report.WriteJUnit, report.WriteAnnotations} {
+	for _, write := range []func(io.Writer) error{report.WriteJSON, report.WriteJUnit, func(w io.Writer) error { return report.WriteAnnotations(w) }} {
 		assert.EqualError(t, write(full), "no space left")
 	}
 }

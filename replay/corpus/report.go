@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
@@ -64,6 +65,9 @@ type TraceReport struct {
 	Cause *Cause `json:"cause,omitempty"`
 	// Error says why the trace could not be read to its end.
 	Error string `json:"error,omitempty"`
+	// Elapsed is how long the replay took; zero in a report that was read, because no
+	// two runs have the same.
+	Elapsed time.Duration `json:"-"`
 }
 
 // CauseReport is one cause, and the traces that it hits.

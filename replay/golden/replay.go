@@ -39,12 +39,19 @@ import (
 // pattern of Seams chose nothing that any of the turns came to. Other live seams
 // that no turn came to are logged, with the traces for which nothing was chosen and
 // with what is not compared.
+//
+// A CI system is told too: where GITHUB_ACTIONS is true, each cause is an annotation, at the
+// line of the live code that it is in where that is known; and where ADKREPLAY_JUNIT names
+// a file, relative to the test's folder unless it is absolute, it gets the report as JUnit
+// XML. Of the tests of several packages each needs a file of its own: a * in the name
+// stands for the test.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
+	defer c.publish()
 	sources, err := corpus.Sources(os.DirFS(dir))
 	if err != nil {
-		c.fail("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
+		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
 		return
 	}
 	for i := range sources { // a path that commands take
@@ -58,7 +65,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading})
 	switch {
 	case err != nil:
-		c.fail("%s", strings.TrimPrefix(err.Error(), "replay: "))
+		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
 	case c.report.Divergent > 0 && updating():
 		c.update()
 	case c.report.Divergent > 0:
@@ -78,6 +85,7 @@ type corpusCheck struct {
 	live    func(trace string) replay.Live
 	reading trace.Options
 	report  *corpus.Report
+	problem string // with the check itself, and not with one of the traces
 
 	mu       sync.Mutex
 	patterns map[string]bool // of live seams, that were asked for
@@ -102,6 +110,15 @@ func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.
 func (c *corpusCheck) fail(format string, args ...any) {
 	c.t.Helper()
 	c.t.Errorf("replay: "+format+"\nnext: %s", append(args, command(c.t.Name(), "-count=1"))...)
+}
+
+// impossible is fail for what is no trace's: nothing, or not enough, was looked at.
+func (c *corpusCheck) impossible(format string, args ...any) {
+	c.t.Helper()
+	if c.problem == "" {
+		c.problem = fmt.Sprintf(format, args...)
+	}
+	c.fail(format, args...)
 }
 
 // causes fails for each cause, those first that hit most traces.
@@ -170,14 +187,14 @@ func (c *corpusCheck) looked() {
 	all := plural(len(c.report.Traces), "trace")
 	reached, never := c.reached()
 	if !slices.ContainsFunc(reached, isCode) && (len(reached) == 0 || slices.ContainsFunc(never, isCode)) {
-		c.fail("no code of yours ran in %s of %s%s: choose seams that the turns come to", all, c.dir, listed(", in which nothing comes to ", never))
+		c.impossible("no code of yours ran in %s of %s%s: choose seams that the turns come to", all, c.dir, listed(", in which nothing comes to ", never))
 		return
 	}
 	idle := false
 	for _, pattern := range slices.Sorted(maps.Keys(c.patterns)) {
 		if !slices.ContainsFunc(reached, replay.Live{Seams: []string{pattern}}.Takes) {
 			idle = true
-			c.fail("nothing that %q takes ran in %s of %s: record a turn that comes to it, or do not choose it", pattern, all, c.dir)
+			c.impossible("nothing that %q takes ran in %s of %s: record a turn that comes to it, or do not choose it", pattern, all, c.dir)
 		}
 	}
 	if !idle {

@@ -1,0 +1,113 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// The environment variables that say where a CI system reads what was found.
+const (
+	junitVariable     = "ADKREPLAY_JUNIT"  // a file for JUnit XML
+	actionsVariable   = "GITHUB_ACTIONS"   // true where GitHub reads the output
+	workspaceVariable = "GITHUB_WORKSPACE" // the folder of its repository
+)
+
+// publish tells the CI system what a check of a folder found.
+func (c *corpusCheck) publish() {
+	c.t.Helper()
+	report := c.report
+	if report == nil {
+		report, c.problem = &corpus.Report{}, orElse(c.problem, "the check ended before anything was found")
+	}
+	if c.problem != "" {
+		whole := *report
+		whole.Error = c.problem
+		report = &whole
+	}
+	if os.Getenv(actionsVariable) == "true" {
+		var lines bytes.Buffer
+		_ = report.WriteAnnotations(&lines, inRepository) // a buffer takes all
+		fmt.Fprint(os.Stdout, lines.String())
+	}
+	if file := os.Getenv(junitVariable); file != "" {
+		name := suiteName(c.t.Name())
+		if err := suites.write(junitFile(file, name), corpus.Suite{Name: name, Report: report}); err != nil {
+			c.t.Errorf("replay: %s: the JUnit report cannot be written: %v", junitVariable, err)
+		}
+	}
+}
+
+// suiteName is the name of a test among those of a module.
+func suiteName(test string) string {
+	if at := packagePath(); at != "." {
+		return strings.TrimPrefix(at, "./") + "." + test
+	}
+	return test
+}
+
+// junitFile is the file for a suite: one of its own where the name has a *, which stands
+// for the suite.
+func junitFile(file, suite string) string {
+	own := strings.NewReplacer("/", "-", "\\", "-", ":", "-", " ", "-").Replace(suite)
+	return strings.Replace(file, "*", own, 1)
+}
+
+// suites are the reports of this process, by their files: each write has all of its file.
+var suites = suiteFiles{of: map[string][]corpus.Suite{}}
+
+type suiteFiles struct {
+	mu sync.Mutex
+	of map[string][]corpus.Suite
+}
+
+// write adds a suite to a file, or puts it in the place of the one of its name.
+func (f *suiteFiles) write(file string, suite corpus.Suite) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.of[file]
+	at := 0
+	for at < len(list) && list[at].Name != suite.Name {
+		at++
+	}
+	f.of[file] = append(append(list[:at:at], suite), list[min(at+1, len(list)):]...)
+	var content bytes.Buffer
+	if err := corpus.WriteJUnit(&content, f.of[file]...); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return wholefile.Write(file, content.Bytes())
+}
+
+// inRepository is the path of a file from the root of the repository, which is the
+// workspace of the CI system or else the module; empty of a file that is not there. A
+// trace is named from the test's folder, code from the module's, or with its own folder.
+func inRepository(file string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	module := strings.TrimSuffix(filepath.ToSlash(here), strings.TrimPrefix(packagePath(), "."))
+	root := orElse(os.Getenv(workspaceVariable), filepath.FromSlash(module))
+	for _, folder := range []string{here, module, filepath.Dir(here)} {
+		path := filepath.Join(folder, filepath.FromSlash(file))
+		if filepath.IsAbs(file) {
+			path = file
+		}
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if inside, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(inside) {
+			return filepath.ToSlash(inside)
+		}
+	}
+	return ""
+}
