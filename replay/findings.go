@@ -54,6 +54,18 @@ func (p *player) deadlock(want *adk.Crossing) {
 	p.report(d, want)
 }
 
+// unended reports that the recording ends while everybody waits inside the engine: for
+// a timer, or for somebody who settles a gate, and neither is recorded any more.
+func (p *player) unended() {
+	d := divergence(p.namer, Missing, nil, nil, nil)
+	d.Waiting = append(p.waiting(), "and the recording ends here")
+	last := &adk.Crossing{At: p.began}
+	if p.matched > 0 {
+		last = p.recent[(p.matched-1)%len(p.recent)]
+	}
+	p.report(d, last)
+}
+
 // waiting says of each strand what it waits for.
 func (p *player) waiting() (said []string) {
 	for _, n := range slices.Sorted(maps.Keys(p.strands)) {

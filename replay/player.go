@@ -372,7 +372,8 @@ func (s *strand) blocked() (n int) {
 }
 
 // stuck reports whether nobody will make the head x: of those that are held back it
-// is nobody's to make, and all others wait inside the engine. Goroutines are counted,
+// is nobody's to make, and all others wait inside the engine. At the end of the
+// recording, where x is nil, nobody is held back any more. Goroutines are counted,
 // and not found by the strands that they say they are of: an engine that says a
 // wrong one must not be waited for. mu is held.
 func (p *player) stuck(x *adk.Crossing) bool {
@@ -380,7 +381,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		return false
 	}
 	for _, w := range p.waits {
-		if p.takes(w.strand, w.scripted, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
+		if x == nil || p.takes(w.strand, w.scripted, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}
@@ -393,9 +394,18 @@ func (p *player) stuck(x *adk.Crossing) bool {
 
 // check stops the replay if nobody can go on. mu is held.
 func (p *player) check() {
-	if x := p.head(); x != nil && !p.Stopped && p.stuck(x) {
-		p.deadlock(x)
+	x := p.head()
+	if p.Stopped || !p.stuck(x) {
+		return
 	}
+	if x == nil {
+		x = p.peek(0) // a cancel that nobody tells
+	}
+	if x == nil {
+		p.unended()
+		return
+	}
+	p.deadlock(x)
 }
 
 // Play runs one scripted call: every recorded operation until the call's own

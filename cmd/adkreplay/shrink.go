@@ -110,8 +110,8 @@ func readTurn(ctx context.Context, recorded traceFile) (turn.Turn, error) {
 		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
 	}
 	one, err := shrink.TurnOf(read)
-	if err != nil {
-		return turn.Turn{}, internal(fmt.Errorf("%s: %s", recorded.name, strings.TrimPrefix(err.Error(), "property: ")))
+	if err != nil { // a trace of no turn
+		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
 	}
 	return one, nil
 }

@@ -3,6 +3,7 @@ package tracetest
 import (
 	"bytes"
 	"io/fs"
+	"iter"
 	"strings"
 	"testing"
 
@@ -66,5 +67,18 @@ func EachFixture(t *testing.T, run func(t *testing.T, recorded *trace.Trace)) {
 			require.NoError(t, err)
 			run(t, recorded)
 		})
+	}
+}
+
+// Prefixes are the beginnings of a fixture, by how many crossings they have: from none
+// to all of them, each with a footer that fits.
+func Prefixes(f Fixture) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		lines := strings.Split(strings.TrimSuffix(string(f.Bytes), "\n"), "\n")
+		for n := range lines[1:] {
+			if !yield(n, Seal(lines[:n+1], "")) {
+				return
+			}
+		}
 	}
 }

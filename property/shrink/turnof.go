@@ -32,7 +32,8 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 		tr.take(&recorded.Lines[i].Crossing)
 	}
 	if !tr.begun {
-		return turn.Turn{}, errors.New("shrink: the trace breaks off before the call of its run: nothing says what was handed in")
+		return turn.Turn{}, &trace.FormatError{File: recorded.Options().File, Line: len(recorded.Lines) + 2, Fault: trace.FaultImpossible,
+			Reason: "the trace breaks off before the call of its run: nothing says what was handed in"}
 	}
 	t := tr.finish()
 	t.Order = orderOf(t, recorded)

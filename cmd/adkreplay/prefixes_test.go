@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// ofTrace are all commands that take a trace, with its file in the place of %s.
+var ofTrace = [][]string{
+	{"verify", "%s"}, {"check", "%s"}, {"lint", "%s"}, {"accept", "%s"}, {"show", "%s"}, {"show", "--at", "1", "%s"},
+	{"diff", "%s", "%s"}, {"replay", "%s", "--set", "run.prompt=another"}, {"shrink", "%s"}, {"explore", "--schedules", "2", "%s"},
+}
+
+// A turn may end anywhere, and what is left of its trace may have a footer that fits:
+// every command ends on it all the same, with a code of its help, and without an
+// internal failure. A normal run tries a sample, and all that end in a wait; with the
+// variable all are tried.
+func TestCommandsEndOnEveryPrefix(t *testing.T) {
+	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	if !every {
+		t.Logf("a sample: `make mutants` (%s=all) tries all", tracetest.MutantsVariable)
+	}
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+		path := filepath.Join(t.TempDir(), "turn.jsonl")
+		for n, prefix := range tracetest.Prefixes(f) {
+			name := fmt.Sprintf("%s after %d crossings", f.Name, n)
+			if !every && n > 0 && !endsInWait(f, n) && crc32.ChecksumIEEE([]byte(name))%64 != 0 {
+				continue
+			}
+			require.NoError(t, os.WriteFile(path, prefix, 0o644))
+			for _, command := range ofTrace {
+				ends(t, name, command, path)
+			}
+		}
+	})
+}
+
+// endsInWait reports whether the last crossing of a prefix begins a wait, or is within one.
+func endsInWait(f tracetest.Fixture, n int) bool {
+	if n == 0 {
+		return false
+	}
+	switch x := f.Trace.Lines[n-1]; x.Kind {
+	case adk.KindSleep, adk.KindWaitFor, adk.KindWait:
+		return x.Phase == adk.Begin
+	case adk.KindTurnGateOpen, adk.KindSettle:
+		return true
+	}
+	return false
+}
+
+// ends holds a command to its end. Nobody waits for a clock: in a bubble time moves
+// when every goroutine is blocked, and then the command would never have ended.
+func ends(t *testing.T, name string, command []string, path string) {
+	t.Helper()
+	var args []string
+	for _, arg := range command {
+		if arg == "%s" {
+			arg = path
+		}
+		args = append(args, arg)
+	}
+	var code int
+	var interrupted error
+	var out, errs bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		code = executeContext(ctx, args, &out, &errs)
+		interrupted = ctx.Err()
+	})
+	assert.NoError(t, interrupted, "%s: %s did not end by itself", name, command[0])
+	assert.Less(t, code, exitInternal, "%s: %s: %.2000s", name, command[0], errs.String())
+}
