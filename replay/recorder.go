@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -24,10 +26,15 @@ type Recorder struct {
 	rules   *redact.Compiled // nil where nothing is redacted
 	invalid error            // of the options: nothing is recorded
 
-	behind sync.WaitGroup // the runs that are still being written
-	mu     sync.Mutex
-	errs   []error
+	behind   sync.WaitGroup // the runs that are still being written
+	mu       sync.Mutex
+	errs     []error // the first failures
+	failures int     // all of them
 }
+
+// keptFailures is how many failures a recorder keeps: where a disk is full, every run
+// of a process fails.
+const keptFailures = 16
 
 // RecordOptions are what a recorder can be told. Record and RecordEach take them at
 // most once; none are the zero RecordOptions.
@@ -50,7 +57,10 @@ type RecordOptions struct {
 	Buffer int
 	// Compress has traces compressed with zstd. Readers need no option: they tell a
 	// compressed trace by its first bytes. Every crossing still comes out by itself,
-	// so that a crash leaves what was recorded before it.
+	// so that a crash leaves what was recorded before it. What a run keeps for that
+	// is bounded for all runs together: of 512 that are under way at once a trace
+	// says once what its lines have in common; of those beyond, each line is
+	// compressed by itself, which saves little.
 	Compress bool
 }
 
@@ -127,18 +137,25 @@ func containPanic(err *error) {
 }
 
 // Err says why traces have no footer or were not begun, of all runs so far; nil
-// if there are none such. Ask when the runs have ended, and with
-// RecordOptions.Buffer after Wait.
+// if there are none such. Of many it has the first 16, and says how many more there
+// were. Ask when the runs have ended, and with RecordOptions.Buffer after Wait.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.errs...)
+	errs := slices.Clone(r.errs)
+	if more := r.failures - len(errs); more > 0 {
+		errs = append(errs, fmt.Errorf("replay: and %s more", safetext.Counted(more, "failure")))
+	}
+	return errors.Join(errs...)
 }
 
 func (r *Recorder) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.errs = append(r.errs, err)
+	r.failures++
+	if len(r.errs) < keptFailures {
+		r.errs = append(r.errs, err)
+	}
 }
 
 // recording observes one run. The engine tells it crossings one at a time.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -246,3 +247,54 @@ func TestConcurrentRunsHaveATraceEach(t *testing.T) {
 		assert.Equal(t, adk.LabelRun, recorded.Lines[0].Seam.Label)
 	}
 }
+
+// Where every run fails, as on a full disk, a recorder says how many did, and keeps
+// the first.
+func TestFailuresAreCounted(t *testing.T) {
+	full := errors.New("the disk is full")
+	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return nil, full })
+	for range 16 {
+		assert.Nil(t, recorder.Observe(adk.RunInfo{}))
+	}
+	assert.Equal(t, 16, strings.Count(recorder.Err().Error(), full.Error()))
+	assert.NotContains(t, recorder.Err().Error(), "more")
+	for range 10_000 {
+		recorder.Observe(adk.RunInfo{})
+	}
+	assert.Equal(t, 16, strings.Count(recorder.Err().Error(), full.Error()))
+	assert.ErrorIs(t, recorder.Err(), full)
+	assert.ErrorContains(t, recorder.Err(), "and 10000 failures more")
+}
+
+// What a recorder keeps of a run that is under way is small: ten thousand fit in a
+// gigabyte, with what the packing of all of them keeps (TestPackingIsBounded).
+func TestOpenRunsAreSmall(t *testing.T) {
+	const runs, perRun = 500, 16 << 10
+	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return closer{io.Discard}, nil })
+	fixture := tracetest.FixtureNamed(t, "tool-round-trip")
+	open := make([]adk.Observer, runs)
+	before := heapInUse()
+	for i := range open {
+		open[i] = recorder.Observe(fixture.Trace.Info)
+		for n := range len(fixture.Trace.Lines) - 1 {
+			open[i].Tell(&fixture.Trace.Lines[n].Crossing)
+		}
+	}
+	kept := heapInUse() - before
+	require.NoError(t, recorder.Err())
+	t.Logf("%d bytes a run", kept/runs)
+	assert.Less(t, kept, runs*perRun)
+	runtime.KeepAlive(open)
+}
+
+func heapInUse() int {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+type closer struct{ io.Writer }
+
+func (closer) Close() error { return nil }

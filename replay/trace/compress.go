@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -17,37 +18,119 @@ var ZstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
 // The bounds of unpacking: what a hostile file can make a reader keep.
 const (
-	packWindow   = 1 << 20 // of what this package packs
+	packWindow   = 64 << 10 // of what this package packs
 	unpackWindow = 8 << 20
 	unpackMemory = 64 << 20
 )
 
-// compressor packs a trace. A line comes out before Write returns; what lines
-// have in common is still said once, as the window goes on from line to line.
-type compressor struct {
-	zstd *zstd.Encoder
-	out  io.Closer
+// streams bounds what all traces that are packed at once keep: an encoder that says
+// once what lines have in common takes half a megabyte. There are so many of them and
+// no more; a trace that gets none has each line packed by itself, which takes nothing
+// and says everything again.
+type streams struct {
+	most int
+	mu   sync.Mutex
+	open int
+	idle sync.Pool // of *zstd.Encoder
 }
 
-// NewCompressor compresses what is written to w; closing it ends the last frame.
-func NewCompressor(out io.WriteCloser) io.WriteCloser {
-	// One at a time: it then runs on the goroutine of its caller.
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true))
+// packing are the encoders of all that is packed in this process.
+var packing = &streams{most: 512}
+
+// take gives an encoder that writes to out, nil where all are taken.
+func (s *streams) take(out io.Writer) *zstd.Encoder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == s.most {
+		return nil
+	}
+	s.open++
+	if idle, ok := s.idle.Get().(*zstd.Encoder); ok {
+		idle.Reset(out)
+		return idle
+	}
+	return encoder(out, zstd.WithEncoderConcurrency(1)) // one at a time: it then runs on the goroutine of its caller
+}
+
+// give takes an encoder back, which is good for another trace unless it failed.
+func (s *streams) give(used *zstd.Encoder, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if !failed {
+		used.Reset(nil)
+		s.idle.Put(used)
+	}
+}
+
+// alone packs lines by themselves, for all traces.
+var alone = sync.OnceValue(func() *zstd.Encoder { return encoder(nil) })
+
+func encoder(out io.Writer, options ...zstd.EOption) *zstd.Encoder {
+	made, err := zstd.NewWriter(out, append(options, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true))...)
 	if err != nil {
 		panic(err) // of options that no caller chooses
 	}
-	return &compressor{packed, out}
+	return made
 }
 
-func (c *compressor) Write(line []byte) (int, error) {
-	n, err := c.zstd.Write(line)
-	if err == nil {
+// compressor packs a trace, as frames that stand one behind the other. A line comes
+// out before Write returns; what lines have in common is still said once where the
+// trace has an encoder of its own, as the window goes on from line to line.
+type compressor struct {
+	streams *streams
+	zstd    *zstd.Encoder // nil while each line is a frame
+	out     io.WriteCloser
+	failed  bool // what was written last did not come out
+}
+
+// NewCompressor compresses what is written to out; closing it ends the last frame.
+// However many are open, they take no more than some hundred megabytes.
+func NewCompressor(out io.WriteCloser) io.WriteCloser { return packing.compressor(out) }
+
+func (s *streams) compressor(out io.WriteCloser) *compressor {
+	return &compressor{streams: s, out: out}
+}
+
+func (c *compressor) Write(line []byte) (n int, err error) {
+	c.failed = true // where the writer panics too
+	if c.zstd == nil {
+		c.zstd = c.streams.take(c.out)
+	}
+	if c.zstd == nil {
+		n, err = c.frame(line)
+	} else if n, err = c.zstd.Write(line); err == nil {
 		err = c.zstd.Flush()
 	}
+	c.failed = err != nil
 	return n, err
 }
 
-func (c *compressor) Close() error { return errors.Join(c.zstd.Close(), c.out.Close()) }
+// frame writes a line as a frame of its own.
+func (c *compressor) frame(line []byte) (int, error) {
+	packed := alone().EncodeAll(line, nil)
+	n, err := c.out.Write(packed)
+	if err == nil && n < len(packed) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+func (c *compressor) Close() (err error) {
+	defer func() { err = errors.Join(err, c.out.Close()) }()
+	if c.zstd == nil {
+		return nil
+	}
+	failed := true
+	defer func() { c.streams.give(c.zstd, failed || c.failed) }()
+	err = c.zstd.Close()
+	failed = err != nil
+	return err
+}
 
 // unpacked gives a trace as lines, and what unpacks them; nil where it is not
 // compressed.
