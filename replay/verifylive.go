@@ -99,8 +99,10 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	switch {
 	case err != nil:
 		return nil, err
-	case refused != nil:
+	case refused != nil && live.any():
 		return nil, fmt.Errorf("replay: the engine refuses the run with the live parts: %w", refused)
+	case refused != nil:
+		return nil, stub.Impossible(calls.LineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
 	}
 	p.Mu.Lock()
 	defer p.Mu.Unlock()

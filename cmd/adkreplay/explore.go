@@ -152,6 +152,9 @@ func targetNamed(name string) (target, error) {
 		turn, err := readTurn(ctx, file(name))
 		s := turn.Subject()
 		s.Name = name
+		if err == nil && s.Standalone != nil {
+			err = unreadable(s.Validate())
+		}
 		return s, err
 	}}, nil
 }

@@ -110,10 +110,22 @@ func readTurn(ctx context.Context, recorded traceFile) (turn.Turn, error) {
 		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
 	}
 	one, err := shrink.TurnOf(read)
-	if err != nil { // a trace of no turn
+	if err == nil {
+		err = refused(one)
+	}
+	if err != nil {
 		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
 	}
 	return one, nil
+}
+
+// refused is why the engine does not even begin a turn; nil where it does.
+func refused(one turn.Turn) error {
+	made, refused, err := one.Trace()
+	if err == nil && len(made) == 0 {
+		err = refused
+	}
+	return err
 }
 
 // chosen is the name of what is to be kept, empty if nothing is wrong.

@@ -25,15 +25,27 @@ import (
 // a malformed gate, is not in it either: strands that took turns there take them
 // elsewhere. Nor is it said which strand used a handle: what one did by the handle of
 // another is that one's, and may come at another place.
+//
+// A trace that tells no turn is a *trace.FormatError: it breaks off before the call of
+// its run, an execute in it is of no tool, or a call behind the first nobody's.
 func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	tr := newTranslation(recorded)
 	tr.untold = recorded.Version == 1
+	impossible := func(line int, reason string) error {
+		return &trace.FormatError{File: recorded.Options().File, Line: line, Fault: trace.FaultImpossible, Reason: reason}
+	}
 	for i := range recorded.Lines {
-		tr.take(&recorded.Lines[i].Crossing)
+		x := &recorded.Lines[i].Crossing
+		switch {
+		case x.Kind == adk.KindExecute && x.Phase == adk.Begin && x.Record == nil:
+			return turn.Turn{}, impossible(i+2, "tool: an execute runs a tool, and this one has none")
+		case x.Kind == adk.KindCall && x.Call == 0 && tr.begun:
+			return turn.Turn{}, impossible(i+2, "in: somebody makes every call but the first, and this one nobody")
+		}
+		tr.take(x)
 	}
 	if !tr.begun {
-		return turn.Turn{}, &trace.FormatError{File: recorded.Options().File, Line: len(recorded.Lines) + 2, Fault: trace.FaultImpossible,
-			Reason: "the trace breaks off before the call of its run: nothing says what was handed in"}
+		return turn.Turn{}, impossible(len(recorded.Lines)+2, "the trace breaks off before the call of its run: nothing says what was handed in")
 	}
 	t := tr.finish()
 	t.Order = orderOf(t, recorded)

@@ -3,13 +3,16 @@ package shrink_test
 import (
 	"bytes"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/shrink"
@@ -61,6 +64,29 @@ func TestTurnOfNothing(t *testing.T) {
 	read.Lines = nil
 	_, err = shrink.TurnOf(read)
 	assert.ErrorContains(t, err, "breaks off before the call of its run")
+}
+
+// What no run can be is said with its line and the field.
+func TestTurnOfWhatNoRunCanBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind adk.Kind
+		edit func(*adk.Crossing)
+		want string
+	}{
+		"an execute of no tool":    {adk.KindExecute, func(x *adk.Crossing) { x.Record = nil }, "tool: "},
+		"a call that nobody makes": {adk.KindDispatchStart, func(x *adk.Crossing) { x.Kind, x.Call = adk.KindCall, 0 }, "in: "},
+	} {
+		f := tracetest.FixtureNamed(t, "tool-round-trip")
+		lines := slices.Clone(f.Trace.Lines)
+		at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == c.kind })
+		c.edit(&lines[at].Crossing)
+		_, err := shrink.TurnOf(tracetest.Sealed(f, lines))
+		var format *trace.FormatError
+		require.ErrorAs(t, err, &format, name)
+		assert.Equal(t, trace.FaultImpossible, format.Fault, name)
+		assert.Equal(t, at+2, format.Line, name)
+		assert.Contains(t, format.Reason, c.want, name)
+	}
 }
 
 // SIG-3: what is taken off again, of several of one name, is in the translation.

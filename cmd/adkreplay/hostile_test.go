@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // ofTrace are all commands that take a trace, with its file in the place of %s.
@@ -46,6 +48,64 @@ func TestCommandsEndOnEveryPrefix(t *testing.T) {
 			}
 		}
 	})
+}
+
+// So does every command on a trace of which one crossing was edited, and whose footer
+// was made anew. A normal run tries one of a few hundred edits; with the variable one of
+// ten.
+func TestCommandsEndOnEdits(t *testing.T) {
+	of := uint32(512)
+	if os.Getenv(tracetest.MutantsVariable) == "all" {
+		of = 10
+	}
+	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+		path := filepath.Join(t.TempDir(), "turn.jsonl")
+		tracetest.Mutants(f, func(m tracetest.Mutant) {
+			if crc32.ChecksumIEEE([]byte(m.String()))%of == 0 {
+				endAll(t, m.String(), path, m.Trace)
+			}
+		})
+	})
+}
+
+// A call that names nobody who made it, and an execute of no tool, are said to be none.
+func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
+	f := tracetest.FixtureNamed(t, "tool-round-trip")
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	edit := func(kind adk.Kind, change func(*adk.Crossing)) {
+		for i, line := range f.Trace.Lines {
+			if line.Kind != kind || line.Phase == adk.Done {
+				continue
+			}
+			lines := slices.Clone(f.Trace.Lines)
+			change(&lines[i].Crossing)
+			endAll(t, fmt.Sprintf("%s of crossing %d", kind, i+1), path, tracetest.Sealed(f, lines))
+		}
+	}
+	edit(adk.KindCall, func(x *adk.Crossing) { x.Call = 0 })
+	edit(adk.KindCall, func(x *adk.Crossing) { x.Call = 1000 })
+	edit(adk.KindCall, func(x *adk.Crossing) { x.Call = x.ID })
+	edit(adk.KindExecute, func(x *adk.Crossing) { x.Record = nil })
+	for _, command := range []string{"shrink", "explore"} {
+		got := adkreplay(command, path)
+		assert.Equal(t, exitUnreadable, got.code, command)
+		assert.Contains(t, got.err, "turn.jsonl:", command)
+		assert.Contains(t, got.err, "impossible trace: tool: an execute runs a tool, and this one has none", command)
+	}
+}
+
+// endAll holds every command to its end on an edited trace, which need not be one that
+// can be written.
+func endAll(t *testing.T, name, path string, edited *trace.Trace) {
+	t.Helper()
+	var file bytes.Buffer
+	if _, err := edited.WriteTo(&file); err != nil {
+		return
+	}
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o644))
+	for _, command := range ofTrace {
+		ends(t, name, command, path)
+	}
 }
 
 // endsInWait reports whether the last crossing of a prefix begins a wait, or is within one.
