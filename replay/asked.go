@@ -53,6 +53,9 @@ type recordedAsks struct {
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int
+	// rivals are the numbers of recorded beginnings that were as much like a changed one
+	// as its counterpart.
+	rivals map[int]int
 }
 
 type recordedAsk struct {
@@ -65,7 +68,7 @@ type recordedAsk struct {
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.counterparts = true, map[int]int{}
+	r.known, r.counterparts, r.rivals = true, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
 			continue
@@ -78,7 +81,7 @@ func (r *recordedAsks) index(t *calls.Tree) {
 	}
 }
 
-// take gives the recorded ask whose answer a new one gets; nil is none.
+// takeAsk gives the recorded ask whose answer a new one gets; nil is none.
 func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	r := &p.asks
 	if !r.known {
@@ -92,23 +95,39 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	for _, in := range scopes {
-		for _, a := range r.all {
-			if in(a) && !a.equal && a.shape == shape && a.step.X.Status == got.Status && wire.SameJSON(a.step.X.JSON, asked.JSON) {
-				return r.gives(a, got.Seq, true)
-			}
-		}
+	if a, recorded := r.asEqual(&asked, shape, scopes); a != nil {
+		return r.gives(a, got.Seq, true)
+	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
+		r.counterparts[got.Seq] = 0
+		return nil
 	}
-	if !p.live.Strict {
-		words := wordsOf(asked.JSON)
-		for _, in := range scopes {
-			if a := r.mostAlike(words, func(a *recordedAsk) bool { return in(a) && a.shape == shape }); a != nil {
-				return r.gives(a, got.Seq, false)
+	words := wordsOf(asked.JSON)
+	for _, in := range scopes {
+		if a, rival := r.mostAlike(words, func(a *recordedAsk) bool { return in(a) && a.shape == shape }); a != nil {
+			if rival != nil {
+				r.rivals[got.Seq] = rival.step.X.Seq
 			}
+			return r.gives(a, got.Seq, false)
 		}
 	}
 	r.counterparts[got.Seq] = 0
 	return nil
+}
+
+// asEqual is the first recorded ask of the narrowest scope that asked the same, and
+// whose answer no other has that did; recorded tells whether there is one at all.
+func (r *recordedAsks) asEqual(asked *adk.Crossing, shape string, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
+	for _, in := range scopes {
+		for _, a := range r.all {
+			if !in(a) || a.shape != shape || a.step.X.Status != asked.Status || !wire.SameJSON(a.step.X.JSON, asked.JSON) {
+				continue
+			}
+			if recorded = true; !a.equal {
+				return a, true
+			}
+		}
+	}
+	return nil, recorded
 }
 
 // gives notes whose answer a new ask gets.
@@ -126,8 +145,9 @@ func (r *recordedAsks) gives(a *recordedAsk, to int, equal bool) *calls.Step {
 const LeastAlike = 0.5
 
 // mostAlike is the recorded ask that nobody has taken and whose request is most like
-// some words; the first of several, and nil where none is alike enough.
-func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bool) (best *recordedAsk) {
+// some words, and nil where none is alike enough. Of several it is the first; rival is
+// then another one, unless all of them asked the same.
+func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bool) (best, rival *recordedAsk) {
 	most := LeastAlike
 	for _, a := range r.all {
 		if a.taken > 0 || !may(a) {
@@ -136,11 +156,14 @@ func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bo
 		if a.words == nil {
 			a.words = wordsOf(a.step.X.JSON)
 		}
-		if likeness := alike(words, a.words); likeness > most || best == nil && likeness == most {
-			best, most = a, likeness
+		switch likeness := alike(words, a.words); {
+		case likeness > most || best == nil && likeness == most:
+			best, rival, most = a, nil, likeness
+		case likeness == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
+			rival = a
 		}
 	}
-	return best
+	return best, rival
 }
 
 // alike is the part of the words of two requests that are in both: 1 for the same.

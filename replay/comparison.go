@@ -24,6 +24,7 @@ type comparison struct {
 	unanswered map[int]bool // calls of the new run that the recording has no answer for
 	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
 	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
+	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	found        []*difference
@@ -43,6 +44,7 @@ type difference struct {
 	behind    bool
 	lines     int  // how many crossings are other, those below included
 	own       bool // it does not follow from an earlier one
+	repeats   int  // how often the same was asked once more, and not answered
 }
 
 // compare gives the differences in the recorded order.
@@ -156,7 +158,26 @@ func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	if recorded, asks := j.asks[g.X.Seq]; g.Unanswered(j.unanswered) || asks && recorded == 0 {
 		class = Unanswered
 	}
+	if class == Unanswered && j.repeats(g) {
+		return
+	}
 	j.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: j.pipelines(g)})
+}
+
+// repeats reports whether a step asks once more what the world has not answered: one
+// difference then stands for all of them, since clients ask again by themselves.
+func (j *comparison) repeats(g *calls.Step) bool {
+	if !g.IsAsk() {
+		return false
+	}
+	for _, d := range j.found {
+		if d.class == Unanswered && d.got.Kind == adk.KindAsk && d.got.Name == g.X.Name && wire.SameJSON(d.got.JSON, g.X.JSON) {
+			d.repeats++
+			d.lines += g.Size()
+			return true
+		}
+	}
+	return false
 }
 
 // pipelines says, of a middleware that is dropped, added or moved, how its

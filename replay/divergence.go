@@ -58,7 +58,7 @@ type Divergence struct {
 	// Place is where the code of the live seam begins that it happened in.
 	Place string `json:"place,omitempty"`
 	// Candidates are the recorded answers that came nearest to an operation that
-	// got none.
+	// got none, or as near to a changed ask as the one that it got.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	// Scripted tells that a run with live seams was as recorded, and that the
 	// recording itself does not play again with every seam scripted: the file or

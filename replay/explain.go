@@ -138,10 +138,27 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
 	d.Place = r.live.codeAt(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
-	if first.want == nil {
+	if first.repeats > 0 {
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
+	}
+	switch {
+	case first.want == nil:
 		d.Candidates = r.candidates(first)
+	case first.got != nil:
+		d.Candidates = r.ambiguous(first.got)
 	}
 	return d
+}
+
+// ambiguous is the recorded ask that was as much like a changed one as the one whose
+// answer that got.
+func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
+	rival := r.rivals[got.Seq]
+	if got.Kind != adk.KindAsk || rival == 0 {
+		return nil
+	}
+	return []Candidate{{Crossing: rival, Text: r.want.Line(r.want.Lines[rival-1]),
+		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
 }
 
 // placeDiff tells where a crossing stands now.

@@ -56,8 +56,10 @@ type Live struct {
 	// has them; empty is nobody. It is apart from Writes: what a model is asked costs
 	// money, and writes nothing of mine. What is not named here is answered from the
 	// recording: an equal request by its own answer, a changed one by that of the request
-	// which is most alike, of at least half of its words (LeastAlike). The report then
-	// says what changed, and is not as recorded.
+	// which is most alike, of at least half of its words (LeastAlike), and what was
+	// recorded less often than it is asked, by ErrUnanswered. The report then says what
+	// changed, and of several that are as much alike that this is ambiguous; it is not as
+	// recorded.
 	Outside []string
 	// Strict gives a changed request no answer (ErrUnanswered).
 	Strict bool
@@ -71,6 +73,10 @@ type Live struct {
 	// is done unasked where only middlewares, input and reading seams are live.
 	Twice bool
 }
+
+// ErrUnanswered is what live code is given for what the recording has no answer to. Its
+// code is adk.E_UNANSWERED, by which code that asks again knows that it need not.
+var ErrUnanswered = stub.ErrUnanswered
 
 // Patterns for Live.Seams.
 const (

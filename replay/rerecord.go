@@ -13,7 +13,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
-	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -178,9 +177,9 @@ func (r *replayed) answered() error {
 }
 
 // lacks reports whether an error is one that a replay makes for want of an answer.
-// It was written and read, so that only its text is left.
+// It was written and read; where user code wrapped it without %w only its text is left.
 func lacks(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), stub.ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
+	return err != nil && (errors.Is(err, adk.E_UNANSWERED) || strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
 }
 
 // steady verifies the new trace.

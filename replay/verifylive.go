@@ -118,7 +118,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 		missed[call] = true
 	}
 	made := &replayed{trace: recorded, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
-		unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts}}
+		unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	made.holds(recorded)
 	if !live.any() {
 		return made, nil

@@ -14,7 +14,7 @@ import (
 // ErrUnanswered is what a live seam gets where the recording has no answer: the
 // same operation with the same arguments was not recorded for its seam and
 // strand, or not as often.
-var ErrUnanswered = errors.New("replay: the recording has no answer to this")
+var ErrUnanswered error = &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no answer to this"}
 
 // ErrStopped is the cause of a run that its replay broke off.
 var ErrStopped = errors.New("replay: stopped at the first divergence")
