@@ -7,12 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 )
 
-// Conversation is what a Provider serves: interactions in order, recorded with
+// Conversation is what a Provider or a Transport serves: interactions in order, recorded with
 // a real provider of Chat Completions or scripted by a test.
 type Conversation struct {
 	// Source says where a recording comes from.
@@ -31,7 +29,8 @@ type Interaction struct {
 // ProviderRequest is a request as a Conversation or a Provider keeps it.
 type ProviderRequest struct {
 	Method string `json:"method"`
-	// URL is a whole URL in a recording, and a path where a Provider was asked.
+	// URL is a whole URL in a recording and where a Transport was asked, and a path
+	// where a Provider was.
 	URL  string `json:"url"`
 	Body string `json:"body"`
 }
@@ -77,10 +76,7 @@ type Provider struct {
 	server   *http.Server
 	listener net.Listener
 	url      string
-
-	mu       sync.Mutex
-	replies  []Interaction
-	requests []ProviderRequest
+	conversing
 }
 
 // NewProvider starts a server of the conversation on a free port of this
@@ -91,7 +87,7 @@ func NewProvider(c Conversation) *Provider {
 	if err != nil {
 		panic("fakes: NewProvider: " + err.Error())
 	}
-	p := &Provider{listener: listener, url: "http://" + listener.Addr().String(), replies: slices.Clone(c.Interactions)}
+	p := &Provider{listener: listener, url: "http://" + listener.Addr().String(), conversing: conversing{replies: c.Interactions}}
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve)}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	return p
@@ -107,13 +103,6 @@ func (p *Provider) Close() {
 	_ = p.listener.Close() // the server does not know it yet where Serve has not begun
 }
 
-// Requests are all requests so far, in order, those beyond the conversation too.
-func (p *Provider) Requests() []ProviderRequest {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.requests)
-}
-
 func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -126,18 +115,6 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply.writeTo(w)
-}
-
-// next remembers a request and takes its reply.
-func (p *Provider) next(request ProviderRequest) (Reply, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.requests = append(p.requests, request)
-	if n := len(p.requests); n > len(p.replies) {
-		return Reply{}, fmt.Errorf("fakes: the conversation has %d interactions and this is request %d: %s %s",
-			len(p.replies), n, request.Method, request.URL)
-	}
-	return p.replies[len(p.requests)-1].Response, nil
 }
 
 // writeTo writes the reply. A client that went away is nobody's failure here:

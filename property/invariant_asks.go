@@ -1,0 +1,49 @@
+package property
+
+import "github.com/adkreplay/adkreplay/adk"
+
+// piecesWithinAsks: a piece is of an ask of the same call that is open: it comes behind
+// the beginning, and nothing comes behind the end (WLD-4).
+type piecesWithinAsks struct{}
+
+func (w *piecesWithinAsks) see(s *history, x *adk.Crossing) {
+	switch op := s.openOp(x.Op); {
+	case op == nil || op.kind != adk.KindAsk:
+		s.breaks(since(s.at.began), "a piece of operation %d, which is no ask that is open", x.Op)
+	case op.call != s.at:
+		s.breaks(since(op.began), "a piece of an ask of %s is told of %s", op.call.seam, s.at.seam)
+	}
+}
+
+func (w *piecesWithinAsks) end(*history) {}
+
+// asksEndWithCalls: when a call returns, the end of all its asks was told (WLD-5).
+type asksEndWithCalls struct{}
+
+func (w *asksEndWithCalls) see(s *history, _ *adk.Crossing) {
+	for _, op := range s.ops {
+		if op.kind == adk.KindAsk && op.call == s.called {
+			s.breaks(since(op.began), "%s returns, and the end of what it asked was not told before", s.called.seam)
+		}
+	}
+}
+
+func (w *asksEndWithCalls) end(*history) {}
+
+// abortAsksNothing: what is asked in an aborted run is refused at once: nobody answers
+// it (WLD-5, ABT-7).
+type abortAsksNothing struct{}
+
+func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {
+	op := s.op
+	if x.Kind == adk.KindPiece {
+		op = s.openOp(x.Op)
+	}
+	switch {
+	case op == nil || s.cancelled == 0 || op.began < s.cancelled || x.Phase == adk.Begin:
+	case x.Kind == adk.KindPiece, x.Err == nil, x.JSON != nil:
+		s.breaks(since(s.cancelled, op.began), "what is asked is answered, although the run was aborted before")
+	}
+}
+
+func (w *abortAsksNothing) end(*history) {}
