@@ -56,8 +56,8 @@ var asks = []Scenario{
 	},
 }
 
-// modelOver is an executor that asks a model over HTTP, as programs do, and reports
-// what it says word by word. heard is told each.
+// modelOver is an executor that asks a model over HTTP, as programs do, and says what it
+// says. heard is told each word.
 func modelOver(reply fakes.Reply, heard func(string)) adk.Executor {
 	client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(reply)))}
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -66,30 +66,29 @@ func modelOver(reply fakes.Reply, heard func(string)) adk.Executor {
 			return err
 		}
 		defer answer.Close()
+		var text strings.Builder
 		lines := bufio.NewScanner(answer)
 		for lines.Scan() {
 			word, err := wordIn(lines.Text())
 			if err != nil {
 				return err
 			}
-			if word == "" {
-				continue
-			}
 			heard(word)
-			if _, err := h.ReportMessage("reply", word, false); err != nil {
-				return err
-			}
+			text.WriteString(word)
 		}
 		if err := lines.Err(); err != nil {
 			return err
 		}
-		return errors.Join(keepReply(ctx, dc, h), dc.Ack())
+		if err := keepReply(ctx, dc, h, text.String()); err != nil {
+			return err
+		}
+		return dc.Ack()
 	}}
 }
 
-// keepReply ends the message that modelOver reports, and stores it.
-func keepReply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-	said, err := h.ReportMessage("reply", "", true)
+// keepReply says what a model has said, and stores it.
+func keepReply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, text string) error {
+	said, err := h.ReportMessage("reply", text, true)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 // What a trace does not say is not in the turn: whether user code returned the error
 // of an operation or one of its own, that a listener ended its goroutine, the ids and
 // times that a clock and an id source of its own gave, what a handle that had ended was
-// asked for, and the media that were opened. What was refused without a word, such as
+// asked for, the media that were opened, and what the world was asked. What was refused without a word, such as
 // a malformed gate, is not in it either: strands that took turns there take them
 // elsewhere. Nor is it said which strand used a handle: what one did by the handle of
 // another is that one's, and may come at another place.
@@ -430,7 +430,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 		op.Flag = false // what it answered
 	case adk.KindNewID, adk.KindPrune:
 		op.Name = ""
-	case adk.KindOpenMedia:
+	case adk.KindOpenMedia, adk.KindAsk:
 		return
 	case adk.KindWait:
 		op.Kind = turn.OpJoin

@@ -39,6 +39,10 @@ func TestTurnOfFixtures(t *testing.T) {
 				assert.Empty(t, turn.CheckTurn(one))
 				t.Skip("a turn does not open media: what is told of that is not in it")
 			}
+			if strings.Contains(string(want), `"kind":"ask"`) {
+				assert.Empty(t, turn.CheckTurn(one))
+				t.Skip("a turn does not ask: what is told of that is not in it")
+			}
 			if why := notInATurn[name]; why != "" {
 				assert.Empty(t, turn.CheckTurn(one))
 				t.Skip(why)
