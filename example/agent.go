@@ -3,8 +3,8 @@
 // model. Its tests hold it against recorded turns.
 //
 // Read it in the order of a turn: Config puts the parts together, middleware.go
-// loads what the turn needs, executor.go asks the model and runs the tools it
-// wants, tool.go does their work, storage.go keeps what was said.
+// loads what the turn needs, executor.go asks the model of model.go and runs the
+// tools it wants, tool.go does their work, storage.go keeps what was said.
 package agent
 
 import (
@@ -18,22 +18,22 @@ import (
 const prompt = "You are a weather assistant. Be brief. Name the city and the day. " +
 	"Ask for a forecast before you speak of the weather. If a city is not known, say so and ask which one was meant."
 
-// Outside is what the agent talks to. Programs put their clients here, tests
-// what was recorded.
+// Outside is what the agent talks to. Programs put their clients here. A replay asks
+// none of them: what they said is in the trace.
 type Outside struct {
-	Model     Model
+	Model     *Model
 	Forecasts Forecasts
 	Storage   *Storage
 }
 
-// Model answers what it is asked: your provider's client behind one method.
-type Model interface {
-	Reply(ctx context.Context, q Question) (Reply, error)
-}
-
 // Forecasts is the weather service.
-type Forecasts interface {
-	Forecast(ctx context.Context, city string, days int, units string) (string, error)
+type Forecasts func(ctx context.Context, q Query) (string, error)
+
+// Query is what the weather service is asked.
+type Query struct {
+	City  string `json:"city"`
+	Days  int    `json:"days"`
+	Units string `json:"units"`
 }
 
 // ErrNoSuchCity is what Forecasts answers for a city that it does not know.

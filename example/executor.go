@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,37 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Question is what the model is asked: all that a client needs to make a
-// request of its provider.
-type Question struct {
-	System   string
-	Messages []*adk.Message
-	Calls    []*adk.ToolCall
-	Tools    []adk.ToolDescription
-}
-
-// Reply is what the model says, and the tools that it wants. Without any it has
-// answered.
-type Reply struct {
-	Text  string
-	Calls []Call
-}
-
-// Call is one tool that the model wants.
-type Call struct {
-	ID, Tool string
-	Args     string // JSON
-}
-
 // think makes the executor. Each iteration asks the model, and runs the tools
 // that it wants. A reply that wants none ends the dispatch.
-func think(model Model) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+func think(model *Model) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		q := question(dc)
-		if err := note(h, q); err != nil {
-			return err
-		}
-		reply, err := model.Reply(ctx, q)
+		reply, err := model.Reply(ctx, dc)
 		if err != nil {
 			return fmt.Errorf("the model did not answer: %w", err)
 		}
@@ -55,28 +27,6 @@ func think(model Model) func(context.Context, *adk.DispatchContext, *adk.Helpers
 		}
 		return runTools(ctx, dc, h, reply.Calls)
 	}
-}
-
-func question(dc *adk.DispatchContext) Question {
-	q := Question{System: dc.SystemPrompt().String(), Messages: dc.Messages().All(), Calls: dc.ToolCalls().All()}
-	for _, tool := range dc.Tools().All() {
-		q.Tools = append(q.Tools, tool.Describe())
-	}
-	return q
-}
-
-// note writes down what the model is asked. What goes to a model crosses no seam
-// of the engine; with its digest in the log a replay notices a change of it.
-func note(h *adk.Helpers, q Question) error {
-	asked, err := json.Marshal(q)
-	if err != nil {
-		return err
-	}
-	h.Log(adk.LevelDebug, "model", "asks the model", map[string]any{
-		"messages": len(q.Messages), "calls": len(q.Calls), "tools": len(q.Tools),
-		"sha256": fmt.Sprintf("%x", sha256.Sum256(asked))[:16],
-	})
-	return nil
 }
 
 // say tells the user, and keeps what was said.

@@ -22,7 +22,8 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// profile puts what is known of the user where the tools find it.
+// profile loads what is known of the user, and puts the units where the tools find
+// them.
 func profile(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	memories, err := tc.Memories().Fetch(ctx)
 	if err != nil {
@@ -30,6 +31,9 @@ func profile(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	}
 	units := "metric"
 	for _, m := range memories {
+		if _, err := tc.Memories().Add(m); err != nil {
+			return err
+		}
 		if m.ID() == "units" {
 			units = m.Content().String()
 		}

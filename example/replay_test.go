@@ -1,9 +1,14 @@
 package agent_test
 
 import (
-	"errors"
-	"fmt"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"example.com/agent"
@@ -23,16 +28,19 @@ const folder = "testdata/turns"
 var reading = trace.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": agent.ErrNoSuchCity}}
 
 // The agent of today does in every recorded turn what it did when it was
-// recorded: its prompt, middlewares, executor, tool and storage run, and what the
-// model and the weather service said comes from the trace.
+// recorded: its prompt, middlewares, executor and tools run. What the model, the weather
+// service and the storage said comes from the trace, and what they are asked is held
+// against it.
 func TestReplay(t *testing.T) {
-	golden.Replay(t, folder, func(name string) replay.Live {
-		config, err := agent.Config(recorded(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return replay.Live{Config: config, Turn: agent.Turn(), Seams: []string{replay.Everything}, Writes: true}
-	}, reading)
+	golden.Replay(t, folder, func(string) replay.Live { return today(agent.NewModel("http://localhost/v1", "", "small")) }, reading)
+}
+
+// today is the agent of today in a replay.
+func today(model *agent.Model) replay.Live {
+	nobody := func(context.Context, agent.Query) (string, error) { panic("the service was asked") }
+	config := must(agent.Config(agent.Outside{Model: model, Forecasts: nobody, Storage: must(agent.NewStorage())}))
+	return replay.Live{Config: config, Turn: agent.Turn(), Seams: []string{
+		replay.Prompt, replay.Tools, replay.Middleware, replay.Executor, replay.ToolCode}}
 }
 
 // The transcript of the turn in which most happens.
@@ -51,78 +59,77 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// recorded is the outside as a trace tells it: what the model and the weather
-// service answered, and what was stored before.
-func recorded(t *testing.T, name string) agent.Outside {
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	read, err := trace.Read(file, reading)
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := telling{calls: map[int]adk.Crossing{}, fetched: map[string]bool{}, answers: map[string][]weather{}}
-	for _, line := range read.Lines {
-		told.take(line.Crossing)
-	}
-	storage, err := agent.NewStorage(told.before...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return agent.Outside{Model: newModel(told.replies), Forecasts: newService(told.answers), Storage: storage}
-}
-
-// telling is what a trace has told so far.
-type telling struct {
-	calls   map[int]adk.Crossing // of seams, by their numbers
-	units   any
-	fetched map[string]bool
-	before  []adk.Record
-	replies []agent.Reply
-	answers map[string][]weather
-}
-
-// take takes the next crossing in: what the executor reports is what the model
-// said, and what the tool returned is what the service said.
-func (r *telling) take(x adk.Crossing) {
-	switch x.Kind {
-	case adk.KindCall:
-		r.calls[x.ID] = x
-		if x.Seam.Label == adk.LabelExecutor {
-			r.replies = append(r.replies, agent.Reply{})
-		}
-	case adk.KindReturn:
-		r.returned(r.calls[x.ID], x)
-	case adk.KindStash:
-		if x.Name == "user.units" {
-			r.units = x.Value
-		}
-	case adk.KindReportMessage:
-		r.replies[len(r.replies)-1].Text += x.Text
-	case adk.KindReportToolCall:
-		if args, begins := x.Args.(string); begins {
-			reply := &r.replies[len(r.replies)-1]
-			reply.Calls = append(reply.Calls, agent.Call{ID: x.Name, Tool: x.Key, Args: args})
-		}
+// Whatever changes in what the model is asked, the replay is red, and its first lines
+// name what changed. The change is made where an agent's own code would make it.
+func TestChangedRequestsAreRed(t *testing.T) {
+	unchanged := func(map[string]any) {}
+	for _, c := range []struct {
+		name, member string
+		change       func(request map[string]any)
+	}{
+		{"nothing", "", unchanged},
+		{"a memory is dropped", "request.body.messages[0].content", func(r map[string]any) {
+			system := messages(r)[0].(map[string]any)
+			system["content"], _, _ = strings.Cut(system["content"].(string), "\nOf the user you know")
+		}},
+		{"a result of a tool is cut", "request.body.messages[5].content", func(r map[string]any) {
+			for _, one := range messages(r) {
+				if m := one.(map[string]any); m["role"] == "tool" {
+					m["content"] = m["content"].(string)[:4]
+				}
+			}
+		}},
+		{"the temperature", "request.body.temperature", func(r map[string]any) { r["temperature"] = 0.9 }},
+		{"the model", "request.body.model", func(r map[string]any) { r["model"] = "large" }},
+		{"the schema of a tool", "request.body.tools[0].function.parameters.properties.days.maximum", func(r map[string]any) {
+			parameters := r["tools"].([]any)[0].(map[string]any)["function"].(map[string]any)["parameters"].(map[string]any)
+			parameters["properties"].(map[string]any)["days"].(map[string]any)["maximum"] = 14
+		}},
+		{"the order of the messages", "request.body.messages[1]", func(r map[string]any) {
+			all := messages(r)
+			all[1], all[2] = all[2], all[1]
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			model := agent.NewModel("http://localhost/v1", "", "small")
+			model.Client.Transport = changing{model.Client.Transport, c.change}
+			file, err := os.Open(filepath.Join(folder, "two-cities.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			report, err := replay.Verify(t.Context(), file, today(model), reading)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (report.Divergence == nil) != (c.member == "") {
+				t.Fatalf("got %s", report)
+			}
+			lines := strings.Split(report.String(), "\n")
+			if first := strings.Join(lines[:min(10, len(lines))], "\n"); !strings.Contains(first, c.member) {
+				t.Errorf("the first lines do not name %s:\n%s", c.member, report)
+			}
+		})
 	}
 }
 
-func (r *telling) returned(call, x adk.Crossing) {
-	switch call.Seam.Label {
-	case adk.LabelTool:
-		args := call.Args.(map[string]any)
-		q := query(fmt.Sprint(args["city"]), args["days"], fmt.Sprint(r.units))
-		answer := weather{err: errors.Unwrap(x.Err)} // the tool has wrapped it
-		if text, ok := x.Result.(*adk.Tokenizable); ok {
-			answer.text = text.String()
-		}
-		r.answers[q] = append(r.answers[q], answer)
-	case adk.LabelStorage:
-		if name := call.Seam.Name; !r.fetched[name] { // later fetches give what was stored meanwhile too
-			r.fetched[name] = true
-			r.before = append(r.before, x.Records...)
-		}
+func messages(request map[string]any) []any { return request["messages"].([]any) }
+
+// changing changes the requests of a client before they are asked.
+type changing struct {
+	http.RoundTripper
+	change func(request map[string]any)
+}
+
+func (c changing) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body map[string]any
+	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
+		return nil, err
 	}
+	c.change(body)
+	changed := must(json.Marshal(body))
+	req = req.Clone(req.Context())
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(changed)), nil }
+	return c.RoundTripper.RoundTrip(req)
 }

@@ -33,7 +33,8 @@ func forecastTool(service Forecasts) (*adk.Tool, error) {
 		Effect:      adk.EffectReads,
 	}, func(ctx context.Context, dc *adk.DispatchContext, in forecastArgs) (adk.ToolResult, error) {
 		units, _ := dc.Stash().Get("user.units", "metric").(string)
-		text, err := service.Forecast(ctx, in.City, in.Days, units)
+		q := Query{in.City, in.Days, units}
+		text, err := adk.Ask(ctx, "forecasts", q, service, adk.AskOptions{Effect: adk.EffectReads})
 		if err != nil {
 			return nil, fmt.Errorf("no forecast for %s: %w", in.City, err)
 		}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,8 +21,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// The recorded turns of this example are of a scripted model and a scripted
-// weather service, so that it needs neither a key nor a network. An agent in
+// The recorded turns of this example are of a scripted model, on a server of this
+// machine, and of a scripted weather service, so that it needs neither a key nor a
+// network. An agent in
 // production records its own:
 //
 //	config.Probe = replay.Record(file, replay.RecordOptions{Sentinels: reading.Sentinels})
@@ -32,9 +34,9 @@ type turn struct {
 	question  string
 	stranger  bool // nothing is known of the user
 	replies   []agent.Reply
-	forecasts map[string][]weather // by the query, in order
-	leaves    bool                 // the user, when the first call of a tool is complete
-	ends      string               // how the dispatch ends
+	forecasts map[agent.Query][]weather // each in order
+	leaves    bool                      // the user, when the first call of a tool is complete
+	ends      string                    // how the dispatch ends
 }
 
 // weather is what the service answers.
@@ -61,7 +63,7 @@ var turns = []turn{
 			{Text: "Let me look.", Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"Oslo"}`}}},
 			{Text: "Oslo today: rain, 46 °F."},
 		},
-		forecasts: map[string][]weather{query("Oslo", 1, "imperial"): {{text: "rain, 46 °F"}}},
+		forecasts: map[agent.Query][]weather{{"Oslo", 1, "imperial"}: {{text: "rain, 46 °F"}}},
 		ends:      adk.StatusAck,
 	},
 	{
@@ -74,9 +76,9 @@ var turns = []turn{
 			}},
 			{Text: "Yes: Rome has 75 °F on Sunday, Oslo 48 °F."},
 		},
-		forecasts: map[string][]weather{
-			query("Rome", 3, "imperial"): {{text: "sun, 72 to 75 °F"}},
-			query("Oslo", 3, "imperial"): {{text: "rain, 45 to 48 °F"}},
+		forecasts: map[agent.Query][]weather{
+			{"Rome", 3, "imperial"}: {{text: "sun, 72 to 75 °F"}},
+			{"Oslo", 3, "imperial"}: {{text: "rain, 45 to 48 °F"}},
 		},
 		ends: adk.StatusAck,
 	},
@@ -90,9 +92,9 @@ var turns = []turn{
 			}},
 			{Text: "Bergen today: rain, 50 °F. I do not know Osslo: did you mean Oslo?"},
 		},
-		forecasts: map[string][]weather{
-			query("Bergen", 1, "imperial"): {{err: errBusy}, {text: "rain, 50 °F"}},
-			query("Osslo", 1, "imperial"):  {{err: agent.ErrNoSuchCity}},
+		forecasts: map[agent.Query][]weather{
+			{"Bergen", 1, "imperial"}: {{err: errBusy}, {text: "rain, 50 °F"}},
+			{"Osslo", 1, "imperial"}:  {{err: agent.ErrNoSuchCity}},
 		},
 		ends: adk.StatusAck,
 	},
@@ -104,9 +106,9 @@ var turns = []turn{
 			{Calls: []agent.Call{{ID: "call_2", Tool: "forecast", Args: `{"city":"home"}`}}},
 			{Calls: []agent.Call{{ID: "call_3", Tool: "forecast", Args: `{"days":9}`}}},
 		},
-		forecasts: map[string][]weather{
-			query("here", 1, "imperial"): {{err: agent.ErrNoSuchCity}},
-			query("home", 1, "imperial"): {{err: errBusy}, {err: errBusy}},
+		forecasts: map[agent.Query][]weather{
+			{"here", 1, "imperial"}: {{err: agent.ErrNoSuchCity}},
+			{"home", 1, "imperial"}: {{err: errBusy}, {err: errBusy}},
 		},
 		ends: adk.StatusNack,
 	},
@@ -119,9 +121,9 @@ var turns = []turn{
 				{ID: "call_2", Tool: "forecast", Args: `{"city":"Rome"}`},
 			}},
 		},
-		forecasts: map[string][]weather{
-			query("Bergen", 1, "imperial"): {{err: errBusy}},
-			query("Rome", 1, "imperial"):   {{text: "sun, 72 °F"}},
+		forecasts: map[agent.Query][]weather{
+			{"Bergen", 1, "imperial"}: {{err: errBusy}},
+			{"Rome", 1, "imperial"}:   {{text: "sun, 72 °F"}},
 		},
 		leaves: true,
 		ends:   adk.StatusAborted,
@@ -164,10 +166,11 @@ func (c turn) run(probe adk.Probe) error { return c.play(probe, false) }
 // play plays the turn, observed by the probe. For real it has the machine's clock,
 // strands that run freely and ids of its own, as it has in production.
 func (c turn) play(probe adk.Probe, real bool) error {
-	config, raw, err := c.build()
+	config, raw, closes, err := c.build()
 	if err != nil {
 		return err
 	}
+	defer closes()
 	ctx, leave := context.WithCancelCause(context.Background())
 	defer leave(nil)
 	status := ""
@@ -197,14 +200,17 @@ func (c turn) play(probe adk.Probe, real bool) error {
 	return nil
 }
 
-// build is the agent with all that is outside played by the script.
-func (c turn) build() (adk.Config, adk.RawTurn, error) {
+// build is the agent with all that is outside played by the script: the model is a
+// server of this machine, until it is closed.
+func (c turn) build() (config adk.Config, raw adk.RawTurn, closes func(), err error) {
 	storage, err := agent.NewStorage(c.before()...)
 	if err != nil {
-		return adk.Config{}, adk.RawTurn{}, err
+		return adk.Config{}, adk.RawTurn{}, nil, err
 	}
-	config, err := agent.Config(agent.Outside{Model: newModel(c.replies), Forecasts: newService(c.forecasts), Storage: storage})
-	return config, agent.Turn(), err
+	provider := fakes.NewProvider(fakes.Converse(completions(c.replies)...))
+	model := agent.NewModel(provider.URL()+"/v1", "sk-example", "small")
+	config, err = agent.Config(agent.Outside{Model: model, Forecasts: newService(c.forecasts).forecast, Storage: storage})
+	return config, agent.Turn(), provider.Close, err
 }
 
 // before is what the storage holds when the turn begins.
@@ -232,52 +238,46 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// model is a model that gives replies that are known, one after the other.
-type model struct {
-	mu      sync.Mutex
-	replies []agent.Reply
-	asked   int
-}
-
-func newModel(replies []agent.Reply) *model { return &model{replies: replies} }
-
-// Reply is the next reply.
-func (m *model) Reply(context.Context, agent.Question) (agent.Reply, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked++
-	if m.asked > len(m.replies) {
-		return agent.Reply{}, fmt.Errorf("question %d: there are %d replies", m.asked, len(m.replies))
+// completions are replies as the protocol of Chat Completions has them.
+func completions(replies []agent.Reply) (all []fakes.Reply) {
+	for n, reply := range replies {
+		message := map[string]any{"role": "assistant", "content": reply.Text}
+		var calls []any
+		for _, call := range reply.Calls {
+			calls = append(calls, map[string]any{"id": call.ID, "type": "function",
+				"function": map[string]any{"name": call.Tool, "arguments": call.Args}})
+		}
+		finish := "stop"
+		if calls != nil {
+			message["tool_calls"], finish = calls, "tool_calls"
+		}
+		body := must(json.Marshal(map[string]any{"id": fmt.Sprint("chatcmpl-", n+1), "object": "chat.completion",
+			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}}))
+		all = append(all, fakes.Reply{ContentType: "application/json", Body: string(body)})
 	}
-	return m.replies[m.asked-1], nil
-}
-
-// query is what the weather service is asked.
-func query(city string, days any, units string) string {
-	return fmt.Sprintf("%s, %v days, %s", city, days, units)
+	return all
 }
 
 // service is a weather service whose answers are known, for each query one after
 // the other.
 type service struct {
 	mu      sync.Mutex
-	answers map[string][]weather
-	asked   map[string]int
+	answers map[agent.Query][]weather
+	asked   map[agent.Query]int
 }
 
-func newService(answers map[string][]weather) *service {
-	return &service{answers: answers, asked: map[string]int{}}
+func newService(answers map[agent.Query][]weather) *service {
+	return &service{answers: answers, asked: map[agent.Query]int{}}
 }
 
-// Forecast is the next answer to the query.
-func (s *service) Forecast(_ context.Context, city string, days int, units string) (string, error) {
+// forecast is the next answer to the query.
+func (s *service) forecast(_ context.Context, q agent.Query) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := query(city, days, units)
 	s.asked[q]++
 	if n := s.asked[q]; n <= len(s.answers[q]) {
 		answer := s.answers[q][n-1]
 		return answer.text, answer.err
 	}
-	return "", fmt.Errorf("query %d for %q: there are %d answers", s.asked[q], q, len(s.answers[q]))
+	return "", fmt.Errorf("query %d for %v: there are %d answers", s.asked[q], q, len(s.answers[q]))
 }

@@ -140,7 +140,7 @@ var rooms = []room{
 	{name: "internal/turntest", ours: []string{"..."},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "example", ours: []string{"adk"},
+	{name: "example", ours: []string{"adk", "adk/adkhttp"},
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
 		because: "an agent in production rests on the engine alone; its tests may use the rest"},
 	{name: "cmd/...", ours: []string{"..."},
