@@ -53,7 +53,7 @@ func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(cont
 
 // ask is Ask where it is told.
 func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (Res, error)) (res Res, err error) {
-	defer x.limits.release()
+	defer x.limits.Release()
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
 	if x.answer != nil {
@@ -181,7 +181,7 @@ func (s *pieces[Req, P]) run(ctx context.Context, of string, request Req, do fun
 	}
 	if s.x != nil {
 		ctx = s.x.ctx
-		defer s.x.limits.release()
+		defer s.x.limits.Release()
 	}
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)

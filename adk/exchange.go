@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/internal/schema"
+	"github.com/adkreplay/adkreplay/internal/timelimit"
 )
 
 // Outside answers in the world's place, for replays and for those who break what the
@@ -68,7 +69,7 @@ type Exchange struct {
 	of     string
 	ctx    context.Context
 	answer *Answer
-	limits limiter
+	limits timelimit.Limiter
 	over   bool // guarded by run.mu: it is done
 }
 
@@ -100,16 +101,19 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if request != nil && (c.run.observed() || c.run.config.Outside != nil) {
 		asked.Request = heldJSON(request())
 	}
-	x := &Exchange{call: c, of: of, limits: limiter{of: of, limits: with.Limits}}
+	x := &Exchange{call: c, of: of}
+	if with.Limits != (AskLimits{}) {
+		x.limits.Limits, x.limits.Late = timelimit.Limits(with.Limits), x.errLate
+	}
 	if err := x.begin(&asked); err != nil {
 		return nil, err
 	}
-	x.ctx = x.limits.context(withoutHandle(ctx))
+	x.ctx = x.limits.Context(withoutHandle(ctx))
 	if outside := c.run.config.Outside; outside != nil {
 		x.answer = outside(x.ctx, asked)
 	}
 	if x.answer == nil {
-		x.limits.start()
+		x.limits.Start()
 	}
 	return x, nil
 }
@@ -184,7 +188,7 @@ func (x *Exchange) Told() bool { return x != nil && x.call.run.observed() }
 // begin anew.
 func (x *Exchange) Touch() {
 	if x != nil {
-		x.limits.touch()
+		x.limits.Touch()
 	}
 }
 
@@ -200,7 +204,7 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 	if x == nil {
 		return
 	}
-	x.limits.touch()
+	x.limits.Touch()
 	var told json.RawMessage
 	if x.Told() {
 		told = heldJSON(make())
@@ -216,15 +220,6 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 	}
 }
 
-// Failure is the error that the caller of the world is given for err: the limit that
-// has passed where one has (WLD-8), and else err.
-func (x *Exchange) Failure(err error) error {
-	if x == nil {
-		return err
-	}
-	return x.limits.failure(err)
-}
-
 // Done tells that the asking has ended: with err, or well where that is nil, or with
 // E_ASK_STOPPED where the reader had enough. answer is the JSON of an answer that did not
 // come in pieces, and else nil. Only the first call counts.
@@ -237,7 +232,7 @@ func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
 	if x == nil {
 		return
 	}
-	x.limits.stop()
+	x.limits.Stop()
 	var told json.RawMessage
 	if x.Told() {
 		told = heldJSON(answer())

@@ -49,11 +49,12 @@ var rooms = []room{
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
+	{name: "internal/timelimit", because: "a leaf of the engine"},
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/reread", "internal/roundtrip", "internal/schema", "internal/stash", "internal/tokens"},
+	{name: "adk", ours: []string{"internal/canonical", "internal/fields", "internal/ordered", "internal/plain", "internal/reread", "internal/roundtrip", "internal/schema", "internal/stash", "internal/timelimit", "internal/tokens"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
 		},
