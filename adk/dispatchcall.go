@@ -225,7 +225,7 @@ func (in DispatchInput) standalone(ctx context.Context) (DispatchEnd, error) {
 	info.Standalone, info.WriteBehind = true, raw.WriteBehind
 	r := newRun(ctx, &config, &buses{}, info)
 	r.gatesRefused = !raw.Gates
-	r.own.functional.listeners, r.own.observability.listeners = raw.Functional, raw.Observability
+	r.own.functional.Listeners, r.own.observability.Listeners = raw.Functional, raw.Observability
 	defer r.cancel(nil)
 	defer r.over.Store(true)
 	given := raw.given()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/bus"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
@@ -27,7 +28,7 @@ type stream struct {
 	createdAt time.Time
 	full      strings.Builder
 	sealed    bool
-	relay     relay[StreamUpdate]
+	relay     bus.Relay[*call, StreamUpdate]
 }
 
 // ReportMessage appends delta to the message of that id and emits a message
@@ -69,7 +70,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 		r.mu.Unlock()
 		return err
 	}
-	if s.relay.unlockToEmit(c, update) {
+	if s.relay.UnlockToEmit(&r.mu, c, update) {
 		s.emit(kind, c, update)
 	}
 	return nil
@@ -84,7 +85,7 @@ func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 		}
 		// A listener ended the goroutine. What came meanwhile is still heard, and
 		// before all that is to come.
-		if c, u := s.relay.next(r); u != nil {
+		if c, u := s.relay.Next(&r.mu); u != nil {
 			s.emit(kind, c, u)
 		}
 	}()
@@ -94,7 +95,7 @@ func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 		} else {
 			c.emitThought((*ThoughtEvent)(u))
 		}
-		if c, u = s.relay.next(r); u == nil {
+		if c, u = s.relay.Next(&r.mu); u == nil {
 			emitted = true
 			return
 		}
@@ -140,48 +141,6 @@ func (s *stream) append(u *StreamUpdate, from *call, delta string, complete bool
 	}
 }
 
-// relay lets one goroutine at a time emit the updates of a stream, so that
-// listeners hear them in their order (EVT-2); those that come meanwhile wait
-// here and are emitted by the one that is at it. Guarded by run.mu. Events are
-// large and go by reference; nothing here calls what it is given, so that one that
-// need not wait stays on the stack.
-type relay[E any] struct {
-	emitting bool
-	waiting  []pending[E]
-}
-
-type pending[E any] struct {
-	call  *call
-	event E
-}
-
-// unlockToEmit releases run.mu, which is held, and reports whether the event is the
-// caller's to emit, and what next gives after it. Otherwise somebody is at it.
-func (y *relay[E]) unlockToEmit(c *call, event *E) bool {
-	mine := !y.emitting
-	if mine {
-		y.emitting = true
-	} else {
-		y.waiting = append(y.waiting, pending[E]{c, *event})
-	}
-	c.run.mu.Unlock()
-	return mine
-}
-
-// next gives what came while the last event was emitted; nil ends the emitting.
-func (y *relay[E]) next(r *run) (*call, *E) {
-	r.mu.Lock()
-	if len(y.waiting) == 0 {
-		y.emitting = false
-		r.mu.Unlock()
-		return nil, nil
-	}
-	first := &y.waiting[0] // nobody else's from here on: the list only grows behind it
-	y.waiting = y.waiting[1:]
-	r.mu.Unlock()
-	return first.call, &first.event
-}
-
 // ToolCallReport is what is new about a tool call; zero fields leave what is
 // known as it is (HLP-3).
 type ToolCallReport struct {
@@ -198,7 +157,7 @@ type ToolCallReport struct {
 // toolCallStream is what was reported of one tool call.
 type toolCallStream struct {
 	event ToolCallEvent
-	relay relay[ToolCallEvent]
+	relay bus.Relay[*call, ToolCallEvent]
 }
 
 // ReportToolCall merges the report into what the id has and emits a toolCall
@@ -227,7 +186,7 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 		r.mu.Unlock()
 		return ToolCallEvent{}, err
 	}
-	if s := c.dispatch.reported[id]; s.relay.unlockToEmit(c, &event) {
+	if s := c.dispatch.reported[id]; s.relay.UnlockToEmit(&r.mu, c, &event) {
 		s.emit(c, &event)
 	}
 	return event, nil
@@ -240,13 +199,13 @@ func (s *toolCallStream) emit(c *call, e *ToolCallEvent) {
 		if emitted {
 			return
 		}
-		if c, e := s.relay.next(r); e != nil { // as for a stream
+		if c, e := s.relay.Next(&r.mu); e != nil { // as for a stream
 			s.emit(c, e)
 		}
 	}()
 	for {
 		c.emitToolCall(e)
-		if c, e = s.relay.next(r); e == nil {
+		if c, e = s.relay.Next(&r.mu); e == nil {
 			emitted = true
 			return
 		}

@@ -97,20 +97,20 @@ func NewRunner(config Config) (*Runner, error) {
 
 // On registers listeners on the functional bus, for every turn of the runner
 // (EVT-5). off removes them.
-func (r *Runner) On(l Functional) (off func()) { return r.listeners.functional.add(l, false) }
+func (r *Runner) On(l Functional) (off func()) { return r.listeners.functional.Add(l, false) }
 
 // Once is On for the next event of each kind only.
-func (r *Runner) Once(l Functional) (off func()) { return r.listeners.functional.add(l, true) }
+func (r *Runner) Once(l Functional) (off func()) { return r.listeners.functional.Add(l, true) }
 
 // Observe registers listeners on the observability bus, for every turn of the
 // runner (EVT-5). off removes them.
 func (r *Runner) Observe(l Observability) (off func()) {
-	return r.listeners.observability.add(l, false)
+	return r.listeners.observability.Add(l, false)
 }
 
 // ObserveOnce is Observe for the next event of each kind only.
 func (r *Runner) ObserveOnce(l Observability) (off func()) {
-	return r.listeners.observability.add(l, true)
+	return r.listeners.observability.Add(l, true)
 }
 
 // Run runs one turn: turn input pipeline, dispatch, turn output pipeline
@@ -126,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 		return err
 	}
 	t := &turn{runner: r, raw: raw, run: newRun(ctx, &r.config, &r.listeners, r.info)}
-	t.own.functional.listeners, t.own.observability.listeners = raw.Functional, raw.Observability
+	t.own.functional.Listeners, t.own.observability.Listeners = raw.Functional, raw.Observability
 	defer t.cancel(nil)
 	t.start()
 	return nil
