@@ -2,9 +2,8 @@ package adk
 
 import (
 	"context"
-	"fmt"
-	"reflect"
-	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // Next runs everything downstream of a middleware, which is the later ones of its
@@ -89,123 +88,32 @@ func (c Config) withDefaults() Config {
 
 // faults lists everything that is wrong with a config, in the order of its
 // fields (RUN-1).
-func (c Config) faults() faultList {
-	var f faultList
+func (c Config) faults() fieldCheck {
+	var f fieldCheck
 	f.executor("Executor", c.Executor)
 	f.storage(c.Storage)
-	checkPipeline(&f, "TurnInput", c.TurnInput, func(m TurnMiddleware) (string, bool) { return m.Name, m.Run == nil })
-	checkPipeline(&f, "TurnOutput", c.TurnOutput, func(m TurnMiddleware) (string, bool) { return m.Name, m.Run == nil })
-	checkPipeline(&f, "DispatchInput", c.DispatchInput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
-	checkPipeline(&f, "DispatchOutput", c.DispatchOutput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
-	f.tools("Tools", c.Tools)
-	f.typedNil("Clock", c.Clock)
-	f.typedNil("IDs", c.IDs)
-	f.typedNil("Probe", c.Probe)
+	fields.Steps(&f.Check, "TurnInput", c.TurnInput, func(m TurnMiddleware) (string, bool) { return m.Name, m.Run == nil })
+	fields.Steps(&f.Check, "TurnOutput", c.TurnOutput, func(m TurnMiddleware) (string, bool) { return m.Name, m.Run == nil })
+	fields.Steps(&f.Check, "DispatchInput", c.DispatchInput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
+	fields.Steps(&f.Check, "DispatchOutput", c.DispatchOutput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
+	checkRecords(&f, "Tools", "name", c.Tools)
+	f.TypedNil("Clock", c.Clock)
+	f.TypedNil("IDs", c.IDs)
+	f.TypedNil("Probe", c.Probe)
 	return f
 }
 
-// faultList collects what is wrong, so that it can all be said at once.
-type faultList []Fault
-
-// add notes what is wrong with a field; an empty field is none. The message goes on
-// where the field's name ends.
-func (f *faultList) add(field, format string, args ...any) {
-	*f = append(*f, Fault{Path: field, Message: fmt.Sprintf(format, args...)})
-}
-
-// addAt is add for an entry of a list; it spells the entry only for a fault.
-func (f *faultList) addAt(field string, i int, format string, args ...any) {
-	f.add(fmt.Sprintf("%s[%d]", field, i), format, args...)
-}
-
-// err is the faults as one error of the given code, or nil.
-func (f faultList) err(code Code) error {
-	if len(f) == 0 {
-		return nil
-	}
-	texts := make([]string, len(f))
-	for i, fault := range f {
-		texts[i] = strings.TrimPrefix(fault.Path+" "+fault.Message, " ")
-	}
-	return &Error{Code: code, Message: strings.Join(texts, "; "), Faults: f}
-}
-
-func (f *faultList) executor(field string, e Executor) {
+func (f *fieldCheck) executor(field string, e Executor) {
 	if e.Name == "" {
-		f.add(field+".Name", "is empty: give the executor a name")
+		f.Fault(field+".Name", "is empty: give the executor a name")
 	}
 	if e.Run == nil {
-		f.add(field+".Run", "is missing")
+		f.Fault(field+".Run", "is missing")
 	}
 }
 
-func (f *faultList) storage(s Storage) {
-	v := reflect.ValueOf(s)
-	for i := range v.NumField() {
-		if isNil(v.Field(i)) {
-			f.add("Storage."+v.Type().Field(i).Name, "is missing: a no-op is legal, an omission is not")
-		}
-	}
-}
-
-// typedNil refuses a non-nil interface that holds a nil pointer; a nil
-// interface means the default.
-func (f *faultList) typedNil(field string, value any) {
-	if value != nil && isNil(reflect.ValueOf(value)) {
-		f.add(field, "is a nil %T", value)
-	}
-}
-
-func (f *faultList) tools(field string, tools []*Tool) {
-	seen := map[string]int{}
-	for i, t := range tools {
-		if fault := recordFault(t); fault != "" {
-			f.addAt(field, i, "%s", fault)
-			continue
-		}
-		if first, dup := seen[t.Name()]; dup {
-			f.addAt(field, i, "has the name %q of %s[%d]", t.Name(), field, first)
-			continue
-		}
-		seen[t.Name()] = i
-	}
-}
-
-func checkPipeline[M any](f *faultList, field string, list []M, look func(M) (name string, missing bool)) {
-	seen := map[string]int{}
-	for i, m := range list {
-		name, missing := look(m)
-		if missing {
-			f.add(fmt.Sprintf("%s[%d].Run", field, i), "is missing")
-		}
-		if name == "" {
-			f.add(fmt.Sprintf("%s[%d].Name", field, i), "is empty: every middleware has a name")
-			continue
-		}
-		if first, dup := seen[name]; dup {
-			f.add(fmt.Sprintf("%s[%d].Name", field, i), "%q is the name of %s[%d] too: names are unique in a pipeline", name, field, first)
-			continue
-		}
-		seen[name] = i
-	}
-}
-
-// isNil reports whether a value is a nil interface, or holds a nil pointer, func,
-// map, slice or channel.
-func isNil(v reflect.Value) bool {
-	for v.Kind() == reflect.Interface {
-		if v.IsNil() {
-			return true
-		}
-		v = v.Elem()
-	}
-	switch v.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	}
-	return false
+func (f *fieldCheck) storage(s Storage) {
+	f.NoneNil("Storage", s, "a no-op is legal, an omission is not")
 }
 
 // names gives the names of a pipeline's entries.

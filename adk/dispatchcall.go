@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 
+	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
@@ -95,75 +96,71 @@ type RawDispatch struct {
 func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	f := in.faults()
 	if ctx == nil {
-		f.add("", "the context is nil: context.Background() was meant")
+		f.Fault("", "the context is nil: context.Background() was meant")
 	}
-	if err := f.err(E_INVALID_LLM_DISPATCH_INPUT); err != nil {
+	if err := f.inputErr(E_INVALID_LLM_DISPATCH_INPUT); err != nil {
 		return DispatchEnd{}, err
 	}
 	if in.Source != nil {
 		return in.inTurn(ctx)
 	}
-	if err := in.Raw.faults().err(E_INVALID_LLM_EXECUTION_CONTEXT); err != nil {
+	if err := in.Raw.faults().inputErr(E_INVALID_LLM_EXECUTION_CONTEXT); err != nil {
 		return DispatchEnd{}, err
 	}
 	return in.standalone(ctx)
 }
 
 // faults lists everything that is wrong with the input.
-func (in DispatchInput) faults() faultList {
-	var f faultList
+func (in DispatchInput) faults() fieldCheck {
+	var f fieldCheck
 	if in.Name == "" {
-		f.add("Name", "is empty: give the dispatch a name")
+		f.Fault("Name", "is empty: give the dispatch a name")
 	}
 	f.executor("Executor", in.Executor)
 	look := func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil }
-	checkPipeline(&f, "Input", in.Input, look)
-	checkPipeline(&f, "Output", in.Output, look)
+	fields.Steps(&f.Check, "Input", in.Input, look)
+	fields.Steps(&f.Check, "Output", in.Output, look)
 	switch {
 	case in.Source == nil && in.Raw == nil:
-		f.add("", "neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one")
+		f.Fault("", "neither Source nor Raw is given: give the context of a turn or a dispatch, or a raw one")
 	case in.Source != nil && in.Raw != nil:
-		f.add("", "both Source and Raw are given: give one of them")
+		f.Fault("", "both Source and Raw are given: give one of them")
 	case in.Source != nil && sourceCall(in.Source) == nil:
-		f.add("Source", "is no context of a turn or a dispatch: give the one that a seam call was given")
+		f.Fault("Source", "is no context of a turn or a dispatch: give the one that a seam call was given")
 	}
 	return f
 }
 
 // faults lists everything that is wrong with a raw context.
-func (raw *RawDispatch) faults() faultList {
-	var f faultList
+func (raw *RawDispatch) faults() fieldCheck {
+	var f fieldCheck
 	f.prompt(raw.SystemPrompt)
 	f.storage(raw.Storage)
 	f.instructions(raw.Instructions)
 	if err := stash.Check(raw.Stash); err != nil {
-		f.add("Stash", "is no tree: %s", err)
+		f.Fault("Stash", "is no tree: %s", err)
 	}
-	checkRecords(&f, "Messages", raw.Messages)
-	checkRecords(&f, "Memories", raw.Memories)
-	checkRecords(&f, "Retrievables", raw.Retrievables)
-	checkRecords(&f, "Thoughts", raw.Thoughts)
-	checkRecords(&f, "ToolCalls", raw.ToolCalls)
-	f.tools("Tools", raw.Tools)
-	f.typedNil("Clock", raw.Clock)
-	f.typedNil("IDs", raw.IDs)
-	f.typedNil("Probe", raw.Probe)
+	checkRecords(&f, "Messages", "id", raw.Messages)
+	checkRecords(&f, "Memories", "id", raw.Memories)
+	checkRecords(&f, "Retrievables", "id", raw.Retrievables)
+	checkRecords(&f, "Thoughts", "id", raw.Thoughts)
+	checkRecords(&f, "ToolCalls", "id", raw.ToolCalls)
+	checkRecords(&f, "Tools", "name", raw.Tools)
+	f.TypedNil("Clock", raw.Clock)
+	f.TypedNil("IDs", raw.IDs)
+	f.TypedNil("Probe", raw.Probe)
 	return f
 }
 
-func checkRecords[T record](f *faultList, field string, list []T) {
-	seen := map[string]int{}
-	for i, one := range list {
-		if fault := recordFault(one); fault != "" {
-			f.addAt(field, i, "%s", fault)
-			continue
+// checkRecords checks that each record of a list is one, and that no two have one key,
+// which is their id or their name.
+func checkRecords[T record](f *fieldCheck, field, keyed string, list []T) {
+	fields.EachOnce(&f.Check, field, list, func(one T) (key, fault string) {
+		if fault = recordFault(one); fault == "" {
+			key = one.Key()
 		}
-		if first, dup := seen[one.Key()]; dup {
-			f.addAt(field, i, "has the id %q of %s[%d]", one.Key(), field, first)
-			continue
-		}
-		seen[one.Key()] = i
-	}
+		return key, fault
+	}, "has the "+keyed+" %[1]q of %[2]s[%[3]d]")
 }
 
 // info names the seams of the dispatch.

@@ -262,27 +262,27 @@ func (g *TurnGate) refusal() error {
 
 // compile validates the raw gate (GAT-5).
 func (gate Gate) compile(ctx context.Context) (*schema.Schema, error) {
-	var f faultList
+	var f fieldCheck
 	if ctx == nil {
-		f.add("", "the context is nil: context.Background() was meant")
+		f.Fault("", "the context is nil: context.Background() was meant")
 	}
 	if gate.ID == "" {
-		f.add("ID", "is empty: a gate is settled by its ID")
+		f.Fault("ID", "is empty: a gate is settled by its ID")
 	}
 	if gate.Reason == "" {
-		f.add("Reason", "is empty: say what is waited for")
+		f.Fault("Reason", "is empty: say what is waited for")
 	}
 	if gate.Timeout < 0 {
-		f.add("Timeout", "is negative: zero waits for ever")
+		f.Fault("Timeout", "is negative: zero waits for ever")
 	}
 	var compiled *schema.Schema
 	if len(gate.Schema) > 0 {
 		var err error
 		if compiled, err = schema.Compile(gate.Schema); err != nil {
-			f.add("Schema", "cannot be used: %s", err)
+			f.Fault("Schema", "cannot be used: %s", err)
 		}
 	}
-	return compiled, f.err(E_INVALID_INITIAL_TURN_GATE_VALUE)
+	return compiled, f.inputErr(E_INVALID_INITIAL_TURN_GATE_VALUE)
 }
 
 // stay is the life of an open gate, from the event of its opening to that of its

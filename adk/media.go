@@ -101,7 +101,7 @@ func NewMedia(init MediaInit) (*Media, error) {
 	fields.OneOf(&c.Check, "kind", init.Kind, MediaImage, MediaAudio, MediaVideo, MediaDocument)
 	c.mimeType("mimeType", init.MIMEType)
 	c.Required("filename", init.Filename, "the name to show")
-	readerless := isNil(reflect.ValueOf(init.Reader))
+	readerless := fields.IsNil(reflect.ValueOf(init.Reader))
 	if readerless {
 		c.Fault("reader", "is missing, want one that can be opened")
 	}
@@ -237,7 +237,7 @@ func (m *Media) Init() MediaInit {
 // it; what is known of it, and so the digest, stay. Opening one with a nil reader
 // is E_NOT_A_MEDIA_READER.
 func (m *Media) WithReader(reader MediaReader) *Media {
-	if isNil(reflect.ValueOf(reader)) {
+	if fields.IsNil(reflect.ValueOf(reader)) {
 		reader = unreadMedia(m.id)
 	}
 	return &Media{

@@ -24,37 +24,27 @@ type RawTurn struct {
 }
 
 // faults lists everything that is wrong with a raw turn.
-func (raw RawTurn) faults() faultList {
-	var f faultList
+func (raw RawTurn) faults() fieldCheck {
+	var f fieldCheck
 	f.prompt(raw.SystemPrompt)
 	f.instructions(raw.Instructions)
 	if err := stash.Check(raw.Stash); err != nil {
-		f.add("Stash", "is no tree: %s", err)
+		f.Fault("Stash", "is no tree: %s", err)
 	}
 	return f
 }
 
-func (f *faultList) prompt(text string) {
+func (f *fieldCheck) prompt(text string) {
 	if text == "" {
-		f.add("SystemPrompt", "is empty: give one")
+		f.Fault("SystemPrompt", "is empty: give one")
 	} else if fault := fields.TextFault(text); fault != "" {
-		f.add("SystemPrompt", "%s", fault)
+		f.Fault("SystemPrompt", "%s", fault)
 	}
 }
 
-func (f *faultList) instructions(texts []string) {
-	seen := map[string]int{}
-	for i, text := range texts {
-		if fault := instructionFault(text); fault != "" {
-			f.addAt("Instructions", i, "%s", fault)
-			continue
-		}
-		if first, dup := seen[text]; dup {
-			f.addAt("Instructions", i, "is the text of Instructions[%d] again: each text once", first)
-			continue
-		}
-		seen[text] = i
-	}
+func (f *fieldCheck) instructions(texts []string) {
+	fields.EachOnce(&f.Check, "Instructions", texts, func(text string) (key, fault string) { return text, instructionFault(text) },
+		"is the text of %[2]s[%[3]d] again: each text once")
 }
 
 // Runner runs turns. It holds no state between them and may run several at
@@ -72,7 +62,7 @@ type Runner struct {
 // NewRunner validates a config and makes its runner. The error is
 // E_INVALID_TURN_RUNNER_CONFIG and names every fault (RUN-1).
 func NewRunner(config Config) (*Runner, error) {
-	if err := config.faults().err(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
+	if err := config.faults().inputErr(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
 		return nil, err
 	}
 	config = config.withDefaults()
@@ -120,9 +110,9 @@ func (r *Runner) ObserveOnce(l Observability) (off func()) {
 func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 	f := raw.faults()
 	if ctx == nil {
-		f.add("", "the context is nil: context.Background() was meant")
+		f.Fault("", "the context is nil: context.Background() was meant")
 	}
-	if err := f.err(E_INVALID_TURN_CONTEXT); err != nil {
+	if err := f.inputErr(E_INVALID_TURN_CONTEXT); err != nil {
 		return err
 	}
 	t := &turn{runner: r, raw: raw, run: newRun(ctx, &r.config, &r.listeners, r.info)}
