@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
@@ -113,15 +112,15 @@ func (p *parsedIdentity) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// The shapes below are what constructors are given, but for the fields in whose place
+// they have what JSON holds of them. JSON tells no large letters from small ones, so id
+// is ID.
+
 func (p RecordParser) message(data []byte) (*Message, error) {
 	var shape struct {
-		ID          string            `json:"id"`
-		Role        Role              `json:"role"`
-		Content     string            `json:"content"`
-		Attachments []json.RawMessage `json:"attachments"`
-		Identity    parsedIdentity    `json:"identity"`
-		CreatedAt   time.Time         `json:"createdAt"`
-		UpdatedAt   time.Time         `json:"updatedAt"`
+		MessageInit
+		Attachments []json.RawMessage
+		Identity    parsedIdentity
 	}
 	if err := decodeRecord(E_INVALID_INITIAL_MESSAGE_VALUE, data, &shape); err != nil {
 		return nil, err
@@ -130,10 +129,8 @@ func (p RecordParser) message(data []byte) (*Message, error) {
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_MESSAGE_VALUE, Message: "attachments", Cause: err}
 	}
-	return NewMessage(MessageInit{
-		ID: shape.ID, Role: shape.Role, Content: shape.Content, Attachments: attachments,
-		Identity: shape.Identity.Identity, CreatedAt: shape.CreatedAt, UpdatedAt: shape.UpdatedAt,
-	})
+	shape.MessageInit.Attachments, shape.MessageInit.Identity = attachments, shape.Identity.Identity
+	return NewMessage(shape.MessageInit)
 }
 
 func (p RecordParser) medias(list []json.RawMessage) ([]*Media, error) {
@@ -149,46 +146,26 @@ func (p RecordParser) medias(list []json.RawMessage) ([]*Media, error) {
 }
 
 func parseMemory(data []byte) (*Memory, error) {
-	var shape struct {
-		ID         string    `json:"id"`
-		Content    string    `json:"content"`
-		Confidence *float64  `json:"confidence"`
-		Importance *float64  `json:"importance"`
-		CreatedAt  time.Time `json:"createdAt"`
-		UpdatedAt  time.Time `json:"updatedAt"`
-	}
-	if err := decodeRecord(E_INVALID_INITIAL_MEMORY_VALUE, data, &shape); err != nil {
+	var init MemoryInit
+	if err := decodeRecord(E_INVALID_INITIAL_MEMORY_VALUE, data, &init); err != nil {
 		return nil, err
 	}
-	return NewMemory(MemoryInit(shape))
+	return NewMemory(init)
 }
 
 func parseRetrievable(data []byte) (*Retrievable, error) {
-	var shape struct {
-		ID        string    `json:"id"`
-		Content   string    `json:"content"`
-		TrustTier TrustTier `json:"trustTier"`
-		Source    string    `json:"source"`
-		Kind      string    `json:"kind"`
-		Score     *float64  `json:"score"`
-		CreatedAt time.Time `json:"createdAt"`
-		UpdatedAt time.Time `json:"updatedAt"`
-	}
-	if err := decodeRecord(E_INVALID_INITIAL_RETRIEVABLE_VALUE, data, &shape); err != nil {
+	var init RetrievableInit
+	if err := decodeRecord(E_INVALID_INITIAL_RETRIEVABLE_VALUE, data, &init); err != nil {
 		return nil, err
 	}
-	return NewRetrievable(RetrievableInit(shape))
+	return NewRetrievable(init)
 }
 
 func (p RecordParser) thought(data []byte) (*Thought, error) {
 	var shape struct {
-		ID                  string          `json:"id"`
-		Content             string          `json:"content"`
-		Identity            parsedIdentity  `json:"identity"`
-		Payload             json.RawMessage `json:"payload"`
-		ReplayCompatibility string          `json:"replayCompatibility"`
-		CreatedAt           time.Time       `json:"createdAt"`
-		UpdatedAt           time.Time       `json:"updatedAt"`
+		ThoughtInit
+		Identity parsedIdentity
+		Payload  json.RawMessage
 	}
 	if err := decodeRecord(E_INVALID_INITIAL_THOUGHT_VALUE, data, &shape); err != nil {
 		return nil, err
@@ -197,24 +174,15 @@ func (p RecordParser) thought(data []byte) (*Thought, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewThought(ThoughtInit{
-		ID: shape.ID, Content: shape.Content, Identity: shape.Identity.Identity, Payload: payload,
-		ReplayCompatibility: shape.ReplayCompatibility, CreatedAt: shape.CreatedAt, UpdatedAt: shape.UpdatedAt,
-	})
+	shape.ThoughtInit.Payload, shape.ThoughtInit.Identity = payload, shape.Identity.Identity
+	return NewThought(shape.ThoughtInit)
 }
 
 func (p RecordParser) toolCall(data []byte) (*ToolCall, error) {
 	var shape struct {
-		ID               string          `json:"id"`
-		Tool             string          `json:"tool"`
-		Args             json.RawMessage `json:"args"`
-		Results          parsedResults   `json:"results"`
-		Inline           *bool           `json:"inline"`
-		IsError          bool            `json:"isError"`
-		FromArtifactTool bool            `json:"fromArtifactTool"`
-		CreatedAt        time.Time       `json:"createdAt"`
-		UpdatedAt        time.Time       `json:"updatedAt"`
-		CompletedAt      time.Time       `json:"completedAt"`
+		ToolCallInit
+		Args    json.RawMessage
+		Results parsedResults
 	}
 	if err := decodeRecord(E_INVALID_INITIAL_TOOL_CALL_VALUE, data, &shape); err != nil {
 		return nil, err
@@ -223,18 +191,15 @@ func (p RecordParser) toolCall(data []byte) (*ToolCall, error) {
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "results", Cause: err}
 	}
-	return NewToolCall(ToolCallInit{
-		ID: shape.ID, Tool: shape.Tool, Args: shape.Args, Results: results, Inline: shape.Inline,
-		IsError: shape.IsError, FromArtifactTool: shape.FromArtifactTool,
-		CreatedAt: shape.CreatedAt, UpdatedAt: shape.UpdatedAt, CompletedAt: shape.CompletedAt,
-	})
+	shape.ToolCallInit.Args, shape.ToolCallInit.Results = shape.Args, results
+	return NewToolCall(shape.ToolCallInit)
 }
 
 // parsedResults is what appendResults wrote: one of the fields is there.
 type parsedResults struct {
-	Text      *string           `json:"text"`
-	Media     json.RawMessage   `json:"media"`
-	MediaList []json.RawMessage `json:"mediaList"`
+	Text      *string
+	Media     json.RawMessage
+	MediaList []json.RawMessage
 }
 
 func (r parsedResults) result(p RecordParser) (ToolResult, error) {
@@ -263,34 +228,27 @@ func parseInstruction(data []byte) (*Tokenizable, error) {
 func (p RecordParser) media(data []byte) (*Media, error) {
 	const code = E_INVALID_INITIAL_MEDIA_VALUE
 	var shape struct {
-		ID             string         `json:"id"`
-		Kind           MediaKind      `json:"kind"`
-		MIMEType       string         `json:"mimeType"`
-		Filename       string         `json:"filename"`
-		TrustTier      TrustTier      `json:"trustTier"`
-		ModalityHazard ModalityHazard `json:"modalityHazard"`
-		Source         string         `json:"source"`
-		Stash          map[string]struct {
-			Value       json.RawMessage `json:"value"`
-			TrustTier   TrustTier       `json:"trustTier"`
-			DerivedFrom string          `json:"derivedFrom"`
-		} `json:"stash"`
+		MediaInit
+		Reader json.RawMessage // no JSON has one
+		Stash  map[string]struct {
+			MediaStashEntry
+			Value json.RawMessage
+		}
 	}
 	if err := decodeRecord(code, data, &shape); err != nil {
 		return nil, err
 	}
-	stash := make(map[string]MediaStashEntry, len(shape.Stash))
+	init := shape.MediaInit
+	init.Reader, init.Stash = unreadMedia(init.ID), make(map[string]MediaStashEntry, len(shape.Stash))
 	for key, entry := range shape.Stash {
 		value, err := p.plain(code, "stash", entry.Value)
 		if err != nil {
 			return nil, err
 		}
-		stash[key] = MediaStashEntry{Value: value, TrustTier: entry.TrustTier, DerivedFrom: entry.DerivedFrom}
+		entry.MediaStashEntry.Value = value
+		init.Stash[key] = entry.MediaStashEntry
 	}
-	media, err := NewMedia(MediaInit{
-		ID: shape.ID, Kind: shape.Kind, MIMEType: shape.MIMEType, Filename: shape.Filename, Reader: unreadMedia(shape.ID),
-		TrustTier: shape.TrustTier, ModalityHazard: shape.ModalityHazard, Source: shape.Source, Stash: stash,
-	})
+	media, err := NewMedia(init)
 	if err != nil || p.MediaReader == nil {
 		return media, err
 	}
