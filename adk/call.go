@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/handed"
 )
 
 // call is one seam call: user code that the engine has entered and not yet
@@ -23,14 +25,24 @@ type call struct {
 	joining bool      // guarded by run.mu: no further strand can begin
 	strands []*Strand // guarded by run.mu: what join waits for
 
-	below  downstream  // what a middleware's next leads to
-	handed handed      // the context that the user code was given
-	asks   []*Exchange // guarded by run.mu: those that are not done
+	below  downstream     // what a middleware's next leads to
+	handed handed.Context // the context that the user code was given
+	asks   []*Exchange    // guarded by run.mu: those that are not done
 
 	tc      TurnContext
 	dc      DispatchContext
 	helpers Helpers
 }
+
+// hand makes the context that the call's user code is given: the one beneath, and the
+// call as its handle (WLD-1). It is a part of the call and costs no allocation.
+func (c *call) hand(beneath context.Context) context.Context {
+	c.handed = handed.Context{Context: beneath, Handle: c}
+	return &c.handed
+}
+
+// String names the call where its context is printed.
+func (c *call) String() string { return c.seam.String() }
 
 // errEnded is what an operation on a handle answers after its seam call.
 func (c *call) errEnded(kind Kind) error {
@@ -261,8 +273,7 @@ func (c *call) join() {
 func (c *call) awaitEnd(s *Strand) {
 	c.waitFor(s.done)
 	defer c.lock()()
-	last := c.run.lastIn(c.strand)
-	*last = later(*last, *c.run.lastIn(s.number))
+	c.run.times.Join(c.strand, s.number)
 }
 
 // waitFor parks until done is closed.
@@ -342,7 +353,7 @@ func (c *call) fork(ctx context.Context, name string, body func(ctx context.Cont
 		}
 		return nil, err
 	}
-	number := r.newStrand(at)
+	number := r.times.Fork(at)
 	s := &Strand{parent: c, number: number, name: name, done: make(chan struct{}), gone: make(chan struct{})}
 	c.strands = append(c.strands, s)
 	if x != nil {

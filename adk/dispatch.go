@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/tally"
 )
 
 // dispatch is one run of the dispatch loop: the model is asked, its tools are
@@ -31,7 +33,7 @@ type dispatch struct {
 	// Guarded by run.mu.
 	signal   signal
 	queue    []delta
-	counted  toolCallCounts
+	counted  tally.Count // the tool calls that it began with, stored or mutated, by their checksums (SIG-4)
 	messages streams
 	thoughts streams
 	reported map[string]*toolCallStream
@@ -63,7 +65,7 @@ type change interface {
 func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 	for record := range d.visible.sets[atToolCalls].Values() {
 		call := record.(*ToolCall)
-		d.counted.bears(call)
+		d.counted.Bears(call.ID(), call.Checksum())
 	}
 	d.call.dispatch, d.call.visible = d, d.visible
 	d.call.invoke(func() result {
@@ -313,32 +315,4 @@ func joined(all []error) error {
 		return all[0]
 	}
 	return errors.Join(all...)
-}
-
-// toolCallCounts counts, by checksum, the ids of the tool calls that a dispatch
-// began with, stored or mutated: each under the checksum that its record bears now,
-// or bore last (SIG-4).
-type toolCallCounts struct {
-	checksums map[string]string // by id
-	ids       map[string]int    // by checksum
-}
-
-// bears takes in what the record of an id is now.
-func (n *toolCallCounts) bears(call *ToolCall) {
-	if n.ids == nil {
-		n.checksums, n.ids = map[string]string{}, map[string]int{}
-	}
-	if former, known := n.checksums[call.ID()]; known {
-		n.ids[former]--
-	}
-	n.checksums[call.ID()] = call.Checksum()
-	n.ids[call.Checksum()]++
-}
-
-// replaced takes in a record that came by Add, which counts no id but may replace
-// the record of one that counts.
-func (n *toolCallCounts) replaced(call *ToolCall) {
-	if _, counts := n.checksums[call.ID()]; counts {
-		n.bears(call)
-	}
 }

@@ -47,7 +47,7 @@ func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.crossing(c, kind, Whole, *r.lastIn(c.strand)); x != nil {
+	if x := r.crossing(c, kind, Whole, *r.times.Last(c.strand)); x != nil {
 		x.Payload = event
 		if fill != nil {
 			fill(x)

@@ -1,16 +1,16 @@
 package adk
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"time"
-	"unicode/utf8"
 
+	"github.com/adkreplay/adkreplay/internal/handed"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/timelimit"
+	"github.com/adkreplay/adkreplay/internal/unheld"
 )
 
 // Outside answers in the world's place, for replays and for those who break what the
@@ -89,7 +89,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if of == "" {
 		return nil, errors.New("adk: ask of nobody: say who is asked")
 	}
-	c := handleIn(ctx)
+	c := handed.In[*call](ctx)
 	if c == nil {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	}
 	asked := Question{Of: of, Effect: with.Effect, Stream: stream, Call: c.id, Strand: c.strand}
 	if request != nil && (c.run.observed() || c.run.config.Outside != nil) {
-		asked.Request = heldJSON(request())
+		asked.Request = unheld.Line(request())
 	}
 	x := &Exchange{call: c, of: of}
 	if with.Limits != (AskLimits{}) {
@@ -108,7 +108,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if err := x.begin(&asked); err != nil {
 		return nil, err
 	}
-	x.ctx = x.limits.Context(withoutHandle(ctx))
+	x.ctx = x.limits.Context(handed.Without(ctx))
 	if outside := c.run.config.Outside; outside != nil {
 		x.answer = outside(x.ctx, asked)
 	}
@@ -207,7 +207,7 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 	x.limits.Touch()
 	var told json.RawMessage
 	if x.Told() {
-		told = heldJSON(make())
+		told = unheld.Line(make())
 	}
 	c := x.call
 	defer c.lock()()
@@ -235,7 +235,7 @@ func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
 	x.limits.Stop()
 	var told json.RawMessage
 	if x.Told() {
-		told = heldJSON(answer())
+		told = unheld.Line(answer())
 	}
 	c := x.call
 	c.run.before(c, KindAsk, Done)
@@ -270,7 +270,7 @@ func (c *call) endAsks(at time.Time) {
 // E_UNANSWERED where Config.Outside answers in the world's place: nothing may be asked
 // then. A context without a handle tells nothing.
 func PassBy(ctx context.Context, of, why string) error {
-	c := handleIn(ctx)
+	c := handed.In[*call](ctx)
 	if c == nil {
 		return nil
 	}
@@ -284,45 +284,14 @@ func PassBy(ctx context.Context, of, why string) error {
 
 // HasHandle reports whether a context carries the handle of a seam call, so that what
 // is asked with it crosses (WLD-1).
-func HasHandle(ctx context.Context) bool { return handleIn(ctx) != nil }
-
-// heldJSON is JSON without the white space that carries nothing, or what says why there
-// is none; nil stays nil.
-func heldJSON(raw json.RawMessage, err error) json.RawMessage {
-	var line bytes.Buffer
-	switch {
-	case err != nil:
-		return Unheld(err.Error())
-	case raw == nil:
-		return nil
-	case !utf8.Valid(raw) || json.Compact(&line, raw) != nil:
-		return Unheld("it is no JSON")
-	}
-	return line.Bytes()
-}
-
-// unheldMember is the one member of an object that stands for what is not held.
-const unheldMember = "$unheld"
+func HasHandle(ctx context.Context) bool { return handed.In[*call](ctx) != nil }
 
 // Unheld is what is told in the place of a request, of an answer, or of a part of one,
 // that a trace cannot hold or is not to: an object that says why.
-func Unheld(why string) json.RawMessage {
-	raw, _ := toJSON(map[string]string{unheldMember: why}) // a text always has a JSON
-	return raw
-}
+func Unheld(why string) json.RawMessage { return unheld.Because(why) }
 
 // IsUnheld reports whether raw is what Unheld makes.
-func IsUnheld(raw json.RawMessage) bool {
-	return bytes.HasPrefix(raw, []byte(`{"`+unheldMember+`":`))
-}
+func IsUnheld(raw json.RawMessage) bool { return unheld.Is(raw) }
 
 // toJSON is a value as JSON, with the characters that it has.
-func toJSON(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
+func toJSON(v any) (json.RawMessage, error) { return schema.Marshal(v) }

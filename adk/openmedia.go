@@ -3,6 +3,8 @@ package adk
 import (
 	"context"
 	"errors"
+
+	"github.com/adkreplay/adkreplay/internal/handed"
 )
 
 // OpenMedia reads all the bytes of a media through the context: a trace then
@@ -41,7 +43,7 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 
 	err = errGoexit // stands if the reader ends the goroutine
 	defer func() { c.tellOpened(op, data, err) }()
-	data, err = media.read(withoutHandle(ctx))
+	data, err = media.read(handed.Without(ctx))
 	return data, err
 }
 

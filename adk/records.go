@@ -75,7 +75,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	at := c.now()
 	replaced = r.set().Add(record.Key(), record)
 	if call, ok := any(record).(*ToolCall); ok && c.dispatch != nil {
-		c.dispatch.counted.replaced(call)
+		c.dispatch.counted.Changes(call.ID(), call.Checksum()) // no other counts that comes by Add
 	}
 	if x := c.run.crossing(c, KindAdd, Whole, at); x != nil {
 		x.Collection, x.Record, x.Flag = r.spec.row().name, record, replaced
@@ -189,7 +189,7 @@ func (w *recordChange[T]) apply(v *visible) {
 
 func (w *recordChange[T]) countIn(d *dispatch) {
 	if call, ok := any(w.record).(*ToolCall); ok && w.kind != KindDelete {
-		d.counted.bears(call)
+		d.counted.Bears(call.ID(), call.Checksum())
 	}
 }
 

@@ -59,7 +59,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	at := c.now()
 	s, err := all.open(id, at)
 	if err == nil {
-		at = c.notBefore(s.createdAt, at)
+		at = r.times.NotBefore(c.strand, s.createdAt, at)
 		s.append(update, c, delta, complete, at)
 	}
 	if x := r.crossing(c, kind, Whole, at); x != nil {
@@ -175,7 +175,7 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	r := c.run
 	at := c.now()
 	if s := c.dispatch.reported[id]; s != nil {
-		at = c.notBefore(s.event.CreatedAt, at)
+		at = r.times.NotBefore(c.strand, s.event.CreatedAt, at)
 	}
 	event, err := c.dispatch.mergeToolCall(c.origin(), id, report, at)
 	if x := r.crossing(c, KindReportToolCall, Whole, at); x != nil {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/strandtime"
 )
 
 // run is what one run of a turn, or of a standalone dispatch, shares among
@@ -26,10 +28,8 @@ type run struct {
 	over     atomic.Bool // the run has returned: nothing is told any more
 
 	mu      sync.Mutex
-	scratch Crossing    // the one Crossing that observers are told with
-	last    time.Time   // the last reading of the clock
-	first   time.Time   // the last one in the strand of who called Run
-	others  []time.Time // those in the strands that were forked, by their numbers less one
+	scratch Crossing         // the one Crossing that observers are told with
+	times   strandtime.Times // the readings of the clock
 	seq     int
 	calls   int
 	room    []call // for the calls to come
@@ -75,52 +75,17 @@ func askProbe(p Probe, info RunInfo) (o Observer) {
 // strand, and from a strand to who waited for it, so that no duration is negative
 // (EVT-6). Between strands that run side by side a clock may say what it wants: a
 // replay gives each the times that it had, whichever is faster. mu is held.
-func (r *run) now(strand int) time.Time {
-	last := r.lastIn(strand)
-	r.last = later(*last, r.clock())
-	*last = r.last
-	return r.last
-}
+func (r *run) now(strand int) time.Time { return r.times.Read(strand, r.clock()) }
 
 // now is run.now for the strand of the call.
 func (c *call) now() time.Time { return c.run.now(c.strand) }
-
-// notBefore is a time of the call, and that of what another strand began if it is
-// later. mu is held.
-func (c *call) notBefore(began, at time.Time) time.Time {
-	last := c.run.lastIn(c.strand)
-	*last = later(began, at)
-	return *last
-}
-
-// lastIn is the last time that was read in a strand. mu is held.
-func (r *run) lastIn(strand int) *time.Time {
-	if strand == 0 {
-		return &r.first
-	}
-	return &r.others[strand-1]
-}
-
-// newStrand numbers a strand that is forked at a time. mu is held.
-func (r *run) newStrand(at time.Time) (number int) {
-	r.others = append(r.others, at)
-	return len(r.others)
-}
-
-// later is the later one of two times; the zero time is none.
-func later(a, b time.Time) time.Time {
-	if b.Before(a) && !a.IsZero() {
-		return a
-	}
-	return b
-}
 
 // clock is what the clock says. Where it panics, time stands still: the lock is
 // held here, and half of the steps that ask are the engine's own. mu is held.
 func (r *run) clock() (at time.Time) {
 	defer func() {
 		if value := recover(); value != nil {
-			at = r.last
+			at = r.times.Latest()
 			r.containConfig("clock", value)
 		}
 	}()
@@ -293,7 +258,7 @@ func (r *run) containLocked(c *call, what, text string) {
 // while a crossing is being made, and so this takes one of its own. mu is held.
 func (r *run) containConfig(what string, value any) {
 	if r.observed() {
-		r.tell(&Crossing{At: r.last, Kind: KindContained, Call: min(r.calls, 1), Name: what, Text: PanicText(value)})
+		r.tell(&Crossing{At: r.times.Latest(), Kind: KindContained, Call: min(r.calls, 1), Name: what, Text: PanicText(value)})
 	}
 }
 

@@ -181,5 +181,5 @@ func (c *call) offAck(h *ackHandler) {
 // (SIG-4).
 func (dc *DispatchContext) ToolCallCount(checksum string) int {
 	defer dc.call.lock()()
-	return dc.call.dispatch.counted.ids[checksum]
+	return dc.call.dispatch.counted.Of(checksum)
 }

@@ -1,0 +1,39 @@
+// Package unheld puts JSON into the form in which a line holds it, and has the object
+// that stands in the place of what no line can hold or is to.
+package unheld
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// member is the one member of the object.
+const member = "$unheld"
+
+// Because is the object that stands for what is not held, and says why.
+func Because(why string) json.RawMessage {
+	o := canonical.Open(nil)
+	o.Text(member, why)
+	return o.Close()
+}
+
+// Is reports whether raw is what Because makes.
+func Is(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte(`{"`+member+`":`)) }
+
+// Line is JSON without the white space that carries nothing, or what says why there is
+// none: because of err, or as raw is no JSON. nil stays nil.
+func Line(raw json.RawMessage, err error) json.RawMessage {
+	var line bytes.Buffer
+	switch {
+	case err != nil:
+		return Because(err.Error())
+	case raw == nil:
+		return nil
+	case !utf8.Valid(raw) || json.Compact(&line, raw) != nil:
+		return Because("it is no JSON")
+	}
+	return line.Bytes()
+}
