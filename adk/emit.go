@@ -90,8 +90,7 @@ func (t *turn) emitTurnStart() {
 		t.turnID, t.startedAt = t.newID(), at
 		e.TurnID, e.StartedAt = t.turnID, at
 		if x != nil {
-			x.Payload = e
-			x.Name = e.TurnID
+			x.Payload, x.Name = e, e.TurnID
 		}
 	})
 	publishObservability(t.call, KindTurnStart, &e, func(l *Observability) func(TurnStart) { return l.TurnStart })
@@ -117,8 +116,7 @@ func (d *dispatch) emitDispatchStart() {
 		d.id, d.startedAt = d.run.newID(), at
 		e.DispatchID, e.StartedAt = d.id, at
 		if x != nil {
-			x.Payload = e
-			x.Name = e.DispatchID
+			x.Payload, x.Name = e, e.DispatchID
 		}
 	})
 	publishObservability(d.call, KindDispatchStart, &e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
@@ -133,8 +131,7 @@ func (d *dispatch) emitDispatchEnd() {
 		e.Status, e.Error = d.conclude()
 		d.ended = e
 		if x != nil {
-			x.Payload = e
-			x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations
+			x.Payload, x.Status, x.Err, x.N = e, e.Status, e.Error, e.Iterations
 		}
 	})
 	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
@@ -150,8 +147,7 @@ func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 		d.started++
 		e.Origin, e.StartedAt = d.call.origin(), at
 		if x != nil {
-			x.Payload = e
-			x.N = e.Iteration
+			x.Payload, x.N = e, e.Iteration
 		}
 	})
 	if begun {
@@ -168,8 +164,7 @@ func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 		e.EndedAt = at
 		d.flush()
 		if x != nil {
-			x.Payload = e
-			x.N = e.Iteration
+			x.Payload, x.N = e, e.Iteration
 		}
 	})
 	publishObservability(d.call, KindIterationEnd, &e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
@@ -181,8 +176,7 @@ func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string
 	begun = c.eventUnlessAborted(KindToolExecutionStart, func(at time.Time, x *Crossing) {
 		e.StartedAt, *startedAt = at, at
 		if x != nil {
-			x.Payload = e
-			x.Key = callID
+			x.Payload, x.Key = e, callID
 		}
 	})
 	if begun {
@@ -196,8 +190,7 @@ func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Ti
 	c.event(KindToolExecutionEnd, func(at time.Time, x *Crossing) {
 		e.EndedAt = at
 		if x != nil {
-			x.Payload = e
-			x.IsError = failed
+			x.Payload, x.IsError = e, failed
 		}
 	})
 	publishObservability(c, KindToolExecutionEnd, &e, func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
@@ -208,8 +201,7 @@ func (r *run) emitError(c *call, failure *Error) {
 	c.event(KindErrorEvent, func(at time.Time, x *Crossing) {
 		e.At = at
 		if x != nil {
-			x.Payload = e
-			x.Err = failure
+			x.Payload, x.Err = e, failure
 		}
 	})
 	publishObservability(c, KindErrorEvent, &e, func(l *Observability) func(ErrorEvent) { return l.Error })

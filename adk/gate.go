@@ -384,8 +384,7 @@ func (g *TurnGate) emitClosed() {
 	c.event(KindTurnGateClosed, func(at time.Time, x *Crossing) {
 		e.SettledAt = at
 		if x != nil {
-			x.Payload = e
-			x.Name, x.Status = e.GateID, e.Result
+			x.Payload, x.Name, x.Status = e, e.GateID, e.Result
 		}
 	})
 	publishObservability(c, KindTurnGateClosed, &e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })

@@ -45,30 +45,25 @@ type heard struct {
 	observability bus.Entry[Observability]
 }
 
-// publish tells the probe of an event and then lets every listener hear it:
-// those of the runner in the order of their registration, then those of the
-// run. pick chooses the listener for the event from a registration. The event is
-// large and goes by reference; each listener gets a copy.
+// publishFunctional lets every listener hear an event that the probe was told: those of the
+// runner in the order of their registration, then those of the run. pick chooses the
+// listener for the event from a registration. The event is large and goes by reference;
+// each listener gets a copy.
 func publishFunctional[E any](c *call, kind Kind, event *E, pick func(*Functional) func(E)) {
-	for _, e := range c.run.shared.functional.All() {
-		if listener := pick(&e.Listeners); listener != nil {
-			hear(c, kind, e, listener, event)
-		}
-	}
-	own := &c.run.own.functional
-	if listener := pick(&own.Listeners); listener != nil {
-		hear(c, kind, own, listener, event)
-	}
+	publish(c, kind, event, pick, &c.run.shared.functional, &c.run.own.functional)
 }
 
 // publishObservability is publishFunctional for the other bus.
 func publishObservability[E any](c *call, kind Kind, event *E, pick func(*Observability) func(E)) {
-	for _, e := range c.run.shared.observability.All() {
+	publish(c, kind, event, pick, &c.run.shared.observability, &c.run.own.observability)
+}
+
+func publish[L, E any](c *call, kind Kind, event *E, pick func(*L) func(E), shared *bus.Bus[L], own *bus.Entry[L]) {
+	for _, e := range shared.All() {
 		if listener := pick(&e.Listeners); listener != nil {
 			hear(c, kind, e, listener, event)
 		}
 	}
-	own := &c.run.own.observability
 	if listener := pick(&own.Listeners); listener != nil {
 		hear(c, kind, own, listener, event)
 	}

@@ -101,29 +101,21 @@ func (m multiProbe) Observe(info RunInfo) Observer {
 
 type multiObserver []*oneObserver
 
-func (m multiObserver) Begin(s Step) {
+func (m multiObserver) each(tell func(Observer)) {
 	for _, o := range m {
-		o.tell(func() { o.observer.Begin(s) })
+		o.tell(func() { tell(o.observer) })
 	}
 }
+
+func (m multiObserver) Begin(s Step) { m.each(func(o Observer) { o.Begin(s) }) }
 
 func (m multiObserver) Park(strand int, ready func() bool) {
-	for _, o := range m {
-		o.tell(func() { o.observer.Park(strand, ready) })
-	}
+	m.each(func(o Observer) { o.Park(strand, ready) })
 }
 
-func (m multiObserver) Resume(strand int) {
-	for _, o := range m {
-		o.tell(func() { o.observer.Resume(strand) })
-	}
-}
+func (m multiObserver) Resume(strand int) { m.each(func(o Observer) { o.Resume(strand) }) }
 
-func (m multiObserver) Tell(c *Crossing) {
-	for _, o := range m {
-		o.tell(func() { o.observer.Tell(c) })
-	}
-}
+func (m multiObserver) Tell(c *Crossing) { m.each(func(o Observer) { o.Tell(c) }) }
 
 // Handler is that of the first who gives one.
 func (m multiObserver) Handler(tool *Tool) (h ToolHandler) {

@@ -1,7 +1,6 @@
 package adk
 
 import (
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/plain"
@@ -71,20 +70,9 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 
 // plain checks that a value is plain data, and names the places where not.
 func (c *fieldCheck) plain(field string, v any) {
-	paths := plain.OpaquePaths(v)
-	if len(paths) == 0 {
-		return
+	if fault := plain.Fault(v); fault != "" {
+		c.Fault(field, "%s, want plain data", fault)
 	}
-	if paths[0] == "" {
-		c.Fault(field, "is of the type %T, want plain data", v)
-		return
-	}
-	const most = 5
-	more := ""
-	if len(paths) > most {
-		paths, more = paths[:most], " and others"
-	}
-	c.Fault(field, "is not plain data at %s%s, want plain data", strings.Join(paths, ", "), more)
 }
 
 // ID is the caller's id of the thought.

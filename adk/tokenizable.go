@@ -16,16 +16,8 @@ import (
 // that a text nobody counts costs one small allocation.
 type Tokenizable struct {
 	text   string
-	counts atomic.Pointer[tokenCount]
+	counts tokens.Cache
 	digest atomic.Pointer[Digest]
-}
-
-// tokenCount is one cached count. A list serves: there are no more countings
-// than tokens.CountedAs has names.
-type tokenCount struct {
-	encoding Encoding
-	tokens   int
-	next     *tokenCount
 }
 
 // NewTokenizable makes a Tokenizable of any text, the empty one included (PRM-1).
@@ -41,31 +33,7 @@ func (t *Tokenizable) String() string { return t.text }
 // EstimateTokens is what the function EstimateTokens gives for the text,
 // counted once for each encoding (PRM-1).
 func (t *Tokenizable) EstimateTokens(encoding Encoding) int {
-	name := tokens.CountedAs(encoding)
-	for c := t.counts.Load(); c != nil; c = c.next {
-		if c.encoding == name {
-			return c.tokens
-		}
-	}
-	count := tokens.Estimate(t.text, name)
-	t.remember(name, count)
-	return count
-}
-
-// remember adds a count to the cache. Of two goroutines that count the same,
-// the second finds the first's entry and leaves it, so the list stays short.
-func (t *Tokenizable) remember(name Encoding, count int) {
-	for {
-		head := t.counts.Load()
-		for c := head; c != nil; c = c.next {
-			if c.encoding == name {
-				return
-			}
-		}
-		if t.counts.CompareAndSwap(head, &tokenCount{encoding: name, tokens: count, next: head}) {
-			return
-		}
-	}
+	return t.counts.Estimate(t.text, encoding)
 }
 
 // RecordKind is RecordInstruction: of all records, only a standing instruction

@@ -26,11 +26,6 @@ func TestTokenizableCountsConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	cached := 0
-	for c := text.counts.Load(); c != nil; c = c.next {
-		cached++
-	}
-	assert.Equal(t, 6, cached, "one entry for each way of counting")
 }
 
 // PRM-1: a count that was taken costs nothing the next time, and a text that

@@ -105,7 +105,7 @@ func NewTool(init ToolInit) (*Tool, error) {
 	if init.Handler == nil {
 		wrong.Fault("Handler", "want a function")
 	}
-	meta, err := copyMeta(init.Meta)
+	meta, err := schema.CopyObject(init.Meta)
 	if err != nil {
 		wrong.Fault("Meta", "%s", err)
 	}
@@ -154,38 +154,13 @@ func NewTypedTool[In any](
 	if fn != nil {
 		init.Handler = func(ctx context.Context, dc *DispatchContext, args map[string]any) (ToolResult, error) {
 			var in In
-			if err := decodeArgs(args, &in); err != nil {
+			if err := schema.Decode(args, &in); err != nil {
 				return nil, err
 			}
 			return fn(ctx, dc, in)
 		}
 	}
 	return NewTool(init)
-}
-
-// decodeArgs puts arguments into a struct by way of JSON.
-func decodeArgs(args map[string]any, into any) error {
-	data, err := json.Marshal(args)
-	if err != nil {
-		return fmt.Errorf("the arguments have no JSON form: %w", err)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("the arguments fit the schema but not %T: %w", into, err)
-	}
-	return nil
-}
-
-// copyMeta copies meta deeply, leaves shared, and checks that JSON has a form
-// for it.
-func copyMeta(meta map[string]any) (map[string]any, error) {
-	if meta == nil {
-		return nil, nil
-	}
-	copied, err := schema.Copy(meta)
-	if err != nil {
-		return nil, err
-	}
-	return copied.(map[string]any), nil
 }
 
 // Name is what the tool is called by.
@@ -199,7 +174,7 @@ func (t *Tool) InputSchema() json.RawMessage { return bytes.Clone(t.spec.init.In
 
 // Meta is a deep copy of the tool's metadata; nil if it has none.
 func (t *Tool) Meta() map[string]any {
-	meta, _ := copyMeta(t.spec.init.Meta) // checked when the tool was made
+	meta, _ := schema.CopyObject(t.spec.init.Meta) // checked when the tool was made
 	return meta
 }
 

@@ -6,6 +6,7 @@ package fields
 import (
 	"fmt"
 	"math"
+	"mime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -118,4 +119,15 @@ func (c *Check) Moments(created, updated time.Time) (time.Time, time.Time) {
 		c.Fault("updatedAt", "is before createdAt, want the same time or a later one")
 	}
 	return created, updated
+}
+
+// MIMEType checks the name of a type of bytes, which must be there.
+func (c *Check) MIMEType(field, text string) {
+	c.Required(field, text, "a MIME type such as image/png")
+	if text == "" {
+		return
+	}
+	if name, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(name, "/") {
+		c.Fault(field, "is %.64q, want a MIME type such as image/png", text)
+	}
 }

@@ -66,3 +66,20 @@ func TestNil(t *testing.T) {
 	assert.True(t, fields.IsNil(reflect.ValueOf(&boxed).Elem()))
 	assert.False(t, fields.IsNil(reflect.ValueOf(0)))
 }
+
+// PRM-8: a MIME type has a type and a subtype.
+func TestMIMEType(t *testing.T) {
+	for text, want := range map[string]string{
+		"image/png": "", "text/plain; charset=utf-8": "",
+		"":    "is missing, want a MIME type such as image/png",
+		"png": `is "png", want a MIME type such as image/png`, "a b/c": `is "a b/c", want a MIME type such as image/png`,
+	} {
+		var c fields.Check
+		c.MIMEType("type", text)
+		if want == "" {
+			assert.Nil(t, c.Faults(), text)
+		} else {
+			assert.Equal(t, []fields.Fault{{Path: "type", Message: want}}, c.Faults())
+		}
+	}
+}

@@ -16,8 +16,10 @@ package plain
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"unsafe"
 )
 
@@ -116,6 +118,23 @@ func OpaquePaths(v any) []string {
 	e := encoder{asked: true}
 	e.value(v)
 	return e.opaques
+}
+
+// Fault says where a value is no plain data; it is empty for one that is.
+func Fault(v any) string {
+	paths := OpaquePaths(v)
+	switch {
+	case len(paths) == 0:
+		return ""
+	case paths[0] == "":
+		return fmt.Sprintf("is of the type %T", v)
+	}
+	const most = 5
+	more := ""
+	if len(paths) > most {
+		paths, more = paths[:most], " and others"
+	}
+	return "is not plain data at " + strings.Join(paths, ", ") + more
 }
 
 // Copy gives v with every map and slice in it copied, of whatever type, and

@@ -274,3 +274,12 @@ func FuzzParse(f *testing.F) {
 		require.True(t, Equal(v, back))
 	})
 }
+
+// PRM-6: what is no plain data is named by its places, and not by its value.
+func TestFault(t *testing.T) {
+	f := func() {}
+	assert.Empty(t, Fault(map[string]any{"a": 1}))
+	assert.Equal(t, "is of the type func()", Fault(f))
+	assert.Equal(t, "is not plain data at a, b[0]", Fault(map[string]any{"a": f, "b": []any{f}}))
+	assert.Equal(t, "is not plain data at [0], [1], [2], [3], [4] and others", Fault([]any{f, f, f, f, f, f}))
+}

@@ -28,6 +28,30 @@ func Copy(value any) (any, error) {
 	return copied, nil
 }
 
+// CopyObject is Copy for an object; nil stays nil.
+func CopyObject(object map[string]any) (map[string]any, error) {
+	if object == nil {
+		return nil, nil
+	}
+	copied, err := Copy(object)
+	if err != nil {
+		return nil, err
+	}
+	return copied.(map[string]any), nil
+}
+
+// Decode puts arguments that a schema has passed into a struct by way of JSON.
+func Decode(args map[string]any, into any) error {
+	data, err := json.Marshal(args)
+	if err != nil {
+		return fmt.Errorf("the arguments have no JSON form: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("the arguments fit the schema but not %T: %w", into, err)
+	}
+	return nil
+}
+
 // plainCopy copies a value deeply into maps and slices as JSON knows them; its
 // leaves keep their Go type. What JSON has no form for, and what nests too deep,
 // is a fault.

@@ -1,0 +1,41 @@
+package tokens
+
+import "sync/atomic"
+
+// Cache keeps what one text is worth, counted once for each encoding. The zero Cache is
+// empty. It is safe for concurrent use.
+type Cache struct{ counts atomic.Pointer[cached] }
+
+// cached is one count. A list serves: there are no more countings than CountedAs has
+// names.
+type cached struct {
+	name   string
+	tokens int
+	next   *cached
+}
+
+// Estimate is the function Estimate for the text, which must always be the same.
+func (c *Cache) Estimate(text, encoding string) int {
+	name := CountedAs(encoding)
+	if count := c.find(name); count != nil {
+		return count.tokens
+	}
+	count := Estimate(text, name)
+	// Of two goroutines that count the same, the second finds the first's entry and
+	// leaves it, so the list stays short.
+	for c.find(name) == nil {
+		head := c.counts.Load()
+		if head.find(name) == nil {
+			c.counts.CompareAndSwap(head, &cached{name: name, tokens: count, next: head})
+		}
+	}
+	return count
+}
+
+func (c *Cache) find(name string) *cached { return c.counts.Load().find(name) }
+
+func (c *cached) find(name string) *cached {
+	for ; c != nil && c.name != name; c = c.next {
+	}
+	return c
+}
