@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"sync/atomic"
 
+	"github.com/adkreplay/adkreplay/internal/pieces"
 	"github.com/adkreplay/adkreplay/internal/roundtrip"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
@@ -139,18 +139,10 @@ func refuseType(what string, t reflect.Type) error {
 // The last round of the loop has the error, if there is one, and no piece. Asking begins
 // with the loop; a stream is ranged over once, and a second loop gets an error (WLD-4).
 func AskStream[Req, Piece any](ctx context.Context, of string, request Req, do func(context.Context, Req, func(Piece) error) error, options ...AskOptions) iter.Seq2[Piece, error] {
-	var ranged atomic.Bool
-	return func(yield func(Piece, error) bool) {
-		s := &pieces[Req, Piece]{yield: yield}
-		err := errRangedTwice
-		if !ranged.Swap(true) {
-			err = s.run(ctx, of, request, do, options)
-		}
-		if err != nil && !s.stopped && !s.inBody {
-			var none Piece
-			yield(none, err)
-		}
-	}
+	return pieces.Seq(func(loop *pieces.Loop[Piece]) error {
+		s := askStream[Req, Piece]{loop: loop}
+		return s.run(ctx, of, request, do, options)
+	}, errRangedTwice)
 }
 
 var errRangedTwice = errors.New("adk: AskStream: the stream was ranged over already: ask again for another one")
@@ -158,17 +150,15 @@ var errRangedTwice = errors.New("adk: AskStream: the stream was ranged over alre
 // errStoppedAsk is what ends an ask whose reader has had enough.
 var errStoppedAsk = &Error{Code: E_ASK_STOPPED, Message: "nobody reads any more"}
 
-// pieces is one loop over an AskStream.
-type pieces[Req, P any] struct {
-	yield   func(P, error) bool
-	x       *Exchange
-	cancel  context.CancelCauseFunc
-	inBody  bool // the loop's body runs; stays if it panics or ends its goroutine
-	stopped bool // the loop has been left
+// askStream is one loop over an AskStream.
+type askStream[Req, P any] struct {
+	loop   *pieces.Loop[P]
+	x      *Exchange
+	cancel context.CancelCauseFunc
 }
 
 // run asks, and gives the error that is the loop's to see.
-func (s *pieces[Req, P]) run(ctx context.Context, of string, request Req, do func(context.Context, Req, func(P) error) error, options []AskOptions) (err error) {
+func (s *askStream[Req, P]) run(ctx context.Context, of string, request Req, do func(context.Context, Req, func(P) error) error, options []AskOptions) (err error) {
 	if do == nil {
 		return fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
 	}
@@ -196,8 +186,8 @@ func (s *pieces[Req, P]) run(ctx context.Context, of string, request Req, do fun
 }
 
 // told is the error that the ask is told to have ended with.
-func (s *pieces[Req, P]) told(err error) error {
-	if s.stopped || s.inBody {
+func (s *askStream[Req, P]) told(err error) error {
+	if s.loop.Left() {
 		return errStoppedAsk
 	}
 	return err
@@ -205,12 +195,12 @@ func (s *pieces[Req, P]) told(err error) error {
 
 // ask calls do. A panic of it is an error, where anybody is told; one of the loop's
 // body passes through, with all that lies above it.
-func (s *pieces[Req, P]) ask(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) (err error) {
+func (s *askStream[Req, P]) ask(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) (err error) {
 	if s.x == nil {
 		return do(ctx, request, s.hand)
 	}
 	defer func() {
-		if s.inBody {
+		if s.loop.InBody() {
 			return
 		}
 		if value := recover(); value != nil {
@@ -221,8 +211,8 @@ func (s *pieces[Req, P]) ask(ctx context.Context, request Req, do func(context.C
 }
 
 // hand gives the loop's body a piece, once that is told.
-func (s *pieces[Req, P]) hand(piece P) error {
-	if s.stopped || s.inBody {
+func (s *askStream[Req, P]) hand(piece P) error {
+	if s.loop.Left() {
 		return errStoppedAsk
 	}
 	s.x.piece(func() (json.RawMessage, error) { return toJSON(piece) }, false)
@@ -230,12 +220,8 @@ func (s *pieces[Req, P]) hand(piece P) error {
 }
 
 // body runs the loop's body.
-func (s *pieces[Req, P]) body(piece P) error {
-	s.inBody = true
-	goesOn := s.yield(piece, nil)
-	s.inBody = false
-	if !goesOn {
-		s.stopped = true
+func (s *askStream[Req, P]) body(piece P) error {
+	if !s.loop.Hand(piece) {
 		s.cancel(errStoppedAsk)
 		return errStoppedAsk
 	}
@@ -243,7 +229,7 @@ func (s *pieces[Req, P]) body(piece P) error {
 }
 
 // served hands out the pieces that are not the world's.
-func (s *pieces[Req, P]) served() error {
+func (s *askStream[Req, P]) served() error {
 	for {
 		given, ok, err := s.x.Next()
 		if !ok {

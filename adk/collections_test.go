@@ -41,8 +41,8 @@ func TestCollections(t *testing.T) {
 
 // DSP-12: what a standalone dispatch is given lies in the collection of its type.
 func TestRawDispatchFillsItsCollections(t *testing.T) {
-	message := &Message{id: "m"}
-	thought := &Thought{id: "t"}
+	message := &Message{init: MessageInit{ID: "m"}}
+	thought := &Thought{init: ThoughtInit{ID: "t"}}
 	raw := &RawDispatch{SystemPrompt: "p", Instructions: []string{"i"}, Messages: []*Message{message}, Thoughts: []*Thought{thought}}
 	v := raw.visible(raw.given())
 	assert.Equal(t, []Record{message}, v.sets[atMessages].All())

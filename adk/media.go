@@ -79,16 +79,8 @@ type MediaInit struct {
 // who finds something out makes another media with Init and NewMedia, which
 // shares the reader.
 type Media struct {
-	id             string
-	kind           MediaKind
-	mimeType       string
-	filename       string
-	reader         MediaReader
-	trustTier      TrustTier
-	modalityHazard ModalityHazard
-	source         string
-	stash          map[string]MediaStashEntry
-	digest         digestOnce
+	init   MediaInit // with a stash of its own
+	digest digestOnce
 }
 
 // NewMedia makes a media. E_INVALID_INITIAL_MEDIA_VALUE names every field that
@@ -113,10 +105,8 @@ func NewMedia(init MediaInit) (*Media, error) {
 		}
 		return nil, err
 	}
-	return &Media{
-		id: init.ID, kind: init.Kind, mimeType: init.MIMEType, filename: init.Filename, reader: init.Reader,
-		trustTier: init.TrustTier, modalityHazard: init.ModalityHazard, source: init.Source, stash: copyMediaStash(init.Stash),
-	}, nil
+	init.Stash = copyMediaStash(init.Stash)
+	return &Media{init: init}, nil
 }
 
 func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) {
@@ -181,33 +171,33 @@ func newLabelledMedia(init MediaInit, tier TrustTier) (*Media, error) {
 }
 
 // ID is the caller's id of the media.
-func (m *Media) ID() string { return m.id }
+func (m *Media) ID() string { return m.init.ID }
 
 // Kind is what the media is to a model.
-func (m *Media) Kind() MediaKind { return m.kind }
+func (m *Media) Kind() MediaKind { return m.init.Kind }
 
 // MIMEType is the type of the bytes.
-func (m *Media) MIMEType() string { return m.mimeType }
+func (m *Media) MIMEType() string { return m.init.MIMEType }
 
 // Filename is the name to show.
-func (m *Media) Filename() string { return m.filename }
+func (m *Media) Filename() string { return m.init.Filename }
 
 // TrustTier is where the bytes came from.
-func (m *Media) TrustTier() TrustTier { return m.trustTier }
+func (m *Media) TrustTier() TrustTier { return m.init.TrustTier }
 
 // ModalityHazard is what a model may find in the bytes.
-func (m *Media) ModalityHazard() ModalityHazard { return m.modalityHazard }
+func (m *Media) ModalityHazard() ModalityHazard { return m.init.ModalityHazard }
 
 // Source is where the media was found; empty if nobody said.
-func (m *Media) Source() string { return m.source }
+func (m *Media) Source() string { return m.init.Source }
 
 // Stash is a copy of what is known of the media; never nil.
-func (m *Media) Stash() map[string]MediaStashEntry { return copyMediaStash(m.stash) }
+func (m *Media) Stash() map[string]MediaStashEntry { return copyMediaStash(m.init.Stash) }
 
 // Stashed is a copy of what is known of the media under key, and whether
 // anything is.
 func (m *Media) Stashed(key string) (entry MediaStashEntry, found bool) {
-	entry, found = m.stash[key]
+	entry, found = m.init.Stash[key]
 	entry.Value = plain.Copy(entry.Value)
 	return entry, found
 }
@@ -215,23 +205,21 @@ func (m *Media) Stashed(key string) (entry MediaStashEntry, found bool) {
 // Init is what a media like this one is made from, with the same reader; change
 // what should differ and give it to NewMedia.
 func (m *Media) Init() MediaInit {
-	return MediaInit{
-		ID: m.id, Kind: m.kind, MIMEType: m.mimeType, Filename: m.filename, Reader: m.reader,
-		TrustTier: m.trustTier, ModalityHazard: m.modalityHazard, Source: m.source, Stash: m.Stash(),
-	}
+	init := m.init
+	init.Stash = m.Stash()
+	return init
 }
 
 // WithReader gives the same media with another reader, as fakes and replays need
 // it; what is known of it, and so the digest, stay. Opening one with a nil reader
 // is E_NOT_A_MEDIA_READER.
 func (m *Media) WithReader(reader MediaReader) *Media {
+	init := m.init
+	init.Reader = reader
 	if fields.IsNil(reflect.ValueOf(reader)) {
-		reader = unreadMedia(m.id)
+		init.Reader = unreadMedia(init.ID)
 	}
-	return &Media{
-		id: m.id, kind: m.kind, mimeType: m.mimeType, filename: m.filename, reader: reader,
-		trustTier: m.trustTier, modalityHazard: m.modalityHazard, source: m.source, stash: m.stash,
-	}
+	return &Media{init: init}
 }
 
 // Open starts reading the bytes, from the first on at every call. The caller
@@ -245,7 +233,7 @@ func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	if !made(m) {
 		return nil, &Error{Code: E_NOT_A_MEDIA_READER, Message: "the media is nil or zero, want one that NewMedia made"}
 	}
-	stream, err := m.reader.Open(ctx)
+	stream, err := m.init.Reader.Open(ctx)
 	if err == nil && stream == nil {
 		err = &Error{Code: E_NOT_A_MEDIA_READER, Message: "the reader of the media opened nothing, want a stream or an error"}
 	}
@@ -261,7 +249,7 @@ func (m *Media) Size() (n int64, known bool) {
 	if !made(m) {
 		return 0, false
 	}
-	sized, ok := m.reader.(SizedMediaReader)
+	sized, ok := m.init.Reader.(SizedMediaReader)
 	if !ok {
 		return 0, false
 	}
@@ -297,7 +285,7 @@ func (m *Media) RecordKind() RecordKind { return RecordMedia }
 func (m *Media) PlainTag() string { return string(RecordMedia) }
 
 // Key is the id.
-func (m *Media) Key() string { return m.id }
+func (m *Media) Key() string { return m.init.ID }
 
 // Digest is the digest of the media's JSON, and so not of its bytes, computed
 // once.
@@ -310,14 +298,14 @@ func (m *Media) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Media) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", m.id)
-	j.Text("kind", string(m.kind))
-	j.Text("mimeType", m.mimeType)
-	j.Text("filename", m.filename)
-	j.Text("trustTier", string(m.trustTier))
-	j.Text("modalityHazard", string(m.modalityHazard))
-	j.SomeText("source", m.source)
-	if len(m.stash) > 0 {
+	j.Text("id", m.init.ID)
+	j.Text("kind", string(m.init.Kind))
+	j.Text("mimeType", m.init.MIMEType)
+	j.Text("filename", m.init.Filename)
+	j.Text("trustTier", string(m.init.TrustTier))
+	j.Text("modalityHazard", string(m.init.ModalityHazard))
+	j.SomeText("source", m.init.Source)
+	if len(m.init.Stash) > 0 {
 		j.Field("stash")
 		j.Out = m.appendStash(j.Out)
 	}
@@ -326,8 +314,8 @@ func (m *Media) AppendJSON(dst []byte) []byte {
 
 func (m *Media) appendStash(dst []byte) []byte {
 	j := openRecord(dst)
-	for _, key := range slices.Sorted(maps.Keys(m.stash)) {
-		entry := m.stash[key]
+	for _, key := range slices.Sorted(maps.Keys(m.init.Stash)) {
+		entry := m.init.Stash[key]
 		j.Field(key)
 		one := openRecord(j.Out)
 		one.Field("value")

@@ -39,14 +39,9 @@ type MessageInit struct {
 
 // Message is one unit of dialogue (PRM-3). It is immutable.
 type Message struct {
-	id          string
-	role        Role
-	content     *Tokenizable
-	attachments []*Media
-	identity    Identity
-	createdAt   time.Time
-	updatedAt   time.Time
-	digest      digestOnce
+	init    MessageInit // with the identity and the times that it has, and a list of its own
+	content *Tokenizable
+	digest  digestOnce
 }
 
 // NewMessage makes a message. E_INVALID_INITIAL_MESSAGE_VALUE names every field
@@ -60,14 +55,13 @@ func NewMessage(init MessageInit) (*Message, error) {
 		c.Fault("content", "is missing and so are attachments, want one of them or both")
 	}
 	c.medias("attachments", init.Attachments)
-	m := &Message{
-		id: init.ID, role: init.Role, attachments: slices.Clone(init.Attachments),
-		identity: c.identity(init.Identity, init.Role.identity()),
-	}
-	m.createdAt, m.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	init.Identity = c.identity(init.Identity, init.Role.identity())
+	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_MESSAGE_VALUE); err != nil {
 		return nil, err
 	}
+	init.Attachments = slices.Clone(init.Attachments)
+	m := &Message{init: init}
 	if init.Content != "" {
 		m.content = NewTokenizable(init.Content)
 	}
@@ -84,40 +78,32 @@ func (c *fieldCheck) medias(field string, list []*Media) {
 }
 
 // ID is the caller's id of the message.
-func (m *Message) ID() string { return m.id }
+func (m *Message) ID() string { return m.init.ID }
 
 // Role is who the message is by.
-func (m *Message) Role() Role { return m.role }
+func (m *Message) Role() Role { return m.init.Role }
 
 // Content is the text, nil where there are only attachments.
 func (m *Message) Content() *Tokenizable { return m.content }
 
 // Attachments are the media that go with it, in a slice that is the caller's.
-func (m *Message) Attachments() []*Media { return slices.Clone(m.attachments) }
+func (m *Message) Attachments() []*Media { return slices.Clone(m.init.Attachments) }
 
 // Identity is who speaks.
-func (m *Message) Identity() Identity { return m.identity }
+func (m *Message) Identity() Identity { return m.init.Identity }
 
 // CreatedAt is when the message came to be, in UTC.
-func (m *Message) CreatedAt() time.Time { return m.createdAt }
+func (m *Message) CreatedAt() time.Time { return m.init.CreatedAt }
 
 // UpdatedAt is when it last changed, in UTC.
-func (m *Message) UpdatedAt() time.Time { return m.updatedAt }
+func (m *Message) UpdatedAt() time.Time { return m.init.UpdatedAt }
 
 // Init is what a message like this one is made from; change what should differ
 // and give it to NewMessage.
 func (m *Message) Init() MessageInit {
-	return MessageInit{
-		ID: m.id, Role: m.role, Content: textOf(m.content), Attachments: m.Attachments(),
-		Identity: m.identity, CreatedAt: m.createdAt, UpdatedAt: m.updatedAt,
-	}
-}
-
-func textOf(t *Tokenizable) string {
-	if t == nil {
-		return ""
-	}
-	return t.String()
+	init := m.init
+	init.Attachments = m.Attachments()
+	return init
 }
 
 // RecordKind is RecordMessage.
@@ -127,7 +113,7 @@ func (m *Message) RecordKind() RecordKind { return RecordMessage }
 func (m *Message) PlainTag() string { return string(RecordMessage) }
 
 // Key is the id.
-func (m *Message) Key() string { return m.id }
+func (m *Message) Key() string { return m.init.ID }
 
 // Digest is the digest of the message's JSON, computed once.
 func (m *Message) Digest() Digest { return m.digest.of(m) }
@@ -138,15 +124,13 @@ func (m *Message) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Message) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", m.id)
-	j.Text("role", string(m.role))
-	if m.content != nil {
-		j.Text("content", m.content.String())
-	}
-	j.medias("attachments", m.attachments)
-	j.identity("identity", m.identity, m.role.identity())
-	j.Moment("createdAt", m.createdAt)
-	j.Moment("updatedAt", m.updatedAt)
+	j.Text("id", m.init.ID)
+	j.Text("role", string(m.init.Role))
+	j.SomeText("content", m.init.Content)
+	j.medias("attachments", m.init.Attachments)
+	j.identity("identity", m.init.Identity, m.init.Role.identity())
+	j.Moment("createdAt", m.init.CreatedAt)
+	j.Moment("updatedAt", m.init.UpdatedAt)
 	return j.Close()
 }
 

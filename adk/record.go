@@ -1,10 +1,10 @@
 package adk
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
@@ -51,17 +51,17 @@ type Record interface {
 func made(record Record) bool {
 	switch r := record.(type) {
 	case *Message:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Memory:
 		return r != nil && r.id != ""
 	case *Thought:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *ToolCall:
 		return r != nil && r.id != ""
 	case *Retrievable:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Media:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Tool:
 		return r != nil && r.spec != nil
 	case *Tokenizable:
@@ -108,10 +108,7 @@ func recordJSONOf(record Record) ([]byte, error) {
 type Digest [16]byte
 
 // DigestOf is the digest of data.
-func DigestOf(data []byte) Digest {
-	sum := sha256.Sum256(data)
-	return Digest(sum[:16])
-}
+func DigestOf(data []byte) Digest { return digest.Of(data) }
 
 // String is the digest as 32 lowercase hexadecimal digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
 // digestOnce computes the digest of a record when it is first asked for, once,
@@ -14,25 +15,9 @@ type digestOnce struct {
 }
 
 func (d *digestOnce) of(record Record) Digest {
-	d.once.Do(func() { d.digest = digestOf(record) })
+	d.once.Do(func() { d.digest = digest.OfJSON(record) })
 	return d.digest
 }
-
-// digestOf computes the digest of a record's JSON.
-func digestOf(record Record) Digest {
-	text := scratch.Get().(*[]byte)
-	*text = record.AppendJSON((*text)[:0])
-	digest := DigestOf(*text)
-	if cap(*text) <= maxScratch {
-		scratch.Put(text)
-	}
-	return digest
-}
-
-// scratch holds buffers for texts that nobody keeps, up to maxScratch bytes each.
-var scratch = sync.Pool{New: func() any { text := make([]byte, 0, 512); return &text }}
-
-const maxScratch = 64 << 10
 
 // recordJSON writes the one JSON form of a record: the fields in the order they
 // are written in, on one line, by rules that no release of Go can change under

@@ -43,15 +43,9 @@ type RetrievableInit struct {
 
 // Retrievable is content brought in for this turn (PRM-5). It is immutable.
 type Retrievable struct {
-	id        string
-	content   *Tokenizable
-	trustTier TrustTier
-	source    string
-	kind      string
-	score     *float64
-	createdAt time.Time
-	updatedAt time.Time
-	digest    digestOnce
+	init    RetrievableInit // with a score and times of its own
+	content *Tokenizable
+	digest  digestOnce
 }
 
 // NewRetrievable makes a retrievable. E_INVALID_INITIAL_RETRIEVABLE_VALUE names
@@ -64,15 +58,12 @@ func NewRetrievable(init RetrievableInit) (*Retrievable, error) {
 	c.Optional("source", init.Source)
 	c.Optional("kind", init.Kind)
 	c.Score("score", init.Score)
-	r := &Retrievable{
-		id: init.ID, content: NewTokenizable(init.Content), trustTier: init.TrustTier,
-		source: init.Source, kind: init.Kind, score: copyOf(init.Score),
-	}
-	r.createdAt, r.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	init.Score = copyOf(init.Score)
+	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_RETRIEVABLE_VALUE); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &Retrievable{init: init, content: NewTokenizable(init.Content)}, nil
 }
 
 // copyOf is a pointer to a copy of what p points at.
@@ -84,41 +75,40 @@ func copyOf[T any](p *T) *T {
 }
 
 // ID is the caller's id of the retrievable.
-func (r *Retrievable) ID() string { return r.id }
+func (r *Retrievable) ID() string { return r.init.ID }
 
 // Content is the text.
 func (r *Retrievable) Content() *Tokenizable { return r.content }
 
 // TrustTier is where the content came from.
-func (r *Retrievable) TrustTier() TrustTier { return r.trustTier }
+func (r *Retrievable) TrustTier() TrustTier { return r.init.TrustTier }
 
 // Source is where it was found; empty if nobody said.
-func (r *Retrievable) Source() string { return r.source }
+func (r *Retrievable) Source() string { return r.init.Source }
 
 // Kind is what it is in the words of the retriever; empty if nobody said.
-func (r *Retrievable) Kind() string { return r.kind }
+func (r *Retrievable) Kind() string { return r.init.Kind }
 
 // Score is how relevant it is, within [0,1], and whether anybody said.
 func (r *Retrievable) Score() (score float64, given bool) {
-	if r.score == nil {
+	if r.init.Score == nil {
 		return 0, false
 	}
-	return *r.score, true
+	return *r.init.Score, true
 }
 
 // CreatedAt is when the retrievable came to be, in UTC.
-func (r *Retrievable) CreatedAt() time.Time { return r.createdAt }
+func (r *Retrievable) CreatedAt() time.Time { return r.init.CreatedAt }
 
 // UpdatedAt is when it last changed, in UTC.
-func (r *Retrievable) UpdatedAt() time.Time { return r.updatedAt }
+func (r *Retrievable) UpdatedAt() time.Time { return r.init.UpdatedAt }
 
 // Init is what a retrievable like this one is made from; change what should
 // differ and give it to NewRetrievable.
 func (r *Retrievable) Init() RetrievableInit {
-	return RetrievableInit{
-		ID: r.id, Content: r.content.String(), TrustTier: r.trustTier, Source: r.source, Kind: r.kind,
-		Score: copyOf(r.score), CreatedAt: r.createdAt, UpdatedAt: r.updatedAt,
-	}
+	init := r.init
+	init.Score = copyOf(init.Score)
+	return init
 }
 
 // RecordKind is RecordRetrievable.
@@ -128,7 +118,7 @@ func (r *Retrievable) RecordKind() RecordKind { return RecordRetrievable }
 func (r *Retrievable) PlainTag() string { return string(RecordRetrievable) }
 
 // Key is the id.
-func (r *Retrievable) Key() string { return r.id }
+func (r *Retrievable) Key() string { return r.init.ID }
 
 // Digest is the digest of the retrievable's JSON, computed once.
 func (r *Retrievable) Digest() Digest { return r.digest.of(r) }
@@ -139,16 +129,16 @@ func (r *Retrievable) MarshalJSON() ([]byte, error) { return recordJSONOf(r) }
 // AppendJSON appends what MarshalJSON gives.
 func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", r.id)
-	j.Text("content", r.content.String())
-	j.Text("trustTier", string(r.trustTier))
-	j.SomeText("source", r.source)
-	j.SomeText("kind", r.kind)
-	if r.score != nil {
-		j.Number("score", *r.score)
+	j.Text("id", r.init.ID)
+	j.Text("content", r.init.Content)
+	j.Text("trustTier", string(r.init.TrustTier))
+	j.SomeText("source", r.init.Source)
+	j.SomeText("kind", r.init.Kind)
+	if r.init.Score != nil {
+		j.Number("score", *r.init.Score)
 	}
-	j.Moment("createdAt", r.createdAt)
-	j.Moment("updatedAt", r.updatedAt)
+	j.Moment("createdAt", r.init.CreatedAt)
+	j.Moment("updatedAt", r.init.UpdatedAt)
 	return j.Close()
 }
 

@@ -29,14 +29,9 @@ type ThoughtInit struct {
 
 // Thought is reasoning, kept apart from dialogue (PRM-6). It is immutable.
 type Thought struct {
-	id                  string
-	content             *Tokenizable
-	identity            Identity
-	payload             any
-	replayCompatibility string
-	createdAt           time.Time
-	updatedAt           time.Time
-	digest              digestOnce
+	init    ThoughtInit // with the identity and the times that it has, and a payload of its own
+	content *Tokenizable
+	digest  digestOnce
 }
 
 // NewThought makes a thought. E_INVALID_INITIAL_THOUGHT_VALUE names every field
@@ -48,20 +43,18 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 	if init.Content == "" && init.Payload == nil {
 		c.Fault("content", "is missing and so is payload, want one of them or both")
 	}
-	t := &Thought{
-		id:       init.ID,
-		identity: c.identity(init.Identity, RoleAssistant.identity()),
-		payload:  plain.Copy(init.Payload), replayCompatibility: init.ReplayCompatibility,
-	}
+	init.Identity = c.identity(init.Identity, RoleAssistant.identity())
 	c.plain("payload", init.Payload)
 	c.Optional("replayCompatibility", init.ReplayCompatibility)
 	if init.Payload != nil && init.ReplayCompatibility == "" {
 		c.Fault("replayCompatibility", "is missing, want the name of the payload's form")
 	}
-	t.createdAt, t.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_THOUGHT_VALUE); err != nil {
 		return nil, err
 	}
+	init.Payload = plain.Copy(init.Payload)
+	t := &Thought{init: init}
 	if init.Content != "" {
 		t.content = NewTokenizable(init.Content)
 	}
@@ -76,34 +69,33 @@ func (c *fieldCheck) plain(field string, v any) {
 }
 
 // ID is the caller's id of the thought.
-func (t *Thought) ID() string { return t.id }
+func (t *Thought) ID() string { return t.init.ID }
 
 // Content is the reasoning as text, nil where there is only a payload.
 func (t *Thought) Content() *Tokenizable { return t.content }
 
 // Identity is who thinks.
-func (t *Thought) Identity() Identity { return t.identity }
+func (t *Thought) Identity() Identity { return t.init.Identity }
 
 // Payload is a copy of what a provider wants back, nil where there is none.
-func (t *Thought) Payload() any { return plain.Copy(t.payload) }
+func (t *Thought) Payload() any { return plain.Copy(t.init.Payload) }
 
 // ReplayCompatibility names the form of the payload; it may be given without
 // one, and is empty if nobody said.
-func (t *Thought) ReplayCompatibility() string { return t.replayCompatibility }
+func (t *Thought) ReplayCompatibility() string { return t.init.ReplayCompatibility }
 
 // CreatedAt is when the thought came to be, in UTC.
-func (t *Thought) CreatedAt() time.Time { return t.createdAt }
+func (t *Thought) CreatedAt() time.Time { return t.init.CreatedAt }
 
 // UpdatedAt is when it last changed, in UTC.
-func (t *Thought) UpdatedAt() time.Time { return t.updatedAt }
+func (t *Thought) UpdatedAt() time.Time { return t.init.UpdatedAt }
 
 // Init is what a thought like this one is made from; change what should differ
 // and give it to NewThought.
 func (t *Thought) Init() ThoughtInit {
-	return ThoughtInit{
-		ID: t.id, Content: textOf(t.content), Identity: t.identity, Payload: t.Payload(),
-		ReplayCompatibility: t.replayCompatibility, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt,
-	}
+	init := t.init
+	init.Payload = t.Payload()
+	return init
 }
 
 // RecordKind is RecordThought.
@@ -113,7 +105,7 @@ func (t *Thought) RecordKind() RecordKind { return RecordThought }
 func (t *Thought) PlainTag() string { return string(RecordThought) }
 
 // Key is the id.
-func (t *Thought) Key() string { return t.id }
+func (t *Thought) Key() string { return t.init.ID }
 
 // Digest is the digest of the thought's JSON, computed once.
 func (t *Thought) Digest() Digest { return t.digest.of(t) }
@@ -124,16 +116,16 @@ func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 // AppendJSON appends what MarshalJSON gives.
 func (t *Thought) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", t.id)
-	j.SomeText("content", textOf(t.content))
-	j.identity("identity", t.identity, RoleAssistant.identity())
-	if t.payload != nil {
+	j.Text("id", t.init.ID)
+	j.SomeText("content", t.init.Content)
+	j.identity("identity", t.init.Identity, RoleAssistant.identity())
+	if t.init.Payload != nil {
 		j.Field("payload")
-		j.Out = plain.AppendJSON(j.Out, t.payload)
+		j.Out = plain.AppendJSON(j.Out, t.init.Payload)
 	}
-	j.SomeText("replayCompatibility", t.replayCompatibility)
-	j.Moment("createdAt", t.createdAt)
-	j.Moment("updatedAt", t.updatedAt)
+	j.SomeText("replayCompatibility", t.init.ReplayCompatibility)
+	j.Moment("createdAt", t.init.CreatedAt)
+	j.Moment("updatedAt", t.init.UpdatedAt)
 	return j.Close()
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/tokens"
 )
 
@@ -48,7 +49,7 @@ func (t *Tokenizable) Digest() Digest {
 	if d := t.digest.Load(); d != nil {
 		return *d
 	}
-	d := digestOf(t)
+	d := Digest(digest.OfJSON(t))
 	t.digest.Store(&d)
 	return d
 }

@@ -1,10 +1,7 @@
 package adk
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"slices"
-
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/stash"
@@ -87,22 +84,7 @@ func (s StateDigest) Digest() Digest {
 // digestOfState is the digest of a state: of the prompt, of each collection at its
 // place, and of the stash.
 func digestOfState(prompt Digest, lists [len(collectionTable)][]Digest, stash Digest) Digest {
-	size := 64
-	for _, list := range lists {
-		size += 4 + len(list)*len(Digest{})
-	}
-	buffer := slices.Grow(make([]byte, 0, 1024), size) // on the stack, and most states need no more
-	buffer = append(buffer, prompt[:]...)
-	for _, list := range lists {
-		// The length keeps a record from moving unseen between two lists.
-		buffer = binary.BigEndian.AppendUint32(buffer, uint32(len(list)))
-		for _, d := range list {
-			buffer = append(buffer, d[:]...)
-		}
-	}
-	buffer = append(buffer, stash[:]...)
-	sum := sha256.Sum256(buffer)
-	return Digest(sum[:16])
+	return digest.OfLists(prompt, lists[:], stash)
 }
 
 // StashDigest is the digest of a stash's nested tree. An empty tree has the

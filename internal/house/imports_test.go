@@ -37,7 +37,9 @@ var rooms = []room{
 	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "internal/fields", because: "a leaf of the engine"},
+	{name: "internal/digest", because: "a leaf of the engine"},
 	{name: "internal/handed", because: "a leaf of the engine"},
+	{name: "internal/pieces", because: "a leaf of the engine"},
 	{name: "internal/strandtime", because: "a leaf of the engine"},
 	{name: "internal/tally", because: "a leaf of the engine"},
 	{name: "internal/unheld", ours: []string{"internal/canonical"}, because: "a leaf of the engine"},
@@ -59,7 +61,7 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/bus", "internal/canonical", "internal/fields", "internal/handed", "internal/ordered", "internal/plain", "internal/reread", "internal/roundtrip",
+	{name: "adk", ours: []string{"internal/bus", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
