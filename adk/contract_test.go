@@ -1,7 +1,6 @@
 package adk_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,15 +114,18 @@ func testOf(decl ast.Decl) (name string, from token.Pos) {
 	return "", from
 }
 
-// Rules have the numbers 1, 2, 3 … of their family, in this order.
+// Rules have the numbers 1, 2, 3 … of their family, in this order. A family that is told
+// in parts begins each with the next ten: 12 is followed by 13 or by 20.
 func TestContractIsNumbered(t *testing.T) {
 	rules := contractRules(t)
 	assert.GreaterOrEqual(t, len(rules), 100, "CONTRACT.md was read")
 	last := map[string]int{}
 	for _, id := range rules {
 		family := id[:3]
-		last[family]++
-		assert.Equal(t, fmt.Sprintf("%s-%d", family, last[family]), id)
+		number, err := strconv.Atoi(id[4:])
+		require.NoError(t, err)
+		assert.Contains(t, []int{last[family] + 1, (last[family]/10 + 1) * 10}, number, id)
+		last[family] = number
 	}
 }
 

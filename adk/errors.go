@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
@@ -14,8 +15,7 @@ import (
 type Code string
 
 // The codes. Each comment says when the code occurs and who can mend it;
-// codeTable holds the same codes with their flags, and a test holds the two
-// together (ERR-4).
+// fatalCodes and otherCodes list them, and a test holds both together (ERR-4).
 const (
 	// E_INVALID_TURN_RUNNER_CONFIG occurs when NewRunner is given a Config with
 	// missing or invalid fields; the message names every one. The author of the
@@ -96,6 +96,21 @@ const (
 	E_ARTIFACT_CHANGED Code = "E_ARTIFACT_CHANGED"
 	// E_SPOOL_TOO_LARGE occurs when a body is longer than a spool takes.
 	E_SPOOL_TOO_LARGE Code = "E_SPOOL_TOO_LARGE"
+	// E_INVALID_ENVELOPE occurs when an envelope is asked for without a nonce or without
+	// a kind. Records always have both: the direct caller of package envelope mends it.
+	E_INVALID_ENVELOPE Code = "E_INVALID_ENVELOPE"
+	// E_UNSUPPORTED_MEDIA_MODALITY occurs when a prompt holds a media that no native
+	// block can carry, and nobody chose what is shown in its place. The author of the
+	// options mends it, with another policy.
+	E_UNSUPPORTED_MEDIA_MODALITY Code = "E_UNSUPPORTED_MEDIA_MODALITY"
+	// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS occurs when the options of a prompt, of a
+	// budget or of the executor for Chat Completions are wrong; the message names every
+	// one. Their author mends it.
+	E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS Code = "E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS"
+	// E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW occurs when a prompt counts more tokens
+	// than the context window has; nothing was sent. Whoever fills the turn mends it, by
+	// shedding (package budget says what takes how much).
+	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW Code = "E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW"
 	// E_INVALID_ANSWER occurs when Ask or AskStream is given types of which JSON does
 	// not give the values back, so that no trace could; the message names the member.
 	// The caller mends it, with a type of its own for what it needs of the answer. In
@@ -153,64 +168,37 @@ const (
 	E_UNANSWERED Code = "E_UNANSWERED"
 )
 
-// codeTable is the one list of codes. The flag is information: true marks a
-// programming error; it steers nothing (ERR-2).
-var codeTable = map[Code]struct{ fatal bool }{
-	E_INVALID_TURN_RUNNER_CONFIG:        {fatal: true},
-	E_INVALID_TURN_CONTEXT:              {fatal: true},
-	E_INVALID_LLM_DISPATCH_INPUT:        {fatal: true},
-	E_INVALID_LLM_EXECUTION_CONTEXT:     {fatal: true},
-	E_LLM_EXECUTION_ALREADY_SIGNALLED:   {fatal: true},
-	E_CONTEXT_ENDED:                     {fatal: true},
-	E_INVALID_STASH_PATH:                {fatal: true},
-	E_INVALID_INITIAL_MESSAGE_VALUE:     {fatal: true},
-	E_INVALID_INITIAL_MEMORY_VALUE:      {fatal: true},
-	E_INVALID_INITIAL_RETRIEVABLE_VALUE: {fatal: true},
-	E_INVALID_INITIAL_THOUGHT_VALUE:     {fatal: true},
-	E_INVALID_INITIAL_TOOL_CALL_VALUE:   {fatal: true},
-	E_INVALID_INITIAL_IDENTITY_VALUE:    {fatal: true},
-	E_INVALID_INITIAL_MEDIA_VALUE:       {fatal: true},
-	E_INVALID_INITIAL_TOOL_VALUE:        {fatal: true},
-	E_INVALID_INITIAL_TURN_GATE_VALUE:   {fatal: true},
-	E_INVALID_TURN_GATE_RESOLUTION:      {fatal: true},
-	E_TOOL_ALREADY_REGISTERED:           {fatal: true},
-	E_NOT_A_MEDIA_READER:                {fatal: true},
-	E_NOT_A_SPOOL_READER:                {fatal: true},
-	E_INVALID_INITIAL_ARTIFACT_VALUE:    {fatal: true},
-	E_INVALID_ARTIFACT_CONFIG:           {fatal: true},
-	E_SPOOL_KEY:                         {fatal: true},
-	E_ARTIFACT_CONSTRUCTOR:              {},
-	E_ARTIFACT_FORMAT:                   {},
-	E_ARTIFACT_CHANGED:                  {},
-	E_SPOOL_TOO_LARGE:                   {},
-	E_INVALID_ANSWER:                    {fatal: true},
-	E_INPUT_PIPELINE_ERROR:              {},
-	E_OUTPUT_PIPELINE_ERROR:             {},
-	E_DISPATCH_PIPELINE_ERROR:           {},
-	E_PIPELINE_SHORT_CIRCUITED:          {},
-	E_LLM_EXECUTION_EXECUTOR_ERROR:      {},
-	E_LLM_EXECUTION_NACKED:              {},
-	E_LLM_EXECUTION_STREAM_SEALED:       {},
-	E_PERSISTENCE_FLUSH_ERROR:           {},
-	E_TURN_ABORTED:                      {},
-	E_LLM_EXECUTION_GATE_NOT_SUPPORTED:  {},
-	E_TURN_GATE_ABORTED:                 {},
-	E_TURN_GATE_TIMEOUT:                 {},
-	E_INVALID_TOOL_ARGS:                 {},
-	E_TOOL_DOWNSTREAM_ERROR:             {},
-	E_ASK_TIMEOUT:                       {},
-	E_ASK_STOPPED:                       {},
-	E_UNANSWERED:                        {},
+// fatalCodes are the codes that mark a programming error, and otherCodes are all
+// others: together the one list of codes. The mark is information; it steers nothing
+// (ERR-2).
+var fatalCodes = []Code{
+	E_INVALID_TURN_RUNNER_CONFIG, E_INVALID_TURN_CONTEXT, E_INVALID_LLM_DISPATCH_INPUT,
+	E_INVALID_LLM_EXECUTION_CONTEXT, E_LLM_EXECUTION_ALREADY_SIGNALLED, E_CONTEXT_ENDED, E_INVALID_STASH_PATH,
+	E_INVALID_INITIAL_MESSAGE_VALUE, E_INVALID_INITIAL_MEMORY_VALUE, E_INVALID_INITIAL_RETRIEVABLE_VALUE,
+	E_INVALID_INITIAL_THOUGHT_VALUE, E_INVALID_INITIAL_TOOL_CALL_VALUE, E_INVALID_INITIAL_IDENTITY_VALUE,
+	E_INVALID_INITIAL_MEDIA_VALUE, E_INVALID_INITIAL_TOOL_VALUE, E_INVALID_INITIAL_TURN_GATE_VALUE,
+	E_INVALID_TURN_GATE_RESOLUTION, E_TOOL_ALREADY_REGISTERED, E_NOT_A_MEDIA_READER, E_NOT_A_SPOOL_READER,
+	E_INVALID_INITIAL_ARTIFACT_VALUE, E_INVALID_ARTIFACT_CONFIG, E_SPOOL_KEY, E_INVALID_ENVELOPE,
+	E_UNSUPPORTED_MEDIA_MODALITY, E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS,
+	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW, E_INVALID_ANSWER,
+}
+
+var otherCodes = []Code{
+	E_ARTIFACT_CONSTRUCTOR, E_ARTIFACT_FORMAT, E_ARTIFACT_CHANGED, E_SPOOL_TOO_LARGE, E_INPUT_PIPELINE_ERROR,
+	E_OUTPUT_PIPELINE_ERROR, E_DISPATCH_PIPELINE_ERROR, E_PIPELINE_SHORT_CIRCUITED,
+	E_LLM_EXECUTION_EXECUTOR_ERROR, E_LLM_EXECUTION_NACKED, E_LLM_EXECUTION_STREAM_SEALED,
+	E_PERSISTENCE_FLUSH_ERROR, E_TURN_ABORTED, E_LLM_EXECUTION_GATE_NOT_SUPPORTED, E_TURN_GATE_ABORTED,
+	E_TURN_GATE_TIMEOUT, E_INVALID_TOOL_ARGS, E_TOOL_DOWNSTREAM_ERROR, E_ASK_TIMEOUT, E_ASK_STOPPED, E_UNANSWERED,
 }
 
 // Error makes a Code usable as the target of errors.Is.
 func (c Code) Error() string { return string(c) }
 
 // Fatal reports whether the code marks a programming error (ERR-2).
-func (c Code) Fatal() bool { return codeTable[c].fatal }
+func (c Code) Fatal() bool { return slices.Contains(fatalCodes, c) }
 
 // Known reports whether c is one of the package's codes.
-func (c Code) Known() bool { _, ok := codeTable[c]; return ok }
+func (c Code) Known() bool { return c.Fatal() || slices.Contains(otherCodes, c) }
 
 // Error is the one error type of the package (ERR-1): a code, what was wrong,
 // and what caused it. Events carry it, constructors and operations return it.

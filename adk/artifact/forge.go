@@ -169,7 +169,8 @@ func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
 		if err != nil {
 			return err
 		}
-		tool, err := described(c.prefix()+"_"+method.Tool, method.Description+" Works on an artifact that an earlier tool call of this turn made; callId selects it.", schema)
+		offer := c.offer(method)
+		tool, err := described(offer.Name, offer.Description, schema)
 		if err != nil {
 			return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fmt.Sprintf("the method %.40q makes no tool", method.Tool), Cause: err}
 		}
@@ -178,6 +179,34 @@ func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
 		}
 	}
 	return nil
+}
+
+// Offer is a forged tool as a model reads of it.
+type Offer struct{ Name, Description string }
+
+func (c Config) offer(method Method) Offer {
+	return Offer{c.prefix() + "_" + method.Tool, method.Description + " Works on an artifact that an earlier tool call of this turn made; callId selects it."}
+}
+
+// Offers says what a prompt shows in the place of a body: the title of its flavour, and
+// the tools that Forge makes for an artifact of it, in that order. A flavour that the
+// config does not know has the base tools, and its name for a title. A config that is
+// wrong is E_INVALID_ARTIFACT_CONFIG.
+func (c Config) Offers(flavour string) (title string, offers []Offer, err error) {
+	flavours, err := c.flavours()
+	if err != nil {
+		return "", nil, err
+	}
+	title, methods := flavour, baseMethods()
+	for _, known := range flavours {
+		if known.Name == flavour {
+			title, methods = known.Title, append(methods, known.Methods...)
+		}
+	}
+	for _, method := range methods {
+		offers = append(offers, c.offer(method))
+	}
+	return title, offers, nil
 }
 
 // descriptions are tools that were forged before, without their handlers. Compiling a

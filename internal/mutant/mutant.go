@@ -25,6 +25,7 @@ const Engine = "adk/testdata/mutants"
 // beside the tests that notice it.
 var Harness = []string{
 	"adk/artifact/testdata/mutants",
+	"adk/envelope/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",
 	"internal/perform/testdata/mutants",

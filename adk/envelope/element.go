@@ -1,0 +1,127 @@
+package envelope
+
+import (
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// element is the tag of one envelope: its name with the nonce in it, and its attributes
+// as they are written.
+type element struct {
+	name, nonce string
+	attributes  []byte
+}
+
+// newElement is a tag named for a nonce, which stands there as it stands in the
+// attribute of that name (ENV-4).
+func newElement(prefix, nonce string) element {
+	nonce = escapedNonce(nonce)
+	return element{name: prefix + nonce, nonce: nonce, attributes: make([]byte, 0, 128)}
+}
+
+// attribute adds an attribute, unless it is empty (ENV-6).
+func (e *element) attribute(name, value string) {
+	if value == "" {
+		return
+	}
+	e.begin(name)
+	if strings.ContainsAny(value, `&<>"`) {
+		value = attributeEscapes.Replace(value)
+	}
+	e.attributes = append(append(e.attributes, value...), '"')
+}
+
+// attributeEscapes are ENV-5: what they write holds none of what they look for but the
+// &, which a Replacer does not look at again.
+var attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+// moment adds createdAt, unless the time is zero: UTC, with three decimals (ENV-10).
+func (e *element) moment(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	e.begin("createdAt")
+	e.attributes = append(at.UTC().AppendFormat(e.attributes, "2006-01-02T15:04:05.000Z"), '"')
+}
+
+// number adds a number as ECMAScript writes it, unless there is none (ENV-11).
+func (e *element) number(name string, value *float64) {
+	if value == nil {
+		return
+	}
+	e.begin(name)
+	e.attributes = append(canonical.AppendNumber(e.attributes, *value), '"')
+}
+
+func (e *element) begin(name string) {
+	e.attributes = append(append(append(e.attributes, ' '), name...), '=', '"')
+}
+
+// around is the envelope with its body, of which rules make some inert.
+func (e *element) around(body string, rules rules) string {
+	var out strings.Builder
+	out.Grow(e.size(body))
+	e.write(&out, body, rules)
+	return out.String()
+}
+
+func (e *element) write(out *strings.Builder, body string, rules rules) {
+	e.open(out)
+	writeInert(out, body, e.name, rules)
+	out.WriteByte('\n')
+	e.close(out)
+}
+
+// size is how many bytes the envelope takes, where nothing is made inert.
+func (e *element) size(body string) int {
+	return 2*len(e.name) + len(e.attributes) + len(body) + len("<>\n\n</>")
+}
+
+func (e *element) open(out *strings.Builder) {
+	out.WriteByte('<')
+	out.WriteString(e.name)
+	out.Write(e.attributes)
+	out.WriteString(">\n")
+}
+
+func (e *element) close(out *strings.Builder) {
+	out.WriteString("</")
+	out.WriteString(e.name)
+	out.WriteByte('>')
+}
+
+// escapedNonce is a nonce as a tag name can hold it: every byte that is not in nonces is
+// %XX (ENV-4). No two nonces become the same, as % is escaped too.
+func escapedNonce(nonce string) string {
+	for i := range len(nonce) {
+		if !inNonce(nonce[i]) {
+			return escapeNonce(nonce, i)
+		}
+	}
+	return nonce
+}
+
+// escapeNonce escapes from the byte at from on.
+func escapeNonce(nonce string, from int) string {
+	const digits = "0123456789ABCDEF"
+	out := append(make([]byte, 0, len(nonce)+16), nonce[:from]...)
+	for _, c := range []byte(nonce[from:]) {
+		if inNonce(c) {
+			out = append(out, c)
+		} else {
+			out = append(out, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(out)
+}
+
+// inNonce reports whether a byte of a nonce stands for itself.
+func inNonce(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return c == '_' || c == '.' || c == ':' || c == '-'
+}
