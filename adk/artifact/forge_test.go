@@ -335,3 +335,31 @@ func BenchmarkForge(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// FRG-4, ART-5: what a prompt says of a flavour is what is forged for it, in that order.
+func TestOffers(t *testing.T) {
+	names := func(flavour string, config artifact.Config) (string, []string) {
+		title, offers, err := config.Offers(flavour)
+		require.NoError(t, err)
+		var all []string
+		for _, offer := range offers {
+			all = append(all, offer.Name)
+			assert.Contains(t, offer.Description, "callId selects it.")
+		}
+		return title, all
+	}
+	base := []string{"artifact_head", "artifact_tail", "artifact_grep", "artifact_cat", "artifact_byte_length", "artifact_line_count", "artifact_estimate_tokens"}
+	title, all := names(artifact.FlavourText, artifact.Config{})
+	assert.Equal(t, "Text artifact", title)
+	assert.Equal(t, base, all)
+	title, all = names(artifact.FlavourMarkdown, artifact.Config{})
+	assert.Equal(t, "Markdown artifact", title)
+	assert.Equal(t, base, all[:7])
+	assert.Len(t, all, 15)
+	title, all = names("log", artifact.Config{Prefix: "ask"})
+	assert.Equal(t, "log", title, "a flavour that nobody knows has its name and the base tools")
+	assert.Equal(t, "ask_head", all[0])
+	assert.Len(t, all, 7)
+	_, _, err := artifact.Config{MaxResult: -1}.Offers("text")
+	assert.ErrorIs(t, err, adk.E_INVALID_ARTIFACT_CONFIG)
+}

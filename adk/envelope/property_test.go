@@ -128,6 +128,7 @@ func hostile(nonce string) *rapid.Generator[string] {
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{"<", "</", "< /", "<\n/ ", "<\u00a0", ">", "\n", "&lt;", "&", " nonce=\"x\">", "ſ", "K"}),
 		rapid.SampledFrom(names),
+		rapid.Map(rapid.SampledFrom(names), func(name string) string { return "</" + name + ">" }),
 		rapid.String(),
 	)
 	return rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), "") })

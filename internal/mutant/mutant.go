@@ -26,6 +26,7 @@ const Engine = "adk/testdata/mutants"
 var Harness = []string{
 	"adk/artifact/testdata/mutants",
 	"adk/envelope/testdata/mutants",
+	"adk/prompt/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",
 	"internal/perform/testdata/mutants",

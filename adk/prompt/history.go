@@ -1,0 +1,272 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/envelope"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// renderSystemMessage is the prompt and the buckets in their order, those that are not
+// empty, with a blank line between them (PRO-2).
+func renderSystemMessage(ctx context.Context, of SystemMessage) (string, error) {
+	parts := []func() (string, error){func() (string, error) { return of.Prompt, nil }}
+	for _, bucket := range of.Order {
+		parts = append(parts, func() (string, error) { return of.bucket(ctx, bucket) })
+	}
+	return joinedParts(blankLine, parts...)
+}
+
+func (of SystemMessage) bucket(ctx context.Context, bucket Bucket) (string, error) {
+	switch bucket {
+	case StandingInstructions:
+		return of.Renderers.Instructions(ctx, of.View.Instructions, "")
+	case Memories:
+		return of.Renderers.Memories(ctx, memoryItems(of.View.Memories))
+	case Retrievables:
+		r := of.Renderers
+		return r.Retrievables(ctx, retrievableItems(of.View.Retrievables), Tiers{r.Directive, r.FirstParty, r.ThirdPartyPublic, r.ThirdPartyPrivate, r.Untrusted})
+	}
+	return "", nil // the timeline is no part of a system message
+}
+
+// renderHistory is the leading system message, the timeline, and the trailing system
+// message; without a timeline in the order there is no more than the first (PRO-2,
+// PRO-3).
+func renderHistory(ctx context.Context, of History) (*Prompt, error) {
+	leading, trailing := of.Order, []Bucket(nil)
+	at := slices.Index(of.Order, Timeline)
+	if at >= 0 {
+		leading, trailing = of.Order[:at], of.Order[at+1:]
+	}
+	p := &Prompt{}
+	if err := of.system(ctx, p, of.View.SystemPrompt, leading); err != nil {
+		return nil, err
+	}
+	if at < 0 {
+		return p, nil
+	}
+	events, err := of.timeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if err := e.write(ctx, of, p); err != nil {
+			return nil, err
+		}
+	}
+	if err := of.system(ctx, p, "", trailing); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// system adds a system message, unless it is empty.
+func (of History) system(ctx context.Context, p *Prompt, prompt string, order []Bucket) error {
+	text, err := of.Renderers.SystemMessage(ctx, SystemMessage{Prompt: prompt, Order: order, View: of.View, Renderers: of.Renderers})
+	if err == nil && text != "" {
+		p.Messages = append(p.Messages, Message{Role: RoleSystem, Content: Content{Text: text}})
+	}
+	return err
+}
+
+// event is a record of the timeline.
+type event struct {
+	at    time.Time
+	write func(ctx context.Context, of History, p *Prompt) error
+}
+
+// timeline are messages, thoughts and tool calls by the time they were made; where that
+// is the same messages, then thoughts, then tool calls, each in their own order (PRO-4).
+func (of History) timeline(ctx context.Context) ([]event, error) {
+	thoughts, err := of.Renderers.Thoughts(ctx, of.View.Thoughts, of.Thoughts)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]event, 0, len(of.View.Messages)+len(thoughts)+len(of.View.ToolCalls))
+	for _, m := range of.View.Messages {
+		events = append(events, event{m.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.message(ctx, p, m) }})
+	}
+	for _, t := range thoughts {
+		events = append(events, event{t.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.thought(ctx, p, t) }})
+	}
+	for _, c := range of.View.ToolCalls {
+		events = append(events, event{c.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.toolCall(ctx, p, c) }})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	return events, nil
+}
+
+func (of History) message(ctx context.Context, p *Prompt, m *adk.Message) error {
+	message, err := of.Renderers.Message(ctx, m, of.Setting)
+	if err == nil {
+		p.Messages = append(p.Messages, message)
+	}
+	return err
+}
+
+// thought adds a thought, and what of an opaque one goes back to its provider (IDN-6,
+// IDN-7).
+func (of History) thought(ctx context.Context, p *Prompt, t *adk.Thought) error {
+	identifier := identifierOf(t.Identity())
+	about := envelope.Thought{
+		Speaker: envelope.Speaker{Nonce: t.ID(), From: speakerOf(t.Identity()), CreatedAt: t.CreatedAt()},
+		Kind:    envelope.OwnThought,
+	}
+	message := Message{Role: RoleAssistant}
+	if identifier != of.Thoughts.Self {
+		about.Kind, message.Name = envelope.PeerThought, cleanName(identifier)
+	}
+	text, payload := "", t.Payload()
+	if payload != nil {
+		about.Kind, about.ReplayCompatibility = envelope.OpaqueThought, t.ReplayCompatibility()
+	} else {
+		text = t.Content().String()
+	}
+	var err error
+	if message.Content.Text, err = of.Renderers.Thought(ctx, text, about, payload); err != nil {
+		return err
+	}
+	p.Messages = append(p.Messages, message)
+	if payload != nil {
+		p.Opaque = append(p.Opaque, OpaqueThought{t.ID(), t.ReplayCompatibility(), payload})
+	}
+	return nil
+}
+
+// toolCall adds a pair: who asked, and what was answered (PRO-6).
+func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) error {
+	content, rendered := of.Results[call.ID()]
+	if !rendered {
+		var err error
+		content, err = of.Renderers.ToolResult(ctx, call, of.View.tool(call.Tool()), of.Setting)
+		if err != nil {
+			return err
+		}
+	}
+	args, err := canonical.Marshal(call.Args())
+	if err != nil {
+		return err // never: the record's checksum was made of this text
+	}
+	p.Messages = append(p.Messages,
+		Message{Role: RoleAssistant, Call: &Call{ID: call.ID(), Tool: call.Tool(), Args: string(args)}},
+		Message{Role: RoleTool, CallID: call.ID(), Content: content})
+	return nil
+}
+
+// renderMessage is a message of the timeline: enveloped, unless the agent itself said it
+// (IDN-2), with its attachments behind the text (PRO-7).
+func renderMessage(ctx context.Context, m *adk.Message, with Setting) (Message, error) {
+	identifier := identifierOf(m.Identity())
+	message := Message{Role: Role(m.Role()), Name: cleanName(identifier)}
+	text := ""
+	if m.Content() != nil {
+		by := envelope.Speaker{Nonce: m.ID(), From: speakerOf(m.Identity()), CreatedAt: m.CreatedAt()}
+		var err error
+		switch {
+		case m.Role() == adk.RoleUser:
+			text, err = envelope.UserMessage(m.Content().String(), by)
+		case identifier == with.Self:
+			text = envelope.OwnMessage(m.Content().String())
+		default:
+			text, err = envelope.PeerMessage(m.Content().String(), by)
+		}
+		if err != nil {
+			return Message{}, err
+		}
+	}
+	attachments := m.Attachments()
+	if len(attachments) == 0 {
+		message.Content.Text = text
+		return message, nil
+	}
+	var blocks []Block
+	if text != "" {
+		blocks = []Block{{Text: text}}
+	}
+	for _, media := range attachments {
+		more, err := with.attachment(ctx, media, m.ID())
+		if err != nil {
+			return Message{}, err
+		}
+		blocks = append(blocks, more...)
+	}
+	message.Content.Blocks = blocks
+	return message, nil
+}
+
+// ThoughtFilter.Of are the thoughts that are shown, by the time they were made, then by
+// id (IDN-4, IDN-5). One that cannot be sent keeps none from being the latest.
+func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
+	var chosen []*adk.Thought
+	for _, t := range thoughts {
+		if (f.Surfacing == AllThoughts || identifierOf(t.Identity()) == f.Self) && f.sendable(t) {
+			chosen = append(chosen, t)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *adk.Thought) int {
+		return cmp.Or(a.CreatedAt().Compare(b.CreatedAt()), strings.Compare(a.ID(), b.ID()))
+	})
+	if f.Surfacing == LatestOwnThought && len(chosen) > 1 {
+		chosen = chosen[len(chosen)-1:]
+	}
+	return chosen
+}
+
+// plainThought is the form of thoughts that are text and nothing else.
+const plainThought = "plain-text"
+
+// sendable reports whether a provider takes a thought back.
+func (f ThoughtFilter) sendable(t *adk.Thought) bool {
+	form := t.ReplayCompatibility()
+	if t.Payload() == nil && (form == "" || form == plainThought) {
+		return true
+	}
+	return slices.Contains(f.ReplayCompatibility, form)
+}
+
+// identifierOf is what the application finds somebody by, as text (IDN-2).
+func identifierOf(identity adk.Identity) string {
+	switch identifier := identity.Identifier().(type) {
+	case string:
+		return identifier
+	case int64:
+		return strconv.FormatInt(identifier, 10)
+	}
+	return ""
+}
+
+// speakerOf is what a model reads of who speaks (IDN-1).
+func speakerOf(identity adk.Identity) string {
+	if name := identity.Representation(); name != nil && name.String() != "" {
+		return name.String()
+	}
+	return identifierOf(identity)
+}
+
+// cleanName is an identifier as the name of a message (IDN-1).
+func cleanName(identifier string) string {
+	const most = 64
+	name := make([]byte, 0, min(len(identifier), most))
+	for _, c := range identifier {
+		if len(name) == most {
+			break
+		}
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+			name = append(name, byte(c))
+		default:
+			name = append(name, '_')
+		}
+	}
+	if len(name) == 0 {
+		return "_"
+	}
+	return string(name)
+}
