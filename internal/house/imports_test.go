@@ -77,6 +77,8 @@ var rooms = []room{
 		because: "tags around texts, pure: the one home of nonces and tiers"},
 	{name: "adk/prompt", ours: []string{"adk", "adk/artifact", "adk/envelope", "internal/canonical"},
 		because: "it puts together what is shown, and asks no model; artifacts are shown as handles"},
+	{name: "adk/budget", ours: []string{"adk", "adk/prompt", "internal/canonical"},
+		because: "it counts what is shown, and sheds what a turn holds"},
 	{name: "adk/tools/internal/trial", ours: []string{"adk", "fakes"}, because: "tests of the batteries alone use it"},
 	{name: "adk/tools/texts", ours: []string{"adk", "adk/tools/internal/spec", "internal/jsontree", "internal/yamltree"},
 		others: []string{

@@ -25,6 +25,7 @@ const Engine = "adk/testdata/mutants"
 // beside the tests that notice it.
 var Harness = []string{
 	"adk/artifact/testdata/mutants",
+	"adk/budget/testdata/mutants",
 	"adk/envelope/testdata/mutants",
 	"adk/prompt/testdata/mutants",
 	"fakes/testdata/mutants",
