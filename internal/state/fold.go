@@ -545,10 +545,11 @@ func isOrNot(is bool) string {
 	return "is not"
 }
 
-// Without takes one out of a short list.
+// Without takes one out of a list. It looks from the end: what began last mostly ends
+// first, however much is open.
 func Without[T comparable](list []T, one T) []T {
-	for i, at := range list {
-		if at == one {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i] == one {
 			return append(list[:i], list[i+1:]...)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
@@ -69,4 +70,31 @@ func TestExcerpt(t *testing.T) {
 		f.Trace.Lines = f.Trace.Lines[:5]
 		assert.Equal(t, "  turn-input/hydrate\n… 2 crossings\n!! ends here, within run turn-input/hydrate storage/messages.fetch\n", excerptOf(t, f, 3, 6), "a number behind the last is the end")
 	}
+}
+
+// Excerpts that are made in one walk are those that are made alone.
+func TestExcerptsTogether(t *testing.T) {
+	for _, f := range tracetest.AllFixtures(t) {
+		var lists [][]int
+		for n := range f.Trace.Lines {
+			lists = append(lists, []int{n + 1}, []int{n + 1, max(1, n/2)}, []int{n + 1, n + 3})
+		}
+		for i, text := range transcript.Excerpts(linesOf(f.Trace), lists) {
+			assert.Equal(t, excerptOf(t, f, lists[i]...), text, "%s: %v", f.Name, lists[i])
+		}
+	}
+}
+
+// What lies deep is indented by no more than what lies less deep, and says how deep it
+// lies: a transcript grows with its crossings.
+func TestDeepNestingIsNotIndented(t *testing.T) {
+	deep, ok := large.Named("nesting")
+	require.True(t, ok)
+	size := func(crossings int) float64 {
+		var text bytes.Buffer
+		require.NoError(t, transcript.Write(&text, bytes.NewReader(deep.Trace(crossings))))
+		assert.Contains(t, text.String(), "[100] ")
+		return float64(text.Len())
+	}
+	assert.Less(t, size(16_000)/size(8_000), 2.2)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ type Transcript struct {
 	open    []int          // the calls that are open, in the order they began
 	// number counts the crossings; lines are written for those from from to to.
 	number, from, to int
-	excerpt          *excerpt // what to write only; nil is everything
+	excerpts         *excerpts // what to keep and not to write; nil where all is written
 }
 
 // heldLine is a line that is not written yet.
@@ -60,7 +61,7 @@ type heldLine struct {
 	call   int // the call it belongs to
 	causes adk.Kind
 
-	extract extract // how it stands in an excerpt
+	extract extract
 }
 
 // opening is what a line begins: a seam call or a spanning operation, by its
@@ -101,7 +102,7 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 	} else {
 		t.add(x)
 	}
-	if t.excerpt != nil {
+	if t.excerpts != nil {
 		t.mark(x, t.held != before || before != nil && before.text != text)
 	}
 	if err := t.namer.Fold.Apply(x); err != nil {
@@ -114,19 +115,24 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 // too early. It does not close the writer.
 func (t *Transcript) Close() error {
 	t.flush()
-	if len(t.open) > 0 && t.excerpt.reachesEnd() && t.number <= t.to {
-		if t.excerpt != nil {
-			t.excerpt.leaveOut(t.out, "")
-		}
-		var names []string
-		for _, id := range t.open {
-			if c := t.namer.Fold.Calls[id]; c != nil {
-				names = append(names, describe.SeamWords(c.Seam))
-			}
-		}
-		fmt.Fprintf(t.out, "!! ends here, within %s\n", safetext.Short(names, func(name string) string { return name }))
+	if ending := t.ending(); ending != "" && t.number <= t.to {
+		fmt.Fprintln(t.out, ending)
 	}
 	return t.out.Flush()
+}
+
+// ending says what is still open; empty where nothing is.
+func (t *Transcript) ending() string {
+	if len(t.open) == 0 {
+		return ""
+	}
+	var names []string
+	for _, id := range t.open {
+		if c := t.namer.Fold.Calls[id]; c != nil {
+			names = append(names, describe.SeamWords(c.Seam))
+		}
+	}
+	return "!! ends here, within " + safetext.Short(names, func(name string) string { return name })
 }
 
 // add writes what is no end: on a line of its own, or on the held one where it
@@ -154,8 +160,7 @@ func (t *Transcript) add(x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindCall:
 		t.begin(x)
-		line.margin = t.margin(x.ID)
-		line.margin = line.margin[:len(line.margin)-len(describe.Indent)]
+		line.margin = t.marginAt(t.depth(x.ID), -1)
 		line.opens.call = x.ID
 	case describe.IsOpening(x):
 		t.depth(x.Call).open++
@@ -269,7 +274,20 @@ func (t *Transcript) depth(call int) *depth {
 // margin is what stands before the lines of a call.
 func (t *Transcript) margin(call int) string {
 	d := t.depth(call)
-	all := d.base + 1 + d.open
+	return t.marginAt(d, d.open)
+}
+
+// deepest is how far lines are indented at most: what lies deeper says how deep, so
+// that a transcript does not grow with the square of the nesting.
+const deepest = 32
+
+// marginAt is what stands before a line of a call, so many steps further in.
+func (t *Transcript) marginAt(d *depth, in int) string {
+	all := d.base + 1 + in
+	if all > deepest {
+		return strings.Repeat(describe.Indent, min(d.outside, deepest)) + d.gutter +
+			strings.Repeat(describe.Indent, max(deepest-d.outside, 0)) + "[" + strconv.Itoa(all) + "] "
+	}
 	return strings.Repeat(describe.Indent, d.outside) + d.gutter + strings.Repeat(describe.Indent, all-d.outside)
 }
 
@@ -291,9 +309,10 @@ func (t *Transcript) stamp(x *adk.Crossing) string {
 func (t *Transcript) hold(line *heldLine) {
 	t.flush()
 	line.number = t.number
+	line.extract.before = t.number - 1
 	t.held = line
 	t.present = line.margin
-	if line.opens != (opening{}) {
+	if line.opens != (opening{}) && len(t.present) < 2*deepest*len(describe.Indent) {
 		t.present += describe.Indent
 	}
 }
@@ -314,7 +333,7 @@ func (t *Transcript) flush() {
 
 // leavesOut reports whether a line is none of those to write.
 func (t *Transcript) leavesOut(line *heldLine) bool {
-	return line.number < t.from || line.number > t.to || t.excerpt != nil && !t.excerpt.takes(line, t.out)
+	return line.number < t.from || line.number > t.to || t.excerpts != nil
 }
 
 // Write reads a trace and writes its transcript to w while it reads. Of

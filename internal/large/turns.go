@@ -1,0 +1,232 @@
+package large
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Shape is one way in which turns grow.
+type Shape struct {
+	Name string
+	// Turn is the config of a turn of about so many crossings.
+	Turn func(crossings int) adk.Config
+}
+
+// Shapes are all ways in which turns grow here.
+var Shapes = []Shape{
+	{"stream", stream},
+	{"streams", streams},
+	{"nesting", nesting},
+	{"history", history},
+	{"parallel", parallel},
+	{"arguments", arguments},
+}
+
+// Named is the shape of a name, and reports whether there is one.
+func Named(name string) (Shape, bool) {
+	for _, s := range Shapes {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Shape{}, false
+}
+
+// Write runs a turn of about so many crossings and writes its trace. The error says
+// what went wrong in the turn, or why its trace could not be written.
+func (s Shape) Write(w io.Writer, crossings int) error {
+	recorder := replay.Record(w)
+	runner, err := adk.NewRunner(fakes.Deterministic(s.Turn(crossings), recorder))
+	if err != nil {
+		return err
+	}
+	var failure error
+	raw := adk.RawTurn{SystemPrompt: "Be brief.", Observability: adk.Observability{Error: func(e adk.ErrorEvent) { failure = e.Error }}}
+	if err := runner.Run(context.Background(), raw); err != nil {
+		return err
+	}
+	if failure != nil {
+		return failure
+	}
+	return recorder.Err()
+}
+
+type execution = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
+
+func agent(run execution, tools ...*adk.Tool) adk.Config {
+	return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage(), Tools: tools}
+}
+
+// stream is one message that comes in pieces.
+func stream(crossings int) adk.Config {
+	return agent(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for range crossings / 2 {
+			if _, err := h.ReportMessage("m1", "some words ", false); err != nil {
+				return err
+			}
+		}
+		if _, err := h.ReportMessage("m1", "", true); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+}
+
+// streams are many short messages.
+func streams(crossings int) adk.Config {
+	return agent(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for i := range crossings / 4 {
+			id := "m" + strconv.Itoa(i)
+			if _, err := h.ReportMessage(id, "some words", false); err != nil {
+				return err
+			}
+			if _, err := h.ReportMessage(id, "", true); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+}
+
+// nesting is an agent that calls an agent, and so on.
+func nesting(crossings int) adk.Config {
+	const ofOne = 15 // the crossings of a level
+	var level func(left int) execution
+	level = func(left int) execution {
+		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := h.ReportMessage("m"+strconv.Itoa(left), "going down", true); err != nil {
+				return err
+			}
+			if left > 0 {
+				in := adk.DispatchInput{Name: "agent", Executor: adk.Executor{Name: "model", Run: level(left - 1)}, Source: dc}
+				if _, err := adk.Dispatch(ctx, in); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+	}
+	return agent(level(crossings / ofOne))
+}
+
+// history is a conversation of many iterations, in each of which a message and a call
+// of a tool are kept.
+func history(crossings int) adk.Config {
+	const ofOne = 22 // the crossings of an iteration
+	tool := fakes.NewTool("weather", "Tells the weather in a city.", "4 °C")
+	tool.Repeat = true
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		i := dc.Iteration()
+		if i >= crossings/ofOne {
+			return dc.Ack()
+		}
+		at := dc.Now()
+		args := map[string]any{"city": "Oslo " + strconv.Itoa(i)}
+		weather, _ := dc.Tools().Get("weather")
+		result, err := dc.Execute(ctx, weather, args)
+		if err != nil {
+			return err
+		}
+		call, err := adk.NewToolCall(adk.ToolCallInit{ID: "c" + strconv.Itoa(i), Tool: "weather", Args: args, Results: result, CreatedAt: at, UpdatedAt: at, CompletedAt: at})
+		if err != nil {
+			return err
+		}
+		message, err := said(i, at)
+		if err != nil {
+			return err
+		}
+		if err := dc.ToolCalls().Store(ctx, call); err != nil {
+			return err
+		}
+		return dc.Messages().Store(ctx, message)
+	}, tool.Tool())
+}
+
+func said(i int, at time.Time) (*adk.Message, error) {
+	return adk.NewMessage(adk.MessageInit{ID: "m" + strconv.Itoa(i), Role: adk.RoleAssistant, Content: "It is 4 °C in Oslo.", CreatedAt: at, UpdatedAt: at})
+}
+
+// parallel is a model that asks for a hundred tools at once, again and again.
+func parallel(crossings int) adk.Config {
+	const width, ofOne = 100, 9 // the crossings of a call
+	tool := fakes.NewTool("weather", "Tells the weather in a city.", "4 °C")
+	tool.Repeat = true
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		round := dc.Iteration()
+		if round >= max(1, crossings/(width*ofOne)) {
+			return dc.Ack()
+		}
+		for i := range width {
+			_, err := dc.Fork(ctx, fmt.Sprintf("call %d", i), func(ctx context.Context, dc *adk.DispatchContext) error {
+				weather, _ := dc.Tools().Get("weather")
+				_, err := dc.Execute(ctx, weather, map[string]any{"city": fmt.Sprintf("Oslo %d/%d", round, i)})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, tool.Tool())
+}
+
+// arguments are calls of tools with arguments of many small values.
+func arguments(crossings int) adk.Config {
+	const values, ofOne = 100, 6
+	tool := fakes.NewTool("sum", "Adds numbers.", strings.Repeat("4", 20))
+	tool.Repeat = true
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		sum, _ := dc.Tools().Get("sum")
+		for i := range crossings / ofOne {
+			list := make([]any, values)
+			for j := range list {
+				list[j] = float64((i + j) % 10)
+			}
+			if _, err := dc.Execute(ctx, sum, map[string]any{"of": list}); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}, tool.Tool())
+}
+
+// Trace is the trace of a turn of a shape. The turns here run as they should: a failure
+// is a mistake of this package, and panics.
+func (s Shape) Trace(crossings int) []byte {
+	var written bytes.Buffer
+	if err := s.Write(&written, crossings); err != nil {
+		panic(fmt.Sprintf("large: %s of %d: %v", s.Name, crossings, err))
+	}
+	return written.Bytes()
+}
+
+// Allocated is how many bytes are allocated, of all kinds, while something is done.
+func Allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Held is how many bytes of heap are held by what is made, once all else is collected.
+func Held[T any](do func() T) int64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	made := do()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(made)
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
