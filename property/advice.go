@@ -70,21 +70,25 @@ func AllAdvice() []Advice { return slices.Clone(advices) }
 // the crossings. It sees what crossed and not the code, so it is silent where it
 // cannot tell; each advice says when. Info is what the probe was told of the run.
 func Hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Hint {
-	return hints(info, crossings, true)
-}
-
-func hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Hint {
 	s := newStory(info)
 	s.watchers = nil
-	for _, advice := range advices {
-		s.advisers = append(s.advisers, advice.watch(nil))
-	}
+	s.advised()
 	for x := range crossings {
 		s.tell(x)
 	}
-	if whole {
-		s.end()
+	s.end()
+	return s.hintsInOrder()
+}
+
+// advised has the story looked at for hints.
+func (s *history) advised() {
+	for _, advice := range advices {
+		s.advisers = append(s.advisers, advice.watch(nil))
 	}
+}
+
+// hintsInOrder are the hints in the order of their crossings.
+func (s *history) hintsInOrder() []Hint {
 	slices.SortStableFunc(s.hinted, func(a, b Hint) int { return a.Crossing - b.Crossing })
 	return s.hinted
 }

@@ -190,8 +190,8 @@ func (w *blindPostStep) fails(s *history) {
 }
 
 func (s *history) nextIsOpen(c *seamCall) bool {
-	for _, op := range s.ops {
-		if op.call == c && op.kind == adk.KindNext {
+	for _, op := range c.running {
+		if op.kind == adk.KindNext {
 			return true
 		}
 	}
@@ -222,29 +222,27 @@ func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
 }
 
 func (w *plainGoroutines) begins(s *history, x *adk.Crossing) {
-	for _, op := range s.ops {
-		if op != s.op && op.call == s.at && (op.kind == adk.KindSleep || op.delta.of != "") {
+	for _, op := range s.at.running {
+		if op != s.op && (op.kind == adk.KindSleep || op.delta.of != "") {
 			w.say(s, s.at, op, "%s begins while the same handle is in a %s", x.Kind, op.kind)
 		}
 	}
 }
 
 func (w *plainGoroutines) done(s *history) {
-	for i, op := range s.ops {
-		if op != s.op {
-			continue
-		}
-		for _, later := range s.ops[i+1:] {
-			if later.call == op.call {
-				w.say(s, op.call, op, "%s is done while the %s that the same handle began later goes on", op.kind, later.kind)
-			}
-		}
+	if s.op == nil {
+		return
+	}
+	running := s.op.call.running
+	if i, found := position(running, s.op.began, (*openOp).beginning); found && i+1 < len(running) {
+		later := running[i+1]
+		w.say(s, s.op.call, s.op, "%s is done while the %s that the same handle began later goes on", s.op.kind, later.kind)
 	}
 }
 
 func (w *plainGoroutines) returns(s *history) {
-	for _, op := range s.ops {
-		if op.call == s.called && !op.goexits {
+	for _, op := range s.called.running {
+		if !op.goexits {
 			w.say(s, s.called, op, "the seam call returns while its %s goes on", op.kind)
 		}
 	}

@@ -2,6 +2,7 @@ package property
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -12,15 +13,20 @@ import (
 // stored or added in the turn. It is silent about dispatches that user code
 // called, which may do with the text what it likes, and about thoughts.
 type reportedNotStored struct {
-	reported []reportedStream
+	reported reportedStreams
 	kept     map[string]bool // ids, and texts
+}
+
+// reportedStreams are what is reported, in the order of the first reports.
+type reportedStreams struct {
+	all   []*reportedStream
+	byKey map[streamKey]*reportedStream
 }
 
 // reportedStream is a stream that was reported.
 type reportedStream struct {
-	of       *dispatching
-	kind     adk.Kind
-	id, text string
+	key      streamKey
+	text     strings.Builder
 	from, to int // the first report and the last
 	at       *seamCall
 	complete bool
@@ -30,23 +36,27 @@ func (w *reportedNotStored) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindReportMessage, adk.KindReportToolCall:
 		if d := s.at.dispatch; d != nil && d.call.ownDispatch() && x.Err == nil {
-			w.reported = reporting(w.reported, s, x)
+			w.reported.take(s, x).text.WriteString(x.Text)
 		}
 	case adk.KindStore, adk.KindMutate, adk.KindAdd:
 		w.keep(x.Record)
 	}
 }
 
-// reporting takes in a report.
-func reporting(all []reportedStream, s *history, x *adk.Crossing) []reportedStream {
-	for i, r := range slices.Backward(all) {
-		if r.of == s.at.dispatch && r.kind == x.Kind && r.id == x.Name {
-			all[i].text += x.Text
-			all[i].to, all[i].complete = s.n, x.Flag
-			return all
+// take takes in a report.
+func (r *reportedStreams) take(s *history, x *adk.Crossing) *reportedStream {
+	key := streamKey{s.at.dispatch, x.Kind, x.Name}
+	one := r.byKey[key]
+	if one == nil {
+		one = &reportedStream{key: key, from: s.n, at: s.at}
+		if r.byKey == nil {
+			r.byKey = map[streamKey]*reportedStream{}
 		}
+		r.byKey[key] = one
+		r.all = append(r.all, one)
 	}
-	return append(all, reportedStream{s.at.dispatch, x.Kind, x.Name, x.Text, s.n, s.n, s.at, x.Flag})
+	one.to, one.complete = s.n, x.Flag
+	return one
 }
 
 func (w *reportedNotStored) keep(record adk.Record) {
@@ -65,15 +75,15 @@ func (w *reportedNotStored) keep(record adk.Record) {
 }
 
 func (w *reportedNotStored) end(s *history) {
-	for _, r := range w.reported {
-		if !r.complete || r.of.failed() || s.cancelled > 0 {
+	for _, r := range w.reported.all {
+		if !r.complete || r.key.of.failed() || s.cancelled > 0 {
 			continue
 		}
-		switch {
-		case r.kind == adk.KindReportMessage && !w.kept["m"+r.id] && !w.kept["text"+r.text]:
-			s.hint(r.to, r.at, since(r.from), "message %q was reported complete and never stored", r.id)
-		case r.kind == adk.KindReportToolCall && !w.kept["c"+r.id]:
-			s.hint(r.to, r.at, since(r.from), "tool call %q was reported complete and never stored", r.id)
+		switch id := r.key.id; {
+		case r.key.kind == adk.KindReportMessage && !w.kept["m"+id] && !w.kept["text"+r.text.String()]:
+			s.hint(r.to, r.at, since(r.from), "message %q was reported complete and never stored", id)
+		case r.key.kind == adk.KindReportToolCall && !w.kept["c"+id]:
+			s.hint(r.to, r.at, since(r.from), "tool call %q was reported complete and never stored", id)
 		}
 	}
 }
@@ -84,22 +94,42 @@ func (d *dispatching) failed() bool { return d.ended == 0 || d.acked == 0 || d.f
 // streamNeverSealed: a dispatch was acked, and something was reported in it that
 // was never reported complete. It is silent where the dispatch failed or was
 // aborted: there nobody expects the rest.
-type streamNeverSealed struct{ reported []reportedStream }
+type streamNeverSealed struct {
+	reported map[*dispatching]*reportedStreams // of those that have not ended
+}
 
 func (w *streamNeverSealed) see(s *history, x *adk.Crossing) {
+	d := s.at.dispatch
 	switch x.Kind {
 	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall:
-		if s.at.dispatch != nil && x.Err == nil {
-			w.reported = reporting(w.reported, s, x)
+		if d != nil && x.Err == nil {
+			w.of(d).take(s, x)
 		}
 	case adk.KindDispatchEnd:
-		if x.Status != adk.StatusAck {
-			return
+		if x.Status == adk.StatusAck {
+			w.ends(s, w.of(d))
 		}
-		for _, r := range w.reported {
-			if r.of == s.at.dispatch && !r.complete {
-				s.hint(s.n, s.at, since(r.from, r.to), "the dispatch was acked, and the %s of %q was never complete", r.kind, r.id)
-			}
+		delete(w.reported, d)
+	}
+}
+
+// of is what is reported in a dispatch.
+func (w *streamNeverSealed) of(d *dispatching) *reportedStreams {
+	one := w.reported[d]
+	if one == nil {
+		one = &reportedStreams{}
+		if w.reported == nil {
+			w.reported = map[*dispatching]*reportedStreams{}
+		}
+		w.reported[d] = one
+	}
+	return one
+}
+
+func (w *streamNeverSealed) ends(s *history, streams *reportedStreams) {
+	for _, r := range streams.all {
+		if !r.complete {
+			s.hint(s.n, s.at, since(r.from, r.to), "the dispatch was acked, and the %s of %q was never complete", r.key.kind, r.key.id)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func Readings(readings ...time.Time) func(time.Time) bool {
 func KindsOf(i Invariant) []adk.Kind { return i.kinds }
 
 // CrossingsOf are the crossings of a turn that was examined.
-func CrossingsOf(e *Examination) iter.Seq[*adk.Crossing] { return e.crossings() }
+func CrossingsOf(e *Examination) iter.Seq[*adk.Crossing] { return e.again }
 
 // ViolationsInPart is Violations for a turn whose end is not told.
 func ViolationsInPart(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
-	return violations(info, crossings, false)
+	return newStory(info).holds(crossings, false)
 }

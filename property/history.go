@@ -21,7 +21,7 @@ type history struct {
 	used       []checker // those of earlier turns
 	present    int       // the place of the invariant that is looked at
 	found      []Violation
-	advisers   []checker // who look for hints, where no watcher looks for violations
+	advisers   []checker // who look for hints
 	hinted     []Hint
 
 	n       int // the present crossing
@@ -72,6 +72,9 @@ type seamCall struct {
 	next    int    // where it called next
 	entered int    // the middleware that its next entered
 	untold  [4]int // events to come from its reports and emits
+
+	below   []*seamCall // the calls it made that have not returned, and
+	running []*openOp   // its operations that are not done, in the order they began
 }
 
 // dispatching is one run of the dispatch loop.
@@ -251,8 +254,8 @@ func (s *history) exchange(x *adk.Crossing) {
 	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x, s.cancelled > 0) {
 		return
 	}
-	for _, other := range s.ops {
-		if other != op && other.call == op.call && other.delta.like(op.delta) && op.fits(other.made, x, s.cancelled > 0) {
+	for _, other := range op.call.running {
+		if other != op && other.delta.like(op.delta) && op.fits(other.made, x, s.cancelled > 0) {
 			op.made, other.made = other.made, op.made
 			op.open, other.open = other.open, op.open
 			op.goexits, other.goexits = other.goexits, op.goexits
@@ -291,6 +294,7 @@ func (s *history) opens(x *adk.Crossing) {
 	s.opened++
 	*s.op = openOp{number: x.Op, kind: x.Kind, call: s.at, began: s.n, delta: deltaOf(x, s.n)}
 	s.ops = append(s.ops, s.op)
+	s.at.running = append(s.at.running, s.op)
 }
 
 func deltaOf(x *adk.Crossing, at int) delta {
@@ -311,10 +315,12 @@ func (s *history) call(id int) *seamCall {
 // known tells that a call has begun.
 func (c *seamCall) known() bool { return c.began > 0 }
 
+// openOp is an operation that is not done, by its number: the last one of it, where a
+// damaged trace has several.
 func (s *history) openOp(number int) *openOp {
-	for i := len(s.ops) - 1; i >= 0; i-- {
-		if s.ops[i].number == number {
-			return s.ops[i]
+	for _, op := range slices.Backward(s.ops) {
+		if op.number == number {
+			return op
 		}
 	}
 	return nil
@@ -330,7 +336,8 @@ func (s *history) enter(x *adk.Crossing) {
 	}
 	c := &s.spare[0]
 	s.spare = s.spare[1:]
-	*c = seamCall{id: x.ID, strand: x.Strand, seam: x.Seam, parent: s.at, dispatch: s.at.dispatch, began: s.n}
+	*c = seamCall{id: x.ID, strand: x.Strand, seam: x.Seam, parent: s.at, dispatch: s.at.dispatch, began: s.n,
+		below: c.below[:0], running: c.running[:0]}
 	s.called = c
 	if s.root == nil {
 		s.root, s.instructions = c, slices.Clone(x.Texts)
@@ -364,8 +371,8 @@ func (s *history) dispatch(c *seamCall, x *adk.Crossing) {
 // goroutines share a context, it is the first that was given the same.
 func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	var first *openOp
-	for _, op := range s.ops {
-		if op.call != c.parent || !op.makes(c) {
+	for _, op := range c.parent.running {
+		if !op.makes(c) {
 			continue
 		}
 		if c.seam.Label != adk.LabelStorage || op.delta.carries(x) {
@@ -486,6 +493,7 @@ func (s *history) take(x *adk.Crossing) {
 func (s *history) takeCall() {
 	c, d := s.called, s.called.dispatch
 	s.open = append(s.open, c)
+	c.parent.below = append(c.parent.below, c)
 	if op := c.op; op != nil {
 		op.made = c
 		op.open++
@@ -511,9 +519,8 @@ func (s *history) takeReturn(x *adk.Crossing) {
 	}
 	c.ended, c.outcome = s.n, x.Outcome
 	s.goexited = s.goexited || x.Outcome == adk.OutcomeGoexit
-	if i := slices.Index(s.open, c); i >= 0 {
-		s.open = slices.Delete(s.open, i, i+1)
-	}
+	s.open = without(s.open, c, c.began, (*seamCall).beginning)
+	c.parent.below = without(c.parent.below, c, c.began, (*seamCall).beginning)
 	if op := c.op; op != nil {
 		op.open--
 		op.goexits = op.goexits || x.Outcome == adk.OutcomeGoexit
@@ -604,12 +611,27 @@ func (s *history) takeDone(x *adk.Crossing) {
 	if op == nil {
 		return
 	}
-	if i := slices.Index(s.ops, op); i >= 0 {
-		s.ops = slices.Delete(s.ops, i, i+1)
-	}
+	s.ops = without(s.ops, op, op.began, (*openOp).beginning)
+	op.call.running = without(op.call.running, op, op.began, (*openOp).beginning)
 	if d := op.call.dispatch; d != nil && x.Err == nil && op.kind == x.Kind && op.writes() {
 		d.queue = append(d.queue, op.delta)
 	}
+}
+
+func (c *seamCall) beginning() int { return c.began }
+func (op *openOp) beginning() int  { return op.began }
+
+// without takes what began at a place out of a list in the order of beginnings.
+func without[T comparable](list []T, one T, began int, beginning func(T) int) []T {
+	i, found := position(list, began, beginning)
+	if !found || list[i] != one {
+		return list
+	}
+	return slices.Delete(list, i, i+1)
+}
+
+func position[T any](list []T, began int, beginning func(T) int) (int, bool) {
+	return slices.BinarySearchFunc(list, began, func(at T, began int) int { return beginning(at) - began })
 }
 
 func (op *openOp) writes() bool {

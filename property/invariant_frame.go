@@ -1,7 +1,6 @@
 package property
 
 import (
-	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -85,8 +84,8 @@ func (w *callsNest) goesOn(s *history, what string) {
 	if s.at.ended > 0 {
 		s.breaks(since(s.at.began, s.at.ended), "%s is told in %s, which has returned", what, s.at.seam)
 	}
-	for _, below := range s.open {
-		if below.parent == s.at && below != s.called && !below.byUser() {
+	for _, below := range s.at.below {
+		if below != s.called && !below.byUser() {
 			s.breaks(since(below.began), "%s comes while %s is open", what, below.seam)
 		}
 	}
@@ -134,8 +133,8 @@ func (w *callsNest) returns(s *history, x *adk.Crossing) {
 		s.breaks(since(c.began), "%s returns to call %d in strand %d, and was called by call %d in strand %d",
 			c.seam, x.Call, x.Strand, c.parent.id, c.strand)
 	}
-	for _, below := range s.open {
-		if below.parent == c && !below.byUser() && below.seam.Label != adk.LabelStrand {
+	for _, below := range c.below {
+		if !below.byUser() && below.seam.Label != adk.LabelStrand {
 			s.breaks(since(c.began, below.began), "%s returns while %s, which it waits for, is open", c.seam, below.seam)
 		}
 	}
@@ -153,7 +152,8 @@ func (w *callsNest) end(s *history) {
 // and name of the fork, and returns before that call does (DET-7).
 type strandsJoined struct {
 	last  int
-	forks []forked
+	forks map[int]*forked // by the strand, until whoever forked it has returned
+	of    map[*seamCall][]*forked
 }
 
 type forked struct {
@@ -172,7 +172,7 @@ func (w *strandsJoined) see(s *history, x *adk.Crossing) {
 			s.breaks(nil, "strand %d is forked, and strand %d has been before", x.ID, w.last)
 		}
 		w.last = max(w.last, x.ID)
-		w.forks = append(w.forks, forked{number: x.ID, at: s.n, name: x.Name, by: s.at})
+		w.fork(&forked{number: x.ID, at: s.n, name: x.Name, by: s.at})
 	case x.Kind == adk.KindReturn:
 		w.returns(s)
 	case s.called.seam.Label == adk.LabelStrand:
@@ -180,29 +180,39 @@ func (w *strandsJoined) see(s *history, x *adk.Crossing) {
 	}
 }
 
+func (w *strandsJoined) fork(f *forked) {
+	if w.forks == nil {
+		w.forks, w.of = map[int]*forked{}, map[*seamCall][]*forked{}
+	}
+	w.of[f.by] = append(w.of[f.by], f)
+	if earlier := w.forks[f.number]; earlier == nil || earlier.strand != nil {
+		w.forks[f.number] = f
+	}
+}
+
 func (w *strandsJoined) begins(s *history) {
 	c := s.called
-	for i := range w.forks {
-		f := &w.forks[i]
-		if f.number != c.strand || f.strand != nil {
-			continue
-		}
-		f.strand = c
-		if f.name != c.seam.Name || f.by != c.parent {
-			s.breaks(since(f.at), "strand %d is %s, and was forked as strand/%s in another call", f.number, c.seam, f.name)
-		}
+	f := w.forks[c.strand]
+	if f == nil || f.strand != nil {
+		s.breaks(nil, "%s begins as strand %d, which nobody forked", c.seam, c.strand)
 		return
 	}
-	s.breaks(nil, "%s begins as strand %d, which nobody forked", c.seam, c.strand)
+	f.strand = c
+	if f.name != c.seam.Name || f.by != c.parent {
+		s.breaks(since(f.at), "strand %d is %s, and was forked as strand/%s in another call", f.number, c.seam, f.name)
+	}
 }
 
 func (w *strandsJoined) returns(s *history) {
-	w.forks = slices.DeleteFunc(w.forks, func(f forked) bool {
-		if f.by == s.called && (f.strand == nil || f.strand.ended == 0) {
+	for _, f := range w.of[s.called] {
+		if f.strand == nil || f.strand.ended == 0 {
 			s.breaks(since(f.at), "%s returns before its strand %s has", s.called.seam, f.name)
 		}
-		return f.by == s.called
-	})
+		if w.forks[f.number] == f {
+			delete(w.forks, f.number)
+		}
+	}
+	delete(w.of, s.called)
 }
 
 func (w *strandsJoined) end(*history) {}
@@ -250,9 +260,8 @@ func (w *operationsPair) see(s *history, x *adk.Crossing) {
 }
 
 func (w *operationsPair) returns(s *history) {
-	for _, op := range s.ops {
+	for _, op := range s.called.running {
 		switch {
-		case op.call != s.called:
 		case op.kind == adk.KindNext: // it is waited for, whatever happens (PIP-10)
 			s.breaks(since(op.began), "%s returns while its next is open", s.called.seam)
 		case op.open == 0 && !op.goexits && !op.userWaits():

@@ -97,8 +97,8 @@ func (w *streamsSealed) hear(s *history, x *adk.Crossing) {
 
 // emitting tells that an emit of the call is open: events may be its own.
 func (s *history) emitting(c *seamCall) bool {
-	for _, op := range s.ops {
-		if op.call == c && eventOf(op.kind) != noEvent {
+	for _, op := range c.running {
+		if eventOf(op.kind) != noEvent {
 			return true
 		}
 	}

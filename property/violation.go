@@ -66,11 +66,5 @@ func (c *Checker) Violations(info adk.RunInfo, crossings []adk.Crossing) []Viola
 // what the probe was told of the run. The crossings are read once, one after
 // the other.
 func Violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
-	return violations(info, crossings, true)
-}
-
-// violations is Violations, also for a turn that is told in part only: then
-// nothing is missing at its end.
-func violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
-	return newStory(info).holds(crossings, whole)
+	return newStory(info).holds(crossings, true)
 }

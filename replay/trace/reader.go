@@ -77,7 +77,14 @@ func (r *Reader) Next() (*Line, error) {
 	return line, nil
 }
 
-// read is Next into a line that is there.
+// NextInto is Next into a line that is there, for those who keep nothing of it but
+// what it points to. Where there is an error, what is in the line means nothing.
+func (r *Reader) NextInto(line *Line) error {
+	*line = Line{}
+	return r.read(line)
+}
+
+// read is Next into a line that is zero.
 func (r *Reader) read(line *Line) error {
 	if r.err == nil {
 		r.err = r.readLine(line)

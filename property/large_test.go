@@ -1,0 +1,66 @@
+package property_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/property"
+)
+
+func examinedWhole(t testing.TB, recorded []byte) *property.Examination {
+	e, err := property.Examine(bytes.NewReader(recorded))
+	require.NoError(t, err)
+	require.Empty(t, e.Violations)
+	return e
+}
+
+// What is examined is read as it is needed: the bytes of the file are held, and what
+// was found.
+func TestExaminingHoldsTheFile(t *testing.T) {
+	for _, shape := range large.Shapes {
+		recorded := shape.Trace(10_000)
+		held := large.Held(func() *property.Examination { return examinedWhole(t, recorded) })
+		assert.Less(t, held, 4*int64(len(recorded)), "%s: %d bytes", shape.Name, len(recorded))
+	}
+}
+
+// Twice as many crossings cost twice as much, with all that is said of hints.
+func TestExaminingIsLinear(t *testing.T) {
+	for _, shape := range large.Shapes {
+		cost := func(crossings int) float64 {
+			recorded := shape.Trace(crossings)
+			return float64(large.Allocated(func() {
+				e := examinedWhole(t, recorded)
+				for _, h := range e.Hints {
+					_ = e.Where(h)
+				}
+			}))
+		}
+		if shape.Name == "history" {
+			continue // each state is a digest of all that is held then (DET-8)
+		}
+		assert.Less(t, cost(24_000)/cost(12_000), 2.4, shape.Name)
+	}
+}
+
+// BenchmarkExamine doubles the work: ns/crossing stay as they are.
+func BenchmarkExamine(b *testing.B) {
+	for _, shape := range large.Shapes {
+		for _, crossings := range []int{10_000, 20_000, 40_000} {
+			recorded := shape.Trace(crossings)
+			b.Run(fmt.Sprintf("%s/%d", shape.Name, crossings), func(b *testing.B) {
+				for b.Loop() {
+					for e, i := examinedWhole(b, recorded), 0; i < len(e.Hints); i++ {
+						_ = e.Where(e.Hints[i])
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*crossings), "ns/crossing")
+			})
+		}
+	}
+}
