@@ -62,7 +62,7 @@ func TestCommandsEndOnEdits(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "turn.jsonl")
 		tracetest.Mutants(f, func(m tracetest.Mutant) {
 			if crc32.ChecksumIEEE([]byte(m.String()))%of == 0 {
-				endAll(t, m.String(), path, m.Trace)
+				endAll(t, m.String(), path, m.Trace())
 			}
 		})
 	})
