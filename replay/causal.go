@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -29,7 +30,8 @@ import (
 // Strands run freely, as live code may wait for one another in ways that nobody
 // sees, but for three things that are put in the recorded order: what comes from
 // outside (acts), what is shared between strands (calls.IsShared, calls.GateID), and
-// the clock.
+// the clock. Where every goroutine of the run waits, one of them in such a way, what
+// comes next is made nevertheless (passBlocked).
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
@@ -68,6 +70,8 @@ type causal struct {
 	newSeq        []int                      // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
 	made          int                        // ids that are not in the recording
 	turn          *waiter                    // whose step is being taken: the times and ids are for it
+	blocked       bool                       // those who are on the way are blocked outside the engine
+	progress      atomic.Int64               // changes with all that the new run does
 }
 
 // newCall is a call of the new run.
@@ -267,6 +271,7 @@ func madeIn(lines []*adk.Crossing) (highest int) {
 
 // Tell follows the new run.
 func (p *causal) Tell(got *adk.Crossing) {
+	p.progress.Add(1)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	next := p.taken(got)

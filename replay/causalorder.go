@@ -38,6 +38,7 @@ type waiter struct {
 	// engine took this step.
 	instead *adk.Crossing
 	let     bool // it goes on, whatever the order
+	last    bool // it comes behind all that every other strand has to do before it
 }
 
 // seq is the place of the step in the recorded order.
@@ -289,7 +290,17 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.turn != nil {
 		return false
 	}
-	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w)
+	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.isBehind(w))
+}
+
+// isBehind reports whether another strand has still to do anything before the step.
+func (p *causal) isBehind(w *waiter) bool {
+	for _, other := range p.strands {
+		if other != w.strand && p.stillMakes(other, w.seq(), func(*adk.Crossing) bool { return true }) {
+			return true
+		}
+	}
+	return false
 }
 
 // behindCancel reports whether a cancel comes before the step.
@@ -408,6 +419,16 @@ func (p *causal) Resume(n int) {
 	}
 }
 
+// passBlocked makes what comes next although strands are on the way: they are blocked
+// outside the engine, and only what comes next can end that.
+func (p *causal) passBlocked() {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	p.blocked = true
+	p.act()
+	p.blocked = false
+}
+
 // stuck reports whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
@@ -416,7 +437,8 @@ func (p *causal) stuck() bool {
 	}
 	for _, s := range p.strands {
 		switch {
-		case len(s.waiting) == 0 && (s.parked == nil || s.parked()):
+		case len(s.waiting) > 0:
+		case s.parked == nil && !p.blocked, s.parked != nil && s.parked():
 			return false
 		}
 		for _, w := range s.waiting {
@@ -435,6 +457,7 @@ func (p *causal) act() bool {
 	if p.Stopped || !p.stuck() {
 		return false
 	}
+	p.blocked = false // one thing may set all of them going
 	next := p.nextOutside()
 	first := p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
 	if first == nil && next == nil {
@@ -622,6 +645,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		return
 	}
 	if p.live.SettlesGates() {
+		p.beforeSettling(op)
 		p.live.Turn.Observability.TurnGateOpen(e)
 		return
 	}
@@ -643,6 +667,27 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
 		}
 	}
+}
+
+// beforeSettling holds the user's listener back until the recorded settlement of a
+// gate is in order: who settles at once may have thought longer in the recording, and
+// what other strands did meanwhile was done before.
+func (p *causal) beforeSettling(op *newOp) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if op == nil || op.rec == nil || p.tree.Order != nil {
+		return
+	}
+	at := slices.IndexFunc(op.rec.Notes, func(x *adk.Crossing) bool { return x.Kind == adk.KindSettle && stub.IsOutside(x) })
+	s := p.strands[op.call.strand]
+	if at < 0 || s == nil {
+		return
+	}
+	x := op.rec.Notes[at]
+	w := &waiter{strand: s, step: adk.Step{Kind: adk.KindSettle}, next: x, last: true}
+	p.wait(w)
+	p.give(s)
+	p.came(s, x.At)
 }
 
 // opening is the operation that a gate was opened by, and whether it is the first

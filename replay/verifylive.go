@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -95,7 +96,13 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	if err != nil {
 		return nil, err
 	}
-	refused, err := stub.OwnGoroutine(func() error { return run(runCtx) })
+	label := watchdog.NewLabel()
+	unwatch := p.watch(label)
+	refused, err := stub.OwnGoroutine(func() error {
+		defer label.Begin()()
+		return run(runCtx)
+	})
+	unwatch()
 	switch {
 	case err != nil:
 		return nil, err

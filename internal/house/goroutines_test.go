@@ -23,6 +23,7 @@ var goroutines = map[string]string{
 	"property/explore/faultcontext.go": "what follows the end of a context, as in package context",
 	"property/turn/play.go":            "a turn that is run, which a Goexit ends",
 	"property/explore/faultseams.go":   "user code that is to be broken off",
+	"replay/causalwatch.go":            "who sees that live code waits where no crossing shows it, until the replay has ended",
 	"replay/production.go":             "what writes a trace behind its run, until both have ended",
 	"internal/stub/watcher.go":         "the replayed run, which a recorded Goexit ends",
 	"internal/stub/context.go":         "what follows the end of a recorded context, as in package context",

@@ -120,7 +120,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/shell",
-		"internal/state", "internal/stub", "internal/wire", "replay/redact", "replay/trace"},
+		"internal/state", "internal/stub", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/trace"},

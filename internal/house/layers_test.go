@@ -20,7 +20,7 @@ var replayLayers = [][]string{
 	{"recorder.go", "production.go"},                                                                      // recording
 	{"live.go", "livestorage.go", "place.go"},                                                             // which seams are user code
 	{"player.go", "answers.go", "findings.go"},                                                            // a run in the recorded order
-	{"causal.go", "causalorder.go", "rename.go", "asked.go"},                                              // a run by cause
+	{"causal.go", "causalorder.go", "causalwatch.go", "rename.go", "asked.go"},                            // a run by cause
 	{"comparison.go", "comparisonorder.go", "explain.go", "withhold.go"},                                  // two runs against each other
 	{"verify.go", "verifylive.go", "rerun.go", "rerecord.go", "version.go", "comparetraces.go", "doc.go"}, // what users call
 }
