@@ -270,7 +270,7 @@ func (g *goWriter) begin() {
 		g.line("clock.AfterFunc(%s, func() { cancel(%s) })", g.duration(turn.TooLong), g.failure(turn.Failing(turn.ErrTooLong.Error())))
 	}
 	if g.used.gates {
-		g.line("settle := map[string]func(*adk.TurnGate){} // by gate: who settles it as it opens")
+		g.line("plans := &turn.Plans{} // who settles the gates as they open")
 	}
 	if g.used.open {
 		g.line("open := map[string]*adk.TurnGate{}")
@@ -303,7 +303,7 @@ func (g *goWriter) raw() {
 			g.line("open[e.Gate.ID()] = e.Gate")
 		}
 		if g.used.gates {
-			g.line("if by := settle[e.Gate.ID()]; by != nil { by(e.Gate) }")
+			g.line("plans.Opened(e)")
 		}
 		g.line("%s}", whenOpen)
 	}

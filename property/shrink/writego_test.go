@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
@@ -31,6 +32,9 @@ func TestWriteScenario(t *testing.T) {
 		trace, err := fixtures.Traces.ReadFile(name)
 		require.NoError(t, err)
 		written["Fixture"+goName(strings.TrimSuffix(name, ".jsonl"))] = turntest.Translated(t, trace)
+	}
+	for choice := 2; choice <= 4; choice++ {
+		written[fmt.Sprintf("Race%d", choice)] = raceForAGate(choice)
 	}
 	turns := gen.Turns(gen.Knobs{})
 	for seed := range 12 {
@@ -68,6 +72,17 @@ func TestWriteScenario(t *testing.T) {
 	out, err = run.CombinedOutput()
 	assert.NoError(t, err, "%s", out)
 	assert.NoDirExists(t, filepath.Join("testdata", "written"))
+}
+
+// raceForAGate is a turn in which two strands ask for one gate, each with a settler of
+// its own, and the second comes before the first at some choice. (GAT-5)
+func raceForAGate(choice int) turn.Turn {
+	asks := func(strand, settler string) turn.Op {
+		return turn.Op{Kind: "fork", Name: strand, Do: &turn.Body{Ops: []turn.Op{{Kind: "wait-for", Name: "g", Text: "may I?",
+			Settle: []turn.Settlement{{By: settler, Result: adk.GateResolved}}}}}}
+	}
+	return turn.Turn{Prompt: "p", Order: []turn.Decision{{Choice: choice, Strand: 2}, {Choice: choice + 1, Strand: 1}},
+		Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{asks("s", "ann"), asks("t", "bob"), {Kind: "ack"}}}}}}
 }
 
 // abortedByTheBareCode is a turn whose stage returns the code of an abort itself.

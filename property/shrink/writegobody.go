@@ -380,8 +380,7 @@ func (g *goWriter) call(ops []turn.Op, at int, on, ctx string, results func(err 
 	case "stash":
 		return fmt.Sprintf("%s.Stash().Set(%q, %s)", on, op.Name, g.value(op.Value.Get())), 1
 	case "wait-for":
-		g.plan(op)
-		return fmt.Sprintf("%s.WaitFor(%s, %s)", on, ctx, g.gate(op)), 2
+		return fmt.Sprintf("%s.WaitFor(%s, %s)", on, ctx, g.planned(op)), 2
 	case "report-message", "report-thought":
 		word := map[string]string{"report-message": "ReportMessage", "report-thought": "ReportThought"}[op.Kind]
 		return fmt.Sprintf("%s.Helpers().%s(%q, %q, %t)", on, word, op.Name, op.Text, op.Flag), 2
@@ -595,27 +594,24 @@ func (g *goWriter) records(op *turn.Op, on, ctx string) (string, int) {
 
 // The gates.
 
-// plan writes who settles the gate that is waited for next.
-func (g *goWriter) plan(op *turn.Op) {
-	if len(op.Settle) == 0 && !g.used.gates {
-		return
+// planned writes the gate that is waited for, with who settles it.
+func (g *goWriter) planned(op *turn.Op) string {
+	if len(op.Settle) == 0 {
+		return g.gate(op)
 	}
 	g.used.gates = true
-	if len(op.Settle) == 0 {
-		g.line("settle[%q] = nil", op.Name)
-		return
-	}
-	g.line("settle[%q] = func(gate *adk.TurnGate) {", op.Name)
-	for i := range op.Settle {
-		s := &op.Settle[i]
-		if s.After > 0 {
-			g.used.clock = true
-			g.line("clock.AfterFunc(%s, func() { %s })", g.duration(s.After), g.settlement("gate", s))
-		} else {
-			g.line("%s", g.settlement("gate", s))
+	settles := g.inner(func() {
+		for i := range op.Settle {
+			s := &op.Settle[i]
+			if s.After > 0 {
+				g.used.clock = true
+				g.line("clock.AfterFunc(%s, func() { %s })", g.duration(s.After), g.settlement("gate", s))
+			} else {
+				g.line("%s", g.settlement("gate", s))
+			}
 		}
-	}
-	g.line("}")
+	})
+	return fmt.Sprintf("plans.Gate(%s, func(gate *adk.TurnGate) {\n%s})", g.gate(op), settles)
 }
 
 func (g *goWriter) settlement(gate string, s *turn.Settlement) string {

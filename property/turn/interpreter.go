@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +23,7 @@ type interpreter struct {
 	root   *scope
 
 	mu    sync.Mutex
-	plans map[uintptr][]Settlement // of the waits that go on, for when their gates open
+	plans Plans
 	gates map[string]*adk.TurnGate
 	heard map[string]int // events, where listeners panic
 	answers
@@ -69,7 +67,7 @@ var ErrTooLong = errors.New("turn: nothing was left that the turn could wait for
 
 func newStage(t Turn, cancel context.CancelCauseFunc) *interpreter {
 	s := &interpreter{turn: t, cancel: cancel, clock: fakes.NewClock(), order: InOrder(t.Order), root: newScope(t.Scripts),
-		plans: map[uintptr][]Settlement{}, gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
+		gates: map[string]*adk.TurnGate{}, heard: map[string]int{}}
 	s.clock.AfterFunc(TooLong, func() { cancel(ErrTooLong) })
 	kept := make([]adk.Record, len(t.Kept))
 	for i, r := range t.Kept {
@@ -248,7 +246,10 @@ func leave(end End) error {
 // listen settles the gates whose waiting says so, and panics where it has to.
 func (s *interpreter) listen(raw *adk.RawTurn) {
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
-		s.opened(e.Gate)
+		s.mu.Lock()
+		s.gates[e.Gate.ID()] = e.Gate
+		s.mu.Unlock()
+		s.plans.Opened(e)
 		s.hear(adk.KindTurnGateOpen)
 	}
 	for _, loud := range s.turn.Loud {
@@ -311,30 +312,8 @@ func (s *interpreter) hear(kind adk.Kind) {
 
 // The gates.
 
-// plan keeps who settles the gate that is waited for, as long as somebody waits, and
-// gives the wait's reason. An id does not say whose gate it is: of two strands that ask
-// for one, both have planned before either is refused. The reason does, which the
-// engine hands on as it is: each wait has a string in a place of its own.
-func (s *interpreter) plan(op *Op) (reason string, over func()) {
-	reason = strings.Clone(op.Text)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plans[placeOf(reason)] = op.Settle
-	return reason, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.plans, placeOf(reason))
-	}
-}
-
-func placeOf(text string) uintptr { return reflect.ValueOf(text).Pointer() }
-
-// opened settles a gate that opens as its waiting planned.
-func (s *interpreter) opened(gate *adk.TurnGate) {
-	s.mu.Lock()
-	plan := s.plans[placeOf(gate.Reason())]
-	s.gates[gate.ID()] = gate
-	s.mu.Unlock()
+// settleAll settles a gate that opened as its waiting says.
+func (s *interpreter) settleAll(gate *adk.TurnGate, plan []Settlement) {
 	for _, one := range plan {
 		if one.After > 0 {
 			s.clock.AfterFunc(one.After, func() { settle(gate, one) })

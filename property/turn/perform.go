@@ -78,9 +78,8 @@ func (op *Op) crossing() adk.Crossing {
 func (s *interpreter) operate(o *operation) error {
 	switch o.Kind {
 	case adk.KindWaitFor:
-		reason, over := s.plan(o.op)
-		defer over() // also where a listener ends the goroutine
-		o.Text = reason
+		planned := s.plans.Gate(adk.Gate{Reason: o.Text}, func(gate *adk.TurnGate) { s.settleAll(gate, o.op.Settle) })
+		o.Text = planned.Reason
 	case adk.KindExecute:
 		if _, has := o.Tool(adk.Handle{}, nil); !has && o.on.by.Dispatch != nil {
 			return fmt.Errorf("there is no tool %q", o.op.Name)
