@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -122,9 +123,10 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 // printAccepted says of a trace that it is accepted, or could be, with what else
 // is other in it than the divergence that was shown.
 func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
-	verdict, text := "acceptable", r.Trace
+	name := safetext.Line(r.Trace)
+	verdict, text := "acceptable", name
 	if a != nil {
-		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", r.Trace, r.Trace+corpus.ReasonEnding)
+		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", name, name+corpus.ReasonEnding)
 	}
 	if r.After != nil {
 		text += fmt.Sprintf("; behind what is shown %d follow from it, %d differ on their own", r.After.Follow, r.After.Own)

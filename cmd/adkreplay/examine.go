@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -127,13 +130,13 @@ func (all *findings) add(one examined) {
 // print says it in a line, and what was found in a few.
 func (q *inquiry) print(t *terminal, one examined) {
 	for _, f := range one.found {
-		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", one.Trace, below(f.text), indented(f.stretch)))
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", safetext.Line(one.Trace), below(f.text), indented(f.stretch)))
 	}
 	switch {
 	case one.Error != "":
 		t.judged(red, "unreadable", one.Error)
 	case len(one.found) == 0:
-		t.judged(green, q.good, fmt.Sprintf("%s: %s", one.Trace, counted(one.Crossings, "crossing")))
+		t.judged(green, q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), counted(one.Crossings, "crossing")))
 	}
 }
 
@@ -167,11 +170,22 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 // printJSON prints the one document on the standard output.
 func printJSON(t *terminal, document any) error {
 	t.clear()
-	encoder := json.NewEncoder(t.out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false) // people read it too
-	if err := encoder.Encode(document); err != nil {
+	if err := encode(t.out, document, "  "); err != nil {
 		return internal(err)
 	}
 	return nil
+}
+
+// encode writes a document and the end of its line. People read it too, and nothing in
+// it acts upon their terminal.
+func encode(w io.Writer, document any, indent string) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", indent)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		return err
+	}
+	_, err := w.Write(safetext.JSON(b.Bytes()))
+	return err
 }

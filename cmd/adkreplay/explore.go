@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -151,7 +152,7 @@ func targetNamed(name string) (target, error) {
 	return target{name, func(ctx context.Context) (turn.Subject, error) {
 		turn, err := readTurn(ctx, file(name))
 		s := turn.Subject()
-		s.Name = name
+		s.Name = safetext.Line(name)
 		if err == nil && s.Standalone != nil {
 			err = unreadable(s.Validate())
 		}

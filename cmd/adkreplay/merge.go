@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -74,7 +75,7 @@ func readReport(path string) (*corpus.Report, error) {
 	defer f.Close()
 	r, err := corpus.ReadReport(bufio.NewReader(f))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, withoutPackage(err))
+		return nil, fmt.Errorf("%s: %s", safetext.Line(path), withoutPackage(err))
 	}
 	return r, nil
 }

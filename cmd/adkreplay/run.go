@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -139,14 +140,14 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 		}
 	}
 	if err := os.MkdirAll(o.folder, 0o755); err != nil {
-		return internal(fmt.Errorf("%s: the folder for the traces cannot be made: %w", o.folder, withoutPath(err)))
+		return internal(fmt.Errorf("%s: the folder for the traces cannot be made: %w", safetext.Line(o.folder), withoutPath(err)))
 	}
 	for i, s := range o.scenarios {
 		if err := writeTrace(filepath.Join(o.folder, s.Name+corpus.Ending), traces[i]); err != nil {
 			return err
 		}
 	}
-	t.printf("%d traces in %s", len(traces), o.folder)
+	t.printf("%d traces in %s", len(traces), safetext.Line(o.folder))
 	return nil
 }
 
@@ -168,9 +169,9 @@ func writeTrace(path string, trace []byte) error {
 	err := wholefile.Write(path, trace)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return internal(fmt.Errorf("%s: the trace cannot be written: there is no folder %s", path, filepath.Dir(path)))
+		return internal(fmt.Errorf("%s: the trace cannot be written: there is no folder %s", safetext.Line(path), safetext.Line(filepath.Dir(path))))
 	case err != nil:
-		return internal(fmt.Errorf("%s: the trace cannot be written: %w", path, withoutPath(err)))
+		return internal(fmt.Errorf("%s: the trace cannot be written: %w", safetext.Line(path), withoutPath(err)))
 	}
 	return nil
 }

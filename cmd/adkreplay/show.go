@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -159,7 +159,7 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 		}
 	}
 	if o.matching != nil && found == 0 {
-		t.warn(fmt.Sprintf("%s: nothing in %s matches %s", trace.name, counted(all, "crossing"), o.matching))
+		t.warn(fmt.Sprintf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(all, "crossing"), o.matching))
 	}
 	return nil
 }
@@ -172,12 +172,10 @@ func (o showOptions) matches(x *transcript.Expanded) bool {
 
 func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {
 	if o.json {
-		encoder := json.NewEncoder(t.out)
-		encoder.SetEscapeHTML(false) // people read it too
-		return encoder.Encode(x)
+		return encode(t.out, x, "")
 	}
 	t.clear()
-	fmt.Fprintf(t.out, "%6d  %s  %s\n", x.Crossing, printable(x.Seam), t.highlight(x.Line, o.matching))
+	fmt.Fprintf(t.out, "%6d  %s  %s\n", x.Crossing, safetext.Line(x.Seam), t.highlight(x.Line, o.matching))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -67,7 +68,7 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 	case hasOutput && o.file == "":
 		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
 	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
-		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", o.file)
+		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", safetext.Line(o.file))
 	}
 	o.path = args[0]
 	return o, nil
@@ -82,7 +83,7 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings exami
 	kept, err := chosen(o, found)
 	if err != nil || kept == "" {
 		if err == nil {
-			t.judged(green, "same", o.path+": the turn keeps all invariants, and replays as it ran: there is nothing to shrink")
+			t.judged(green, "same", safetext.Line(o.path)+": the turn keeps all invariants, and replays as it ran: there is nothing to shrink")
 		}
 		return err
 	}
@@ -139,9 +140,9 @@ func chosen(o shrinkOptions, found []turn.Finding) (string, error) {
 	case slices.Contains(all, o.keep):
 		return o.keep, nil
 	case len(all) == 0:
-		return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q, nor anything else that is wrong", o.path, o.keep))
+		return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q, nor anything else that is wrong", safetext.Line(o.path), o.keep))
 	}
-	return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q; it shows %s", o.path, o.keep, strings.Join(all, ", ")))
+	return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q; it shows %s", safetext.Line(o.path), o.keep, strings.Join(all, ", ")))
 }
 
 // names are the names of findings, each once.
@@ -165,7 +166,7 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, one, small turn.Turn
 	if err != nil {
 		return internal(err)
 	}
-	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", o.path, kept,
+	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", safetext.Line(o.path), kept,
 		counted(one.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
 	if err := transcript.Write(t.out, bytes.NewReader(trace)); err != nil && t.out.err == nil {
 		return internal(err)
@@ -180,7 +181,7 @@ func writeGo(path string, one turn.Turn) error {
 		return internal(err)
 	}
 	if err := wholefile.Write(path, source.Bytes()); err != nil {
-		return internal(fmt.Errorf("%s: the test cannot be written: %w", path, withoutPath(err)))
+		return internal(fmt.Errorf("%s: the test cannot be written: %w", safetext.Line(path), withoutPath(err)))
 	}
 	return nil
 }

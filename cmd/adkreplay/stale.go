@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -72,11 +73,11 @@ func runStale(t *terminal, o staleOptions) error {
 		for _, u := range found {
 			if u.Doubt == "" {
 				stale++
-				t.judged(red, "stale", u.File)
+				t.judged(red, "stale", safetext.Line(u.File))
 				continue
 			}
 			doubtful++
-			t.judged(yellow, "in doubt", u.File+": "+u.Doubt)
+			t.judged(yellow, "in doubt", safetext.Line(u.File+": "+u.Doubt))
 		}
 	}
 	files, packages := claims.Count()

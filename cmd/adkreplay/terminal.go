@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // terminal is where the command writes: results to out, progress and warnings
@@ -62,19 +62,19 @@ func (o *output) Write(text []byte) (int, error) {
 // printf writes a line of a result. What is drawn of the progress goes first.
 func (t *terminal) printf(format string, args ...any) {
 	t.clear()
-	fmt.Fprintln(t.out, printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(t.out, safetext.Lines(fmt.Sprintf(format, args...)))
 }
 
 // judged writes a result that begins with a verdict, which has a colour.
 func (t *terminal) judged(colour, verdict, result string) {
 	t.clear()
-	fmt.Fprintln(t.out, t.paint(colour, verdict), printable(result))
+	fmt.Fprintln(t.out, t.paint(colour, verdict), safetext.Lines(result))
 }
 
 // warn writes a message for the person who called the command.
 func (t *terminal) warn(message string) {
 	t.clear()
-	fmt.Fprintf(t.err, "adkreplay: %s\n", printable(message))
+	fmt.Fprintf(t.err, "adkreplay: %s\n", safetext.Lines(message))
 }
 
 // The colours, as terminals number them.
@@ -94,7 +94,7 @@ func (t *terminal) paint(colour, text string) string {
 // step draws how far long work is; in a pipe it draws nothing.
 func (t *terminal) step(done, all int, what string) {
 	if t.progress {
-		fmt.Fprintf(t.err, "\r\x1b[K%d/%d %s", done, all, printable(what))
+		fmt.Fprintf(t.err, "\r\x1b[K%d/%d %s", done, all, safetext.Line(what))
 		t.drawn = true
 	}
 }
@@ -105,19 +105,4 @@ func (t *terminal) clear() {
 		fmt.Fprint(t.err, "\r\x1b[K")
 		t.drawn = false
 	}
-}
-
-// printable escapes what a terminal would act upon: the names of files and what
-// stands in traces come from anywhere. Lines stay lines.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 func TestWantsColour(t *testing.T) {
@@ -63,9 +65,9 @@ func TestPipesAreNoTerminals(t *testing.T) {
 
 // A name or a trace must not be able to act upon the terminal.
 func TestHostileTextIsEscaped(t *testing.T) {
-	assert.Equal(t, `a\x1b[31mb\rc\td`, printable("a\x1b[31mb\rc\td"))
-	assert.Equal(t, `\u009b2J \u202egpj.exe`, printable("\u009b2J \u202egpj.exe"))
-	assert.Equal(t, "Grüße, 世界 \"quoted\" \\ 'single'\nnext", printable("Grüße, 世界 \"quoted\" \\ 'single'\nnext"))
+	assert.Equal(t, `a\x1b[31mb\rc\td`, safetext.Lines("a\x1b[31mb\rc\td"))
+	assert.Equal(t, `\u009b2J \u202egpj.exe`, safetext.Lines("\u009b2J \u202egpj.exe"))
+	assert.Equal(t, "Grüße, 世界 \"quoted\" \\ 'single'\nnext", safetext.Lines("Grüße, 世界 \"quoted\" \\ 'single'\nnext"))
 
 	got := adkreplay("verify", "\x1b]0;owned\a.jsonl")
 	assert.Contains(t, got.out, `unreadable \x1b]0;owned\a.jsonl: no such file or directory`)

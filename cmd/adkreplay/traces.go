@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -53,7 +54,7 @@ func findTraces(args []string) (sources []corpus.Source) {
 func folderTraces(root string) (found []traceFile) {
 	sources, err := corpus.Sources(os.DirFS(root))
 	if err != nil {
-		return []traceFile{unopened(root, errors.New(root+": "+withoutPackage(withoutPath(err))))}
+		return []traceFile{unopened(root, errors.New(safetext.Line(root)+": "+withoutPackage(withoutPath(err))))}
 	}
 	for _, s := range sources {
 		path := filepath.Join(root, filepath.FromSlash(s.Name))
@@ -98,7 +99,7 @@ func openFile(path string) (io.ReadCloser, error) {
 		return nil, because(path, err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a folder, and not the file of one trace", path)
+		return nil, fmt.Errorf("%s: this is a folder, and not the file of one trace", safetext.Line(path))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -113,7 +114,7 @@ func because(path string, err error) error {
 	if _, ok := scenarios.Named(path); ok && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w; adkreplay run %s shows the scenario of this name", path, err, path)
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return fmt.Errorf("%s: %w", safetext.Line(path), err)
 }
 
 // withoutPath is the cause of an error alone, to be said of the path that the
@@ -128,6 +129,7 @@ func withoutPath(err error) error {
 // fault says in a line why a trace could not be used, beginning with where: the
 // file, and the line where there is one.
 func fault(name string, err error) string {
+	name = safetext.Line(name)
 	text := strings.TrimPrefix(err.Error(), "replay: ")
 	if strings.HasPrefix(text, name+":") {
 		return text

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -37,7 +37,7 @@ func (o *reportOptions) check() error {
 		case f.file != stdout && strings.HasPrefix(f.file, "-"):
 			return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", f.flag, f.file)
 		case corpus.IsTrace(f.file):
-			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, f.file)
+			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, safetext.Line(f.file))
 		}
 	}
 	switch {
@@ -108,18 +108,13 @@ func writeReport(t *terminal, file string, render func(io.Writer) error) error {
 		return err
 	}
 	if err := wholefile.Write(file, content.Bytes()); err != nil {
-		return fmt.Errorf("%s: the report cannot be written: %w", file, withoutPath(err))
+		return fmt.Errorf("%s: the report cannot be written: %w", safetext.Line(file), withoutPath(err))
 	}
 	return nil
 }
 
 // write writes the document, for programs and for people who read it too.
-func (d result) write(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(d)
-}
+func (d result) write(w io.Writer) error { return encode(w, d, "  ") }
 
 // refusal is the document of a command that could not begin, or failed.
 func refusal(exit *exitError) result {

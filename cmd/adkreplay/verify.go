@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -101,18 +102,19 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 // alone in a few lines where it diverged: those of several are told by their
 // causes.
 func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
+	name := safetext.Line(v.Trace)
 	if v.Divergence != nil {
 		text := strings.TrimSuffix(v.Divergence.String(), "\n")
 		if !alone {
 			text, _, _ = strings.Cut(text, "\n")
 		}
-		t.judged(red, "divergence", fmt.Sprintf("%s: %s", v.Trace, text))
+		t.judged(red, "divergence", fmt.Sprintf("%s: %s", name, text))
 	}
 	switch {
 	case v.Error != "":
-		t.judged(red, "unreadable", v.Error)
+		t.judged(red, "unreadable", safetext.Line(v.Error))
 	case v.Divergence == nil:
-		t.judged(green, "same", fmt.Sprintf("%s: %s", v.Trace, counted(v.Crossings, "crossing")))
+		t.judged(green, "same", fmt.Sprintf("%s: %s", name, counted(v.Crossings, "crossing")))
 	}
 	for _, what := range v.NotCompared {
 		t.printf("    not compared: %s", what)

@@ -96,7 +96,7 @@ var rooms = []room{
 		because: "it makes any text fit to print, and knows no trace"},
 	{name: "internal/wire", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "a crossing and its line, and nothing of the others around it"},
-	{name: "replay/trace", ours: []string{"adk", "internal/wire"},
+	{name: "replay/trace", ours: []string{"adk", "internal/safetext", "internal/wire"},
 		others:  []string{"github.com/klauspost/compress/zstd"}, // compressed traces
 		because: "whoever reads a file needs nothing that runs it"},
 	{name: "internal/state", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain", "internal/safetext"},

@@ -85,7 +85,7 @@ func (a *Acceptance) entry(before, content []byte, changes []string) []byte {
 	fmt.Fprintf(&b, "%s %s\n", a.date, a.reason)
 	for _, change := range changes {
 		for line := range strings.Lines(change) {
-			fmt.Fprintf(&b, "    %s\n", strings.TrimRight(harmless(line), "\r\n"))
+			fmt.Fprintf(&b, "    %s\n", safetext.Line(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	fmt.Fprintf(&b, "    sha256 %x became %x\n", sha256.Sum256(before), sha256.Sum256(content))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -86,19 +87,5 @@ var (
 // property is the value of a property, and message what stands behind the second
 // pair of colons: no text in them can begin a command of its own, or act upon a
 // terminal that shows the log.
-func property(text string) string { return escapeProperty.Replace(harmless(text)) }
-func message(text string) string  { return escapeMessage.Replace(harmless(text)) }
-
-// harmless escapes what is not printable but for the ends of lines.
-func harmless(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\r' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
-}
+func property(text string) string { return escapeProperty.Replace(safetext.Line(text)) }
+func message(text string) string  { return escapeMessage.Replace(safetext.Lines(text)) }

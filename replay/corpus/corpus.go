@@ -54,7 +54,8 @@ var errNames = errors.New("the names of traces end in " + Ending + " or " + Endi
 // error that there are no traces; and what cannot be listed, a file with a name
 // that is almost that of a trace, such as a.jsonl.gz, and a link to a folder,
 // which is not followed, stand among the traces, and say why when they are
-// opened. Files that begin with a dot are nobody's but an editor's.
+// opened. So do pipes, sockets and devices, which are not opened. Files that begin with
+// a dot are nobody's but an editor's.
 func Sources(fsys fs.FS) ([]Source, error) {
 	var found []Source
 	unread := func(name string, err error) {
@@ -68,7 +69,7 @@ func Sources(fsys fs.FS) ([]Source, error) {
 			unread(name, err)
 		case entry.IsDir():
 		case IsTrace(name):
-			source := Source{Name: name, Open: func() (io.ReadCloser, error) { return fsys.Open(name) }}
+			source := Source{Name: name, Open: func() (io.ReadCloser, error) { return openRegular(fsys, name) }}
 			if info, err := fs.Stat(fsys, name); err == nil { // where it cannot be told, opening it says why
 				source.Size = info.Size()
 			}
@@ -87,6 +88,32 @@ func Sources(fsys fs.FS) ([]Source, error) {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return found, nil
+}
+
+// openRegular opens a file of a folder. A pipe, a socket or a device in its place is
+// said and not opened: that may take for ever, or do something.
+func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() && !info.IsDir():
+		return nil, fmt.Errorf("this is no file but %s, which is not opened: give it by its own name to read it", kindOf(info.Mode()))
+	}
+	return fsys.Open(name)
+}
+
+// kindOf says what there is in the place of a file.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else"
 }
 
 // passedOver says why an entry is no trace that somebody may take for one, or for
@@ -303,6 +330,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 // fault says in a line why a trace could not be used, beginning with where: the
 // trace, and the line where there is one.
 func fault(name string, err error) string {
+	name = safetext.Line(name)
 	text := strings.TrimPrefix(err.Error(), "replay: ")
 	if strings.HasPrefix(text, name+":") {
 		return text

@@ -323,6 +323,23 @@ func TestSources(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file or directory")
 }
 
+// What is no file may keep who opens it waiting for ever: it is said, and not opened.
+func TestSourcesThatAreNoFiles(t *testing.T) {
+	sources, err := corpus.Sources(fstest.MapFS{
+		"a.jsonl": {Mode: fs.ModeNamedPipe}, "b.jsonl": {Mode: fs.ModeSocket}, "c.jsonl": {Mode: fs.ModeDevice | fs.ModeCharDevice},
+		"d.jsonl": {Mode: fs.ModeIrregular}, "e.jsonl": {},
+	})
+	require.NoError(t, err)
+	require.Len(t, sources, 5)
+	for i, what := range []string{"a pipe", "a socket", "a device", "something else"} {
+		_, err := sources[i].Open()
+		assert.EqualError(t, err, "this is no file but "+what+", which is not opened: give it by its own name to read it")
+	}
+	in, err := sources[4].Open()
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+}
+
 // A check of nothing is not green.
 func TestVerifyAllOfNothing(t *testing.T) {
 	report, err := corpus.Verify(t.Context(), nil, nil)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // The part of JUnit's XML that CI systems read.
@@ -90,7 +92,7 @@ func junitSuiteOf(r Suite) junitSuite {
 		suite.add(junitCaseOf(t))
 	}
 	if r.Error != "" {
-		suite.add(junitCase{Class: "adkreplay", Name: "verify", Error: &junitProblem{Type: "incomplete", Message: r.Error}})
+		suite.add(junitCase{Class: "adkreplay", Name: "verify", Error: &junitProblem{Type: "incomplete", Message: safetext.Lines(r.Error)}})
 	}
 	return suite
 }
@@ -111,18 +113,18 @@ func (s *junitSuite) add(c junitCase) {
 // its end is an error that quotes the divergence: a case has one end.
 func junitCaseOf(t *TraceReport) junitCase {
 	folder, name := path.Split(filepath.ToSlash(t.Trace))
-	c := junitCase{Class: strings.TrimSuffix(folder, "/"), Name: name, Time: junitSeconds(t.Elapsed)}
+	c := junitCase{Class: safetext.Line(strings.TrimSuffix(folder, "/")), Name: safetext.Line(name), Time: junitSeconds(t.Elapsed)}
 	if c.Class == "" {
 		c.Class = "."
 	}
 	text := ""
 	if t.Divergence != nil {
-		text = t.Divergence.String()
+		text = safetext.Lines(t.Divergence.String())
 		c.File, c.Line, _ = CodeAt(t.Divergence)
-		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: t.Cause.String(), Text: text}
+		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: safetext.Lines(t.Cause.String()), Text: text}
 	}
 	if t.Error != "" {
-		c.Failure, c.Error = nil, &junitProblem{Type: "unreadable", Message: t.Error, Text: text}
+		c.Failure, c.Error = nil, &junitProblem{Type: "unreadable", Message: safetext.Lines(t.Error), Text: text}
 	}
 	return c
 }

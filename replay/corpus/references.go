@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,7 +45,12 @@ func ReadReferences(folder string) (*References, error) {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	for _, name := range names {
-		if err := c.read(filepath.Join(folder, name)); err != nil {
+		path := filepath.Join(folder, name)
+		in, err := openRegular(os.DirFS(folder), name)
+		if err != nil {
+			return nil, fmt.Errorf("replay: %s: %w", safetext.Line(path), err)
+		}
+		if err := errors.Join(c.read(path, in), in.Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -54,10 +60,10 @@ func ReadReferences(folder string) (*References, error) {
 	return c, nil
 }
 
-func (c *References) read(path string) error {
-	content, err := os.ReadFile(path)
+func (c *References) read(path string, in io.Reader) error {
+	content, err := io.ReadAll(in)
 	if err != nil {
-		return fmt.Errorf("replay: %w", err)
+		return fmt.Errorf("replay: %s: %w", safetext.Line(path), err)
 	}
 	number := 0
 	for line := range bytes.Lines(content) {

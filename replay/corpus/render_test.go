@@ -113,9 +113,9 @@ func TestJUnit(t *testing.T) {
 	assert.Equal(t, []string{"turns", "good.jsonl", ".", "other.jsonl"}, []string{good.Class, good.Name, other.Class, other.Name})
 	assert.Nil(t, good.Failure)
 	assert.Nil(t, good.Error)
-	assert.Equal(t, "a\ufffd[31m\ufffd:b,c%0A\r\n::error::]]><testcase>&\"\ufffd.jsonl", bad.Name)
+	assert.Equal(t, `a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&"\ufffe.jsonl`, bad.Name)
 	assert.Equal(t, &problem{"changed output", report.Traces[1].Cause.String(), report.Traces[1].Divergence.String()}, bad.Failure)
-	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \ufffd nowhere", ""}, absent.Error)
+	assert.Equal(t, &problem{"unreadable", "absent.jsonl: gone <away>\nto \\x01 nowhere", ""}, absent.Error)
 }
 
 // A report that is not whole is not green, even if nothing in it diverged.
@@ -148,7 +148,7 @@ func TestAnnotations(t *testing.T) {
 	require.NoError(t, report.WriteAnnotations(&out))
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	require.Len(t, lines, 2, "one cause, one trace that cannot be read, and no line of a text's own")
-	assert.True(t, strings.HasPrefix(lines[0], `::error file=turns/a\x1b[31m\x00%3Ab%2Cc%250A%0D%0A%3A%3Aerror%3A%3A]]><testcase>&"\ufffe.jsonl,line=27,title=changed output::`+
+	assert.True(t, strings.HasPrefix(lines[0], `::error file=turns/a\x1b[31m\x00%3Ab%2Cc%250A\r\n%3A%3Aerror%3A%3A]]><testcase>&"\ufffe.jsonl,line=27,title=changed output::`+
 		`changed output in dispatch: dispatchEnd, iterations: 2 → 1%0A  in 2 traces: `), lines[0])
 	assert.Contains(t, lines[0], "%0A        iterations: expected 2, got 1")
 	assert.Equal(t, `::error file=absent.jsonl,title=unreadable::absent.jsonl: gone <away>%0Ato \x01 nowhere`, lines[1])

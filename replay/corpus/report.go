@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -115,10 +116,15 @@ func (r *Report) add(t *TraceReport) {
 // WriteJSON writes the report as one JSON document for programs, which people
 // can read too.
 func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r)
+	if err := encoder.Encode(r); err != nil {
+		return err
+	}
+	_, err := w.Write(safetext.JSON(b.Bytes()))
+	return err
 }
 
 // ReadReport reads a report that WriteJSON wrote. Members that it does not
@@ -151,7 +157,7 @@ func (r *Report) recount() error {
 			return fmt.Errorf("replay: trace %d of the report has no number between those beside it and %d", i+1, r.Corpus.Traces)
 		}
 		if t.Divergence != nil && t.Cause == nil {
-			return fmt.Errorf("replay: %s: the report has a divergence without a cause", t.Trace)
+			return fmt.Errorf("replay: %s: the report has a divergence without a cause", safetext.Line(t.Trace))
 		}
 		r.add(t)
 	}
@@ -231,7 +237,7 @@ func (c *CauseReport) String() string {
 	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
 	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.NotComparedLines(), "\n"), "\n")
 	for _, line := range lines[:min(len(lines), mostLines)] {
-		fmt.Fprintf(&b, "    %s\n", harmless(line)) // a report that was read may hold anything
+		fmt.Fprintf(&b, "    %s\n", safetext.Line(line)) // a report that was read may hold anything
 	}
 	if more := len(lines) - mostLines; more > 0 {
 		fmt.Fprintf(&b, "    and %d more lines: adkreplay verify %s\n", more, safetext.Bare(c.First.Trace))

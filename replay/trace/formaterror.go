@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // Fault says in which way a file is not a trace that can be read.
@@ -47,7 +49,7 @@ type FormatError struct {
 func (e *FormatError) Error() string {
 	place := "line " + strconv.Itoa(e.Line)
 	if e.File != "" {
-		place = e.File + ":" + strconv.Itoa(e.Line)
+		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
 	}
 	return fmt.Sprintf("replay: %s: %s trace: %s", place, e.Fault, e.Reason)
 }

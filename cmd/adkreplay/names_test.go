@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// hostileName would begin a line that orders a CI system about, erase a screen, and
+// turn the direction of writing.
+const hostileName = "a\n::error::owned\r\x1b[2J\x7f\u009b\u202e\u2066.jsonl"
+
+// hostileFolder has a trace that is as it was, one that diverged, one that breaks off
+// and one that is none, all under such names.
+func hostileFolder(t *testing.T) (folder string, files []string) {
+	folder = t.TempDir()
+	whole := tracetest.FixtureNamed(t, "tool-round-trip")
+	divergent := strings.Replace(string(whole.Bytes), `"replaced":true`, "", 1)
+	lines := strings.Split(strings.TrimSuffix(string(whole.Bytes), "\n"), "\n")
+	divergent = string(tracetest.Seal(lines[:len(lines)-2], ""))
+	for name, content := range map[string]string{
+		"1": string(whole.Bytes), "2": divergent, "3": string(whole.Bytes[:len(whole.Bytes)/2]), "4": "none\n",
+	} {
+		file := filepath.Join(folder, name+hostileName)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Skipf("this file system takes no such names: %v", err)
+		}
+		files = append(files, file)
+	}
+	return folder, files
+}
+
+// The names of files come from anywhere. In no report of any command do they begin a
+// line of their own, or act upon a terminal; JSON has them as they are, in its escapes.
+func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
+	folder, files := hostileFolder(t)
+	out := t.TempDir()
+	commands := [][]string{
+		{"verify", folder}, {"verify", "--github", folder}, {"verify", "--json", folder}, {"verify", "--junit=-", folder},
+		{"check", folder}, {"check", "--json", folder}, {"lint", folder}, {"lint", "--json", folder}, {"accept", folder},
+		{"stale", "--claims", folder}, {"merge", filepath.Join(out, "report.json")}, {"run", "--out", filepath.Join(folder, hostileName), "hello"},
+		{"verify", "--json=" + filepath.Join(out, "report.json"), folder}, {"merge", filepath.Join(out, "report.json")},
+		{"merge", "--github", "--junit", filepath.Join(out, hostileName, "x"), filepath.Join(out, "report.json")}, {"verify", "--json=" + files[0]},
+	}
+	for _, file := range append(files, filepath.Join(folder, hostileName, "not there")) {
+		commands = append(commands, []string{"verify", file}, []string{"check", file}, []string{"check", "--json", file}, []string{"show", file}, []string{"show", "--at", "999", file},
+			[]string{"show", "--json", file}, []string{"show", "--grep", "^nothing$", file}, []string{"diff", file, files[0]}, []string{"diff", "--json", file, file}, []string{"replay", file, "--set", "run.prompt=x"},
+			[]string{"replay", "--json", file, "--set", "run.prompt=x"}, []string{"replay", file, "--set", "run.prompt=x", "--out", filepath.Join(folder, hostileName, "x")},
+			[]string{"shrink", file}, []string{"shrink", "--keep", "unsteady", file}, []string{"shrink", "-o", file, file}, []string{"explore", "--schedules", "2", file},
+			[]string{"explore", "--json", "--schedules", "2", file}, []string{"merge", file}, []string{"accept", file})
+	}
+	for _, args := range commands {
+		got := adkreplay(args...)
+		for line := range strings.Lines(got.out + "\n" + got.err) {
+			assert.False(t, strings.HasPrefix(strings.TrimSpace(line), "::error::"), "%q: %q", args, line)
+			for _, r := range strings.TrimRight(line, "\n") {
+				assert.True(t, r == '\t' || tracetest.Printable(r), "%q: %U in %q", args, r, line)
+			}
+		}
+		if strings.Contains(strings.Join(args, " "), "--json ") {
+			decoder := json.NewDecoder(strings.NewReader(got.out))
+			for decoder.More() {
+				require.NoError(t, decoder.Decode(new(any)), "%q", args)
+			}
+		}
+	}
+	report, err := os.ReadFile(filepath.Join(out, "report.json"))
+	require.NoError(t, err)
+	tracetest.RequirePrintable(t, string(report))
+	var read struct{ Traces []struct{ Trace string } }
+	require.NoError(t, json.Unmarshal(report, &read))
+	assert.Equal(t, filepath.Join(folder, "1"+hostileName), read.Traces[0].Trace)
+}

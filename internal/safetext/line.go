@@ -1,0 +1,60 @@
+package safetext
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Line is a text that stays on its line, whatever it is: what is not printable in it is
+// Go's escapes, ends of lines too. It is how the names of files are said, everywhere: a
+// name that begins a line of its own could be an order to a CI system.
+func Line(text string) string { return escaped(text, func(rune) bool { return false }) }
+
+// Lines is a text whose lines stay lines: each is as Line has it.
+func Lines(text string) string { return escaped(text, func(r rune) bool { return r == '\n' }) }
+
+func escaped(text string, keeps func(rune) bool) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) && !keeps(r) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case keeps(r) || strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		text = text[size:]
+	}
+	return b.String()
+}
+
+// JSON is a JSON document that says the same, and in which nothing acts upon a terminal:
+// what is not printable in its strings is JSON's escapes.
+func JSON(document []byte) []byte {
+	safe := make([]byte, 0, len(document))
+	for len(document) > 0 {
+		r, size := utf8.DecodeRune(document)
+		switch {
+		case r == utf8.RuneError: // no UTF-8, which means that
+			safe = append(safe, string(utf8.RuneError)...)
+		case r < ' ' || strconv.IsPrint(r): // no string has one of the former
+			safe = append(safe, document[:size]...)
+		case utf16.RuneLen(r) == 2:
+			high, low := utf16.EncodeRune(r)
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+		document = document[size:]
+	}
+	return safe
+}

@@ -1,0 +1,47 @@
+package safetext_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"testdata/ä b.jsonl":         "testdata/ä b.jsonl",
+		"a\n::error::x":              `a\n::error::x`,
+		"\x1b[2J\x7f\u009b\u202e":    `\x1b[2J\x7f\u009b\u202e`,
+		"\xff\u2028\U000e0001\ufffd": `\xff\u2028\U000e0001` + "\ufffd",
+		`C:\new`:                     `C:\new`,
+	} {
+		assert.Equal(t, want, safetext.Line(text))
+	}
+	assert.Equal(t, "a\nb"+`\r`+"\n", safetext.Lines("a\nb\r\n"))
+}
+
+// Whatever the text is, nothing in it acts upon a terminal, and a document means what
+// it meant.
+func TestLineAndJSONOfAnything(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := tracetest.DrawText(r, "text")
+		line := safetext.Line(text)
+		tracetest.RequirePrintable(t, line)
+		require.NotContains(t, line, "\n")
+		require.Equal(t, strings.Count(text, "\n"), strings.Count(safetext.Lines(text), "\n"))
+		document, err := json.MarshalIndent(map[string]string{text: text}, "", "  ")
+		require.NoError(t, err)
+		safe := safetext.JSON(document)
+		tracetest.RequirePrintable(t, string(safe))
+		var before, after map[string]string
+		require.NoError(t, json.Unmarshal(document, &before))
+		require.NoError(t, json.Unmarshal(safe, &after))
+		require.Equal(t, before, after)
+	})
+}
