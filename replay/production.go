@@ -32,10 +32,18 @@ func (r *Recorder) layered(out io.WriteCloser) io.WriteCloser {
 	if r.options.Compress {
 		out = trace.NewCompressor(out)
 	}
-	if r.options.MaxBytes > 0 {
-		out = &capped{out, r.options.MaxBytes}
+	if most := r.options.maxBytes(); most > 0 {
+		out = &capped{out, most}
 	}
 	return out
+}
+
+// maxBytes is how long a trace may get; zero is no bound.
+func (o RecordOptions) maxBytes() int64 {
+	if o.MaxBytes <= 0 && o.Compress {
+		return trace.DefaultMaxUnpacked
+	}
+	return o.MaxBytes
 }
 
 // capped ends a trace that grows too large.

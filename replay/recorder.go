@@ -42,9 +42,14 @@ type RecordOptions struct {
 	// Sentinels are as in Options: the errors of user code that a trace names.
 	Sentinels map[string]error
 	// MaxBytes is the longest trace, in bytes of its lines, compressed or not. A
-	// trace ends before the line that would go beyond it, without a footer; zero is
-	// no bound.
+	// trace ends before the line that would go beyond it, without a footer. Zero is
+	// no bound, and with Compress trace.DefaultMaxUnpacked: readers unpack no more
+	// unless their trace.Options raise it.
 	MaxBytes int64
+	// MaxLine is the longest line, in bytes: a crossing that says more ends its trace
+	// before it, without a footer. Zero is trace.DefaultMaxLine, beyond which nobody
+	// reads whose trace.Options do not raise it too.
+	MaxLine int
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
@@ -65,7 +70,9 @@ type RecordOptions struct {
 }
 
 // writing is what of the options the writer of a trace is told.
-func (o RecordOptions) writing() trace.Options { return trace.Options{Sentinels: o.Sentinels} }
+func (o RecordOptions) writing() trace.Options {
+	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine}
+}
 
 // Record makes a Recorder that writes the trace of one run to w. A second run
 // is not observed, and Err says so.

@@ -86,7 +86,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	if err := again.answered(); err != nil {
 		return nil, err
 	}
-	if err := again.arrange(ctx, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
+	if err := again.arrange(ctx, r.Options()); err != nil {
 		return nil, err
 	}
 	again.trace.Header.Extra, again.trace.SeamsExtra = recorded.Header.Extra, recorded.SeamsExtra
@@ -103,6 +103,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	if _, err := r.trace.WriteTo(&content); err != nil {
 		return err
 	}
+	options.File = ""
 	in, err := trace.NewReader(&content, options)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
 	var written bytes.Buffer
-	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels})
+	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine})
 	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder))
 	if err != nil {
 		return nil, err
@@ -116,7 +116,8 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	recorded, err := trace.Read(&written, trace.Options{Sentinels: options.Sentinels})
+	options.File = ""
+	recorded, err := trace.Read(&written, options)
 	if err = errors.Join(recorder.Err(), err); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}

@@ -75,6 +75,10 @@
 // (redacted), and for how many calls of tools a variant of the tool stands
 // (unvalidated): see package redact.
 //
+// A line may have 64 MiB, its end included. What a crossing says beyond that, such as
+// a media of 50 MB or a fetch of a million records, is not written: whoever reads may
+// raise the limit (Options.MaxLine), and then whoever writes has to.
+//
 // A trace may be compressed with zstd as a whole; its first bytes say so.
 //
 // Another version of the format gets a number of its own, and a function that
@@ -110,8 +114,8 @@ const ContractRevision = 2
 // The bounds of reading. They are far beyond what any turn writes; they are
 // there so that a hostile file costs no more than its size.
 const (
-	// DefaultMaxLine is the longest line, in bytes, that is read unless Options
-	// say otherwise.
+	// DefaultMaxLine is the longest line, in bytes, that is read or written unless
+	// Options say otherwise.
 	DefaultMaxLine = 64 << 20
 	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
 	// unpacked, unless Options say otherwise.
@@ -152,13 +156,21 @@ type Options struct {
 	// are known without. The names must not be those of these, nor begin with
 	// "adk."; the errors must be comparable.
 	Sentinels map[string]error
-	// MaxLine is the longest line to read, in bytes. Zero is DefaultMaxLine.
+	// MaxLine is the longest line to read or to write, in bytes. Zero is
+	// DefaultMaxLine.
 	MaxLine int
 	// MaxBytes is how many bytes a compressed trace may have when it is unpacked.
 	// Zero is DefaultMaxUnpacked.
 	MaxBytes int64
 	// File is the name that a FormatError says. It is not opened.
 	File string
+}
+
+func (o Options) maxLine() int {
+	if o.MaxLine <= 0 {
+		return DefaultMaxLine
+	}
+	return o.MaxLine
 }
 
 // Optional is the options that a function was given, or none.

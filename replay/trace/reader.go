@@ -36,9 +36,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.MaxLine <= 0 {
-		o.MaxLine = DefaultMaxLine
-	}
+	o.MaxLine = o.maxLine()
 	in, packed, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
 	if err != nil {
 		return nil, err

@@ -23,13 +23,19 @@ type Writer struct {
 	begun  bool
 	err    error // of the first failure, or errClosed
 	size   int64
+	most   int // bytes of a line
 }
 
 // NewWriter makes a Writer. Its header is written with the first crossing,
 // whose time is the start of a header that has none.
+//
+// What it writes can be read with the same Options: a line longer than MaxLine is
+// refused, and the trace ends before it. No line is cut into several, since the number
+// of a line says that of its crossing.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
-	known, err := wire.NewSentinels(Optional(options).Sentinels)
-	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err}
+	o := Optional(options)
+	known, err := wire.NewSentinels(o.Sentinels)
+	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: o.maxLine()}
 }
 
 // ErrClosed is the error of what is written behind the end.
@@ -99,6 +105,9 @@ func (w *Writer) CloseWith(extra []wire.Member) error {
 
 // line hands out the line that stands in the encoder, which is of crossing n.
 func (w *Writer) line(err error, n int) {
+	if err == nil && len(w.enc.Out) > w.most {
+		err = fmt.Errorf("it has %d bytes, and no reader takes more than %d: Options.MaxLine can allow more, to both", len(w.enc.Out), w.most)
+	}
 	if err == nil {
 		err = w.put(w.enc.Out)
 	}
