@@ -34,11 +34,11 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, options := range []replay.RecordOptions{{}, {Compress: true}, {Redact: &redact.Rules{}}} {
 		tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
-			longest, header := 0, bytes.IndexByte(f.Bytes, '\n')+1
+			longest, header := int64(0), int64(bytes.IndexByte(f.Bytes, '\n')+1)
 			for line := range bytes.Lines(f.Bytes) {
-				longest = max(longest, len(line))
+				longest = max(longest, int64(len(line)))
 			}
-			for _, most := range []int{longest + 64, longest, longest - 1, longest / 2, header, 1} {
+			for _, most := range []int64{longest + 64, longest, longest - 1, longest / 2, header, 1} {
 				options := options
 				options.MaxLine = most
 				written, err := recordAgain(f.Trace, options)
@@ -74,7 +74,7 @@ func TestALargeMedia(t *testing.T) {
 		TrustTier: adk.TrustFirstParty, ModalityHazard: adk.HazardInert,
 		Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(bytesOf)), nil })})
 	require.NoError(t, err)
-	for _, most := range []int{0, 128 << 20} {
+	for _, most := range []int64{0, 128 << 20} {
 		var out bytes.Buffer
 		recorder := replay.Record(&out, replay.RecordOptions{MaxLine: most})
 		runner, err := adk.NewRunner(adk.Config{Storage: noStorage, Probe: recorder, Executor: adk.Executor{Name: "model",

@@ -250,12 +250,12 @@ func TestBombs(t *testing.T) {
 	lines := compressed(t, []byte(header+strings.Repeat("{\"kind\":\"now\"}\n", 200_000)))
 	assert.Less(t, len(lines), 5000)
 	_, err := trace.Read(bytes.NewReader(lines), trace.Options{MaxBytes: 1 << 20})
-	assertFault(t, err, trace.FaultTooLong)
-	assert.ErrorContains(t, err, "more than 1048576 bytes when unpacked")
+	assertFault(t, err, trace.FaultTooLarge)
+	assert.ErrorContains(t, err, "bytes: more than 1048576 bytes of a compressed trace when it is unpacked; --limit bytes=N or Options.MaxBytes can allow more")
 
 	blanks := compressed(t, bytes.Repeat([]byte(" "), 64<<20))
 	_, err = trace.Read(bytes.NewReader(blanks), trace.Options{MaxLine: 1 << 20})
-	assertFault(t, err, trace.FaultTooLong)
+	assertFault(t, err, trace.FaultTooLarge)
 
 	var wide bytes.Buffer
 	w, err := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20))
@@ -271,6 +271,6 @@ func TestBombs(t *testing.T) {
 func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	in := &endless{text: []byte(`{"a":"`)}
 	_, err := trace.Read(in, trace.Options{MaxLine: 1 << 16})
-	assertFault(t, err, trace.FaultTooLong)
+	assertFault(t, err, trace.FaultTooLarge)
 	assert.Less(t, in.gave, 1<<18, fmt.Sprint(err))
 }

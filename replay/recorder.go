@@ -49,7 +49,7 @@ type RecordOptions struct {
 	// MaxLine is the longest line, in bytes: a crossing that says more ends its trace
 	// before it, without a footer. Zero is trace.DefaultMaxLine, beyond which nobody
 	// reads whose trace.Options do not raise it too.
-	MaxLine int
+	MaxLine int64
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
 	// Sample reports of a run that begins whether it is recorded; nil is every run.

@@ -71,7 +71,7 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
 	sources := findTraces(o.paths)
 	done := 0
-	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Each: func(v *corpus.TraceReport) {
+	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Reading: t.limits, Each: func(v *corpus.TraceReport) {
 		done++
 		printVerdict(t, v, len(sources) == 1)
 		t.step(done, len(sources), v.Trace)
@@ -98,7 +98,7 @@ func unreadableCode(r *corpus.Report) int {
 // exit code of it: what still diverges is a divergence.
 func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
 	accepted, code := 0, exitSame
-	results := report.Accept(ctx, a, nil)
+	results := report.Accept(ctx, a, nil, t.holding(traceFile{}, 4))
 	for _, r := range results {
 		switch {
 		case r.Refused == nil:

@@ -59,8 +59,8 @@ func parseDiff(o diffOptions, args []string) (diffOptions, error) {
 }
 
 func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
-	a, faultA := readTrace(ctx, file(o.a))
-	b, faultB := readTrace(ctx, file(o.b))
+	a, faultA := readTrace(ctx, t, file(o.a))
+	b, faultB := readTrace(ctx, t, file(o.b))
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted"))
 	}
@@ -83,13 +83,13 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
 // behind that.
-func readTrace(ctx context.Context, f traceFile) (*trace.Trace, error) {
+func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, error) {
 	content, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close()
-	recorded, err := trace.Read(interruptible{ctx, content}, f.options())
+	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 4))
 	if err != nil {
 		err = errors.New(fault(f.name, err))
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay/corpus"
-	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file is what check and lint share: they read traces and say what they
@@ -74,7 +73,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 	all := &findings{Traces: []examined{}}
 	for i, trace := range traces {
 		t.step(i, len(traces), trace.Name)
-		one := q.examine(ctx, trace)
+		one := q.examine(ctx, t, trace)
 		if ctx.Err() != nil {
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d traces were %s", len(all.Traces), len(traces), q.done), exitInternal
 			break // what was cut short is no result
@@ -91,7 +90,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 }
 
 // examine examines one trace.
-func (q *inquiry) examine(ctx context.Context, recorded corpus.Source) examined {
+func (q *inquiry) examine(ctx context.Context, t *terminal, recorded corpus.Source) examined {
 	one := examined{Trace: recorded.Name}
 	f, err := recorded.Open()
 	if err != nil {
@@ -99,7 +98,7 @@ func (q *inquiry) examine(ctx context.Context, recorded corpus.Source) examined 
 		return one
 	}
 	defer f.Close()
-	e, err := property.Examine(interruptible{ctx, f}, trace.Options{File: recorded.Name})
+	e, err := property.Examine(interruptible{ctx, f}, t.reading(traceFile{name: recorded.Name}))
 	if err != nil {
 		one.Error = fault(recorded.Name, err)
 	}

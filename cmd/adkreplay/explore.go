@@ -36,7 +36,7 @@ type exploreOptions struct {
 // target is something to explore: a scenario, or the file of a trace.
 type target struct {
 	name string
-	open func(context.Context) (turn.Subject, error)
+	open func(context.Context, *terminal) (turn.Subject, error)
 }
 
 // exploreFlags are the flags of explore as they were given.
@@ -143,14 +143,14 @@ func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
 // that name a file.
 func targetNamed(name string) (target, error) {
 	if s, ok := scenarios.Named(name); ok {
-		return target{name, func(context.Context) (turn.Subject, error) { return subjectOf(s), nil }}, nil
+		return target{name, func(context.Context, *terminal) (turn.Subject, error) { return subjectOf(s), nil }}, nil
 	}
 	_, err := os.Stat(name)
 	if err != nil && !corpus.IsTrace(name) {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
-	return target{name, func(ctx context.Context) (turn.Subject, error) {
-		turn, err := readTurn(ctx, file(name))
+	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {
+		turn, err := readTurn(ctx, t, file(name))
 		s := turn.Subject()
 		s.Name = safetext.Line(name)
 		if err == nil && s.Standalone != nil {
@@ -192,7 +192,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 		now = time.Now
 	}
 	begun := now()
-	subjects, err := o.open(ctx)
+	subjects, err := o.open(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -223,9 +223,9 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 }
 
 // open makes the subjects. All files are read before anything is explored.
-func (o exploreOptions) open(ctx context.Context) (subjects []turn.Subject, err error) {
+func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.Subject, err error) {
 	for _, one := range o.targets {
-		s, err := one.open(ctx)
+		s, err := one.open(ctx, t)
 		if err != nil {
 			return nil, err
 		}

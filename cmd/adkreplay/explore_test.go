@@ -169,7 +169,7 @@ func TestExploreInterrupted(t *testing.T) {
 
 // fickle is a turn that is another at every run when the caller cancels it early.
 func fickle(runs *int) target {
-	return target{"fickle one", func(context.Context) (turn.Subject, error) {
+	return target{"fickle one", func(context.Context, *terminal) (turn.Subject, error) {
 		return turn.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 				if *runs++; ctx.Err() != nil {

@@ -3,4 +3,7 @@ package main
 
 import "os"
 
-func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	bound()
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -104,14 +104,14 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	case o.json || o.matching != nil:
 		err = showCrossings(t, trace, content, o)
 	default:
-		err = transcript.WriteRange(t.out, content, o.from, o.to, trace.options())
+		err = transcript.WriteRange(t.out, content, o.from, o.to, t.reading(trace))
 	}
 	return shown(ctx, t, trace, err)
 }
 
 // showTrace prints the transcript of a trace as it is read.
 func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
-	return shown(ctx, t, trace, transcript.Write(t.out, interruptible{ctx, content}, trace.options()))
+	return shown(ctx, t, trace, transcript.Write(t.out, interruptible{ctx, content}, t.reading(trace)))
 }
 
 // shown ends showing a trace with the code for what went wrong. That the result
@@ -130,7 +130,7 @@ func shown(ctx context.Context, t *terminal, recorded traceFile, err error) erro
 }
 
 func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
-	state, err := transcript.At(content, o.at, trace.options())
+	state, err := transcript.At(content, o.at, t.reading(trace))
 	switch {
 	case state == nil:
 	case o.json:
@@ -145,7 +145,7 @@ func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) e
 // showCrossings prints the crossings that are asked for, a line each.
 func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	all, found := 0, 0
-	for x, err := range transcript.Expand(content, trace.options()) {
+	for x, err := range transcript.Expand(content, t.reading(trace)) {
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 }
 
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {
-	one, err := readTurn(ctx, file(o.path))
+	one, err := readTurn(ctx, t, file(o.path))
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings exami
 }
 
 // readTurn translates a trace.
-func readTurn(ctx context.Context, recorded traceFile) (turn.Turn, error) {
+func readTurn(ctx context.Context, t *terminal, recorded traceFile) (turn.Turn, error) {
 	f, err := recorded.open()
 	if err != nil {
 		return turn.Turn{}, unreadable(err)
 	}
 	defer f.Close()
-	read, err := trace.Read(interruptible{ctx, f}, recorded.options())
+	read, err := trace.Read(interruptible{ctx, f}, t.holding(recorded, 4))
 	switch {
 	case ctx.Err() != nil:
 		return turn.Turn{}, internal(errors.New("interrupted"))

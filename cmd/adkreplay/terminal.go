@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // terminal is where the command writes: results to out, progress and warnings
@@ -16,6 +17,7 @@ type terminal struct {
 	colour   bool
 	progress bool
 	drawn    bool
+	limits   trace.Options // of reading, as far as they were given
 }
 
 func newTerminal(out, err io.Writer) *terminal {

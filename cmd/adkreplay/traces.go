@@ -12,7 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
-	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -136,6 +135,3 @@ func fault(name string, err error) string {
 	}
 	return name + ": " + text
 }
-
-// options are those for reading a trace: errors name its file.
-func (f traceFile) options() trace.Options { return trace.Options{File: f.name} }

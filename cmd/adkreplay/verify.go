@@ -84,6 +84,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{
 		Parallel: o.parallel,
 		Shard:    o.shard,
+		Reading:  t.limits,
 		Each: func(v *corpus.TraceReport) {
 			done++
 			if !o.reports.onlyStdout() {

@@ -26,6 +26,7 @@ type Decoder struct {
 	records   []adk.Record
 	Sentinels *Sentinels
 	Members   []ScannedMember
+	Values    int // how many values the line has within those of its members
 	names     map[string]string
 	Media     *Openings
 	apart     *recordsApart // nil for the lines of a trace
@@ -41,7 +42,9 @@ func (d *Decoder) Scan(line []byte) (err error) {
 	if !utf8.Valid(line) {
 		return errNotUTF8
 	}
-	d.Members, err = ScanMembers(d.Members[:0], line)
+	s := scanner{data: line}
+	d.Members, err = s.members(d.Members[:0])
+	d.Values = s.values - len(d.Members)
 	return err
 }
 
@@ -387,7 +390,11 @@ func (d *Decoder) args(raw []byte) (any, error) {
 	case '"':
 		return TextOfJSON(raw)
 	case '{':
-		return canonical.ParseObject(raw)
+		object, err := canonical.ParseObject(raw)
+		if err != nil {
+			return nil, err
+		}
+		return withSmallNumbers(object), nil
 	case '[':
 		list, err := Elements(raw)
 		if err != nil || len(list) != 1 {
@@ -396,6 +403,33 @@ func (d *Decoder) args(raw []byte) (any, error) {
 		return plain.Parse(list[0], d.marked)
 	}
 	return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
+}
+
+// smallNumbers are what arguments are full of, each held once.
+var smallNumbers = func() (all [256]any) {
+	for i := range all {
+		all[i] = float64(i)
+	}
+	return all
+}()
+
+// withSmallNumbers is data, changed in place, whose small numbers are those that all share.
+func withSmallNumbers(data any) any {
+	switch v := data.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = withSmallNumbers(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = withSmallNumbers(value)
+		}
+	case float64:
+		if v >= 0 && v < 256 && v == float64(int(v)) && !math.Signbit(v) {
+			return smallNumbers[int(v)]
+		}
+	}
+	return data
 }
 
 // TextOfJSON reads a text: a string, or the bytes of one that JSON cannot hold.

@@ -19,6 +19,8 @@ type scanner struct {
 	data []byte
 	at   int
 	open []byte // '{' and '[' of the containers that it is in
+	// values counts those that were skipped, at any depth.
+	values int
 }
 
 // ScanMembers reads data, which must be one object and nothing else, and
@@ -211,6 +213,7 @@ func (s *scanner) skip() error {
 // enter takes a scalar or an empty container, which is then complete, or what
 // opens a container, up to its first value.
 func (s *scanner) enter() (complete bool, err error) {
+	s.values++
 	switch c := s.next(); c {
 	case '{', '[':
 		if len(s.open) >= MaxDepth {

@@ -134,14 +134,11 @@ func (c *compressor) Close() (err error) {
 
 // unpacked gives a trace as lines, and what unpacks them; nil where it is not
 // compressed.
-func unpacked(in *bufio.Reader, most int64) (*bufio.Reader, *unpacker, error) {
+func unpacked(in *bufio.Reader, o *Options) (*bufio.Reader, *unpacker, error) {
 	if begin, _ := in.Peek(len(ZstdMagic)); !bytes.Equal(begin, ZstdMagic) {
 		return in, nil, nil
 	}
-	if most <= 0 {
-		most = DefaultMaxUnpacked
-	}
-	u := &unpacker{in: in, most: most, left: most}
+	u := &unpacker{in: in, options: o, left: o.MaxBytes}
 	var err error
 	u.zstd, err = zstd.NewReader(sourceOf{u}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(unpackWindow), zstd.WithDecoderMaxMemory(unpackMemory))
@@ -154,11 +151,12 @@ func unpacked(in *bufio.Reader, most int64) (*bufio.Reader, *unpacker, error) {
 // unpacker tells the end of a file that was cut short, damage in what is packed
 // and errors of the underlying reader apart.
 type unpacker struct {
-	in         io.Reader
-	inErr      error // of in, but for its end
-	zstd       *zstd.Decoder
-	most, left int64
-	cut        bool // in ended within what was packed
+	in      io.Reader
+	inErr   error // of in, but for its end
+	zstd    *zstd.Decoder
+	options *Options
+	left    int64
+	cut     bool // in ended within what was packed
 }
 
 // sourceOf is what the decoder reads.
@@ -187,7 +185,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	u.left -= int64(n)
 	switch {
 	case u.left < 0:
-		return 0, &unpackError{fault: FaultTooLong, text: fmt.Sprintf("the trace has more than %d bytes when unpacked: Options.MaxBytes can allow more", u.most)}
+		return 0, &unpackError{fault: FaultTooLarge, text: u.options.beyond(limitBytes)}
 	case err == nil || err == io.EOF:
 	case u.inErr != nil:
 		err = u.inErr

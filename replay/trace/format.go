@@ -111,17 +111,6 @@ const FormatVersion = 3
 // keeps. A trace carries the one under which it was recorded.
 const ContractRevision = 2
 
-// The bounds of reading. They are far beyond what any turn writes; they are
-// there so that a hostile file costs no more than its size.
-const (
-	// DefaultMaxLine is the longest line, in bytes, that is read or written unless
-	// Options say otherwise.
-	DefaultMaxLine = 64 << 20
-	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
-	// unpacked, unless Options say otherwise.
-	DefaultMaxUnpacked = 1 << 30
-)
-
 // Header is the first line of a trace.
 type Header struct {
 	// Info holds the names of the seams and what kind of run it is.
@@ -156,21 +145,13 @@ type Options struct {
 	// are known without. The names must not be those of these, nor begin with
 	// "adk."; the errors must be comparable.
 	Sentinels map[string]error
-	// MaxLine is the longest line to read or to write, in bytes. Zero is
-	// DefaultMaxLine.
-	MaxLine int
-	// MaxBytes is how many bytes a compressed trace may have when it is unpacked.
-	// Zero is DefaultMaxUnpacked.
-	MaxBytes int64
+	// The limits of reading, of which zero is the usual one; Limits says what each
+	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
+	// MaxMemory is for traces that are held whole, and not for those that are read
+	// line by line; and no line longer than MaxLine is written.
+	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string
-}
-
-func (o Options) maxLine() int {
-	if o.MaxLine <= 0 {
-		return DefaultMaxLine
-	}
-	return o.MaxLine
 }
 
 // Optional is the options that a function was given, or none.
@@ -180,9 +161,6 @@ func Optional[T any](options []T) (given T) {
 	}
 	return given
 }
-
-// The names of members that are not fields of a kind.
-const ()
 
 // RedactedNote is what a report says of a trace that was redacted: the members
 // of its footer, which are good once it was read to its end.

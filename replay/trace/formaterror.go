@@ -26,8 +26,8 @@ const (
 	// FaultImpossible is a file that says what no run can be: the names of its
 	// seams make no runner, or its first crossing begins no turn.
 	FaultImpossible Fault = "impossible"
-	// FaultTooLong is a line longer than Options.MaxLine.
-	FaultTooLong Fault = "too long"
+	// FaultTooLarge is a file beyond one of the Limits.
+	FaultTooLarge Fault = "too large"
 )
 
 // FormatError says why a file cannot be read as a trace: where, what, and what

@@ -20,6 +20,8 @@ type Reader struct {
 	options Options
 	number  int    // of the line that was read last
 	long    []byte // a line that is longer than in's buffer
+	ahead   *ahead // lines that were read already; nil where none were
+	nesting wire.Nesting
 	dec     *wire.Decoder
 	sum     hash.Hash
 	header  Header
@@ -36,12 +38,10 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.MaxLine = o.maxLine()
-	in, packed, err := unpacked(bufio.NewReaderSize(r, 16<<10), o.MaxBytes)
-	if err != nil {
+	reader := &Reader{options: limited(o), dec: wire.NewDecoder(known), sum: sha256.New()}
+	if reader.in, reader.packed, err = unpacked(bufio.NewReaderSize(r, 16<<10), &reader.options); err != nil {
 		return nil, err
 	}
-	reader := &Reader{in: in, packed: packed, options: o, dec: wire.NewDecoder(known), sum: sha256.New()}
 	if err := reader.readHeader(); err != nil {
 		return nil, err
 	}
@@ -123,9 +123,18 @@ func (r *Reader) readLine(l *Line) error {
 	if r.dec.IsFooter() {
 		return r.readFooter()
 	}
+	if int64(r.dec.Values) > r.options.MaxValues {
+		return r.beyond(limitValues)
+	}
 	r.sum.Write(line)
 	if l.Extra, err = r.dec.Crossing(&l.Crossing); err != nil {
 		return r.malformed(err)
+	}
+	switch {
+	case int64(l.Seq) > r.options.MaxCrossings:
+		return r.beyond(limitCrossings)
+	case int64(r.nesting.Pass(&l.Crossing)) > r.options.MaxNesting:
+		return r.beyond(limitNesting)
 	}
 	return nil
 }
@@ -143,10 +152,10 @@ func (r *Reader) readFooter() error {
 		return r.fail(FaultDigest, fmt.Sprintf(
 			"the lines above have the SHA-256 %x, not the footer's: something changed the file, or its ends of lines, after it was written", r.sum.Sum(nil)), nil)
 	}
-	if _, err := r.in.ReadByte(); err == nil {
+	if more, err := r.more(); more {
 		r.number++
 		return r.fail(FaultMalformed, "there is more after the footer, which ends a trace", nil)
-	} else if err != io.EOF {
+	} else if err != nil {
 		return r.failedRead(err)
 	}
 	if r.packed != nil && r.packed.cut {
@@ -159,10 +168,7 @@ func (r *Reader) readFooter() error {
 // next reads a line with its end. The bytes are good until the next call.
 func (r *Reader) next() ([]byte, error) {
 	r.number++
-	line, err := r.in.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		line, err = r.longLine(line)
-	}
+	line, err := r.rawLine()
 	switch {
 	case err == nil:
 		return line, r.checkLength(line)
@@ -173,6 +179,54 @@ func (r *Reader) next() ([]byte, error) {
 	default:
 		return nil, r.fail(FaultTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
 	}
+}
+
+// rawLine is a line with its end, or what there is of one and why there is no more.
+func (r *Reader) rawLine() ([]byte, error) {
+	if r.ahead != nil {
+		return r.ahead.next()
+	}
+	line, err := r.in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		line, err = r.longLine(line)
+	}
+	return line, err
+}
+
+// more reports whether anything follows.
+func (r *Reader) more() (more bool, err error) {
+	if r.ahead != nil {
+		line, err := r.ahead.next()
+		more = len(line) > 0
+		return more, unlessEOF(err)
+	}
+	_, err = r.in.ReadByte()
+	return err == nil, unlessEOF(err)
+}
+
+func unlessEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// readAhead reads all lines that are left, without looking at them. It says whether they
+// can be held.
+func (r *Reader) readAhead() error {
+	number, all, held := r.number, &ahead{}, int64(0)
+	for all.err == nil {
+		var line []byte
+		r.number++
+		if line, all.err = r.rawLine(); len(line) > 0 {
+			all.add(line)
+		}
+		if held += int64(len(line)) + lineMemory; held > r.options.MaxMemory {
+			return r.beyond(limitMemory)
+		}
+	}
+	r.number, r.ahead, r.long = number, all, nil
+	return nil
 }
 
 // longLine gathers a line that is longer than the buffer.
@@ -190,11 +244,14 @@ func (r *Reader) longLine(line []byte) (_ []byte, err error) {
 }
 
 func (r *Reader) checkLength(line []byte) error {
-	if len(line) > r.options.MaxLine {
-		return r.fail(FaultTooLong, fmt.Sprintf("the line is longer than %d bytes: Options.MaxLine can allow more", r.options.MaxLine), nil)
+	if int64(len(line)) > r.options.MaxLine {
+		return r.beyond(limitLine)
 	}
 	return nil
 }
+
+// beyond is the error of what is beyond a limit.
+func (r *Reader) beyond(limit int) error { return r.fail(FaultTooLarge, r.options.beyond(limit), nil) }
 
 // trim takes the end of the line away.
 func trim(line []byte) []byte { return line[:len(line)-1] }

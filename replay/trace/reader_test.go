@@ -166,7 +166,7 @@ func TestLinesAreBounded(t *testing.T) {
 	_, err = trace.Read(bytes.NewReader(data), trace.Options{MaxLine: 100 << 10})
 	var format *trace.FormatError
 	require.ErrorAs(t, err, &format)
-	assert.Equal(t, trace.FaultTooLong, format.Fault)
+	assert.Equal(t, trace.FaultTooLarge, format.Fault)
 	assert.Equal(t, 2, format.Line)
 }
 

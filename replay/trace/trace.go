@@ -36,29 +36,36 @@ func Read(r io.Reader, options ...Options) (*Trace, error) {
 	return reader.Rest()
 }
 
-// Rest reads what is left of a trace. The lines are gathered in blocks and put
-// together once: lines are large, and growing a slice would copy them over and
-// over.
+// Rest reads what is left of a trace. The lines are read before they are decoded: lines
+// are large, and this way their number is known and they are held once.
 func (r *Reader) Rest() (*Trace, error) {
 	t := &Trace{Header: r.Header(), options: r.options, media: r.dec.Media}
-	var blocks [][]Line
-	var failure error
-	for failure == nil {
-		block := make([]Line, linesAtOnce)
-		n := 0
-		for n < len(block) && failure == nil {
-			if failure = r.read(&block[n]); failure == nil {
-				n++
-			}
-		}
-		blocks = append(blocks, block[:n])
+	if r.err == nil && r.ahead == nil {
+		r.err = r.readAhead()
 	}
-	t.Lines = slices.Concat(blocks...)
-	if failure == io.EOF {
+	if r.err != nil {
+		return t, r.err
+	}
+	t.Lines = make([]Line, r.ahead.lines)
+	n, held := 0, lineMemory*int64(len(t.Lines))
+	for r.err == nil {
+		if n == len(t.Lines) { // what comes is no crossing
+			t.Lines = append(t.Lines, Line{})
+		}
+		if r.read(&t.Lines[n]) != nil {
+			break
+		}
+		n++
+		if held += valueMemory * int64(r.dec.Values); held > r.options.MaxMemory {
+			r.err = r.beyond(limitMemory)
+		}
+	}
+	t.Lines = slices.Clip(t.Lines[:n])
+	if r.err == io.EOF {
 		t.Sealed, t.FooterExtra = true, r.footer
 		return t, nil
 	}
-	return t, failure
+	return t, r.err
 }
 
 // Openings are what the openings of media gave, which are read where the turn is run

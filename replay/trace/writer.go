@@ -23,7 +23,7 @@ type Writer struct {
 	begun  bool
 	err    error // of the first failure, or errClosed
 	size   int64
-	most   int // bytes of a line
+	most   int64 // bytes of a line
 }
 
 // NewWriter makes a Writer. Its header is written with the first crossing,
@@ -33,9 +33,9 @@ type Writer struct {
 // refused, and the trace ends before it. No line is cut into several, since the number
 // of a line says that of its crossing.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
-	o := Optional(options)
+	o := limited(Optional(options))
 	known, err := wire.NewSentinels(o.Sentinels)
-	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: o.maxLine()}
+	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: o.MaxLine}
 }
 
 // ErrClosed is the error of what is written behind the end.
@@ -105,7 +105,7 @@ func (w *Writer) CloseWith(extra []wire.Member) error {
 
 // line hands out the line that stands in the encoder, which is of crossing n.
 func (w *Writer) line(err error, n int) {
-	if err == nil && len(w.enc.Out) > w.most {
+	if err == nil && int64(len(w.enc.Out)) > w.most {
 		err = fmt.Errorf("it has %d bytes, and no reader takes more than %d: Options.MaxLine can allow more, to both", len(w.enc.Out), w.most)
 	}
 	if err == nil {

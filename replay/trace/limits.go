@@ -1,0 +1,91 @@
+package trace
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Limit is one bound of what reading a trace may cost. They are far beyond what any
+// turn writes; they are there so that a hostile file costs no more than it may.
+type Limit struct {
+	// Name is what errors, and the commands' --limit, call it.
+	Name string
+	// Usual is what it is where Options say nothing.
+	Usual int64
+	// Of says what it counts.
+	Of string
+
+	field string // of Options
+	at    func(*Options) *int64
+}
+
+// limits are all of them.
+var limits = []Limit{
+	limitLine:      {"line", DefaultMaxLine, "bytes of the longest line", "MaxLine", func(o *Options) *int64 { return &o.MaxLine }},
+	limitBytes:     {"bytes", DefaultMaxUnpacked, "bytes of a compressed trace when it is unpacked", "MaxBytes", func(o *Options) *int64 { return &o.MaxBytes }},
+	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},
+	limitNesting:   {"nesting", 10_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
+	limitValues:    {"values", 1 << 20, "JSON values of one line", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
+	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes which is held whole, about", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
+}
+
+// The places of the limits.
+const (
+	limitLine = iota
+	limitBytes
+	limitCrossings
+	limitNesting
+	limitValues
+	limitMemory
+)
+
+// Two of the usual limits are also those of writing, since what is written can be read.
+const (
+	// DefaultMaxLine is the longest line, in bytes, that is read or written unless
+	// options say otherwise.
+	DefaultMaxLine = 64 << 20
+	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
+	// unpacked, unless options say otherwise.
+	DefaultMaxUnpacked = 1 << 30
+)
+
+// Limits are all limits of reading, with what they usually are.
+func Limits() []Limit { return append([]Limit(nil), limits...) }
+
+// SetLimit sets the limit of a name. The error says that there is none, or that the
+// limit lets nothing be read.
+func (o *Options) SetLimit(name string, most int64) error {
+	for _, l := range limits {
+		if l.Name != name {
+			continue
+		}
+		if most < 1 {
+			return fmt.Errorf("the limit %s is %d: want a number from 1", name, most)
+		}
+		*l.at(o) = most
+		return nil
+	}
+	return fmt.Errorf("there is no limit %q", name)
+}
+
+// limited are options in which every limit stands.
+func limited(o Options) Options {
+	for _, l := range limits {
+		if at := l.at(&o); *at <= 0 {
+			*at = l.Usual
+		}
+	}
+	return o
+}
+
+// beyond says that a limit is passed.
+func (o *Options) beyond(at int) string {
+	l := limits[at]
+	return fmt.Sprintf("%s: more than %d %s; --limit %s=N or Options.%s can allow more", l.Name, *l.at(o), l.Of, l.Name, l.field)
+}
+
+// What a trace takes that is held whole: each crossing, and each value in plain data
+// and arguments, as far as that can be said beforehand.
+var lineMemory = int64(reflect.TypeFor[Line]().Size())
+
+const valueMemory = 64
