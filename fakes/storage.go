@@ -225,23 +225,56 @@ func (f *Fault) answer(call StorageCall) error {
 }
 
 // shelf is a collection's records in the order in which their keys came.
-type shelf[T adk.Record] struct{ records []T }
+type shelf[T adk.Record] struct {
+	records []T
+	places  map[string]int // of many records, by their keys
+}
 
+// fewRecords are looked through one by one.
+const fewRecords = 16
+
+// index is the place of a record, and -1 where there is none.
 func (s *shelf[T]) index(key string) int {
-	return slices.IndexFunc(s.records, func(r T) bool { return r.Key() == key })
+	if len(s.records) <= fewRecords {
+		return slices.IndexFunc(s.records, func(r T) bool { return r.Key() == key })
+	}
+	if s.places == nil {
+		s.places = make(map[string]int, 2*len(s.records))
+		for i, r := range s.records {
+			s.places[r.Key()] = i
+		}
+	}
+	if i, found := s.places[key]; found {
+		return i
+	}
+	return -1
 }
 
 func (s *shelf[T]) put(record T) {
-	if i := s.index(record.Key()); i >= 0 {
+	key := record.Key()
+	if i := s.index(key); i >= 0 {
 		s.records[i] = record
 		return
 	}
 	s.records = append(s.records, record)
+	if s.places != nil {
+		s.places[key] = len(s.records) - 1
+	}
 }
 
+// remove takes a record away, and moves up those behind it.
 func (s *shelf[T]) remove(key string) {
-	if i := s.index(key); i >= 0 {
-		s.records = slices.Delete(s.records, i, i+1)
+	at := s.index(key)
+	if at < 0 {
+		return
+	}
+	s.records = slices.Delete(s.records, at, at+1)
+	if s.places == nil {
+		return
+	}
+	delete(s.places, key)
+	for i, r := range s.records[at:] {
+		s.places[r.Key()] = at + i
 	}
 }
 

@@ -37,6 +37,7 @@ type interpreter struct {
 // or one of a dispatch that user code calls.
 type scope struct {
 	scripts []Script
+	byCall  map[scriptedCall]*Body // of many scripts
 
 	mu     sync.Mutex
 	called map[string]int
@@ -44,7 +45,31 @@ type scope struct {
 }
 
 func newScope(scripts []Script) *scope {
-	return &scope{scripts: scripts, called: map[string]int{}, actors: map[string]*actor{}}
+	s := &scope{scripts: scripts, called: map[string]int{}, actors: map[string]*actor{}}
+	if len(scripts) > fewScripts {
+		s.byCall = make(map[scriptedCall]*Body, len(scripts))
+		for i := len(scripts) - 1; i >= 0; i-- { // of two for one call the first stays
+			s.byCall[scriptedCall{scripts[i].Seam, scripts[i].Occurrence}] = &scripts[i].Body
+		}
+	}
+	return s
+}
+
+// scriptedCall is the call that a script is of.
+type scriptedCall struct {
+	seam       string
+	occurrence int
+}
+
+// fewScripts are looked through one by one.
+const fewScripts = 16
+
+// script is that of a call; nil where there is none.
+func (s *scope) script(seam string, occurrence int) *Body {
+	if s.byCall != nil {
+		return s.byCall[scriptedCall{seam, occurrence}]
+	}
+	return FindScript(s.scripts, seam, occurrence)
 }
 
 // actor is what one seam call was handed.
@@ -190,7 +215,7 @@ func (s *interpreter) enter(path string, a *actor) *Body {
 	n := in.called[path]
 	in.called[path] = n + 1
 	in.actors[path] = a
-	return FindScript(in.scripts, path, n)
+	return in.script(path, n)
 }
 
 // find is the actor whose handle an operation uses; nil if it was never handed

@@ -52,13 +52,17 @@ func (s Subject) recorded() ([]byte, answer, error) {
 
 // InOrder is the usual order of strands, but for the picks.
 func InOrder(picks []Decision) fakes.Order {
+	strands := map[int][]int{} // by choice
+	for _, p := range picks {
+		strands[p.Choice] = append(strands[p.Choice], p.Strand)
+	}
 	return func() func(fakes.Choice) int {
 		usual := fakes.RunInOrder()()
 		made := 0
 		return func(c fakes.Choice) int {
 			made++
-			for _, p := range picks {
-				if at := slices.Index(c.Runnable, p.Strand); p.Choice == made && at >= 0 {
+			for _, strand := range strands[made] {
+				if at := slices.Index(c.Runnable, strand); at >= 0 {
 					return at
 				}
 			}
