@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,11 +26,12 @@ type Model struct {
 	Client *http.Client
 }
 
-// NewModel is a model behind a URL.
-func NewModel(url, key, name string) *Model {
+// NewModel is a model behind a URL, which is asked through base; nil is
+// http.DefaultTransport.
+func NewModel(url, key, name string, base http.RoundTripper) *Model {
 	// This one line makes all that the client asks, and what it is answered, part of a
 	// trace. In a replay the answers come from there.
-	crossing := adkhttp.NewTransport(nil, adkhttp.Name(func(*http.Request) string { return "model" }))
+	crossing := adkhttp.NewTransport(base, adkhttp.Name(func(*http.Request) string { return "model" }))
 	return &Model{URL: url, Key: key, Name: name, Temperature: 0.2, Client: &http.Client{Transport: crossing}}
 }
 
@@ -145,18 +147,30 @@ func (m *Model) request(dc *adk.DispatchContext) (request, error) {
 	return q, nil
 }
 
-// replyIn reads what the model answered.
+// replyIn reads what the model answered. What it refuses is said; half an answer, none,
+// and calls that cannot be told apart are none.
 func replyIn(answer []byte) (Reply, error) {
 	var r response
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return Reply{}, fmt.Errorf("its answer cannot be read: %w", err)
 	}
 	if len(r.Choices) == 0 {
-		return Reply{}, fmt.Errorf("its answer has no choice")
+		return Reply{}, errors.New("its answer has no choice")
 	}
 	said := r.Choices[0].Message
-	reply := Reply{Text: said.Content}
+	reply := Reply{Text: said.Content + said.Refusal}
+	switch {
+	case r.Choices[0].FinishReason == "length":
+		return Reply{}, errors.New("it ran out of tokens in the middle of its answer")
+	case reply.Text == "" && len(said.Calls) == 0:
+		return Reply{}, errors.New("its answer says nothing")
+	}
+	known := map[string]bool{}
 	for _, call := range said.Calls {
+		if known[call.ID] {
+			return Reply{}, fmt.Errorf("two of its calls have the id %q", call.ID)
+		}
+		known[call.ID] = true
 		reply.Calls = append(reply.Calls, Call{ID: call.ID, Tool: call.Function.Name, Args: call.Function.Arguments})
 	}
 	return reply, nil

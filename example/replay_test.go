@@ -32,7 +32,7 @@ var reading = trace.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": a
 // service and the storage said comes from the trace, and what they are asked is held
 // against it.
 func TestReplay(t *testing.T) {
-	golden.Replay(t, folder, func(string) replay.Live { return today(agent.NewModel("http://localhost/v1", "", "small")) }, reading)
+	golden.Replay(t, folder, func(string) replay.Live { return today(agent.NewModel("http://localhost/v1", "", "small", nil)) }, reading)
 }
 
 // today is the agent of today in a replay.
@@ -91,7 +91,7 @@ func TestChangedRequestsAreRed(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			model := agent.NewModel("http://localhost/v1", "", "small")
+			model := agent.NewModel("http://localhost/v1", "", "small", nil)
 			model.Client.Transport = changing{model.Client.Transport, c.change}
 			file, err := os.Open(filepath.Join(folder, "two-cities.jsonl"))
 			if err != nil {

@@ -28,8 +28,8 @@ import (
 //
 //	config.Probe = replay.Record(file, replay.RecordOptions{Sentinels: reading.Sentinels})
 
-// turn is a conversation and what happens outside in one turn of it.
-type turn struct {
+// conversation is one and what happens outside in one turn of it.
+type conversation struct {
 	name      string
 	question  string
 	stranger  bool // nothing is known of the user
@@ -48,7 +48,7 @@ type weather struct {
 var errBusy = errors.New("the weather service is busy")
 
 // turns are the turns in testdata/turns: each way in which one can go.
-var turns = []turn{
+var turns = []conversation{
 	{
 		name:     "greeting",
 		question: "Hello!",
@@ -161,16 +161,17 @@ func write(t *testing.T, path string, trace []byte) {
 }
 
 // run plays the turn, observed by the probe, the same way each time.
-func (c turn) run(probe adk.Probe) error { return c.play(probe, false) }
+func (c conversation) run(probe adk.Probe) error { return c.play(probe, false) }
 
 // play plays the turn, observed by the probe. For real it has the machine's clock,
 // strands that run freely and ids of its own, as it has in production.
-func (c turn) play(probe adk.Probe, real bool) error {
-	config, raw, closes, err := c.build()
+func (c conversation) play(probe adk.Probe, real bool) error {
+	provider := fakes.NewProvider(fakes.Converse(completions(c.replies)...))
+	defer provider.Close()
+	config, raw, err := c.build(agent.NewModel(provider.URL()+"/v1", "sk-example", "small", nil))
 	if err != nil {
 		return err
 	}
-	defer closes()
 	ctx, leave := context.WithCancelCause(context.Background())
 	defer leave(nil)
 	status := ""
@@ -200,21 +201,18 @@ func (c turn) play(probe adk.Probe, real bool) error {
 	return nil
 }
 
-// build is the agent with all that is outside played by the script: the model is a
-// server of this machine, until it is closed.
-func (c turn) build() (config adk.Config, raw adk.RawTurn, closes func(), err error) {
+// build is the agent with a model, and all else that is outside played by the script.
+func (c conversation) build(model *agent.Model) (adk.Config, adk.RawTurn, error) {
 	storage, err := agent.NewStorage(c.before()...)
 	if err != nil {
-		return adk.Config{}, adk.RawTurn{}, nil, err
+		return adk.Config{}, adk.RawTurn{}, err
 	}
-	provider := fakes.NewProvider(fakes.Converse(completions(c.replies)...))
-	model := agent.NewModel(provider.URL()+"/v1", "sk-example", "small")
-	config, err = agent.Config(agent.Outside{Model: model, Forecasts: newService(c.forecasts).forecast, Storage: storage})
-	return config, agent.Turn(), provider.Close, err
+	config, err := agent.Config(agent.Outside{Model: model, Forecasts: newService(c.forecasts).forecast, Storage: storage})
+	return config, agent.Turn(), err
 }
 
 // before is what the storage holds when the turn begins.
-func (c turn) before() []adk.Record {
+func (c conversation) before() []adk.Record {
 	at := fakes.Epoch.Add(-time.Hour)
 	message := func(id string, role adk.Role, text string) adk.Record {
 		return must(adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: at, UpdatedAt: at}))

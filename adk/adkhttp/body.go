@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // body is the body of an answer, whose pieces are told as they are read: each before
@@ -18,7 +19,7 @@ type body struct {
 	x       *adk.Exchange
 	resp    *http.Response
 	from    io.ReadCloser
-	form    form
+	form    httpform.Form
 	split   splitter
 	rest    []byte // what was read beyond the end of a piece
 	restErr error  // what follows it
@@ -115,7 +116,7 @@ func (b *body) tellPiece(open bool) {
 	if unheld := b.piece.unheld(); unheld != nil {
 		b.x.Piece(unheld, open)
 	} else {
-		b.x.Piece(pieceJSON(b.form, b.piece.bytes), open)
+		b.x.Piece(httpform.PieceOf(b.form, b.piece.bytes).JSON(), open)
 	}
 	b.held += b.piece.n
 	b.piece = holder{most: b.most - b.held}
@@ -126,7 +127,7 @@ func (b *body) tellEnd(err error) {
 	if b.told {
 		return
 	}
-	whole := err == io.EOF && b.form != eventForm
+	whole := err == io.EOF && b.form != httpform.Events
 	b.tellPiece(!whole)
 	if err == io.EOF {
 		err = nil
@@ -138,8 +139,7 @@ func (b *body) tellEnd(err error) {
 
 func (b *body) tellTrailers() {
 	if held := headersOf(b.resp.Trailer, unheldAnswerHeader); len(held) > 0 {
-		raw, _ := marshal(piece{Trailers: held})
-		b.x.Piece(raw, false)
+		b.x.Piece(httpform.Piece{Trailers: held}.JSON(), false)
 	}
 }
 

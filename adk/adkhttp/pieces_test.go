@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/adkreplay/adkreplay/internal/draws"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // somethingLike draws bytes that are much like events and lines.
@@ -24,20 +25,20 @@ func somethingLike(t *rapid.T) []byte {
 // WLD-2: a piece says its bytes exactly, whatever they are and however it says them.
 func TestPiecesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		form := rapid.SampledFrom([]form{wholeForm, eventForm, lineForm}).Draw(t, "form")
+		form := rapid.SampledFrom([]httpform.Form{httpform.Whole, httpform.Events, httpform.Lines}).Draw(t, "form")
 		data := somethingLike(t)
-		raw := pieceJSON(form, data)
+		raw := httpform.PieceOf(form, data).JSON()
 		require.True(t, json.Valid(raw), "%s", raw)
-		back, err := parsePiece(raw)
+		back, err := httpform.ReadPiece(raw)
 		require.NoError(t, err)
-		assert.Equal(t, string(data), string(back.bytes()), "%s", raw)
+		assert.Equal(t, string(data), string(back.Bytes()), "%s", raw)
 	})
-	_, err := parsePiece(json.RawMessage(`[]`))
+	_, err := httpform.ReadPiece(json.RawMessage(`[]`))
 	assert.ErrorContains(t, err, "no piece")
 }
 
 // pieces cuts data that comes in portions.
-func pieces(form form, portions ...[]byte) (all []string) {
+func pieces(form httpform.Form, portions ...[]byte) (all []string) {
 	s, piece := splitter{form: form}, ""
 	for _, data := range portions {
 		for end := s.end(data); end >= 0; end = s.end(data) {
@@ -54,7 +55,7 @@ func pieces(form form, portions ...[]byte) (all []string) {
 // WLD-4: the pieces of a body do not depend on how the network cut it.
 func TestPiecesDoNotDependOnPortions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		form := rapid.SampledFrom([]form{eventForm, lineForm}).Draw(t, "form")
+		form := rapid.SampledFrom([]httpform.Form{httpform.Events, httpform.Lines}).Draw(t, "form")
 		data := somethingLike(t)
 		var portions [][]byte
 		for rest := data; len(rest) > 0; {
@@ -64,8 +65,8 @@ func TestPiecesDoNotDependOnPortions(t *testing.T) {
 		}
 		assert.Equal(t, pieces(form, data), pieces(form, portions...))
 	})
-	assert.Equal(t, []string{"data: a\n\n", "data: b\r\n\r\n", "data: c\r\r", "data: d"}, pieces(eventForm, []byte("data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d")))
-	assert.Equal(t, []string{"a\n", "\n", "b"}, pieces(lineForm, []byte("a\n\nb")))
+	assert.Equal(t, []string{"data: a\n\n", "data: b\r\n\r\n", "data: c\r\r", "data: d"}, pieces(httpform.Events, []byte("data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d")))
+	assert.Equal(t, []string{"a\n", "\n", "b"}, pieces(httpform.Lines, []byte("a\n\nb")))
 }
 
 // WLD-7: names that speak of secrets, and no others.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // request is what is told of a request. The body is in one of three members: body
@@ -43,14 +44,14 @@ func (t *transport) requestJSON(req *http.Request) (json.RawMessage, error) {
 	switch {
 	case unheld != nil:
 		held.Body = unheld
-	case isCompact(body):
+	case httpform.IsCompact(body):
 		held.Body = body
-	case isText(body):
+	case httpform.IsText(body):
 		held.Text = string(body)
 	default:
 		held.Base64 = body
 	}
-	return marshal(held)
+	return httpform.Marshal(held)
 }
 
 // requestBody reads the body of a request from a copy of it, or puts what it read in
@@ -170,15 +171,4 @@ func headersOf(headers http.Header, unheld func(name string) bool) map[string]an
 		}
 	}
 	return held
-}
-
-// marshal is JSON with the characters as they are, so that bodies stay verbatim.
-func marshal(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -8,12 +8,13 @@ import (
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // served gives an answer that is not the world's, through the same hands as one that is.
 func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, error) {
 	first, ok, err := x.Next()
-	var h head
+	var h httpform.Head
 	switch {
 	case ok:
 		err = json.Unmarshal(first.Value, &h)
@@ -27,7 +28,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 		x.Done(nil, err)
 		return nil, err
 	}
-	resp := h.response(req)
+	resp := responseOf(&h, req)
 	resp.Body = &servedBody{x: x, resp: resp}
 	x.Piece(first.Value, false)
 	if hasNoBody(resp) {
@@ -42,8 +43,8 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 
 var errNoHead = &adk.Error{Code: adk.E_UNANSWERED, Message: "what was recorded of the answer has no status"}
 
-// response is an answer with the head.
-func (h *head) response(req *http.Request) *http.Response {
+// responseOf is an answer with a head.
+func responseOf(h *httpform.Head, req *http.Request) *http.Response {
 	resp := &http.Response{StatusCode: h.Status, Status: fmt.Sprintf("%d %s", h.Status, http.StatusText(h.Status)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, ContentLength: -1, Request: req}
 	for name, value := range h.Headers {
@@ -95,7 +96,7 @@ func (b *servedBody) Read(p []byte) (int, error) {
 		case !ok:
 			return 0, err
 		}
-		one, err := parsePiece(given.Value)
+		one, err := httpform.ReadPiece(given.Value)
 		if err != nil {
 			return 0, err
 		}
@@ -105,7 +106,7 @@ func (b *servedBody) Read(p []byte) (int, error) {
 				b.resp.Trailer[http.CanonicalHeaderKey(name)] = allOf(value)
 			}
 		}
-		b.rest = one.bytes()
+		b.rest = one.Bytes()
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]

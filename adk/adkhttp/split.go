@@ -4,32 +4,25 @@ import (
 	"bytes"
 	"mime"
 	"net/http"
-)
 
-// form is how a body comes in pieces.
-type form int
-
-const (
-	wholeForm form = iota // all of it is one
-	eventForm             // one event each
-	lineForm              // one line each
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // formOf is the form of an answer's body.
-func formOf(resp *http.Response) form {
+func formOf(resp *http.Response) httpform.Form {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch kind {
 	case "text/event-stream":
-		return eventForm
+		return httpform.Events
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines", "application/stream+json":
-		return lineForm
+		return httpform.Lines
 	}
-	return wholeForm
+	return httpform.Whole
 }
 
 // splitter finds the ends of pieces in bytes that come in any portions.
 type splitter struct {
-	form form
+	form httpform.Form
 	// Of events: the line has nothing in it so far, the last byte was a carriage return,
 	// and one that ended the event, but for a line feed that belongs to it.
 	inLine, afterCR, ending bool
@@ -39,11 +32,11 @@ type splitter struct {
 // in them; -1 where it does not.
 func (s *splitter) end(data []byte) int {
 	switch s.form {
-	case lineForm:
+	case httpform.Lines:
 		if at := bytes.IndexByte(data, '\n'); at >= 0 {
 			return at + 1
 		}
-	case eventForm:
+	case httpform.Events:
 		return s.endOfEvent(data)
 	}
 	return -1

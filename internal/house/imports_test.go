@@ -51,6 +51,7 @@ var rooms = []room{
 	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "internal/roundtrip", because: "a leaf"},
+	{name: "internal/httpform", because: "a leaf: who tells answers over HTTP and who breaks them know one form of them"},
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media"},
 	{name: "internal/shell", because: "a leaf"},
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
@@ -88,6 +89,8 @@ var rooms = []room{
 		because: "a battery is a leaf on the engine"},
 	{name: "adk/tools/...", ours: []string{"adk", "adk/artifact", "adk/tools/...", "internal/canonical", "internal/jsontree"},
 		because: "batteries rest on the engine and on artifacts"},
+	{name: "adk/adkhttp", ours: []string{"adk", "internal/httpform"},
+		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
 	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/watchdog"}, // whose spools it checks, and whose words it records
@@ -134,7 +137,7 @@ var rooms = []room{
 		because: "an invariant is a function over a trace, whoever recorded it"},
 	{name: "property/turn", ours: []string{"adk", "fakes", "internal/perform", "internal/plain", "internal/steady", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
-	{name: "property/explore", ours: []string{"adk", "fakes", "internal/plain", "internal/steady", "internal/watchdog", "property", "property/turn", "replay", "replay/trace"},
+	{name: "property/explore", ours: []string{"adk", "fakes", "internal/httpform", "internal/plain", "internal/steady", "internal/watchdog", "property", "property/turn", "replay", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
 	{name: "property/shrink", ours: []string{"adk", "fakes", "internal/samples", "property", "property/turn", "replay/trace", "replay/transcript"},
 		because: "it makes a turn smaller, whoever found it"},

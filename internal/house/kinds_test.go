@@ -21,6 +21,7 @@ var kindsByRight = map[string]string{
 	"internal/describe/describe.go":      "what each operation is in words",
 	"internal/describe/describeevent.go": "what each event is in words",
 	"internal/describe/describegist.go":  "what of each is a name in the code",
+	"property/explore/world.go":          "what is told of an ask, and so can be broken",
 	"property/invariant*.go":             "an invariant is about the kinds that it names",
 	"property/advice_*.go":               "a piece of advice is about the kinds that it names",
 	"internal/*test/*.go":                "tests alone use it",

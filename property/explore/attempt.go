@@ -127,6 +127,7 @@ func (a *attempt) run(subject turn.Subject) {
 	}
 	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
 	config = a.around(config)
+	config.Outside = a.aroundWorld(config.Outside)
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	runner, err := adk.NewRunner(config)
 	if err != nil {
@@ -478,6 +479,7 @@ func (a *attempt) isGuarded(call int) bool { return call < len(a.guarded) && a.g
 func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 	return func(yield func(*faultPoint) bool) {
 		var s faultPoint
+		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		for i := range a.crossings {
 			x := &a.crossings[i]
@@ -488,6 +490,12 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 			over := s.ended || x.Kind == adk.KindCancel
 			s = faultPoint{at: i + 1, x: x, ended: over}
 			a.describe(&s, seams)
+			if x.Kind == adk.KindAsk || x.Kind == adk.KindPiece {
+				if asks == nil {
+					asks = askedIn(a.crossings)
+				}
+				s.world = asks[x.Op]
+			}
 			if i+1 >= from && !yield(&s) {
 				return
 			}
@@ -513,6 +521,11 @@ func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 // plan is a fault at a spot, ready to be made.
 func (s *faultPoint) plan(k turn.FaultKind) planned {
 	p := planned{Fault: turn.Fault{Kind: k, At: s.at}, place: s.place(), in: s.x.Call}
+	if k.OfWorld() {
+		answer, _ := s.broken(k)
+		p.answer, p.ask = answer.given, s.world.op
+		return p
+	}
 	if s.isSeam() {
 		p.in = s.x.ID
 	}

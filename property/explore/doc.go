@@ -4,6 +4,9 @@
 //     raw turn of one run, the same each time, and a check of the author's own.
 //     Subject.Open makes what is one run's alone: a check that looks into it, the turn
 //     that follows it in a program that was started anew, what closes it.
+//     What the subject asks of the world breaks as well, wherever it is told (adk.Ask, and
+//     clients on adkhttp.NewTransport): refused, too late, cut off, empty, another's, and
+//     as models answer that are out of tokens or want a tool that there is not.
 //  2. It runs the subject as it is, then in orders of its strands that are drawn by
 //     chance where there are many, then with a fault at each crossing, in each order of
 //     its strands and, with Options.Bound, in pairs of these.

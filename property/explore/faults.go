@@ -46,6 +46,7 @@ type faultPoint struct {
 	own     bool     // and around the call that the step belongs to
 	waking  wakeup
 	follows bool // the subject makes a turn that follows
+	world   *asked
 }
 
 // wakeup says what a waiter found that woke before this crossing.
@@ -58,7 +59,7 @@ const (
 )
 
 // faultTable says for each kind of fault, of a crossing, whether it can be tried
-// there: with an empty reason it can.
+// there: with an empty reason it can. Those of the world have a table of their own.
 var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.Cancel:        (*faultPoint).refusesEnd,
 	turn.Deadline:      (*faultPoint).refusesEnd,
@@ -74,6 +75,15 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.Down:          (*faultPoint).refusesDown,
 	turn.Crash:         (*faultPoint).refusesCrash,
 	turn.GateTwice:     func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
+}
+
+// refuses says why a fault cannot be tried at the spot; it is empty where it can.
+func (s *faultPoint) refuses(k turn.FaultKind) (why string) {
+	if k.OfWorld() {
+		_, why = s.broken(k)
+		return why
+	}
+	return faultTable[k](s)
 }
 
 // began reports whether a step began at the spot, so that something can happen

@@ -36,6 +36,8 @@ type planned struct {
 	moment moment
 	call   int    // the call that it is made in, but for elsewhere
 	down   string // what is down from there on
+	ask    int    // the operation that asks the world, and what answers it
+	answer func() *adk.Answer
 	place  place
 	in     int // the call that the crossing belongs to
 	fired  bool

@@ -110,7 +110,7 @@ func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 		at := s.place()
 		told := a.refusedAt(at)
 		for _, k := range kinds {
-			switch why := faultTable[k](s); {
+			switch why := s.refuses(k); {
 			case why == "":
 				a.more = append(a.more, followup{s.plan(k), cell{at, k}})
 			case !told[k]:

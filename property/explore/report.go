@@ -337,13 +337,18 @@ func (t Table) String() string {
 	}
 	fmt.Fprintf(&b, "  %-*s", width, "crossing")
 	for _, k := range t.Faults {
-		fmt.Fprintf(&b, "  %s", k)
+		if t.shows(k) {
+			fmt.Fprintf(&b, "  %s", k)
+		}
 	}
 	b.WriteString("\n")
 	var reasons []string
 	for _, row := range t.Rows {
 		fmt.Fprintf(&b, "  %-*s", width, row.Crossing)
 		for i, c := range row.Cells {
+			if !t.shows(t.Faults[i]) {
+				continue
+			}
 			text := strconv.Itoa(c.Tried)
 			if c.Why != "" {
 				at := slices.Index(reasons, c.Why)
@@ -351,7 +356,7 @@ func (t Table) String() string {
 					at = len(reasons)
 					reasons = append(reasons, c.Why)
 				}
-				text = string(rune('a' + at))
+				text = string(reasonLetters[at%len(reasonLetters)])
 			}
 			fmt.Fprintf(&b, "  %*s", len(t.Faults[i].String()), text)
 		}
@@ -361,9 +366,25 @@ func (t Table) String() string {
 		fmt.Fprintf(&b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
 	}
 	for i, why := range reasons {
-		fmt.Fprintf(&b, "  %c  %s\n", 'a'+i, why)
+		fmt.Fprintf(&b, "  %c  %s\n", reasonLetters[i%len(reasonLetters)], why)
 	}
 	return b.String()
+}
+
+// reasonLetters stand for the reasons why something was not tried.
+const reasonLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// shows reports whether a kind of fault has a column: those of the world have one where
+// any of them was tried, which is where the world is asked.
+func (t Table) shows(k turn.FaultKind) bool {
+	return !k.OfWorld() || slices.ContainsFunc(t.Rows, func(r TableRow) bool {
+		for i, c := range r.Cells {
+			if c.Tried > 0 && t.Faults[i].OfWorld() {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // inset is a text that stands below a line.

@@ -209,6 +209,12 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.StorageBefore: "the storage fails at", turn.StorageAfter: "the storage has written and fails at",
 	turn.LateTool: "the caller cancels, and the tool does not notice, at", turn.GateEarly: "somebody settles the gate at",
 	turn.Down: "from here on it fails each time:", turn.Crash: "the program crashes before",
+	turn.AskRefused: "nobody takes the call of", turn.AskTimeout: "the time runs out before an answer to", turn.AskStalled: "the time runs out before",
+	turn.AskBusy: "429 is what answers", turn.AskFailed: "500 is what answers", turn.AskUnavailable: "503 is what answers", turn.AskUnauthorized: "401 is what answers",
+	turn.AskCut: "the connection breaks before", turn.AskCutWithin: "the connection breaks within", turn.AskTwice: "it comes twice:",
+	turn.AskEmpty: "nothing is what answers", turn.AskShort: "the answer ends, in the middle of its JSON, within", turn.AskOther: "the answer to another one answers",
+	turn.AskSlow: "the answer takes an hour to", turn.ChatArguments: "arguments that are no JSON come of", turn.ChatTool: "a tool that there is not is wanted by",
+	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
 }
 
@@ -546,7 +552,7 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 // resolve finds a fault's crossing in the run that has the faults before it.
 func (a *attempt) resolve(f turn.Fault) (planned, error) {
 	for s := range a.spots(f.At) {
-		if why := faultTable[f.Kind](s); why != "" {
+		if why := s.refuses(f.Kind); why != "" {
 			return planned{}, fmt.Errorf("%s@%d cannot happen: crossing %d is %q, and %s", f.Kind, f.At, f.At, s.place(), why)
 		}
 		return s.plan(f.Kind), nil

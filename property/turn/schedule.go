@@ -50,6 +50,46 @@ const (
 	// It is for subjects that make one (Instance.Next).
 	Crash
 
+	// What comes from the world breaks too. These are made at an ask, or at a piece of its
+	// answer, which until there is what it was. The world itself is not asked then. What
+	// was asked over HTTP gets it below the transport, so that the retries and the parsing
+	// of a client are under test.
+
+	// AskRefused lets nobody take the call.
+	AskRefused
+	// AskTimeout lets the time run out before anything is answered.
+	AskTimeout
+	// AskStalled lets it run out before this piece.
+	AskStalled
+	// AskBusy answers 429 over HTTP, with a retry-after.
+	AskBusy
+	// AskFailed answers 500, AskUnavailable 503 and AskUnauthorized 401.
+	AskFailed
+	AskUnavailable
+	AskUnauthorized
+	// AskCut breaks the connection before this piece, AskCutWithin within it.
+	AskCut
+	AskCutWithin
+	// AskTwice hands a piece out twice.
+	AskTwice
+	// AskEmpty answers well, and nothing.
+	AskEmpty
+	// AskShort ends an answer well, in the middle of the JSON of this piece.
+	AskShort
+	// AskOther gives the answer of another ask of the run.
+	AskOther
+	// AskSlow gives the answer after an hour of the config's clock.
+	AskSlow
+	// The answer of a model in the shape of Chat Completions, as a whole or in pieces:
+	// ChatArguments makes the arguments of a call no JSON, ChatTool wants a tool that
+	// there is not, ChatTwins gives two calls one id, ChatLength ends in their midst with
+	// the finish_reason length, ChatRefusal refuses.
+	ChatArguments
+	ChatTool
+	ChatTwins
+	ChatLength
+	ChatRefusal
+
 	FaultKindEnd
 )
 
@@ -58,7 +98,16 @@ var faultNames = [FaultKindEnd]string{
 	StorageBefore: "storage-before", StorageAfter: "storage-after", LateTool: "late-tool",
 	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice",
 	Down: "down", Crash: "crash",
+	AskRefused: "ask-refused", AskTimeout: "ask-timeout", AskStalled: "ask-stalled",
+	AskBusy: "ask-429", AskFailed: "ask-500", AskUnavailable: "ask-503", AskUnauthorized: "ask-401",
+	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
+	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
+	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal",
 }
+
+// OfWorld reports whether the fault is one of what comes from the world: of an ask, and
+// of nothing else.
+func (k FaultKind) OfWorld() bool { return k >= AskRefused && k < FaultKindEnd }
 
 // FaultKinds lists all kinds, in the order in which they are tried.
 func FaultKinds() []FaultKind {

@@ -1,0 +1,301 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file breaks what comes from the world. What the world answered in the run in which
+// it was whole is what is broken, and is given by the config's Outside: the world is not
+// asked then, and what stands in its place in a test stays where it was.
+
+// The reasons for which a fault of the world is not tried.
+const (
+	onlyAsks     = "only what asks the world can be answered otherwise"
+	onlyPieces   = "it is made at a piece of an answer"
+	onlyAtAsks   = "it is made where the world is asked"
+	notAnswered  = "nobody was answered there"
+	onlyHTTP     = "only what is asked over HTTP has a status, and bytes that can be cut"
+	onlyStreams  = "only a part of an answer that comes in pieces can come twice"
+	onlyJSON     = "only JSON can end early"
+	nothingElse  = "nothing else was asked of the same and answered otherwise"
+	isEmpty      = "the answer is empty"
+	onlyChat     = "only a chat completion with what the fault changes in it"
+	aborted      = "the run is aborted, and nobody is asked"
+	slowAnswer   = time.Hour
+	retryAfter   = "1"
+	answerFormat = "application/json"
+)
+
+// asked is an ask in a run, and what answered it.
+type asked struct {
+	op     int
+	of     string
+	http   bool
+	first  int // the crossing at which it was asked
+	pieces []adk.Piece
+	at     []int // their crossings
+	value  json.RawMessage
+	err    error
+	done   bool
+	others []*asked // of the same, in the order of the run
+}
+
+// askedIn are the asks of a run, by their operations.
+func askedIn(crossings []adk.Crossing) map[int]*asked {
+	all := map[int]*asked{}
+	of := map[string][]*asked{}
+	for i := range crossings {
+		x := &crossings[i]
+		switch one := all[x.Op]; {
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+			one = &asked{op: x.Op, of: x.Name, http: isHTTP(x.JSON), first: i + 1}
+			all[x.Op], of[x.Name] = one, append(of[x.Name], one)
+		case one == nil:
+		case x.Kind == adk.KindPiece:
+			one.pieces = append(one.pieces, adk.Piece{Value: x.JSON, Open: x.Flag})
+			one.at = append(one.at, i+1)
+		case x.Kind == adk.KindAsk:
+			one.value, one.err, one.done = x.JSON, x.Err, true
+		}
+	}
+	for _, one := range all {
+		one.others = of[one.of]
+	}
+	return all
+}
+
+// isHTTP reports whether a request is one over HTTP, as package adkhttp tells it.
+func isHTTP(request json.RawMessage) bool {
+	var r struct{ Method, Path string }
+	return json.Unmarshal(request, &r) == nil && r.Method != "" && r.Path != ""
+}
+
+// broken is an answer with a fault.
+type brokenAnswer struct {
+	value  json.RawMessage
+	pieces []adk.Piece
+	err    error
+	after  time.Duration
+}
+
+// given is what Outside gives, anew each time.
+func (b *brokenAnswer) given() *adk.Answer {
+	rest := b.pieces
+	return &adk.Answer{Value: b.value, Err: b.err, After: b.after, Next: func() (adk.Piece, bool) {
+		if len(rest) == 0 {
+			return adk.Piece{}, false
+		}
+		piece := rest[0]
+		rest = rest[1:]
+		return piece, true
+	}}
+}
+
+// aroundWorld answers in the world's place where a fault is to be made; nil, and what the
+// config has, where none is.
+func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
+	if !slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind.OfWorld() }) {
+		return inner
+	}
+	return func(ctx context.Context, q adk.Question) *adk.Answer {
+		for i := range a.faults {
+			if f := &a.faults[i]; f.answer != nil && f.ask == q.Op {
+				f.fired = true
+				return f.answer()
+			}
+		}
+		if inner != nil {
+			return inner(ctx, q)
+		}
+		return nil
+	}
+}
+
+// worldFault is how a kind of fault breaks an answer, at a piece of it or where it is
+// asked for. An empty reason says that it can.
+type worldFault struct {
+	atPiece bool
+	breaks  func(w *asked, piece int) (*brokenAnswer, string)
+}
+
+var worldFaults = [turn.FaultKindEnd]worldFault{
+	turn.AskRefused:      {breaks: failing(errRefused)},
+	turn.AskTimeout:      {breaks: failing(errTimeout("dial"))},
+	turn.AskStalled:      {atPiece: true, breaks: cutBefore(errTimeout("read"))},
+	turn.AskBusy:         {breaks: answering(http.StatusTooManyRequests)},
+	turn.AskFailed:       {breaks: answering(http.StatusInternalServerError)},
+	turn.AskUnavailable:  {breaks: answering(http.StatusServiceUnavailable)},
+	turn.AskUnauthorized: {breaks: answering(http.StatusUnauthorized)},
+	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF)},
+	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
+	turn.AskTwice:        {atPiece: true, breaks: comingTwice},
+	turn.AskEmpty:        {breaks: emptied},
+	turn.AskShort:        {atPiece: true, breaks: shortened},
+	turn.AskOther:        {breaks: mistaken},
+	turn.AskSlow:         {breaks: slowed},
+	turn.ChatArguments:   {breaks: chatting(breakArguments)},
+	turn.ChatTool:        {breaks: chatting(breakTool)},
+	turn.ChatTwins:       {breaks: chatting(breakIDs)},
+	turn.ChatLength:      {breaks: chatting(breakLength)},
+	turn.ChatRefusal:     {breaks: chatting(breakRefusal)},
+}
+
+// broken is what answers at the spot with a fault, or why nothing does.
+func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
+	fault := worldFaults[k]
+	piece := -1
+	switch {
+	case s.world == nil:
+		return nil, onlyAsks
+	case fault.atPiece && s.x.Kind != adk.KindPiece:
+		return nil, onlyPieces
+	case !fault.atPiece && (s.x.Kind != adk.KindAsk || s.x.Phase != adk.Begin):
+		return nil, onlyAtAsks
+	case !s.world.done:
+		return nil, notAnswered
+	case s.ended && s.x.Kind == adk.KindAsk:
+		return nil, aborted
+	}
+	if fault.atPiece {
+		piece = slices.Index(s.world.at, s.at)
+	}
+	return fault.breaks(s.world, piece)
+}
+
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// errTimeout is what net says of time that ran out.
+func errTimeout(op string) error {
+	return &net.OpError{Op: op, Net: "tcp", Err: os.ErrDeadlineExceeded}
+}
+
+func failing(err error) func(*asked, int) (*brokenAnswer, string) {
+	return func(*asked, int) (*brokenAnswer, string) { return &brokenAnswer{err: err}, "" }
+}
+
+// answering is an answer over HTTP with another status.
+func answering(status int) func(*asked, int) (*brokenAnswer, string) {
+	headers := map[string]any{"content-type": answerFormat}
+	if status == http.StatusTooManyRequests {
+		headers["retry-after"] = retryAfter
+	}
+	head, _ := httpform.Marshal(httpform.Head{Status: status, Headers: headers}) // texts always have a JSON
+	body, _ := httpform.Marshal(map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}})
+	pieces := []adk.Piece{{Value: head}, {Value: httpform.PieceOf(httpform.Whole, body).JSON()}}
+	return func(w *asked, _ int) (*brokenAnswer, string) {
+		if !w.http {
+			return nil, onlyHTTP
+		}
+		return &brokenAnswer{pieces: pieces}, ""
+	}
+}
+
+func cutBefore(err error) func(*asked, int) (*brokenAnswer, string) {
+	return func(w *asked, piece int) (*brokenAnswer, string) {
+		return &brokenAnswer{pieces: w.pieces[:piece], err: err}, ""
+	}
+}
+
+func cutWithin(w *asked, piece int) (*brokenAnswer, string) {
+	half, why := w.half(piece)
+	if why != "" {
+		return nil, why
+	}
+	half.Open = true
+	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), half), err: io.ErrUnexpectedEOF}, ""
+}
+
+// half is the first half of a piece's bytes.
+func (w *asked) half(piece int) (adk.Piece, string) {
+	if !w.http || piece == 0 {
+		return adk.Piece{}, onlyHTTP
+	}
+	whole, err := httpform.ReadPiece(w.pieces[piece].Value)
+	data := whole.Bytes()
+	if err != nil || len(data) < 2 {
+		return adk.Piece{}, isEmpty
+	}
+	return adk.Piece{Value: httpform.PieceOf(httpform.Whole, data[:len(data)/2]).JSON()}, ""
+}
+
+func comingTwice(w *asked, piece int) (*brokenAnswer, string) {
+	if w.http && (piece == 0 || len(w.pieces) < 3) {
+		return nil, onlyStreams
+	}
+	twice := slices.Insert(slices.Clone(w.pieces), piece, w.pieces[piece])
+	return &brokenAnswer{pieces: twice, err: w.err}, ""
+}
+
+func emptied(w *asked, _ int) (*brokenAnswer, string) {
+	switch {
+	case w.err != nil:
+		return nil, notAnswered
+	case w.http && len(w.pieces) > 1:
+		return &brokenAnswer{pieces: w.pieces[:1]}, ""
+	case w.value != nil && string(w.value) != "null":
+		return &brokenAnswer{value: json.RawMessage("null")}, ""
+	case !w.http && len(w.pieces) > 0:
+		return &brokenAnswer{}, ""
+	}
+	return nil, isEmpty
+}
+
+// shortened ends the answer in the middle of a piece's JSON, and says that it was all.
+func shortened(w *asked, piece int) (*brokenAnswer, string) {
+	if !w.http || piece == 0 {
+		return nil, onlyHTTP
+	}
+	whole, err := httpform.ReadPiece(w.pieces[piece].Value)
+	if err != nil {
+		return nil, isEmpty
+	}
+	cut := httpform.Piece{Event: whole.Event, EOL: whole.EOL}
+	switch {
+	case len(whole.Data) > 1 && whole.Data[0] == '{':
+		cut.Data, _ = httpform.Marshal(string(whole.Data[:len(whole.Data)/2])) // a text always has a JSON
+	case len(whole.Body) > 1:
+		cut.Text = string(whole.Body[:len(whole.Body)/2])
+	default:
+		return nil, onlyJSON
+	}
+	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: cut.JSON()})}, ""
+}
+
+// mistaken is the answer of the next other ask of the same, or of the one before.
+func mistaken(w *asked, _ int) (*brokenAnswer, string) {
+	at := slices.Index(w.others, w)
+	for _, other := range append(slices.Clone(w.others[at+1:]), w.others[:at]...) {
+		if other.done && other.http == w.http && (other.value == nil) == (w.value == nil) && !other.answersAs(w) {
+			return &brokenAnswer{value: other.value, pieces: other.pieces, err: other.err}, ""
+		}
+	}
+	return nil, nothingElse
+}
+
+// answersAs reports whether two asks were answered alike.
+func (w *asked) answersAs(other *asked) bool {
+	return string(w.value) == string(other.value) && (w.err == nil) == (other.err == nil) &&
+		slices.EqualFunc(w.pieces, other.pieces, func(a, b adk.Piece) bool { return string(a.Value) == string(b.Value) })
+}
+
+func slowed(w *asked, _ int) (*brokenAnswer, string) {
+	slow := &brokenAnswer{value: w.value, pieces: slices.Clone(w.pieces), err: w.err}
+	if len(slow.pieces) > 0 {
+		slow.pieces[0].After = slowAnswer
+	} else {
+		slow.after = slowAnswer
+	}
+	return slow, ""
+}
