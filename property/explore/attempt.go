@@ -523,7 +523,7 @@ func (s *faultPoint) plan(k turn.FaultKind) planned {
 	p := planned{Fault: turn.Fault{Kind: k, At: s.at}, place: s.place(), in: s.x.Call}
 	if k.OfWorld() {
 		answer, _ := s.broken(k)
-		p.answer, p.ask = answer.given, s.world.op
+		p.world, p.answer = s.world, answer.given
 		return p
 	}
 	if s.isSeam() {

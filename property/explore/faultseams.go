@@ -36,8 +36,9 @@ type planned struct {
 	moment moment
 	call   int    // the call that it is made in, but for elsewhere
 	down   string // what is down from there on
-	ask    int    // the operation that asks the world, and what answers it
+	world  *asked // the ask that is answered with a fault, in the run without it
 	answer func() *adk.Answer
+	given  map[*asked]bool // which answers of that run were given, once the fault is made
 	place  place
 	in     int // the call that the crossing belongs to
 	fired  bool

@@ -346,22 +346,31 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 
 func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) }
 
-// doneTwice: a tool that says that it writes ran twice with equal arguments, where the
-// undisturbed turn runs it once. It is silent where the first run failed before it did
-// anything, and about tools that do not say what they do.
+// doneTwice: a tool that says that it writes ran twice with equal arguments, or the world
+// was asked twice to write the same, where the undisturbed turn does it once. It is
+// silent where the first failed before it did anything, about what does not say what it
+// does, and where the world gave another's answer: what wants it twice is then not the
+// agent.
 func doneTwice(r, undisturbed *reading) (found []exhibit) {
+	if slices.ContainsFunc(r.faults, func(f planned) bool { return f.Kind == turn.AskOther }) {
+		return nil
+	}
 	usual := undisturbed.writes()
 	for what, at := range r.writes() {
 		if most := max(1, len(usual[what])); len(at) > most {
 			x := at[most]
-			found = append(found, exhibit{x.Seq, x.Seam.String(),
-				fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(at), at[0].Seq)})
+			seam, said := x.Seam, fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(at), at[0].Seq)
+			if x.Kind != adk.KindCall {
+				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same; crossing %d was the first time", x.Name, len(at), at[0].Seq)
+			}
+			found = append(found, exhibit{x.Seq, seam.String(), said})
 		}
 	}
 	return found
 }
 
-// writes are the calls of tools that write, by tool and arguments.
+// writes are the calls of tools that write, by tool and arguments, and the asks that do,
+// by who is asked what.
 func (r *reading) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
@@ -377,6 +386,9 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 				what := x.Seam.Name + string(args)
 				all[what] = append(all[what], x)
 			}
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x.Op):
+			what := "ask " + x.Name + string(x.JSON)
+			all[what] = append(all[what], x)
 		}
 	}
 	return all
@@ -385,6 +397,13 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 // neverRan reports whether the explorer kept a call's code from running.
 func (r *reading) neverRan(call int) bool {
 	return slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
+}
+
+// neverAsked reports whether an ask did not reach anybody, or was turned away.
+func (r *reading) neverAsked(op int) bool {
+	return slices.ContainsFunc(r.faults, func(f planned) bool {
+		return f.world != nil && f.world.op == op && worldFaults[f.Kind].refused
+	})
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch

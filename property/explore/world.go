@@ -17,8 +17,9 @@ import (
 )
 
 // This file breaks what comes from the world. What the world answered in the run in which
-// it was whole is what is broken, and is given by the config's Outside: the world is not
-// asked then, and what stands in its place in a test stays where it was.
+// it was whole is what is broken, and is given by the config's Outside. The world is not
+// asked then, and what stands in its place in a test, a script of answers say, stays where
+// it was; so who is asked next is answered from that run too, as long as that has answers.
 
 // The reasons for which a fault of the world is not tried.
 const (
@@ -40,16 +41,22 @@ const (
 
 // asked is an ask in a run, and what answered it.
 type asked struct {
-	op     int
-	of     string
-	http   bool
-	first  int // the crossing at which it was asked
-	pieces []adk.Piece
-	at     []int // their crossings
-	value  json.RawMessage
-	err    error
-	done   bool
-	others []*asked // of the same, in the order of the run
+	op      int
+	of      string
+	request json.RawMessage
+	http    bool
+	first   int // the crossing at which it was asked
+	pieces  []adk.Piece
+	at      []int // their crossings
+	value   json.RawMessage
+	err     error
+	done    bool
+	others  []*asked // of the same, itself too, in the order of the run
+}
+
+// whole is the answer as it was.
+func (w *asked) whole() *brokenAnswer {
+	return &brokenAnswer{value: w.value, pieces: w.pieces, err: w.err}
 }
 
 // askedIn are the asks of a run, by their operations.
@@ -60,7 +67,7 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 		x := &crossings[i]
 		switch one := all[x.Op]; {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			one = &asked{op: x.Op, of: x.Name, http: isHTTP(x.JSON), first: i + 1}
+			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: isHTTP(x.JSON), first: i + 1}
 			all[x.Op], of[x.Name] = one, append(of[x.Name], one)
 		case one == nil:
 		case x.Kind == adk.KindPiece:
@@ -82,7 +89,7 @@ func isHTTP(request json.RawMessage) bool {
 	return json.Unmarshal(request, &r) == nil && r.Method != "" && r.Path != ""
 }
 
-// broken is an answer with a fault.
+// brokenAnswer is an answer with a fault.
 type brokenAnswer struct {
 	value  json.RawMessage
 	pieces []adk.Piece
@@ -110,11 +117,8 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 		return inner
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
-		for i := range a.faults {
-			if f := &a.faults[i]; f.answer != nil && f.ask == q.Op {
-				f.fired = true
-				return f.answer()
-			}
+		if answer := a.worldAnswers(q); answer != nil {
+			return answer
 		}
 		if inner != nil {
 			return inner(ctx, q)
@@ -123,33 +127,82 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	}
 }
 
+// worldAnswers is the answer with a fault, or one that follows it; nil is the world's.
+func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.faults {
+		if f := &a.faults[i]; f.world != nil && f.world.op == q.Op {
+			f.fired = true
+			f.begins()
+			return f.answer()
+		}
+	}
+	for i := range a.faults {
+		if f := &a.faults[len(a.faults)-1-i]; f.world != nil && f.fired && f.world.of == q.Of {
+			if next := f.next(q.Request); next != nil {
+				return next.whole().given()
+			}
+		}
+	}
+	return nil
+}
+
+// begins knows which answers of the run without the fault were given before it, and with
+// it.
+func (f *planned) begins() {
+	f.given = map[*asked]bool{}
+	for _, one := range f.world.others {
+		f.given[one] = one.first < f.world.first || one == f.world && worldFaults[f.Kind].given
+	}
+}
+
+// next is the answer that was not given yet to that request, or to the next other one; nil
+// is the world's.
+func (f *planned) next(request json.RawMessage) (next *asked) {
+	for _, one := range f.world.others {
+		switch {
+		case f.given[one] || !one.done:
+		case string(one.request) == string(request):
+			f.given[one] = true
+			return one
+		case next == nil && one != f.world:
+			next = one
+		}
+	}
+	f.given[next] = true
+	return next
+}
+
 // worldFault is how a kind of fault breaks an answer, at a piece of it or where it is
 // asked for. An empty reason says that it can.
 type worldFault struct {
 	atPiece bool
+	given   bool // the answer arrives all the same, and to ask again gets another one
+	refused bool // what was asked was not done
 	breaks  func(w *asked, piece int) (*brokenAnswer, string)
 }
 
 var worldFaults = [turn.FaultKindEnd]worldFault{
-	turn.AskRefused:      {breaks: failing(errRefused)},
-	turn.AskTimeout:      {breaks: failing(errTimeout("dial"))},
+	turn.AskRefused:      {refused: true, breaks: failing(errRefused)},
+	turn.AskTimeout:      {refused: true, breaks: failing(errTimeout("dial"))},
 	turn.AskStalled:      {atPiece: true, breaks: cutBefore(errTimeout("read"))},
-	turn.AskBusy:         {breaks: answering(http.StatusTooManyRequests)},
+	turn.AskBusy:         {refused: true, breaks: answering(http.StatusTooManyRequests)},
 	turn.AskFailed:       {breaks: answering(http.StatusInternalServerError)},
-	turn.AskUnavailable:  {breaks: answering(http.StatusServiceUnavailable)},
-	turn.AskUnauthorized: {breaks: answering(http.StatusUnauthorized)},
+	turn.AskUnavailable:  {refused: true, breaks: answering(http.StatusServiceUnavailable)},
+	turn.AskUnauthorized: {refused: true, breaks: answering(http.StatusUnauthorized)},
 	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF)},
 	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
-	turn.AskTwice:        {atPiece: true, breaks: comingTwice},
+	turn.AskTwice:        {atPiece: true, given: true, breaks: comingTwice},
 	turn.AskEmpty:        {breaks: emptied},
 	turn.AskShort:        {atPiece: true, breaks: shortened},
-	turn.AskOther:        {breaks: mistaken},
-	turn.AskSlow:         {breaks: slowed},
-	turn.ChatArguments:   {breaks: chatting(breakArguments)},
-	turn.ChatTool:        {breaks: chatting(breakTool)},
-	turn.ChatTwins:       {breaks: chatting(breakIDs)},
-	turn.ChatLength:      {breaks: chatting(breakLength)},
-	turn.ChatRefusal:     {breaks: chatting(breakRefusal)},
+	turn.AskOther:        {given: true, breaks: mistaken},
+	turn.AskSlow:         {given: true, breaks: slowed},
+	turn.ChatArguments:   {given: true, breaks: chatting(breakArguments)},
+	turn.ChatTool:        {given: true, breaks: chatting(breakTool)},
+	turn.ChatTwins:       {given: true, breaks: chatting(breakIDs)},
+	turn.ChatLength:      {given: true, breaks: chatting(breakLength)},
+	turn.ChatRefusal:     {given: true, breaks: chatting(breakRefusal)},
 }
 
 // broken is what answers at the spot with a fault, or why nothing does.
@@ -278,7 +331,7 @@ func mistaken(w *asked, _ int) (*brokenAnswer, string) {
 	at := slices.Index(w.others, w)
 	for _, other := range append(slices.Clone(w.others[at+1:]), w.others[:at]...) {
 		if other.done && other.http == w.http && (other.value == nil) == (w.value == nil) && !other.answersAs(w) {
-			return &brokenAnswer{value: other.value, pieces: other.pieces, err: other.err}, ""
+			return other.whole(), ""
 		}
 	}
 	return nil, nothingElse
@@ -291,7 +344,8 @@ func (w *asked) answersAs(other *asked) bool {
 }
 
 func slowed(w *asked, _ int) (*brokenAnswer, string) {
-	slow := &brokenAnswer{value: w.value, pieces: slices.Clone(w.pieces), err: w.err}
+	slow := w.whole()
+	slow.pieces = slices.Clone(slow.pieces)
 	if len(slow.pieces) > 0 {
 		slow.pieces[0].After = slowAnswer
 	} else {

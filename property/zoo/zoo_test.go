@@ -15,7 +15,7 @@ import (
 )
 
 // families are all of them.
-func families() []family { return slices.Concat(keeping, atOnce, control, tools) }
+func families() []family { return slices.Concat(keeping, atOnce, control, tools, asking) }
 
 // row is what exploring a family showed.
 type row struct {
