@@ -26,20 +26,26 @@ func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil 
 // Answer answers live code with what was recorded, and lets it ask for real only whom
 // Live.Outside names (WLD-6).
 func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
-	if stub.IsScripted(ctx) || p.live.asksForReal(q.Of) {
+	if stub.IsScripted(ctx) {
 		return nil
 	}
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	op := p.ops[q.Op]
-	if op == nil {
+	if op != nil && op.rec != nil && op.rec.X.Seq >= p.live.OutsideFrom || p.live.OutsideFrom == 0 {
+		p.asks.real = true
+	}
+	switch {
+	case p.asks.real && p.live.names(q.Of):
+		return nil
+	case op == nil:
 		return stub.Unanswered()
 	}
 	return stub.RecordedAnswer(op.rec)
 }
 
-// asksForReal reports whether Outside names who is asked.
-func (l Live) asksForReal(of string) bool {
+// names reports whether Outside names who is asked.
+func (l Live) names(of string) bool {
 	return slices.ContainsFunc(l.Outside, func(pattern string) bool {
 		matched, _ := path.Match(pattern, of)
 		return matched || pattern == of
@@ -50,6 +56,7 @@ func (l Live) asksForReal(of string) bool {
 type recordedAsks struct {
 	all   []*recordedAsk
 	known bool
+	real  bool // the run has come to where the world may be asked (Live.OutsideFrom)
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int

@@ -162,6 +162,46 @@ func TestWhoMayBeAsked(t *testing.T) {
 	assert.Zero(t, asked)
 }
 
+// WLD-6: from a crossing on the world is asked for real, if it may be asked, and what
+// comes before it is answered from the recording.
+func TestOutsideFrom(t *testing.T) {
+	one, two, three := saying("hello one"), saying("hello two"), saying("hello three")
+	trace, _ := asking(t, one, two, three)
+	second := 0
+	for n, line := range strings.Split(string(trace), "\n") {
+		if second == 0 && strings.Contains(line, `"kind":"ask"`) && strings.Contains(line, "hello two") {
+			second = n // the header is a line too, and crossings count from 1
+		}
+	}
+	ask := func(from int, outside ...string) (asked []any, report *replay.Report, err error) {
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for _, request := range []map[string]any{one, two, {"messages": []any{"like nothing"}}, three} {
+				_, _ = adk.Ask(ctx, "model", request, func(_ context.Context, request map[string]any) (string, error) {
+					asked = append(asked, request["messages"].([]any)...)
+					return fmt.Sprint("answer to ", request["messages"]), nil
+				})
+			}
+			return dc.Ack()
+		}
+		l := replay.LiveExecutor(run)
+		l.Outside, l.OutsideFrom = outside, from
+		report, err = replay.Verify(t.Context(), bytes.NewReader(trace), l)
+		return asked, report, err
+	}
+	asked, report, err := ask(second, "model")
+	require.NoError(t, err)
+	assert.NotNil(t, report.Divergence)
+	assert.Equal(t, []any{"hello two", "like nothing", "hello three"}, asked)
+	asked, _, err = ask(second+1, "model")
+	require.NoError(t, err)
+	assert.Equal(t, []any{"hello three"}, asked)
+	asked, _, err = ask(second, "somebody else")
+	require.NoError(t, err)
+	assert.Empty(t, asked)
+	_, _, err = ask(second)
+	assert.ErrorContains(t, err, "Outside names nobody")
+}
+
 // WLD-6: whichever requests come, permuted, dropped, doubled and edited: an equal one
 // gets its own answers, in their order, and never another's; what is asked more often
 // than it was recorded is not answered. The report is green for the very same alone.

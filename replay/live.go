@@ -61,6 +61,11 @@ type Live struct {
 	// changed, and of several that are as much alike that this is ambiguous; it is not as
 	// recorded.
 	Outside []string
+	// OutsideFrom is the number of the crossing from which those whom Outside names are
+	// asked for real: once an ask was made whose recorded counterpart is that crossing or
+	// a later one. Before it they are answered from the recording; 0 is from the
+	// beginning. It goes on from there with the model of today.
+	OutsideFrom int
 	// Strict gives a changed request no answer (ErrUnanswered).
 	Strict bool
 	// Redact is what the recording was redacted by, where it was: what live code says is
@@ -211,6 +216,9 @@ func (l Live) Check() error {
 	}
 	if missing := l.missingStorage(); len(missing) > 0 {
 		faults = append(faults, fmt.Sprintf("Config.Storage has no %s, and all of it is to be live", strings.Join(missing, ", ")))
+	}
+	if l.OutsideFrom != 0 && len(l.Outside) == 0 {
+		faults = append(faults, fmt.Sprintf("OutsideFrom is %d, and Outside names nobody who may be asked for real", l.OutsideFrom))
 	}
 	if writing := l.writing(); len(writing) > 0 && !l.Writes {
 		faults = append(faults, fmt.Sprintf("%s can write, and would really do so: set Writes to say that it is meant", strings.Join(writing, ", ")))
