@@ -156,6 +156,12 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	})
 }
 
+// Log emits a log event of this turn or dispatch (HLP-6). payload is plain data, or nil.
+// After the handle has ended nothing is emitted.
+func (h Handle) Log(level Level, kind, message string, payload any) {
+	h.call.helpers.Log(level, kind, message, payload)
+}
+
 // timer starts a timer. run.mu is held, up to the telling of the operation that
 // waits for it, so that an observer that is also the clock knows whose it is.
 // Where the clock panics the wait is over at once: better than never.

@@ -257,8 +257,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 	return e, nil
 }
 
-// Log emits a log event (HLP-6). payload is plain data, or nil. After the
-// handle has ended nothing is emitted.
+// Log is Handle.Log of the executor's own handle.
 func (h *Helpers) Log(level Level, kind, message string, payload any) {
 	c := h.call
 	if c.enter(KindReportLog) != nil {

@@ -163,6 +163,27 @@ func TestLog(t *testing.T) {
 	assert.Empty(t, cmp.Diff(want, heard))
 }
 
+// HLP-6, EVT-5: a turn's context logs too, and what it says bears no dispatch.
+func TestLogOfATurn(t *testing.T) {
+	var heard []adk.LogEvent
+	raw := hello
+	raw.Observability.Log = func(e adk.LogEvent) { heard = append(heard, e) }
+	config := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		dc.Log(adk.LevelInfo, "dispatch", "text", nil)
+		return dc.Ack()
+	})
+	config.TurnInput = []adk.TurnMiddleware{turnStep("logs", func(ctx context.Context, h adk.Handle, next adk.Next) error {
+		h.Log(adk.LevelWarn, "turn", "text", 1)
+		next(ctx)
+		return nil
+	})}
+	runTurn(t, config, raw)
+	assert.Empty(t, cmp.Diff([]adk.LogEvent{
+		{Origin: adk.Origin{TurnID: "id1"}, EmittedAt: noon, Level: adk.LevelWarn, Kind: "turn", Message: "text", Payload: 1},
+		{Origin: adk.Origin{TurnID: "id1", DispatchID: "id2"}, EmittedAt: noon, Level: adk.LevelInfo, Kind: "dispatch", Message: "text"},
+	}, heard))
+}
+
 // DET-5, HLP-6: helpers end with the executor's call.
 func TestLateHelpers(t *testing.T) {
 	var kept *adk.Helpers

@@ -161,9 +161,9 @@ var operations = [...]operation{
 		_, err := h.ReportToolCall(x.Name, adk.ToolCallReport{Tool: x.Key, Args: x.Args, Results: x.Result, IsError: x.IsError, Complete: x.Flag})
 		return err
 	}),
-	adk.KindReportLog: onHelpers(func(x *adk.Crossing, h *adk.Helpers) error {
-		h.Log(adk.Level(x.Key), x.Name, x.Text, x.Value)
-		return nil
+	adk.KindReportLog: onHandle(func(j job, h adk.Handle) Answer {
+		h.Log(adk.Level(j.x.Key), j.x.Name, j.x.Text, j.x.Value)
+		return Answer{}
 	}),
 }
 

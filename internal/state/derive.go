@@ -113,14 +113,14 @@ func (f *Fold) told(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// report takes in a report of the executor, from which an event follows unless
-// it was refused.
+// report takes in a report, from which an event follows unless it was refused. A log may
+// be any context's, all others are a dispatch's.
 func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	if x.Err != nil {
 		return nil
 	}
 	d := c.Dispatch
-	if d == nil {
+	if d == nil && x.Kind != adk.KindReportLog {
 		return errNoDispatch
 	}
 	e := causedEvent{kind: x.Kind.Causes()[0], at: x.At}

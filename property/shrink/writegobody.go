@@ -291,7 +291,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 		g.line("cancel(%s)", g.failure(orKnownCancel(op.Cause)))
 		return
 	case "report-log":
-		g.line("%s.Helpers().Log(%q, %q, %q, %s)", on, op.Key, op.Name, op.Text, g.value(op.Value.Get()))
+		g.line("%s.Log(%q, %q, %q, %s)", on, op.Key, op.Name, op.Text, g.value(op.Value.Get()))
 		return
 	case turn.OpRead:
 		g.read(op, on)
