@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2019, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // kit makes records, and ends the test where they cannot be made.
 type kit struct{ testing.TB }

@@ -3,13 +3,14 @@ package budget
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/prompt"
 )
 
-// ShedName is the name of the middleware that Shed makes.
+// ShedName is the name of the middleware that Shed makes, and the kind of its log.
 const ShedName = "budget-shed"
 
 // ShedOptions say what a turn may hold. Encoding and Window are as in an executor's limits;
@@ -24,27 +25,22 @@ type ShedOptions struct {
 	// Prompt says how results of tools are rendered, for they count as they are shown. Its
 	// Opener is the turn's context where it is nil.
 	Prompt prompt.Options
-	// Report is told what went, where the turn did not fit as it was; nil for nobody.
-	Report func(ctx context.Context, shed Shedding)
 }
 
-// Shedding is what went of a turn that did not fit, by the ids of the records, in the order
-// in which they went.
-type Shedding struct {
-	Retrievables []string
-	Memories     []string
-	Messages     []string
-	// Before and After are what the turn counted.
-	Before, After Usage
-	// Fits reports whether what is left fits, with the reserve.
-	Fits bool
+// shedding is what goes of a turn that does not fit, by the ids of the records, in the
+// order in which they go, and what the turn counts before and after.
+type shedding struct {
+	retrievables, memories, messages []string
+	before, after                    Usage
+	fits                             bool // what is left, with the reserve
 }
 
 // Shed is a turn-input middleware that takes records out of a turn which would not fit
 // (BUD-10): retrievables from the end of their set; then memories, those of the least
 // confidence and importance first; then messages, the oldest first. It takes them out of
-// the turn's sets alone, never out of the storage, and no more than is needed. Put it
-// behind the middlewares that fill the turn.
+// the turn's sets alone, never out of the storage, and no more than is needed. A turn that
+// did not fit as it was has one log of the kind ShedName: what went, by id, what was counted
+// before and after, and whether that fits. Put it behind the middlewares that fill the turn.
 //
 // It fails with what the rendering of results fails with, and with
 // E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS where the limits are wrong.
@@ -81,36 +77,49 @@ func (o ShedOptions) shed(ctx context.Context, tc *adk.TurnContext) error {
 	if err := plan.carryOut(tc); err != nil {
 		return err
 	}
-	if plan.Before.Total()+o.Reserve > o.Window && o.Report != nil {
-		o.Report(ctx, plan)
+	if plan.before.Total()+o.Reserve > o.Window {
+		o.log(tc, plan)
 	}
 	return nil
 }
 
+// log says what went.
+func (o ShedOptions) log(tc *adk.TurnContext, s shedding) {
+	level, outcome := adk.LevelInfo, "fits now"
+	if !s.fits {
+		level, outcome = adk.LevelWarn, "does not fit all the same"
+	}
+	gone := len(s.retrievables) + len(s.memories) + len(s.messages)
+	tc.Log(level, ShedName, fmt.Sprintf("the turn %s: %d of its records went", outcome, gone), map[string]any{
+		"retrievables": s.retrievables, "memories": s.memories, "messages": s.messages, "fits": s.fits,
+		"before": s.before.Total(), "after": s.after.Total(), "limit": o.Window, "reserve": o.Reserve, "encoding": o.Encoding,
+	})
+}
+
 // plan says what has to go, and removes nothing.
-func (o ShedOptions) plan(view prompt.View, f figures) Shedding {
-	plan := Shedding{Before: f.usage, After: f.usage}
-	fits := func() bool { return plan.After.Total()+o.Reserve <= o.Window }
+func (o ShedOptions) plan(view prompt.View, f figures) shedding {
+	plan := shedding{before: f.usage, after: f.usage}
+	fits := func() bool { return plan.after.Total()+o.Reserve <= o.Window }
 	for i := len(view.Retrievables) - 1; i >= 0 && !fits(); i-- {
-		plan.Retrievables = append(plan.Retrievables, view.Retrievables[i].ID())
-		plan.After.Retrievables -= f.retrievables[i]
+		plan.retrievables = append(plan.retrievables, view.Retrievables[i].ID())
+		plan.after.Retrievables -= f.retrievables[i]
 	}
 	for _, i := range leastMemories(view.Memories) {
 		if fits() {
 			break
 		}
-		plan.Memories = append(plan.Memories, view.Memories[i].ID())
-		plan.After.Memories -= f.memories[i]
+		plan.memories = append(plan.memories, view.Memories[i].ID())
+		plan.after.Memories -= f.memories[i]
 	}
 	oldest := oldestMessages(view.Messages)
 	for _, i := range oldest[:max(0, len(oldest)-max(1, o.KeepMessages))] {
 		if fits() {
 			break
 		}
-		plan.Messages = append(plan.Messages, view.Messages[i].ID())
-		plan.After.Timeline -= f.messages[i]
+		plan.messages = append(plan.messages, view.Messages[i].ID())
+		plan.after.Timeline -= f.messages[i]
 	}
-	plan.Fits = fits()
+	plan.fits = fits()
 	return plan
 }
 
@@ -139,18 +148,18 @@ func places(n int) []int {
 }
 
 // carryOut removes what has to go.
-func (s Shedding) carryOut(tc *adk.TurnContext) error {
-	for _, id := range s.Retrievables {
+func (s shedding) carryOut(tc *adk.TurnContext) error {
+	for _, id := range s.retrievables {
 		if _, err := tc.Retrievables().Remove(id); err != nil {
 			return err
 		}
 	}
-	for _, id := range s.Memories {
+	for _, id := range s.memories {
 		if _, err := tc.Memories().Remove(id); err != nil {
 			return err
 		}
 	}
-	for _, id := range s.Messages {
+	for _, id := range s.messages {
 		if _, err := tc.Messages().Remove(id); err != nil {
 			return err
 		}

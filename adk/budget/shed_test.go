@@ -3,6 +3,7 @@ package budget_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/budget"
 	"github.com/adkreplay/adkreplay/adk/prompt"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -57,19 +59,28 @@ func run(t testing.TB, config adk.Config) (recorded []byte, failures []error) {
 	return out.Bytes(), failures
 }
 
-// crossings are the lines of a trace of one kind, by the key of each.
-func crossings(t testing.TB, recorded []byte, kind adk.Kind) (keys []string) {
+// crossings are those of a trace that are of one kind.
+func crossings(t testing.TB, recorded []byte, kind adk.Kind) (all []adk.Crossing) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
 	for _, line := range read.Lines {
-		if line.Crossing.Kind == kind {
-			keys = append(keys, line.Crossing.Key)
+		if line.Kind == kind {
+			all = append(all, line.Crossing)
 		}
 	}
-	return keys
+	return all
 }
 
-// BUD-10: what goes first, and no more than is needed; out of the sets alone.
+// keys are the keys of what is removed or deleted in a trace.
+func keys(t testing.TB, recorded []byte, kind adk.Kind) (all []string) {
+	for _, x := range crossings(t, recorded, kind) {
+		all = append(all, x.Key)
+	}
+	return all
+}
+
+// BUD-10: what goes first, and no more than is needed; out of the sets alone. One log says
+// what went.
 func TestShed(t *testing.T) {
 	k := kit{t}
 	text := func(n int) string { return strings.Repeat("word ", n) }
@@ -80,41 +91,48 @@ func TestShed(t *testing.T) {
 		},
 		Messages: []*adk.Message{k.message("newest", text(10), 9), k.message("oldest", text(20), 1), k.message("middle", text(30), 5)},
 	} // 79 in all
+	retrievables, memories := []string{"r2", "r1"}, []string{"m-worst", "m-same-2", "m-same", "m-best"}
 	for name, c := range map[string]struct {
-		window, reserve, keep int
-		want                  budget.Shedding // but for the figures
-		after                 int
+		window, reserve, keep            int
+		retrievables, memories, messages []string
+		after                            int
+		fits                             bool
 	}{
-		"all fits":            {79, 0, 0, budget.Shedding{Fits: true}, 79},
-		"a retrievable":       {78, 0, 0, budget.Shedding{Retrievables: []string{"r2"}, Fits: true}, 77},
-		"for the reserve":     {79, 1, 0, budget.Shedding{Retrievables: []string{"r2"}, Fits: true}, 77},
-		"both retrievables":   {76, 0, 0, budget.Shedding{Retrievables: []string{"r2", "r1"}, Fits: true}, 76},
-		"the worst memory":    {75, 0, 0, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst"}, Fits: true}, 74},
-		"the last of equals":  {73, 0, 0, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2"}, Fits: true}, 66},
-		"the oldest message":  {60, 0, 0, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2", "m-same", "m-best"}, Messages: []string{"oldest"}, Fits: true}, 41},
-		"all but the newest":  {11, 0, -1, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2", "m-same", "m-best"}, Messages: []string{"oldest", "middle"}, Fits: true}, 11},
-		"nothing is enough":   {10, 0, 1, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2", "m-same", "m-best"}, Messages: []string{"oldest", "middle"}}, 11},
-		"two messages stay":   {10, 0, 2, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2", "m-same", "m-best"}, Messages: []string{"oldest"}}, 41},
-		"more stay than were": {10, 0, 9, budget.Shedding{Retrievables: []string{"r2", "r1"}, Memories: []string{"m-worst", "m-same-2", "m-same", "m-best"}}, 61},
+		"all fits":            {79, 0, 0, nil, nil, nil, 79, true},
+		"a retrievable":       {78, 0, 0, retrievables[:1], nil, nil, 77, true},
+		"for the reserve":     {79, 1, 0, retrievables[:1], nil, nil, 77, true},
+		"both retrievables":   {76, 0, 0, retrievables, nil, nil, 76, true},
+		"the worst memory":    {75, 0, 0, retrievables, memories[:1], nil, 74, true},
+		"the last of equals":  {73, 0, 0, retrievables, memories[:2], nil, 66, true},
+		"the oldest message":  {60, 0, 0, retrievables, memories, []string{"oldest"}, 41, true},
+		"all but the newest":  {11, 0, -1, retrievables, memories, []string{"oldest", "middle"}, 11, true},
+		"nothing is enough":   {10, 0, 1, retrievables, memories, []string{"oldest", "middle"}, 11, false},
+		"two messages stay":   {10, 0, 2, retrievables, memories, []string{"oldest"}, 41, false},
+		"more stay than were": {10, 0, 9, retrievables, memories, nil, 61, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told []budget.Shedding
-			options := budget.ShedOptions{Limits: budget.Limits{Encoding: "words", Window: c.window, Counter: words}, Reserve: c.reserve, KeepMessages: c.keep,
-				Report: func(_ context.Context, s budget.Shedding) { told = append(told, s) }}
+			options := budget.ShedOptions{Limits: budget.Limits{Encoding: "words", Window: c.window, Counter: words}, Reserve: c.reserve, KeepMessages: c.keep}
 			recorded, failures := run(t, loaded(t, view, options, adk.Executor{}))
 			assert.Empty(t, failures)
+			gone := slices.Concat(c.retrievables, c.memories, c.messages)
+			assert.Equal(t, gone, keys(t, recorded, adk.KindRemove), "out of the sets")
+			assert.Empty(t, keys(t, recorded, adk.KindDelete), "and not of the storage")
+			logs := crossings(t, recorded, adk.KindReportLog)
 			if c.after == 79 {
-				assert.Empty(t, told, "nothing went")
-				assert.Empty(t, crossings(t, recorded, adk.KindRemove))
+				assert.Empty(t, logs, "there is nothing to tell")
 				return
 			}
-			require.Len(t, told, 1)
-			assert.Equal(t, []int{79, c.after}, []int{told[0].Before.Total(), told[0].After.Total()})
-			gone := append(append(append([]string(nil), c.want.Retrievables...), c.want.Memories...), c.want.Messages...)
-			assert.Equal(t, gone, crossings(t, recorded, adk.KindRemove), "out of the sets")
-			assert.Empty(t, crossings(t, recorded, adk.KindDelete), "and not of the storage")
-			told[0].Before, told[0].After = budget.Usage{}, budget.Usage{}
-			assert.Equal(t, c.want, told[0])
+			require.Len(t, logs, 1)
+			assert.Equal(t, "budget-shed", logs[0].Name)
+			assert.Equal(t, c.fits, logs[0].Key == "info")
+			assert.Equal(t, map[string]any{
+				"retrievables": c.retrievables, "memories": c.memories, "messages": c.messages, "fits": c.fits,
+				"before": 79, "after": c.after, "limit": c.window, "reserve": c.reserve, "encoding": "words",
+			}, logs[0].Value)
+			property.Check(t, bytes.NewReader(recorded))
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{})
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence)
 		})
 	}
 }
@@ -125,7 +143,7 @@ func TestShedNeedsLimits(t *testing.T) {
 	view := prompt.View{Messages: []*adk.Message{k.message("u", strings.Repeat("word ", 100), 0)}, Memories: []*adk.Memory{k.memory("m", "x", 0, 0)}}
 	recorded, failures := run(t, loaded(t, view, budget.ShedOptions{Limits: budget.Limits{Window: 1}}, adk.Executor{}))
 	assert.Empty(t, failures)
-	assert.Empty(t, crossings(t, recorded, adk.KindRemove))
+	assert.Empty(t, keys(t, recorded, adk.KindRemove))
 	for _, options := range []budget.ShedOptions{
 		{Limits: budget.Limits{Encoding: "o200k_base"}},
 		{Limits: budget.Limits{Encoding: "o200k_base", Window: 10}, Prompt: prompt.Options{Surfacing: "some"}},
@@ -177,7 +195,7 @@ func TestOverflowInATurn(t *testing.T) {
 	require.NoError(t, err)
 	seen := 0
 	for _, line := range read.Lines {
-		if replayed, found := budget.OverflowOf(line.Crossing.Err); found {
+		if replayed, found := budget.OverflowOf(line.Err); found {
 			assert.Equal(t, live, replayed)
 			seen++
 		}
