@@ -74,6 +74,23 @@ func (c *call) enter(kind Kind) error {
 	return nil
 }
 
+// step is an operation of one line: do makes its effect at a time, and fills in the line,
+// which is nil where nobody observes.
+func (c *call) step(kind Kind, do func(at time.Time, x *Crossing)) error {
+	if err := c.enter(kind); err != nil {
+		return err
+	}
+	r := c.run
+	defer r.mu.Unlock()
+	at := c.now()
+	x := r.crossing(c, kind, Whole, at)
+	do(at, x)
+	if x != nil {
+		r.tell(x)
+	}
+	return nil
+}
+
 // done tells that a spanning operation has had its effect, which it makes in
 // the same step.
 func (c *call) done(kind Kind, op int, err error, effect func()) {

@@ -3,9 +3,9 @@ package adk
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
@@ -289,32 +289,19 @@ func (e *Error) Fatal() bool { return e.Code.Fatal() }
 type PanicError struct {
 	// Value is what was given to panic.
 	Value any
-	// callers is where it happened, as package runtime counts.
-	callers []uintptr
+	place callers.Place // where it happened
 }
 
 // newPanicError is for the deferred function that recovered the value: it keeps
 // where the panic came from, which Stack puts into words when it is asked.
 func newPanicError(value any) *PanicError {
-	// The innermost calls say where it happened; further out is mostly the engine.
-	var callers [32]uintptr
-	const skip = 3 // runtime.Callers, newPanicError and the deferred function
-	return &PanicError{Value: value, callers: append([]uintptr(nil), callers[:runtime.Callers(skip, callers[:])]...)}
+	return &PanicError{Value: value, place: callers.Of(2)} // without newPanicError and the deferred function
 }
 
 // Stack says where it happened, the innermost call first, a function and its
 // place each, for the innermost 32; it is empty for an error that no panic made here. It is never part
 // of the text, so that nothing observable depends on it.
-func (e *PanicError) Stack() []byte {
-	var text []byte
-	frames := runtime.CallersFrames(e.callers)
-	for more := len(e.callers) > 0; more; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		text = fmt.Appendf(text, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)
-	}
-	return text
-}
+func (e *PanicError) Stack() []byte { return e.place.Text() }
 
 // Error is "panic: " and the panic's text.
 func (e *PanicError) Error() string { return "panic: " + PanicText(e.Value) }

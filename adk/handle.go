@@ -92,33 +92,19 @@ func (h Handle) Abort(reason error) error {
 
 // Now is the present by the config's clock, so that a replay gives the same
 // time back (DET-1). On a handle that has ended it is the zero time.
-func (h Handle) Now() time.Time {
-	c := h.call
-	if c.enter(KindNow) != nil {
-		return time.Time{}
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	if x := c.run.crossing(c, KindNow, Whole, at); x != nil {
-		c.run.tell(x)
-	}
-	return at
+func (h Handle) Now() (now time.Time) {
+	_ = h.call.step(KindNow, func(at time.Time, _ *Crossing) { now = at })
+	return now
 }
 
 // NewID is a new id from the config's id source, so that a replay gives the
 // same one back (DET-1). On a handle that has ended it is empty.
-func (h Handle) NewID() string {
-	c := h.call
-	if c.enter(KindNewID) != nil {
-		return ""
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	id := c.run.config.IDs.NewID()
-	if x := c.run.crossing(c, KindNewID, Whole, at); x != nil {
-		x.Name = id
-		c.run.tell(x)
-	}
+func (h Handle) NewID() (id string) {
+	_ = h.call.step(KindNewID, func(_ time.Time, x *Crossing) {
+		if id = h.call.run.config.IDs.NewID(); x != nil {
+			x.Name = id
+		}
+	})
 	return id
 }
 

@@ -43,7 +43,10 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 
 	err = errGoexit // stands if the reader ends the goroutine
 	defer func() { c.tellOpened(op, data, err) }()
-	data, err = media.read(handed.Without(ctx))
+	err = guarded(func() (err error) {
+		data, err = media.Bytes(handed.Without(ctx))
+		return err
+	})
 	return data, err
 }
 
@@ -60,14 +63,4 @@ func (c *call) tellOpened(op int, data []byte, err error) {
 		}
 		r.tell(x)
 	}
-}
-
-// read is Bytes, where a panic of the reader is an error.
-func (m *Media) read(ctx context.Context) (data []byte, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			data, err = nil, newPanicError(value)
-		}
-	}()
-	return m.Bytes(ctx)
 }

@@ -40,12 +40,5 @@ func (j *recordJSON) medias(name string, list []*Media) {
 		return
 	}
 	j.Field(name)
-	for i, media := range list {
-		separator := byte(',')
-		if i == 0 {
-			separator = '['
-		}
-		j.Out = media.AppendJSON(append(j.Out, separator))
-	}
-	j.Out = append(j.Out, ']')
+	j.Out = canonical.AppendList(j.Out, list)
 }

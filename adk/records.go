@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
@@ -67,38 +68,27 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	if err := r.refuse(KindAdd, record); err != nil {
 		return false, err
 	}
-	c := r.call
-	if err := c.enter(KindAdd); err != nil {
-		return false, err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	replaced = r.set().Add(record.Key(), record)
-	if call, ok := any(record).(*ToolCall); ok && c.dispatch != nil {
-		c.dispatch.counted.Changes(call.ID(), call.Checksum()) // no other counts that comes by Add
-	}
-	if x := c.run.crossing(c, KindAdd, Whole, at); x != nil {
-		x.Collection, x.Record, x.Flag = r.spec.row().name, record, replaced
-		c.run.tell(x)
-	}
-	return replaced, nil
+	err = r.call.step(KindAdd, func(_ time.Time, x *Crossing) {
+		replaced = r.set().Add(record.Key(), record)
+		if call, ok := any(record).(*ToolCall); ok && r.call.dispatch != nil {
+			r.call.dispatch.counted.Changes(call.ID(), call.Checksum()) // no other counts that comes by Add
+		}
+		if x != nil {
+			x.Collection, x.Record, x.Flag = r.spec.row().name, record, replaced
+		}
+	})
+	return replaced, err
 }
 
 // Remove takes the record with the key out of the set; found reports whether
 // there was one.
 func (r Records[T]) Remove(key string) (found bool, err error) {
-	c := r.call
-	if err := c.enter(KindRemove); err != nil {
-		return false, err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	_, found = r.set().Remove(key)
-	if x := c.run.crossing(c, KindRemove, Whole, at); x != nil {
-		x.Collection, x.Key, x.Flag = r.spec.row().name, key, found
-		c.run.tell(x)
-	}
-	return found, nil
+	err = r.call.step(KindRemove, func(_ time.Time, x *Crossing) {
+		if _, found = r.set().Remove(key); x != nil {
+			x.Collection, x.Key, x.Flag = r.spec.row().name, key, found
+		}
+	})
+	return found, err
 }
 
 // Fetch asks the storage for the records. It fills no set: that is the

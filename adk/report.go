@@ -108,21 +108,17 @@ func (all *streams) open(id string, at time.Time) (*stream, error) {
 		return nil, fmt.Errorf("adk: report without an id: give the stream one")
 	}
 	if all.last == nil || all.last.id != id {
-		all.last = all.find(id, at)
+		s, known := all.byID.Get(id)
+		if !known {
+			s = &stream{id: id, createdAt: at}
+			all.byID.Add(id, s)
+		}
+		all.last = s
 	}
 	if all.last.sealed {
 		return nil, errSealed(id)
 	}
 	return all.last, nil
-}
-
-func (all *streams) find(id string, at time.Time) *stream {
-	s, known := all.byID.Get(id)
-	if !known {
-		s = &stream{id: id, createdAt: at}
-		all.byID.Add(id, s)
-	}
-	return s
 }
 
 func errSealed(id string) error {

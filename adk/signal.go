@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 )
 
 // signal is how a dispatch was ended by user code (SIG). Guarded by run.mu.
@@ -142,20 +143,17 @@ func (dc *DispatchContext) OnAck(name string, handler func(context.Context, *Dis
 		return nil, errors.New("adk: OnAck needs a name and a handler")
 	}
 	c := dc.call
-	if err := c.enter(KindOnAck); err != nil {
-		return nil, err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	s := &c.dispatch.signal
-	s.lastHandler++
-	h := &ackHandler{s.lastHandler, name, handler}
-	s.handlers = append(s.handlers, h)
-	if x := c.run.crossing(c, KindOnAck, Whole, at); x != nil {
-		x.Name, x.ID = name, h.id
-		c.run.tell(x)
-	}
-	return func() { c.offAck(h) }, nil
+	err = c.step(KindOnAck, func(_ time.Time, x *Crossing) {
+		s := &c.dispatch.signal
+		s.lastHandler++
+		h := &ackHandler{s.lastHandler, name, handler}
+		s.handlers = append(s.handlers, h)
+		off = func() { c.offAck(h) }
+		if x != nil {
+			x.Name, x.ID = name, h.id
+		}
+	})
+	return off, err
 }
 
 // offAck removes a handler. It works on behalf of the call that registered it,

@@ -1,6 +1,9 @@
 package adk
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
@@ -92,17 +95,11 @@ func (s Stash) All() map[string]any {
 // and no path leads into it. A path with an empty segment, below a leaf or into
 // a slice is E_INVALID_STASH_PATH, and so is a dotted or empty key in a subtree
 // (STA-2 to STA-5, STA-7).
-func (s Stash) Set(path string, value any) error {
-	c := s.call
-	if err := c.enter(KindStash); err != nil {
-		return err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	err := c.visible.stash.set(path, value)
-	if x := c.run.crossing(c, KindStash, Whole, at); x != nil {
-		x.Name, x.Value, x.Err = path, value, err
-		c.run.tell(x)
-	}
-	return err
+func (s Stash) Set(path string, value any) (err error) {
+	ended := s.call.step(KindStash, func(_ time.Time, x *Crossing) {
+		if err = s.call.visible.stash.set(path, value); x != nil {
+			x.Name, x.Value, x.Err = path, value, err
+		}
+	})
+	return cmp.Or(ended, err)
 }

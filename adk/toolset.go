@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -31,59 +32,40 @@ func (t ToolSet) Register(tool *Tool) error { return t.register(tool, false) }
 // Replace adds a tool, in the place of one with its name if there is one.
 func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
 
-func (t ToolSet) register(tool *Tool, overwrite bool) error {
+func (t ToolSet) register(tool *Tool, overwrite bool) (err error) {
 	if !made(tool) {
 		return errNoTool()
 	}
-	c := t.call
-	if err := c.enter(KindRegister); err != nil {
-		return err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	var err error
+	put := t.registry().Register
 	if overwrite {
-		err = t.registry().Replace(tool)
-	} else {
-		err = t.registry().Register(tool)
+		put = t.registry().Replace
 	}
-	if x := c.run.crossing(c, KindRegister, Whole, at); x != nil {
-		x.Record, x.Flag, x.Err = tool, overwrite, err
-		c.run.tell(x)
-	}
-	return err
+	ended := t.call.step(KindRegister, func(_ time.Time, x *Crossing) {
+		if err = put(tool); x != nil {
+			x.Record, x.Flag, x.Err = tool, overwrite, err
+		}
+	})
+	return cmp.Or(ended, err)
 }
 
 // Unregister removes the tool of that name; found reports whether there was one.
 func (t ToolSet) Unregister(name string) (found bool, err error) {
-	c := t.call
-	if err := c.enter(KindUnregister); err != nil {
-		return false, err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	found = t.registry().Unregister(name)
-	if x := c.run.crossing(c, KindUnregister, Whole, at); x != nil {
-		x.Name, x.Flag = name, found
-		c.run.tell(x)
-	}
-	return found, nil
+	err = t.call.step(KindUnregister, func(_ time.Time, x *Crossing) {
+		if found = t.registry().Unregister(name); x != nil {
+			x.Name, x.Flag = name, found
+		}
+	})
+	return found, err
 }
 
 // PruneEphemeral removes the ephemeral tools and gives their names, in order.
 func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
-	c := t.call
-	if err := c.enter(KindPrune); err != nil {
-		return nil, err
-	}
-	defer c.run.mu.Unlock()
-	at := c.now()
-	pruned = t.registry().PruneEphemeral()
-	if x := c.run.crossing(c, KindPrune, Whole, at); x != nil {
-		x.Texts = pruned
-		c.run.tell(x)
-	}
-	return pruned, nil
+	err = t.call.step(KindPrune, func(_ time.Time, x *Crossing) {
+		if pruned = t.registry().PruneEphemeral(); x != nil {
+			x.Texts = pruned
+		}
+	})
+	return pruned, err
 }
 
 // Merge makes a registry of the context's tools and those of the others, as

@@ -61,3 +61,20 @@ func (o *ObjectWriter) Moment(name string, t time.Time) {
 	o.Field(name)
 	o.Out = append(t.AppendFormat(append(o.Out, '"'), time.RFC3339Nano), '"')
 }
+
+// Appender is what can append its JSON.
+type Appender interface {
+	AppendJSON(dst []byte) []byte
+}
+
+// AppendList appends a list of what can append itself.
+func AppendList[A Appender](dst []byte, list []A) []byte {
+	dst = append(dst, '[')
+	for i, one := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = one.AppendJSON(dst)
+	}
+	return append(dst, ']')
+}

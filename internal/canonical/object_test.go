@@ -25,3 +25,14 @@ func TestObjectWriter(t *testing.T) {
 	empty := canonical.Open(nil)
 	assert.Equal(t, "{}", string(empty.Close()))
 }
+
+type word string
+
+func (w word) AppendJSON(dst []byte) []byte { return canonical.AppendString(dst, string(w)) }
+
+// DET-8: a list is what its entries append, in order.
+func TestAppendList(t *testing.T) {
+	for want, list := range map[string][]word{"x[]": nil, `x["a"]`: {"a"}, `x["a","b"]`: {"a", "b"}} {
+		assert.Equal(t, want, string(canonical.AppendList([]byte("x"), list)))
+	}
+}

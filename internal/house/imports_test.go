@@ -25,6 +25,7 @@ type room struct {
 // The first room that a package belongs to is its own.
 var rooms = []room{
 	{name: "internal/bus", because: "a leaf of the engine"},
+	{name: "internal/callers", because: "a leaf of the engine"},
 	{name: "internal/canonical", because: "a leaf"},
 	{name: "internal/ordered", because: "a leaf"},
 	{name: "internal/jsontree", ours: []string{"internal/canonical"},
@@ -62,7 +63,7 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/bus", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
+	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		others: []string{
 			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)

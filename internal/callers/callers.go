@@ -1,0 +1,29 @@
+// Package callers keeps where something happened, and puts it into words when it is asked.
+package callers
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Place is the innermost calls, at most 32 of them, as package runtime counts: they say where
+// it happened. The zero Place is nowhere.
+type Place []uintptr
+
+// Of is the place of what calls who calls it, skip calls further out.
+func Of(skip int) Place {
+	var calls [32]uintptr
+	const own = 2 // runtime.Callers and Of
+	return append(Place(nil), calls[:runtime.Callers(own+skip, calls[:])]...)
+}
+
+// Text names the innermost call first, a function and its place each.
+func (p Place) Text() (text []byte) {
+	frames := runtime.CallersFrames(p)
+	for more := len(p) > 0; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		text = fmt.Appendf(text, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)
+	}
+	return text
+}
