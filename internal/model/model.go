@@ -585,9 +585,6 @@ func (m *model) onDispatch(h *modelHandle, op *turn.Op) (err error, known bool) 
 		return m.report(d, "thought", op), true
 	case "report-tool-call":
 		return m.reportToolCall(d, op), true
-	case "report-log":
-		m.emit("log %s %s %q %#v of %q", op.Key, op.Name, op.Text, op.Value.Get(), d.name)
-		return nil, true
 	case turn.OpRead:
 		m.emit("log debug read %q %#v of %q", turn.ReadText(op), m.read(d, op), d.name)
 		return nil, true
@@ -724,6 +721,12 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 		return h.world.set(op.Name, op.Value.Get())
 	case "wait-for":
 		return m.waitFor(op)
+	case "report-log": // HLP-6
+		name := ""
+		if h.dispatch != nil {
+			name = h.dispatch.name
+		}
+		m.emit("log %s %s %q %#v of %q", op.Key, op.Name, op.Text, op.Value.Get(), name)
 	case "emit-message", "emit-thought": // EVT-10
 		m.emit("%s %s delta=%q full=%q complete=%t", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
 	case "emit-tool-call":

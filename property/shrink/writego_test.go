@@ -25,7 +25,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode()}
+	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode(), "Logged": loggedByATurn()}
 	names, err := fs.Glob(fixtures.Traces, "[g-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -83,6 +83,15 @@ func raceForAGate(choice int) turn.Turn {
 	}
 	return turn.Turn{Prompt: "p", Order: []turn.Decision{{Choice: choice, Strand: 2}, {Choice: choice + 1, Strand: 1}},
 		Scripts: []turn.Script{{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{asks("s", "ann"), asks("t", "bob"), {Kind: "ack"}}}}}}
+}
+
+// loggedByATurn is a turn whose own middleware logs, which a dispatch's do as well.
+func loggedByATurn() turn.Turn {
+	logged := turn.Op{Kind: "report-log", Key: "warn", Name: "note", Text: "said", Value: turn.ValueOf(1)}
+	return turn.Turn{Prompt: "p", TurnInput: []string{"a"}, Scripts: []turn.Script{
+		{Seam: "turn-input/a", Body: turn.Body{Ops: []turn.Op{logged, {Kind: "next"}}}},
+		{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{{Kind: "now"}, logged, {Kind: "ack"}}}},
+	}}
 }
 
 // abortedByTheBareCode is a turn whose stage returns the code of an abort itself.

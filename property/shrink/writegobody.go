@@ -257,7 +257,7 @@ func (g *goWriter) ops(ops []turn.Op, context string, results func(err string) s
 }
 
 // ofDispatches are the operations that a turn context does not have.
-var ofDispatches = []string{"ack", "nack", "on-ack", "off-ack", turn.OpBind, "execute", "report-message", "report-thought", "report-tool-call", "report-log", turn.OpRead}
+var ofDispatches = []string{"ack", "nack", "on-ack", "off-ack", turn.OpBind, "execute", "report-message", "report-thought", "report-tool-call", turn.OpRead}
 
 // op writes one operation as a statement.
 func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err string) string) {
