@@ -1,0 +1,82 @@
+package prompt_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/adk/prompt"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// rendering is an executor that logs the prompt it would send.
+func rendering(options prompt.Options) adk.Executor {
+	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		options := options
+		options.Opener = dc
+		options.Warn = func(text string) { h.Log(adk.LevelWarn, "helper-warning", text, nil) }
+		p, err := prompt.Render(ctx, prompt.ViewOf(dc.Handle), options)
+		if err != nil {
+			return err
+		}
+		h.Log(adk.LevelDebug, "prompt", written(p), nil)
+		return dc.Ack()
+	}}
+}
+
+// ENV-1, MED-3: an executor that is live in a replay makes the prompt that was recorded, with
+// the bytes that the trace holds.
+func TestPromptsOfReplays(t *testing.T) {
+	k := kit{t}
+	view := everything(t)
+	view.Messages = append(view.Messages, k.user("m5", "And this?", 11, k.media(adk.MediaImage, "image/png", public, adk.HazardOpaquePerceptual)))
+	view.ToolCalls = append(view.ToolCalls,
+		k.call("call-4", "web", k.artifact("call-4", "the body", artifact.TextFlavour, public), 12),
+		k.call("call-5", "web", k.media(adk.MediaDocument, "application/pdf", own, adk.HazardExtractableInstructions), 13),
+		k.call("call-6", "web", k.media(adk.MediaVideo, "video/mp4", own, adk.HazardOpaquePerceptual, func(i *adk.MediaInit) { i.Reader = noReading(t) }), 14))
+	var seed []adk.Record
+	for _, m := range view.Messages {
+		seed = append(seed, m)
+	}
+	for _, c := range view.ToolCalls {
+		seed = append(seed, c)
+	}
+	load := adk.TurnMiddleware{Name: "load", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		messages, err := tc.Messages().Fetch(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if _, err := tc.Messages().Add(m); err != nil {
+				return err
+			}
+		}
+		calls, err := tc.ToolCalls().Fetch(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if _, err := tc.ToolCalls().Add(c); err != nil {
+				return err
+			}
+		}
+		next(ctx)
+		return nil
+	}}
+	options := prompt.Options{Media: prompt.MediaPolicy{Mode: prompt.StashedText}}
+	config := adk.Config{Executor: rendering(options), Storage: fakes.NewStorage(seed...).Storage(), TurnInput: []adk.TurnMiddleware{load}}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You help."}))
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: config, Seams: []string{replay.Executor}})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+	assert.Contains(t, recorded.String(), "[media: a.bin, video/mp4, unknown size]")
+}
