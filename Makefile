@@ -17,9 +17,10 @@ build: ## compile everything, and the command to bin/adkreplay
 	$(GO) build -o bin/adkreplay ./cmd/adkreplay
 
 .PHONY: test
-test: ## run all tests, those with the clients of model providers too
+test: ## run all tests, those of the modules within too
 	$(GO) test ./...
 	cd internal/sdks && $(GO) test ./...
+	cd adk/budget/sentencepiece && $(GO) test ./...
 
 .PHONY: race
 race: ## run all tests under the race detector, shuffled

@@ -20,6 +20,9 @@
 //  4. [Shed] is a turn-input middleware with one policy of what goes first. Nobody has to
 //     use it; what decides is the user's middleware.
 //
+// Package sentencepiece, in a module of its own, makes a Counter of a vocabulary file that the
+// user has, as for the models of Gemini.
+//
 // Figures are guard rails and not receipts: they count texts, without the envelopes around
 // records, the schemas of tools, native media and the form of the request. The provider's
 // own usage is the bill. Nothing here retries.
