@@ -267,8 +267,7 @@ func TestRenderersAreReplaced(t *testing.T) {
 			assert.ErrorIs(t, err, errBoom)
 		})
 	}
-	r := prompt.DefaultRenderers()
-	options.Renderers = r
+	options.Renderers = prompt.Renderers{}.Over(prompt.DefaultRenderers())
 	p, err := prompt.Render(t.Context(), view, options)
 	require.NoError(t, err)
 	assert.Equal(t, usual, p, "the default ones are what stands where none is replaced")
@@ -297,4 +296,21 @@ func TestAfter(t *testing.T) {
 	assert.Equal(t, after(2).Add(1), prompt.View{ToolCalls: view.ToolCalls}.After(after(2)))
 	assert.Equal(t, after(1).Add(1), prompt.View{Messages: view.Messages}.After(after(1)))
 	assert.Equal(t, noon, prompt.View{}.After(noon))
+}
+
+// Renderers lie over each other one by one.
+func TestRenderersOver(t *testing.T) {
+	says := func(text string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { return text, nil }
+	}
+	said := func(r prompt.Renderers) string {
+		text, err := r.Directive(t.Context())
+		require.NoError(t, err)
+		return text
+	}
+	upper, lower := prompt.Renderers{Directive: says("upper")}, prompt.Renderers{Directive: says("lower"), Memories: prompt.DefaultRenderers().Memories}
+	assert.Equal(t, "upper", said(upper.Over(lower)))
+	assert.NotNil(t, upper.Over(lower).Memories)
+	assert.Nil(t, upper.Memories, "what lies over another is left alone")
+	assert.Equal(t, "lower", said(prompt.Renderers{}.Over(lower)))
 }

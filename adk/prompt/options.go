@@ -170,6 +170,6 @@ func (o Options) withDefaults() Options {
 	if o.Media.StashKeys == nil {
 		o.Media.StashKeys = DefaultStashKeys()
 	}
-	o.Renderers = o.Renderers.withDefaults()
+	o.Renderers = o.Renderers.Over(DefaultRenderers())
 	return o
 }

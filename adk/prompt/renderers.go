@@ -142,12 +142,13 @@ func DefaultRenderers() Renderers {
 	}
 }
 
-// withDefaults are the renderers, and the default ones where there are none.
-func (r Renderers) withDefaults() Renderers {
-	given, usual := reflect.ValueOf(&r).Elem(), reflect.ValueOf(DefaultRenderers())
+// Over are the renderers, and where one is nil that of others: as options of an iteration
+// lie over those of an executor.
+func (r Renderers) Over(others Renderers) Renderers {
+	given, below := reflect.ValueOf(&r).Elem(), reflect.ValueOf(others)
 	for i := range given.NumField() {
 		if given.Field(i).IsNil() {
-			given.Field(i).Set(usual.Field(i))
+			given.Field(i).Set(below.Field(i))
 		}
 	}
 	return r
