@@ -60,14 +60,14 @@ func (e *element) begin(name string) {
 }
 
 // around is the envelope with its body, of which rules make some inert.
-func (e *element) around(body string, rules rules) string {
+func (e *element) around(body string, rules ruleSet) string {
 	var out strings.Builder
 	out.Grow(e.size(body))
 	e.write(&out, body, rules)
 	return out.String()
 }
 
-func (e *element) write(out *strings.Builder, body string, rules rules) {
+func (e *element) write(out *strings.Builder, body string, rules ruleSet) {
 	e.open(out)
 	writeInert(out, body, e.name, rules)
 	out.WriteByte('\n')

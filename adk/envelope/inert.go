@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// rules say what of a body is made inert.
-type rules uint8
+// ruleSet says what of a body is made inert.
+type ruleSet uint8
 
 const (
 	// own is what would open or close the envelope around it (ENV-8).
-	own rules = 1 << iota
+	own ruleSet = 1 << iota
 	// instructions is what would open or close the one tag without a nonce (ENV-9).
 	instructions
 
-	verbatim rules = 0
+	verbatim ruleSet = 0
 )
 
 // instructionsTag is the name of the tag around standing instructions.
 const instructionsTag = "system_instructions"
 
 // inert is a body without what rules take the force of.
-func inert(body, name string, rules rules) string {
+func inert(body, name string, rules ruleSet) string {
 	if strings.IndexByte(body, '<') < 0 {
 		return body
 	}
@@ -34,7 +34,7 @@ func inert(body, name string, rules rules) string {
 
 // writeInert writes a body. Each < that begins a tag of the name, or of the standing
 // instructions, becomes &lt;; all else stays, byte for byte (ENV-7).
-func writeInert(out *strings.Builder, body, name string, rules rules) {
+func writeInert(out *strings.Builder, body, name string, rules ruleSet) {
 	for rules != verbatim {
 		at := strings.IndexByte(body, '<')
 		if at < 0 {

@@ -201,7 +201,7 @@ func renderMessage(ctx context.Context, m *adk.Message, with Setting) (Message, 
 	return message, nil
 }
 
-// ThoughtFilter.Of are the thoughts that are shown, by the time they were made, then by
+// Of are the thoughts that are shown, by the time they were made, then by
 // id (IDN-4, IDN-5). One that cannot be sent keeps none from being the latest.
 func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
 	var chosen []*adk.Thought
