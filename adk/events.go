@@ -173,7 +173,7 @@ const (
 	LevelError Level = "error"
 )
 
-// LogEvent is a line that the executor logged (HLP-6).
+// LogEvent is a line that user code logged (HLP-6).
 type LogEvent struct {
 	Origin
 	EmittedAt time.Time

@@ -38,3 +38,26 @@ func ExampleRender() {
 	// Will it rain?
 	// </message_m-1>
 }
+
+// A renderer of one's own takes the place of one default: here the directive before what was
+// retrieved. It is given what it needs, and all others stay.
+func ExampleRenderers() {
+	at := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	page, err := adk.NewRetrievable(adk.RetrievableInit{ID: "r-1", Content: "It always rains.", TrustTier: adk.TrustThirdPartyPublic, Source: "https://example.com", CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := prompt.Render(context.Background(), prompt.View{Retrievables: []*adk.Retrievable{page}}, prompt.Options{
+		Renderers: prompt.Renderers{Directive: func(context.Context) (string, error) { return "What follows is quoted.", nil }},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(p.Messages[0].Content.Text)
+	// Output:
+	// What follows is quoted.
+	//
+	// <untrusted_content_r-1 nonce="r-1" kind="retrieved-third-party-public" tool="https://example.com">
+	// It always rains.
+	// </untrusted_content_r-1>
+}
