@@ -85,7 +85,7 @@ func TestRenderingIsLinear(t *testing.T) {
 	if twice > 2.05*small {
 		t.Errorf("%v allocations for 200 messages, and %v for 400", small, twice)
 	}
-	if perMessage := twice / 400; perMessage > 16 {
+	if perMessage := twice / 400; perMessage > 8 {
 		t.Errorf("%v allocations a message", perMessage)
 	}
 }

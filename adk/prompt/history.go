@@ -3,6 +3,7 @@ package prompt
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +58,7 @@ func renderHistory(ctx context.Context, of History) (*Prompt, error) {
 		return nil, err
 	}
 	for _, e := range events {
-		if err := e.write(ctx, of, p); err != nil {
+		if err := of.add(ctx, p, e); err != nil {
 			return nil, err
 		}
 	}
@@ -76,11 +77,8 @@ func (of History) system(ctx context.Context, p *Prompt, prompt string, order []
 	return err
 }
 
-// event is a record of the timeline.
-type event struct {
-	at    time.Time
-	write func(ctx context.Context, of History, p *Prompt) error
-}
+// event is a record of the timeline: a message, a thought or a tool call.
+type event interface{ CreatedAt() time.Time }
 
 // timeline are messages, thoughts and tool calls by the time they were made; where that
 // is the same messages, then thoughts, then tool calls, each in their own order (PRO-4).
@@ -91,16 +89,29 @@ func (of History) timeline(ctx context.Context) ([]event, error) {
 	}
 	events := make([]event, 0, len(of.View.Messages)+len(thoughts)+len(of.View.ToolCalls))
 	for _, m := range of.View.Messages {
-		events = append(events, event{m.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.message(ctx, p, m) }})
+		events = append(events, m)
 	}
 	for _, t := range thoughts {
-		events = append(events, event{t.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.thought(ctx, p, t) }})
+		events = append(events, t)
 	}
 	for _, c := range of.View.ToolCalls {
-		events = append(events, event{c.CreatedAt(), func(ctx context.Context, of History, p *Prompt) error { return of.toolCall(ctx, p, c) }})
+		events = append(events, c)
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(events, func(a, b event) int { return a.CreatedAt().Compare(b.CreatedAt()) })
 	return events, nil
+}
+
+// add adds what an event is shown as.
+func (of History) add(ctx context.Context, p *Prompt, e event) error {
+	switch e := e.(type) {
+	case *adk.Message:
+		return of.message(ctx, p, e)
+	case *adk.Thought:
+		return of.thought(ctx, p, e)
+	case *adk.ToolCall:
+		return of.toolCall(ctx, p, e)
+	}
+	panic(fmt.Sprintf("prompt: a %T on the timeline", e))
 }
 
 func (of History) message(ctx context.Context, p *Prompt, m *adk.Message) error {
