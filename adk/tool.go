@@ -2,9 +2,11 @@ package adk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/plain"
@@ -56,6 +58,7 @@ type ToolInit struct {
 	// is to hold. The engine does not call it: whoever makes the tool call does; nil
 	// leaves to them how.
 	ArtifactConstructor ArtifactConstructor
+	code                uintptr // of the function behind Handler, where that is another
 }
 
 // ArtifactConstructor makes of a tool's result, often Bytes or a long text, the
@@ -78,6 +81,7 @@ type toolSpec struct {
 	schema *schema.Schema
 	json   []byte
 	digest Digest
+	code   uintptr
 }
 
 // ToolDescription is a tool as a model is told of it.
@@ -118,19 +122,15 @@ func NewTool(init ToolInit) (*Tool, error) {
 	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
 		return nil, err
 	}
-	handler := init.Handler
+	t := &Tool{handler: init.Handler, spec: &toolSpec{schema: compiled, code: cmp.Or(init.code, reflect.ValueOf(init.Handler).Pointer())}}
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
-	return newTool(&toolSpec{init: init, schema: compiled}, handler)
-}
-
-// newTool describes a checked spec once, for every use to come.
-func newTool(spec *toolSpec, handler ToolHandler) (*Tool, error) {
-	data, err := schema.Marshal(toolJSONOf(spec.init))
+	t.spec.init = init
+	data, err := schema.Marshal(toolJSONOf(init)) // it is described once, for every use to come
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
 	}
-	spec.json, spec.digest = data, DigestOf(data)
-	return &Tool{spec: spec, handler: handler}, nil
+	t.spec.json, t.spec.digest = data, DigestOf(data)
+	return t, nil
 }
 
 // NewTypedTool makes a tool whose handler gets its validated arguments as an In,
@@ -138,9 +138,7 @@ func newTool(spec *toolSpec, handler ToolHandler) (*Tool, error) {
 // derived from In: fields without omitempty or omitzero are required, and a
 // jsonschema tag describes a field. init.Handler must be nil; it fails as
 // NewTool does.
-func NewTypedTool[In any](
-	init ToolInit, fn func(ctx context.Context, dc *DispatchContext, in In) (ToolResult, error),
-) (*Tool, error) {
+func NewTypedTool[In any](init ToolInit, fn func(ctx context.Context, dc *DispatchContext, in In) (ToolResult, error)) (*Tool, error) {
 	if init.Handler != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "Handler: want none beside a typed function"}
 	}
@@ -159,6 +157,7 @@ func NewTypedTool[In any](
 			}
 			return fn(ctx, dc, in)
 		}
+		init.code = reflect.ValueOf(fn).Pointer()
 	}
 	return NewTool(init)
 }
@@ -193,6 +192,11 @@ func (t *Tool) Trusted() bool { return t.spec.init.Trusted }
 
 // OnCollision is the tool's policy when registries are merged (TOL-7).
 func (t *Tool) OnCollision() Collision { return t.spec.init.OnCollision }
+
+// Code is where the function begins that does the tool's work, as runtime.FuncForPC takes
+// it: reports say it. It is the one that the tool was made with, whatever handler stands
+// in for that.
+func (t *Tool) Code() uintptr { return t.spec.code }
 
 // Effect reports whether running the tool writes.
 func (t *Tool) Effect() Effect { return t.spec.init.Effect }
@@ -290,8 +294,7 @@ type toolJSON struct {
 func toolJSONOf(init ToolInit) toolJSON {
 	return toolJSON{
 		Name: init.Name, Description: init.Description, InputSchema: init.InputSchema,
-		Ephemeral: init.Ephemeral, Trusted: init.Trusted,
-		OnCollision: init.OnCollision, Effect: init.Effect, Meta: init.Meta,
+		Ephemeral: init.Ephemeral, Trusted: init.Trusted, OnCollision: init.OnCollision, Effect: init.Effect, Meta: init.Meta,
 	}
 }
 
@@ -309,8 +312,7 @@ func parseTool(data []byte) (Record, error) {
 	}
 	t, err := NewTool(ToolInit{
 		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema,
-		Handler: describedOnly(read.Name), Ephemeral: read.Ephemeral, Trusted: read.Trusted,
-		OnCollision: read.OnCollision, Effect: read.Effect, Meta: meta,
+		Handler: describedOnly(read.Name), Ephemeral: read.Ephemeral, Trusted: read.Trusted, OnCollision: read.OnCollision, Effect: read.Effect, Meta: meta,
 	})
 	if err != nil {
 		return nil, err // not t: a nil *Tool would make a Record that is not nil

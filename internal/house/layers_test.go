@@ -21,7 +21,7 @@ var replayLayers = [][]string{
 	{"live.go", "livestorage.go", "place.go"},                                                             // which seams are user code
 	{"player.go", "answers.go", "findings.go"},                                                            // a run in the recorded order
 	{"causal.go", "causalorder.go", "causalwatch.go", "rename.go", "asked.go"},                            // a run by cause
-	{"comparison.go", "comparisonorder.go", "explain.go", "withhold.go"},                                  // two runs against each other
+	{"comparison.go", "comparisonorder.go", "comparisonpieces.go", "explain.go", "withhold.go"},           // two runs against each other
 	{"verify.go", "verifylive.go", "rerun.go", "rerecord.go", "version.go", "comparetraces.go", "doc.go"}, // what users call
 }
 

@@ -1,0 +1,179 @@
+package codeplace
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Place is a line of code. The zero Place is none.
+type Place struct {
+	// File is the path from the root of the program's module, and that of a package of
+	// another module with the package's path. It says nothing of the machine.
+	File string
+	Line int
+	// Func is the function, with the last element of its package's path; nothing
+	// stands for one that has no line, since the compiler wrote it.
+	Func string
+}
+
+// String is the place as file:line (function); empty for none.
+func (p Place) String() string {
+	switch {
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d (%s)", p.File, p.Line, p.Func)
+	default:
+		return p.Func
+	}
+}
+
+// Behind says that something is missing behind the place; empty for none.
+func (p Place) Behind() string { return p.with("behind ") }
+
+// MadeIn says that something was made in the place; empty for none.
+func (p Place) MadeIn() string { return p.with("made in ") }
+
+func (p Place) with(words string) string {
+	if p == (Place{}) {
+		return ""
+	}
+	return words + p.String()
+}
+
+// OfFunc is where a function begins; none of what is no function, or is nil.
+func OfFunc(function any) Place {
+	v := reflect.ValueOf(function)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return Place{}
+	}
+	return OfEntry(v.Pointer())
+}
+
+// OfEntry is where the function with that entry begins; none where there is none.
+func OfEntry(pc uintptr) Place {
+	f := runtime.FuncForPC(pc)
+	if pc == 0 || f == nil {
+		return Place{}
+	}
+	file, line := f.FileLine(f.Entry())
+	return placeOf(f.Name(), file, line)
+}
+
+// placeOf is the place of a line of a function, by the names that the runtime has.
+func placeOf(function, file string, line int) Place {
+	function = strings.TrimSuffix(function, "-fm") // the value of a method
+	p := Place{Func: path.Base(function)}
+	if line > 1 { // else the compiler wrote it
+		p.File, p.Line = path.Join(folderOf(packageOf(function)), filepath.Base(file)), line
+	}
+	return p
+}
+
+// folderOf is the folder of a package from the root of the program's module, and of
+// another module's the package's path.
+func folderOf(pkg string) string {
+	main, program := program()
+	if pkg == "main" {
+		pkg = program
+	}
+	pkg = strings.TrimSuffix(pkg, "_test")
+	if pkg == main {
+		return ""
+	}
+	if below, is := strings.CutPrefix(pkg, main+"/"); is && main != "" {
+		return below
+	}
+	return pkg
+}
+
+// program is the path of the module that this program was built in, and that of its
+// main package; both are empty where the program does not know.
+var program = sync.OnceValues(func() (module, main string) {
+	if info, known := debug.ReadBuildInfo(); known {
+		return info.Main.Path, info.Path
+	}
+	return "", ""
+})
+
+// packageOf is the path of a function's package: all before the first dot behind the
+// last slash. A type argument may have slashes too.
+func packageOf(function string) string {
+	whole, _, _ := strings.Cut(function, "[")
+	slash := strings.LastIndexByte(whole, '/') + 1
+	name, _, _ := strings.Cut(whole[slash:], ".")
+	return strings.ReplaceAll(whole[:slash]+name, "%2e", ".") // as the linker writes a dot in the last element
+}
+
+// deepest is how many calls above it a Stack knows: enough for the client of an HTTP
+// server that stands between user code and the engine.
+const deepest = 32
+
+// Stack is how an operation of user code came to the engine. It is comparable: what
+// runs in a loop has one.
+type Stack [deepest]uintptr
+
+// Here is the stack of the caller, without the innermost skip calls.
+func Here(skip int) (s Stack) {
+	runtime.Callers(skip+2, s[:])
+	return s
+}
+
+// User is the line of user code that the engine was called from: the innermost one of
+// the program's own module, or if there is none of a module that is not ours. It is
+// none where a seam of the engine, or what stands in for user code, lies nearer.
+func (s Stack) User() (nearest Place) {
+	frames := runtime.CallersFrames(s[:])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		pkg := packageOf(f.Function)
+		switch main, _ := program(); {
+		case f.Function == seamCall, within(pkg, ours+"/internal/stub"), f.Function == "":
+			return nearest
+		case isEngine(pkg), !strings.Contains(firstElement(pkg), ".") && !within(pkg, main) && pkg != "main":
+		case pkg == "main" || within(strings.TrimSuffix(pkg, "_test"), main):
+			return placeOf(f.Function, f.File, f.Line)
+		case nearest == (Place{}):
+			nearest = placeOf(f.Function, f.File, f.Line)
+		}
+	}
+	return nearest
+}
+
+// engine is the path of package adk, ours the path of its module, and seamCall what
+// calls user code.
+var (
+	engine   = reflect.TypeFor[adk.Crossing]().PkgPath()
+	ours     = path.Dir(engine)
+	seamCall = engine + ".(*call).invoke"
+)
+
+// isEngine reports whether a package is one of ours that stand between user code and
+// what watches a run.
+func isEngine(pkg string) bool {
+	for _, room := range []string{"/adk", "/replay", "/fakes", "/property", "/internal/perform", "/internal/codeplace"} {
+		if within(pkg, ours+room) {
+			return !strings.HasSuffix(pkg, "_test")
+		}
+	}
+	return false
+}
+
+// within reports whether a package is that of a path, or below it.
+func within(pkg, root string) bool {
+	return pkg == root || strings.HasPrefix(pkg, root+"/") || pkg == root+"_test"
+}
+
+// firstElement is what a path begins with: packages of the standard library have no
+// dot in it.
+func firstElement(pkg string) string {
+	first, _, _ := strings.Cut(pkg, "/")
+	return first
+}

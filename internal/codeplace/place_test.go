@@ -1,0 +1,90 @@
+package codeplace_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
+)
+
+type seeker struct{ seen map[adk.Kind]string }
+
+func (s *seeker) Observe(adk.RunInfo) adk.Observer { return s }
+func (*seeker) Begin(adk.Step)                     {}
+func (*seeker) Park(int, func() bool)              {}
+func (*seeker) Resume(int)                         {}
+func (s *seeker) Tell(x *adk.Crossing)             { s.seen[x.Kind] = codeplace.Here(1).User().String() }
+
+// An operation is told with the line of user code that made it, also in a helper and in a
+// strand; what the engine does by itself is not somebody's further up.
+func TestUser(t *testing.T) {
+	s := &seeker{seen: map[adk.Kind]string{}}
+	config := adk.Config{Probe: s, Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		helper(dc)
+		strand, err := dc.Fork(ctx, "one", func(_ context.Context, dc *adk.DispatchContext) error {
+			dc.NewID() // in a strand
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := strand.Wait(); err != nil {
+			return err
+		}
+		return dc.Ack() // the end
+	}}}
+	run(t, config)
+	for kind, says := range map[adk.Kind]string{adk.KindNow: "in a helper", adk.KindNewID: "in a strand", adk.KindAck: "the end"} {
+		assert.Contains(t, lineOf(t, s.seen[kind]), "// "+says, s.seen[kind])
+	}
+	assert.Contains(t, s.seen[adk.KindNow], "(codeplace_test.helper)")
+	assert.Empty(t, s.seen[adk.KindReturn], "a call that is over")
+}
+
+func helper(dc *adk.DispatchContext) {
+	dc.Now() // in a helper
+}
+
+// run runs a turn of a config, whose storage is not asked for anything.
+func run(t *testing.T, config adk.Config) {
+	t.Helper()
+	config.Storage = fakes.NoOpStorage()
+	runner, err := adk.NewRunner(config)
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You are a test."}))
+}
+
+// lineOf is the line that a place names, of a file of our module.
+func lineOf(t *testing.T, place string) string {
+	t.Helper()
+	file, rest, _ := strings.Cut(place, ":")
+	number, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
+	require.NoError(t, err, place)
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+	require.NoError(t, err)
+	return strings.Split(string(text), "\n")[n-1]
+}
+
+// A function is told by where it begins, from the root of the module; a method by its
+// method, and what is none by nothing.
+func TestOfFunc(t *testing.T) {
+	assert.Regexp(t, `^internal/codeplace/place_test\.go:\d+ \(codeplace_test\.helper\)$`, codeplace.OfFunc(helper).String())
+	assert.Equal(t, "codeplace_test.(*seeker).Observe", codeplace.OfFunc((&seeker{}).Observe).String())
+	assert.Equal(t, "made in "+codeplace.OfFunc(helper).String(), codeplace.OfFunc(helper).MadeIn())
+	var none func()
+	for _, what := range []any{nil, none, 7} {
+		assert.Empty(t, codeplace.OfFunc(what).String())
+		assert.Empty(t, codeplace.OfFunc(what).Behind())
+	}
+	assert.Empty(t, codeplace.OfEntry(0).String())
+}
