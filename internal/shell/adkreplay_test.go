@@ -1,0 +1,72 @@
+package shell
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The command is called as the reader can: as a tool of the module, out of our own, as it
+// was called, as it is found, or by its version.
+func TestCaller(t *testing.T) {
+	found := func(string) (string, error) { return "/bin/adkreplay", nil }
+	nowhere := func(string) (string, error) { return "", errors.New("not found") }
+	program := func(path string, deps ...*debug.Module) *debug.BuildInfo {
+		return &debug.BuildInfo{Path: path, Main: debug.Module{Path: "example.com/a", Version: "(devel)"}, Deps: deps}
+	}
+	released := &debug.Module{Path: ours, Version: "v1.2.3"}
+	replaced := &debug.Module{Path: ours, Version: "v0.0.0", Replace: &debug.Module{Path: "../"}}
+	const module = "module example.com/a\n\ngo 1.26\n"
+	for _, c := range []struct {
+		name, gomod string
+		r           reader
+		want        string
+	}{
+		{"a tool", module + "\ntool " + command + "\n", reader{lookPath: found}, "go tool adkreplay"},
+		{"a tool among others", module + "\ntool (\n\texample.com/b\n\t" + command + "\n)\n", reader{lookPath: nowhere}, "go tool adkreplay"},
+		{"our own module", "module " + ours + "\n", reader{lookPath: found}, "go run " + command},
+		{"as it was called", module, reader{program: program(command), args: []string{"./bin/it is"}, lookPath: nowhere}, "'./bin/it is'"},
+		{"run by go run", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "go-build1/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
+		{"in the path", module, reader{lookPath: found}, "adkreplay"},
+		{"by its version", module, reader{program: program("example.com/a.test", released), lookPath: nowhere}, "go run " + command + "@v1.2.3"},
+		{"by none that is replaced", module, reader{program: program("example.com/a.test", replaced), lookPath: nowhere}, "go run " + command + "@latest"},
+		{"a module that cannot be read", "tool tool\n", reader{lookPath: nowhere}, "go run " + command + "@latest"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.r.dir = filepath.Join(t.TempDir(), "deep", "er")
+			require.NoError(t, os.MkdirAll(c.r.dir, 0o700))
+			if c.gomod != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(c.r.dir, "..", "..", "go.mod"), []byte(c.gomod), 0o600))
+			}
+			assert.Equal(t, c.want, c.r.caller())
+		})
+	}
+}
+
+// A long command is broken where a shell reads on, and is the same command.
+func TestBroken(t *testing.T) {
+	command := "go tool adkreplay show 'a file with blanks.jsonl' --from 1 --to 20"
+	assert.Equal(t, command, Broken(command, 80))
+	broken := Broken(command, 40)
+	assert.Equal(t, "go tool adkreplay show \\\n    'a file with blanks.jsonl' \\\n    --from 1 --to 20", broken)
+	for line := range strings.Lines(broken) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 40)
+	}
+	assert.Equal(t, command, strings.ReplaceAll(broken, " \\\n    ", " "))
+}
+
+// A file is named from the root of the module, where who reads what a test prints runs
+// commands.
+func TestFromModule(t *testing.T) {
+	assert.Equal(t, "internal/shell/testdata/a.jsonl", FromModule("testdata/a.jsonl"))
+	assert.Equal(t, "/tmp/a.jsonl", FromModule("/tmp/a.jsonl"))
+	t.Chdir(t.TempDir())
+	assert.Equal(t, "a.jsonl", FromModule("a.jsonl"))
+}
