@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
@@ -113,7 +114,7 @@ func (f FieldDiff) String() string {
 	if now, is := b.(string); is && f.Field == FieldPlace {
 		return "now " + now
 	}
-	if f.Field == "err" {
+	if f.isError() {
 		a, b = inWords(a), inWords(b)
 	}
 	want, got := f.cut(a, b)
@@ -124,6 +125,77 @@ func (f FieldDiff) String() string {
 		want, got = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
 	}
 	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), lengths(a, b))
+}
+
+// Lines are the difference in lines of at most width characters: one where it fits, else
+// the field and beneath it the two values where they differ.
+func (f FieldDiff) Lines(width int) []string {
+	a, b, _ := f.Trees()
+	if line := f.String(); utf8.RuneCountInString(line) <= width && !isLong(a) && !isLong(b) {
+		return []string{line}
+	}
+	if f.Field == FieldPlace {
+		return []string{safetext.Shortened(f.String(), width)}
+	}
+	if f.isError() {
+		a, b = inWords(a), inWords(b)
+	}
+	want, got := f.excerpts(a, b, width-len("    expected "))
+	return []string{safetext.Shortened(safetext.Bare(f.Field)+":", width), "    expected " + want, "    got      " + got}
+}
+
+// isLong reports whether a tree is better told by what names it than by its JSON.
+func isLong(tree any) bool {
+	object, is := tree.(map[string]any)
+	return is && len(object) > 1
+}
+
+// excerpts are the two values where they differ, in at most width characters each. An
+// object beside nothing is told by what names it.
+func (f FieldDiff) excerpts(a, b any, width int) (want, got string) {
+	w, wantText := textOf(a)
+	g, gotText := textOf(b)
+	switch {
+	case wantText && gotText:
+		return safetext.Excerpts(w, g, width)
+	case wantText && f.Got == "":
+		want, _ = safetext.Excerpts(w, "", width)
+		return want, "nothing"
+	case gotText && f.Want == "":
+		_, got = safetext.Excerpts("", g, width)
+		return "nothing", got
+	}
+	want, got = safetext.Beside(safetext.BareJSON(f.Want), safetext.BareJSON(f.Got), width)
+	return OrNothing(want), OrNothing(got)
+}
+
+// textOf is a text, or what names an object.
+func textOf(tree any) (text string, is bool) {
+	switch v := tree.(type) {
+	case string:
+		return v, true
+	case map[string]any:
+		return NameOf(v)
+	}
+	return "", false
+}
+
+// nameMembers are the members that name a record, or say what is in it, the best first.
+var nameMembers = []string{"name", "filename", "tool", "content", "text", "id"}
+
+// NameOf is what names an object: a record by its name, or by what it says.
+func NameOf(object map[string]any) (name string, is bool) {
+	for _, member := range nameMembers {
+		if name, is = object[member].(string); is {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// isError reports whether the values are of an error or a reason.
+func (f FieldDiff) isError() bool {
+	return f.Of == adk.FieldErr || f.Of == adk.FieldCause || f.Field == "err" || f.Field == "cause"
 }
 
 // inWords is a tree that an error is written as in words, and any other as it is.

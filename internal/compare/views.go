@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -149,11 +150,64 @@ func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
 func treeDiff(at jsondiff.Place, want, got any) (diffs []FieldDiff) {
 	plainly := jsondiff.Rules{Same: func(a, b any) bool {
 		return !isAbsent(a) && !isAbsent(b) && plain.Equal(withNumbers(a), withNumbers(b))
-	}}
+	}, Pairs: pairedMiddle}
 	plainly.Walk(at, want, got, func(at jsondiff.Place, w, g any) {
+		if inside := insideTexts(at, w, g); len(inside) > 0 {
+			diffs = append(diffs, inside...)
+			return
+		}
 		diffs = append(diffs, FieldDiff{Field: at.Path, Want: treeText(w), Got: treeText(g), anywhere: at.Any, want: w, got: g})
 	})
 	return diffs
+}
+
+// pairedMiddle holds the elements of two lists against each other by their places; of
+// lists of two lengths those between what the two begin and end with in common, so that one
+// less is one less.
+func pairedMiddle(a, b []any) (pairs []jsondiff.Pair, apart bool) {
+	if len(a) == len(b) {
+		return jsondiff.ByPlace(a, b)
+	}
+	same := func(i, j int) bool { return plain.Equal(withNumbers(a[i]), withNumbers(b[j])) }
+	head, tail, shorter := 0, 0, min(len(a), len(b))
+	for head < shorter && same(head, head) {
+		head++
+	}
+	for tail < shorter-head && same(len(a)-1-tail, len(b)-1-tail) {
+		tail++
+	}
+	place := func(i, length int) int {
+		if i < length-tail {
+			return i
+		}
+		return -1
+	}
+	for i := head; i < max(len(a), len(b))-tail; i++ {
+		pairs = append(pairs, jsondiff.Pair{A: place(i, len(a)), B: place(i, len(b))})
+	}
+	return pairs, true
+}
+
+// insideTexts lists the paths at which two texts differ that both hold JSON; none of
+// others, and where it is the same, written in another way.
+func insideTexts(at jsondiff.Place, want, got any) []FieldDiff {
+	w, wantText := want.(string)
+	g, gotText := got.(string)
+	if !wantText || !gotText || !isContainer(w) || !isContainer(g) {
+		return nil
+	}
+	a, wantJSON := jsondiff.Decode(w)
+	b, gotJSON := jsondiff.Decode(g)
+	if !wantJSON || !gotJSON {
+		return nil
+	}
+	return treeDiff(at, a, b)
+}
+
+// isContainer reports whether a text begins as a JSON object or list does.
+func isContainer(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n")
+	return text != "" && (text[0] == '{' || text[0] == '[')
 }
 
 // treeText is plain data as a trace writes it, and nothing of what is absent.

@@ -2,7 +2,6 @@ package safetext
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -125,7 +124,7 @@ func cutWithin(text string, keep int) string {
 		at -= size
 	}
 	if at <= head || fewerRunes(text[head:at], WorthHiding) {
-		return strconv.Quote(text)
+		return inQuotes(text)
 	}
-	return fmt.Sprintf("%s…(%d chars)…%s", strconv.Quote(text[:head]), utf8.RuneCountInString(text[head:at]), strconv.Quote(text[at:]))
+	return fmt.Sprintf("%s…(%d chars)…%s", inQuotes(text[:head]), utf8.RuneCountInString(text[head:at]), inQuotes(text[at:]))
 }

@@ -26,6 +26,9 @@ const (
 	keptTail    = 40
 )
 
+// Said is a text in quotes, cut at a word where it is longer than that many characters.
+func Said(text string, longest int) string { return inQuotes(Shortened(text, longest)) }
+
 // Quoted is a text in quotes.
 func Quoted(text string) string {
 	head, tail, cut := Halves(text, longestText)
