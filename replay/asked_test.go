@@ -130,7 +130,7 @@ func TestChangedRequestsAreNamed(t *testing.T) {
 		report, answers := live(nil, changed)
 		require.NotNil(t, report.Divergence, member)
 		assert.Equal(t, replay.ChangedInput, report.Divergence.Class, member)
-		first := strings.Join(strings.SplitN(report.String(), "\n", 11)[:10], "\n")
+		first := strings.Join(strings.SplitN(report.String(), "\n", 15)[:14], "\n")
 		assert.Contains(t, first, member)
 		assert.Contains(t, answers[0], "answer to", "it is answered all the same")
 	}

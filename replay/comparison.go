@@ -93,7 +93,7 @@ func (j *comparison) calls(want, got *calls.Call) (reached int) {
 // in what it did not come to do.
 func (j *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
-		fields: compare.CompareInputs(j.known, want.Return, got.Return)}
+		fields: withoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
 	for _, s := range want.Steps {
 		if s.X.Seq > last {
 			d.want = s.X
@@ -102,6 +102,26 @@ func (j *comparison) endings(want, got *calls.Call, last int) {
 	}
 	j.add(d)
 }
+
+// withoutFollowing leaves out what another field says already: of a call that failed, that
+// it ended with an error, and that it gave nothing.
+func withoutFollowing(fields []compare.FieldDiff) []compare.FieldDiff {
+	if !slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldErr }) {
+		return fields
+	}
+	return slices.DeleteFunc(fields, func(f compare.FieldDiff) bool {
+		switch f.Of {
+		case adk.FieldOutcome:
+			return f.Want+f.Got == errorOutcome
+		case adk.FieldResult, adk.FieldRecords:
+			return f.Want == "" || f.Got == ""
+		}
+		return false
+	})
+}
+
+// errorOutcome is the outcome of a call that ended with an error, as a trace has it.
+var errorOutcome = compare.QuotedJSON(string(adk.OutcomeError))
 
 func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 
@@ -116,13 +136,14 @@ func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
-	fields = compare.InDetail(want, got, fields)
+	fields = compare.InDetail(want, got, withoutFollowing(fields))
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 
 // steps compares what happened in a call. It gives the last recorded crossing
 // that the new call came to, in the strands below it too.
 func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
+	want, got = j.otherPieces(in, want, got)
 	matched := j.match(want, got)
 	taken := map[*calls.Step]bool{}
 	moved := movedSteps(got, matched)

@@ -147,13 +147,13 @@ func TestCausesNameShortValues(t *testing.T) {
 		says  string
 	}{
 		{"a bound that is gone", tool("find", strings.Replace(schema, `"minimum":1,`, "", 1)), nil, replay.Tools,
-			"changed input in run: run, tool find.inputSchema.properties.days.minimum: 1 → nothing"},
+			"changed input in run: tool find.inputSchema.properties.days.minimum: 1 → nothing"},
 		{"a list that is new", tool("find", strings.Replace(schema, `"maximum":7`, `"maximum":7,"enum":[1,3]`, 1)), nil, replay.Tools,
-			"changed input in run: run, tool find.inputSchema.properties.days.enum: nothing → [1,3]"},
+			"changed input in run: tool find.inputSchema.properties.days.enum: nothing → [1,3]"},
 		{"another name", tool("seek", schema), nil, replay.Tools,
-			`changed input in run: run, tool: now with "seek"; tool: without "find"`},
+			`changed input in run: tool: now with "seek"; tool: without "find"`},
 		{"white space in arguments", tool("find", schema), `{"days": 2}`, replay.Executor,
-			`changed input in executor/model: execute, args: "{\"days\":2}" → "{\"days\": 2}"`},
+			"changed input in executor/model: execute, args: `{\"days\":2}` → `{\"days\": 2}`"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sources := []corpus.Source{livetest.Source("a.jsonl", trace.Bytes()), livetest.Source("b.jsonl", trace.Bytes())}

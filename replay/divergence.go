@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -16,6 +17,7 @@ type Class string
 // The classes of divergences.
 const (
 	ChangedInput  Class = "changed input"  // what user code or the outside brought in is another
+	ChangedResult Class = "changed result" // what a tool, a storage or the world answered is another
 	ChangedOutput Class = "changed output" // what the engine made of it is another
 	ChangedState  Class = "changed state"  // something that is visible to user code is another
 	Missing       Class = "missing"        // a recorded crossing did not happen
@@ -109,10 +111,21 @@ func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
 	switch {
 	case first.Field == wire.MemberAt:
 		return Timing
+	case first.Input && answers(x):
+		return ChangedResult
 	case first.Input:
 		return ChangedInput
 	}
 	return ChangedOutput
+}
+
+// answers reports whether what a crossing carries was answered, by a seam, the reader of a
+// media or the world, and not asked or told.
+func answers(x *adk.Crossing) bool {
+	carries := func(f adk.Field) bool {
+		return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == f })
+	}
+	return x.Phase == adk.Done && (carries(adk.FieldJSON) || carries(adk.FieldValue)) || x.Kind == adk.KindReturn
 }
 
 // divergence is what two crossings differ in, of which one may be missing, before either
@@ -156,4 +169,6 @@ type Candidate struct {
 	// Spent tells that nothing else is wrong with it but that it was given already: the
 	// operation was recorded once less.
 	Spent bool `json:"spent,omitempty"`
+	// Elsewhere tells that it is of another seam or strand.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -21,11 +22,12 @@ import (
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	comparison
-	trace  *trace.Trace // of the new run
-	shown  *trace.Trace // the same, without what the recording's redaction hides
-	lines  []trace.Line // its crossings, with the recorded ids
-	ids    *renaming
-	newSeq []int // as causal has it
+	trace   *trace.Trace // of the new run
+	shown   *trace.Trace // the same, without what the recording's redaction hides
+	lines   []trace.Line // its crossings, with the recorded ids
+	ids     *renaming
+	newSeq  []int // as causal has it
+	callers *callers
 }
 
 // report is the report of a run with live seams.
@@ -126,6 +128,9 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	want := first.want
 	if want == nil {
 		want = r.instead(found)
+		if want != nil && d.Class == Extra && !r.endedBy(first) {
+			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what stands in its place now came of that, or with it
+		}
 	}
 	if want != nil {
 		d.Expected, d.Evidence.Recorded = r.want.Line(want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
@@ -137,7 +142,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
-	d.Place = r.live.codeAt(append([]*calls.Call{run.Calls[wire.CallOf(at)]}, forkedBy(first.call)...))
+	d.Place = r.place(first)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
@@ -170,15 +175,114 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 	return compare.FieldDiff{Field: compare.FieldPlace, Want: compare.QuotedJSON(want + beside), Got: compare.QuotedJSON(got + beside), Input: true}
 }
 
-// forkedBy are a call and, of a strand, those that forked it: the strand's code is
-// theirs.
-func forkedBy(c *calls.Call) (made []*calls.Call) {
-	for ; c != nil; c = c.Parent {
-		if made = append(made, c); c.Begin.Seam.Label != adk.LabelStrand {
+// place says where in live code the first difference is: the line of the operation, or
+// the last line before one that did not happen; where the code begins if it made no
+// operation; and of what the run was given nothing but that somebody made it.
+func (r *replayed) place(first *difference) string {
+	if first.got != nil {
+		if p := r.callers.of(r.operation(first.got)); p != (codeplace.Place{}) {
+			return p.String()
+		}
+	}
+	in, begins := r.codeOf(first)
+	if in == nil {
+		return r.made(first)
+	}
+	if p := r.lastBefore(in, first); p != (codeplace.Place{}) {
+		return p.Behind()
+	}
+	return begins.String()
+}
+
+// operation is the operation of the new run that a crossing of it is of, or came of; nil
+// where there is none.
+func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
+	if s := r.got.StepOf(x); s != nil {
+		return s.X
+	}
+	call := r.got.Calls[x.Call]
+	if call == nil || x.Kind == adk.KindReturn {
+		return nil
+	}
+	for _, s := range call.Steps {
+		if slices.Contains(s.Notes, x) || slices.ContainsFunc(s.Calls, func(c *calls.Call) bool { return c.Begin == x }) {
+			return s.X
+		}
+	}
+	return nil
+}
+
+// codeOf is the live call of the new run that a difference is in, and where its code
+// begins; nil where it is in none. The code of a strand is that of who forked it.
+func (r *replayed) codeOf(first *difference) (in *calls.Call, begins codeplace.Place) {
+	if first.got != nil {
+		in = r.got.Calls[wire.CallOf(first.got)]
+	} else if first.want.Kind != adk.KindCall {
+		in = r.pairs[r.want.Calls[wire.CallOf(first.want)]]
+	}
+	for c := in; c != nil; c = c.Parent {
+		if r.live.chooses(c) {
+			return in, r.live.code(c.Begin.Seam)
+		}
+		if c.Begin.Seam.Label != adk.LabelStrand {
 			break
 		}
 	}
-	return made
+	return nil, codeplace.Place{}
+}
+
+// lastBefore is the line of the last operation of a call of the new run before a
+// difference.
+func (r *replayed) lastBefore(in *calls.Call, first *difference) (last codeplace.Place) {
+	before := r.newBefore(first)
+	for _, s := range in.Script {
+		if s.X.Seq > before {
+			break
+		}
+		if p := r.callers.of(s.X); p != (codeplace.Place{}) {
+			last = p
+		}
+	}
+	return last
+}
+
+// newBefore is the crossing of the new run behind which a difference is.
+func (r *replayed) newBefore(first *difference) (seq int) {
+	if first.got != nil {
+		return first.got.Seq
+	}
+	in := r.want.Calls[wire.CallOf(first.want)]
+	for _, s := range in.Steps {
+		if s.X.Seq < first.want.Seq {
+			seq = max(seq, r.counterparts[s.X.Seq-1])
+		}
+	}
+	return seq
+}
+
+// made says who made what a run was given, if that differs: the tool, or who called for
+// the replay.
+func (r *replayed) made(first *difference) string {
+	for _, f := range first.fields {
+		if name, is := strings.CutPrefix(f.Field, "tool "); is {
+			name, _, _ = strings.Cut(name, ".")
+			if p := r.live.toolCode(name); p != (codeplace.Place{}) {
+				return p.String()
+			}
+		}
+	}
+	return ""
+}
+
+// endedBy reports whether the call in which something new happened ended with it, in
+// another way than it was recorded: what did not happen any more is a consequence.
+func (r *replayed) endedBy(first *difference) bool {
+	s := r.got.StepOf(first.got)
+	if s != nil && s.Done != nil && s.Done.Err != nil {
+		return true
+	}
+	in, call := r.got.Calls[wire.CallOf(first.got)], first.call
+	return in != nil && in.Return != nil && call.Return != nil && in.Return.Outcome != call.Return.Outcome
 }
 
 // instead is what was recorded at the very place of the first difference, if that
@@ -294,6 +398,7 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 		}
 		call := r.want.Calls[w.Call]
 		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
+		c.Elsewhere = call.Strand != gotCall.Strand || !sameSeam(call, gotCall)
 		if len(c.Refused) == 0 {
 			c.Spent, c.Refused = true, []string{"was given already: it was recorded once less"}
 		}
@@ -307,10 +412,15 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
+// sameSeam reports whether two calls are of one seam, in whatever iteration.
+func sameSeam(a, b *calls.Call) bool {
+	return a.Begin.Seam.Label == b.Begin.Seam.Label && a.Begin.Seam.Name == b.Begin.Seam.Name
+}
+
 // refusals are the reasons why a recorded operation does not answer a new one; none
 // where it would, had it not been given already.
 func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
-	if a, b := call.Begin.Seam, gotCall.Begin.Seam; a.Label != b.Label || a.Name != b.Name {
+	if !sameSeam(call, gotCall) {
 		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.Begin.Seam, gotCall.Begin.Seam))
 	}
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {

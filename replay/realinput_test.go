@@ -49,8 +49,8 @@ type change struct {
 
 var realInputs = []realInput{
 	{"cagent-TestExec_OpenAI_ToolCall.json", "1", true, []change{
-		{"argument", `"arguments":"working"`, `"arguments":"sleeping"`, replay.ChangedInput, "executor/chat#0", "args",
-			`"{\"path\":\"testdata/working_dir\"}"`, `"{\"path\":\"testdata/sleeping_dir\"}"`},
+		{"argument", `"arguments":"working"`, `"arguments":"sleeping"`, replay.ChangedInput, "executor/chat#0", "args.path",
+			`"testdata/working_dir"`, `"testdata/sleeping_dir"`},
 		{"answer", `"content":"1"`, `"content":"2"`, replay.ChangedInput, "executor/chat#1", "delta", `"1"`, `"2"`},
 	}},
 	{"cagent-TestExec_Mistral_ToolCall.json", "1", true, []change{

@@ -3,7 +3,9 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
@@ -34,35 +36,46 @@ const (
 	mostSaid       = 2
 )
 
-// String is the divergence for a person, in at most 25 lines: what kind of
-// difference it is and where; what today's code did against what was recorded,
-// field by field; the code it happened in; the last crossings that agreed; what
-// follows from it; for an operation without an answer the recorded ones that
-// come near; and how to look closer.
+// width is how long a line of a report is, at most: what stands before it in the report
+// of many traces and in the output of go test fits on a screen of 80 columns with it. A
+// command is broken where a shell lets it go on, and a word is not broken.
+const width = 68
+
+// String is the divergence for a person, in about 25 lines of at most 68 characters: what
+// kind of difference it is and where; the line of code that it happened in; what today's
+// code did against what was recorded, field by field; how to look closer; the last
+// crossings that agreed; what follows from it; and for an operation without an answer
+// the recorded ones that come near.
 func (d *Divergence) String() string {
 	var b strings.Builder
-	b.WriteString(d.Summary())
+	d.writeHead(&b)
 	if d.Place != "" {
-		fmt.Fprintf(&b, "code: %s\n", d.Place)
+		fmt.Fprintf(&b, "code: %s\n", safetext.Shortened(safetext.Bare(d.Place), 2*width))
+	}
+	d.writeChange(&b)
+	for _, command := range d.Next() {
+		fmt.Fprintf(&b, "next: %s\n", shell.Broken(command, width-len("next: ")))
 	}
 	if len(d.Before) > 0 {
 		b.WriteString("agreed before:\n")
 		for _, line := range d.Before {
-			fmt.Fprintf(&b, "    %s\n", line)
+			writeLine(&b, line)
 		}
 	}
 	if d.After != nil {
 		d.After.write(&b)
 	}
 	d.writeCandidates(&b)
-	for _, command := range d.Next() {
-		fmt.Fprintf(&b, "next: %s\n", command)
-	}
 	return b.String()
 }
 
-// Summary is the beginning of String: what kind of difference it is and where, the two
-// crossings, and the fields in which they differ.
+// writeLine writes the line of a crossing, cut where it is long.
+func writeLine(b *strings.Builder, line string) {
+	fmt.Fprintf(b, "    %s\n", safetext.Shortened(line, width-4))
+}
+
+// Summary is the beginning of String, without the code: what kind of difference it is and
+// where, the two crossings, and the fields in which they differ.
 func (d *Divergence) Summary() string {
 	var b strings.Builder
 	d.writeHead(&b)
@@ -70,17 +83,23 @@ func (d *Divergence) Summary() string {
 	return b.String()
 }
 
+// shortest is the least time that is told: below that there is nothing but that the clock
+// of a test goes on with every crossing, or stands.
+const shortest = 10 * time.Millisecond
+
 // writeHead says what and where.
 func (d *Divergence) writeHead(b *strings.Builder) {
-	fmt.Fprintf(b, "%s at crossing %d", d.Class, d.Crossing)
+	text := fmt.Sprintf("%s at crossing %d", d.Class, d.Crossing)
 	if d.Seam != "" { // a damaged trace may name no call that there is
-		fmt.Fprintf(b, ", in %s", safetext.Bare(d.Seam))
+		text += ", in " + safetext.Bare(d.Seam)
 	}
 	if d.Strand != 0 {
-		fmt.Fprintf(b, ", strand %d", d.Strand)
+		text += fmt.Sprintf(", strand %d", d.Strand)
 	}
-	fmt.Fprintf(b, ", %s into the turn", d.At)
-	b.WriteByte('\n')
+	if at := d.At.Round(shortest); at > 0 {
+		text += fmt.Sprintf(", %s into the turn", at)
+	}
+	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
 
 // writeChange shows the two crossings and the fields in which they differ. Two
@@ -88,9 +107,10 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := d.Expected, d.Got
 	if expected == got && got != "" {
-		fmt.Fprintf(b, "    %s\n", got)
+		writeLine(b, got)
 		expected, got = "", ""
 	}
+	expected, got = safetext.Beside(expected, got, width-4)
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
@@ -102,16 +122,18 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		show = show[:mostFields-1]
 	}
 	for _, f := range show {
-		fmt.Fprintf(b, "    %s\n", f)
+		for _, line := range f.Lines(width - 4) {
+			fmt.Fprintf(b, "    %s\n", line)
+		}
 	}
 	if more := len(d.Fields) - len(show); more > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
 	if len(d.Waiting) > 0 {
-		fmt.Fprintf(b, "    nobody goes on: %s\n", strings.Join(d.Waiting, ", "))
+		b.WriteString(safetext.Wrapped("    nobody goes on: "+strings.Join(d.Waiting, ", "), width, "        ") + "\n")
 	}
 	if d.Scripted {
-		b.WriteString("    not by live code: the recording itself does not play again, with every seam scripted\n")
+		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")
 	}
 }
 
@@ -119,25 +141,39 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 func (a *Impact) write(b *strings.Builder) {
 	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
-		fmt.Fprintf(b, "    %s\n", cause)
+		writeLine(b, cause)
 	}
 }
 
+// writeCandidates tells of the recorded operations that come near: of the same code, unless
+// there is no answer, and then of any.
 func (d *Divergence) writeCandidates(b *strings.Builder) {
-	for _, c := range d.Candidates[:min(len(d.Candidates), mostCandidates)] {
-		fmt.Fprintf(b, "recorded at crossing %d: %s, which %s\n", c.Crossing, c.Text, strings.Join(c.Refused, ", and "))
+	told := 0
+	for _, c := range d.Candidates {
+		if told == mostCandidates || c.Elsewhere && d.Class != Unanswered {
+			break
+		}
+		told++
+		why := make([]string, len(c.Refused))
+		for i, reason := range c.Refused {
+			why[i] = safetext.Shortened(reason, width)
+		}
+		text := fmt.Sprintf("recorded at crossing %d: %s, which %s", c.Crossing, safetext.Shortened(c.Text, width), strings.Join(why, ", and "))
+		b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 	}
 }
 
-// Next are the commands that look closer at the divergence.
+// Next are the commands that look closer at the divergence, as they run where the reader
+// is: what stands around it in the trace, and what the engine held before it. A test's are
+// run from the root of its module.
 func (d *Divergence) Next() []string {
 	if d.Trace == "" {
 		return nil
 	}
-	file, at := safetext.Bare(shell.Quote(d.Trace)), max(d.Crossing-1, 1)
+	file, at := safetext.Bare(shell.FromModule(d.Trace)), max(d.Crossing-1, 1)
 	return []string{
-		fmt.Sprintf("adkreplay show %s --at %d", file, at),
-		fmt.Sprintf("adkreplay show %s --from %d --to %d", file, max(at-9, 1), at+10),
+		shell.Adkreplay("show", file, "--from", strconv.Itoa(max(at-9, 1)), "--to", strconv.Itoa(at+10)),
+		shell.Adkreplay("show", file, "--at", strconv.Itoa(at)),
 	}
 }
 
@@ -164,7 +200,7 @@ func (r *Report) NotComparedLines() string {
 		said = append(slices.Clone(said[:mostSaid-1]), strings.Join(said[mostSaid-1:], "; "))
 	}
 	for _, what := range said {
-		fmt.Fprintf(&b, "not compared: %s\n", what)
+		b.WriteString(safetext.Wrapped("not compared: "+what, width, "    ") + "\n")
 	}
 	return b.String()
 }

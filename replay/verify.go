@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -41,6 +42,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	}
 	if report != nil && report.Divergence != nil {
 		report.Divergence.Trace = r.Options().File
+		report.Divergence.callFor(live)
 	}
 	if report != nil {
 		report.NotCompared = append(report.NotCompared, trace.RedactedNote(r.Footer())...)
@@ -50,6 +52,16 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 		format.File = r.Options().File
 	}
 	return report, err
+}
+
+// callFor says who called for the replay where nothing else is known of the code in which
+// it diverged: what a run is given was made there.
+func (d *Divergence) callFor(live Live) {
+	const ofVerify = 2
+	if d.Place != "" || !live.any() || d.Scripted {
+		return
+	}
+	d.Place = codeplace.Here(ofVerify).User().MadeIn()
 }
 
 // verifyScripted is Verify without live seams. What follows from a divergence is

@@ -92,7 +92,8 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 
 	var written bytes.Buffer
 	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine})
-	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder))
+	sites := &callers{}
+	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder, sites))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	for _, call := range p.unanswered {
 		missed[call] = true
 	}
-	made := &replayed{trace: recorded, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
+	made := &replayed{callers: sites, trace: recorded, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
 		unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	made.holds(recorded)
 	if !live.any() {

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// A change of one thing is told by its cause, in the first three lines, and in
+// A change of one thing is told by its cause, in the first six lines, and in
 // no more than a screen.
 func TestReportNamesTheCause(t *testing.T) {
 	recorded := livetest.NewDesk().Record(t)
@@ -27,7 +27,7 @@ func TestReportNamesTheCause(t *testing.T) {
 		change func(*livetest.Desk)
 		seams  []string
 		class  replay.Class
-		says   []string // in the first three lines
+		says   []string // in the first six lines
 	}{
 		{"a word in the prompt", func(d *livetest.Desk) { d.Prompt = strings.Replace(d.Prompt, "Be brief", "Be kind", 1) }, all,
 			replay.ChangedInput, []string{"in run", "prompt", "brief", "kind"}},
@@ -67,7 +67,7 @@ func TestReportNamesTheCause(t *testing.T) {
 			lines := strings.Split(text, "\n")
 			assert.LessOrEqual(t, len(lines), 26)
 			for _, says := range test.says {
-				assert.Contains(t, strings.Join(lines[:min(4, len(lines))], "\n"), says)
+				assert.Contains(t, strings.Join(lines[:min(6, len(lines))], "\n"), says)
 			}
 		})
 	}

@@ -70,9 +70,9 @@ func TestAccept(t *testing.T) {
 	reason := after["a.jsonl.reason"]
 	assert.Regexp(t, `\A\d{4}-\d\d-\d\d Iterations are counted when they end\.
     changed output in dispatch: dispatchEnd, iterations: 2 → 1
-    changed output at crossing 26, in dispatch, 0s into the turn
-      - \* dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
-      \+ \* dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
+    changed output at crossing 26, in dispatch
+      - \* dispatchEnd dispatch1 ack after 2 iterations, 1 change made…
+      \+ \* dispatchEnd dispatch1 ack after 1 iteration, 1 change made in…
         iterations: expected 2, got 1
     sha256 `, reason)
 	assert.Contains(t, reason, fmt.Sprintf("    sha256 %x became %x\n", sha256.Sum256([]byte(before["a.jsonl"])), sha256.Sum256([]byte(after["a.jsonl"]))))

@@ -37,7 +37,7 @@ func folder(t *testing.T, others ...string) string {
 // One cause is one entry, with the traces that it hits.
 func TestVerifyGroupsByCause(t *testing.T) {
 	t.Chdir(folder(t, "stash"))
-	line := ".jsonl: changed output at crossing 26, in dispatch, 0s into the turn\n"
+	line := ".jsonl: changed output at crossing 26, in dispatch\n"
 	for _, parallel := range []string{"1", "2", "16"} {
 		got := adkreplay("verify", "--parallel", parallel, ".")
 		assert.Equal(t, exitUnreadable, got.code)
@@ -47,10 +47,10 @@ func TestVerifyGroupsByCause(t *testing.T) {
 			"divergence deep/d"+line+`same stash.jsonl: 43 crossings
 cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
   in 3 traces: a.jsonl, b.jsonl, deep/d.jsonl
-    changed output at crossing 26, in dispatch, 0s into the turn
-      - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
-      + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
-        iterations: expected 2, got 1
+  changed output at crossing 26, in dispatch
+    - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made…
+    + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in…
+      iterations: expected 2, got 1
 `, strings.Join(lines[:11], ""))
 		assert.Equal(t, "1 trace could not be read\n"+noUserCode+"\n5 traces, 119 crossings, 3 divergences", strings.Join(last(3, got.out), "\n"))
 		assert.Less(t, len(lines), 25, "one cause fits on a screen")

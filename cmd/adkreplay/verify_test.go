@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -50,16 +51,17 @@ func TestVerifyAFile(t *testing.T) {
 
 func TestVerifyADivergence(t *testing.T) {
 	path := divergent(t)
-	assert.Equal(t, outcome{exitDivergence, "divergence " + path + `: changed output at crossing 26, in dispatch, 0s into the turn
-  - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made in the turn
-  + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in the turn
+	next := func(flags string) string {
+		return "next: " + shell.Broken("go run github.com/adkreplay/adkreplay/cmd/adkreplay show "+path+" "+flags, 62) + "\n"
+	}
+	assert.Equal(t, outcome{exitDivergence, "divergence " + path + `: changed output at crossing 26, in dispatch
+  - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made…
+  + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in…
     iterations: expected 2, got 1
-agreed before:
+` + next("--from 16 --to 35") + next("--at 25") + `agreed before:
     ack
     ack done
     executor/model#0 returns
-next: adkreplay show ` + path + ` --at 25
-next: adkreplay show ` + path + ` --from 16 --to 35
 ` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
 }
 

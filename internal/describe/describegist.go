@@ -98,6 +98,11 @@ func Authored(x *adk.Crossing) (words string, is bool) {
 	return "", false
 }
 
+// IsMade reports whether code made a crossing: the engine makes all others.
+func IsMade(x *adk.Crossing) bool {
+	return x.Kind.Class() == adk.ClassOperation || x.Kind == adk.KindCall
+}
+
 // nameSpaces are the spaces of the ids that crossings have for their names.
 var nameSpaces = [1 << 8]string{
 	adk.KindTurnStart:      state.SpaceTurn,

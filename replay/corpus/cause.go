@@ -39,6 +39,9 @@ type Cause struct {
 	// Beside is, of one trace, what is no part of the cause, since it may be other in
 	// each: where an operation stands now.
 	Beside string `json:"beside,omitempty"`
+	// Instead is, of one trace, what came in the place of what is missing, or is missing
+	// in the place of what came: no part of the cause either.
+	Instead string `json:"instead,omitempty"`
 }
 
 // Change is one piece in which two values differ.
@@ -79,6 +82,7 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Kind = describe.KindName(x)
 	}
 	c.Beside = besides(d, e)
+	c.Instead = instead(d.Class, e)
 	if x != nil && (len(d.Fields) == 0 || e.Beside != nil) {
 		c.Kind = describe.Gist(x)
 		if words, authored := describe.Authored(x); authored {
@@ -108,7 +112,7 @@ func newCause(d *replay.Divergence) *Cause {
 func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
 	was, now := e.Recorded, e.Replayed
 	switch {
-	case now == nil:
+	case now == nil, class == replay.Missing && was != nil:
 		return was
 	case was == nil, class == replay.Extra, class == replay.Unanswered,
 		class == replay.ChangedError && (was.Kind != now.Kind || was.Seam != now.Seam):
@@ -173,6 +177,19 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 		if e.Recorded == nil && c.Spent {
 			return "once more than recorded"
 		}
+	}
+	return ""
+}
+
+// instead says what else a divergence is about: what came where something is missing, and
+// what is gone where something came.
+func instead(class replay.Class, e *replay.Evidence) string {
+	switch was, now := e.Recorded, e.Replayed; {
+	case was == nil || now == nil || !describe.IsMade(was) || !describe.IsMade(now):
+	case class == replay.Missing:
+		return describe.Gist(now) + " in its place"
+	case (class == replay.Extra || class == replay.Unanswered) && describe.Gist(was) != describe.Gist(now):
+		return describe.Gist(was) + " is gone"
 	}
 	return ""
 }
@@ -301,21 +318,31 @@ func (c Cause) String() string {
 	if c.Seam != "" {
 		text += " in " + safetext.Bare(c.Seam)
 	}
-	changes := []string{}
-	if c.Kind != "" {
-		text += ": " + safetext.Bare(c.Kind)
+	said := []string{}
+	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said
+		said = append(said, safetext.Bare(strings.TrimRight(kind, " ")))
 	}
+	changes := []string{}
 	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
 		changes = append(changes, change.String())
 	}
-	if len(changes) > 0 {
-		text += ", " + strings.Join(changes, "; ")
-	}
 	if more := len(c.Changes) - mostChanges; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
+		changes = append(changes, fmt.Sprintf("and %d more", more))
+	}
+	if len(changes) > 0 {
+		said = append(said, strings.Join(changes, "; "))
+	}
+	if len(said) > 0 {
+		text += ": " + strings.Join(said, ", ")
 	}
 	return text
 }
+
+// longestSaid is how many characters are said of one piece: it ends at a word.
+const longestSaid = 72
+
+// quoted is a piece in quotes, cut where it is long.
+func quoted(piece string) string { return safetext.Said(piece, longestSaid) }
 
 // String is the change in a few words.
 func (c Change) String() string {
@@ -324,11 +351,11 @@ func (c Change) String() string {
 	case c.Was != "":
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:
-		return safetext.Bare(c.Removed + c.Added)
+		return safetext.Shortened(safetext.Bare(c.Removed+c.Added), longestSaid)
 	case c.Various && c.Added != "":
-		return fmt.Sprintf("%s: various → %s", field, safetext.Quoted(c.Added))
+		return fmt.Sprintf("%s: various → %s", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):
-		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, safetext.Quoted(c.Left), safetext.Quoted(c.Right))
+		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
@@ -338,11 +365,11 @@ func (c Change) String() string {
 	case c.Removed+c.Added == maskObject:
 		return field + ": one more"
 	case c.Removed != "" && c.Added != "":
-		return fmt.Sprintf("%s: %s → %s", field, safetext.Quoted(c.Removed), safetext.Quoted(c.Added))
+		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Removed != "":
-		return fmt.Sprintf("%s: without %s", field, safetext.Quoted(c.Removed))
+		return fmt.Sprintf("%s: without %s", field, quoted(c.Removed))
 	case c.Added != "":
-		return fmt.Sprintf("%s: now with %s", field, safetext.Quoted(c.Added))
+		return fmt.Sprintf("%s: now with %s", field, quoted(c.Added))
 	}
 	return field
 }

@@ -44,13 +44,13 @@ func changed(t *testing.T, agents ...livetest.Agent) *corpus.Report {
 func TestOneChangeIsOneCause(t *testing.T) {
 	n := len(cities)
 	for want, a := range map[string]livetest.Agent{
-		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                         {Hello: "Hi"},
-		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                                     {Insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
-		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                                       {Insert: func(string) string { return " folks" }},
-		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                                                                       {Replaced: func(string) string { return "Service unavailable." }},
-		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an umbrella." → "‹data›!‹data›!‹data›!"`: {Replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
-		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                            {Replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
-		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                                                                      {Unit: "kelvin"},
+		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                {Hello: "Hi"},
+		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                            {Insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
+		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                              {Insert: func(string) string { return " folks" }},
+		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                                                              {Replaced: func(string) string { return "Service unavailable." }},
+		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an…" → "‹data›!‹data›!‹data›!"`: {Replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
+		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                   {Replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
+		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                                                             {Unit: "kelvin"},
 		`extra in executor/model: stash mood`:                                            {Mood: true},
 		`missing in executor/model: report-log, info progress: "looking up the weather"`: {Quiet: true},
 		`changed input in executor/model: report-log, message: "weather" → "rain"`:       {Log: "looking up the rain"},
@@ -102,10 +102,10 @@ func TestDataIsNotPartOfACause(t *testing.T) {
 		require.NoError(t, err)
 		return livetest.Texts(report)
 	}
-	const returns = "changed input in tool/weather: tool/weather returns, result.text: "
+	const returns = "changed result in tool/weather: returns, result.text: "
 	assert.Equal(t, []string{"24 " + returns + `now with "in ‹data›"`},
 		weather(func(city string) (string, error) { return "rain in " + city, nil }))
-	assert.Equal(t, []string{`24 error in tool/weather: tool/weather returns, err: now with "no weather for ‹data›"; outcome: now with "error"; result: without "rain"`},
+	assert.Equal(t, []string{`24 error in tool/weather: returns, err: now with "no weather for ‹data›"`},
 		weather(func(city string) (string, error) { return "", errors.New("no weather for " + city) }))
 	assert.Equal(t, []string{"18 " + returns + `"rain" → "sun"`, "6 " + returns + `"rain" → "snow"`},
 		weather(func(city string) (string, error) {
@@ -151,7 +151,7 @@ func TestOneErrorIsOneCause(t *testing.T) {
 		assert.Equal(t, livetest.Texts(report), livetest.Texts(read), "as it was read")
 		return livetest.Texts(report)
 	}
-	const returns = "error in tool/weather: tool/weather returns, "
+	const returns = "error in tool/weather: returns, "
 	assert.Equal(t, []string{`8 ` + returns + `err: various → "no weather for ‹data›: there is no answer ‹number›"`},
 		causes(func(city string) (string, error) {
 			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
@@ -196,11 +196,11 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 		return livetest.Texts(report)
 	}
 	const prompt, tools = `prompt: "live" → "dwell"`, `tool weather.inputSchema.required: now with "city"`
-	assert.Equal(t, []string{"8 changed input in run: run, " + prompt, "4 changed input in run: run, " + tools},
+	assert.Equal(t, []string{"8 changed input in run: " + prompt, "4 changed input in run: " + tools},
 		verify(func(city string) bool { return len(city) > 4 }))
-	assert.Equal(t, []string{"8 changed input in run: run, " + prompt + "; " + tools}, verify(func(string) bool { return true }),
+	assert.Equal(t, []string{"8 changed input in run: " + prompt + "; " + tools}, verify(func(string) bool { return true }),
 		"what always comes together is one")
-	assert.Equal(t, []string{"8 changed input in run: run, " + prompt}, verify(func(string) bool { return false }))
+	assert.Equal(t, []string{"8 changed input in run: " + prompt}, verify(func(string) bool { return false }))
 }
 
 // Two traces are enough for two causes, and one for one.

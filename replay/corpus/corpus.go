@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -146,6 +147,9 @@ type Options struct {
 	// Reading is how the traces are read. Its File is not used: errors name the
 	// source.
 	Reading trace.Options
+	// Maker is the function that reports name as the code that made what a run is given:
+	// of a live that passes on to another, that other. Nil is live itself.
+	Maker any
 }
 
 // Verify verifies the traces of a corpus, several at once, and groups what
@@ -175,6 +179,9 @@ func Verify(ctx context.Context, sources []Source, live func(name string) replay
 	}
 	if live == nil {
 		c.live = func(string) replay.Live { return replay.Live{} }
+	}
+	if c.options.Maker == nil {
+		c.options.Maker = c.live
 	}
 	c.part = c.options.Shard.Of(sources)
 	c.sources = sources
@@ -321,6 +328,9 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Error = fault(source.Name, err)
 	}
 	if t.Divergence != nil {
+		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted { // what a run is given is made there
+			d.Place = codeplace.OfFunc(c.options.Maker).MadeIn()
+		}
 		t.Cause = newCause(t.Divergence)
 		t.Divergence = abridged(t.Divergence)
 	}

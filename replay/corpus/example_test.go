@@ -34,6 +34,6 @@ func ExampleVerify() {
 	}
 	// Output:
 	// true
-	// true changed input in run: run, prompt: "helpful" → "rude"
-	// true changed input in run: run, instructions: now with "Answer in one sentence."
+	// true changed input in run: prompt: "helpful" → "rude"
+	// true changed input in run: instructions: now with "Answer in one sentence."
 }

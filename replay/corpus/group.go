@@ -22,6 +22,9 @@ func (r *Report) group() {
 		if c.Beside != "" {
 			c.Text += ", " + safetext.Bare(c.Beside)
 		}
+		if c.Instead != "" {
+			c.Text += ", " + safetext.Bare(c.Instead)
+		}
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
@@ -160,7 +163,36 @@ func (s *seamHits) causes() (all []*CauseReport) {
 			c.Changes = append(c.Changes, h.change)
 		}
 	}
-	return all
+	return absorbed(all)
+}
+
+// absorbed leaves out the causes that follow from another: where today's code says one
+// thing whatever was recorded, what is gone of that in some traces is the same change.
+func absorbed(all []*CauseReport) []*CauseReport {
+	return slices.DeleteFunc(slices.Clone(all), func(c *CauseReport) bool {
+		return slices.ContainsFunc(all, func(whole *CauseReport) bool { return whole != c && whole.covers(c) })
+	})
+}
+
+// covers reports whether a cause hits all traces of another, in the fields of that, with
+// one text in the place of whatever was recorded.
+func (c *CauseReport) covers(part *CauseReport) bool {
+	for _, name := range part.Traces {
+		if !slices.Contains(c.Traces, name) {
+			return false
+		}
+	}
+	return len(part.Changes) > 0 && !slices.ContainsFunc(part.Changes, func(p Change) bool {
+		return !slices.ContainsFunc(c.Changes, func(w Change) bool {
+			return w.Various && w.Added != "" && firstMember(w.Field) == firstMember(p.Field)
+		})
+	})
+}
+
+// firstMember is the field that a path begins with.
+func firstMember(path string) string {
+	first, _, _ := strings.Cut(path, ".")
+	return strings.TrimSuffix(first, "[]")
 }
 
 // cause is the cause of these changes, which hit the same traces.

@@ -40,7 +40,9 @@ func TestCorpusReportString(t *testing.T) {
 	want := `4 traces, 81 crossings, 2 divergences, 1 unreadable
 unreadable absent.jsonl: gone <away>\nto \x01 nowhere
 cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
-  in 2 traces: turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&"\ufffe.jsonl, other.jsonl
+  in 2 traces:
+      turns/a\x1b[31m\x00:b,c%0A\r\n::error::]]><testcase>&"\ufffe.jsonl,
+      other.jsonl
 ` + indented(report.Traces[1].Divergence)
 	assert.Equal(t, want, report.String())
 	assert.EqualError(t, report.Err(), "replay: "+want)
@@ -48,7 +50,7 @@ cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
 
 // indented is a divergence as it stands below its cause.
 func indented(d *replay.Divergence) string {
-	return "    " + strings.ReplaceAll(strings.TrimSuffix(d.String(), "\n"), "\n", "\n    ") + "\n"
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(d.String(), "\n"), "\n", "\n  ") + "\n"
 }
 
 // However many traces and causes there are, the text stays readable.
@@ -64,7 +66,7 @@ func TestCorpusReportStringIsBounded(t *testing.T) {
 	assert.Less(t, strings.Count(text, "\n"), 700)
 	assert.Contains(t, text, "and 980 more causes, which hit no more traces each: the JSON has them\n")
 	assert.Contains(t, text, "and 980 more that could not be read\n")
-	assert.Regexp(t, `\n    and \d\d more lines: adkreplay verify 0\n`, text)
+	assert.Regexp(t, `\n  and \d\d more lines: \S.* verify replay/corpus/0\n`, text)
 }
 
 // suites is JUnit's XML as a CI system reads it.
@@ -149,8 +151,8 @@ func TestAnnotations(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	require.Len(t, lines, 2, "one cause, one trace that cannot be read, and no line of a text's own")
 	assert.True(t, strings.HasPrefix(lines[0], `::error file=turns/a\x1b[31m\x00%3Ab%2Cc%250A\r\n%3A%3Aerror%3A%3A]]><testcase>&"\ufffe.jsonl,line=27,title=changed output::`+
-		`changed output in dispatch: dispatchEnd, iterations: 2 → 1%0A  in 2 traces: `), lines[0])
-	assert.Contains(t, lines[0], "%0A        iterations: expected 2, got 1")
+		`changed output in dispatch: dispatchEnd, iterations: 2 → 1%0A  in 2 traces:%0A`), lines[0])
+	assert.Contains(t, lines[0], "%0A      iterations: expected 2, got 1")
 	assert.Equal(t, `::error file=absent.jsonl,title=unreadable::absent.jsonl: gone <away>%0Ato \x01 nowhere`, lines[1])
 
 	out.Reset()

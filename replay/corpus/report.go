@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -217,7 +219,8 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// DescribeCauses is a paragraph for each cause; nothing where there is none.
+// DescribeCauses is a paragraph for each cause, and behind them what was not compared;
+// nothing where there is no cause.
 func (r *Report) DescribeCauses() string {
 	var b strings.Builder
 	for i, c := range r.Causes {
@@ -227,20 +230,39 @@ func (r *Report) DescribeCauses() string {
 		}
 		fmt.Fprintf(&b, "cause %d of %d: %s\n", i+1, len(r.Causes), c)
 	}
-	return b.String()
+	return b.String() + r.NotComparedLines()
 }
 
-// String is the cause, the traces that it hits, and the divergence of the first
-// with what was not compared in it: at most 25 lines.
+// NotComparedLines are the last lines of a report on causes: what could not be held
+// against the recording in the traces that they name, each thing once.
+func (r *Report) NotComparedLines() string {
+	all := replay.Report{}
+	for _, c := range r.Causes {
+		for _, what := range c.First.NotCompared {
+			if !slices.Contains(all.NotCompared, what) {
+				all.NotCompared = append(all.NotCompared, what)
+			}
+		}
+	}
+	return safetext.Lines(all.NotComparedLines())
+}
+
+// width is how long a line of a cause is, at most, but for what stands before the first:
+// four less than the screen that replay.Divergence counts with.
+const width = 70
+
+// String is the cause, the traces that it hits, and the divergence of the first: at most
+// 25 lines, which fit on a screen of 80 columns in the output of go test.
 func (c *CauseReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  in %s\n", c.Text, c.hits())
-	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String()+c.First.NotComparedLines(), "\n"), "\n")
+	fmt.Fprintf(&b, "%s\n", safetext.Wrapped(c.Text, width, "    "))
+	fmt.Fprintf(&b, "  in %s\n", safetext.Wrapped(c.hits(), width-len("  in "), "      "))
+	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String(), "\n"), "\n")
 	for _, line := range lines[:min(len(lines), mostLines)] {
-		fmt.Fprintf(&b, "    %s\n", safetext.Line(line)) // a report that was read may hold anything
+		fmt.Fprintf(&b, "  %s\n", safetext.Line(line)) // a report that was read may hold anything
 	}
 	if more := len(lines) - mostLines; more > 0 {
-		fmt.Fprintf(&b, "    and %d more lines: adkreplay verify %s\n", more, safetext.Bare(c.First.Trace))
+		fmt.Fprintf(&b, "  and %d more lines: %s\n", more, shell.Adkreplay("verify", safetext.Bare(shell.FromModule(c.First.Trace))))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

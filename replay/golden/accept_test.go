@@ -68,7 +68,7 @@ func TestReplayAccepts(t *testing.T) {
 
 	told := said(t, updated(t, dir, "false", saying("Be kind.")))
 	assert.Contains(t, told, "changed input in run")
-	assert.Contains(t, told, "in 2 traces: "+dir+"/a.jsonl, "+dir+"/deep/b.jsonl")
+	assert.Regexp(t, `in 2 traces:\s+`+dir+`/a\.jsonl,\s+`+dir+`/deep/b\.jsonl\n`, told)
 	before := readAll(t, dir)
 	said(t, updated(t, dir, "true", saying("Be kind."))) // no reason
 	assert.Equal(t, before, readAll(t, dir))

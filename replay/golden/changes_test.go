@@ -7,8 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,13 +25,14 @@ const example = "../../example"
 // edit puts a text in the place of one that occurs once in a file of the example.
 type edit struct{ file, old, new string }
 
-// change is a change of the example, and what the first three lines of the first
-// report must say of it.
+// change is a change of the example, and what the headline of the first report must say
+// of it.
 type change struct {
 	name  string
 	edits []edit
 	class replay.Class
 	says  []string
+	at    string // what stands in the line of code that the first report names
 }
 
 const (
@@ -44,49 +48,49 @@ const (
 // changes are what people do to an agent. A store or a sleep that is made once
 // more is extra and not unanswered, since the storage and the clock are live.
 var changes = []change{
-	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}},
-	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}},
-	{"a bound in the schema", []edit{{"tool.go", "jsonschema.Ptr(7.0)", "jsonschema.Ptr(14.0)"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.maximum: 7 → 14"}},
-	{"a field of the schema", []edit{{"tool.go", `json:"city"`, `json:"town"`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.town", "properties.city"}},
-	{"the description of the tool", []edit{{"tool.go", "the coming days.", "the next days."}}, replay.ChangedInput, []string{`tool forecast.description: "coming" → "next"`}},
-	{"a default argument", []edit{{"tool.go", "defaultDays = 1", "defaultDays = 3"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.default: 1 → 3"}},
-	{"a dropped middleware", []edit{{"agent.go", "\t\t\t{Name: \"profile\", Run: profile},\n", ""}}, replay.Missing, []string{"in turn-input/profile", `without "profile"`}},
-	{"a dropped middleware of the dispatch", []edit{{"agent.go", "\t\t\t{Name: \"cap\", Run: limit},\n", ""}}, replay.Missing, []string{"in dispatch-input/cap", `without "cap"`}},
-	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`turn-input[]: ["history","profile"] → ["profile","history"]`}},
-	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}},
-	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}},
-	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}},
-	{"a retry of whatever the tool gives", []edit{{"executor.go", "\t\tresult, err = dc.Execute(ctx, tool, args)\n", "\t\t_, _ = dc.Execute(ctx, tool, args)\n\t\tresult, err = dc.Execute(ctx, tool, args)\n"}}, replay.Extra, []string{"in strand/forecast: execute forecast, once more than recorded"}},
-	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep 1s, once more than recorded", "in-circles"}},
-	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep 1s"}},
-	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}},
-	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store assistant, once more than recorded"}},
-	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store assistant"}},
-	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}},
+	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}, ""},
+	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}, ""},
+	{"a bound in the schema", []edit{{"tool.go", "jsonschema.Ptr(7.0)", "jsonschema.Ptr(14.0)"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.maximum: 7 → 14"}, ""},
+	{"a field of the schema", []edit{{"tool.go", `json:"city"`, `json:"town"`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.town", "properties.city"}, ""},
+	{"the description of the tool", []edit{{"tool.go", "the coming days.", "the next days."}}, replay.ChangedInput, []string{`tool forecast.description: "coming" → "next"`}, ""},
+	{"a default argument", []edit{{"tool.go", "defaultDays = 1", "defaultDays = 3"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.default: 1 → 3"}, ""},
+	{"a dropped middleware", []edit{{"agent.go", "\t\t\t{Name: \"profile\", Run: profile},\n", ""}}, replay.Missing, []string{"in turn-input/profile", `without "profile"`}, ""},
+	{"a dropped middleware of the dispatch", []edit{{"agent.go", "\t\t\t{Name: \"cap\", Run: limit},\n", ""}}, replay.Missing, []string{"in dispatch-input/cap", `without "cap"`}, ""},
+	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`turn-input[]: ["history","profile"] → ["profile","history"]`}, ""},
+	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}, ""},
+	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}, ""},
+	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}, ""},
+	{"a retry of whatever the tool gives", []edit{{"executor.go", "\t\tresult, err = dc.Execute(ctx, tool, args)\n", "\t\t_, _ = dc.Execute(ctx, tool, args)\n\t\tresult, err = dc.Execute(ctx, tool, args)\n"}}, replay.Extra, []string{"in strand/forecast: execute forecast, once more than recorded"}, ""},
+	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep 1s, once more than recorded", "in-circles"}, ""},
+	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep 1s"}, ""},
+	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}, ""},
+	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store assistant, once more than recorded"}, ""},
+	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store assistant"}, ""},
+	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}, ""},
 	{"a cancelled sibling", []edit{
 		{"executor.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
 		{"executor.go", "\t\t\treturn runTool(", "\t\t\tdefer cancel(errors.New(\"one answer is enough\"))\n\t\t\treturn runTool("},
-	}, replay.ChangedError, []string{"in strand/forecast: sleep", `err: now with "one answer is enough"`}},
-	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in tool/forecast", "err.text", "nothing on"}},
-	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}},
-	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Extra, []string{"in dispatch-input/cap: next", "in-circles"}},
-	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}},
-	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedInput, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}},
-	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add user"}},
-	{"a message that the model is not told", []edit{{"executor.go", "Messages: dc.Messages().All()", "Messages: dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: report-log", "payload.messages"}},
-	{"what the service is asked", []edit{{"tool.go", "in.City, in.Days, units)", "in.City, in.Days+1, units)"}}, replay.ChangedError, []string{"in tool/forecast"}},
-	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}},
-	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}},
-	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}},
-	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{"in turn-input/history: turn-input/history returns, err: now with", "too late"}},
-	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}},
-	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}},
-	{"a fetch that fails", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\treturn nil, fmt.Errorf(\"the disk is gone\")"}}, replay.ChangedError, []string{"in storage/messages.fetch", "the disk is gone"}},
-	{"the log at another place", []edit{{"executor.go", asking, ""}, {"executor.go", answered, asking + answered}}, replay.Order, []string{"in executor/model: report-log", "now behind store assistant"}},
-	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}},
-	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}},
-	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}},
-	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Extra, []string{`executor: "model" → "brain"`}},
+	}, replay.ChangedError, []string{"in strand/forecast: sleep", `err: now with "one answer is enough"`}, ""},
+	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in tool/forecast", "err.text", "nothing on"}, ""},
+	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
+	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Extra, []string{"in dispatch-input/cap: next", "in-circles"}, ""},
+	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}, ""},
+	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedInput, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}, ""},
+	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add user"}, ""},
+	{"a message that the model is not told", []edit{{"executor.go", "Messages: dc.Messages().All()", "Messages: dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: report-log", "payload.messages"}, ""},
+	{"what the service is asked", []edit{{"tool.go", "in.City, in.Days, units)", "in.City, in.Days+1, units)"}}, replay.ChangedError, []string{"in tool/forecast"}, ""},
+	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
+	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}, ""},
+	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, ""},
+	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{"in turn-input/history: turn-input/history returns, err: now with", "too late"}, ""},
+	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
+	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, ""},
+	{"a fetch that fails", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\treturn nil, fmt.Errorf(\"the disk is gone\")"}}, replay.ChangedError, []string{"in storage/messages.fetch", "the disk is gone"}, ""},
+	{"the log at another place", []edit{{"executor.go", asking, ""}, {"executor.go", answered, asking + answered}}, replay.Order, []string{"in executor/model: report-log", "now behind store assistant"}, ""},
+	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}, ""},
+	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}, ""},
+	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}, ""},
+	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Extra, []string{`executor: "model" → "brain"`}, ""},
 }
 
 // apply gives the changed files, by their names.
@@ -116,10 +120,11 @@ func TestChangesFit(t *testing.T) {
 }
 
 // report is one failure of golden.Replay, as go test prints it.
-var report = regexp.MustCompile(`(?s)replay: (.*?)\n\s*next: go test [^\n]*`)
+var report = regexp.MustCompile(`(?s)replay: not as recorded[^\n]*:\n(.*?)\n\s*next: go test [^\n]*`)
 
 // Whoever changes the example and runs its tests is told what it was: the class
-// and the cause in the first three lines, on one screen, and never nothing.
+// and the cause in the headline, the line of the code beneath, on one screen, and never
+// nothing.
 func TestChangesAreNamed(t *testing.T) {
 	if os.Getenv("ADKREPLAY_MUTANTS") != "all" {
 		t.Skip("builds the example for each change: ADKREPLAY_MUTANTS=all, which make mutants sets, runs it")
@@ -134,17 +139,62 @@ func TestChangesAreNamed(t *testing.T) {
 				assert.Len(t, reports, 1, "one error came in the place of whatever was recorded")
 			}
 			for _, r := range reports {
-				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 25, r[0])
+				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 32, r[0])
+				assert.Regexp(t, `\n\s+code: (behind |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
+				assert.NotContains(t, r[1], `\"`, "JSON is not escaped")
 			}
-			head := regexp.MustCompile(`^cause 1 of \d+: `).ReplaceAllString(reports[0][1], "")
-			head = strings.Join(strings.SplitN(head, "\n", 4)[:3], "\n")
-			assert.True(t, strings.HasPrefix(head, string(c.class)+" in "), "want the class %q:\n%s", c.class, head)
+			for line := range strings.Lines(out) {
+				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 80, line)
+			}
+			headline, _, _ := strings.Cut(unwrapped(reports[0][1]), "\n")
+			assert.True(t, strings.HasPrefix(headline, string(c.class)+" in "), "want the class %q:\n%s", c.class, headline)
 			for _, says := range c.says {
-				assert.Contains(t, head, says)
+				assert.Contains(t, unwrapped(reports[0][1]), says)
+			}
+			if c.at != "" {
+				assert.Contains(t, c.lineOf(t, reports[0][1]), c.at, "the line that is named")
 			}
 			t.Log("\n" + out)
 		})
 	}
+}
+
+// unwrapped is a report with its headline and its list of traces in a line each, and
+// without what go test puts before lines.
+func unwrapped(report string) string {
+	lines := strings.Split(strings.ReplaceAll(report, "\n        ", "\n"), "\n")
+	lines[0] = strings.TrimSpace(lines[0])
+	for i := 1; i < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "    ") && !strings.HasPrefix(lines[i-1], "  - ") {
+			lines[i-1] += " " + strings.TrimSpace(lines[i])
+			lines = slices.Delete(lines, i, i+1)
+			i--
+			continue
+		}
+		break
+	}
+	return strings.Join(lines, "\n")
+}
+
+// codeLine is what a report says of the code.
+var codeLine = regexp.MustCompile(`\n\s+code: (?:behind |made in )?([a-z_]+\.go):(\d+) `)
+
+// lineOf is the line of the changed example that a report names.
+func (c change) lineOf(t *testing.T, report string) string {
+	t.Helper()
+	named := codeLine.FindStringSubmatch(report)
+	require.NotNil(t, named, report)
+	files, err := c.apply()
+	require.NoError(t, err)
+	text := files[named[1]]
+	if text == "" {
+		content, err := os.ReadFile(filepath.Join(example, named[1]))
+		require.NoError(t, err)
+		text = string(content)
+	}
+	number, err := strconv.Atoi(named[2])
+	require.NoError(t, err)
+	return strings.Split(text, "\n")[number-1]
 }
 
 // test runs the example's replay test with the change in place, and gives what it

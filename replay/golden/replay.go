@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -62,7 +63,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 		c.reading = options[0]
 	}
 	c.live = c.noting(live)
-	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading})
+	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
 		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
@@ -109,7 +110,7 @@ func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.
 // fail fails the test, and ends with the command that fails again.
 func (c *corpusCheck) fail(format string, args ...any) {
 	c.t.Helper()
-	c.t.Errorf("replay: "+format+"\nnext: %s", append(args, command(c.t.Name(), "-count=1"))...)
+	c.t.Errorf("replay: "+format+"\nnext: %s", append(args, shell.Broken(command(c.t.Name(), "-count=1"), commandWidth))...)
 }
 
 // impossible is fail for what is no trace's: nothing, or not enough, was looked at.
@@ -121,21 +122,26 @@ func (c *corpusCheck) impossible(format string, args ...any) {
 	c.fail(format, args...)
 }
 
-// causes fails for each cause, those first that hit most traces.
+// causes fails for each cause, those first that hit most traces. What was not compared, and
+// how to accept it all, stands once, in the last.
 func (c *corpusCheck) causes() {
 	c.t.Helper()
 	for i, cause := range c.report.Causes {
-		which := ""
+		which := "not as recorded:"
 		if n := len(c.report.Causes); n > 1 {
-			which = fmt.Sprintf("cause %d of %d: ", i+1, n)
+			which = fmt.Sprintf("not as recorded, cause %d of %d:", i+1, n)
 		}
-		accept := ""
+		last := ""
 		if i == len(c.report.Causes)-1 {
-			accept = "\nto accept this: " + withReason(c.t)
+			last = strings.TrimSuffix("\n"+c.report.NotComparedLines(), "\n") + "\nto accept this: " + shell.Broken(withReason(c.t), commandWidth)
 		}
-		c.fail("%s%s%s", which, cause, accept)
+		c.fail("%s\n%s%s", which, cause, last)
 	}
 }
+
+// commandWidth is how long a line of a command is, so that it fits on a screen in the
+// output of go test, behind the words that stand before it.
+const commandWidth = 52
 
 // update accepts what differs, and fails for what cannot be accepted.
 func (c *corpusCheck) update() {

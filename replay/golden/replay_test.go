@@ -108,16 +108,16 @@ func TestReplayOfAnExecutorWithoutAName(t *testing.T) {
 	assert.Empty(t, tb.failed)
 }
 
-// A cause is one failure with all traces that it hits: what changed in its first
+// A cause is one failure with all traces that it hits: what changed in its second
 // line, and the command that shows it again in its last.
 func TestReplayFailsForEachCause(t *testing.T) {
 	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
 	require.Len(t, tb.failed, 1)
 	lines := strings.Split(tb.failed[0], "\n")
-	assert.Equal(t, `replay: changed input in run: run, prompt: "brief" → "kind"`, lines[0])
-	assert.Contains(t, lines[1], "in 2 traces: ")
+	assert.Equal(t, []string{"replay: not as recorded:", `changed input in run: prompt: "brief" → "kind"`}, lines[:2])
+	assert.Contains(t, lines[2], "in 2 traces: ")
 	assert.Equal(t, "next: go test ./replay/golden -run '^TestReplay$' -count=1", lines[len(lines)-1])
-	assert.LessOrEqual(t, len(lines), 25)
+	assert.LessOrEqual(t, len(lines), 32)
 }
 
 // Each of several causes is a failure of its own, whichever hits more traces: one
@@ -136,8 +136,9 @@ func TestReplayFailsForEveryCause(t *testing.T) {
 	})
 	require.Len(t, tb.failed, 2)
 	for i, says := range []string{`prompt: "brief" → "kind"`, `instructions: now with "Never guess."`} {
-		first, rest, _ := strings.Cut(tb.failed[i], "\n")
-		assert.Equal(t, fmt.Sprintf("replay: cause %d of 2: changed input in run: run, %s", i+1, says), first)
+		which, rest, _ := strings.Cut(tb.failed[i], "\n")
+		assert.Equal(t, fmt.Sprintf("replay: not as recorded, cause %d of 2:", i+1), which)
+		assert.True(t, strings.HasPrefix(rest, "changed input in run: "+says+"\n"), rest)
 		assert.Contains(t, rest, "next: go test ./replay/golden -run '^TestReplay$' -count=1")
 		assert.Equal(t, i == 1, strings.Contains(rest, "to accept this: "), "once, in the last")
 	}

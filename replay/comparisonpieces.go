@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+)
+
+// otherPieces takes the streams out of two lists of steps that say the same text in other
+// pieces, and adds one difference for each. It gives the rest of both.
+func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
+	if !slices.ContainsFunc(got, isDelta) {
+		return want, got
+	}
+	before, _ := streamsOf(want)
+	after, order := streamsOf(got)
+	gone := map[*calls.Step]bool{}
+	for _, key := range order {
+		w, g := before[key], after[key]
+		if len(w) == 0 || textOf(w) != textOf(g) || w[len(w)-1].X.Flag != g[len(g)-1].X.Flag || slices.EqualFunc(w, g, sameDelta) {
+			continue
+		}
+		j.add(&difference{class: ChangedInput, want: w[0].X, got: g[0].X, call: in, at: w[0].X.Seq, lines: len(w), fields: []compare.FieldDiff{{
+			Field: FieldPieces, Want: strconv.Itoa(len(w)), Got: strconv.Itoa(len(g)), Input: true, Of: adk.FieldText}}})
+		for i, s := range w {
+			j.counterparts[s.X.Seq-1] = g[min(i, len(g)-1)].X.Seq
+		}
+		for _, s := range slices.Concat(w, g) {
+			gone[s] = true
+		}
+	}
+	without := func(list []*calls.Step) []*calls.Step {
+		return slices.DeleteFunc(slices.Clone(list), func(s *calls.Step) bool { return gone[s] })
+	}
+	return without(want), without(got)
+}
+
+// FieldPieces is the field of a delta that is the same text in another number of pieces,
+// or cut elsewhere.
+const FieldPieces = "pieces"
+
+// isDelta reports whether a step is a piece of a streamed text.
+func isDelta(s *calls.Step) bool {
+	streamed, text := false, false
+	for _, use := range s.X.Kind.Fields(s.X.Phase) {
+		streamed = streamed || use.Names == adk.StreamID
+		text = text || use.Field == adk.FieldText
+	}
+	return streamed && text
+}
+
+// streamsOf are the pieces of each streamed text in a list of steps, by strand, kind and
+// id, and these in the order in which they begin.
+func streamsOf(steps []*calls.Step) (streams map[string][]*calls.Step, order []string) {
+	streams = map[string][]*calls.Step{}
+	for _, s := range steps {
+		if !isDelta(s) {
+			continue
+		}
+		key := identity(s)
+		if streams[key] == nil {
+			order = append(order, key)
+		}
+		streams[key] = append(streams[key], s)
+	}
+	return streams, order
+}
+
+func textOf(pieces []*calls.Step) string {
+	var b strings.Builder
+	for _, s := range pieces {
+		b.WriteString(s.X.Text)
+	}
+	return b.String()
+}
+
+func sameDelta(a, b *calls.Step) bool { return a.X.Text == b.X.Text && a.X.Flag == b.X.Flag }
