@@ -282,7 +282,10 @@ func (r *replayed) endedBy(first *difference) bool {
 		return true
 	}
 	in, call := r.got.Calls[wire.CallOf(first.got)], first.call
-	return in != nil && in.Return != nil && call.Return != nil && in.Return.Outcome != call.Return.Outcome
+	if s == nil || in == nil || in.Return == nil || call.Return == nil {
+		return false
+	}
+	return in.Return.Outcome != call.Return.Outcome && in.Script[len(in.Script)-1].X == s.X
 }
 
 // instead is what was recorded at the very place of the first difference, if that

@@ -58,14 +58,14 @@ var changes = []change{
 	{"a dropped middleware of the dispatch", []edit{{"agent.go", "\t\t\t{Name: \"cap\", Run: limit},\n", ""}}, replay.Missing, []string{"in dispatch-input/cap", `without "cap"`}, ""},
 	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`turn-input[]: ["history","profile"] → ["profile","history"]`}, ""},
 	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}, ""},
-	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}, ""},
+	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}, `tc.Stash().Set("user.unit"`},
 	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}, ""},
 	{"a retry of whatever the tool gives", []edit{{"executor.go", "\t\tresult, err = dc.Execute(ctx, tool, args)\n", "\t\t_, _ = dc.Execute(ctx, tool, args)\n\t\tresult, err = dc.Execute(ctx, tool, args)\n"}}, replay.Extra, []string{"in strand/forecast: execute forecast, once more than recorded"}, ""},
-	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep 1s, once more than recorded", "in-circles"}, ""},
-	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep 1s"}, ""},
-	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}, ""},
-	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store assistant, once more than recorded"}, ""},
-	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store assistant"}, ""},
+	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep, once more than recorded", "in-circles"}, "dc.Sleep(ctx, pause)"},
+	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep"}, "dc.Execute(ctx, tool, args)"},
+	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}, "dc.Sleep(ctx, pause)"},
+	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store messages, once more than recorded"}, "return dc.Messages().Store(ctx, m)"},
+	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store messages"}, "h.ReportMessage("},
 	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}, ""},
 	{"a cancelled sibling", []edit{
 		{"executor.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
@@ -73,24 +73,24 @@ var changes = []change{
 	}, replay.ChangedError, []string{"in strand/forecast: sleep", `err: now with "one answer is enough"`}, ""},
 	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in tool/forecast", "err.text", "nothing on"}, ""},
 	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
-	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Extra, []string{"in dispatch-input/cap: next", "in-circles"}, ""},
+	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Missing, []string{"in dispatch-input/cap: nack", "next in its place", "in-circles"}, "next(ctx)"},
 	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}, ""},
-	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedInput, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}, ""},
-	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add user"}, ""},
+	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedResult, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}, ""},
+	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add messages"}, "tc.Messages().Fetch(ctx)"},
 	{"a message that the model is not told", []edit{{"executor.go", "Messages: dc.Messages().All()", "Messages: dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: report-log", "payload.messages"}, ""},
 	{"what the service is asked", []edit{{"tool.go", "in.City, in.Days, units)", "in.City, in.Days+1, units)"}}, replay.ChangedError, []string{"in tool/forecast"}, ""},
 	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
 	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}, ""},
-	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, ""},
-	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{"in turn-input/history: turn-input/history returns, err: now with", "too late"}, ""},
+	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, "tc.Messages().Add(m)"},
+	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{"in turn-input/history: returns, err: now with", "too late"}, "next(ctx)"},
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
-	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, ""},
+	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a fetch that fails", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\treturn nil, fmt.Errorf(\"the disk is gone\")"}}, replay.ChangedError, []string{"in storage/messages.fetch", "the disk is gone"}, ""},
-	{"the log at another place", []edit{{"executor.go", asking, ""}, {"executor.go", answered, asking + answered}}, replay.Order, []string{"in executor/model: report-log", "now behind store assistant"}, ""},
+	{"the log at another place", []edit{{"executor.go", asking, ""}, {"executor.go", answered, asking + answered}}, replay.Order, []string{"in executor/model: report-log", "now behind store messages"}, "note(h, q)"},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}, ""},
 	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}, ""},
 	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}, ""},
-	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Extra, []string{`executor: "model" → "brain"`}, ""},
+	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Missing, []string{`executor: "model" → "brain"`}, ""},
 }
 
 // apply gives the changed files, by their names.
@@ -139,7 +139,7 @@ func TestChangesAreNamed(t *testing.T) {
 				assert.Len(t, reports, 1, "one error came in the place of whatever was recorded")
 			}
 			for _, r := range reports {
-				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 32, r[0])
+				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 36, r[0])
 				assert.Regexp(t, `\n\s+code: (behind |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
 				assert.NotContains(t, r[1], `\"`, "JSON is not escaped")
 			}
@@ -154,9 +154,42 @@ func TestChangesAreNamed(t *testing.T) {
 			if c.at != "" {
 				assert.Contains(t, c.lineOf(t, reports[0][1]), c.at, "the line that is named")
 			}
+			for _, command := range commandsOf(reports[0][1]) {
+				assert.True(t, strings.HasPrefix(command, "go tool adkreplay show testdata/turns/"), command)
+				runs(t, example, command)
+			}
 			t.Log("\n" + out)
 		})
 	}
+}
+
+// commandsOf are the commands that a report prints to look closer, as one copies them.
+func commandsOf(report string) (all []string) {
+	for _, found := range regexp.MustCompile(`(?m)^ *next: ((?:.*\\\n)*.*)$`).FindAllStringSubmatch(report, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// runs runs a command as a shell does, in a folder.
+func runs(t *testing.T, dir, command string) {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), "sh", "-c", command)
+	run.Dir = dir
+	out, err := run.CombinedOutput()
+	assert.NoError(t, err, "%s\n%s", command, out)
+	assert.NotEmpty(t, out, command)
+}
+
+// What a report says to do next runs as it is printed, from the root of the module. The
+// second command differs in its flags alone, and the third is of go test.
+func TestNextRuns(t *testing.T) {
+	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
+	require.Len(t, tb.failed, 1)
+	commands := commandsOf(tb.failed[0])
+	require.Len(t, commands, 3)
+	runs(t, "../..", commands[0])
+	assert.Equal(t, "go test ./replay/golden -run '^TestReplay$' -count=1", commands[2])
 }
 
 // unwrapped is a report with its headline and its list of traces in a line each, and

@@ -1,0 +1,97 @@
+package corpus_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// clerks is what people do to a clerk: the one cause that it is, what else its report says,
+// and what stands in the line of code that it names.
+var clerks = []struct {
+	name  string
+	clerk livetest.Clerk
+	cause string
+	says  []string
+	at    string
+}{
+	{"a request that lost its memories", livetest.Clerk{Forgetful: true}, `changed input in executor/model: ask, request.body.messages[]: {"content":"The user likes windows.","role":"system"} → nothing`,
+		[]string{`request.body.messages[1]`, `The user likes windows.`}, `.Do(request)`},
+	{"other arguments of a tool", livetest.Clerk{Seats: 2}, `changed input in executor/model: execute, args.seats: 1 → 2`,
+		[]string{"args.seats: expected 1, got 2"}, `dc.Execute(ctx, tool, args)`},
+	{"another result of a tool", livetest.Clerk{Fare: " for 50 euro."}, `changed result in tool/book: returns, result.text: another ‹number›`,
+		[]string{"40 euro", "50 euro"}, `func(_ context.Context, _ *adk.DispatchContext, in struct {`},
+	{"the order of two operations", livetest.Clerk{Early: true}, `order in executor/model: stash clerk.booked, now before execute book`,
+		nil, `dc.Stash().Set("clerk.booked", true)`},
+	{"a tool that is asked again", livetest.Clerk{Twice: true}, `extra in executor/model: execute book, once more than recorded`,
+		[]string{"+ execute book"}, `result, err = dc.Execute(ctx, tool, args)`},
+	{"no ack", livetest.Clerk{Unacked: true}, `missing in executor/model: ack`, []string{"- ack"}, `dc.Messages().Store(ctx, m)`},
+	{"another picture", livetest.Clerk{Picture: "plan.png"}, `changed input in executor/model: store, record.attachments[].filename: "map" → "plan"`,
+		[]string{`"map.png"`, `"plan.png"`}, `dc.Messages().Store(ctx, m)`},
+	{"a record that is added and not stored", livetest.Clerk{Adds: true}, `missing in executor/model: store messages, add messages in its place`,
+		[]string{"- store", "+ add"}, `dc.Messages().Add(m)`},
+	{"no gate", livetest.Clerk{Ungated: true}, `missing in executor/model: wait-for`, []string{"- wait-for"}, `.Do(request)`},
+	{"a text in pieces", livetest.Clerk{Pieces: true}, `changed input in executor/model: report-message, pieces: 1 → `, nil, `h.ReportMessage("m1", piece`},
+}
+
+// A change of an agent is one cause, which says in its first lines what changed, in which
+// line of the code, in which traces and what to do next, on a screen of 80 columns.
+func TestReportsOfAClerk(t *testing.T) {
+	var usual livetest.Clerk
+	cities := map[string]string{"oslo.jsonl": "Oslo", "rome.jsonl": "Rome", "bergen.jsonl": "Bergen"}
+	sources := []corpus.Source{
+		livetest.Source("oslo.jsonl", usual.Record(t, "Oslo", fakes.Approve(true))),
+		livetest.Source("rome.jsonl", usual.Record(t, "Rome", fakes.Approve(true))),
+		livetest.Source("bergen.jsonl", usual.Record(t, "Bergen", fakes.Deny(errors.New("too far")))),
+	}
+	verify := func(c livetest.Clerk) *corpus.Report {
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+			return replay.Live{Config: c.Config(cities[name]), Turn: c.Turn(), Seams: []string{replay.Executor, replay.ToolCode}}
+		})
+		require.NoError(t, err)
+		return report
+	}
+	require.NoError(t, verify(usual).Err())
+	for _, c := range clerks {
+		t.Run(c.name, func(t *testing.T) {
+			report := verify(c.clerk)
+			require.Len(t, report.Causes, 1, report)
+			text := report.Causes[0].String()
+			t.Log("\n" + text)
+			assert.Contains(t, report.Causes[0].Text, c.cause)
+			for _, says := range c.says {
+				assert.Contains(t, text, says)
+			}
+			for line := range strings.Lines(text) {
+				assert.LessOrEqual(t, utf8.RuneCountInString(line), 73, "with what go test puts before it: %s", line)
+			}
+			assert.Contains(t, lineOfCode(t, text), c.at)
+			assert.Equal(t, 1, strings.Count(report.String(), "beside the context"), "what was not compared stands once")
+		})
+	}
+}
+
+// lineOfCode is the line of our code that a report names.
+func lineOfCode(t *testing.T, report string) string {
+	t.Helper()
+	named := regexp.MustCompile(`\n +code: (?:behind |made in )?(\S+\.go):(\d+) `).FindStringSubmatch(report)
+	require.NotNil(t, named, report)
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(named[1])))
+	require.NoError(t, err)
+	number, err := strconv.Atoi(named[2])
+	require.NoError(t, err)
+	return strings.Split(string(text), "\n")[number-1]
+}
