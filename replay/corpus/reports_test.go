@@ -79,6 +79,8 @@ func TestReportsOfAClerk(t *testing.T) {
 				assert.LessOrEqual(t, utf8.RuneCountInString(line), 73, "with what go test puts before it: %s", line)
 			}
 			assert.Contains(t, lineOfCode(t, text), c.at)
+			gone := strings.HasPrefix(c.cause, "missing ") && !strings.Contains(text, "\n    + ")
+			assert.Equal(t, gone, strings.Contains(text, "code: behind "), "the line before it is named where there is no other")
 			assert.Equal(t, 1, strings.Count(report.String(), "beside the context"), "what was not compared stands once")
 		})
 	}
