@@ -69,11 +69,19 @@ func wordEnd(text string, at int) int {
 	if at == len(text) {
 		return at
 	}
-	if space := strings.LastIndexFunc(text[:at+1], unicode.IsSpace); space > at/2 {
-		return space
-	}
 	for at > 0 && !utf8.RuneStart(text[at]) {
 		at--
+	}
+	if next, _ := utf8.DecodeRuneInString(text[at:]); unicode.IsSpace(next) {
+		return at
+	}
+	if space := strings.LastIndexFunc(text[:at], unicode.IsSpace); space > at/2 {
+		return space
+	}
+	mark := strings.LastIndexFunc(text[:at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if mark > at/2 { // of JSON and paths, which have no blanks
+		_, size := utf8.DecodeRuneInString(text[mark:])
+		return mark + size
 	}
 	return at
 }

@@ -1,0 +1,72 @@
+package safetext_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// Of long texts what differs is shown, from a word before it on; JSON is not escaped.
+func TestExcerpts(t *testing.T) {
+	long := strings.Repeat("word ", 50)
+	for name, c := range map[string]struct{ a, b, wantA, wantB string }{
+		"short":           {"a tent", "a tarp", `"a tent"`, `"a tarp"`},
+		"JSON":            {`{"a":1}`, `{"a":2}`, "`{\"a\":1}`", "`{\"a\":2}`"},
+		"JSON of escapes": {"{\"a\":\x01}", `{"a":2}`, `"{\"a\":\x01}"`, "`{\"a\":2}`"},
+		"in the middle":   {long + "Be brief. " + long, long + "Be kind. " + long, `…"word word word word Be brief. word"…`, `…"word word word word Be kind. word word"…`},
+		"at the end":      {long, long + "more", `…"word word word word "`, `…"word word word word more"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := safetext.Excerpts(c.a, c.b, 44)
+			assert.Equal(t, c.wantA, a)
+			assert.Equal(t, c.wantB, b)
+		})
+	}
+}
+
+// What is shortened ends at a word, of JSON behind a mark, and is as it is where it fits.
+func TestShortened(t *testing.T) {
+	assert.Equal(t, "one two", safetext.Shortened("one two", 7))
+	assert.Equal(t, "one two…", safetext.Shortened("one two three", 10))
+	assert.Equal(t, "one two…", safetext.Shortened("one two three", 8))
+	assert.Equal(t, `{"messages":3,"…`, safetext.Shortened(`{"messages":3,"sha256":"5f42"}`, 20))
+	assert.Equal(t, "aaaaaaa…", safetext.Shortened(strings.Repeat("a", 20), 8))
+}
+
+// A line is broken at blanks, and a long word stands alone.
+func TestWrapped(t *testing.T) {
+	assert.Equal(t, "one two\n  three\n  averylongword\n  x", safetext.Wrapped("one two three averylongword x", 8, "  "))
+}
+
+// Two lines keep how they begin, and the place where they differ.
+func TestBeside(t *testing.T) {
+	long := strings.Repeat("word ", 30)
+	a, b := safetext.Beside("run "+long+"brief", "run "+long+"kind", 40)
+	assert.Equal(t, []string{"run … word word word word brief", "run … word word word word kind"}, []string{a, b})
+	a, b = safetext.Beside("", "run "+long, 20)
+	assert.Equal(t, []string{"", "run word word word…"}, []string{a, b})
+}
+
+// Whatever the texts are, what comes out is valid, printable and no wider than was asked.
+func TestExcerptsOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		head := strings.Repeat(tracetest.DrawText(t, "head"), rapid.IntRange(0, 50).Draw(t, "times"))
+		want, got := head+tracetest.DrawText(t, "want"), head+tracetest.DrawText(t, "got")
+		width := rapid.IntRange(30, 80).Draw(t, "width")
+		a, b := safetext.Excerpts(want, got, width)
+		for _, text := range []string{a, b} {
+			if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !tracetest.Printable(r) }) {
+				t.Fatalf("%q is not fit to print", text)
+			}
+			if n := utf8.RuneCountInString(text); n > width {
+				t.Fatalf("%d characters of %d: %s", n, width, text)
+			}
+		}
+	})
+}
