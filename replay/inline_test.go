@@ -131,3 +131,25 @@ func TestALockAgainstTheOrder(t *testing.T) {
 	assert.Nil(t, inTime(t, trace, replay.Live{Config: agent(false), Seams: []string{replay.Executor}}))
 	assert.NotNil(t, inTime(t, trace, replay.Live{Config: agent(true), Seams: []string{replay.Executor}}))
 }
+
+// Live code that ends before its time is told where it ends, and not by what it did not
+// come to do. (DSP-6)
+func TestLiveCodeEndsOtherwise(t *testing.T) {
+	t.Parallel()
+	agent := func(end func() error) adk.Config {
+		return executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			h.Log(adk.LevelInfo, "note", "works", nil)
+			if err := end(); err != nil {
+				return err
+			}
+			return errors.Join(dc.Stash().Set("a", 1), dc.Ack())
+		})
+	}
+	trace := turnOf(t, agent(func() error { return nil }), adk.RawTurn{})
+	for name, end := range map[string]func() error{"error": func() error { return errors.New("no") }, "panic": func() error { panic("no") }} {
+		d := divergenceOf(t, trace, replay.Live{Config: agent(end), Seams: []string{replay.Executor}})
+		if assert.NotNil(t, d, name) {
+			assert.Contains(t, d.String(), "executor/e#0 returns → "+name+": no")
+		}
+	}
+}

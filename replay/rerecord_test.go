@@ -239,7 +239,7 @@ func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			trace := recordedForestalled(t, abort)
 			assert.NotContains(t, string(trace), `"seam":"tool/slow"`)
-			for range 5 {
+			for range 40 {
 				report, again := rerecorded(t, trace, replay.Live{})
 				assert.Nil(t, report.Divergence, "%s", report)
 				assert.Equal(t, string(trace), string(again))

@@ -40,6 +40,7 @@ var Harness = []string{
 	"replay/corpus/testdata/mutants",
 	"replay/golden/testdata/mutants",
 	"property/testdata/mutants",
+	"property/turn/testdata/mutants",
 	"property/explore/testdata/mutants",
 	"internal/steady/testdata/mutants",
 	"cmd/adkreplay/testdata/mutants",

@@ -56,6 +56,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 		"cancel@07":           `"cancel@07": want the number of a crossing after @`,
 		"cancel@0":            `"cancel@0": want the number of a crossing after @`,
 		"panic@12,cancel@7":   `"cancel@7" stands behind 12: faults are in the order of their crossings, each crossing once`,
+		"cancel@7,panic@7":    `"panic@7" stands behind 7: faults are in the order of their crossings, each crossing once`,
 		"order@1":             `"order@1": want the number of a strand after =`,
 		"order@x=1":           `"order@x=1": want the number of a choice after @`,
 		"order@2=1,order@1=1": `"order@1=1" stands behind choice 2: choices are in their order, each once`,
