@@ -82,3 +82,20 @@ func Prefixes(f Fixture) iter.Seq2[int, []byte] {
 		}
 	}
 }
+
+// AddBodies gives a fuzz target fixtures without their footers: what it makes of them
+// gets one that fits (Resealed). Without names it is a few that differ much.
+func AddBodies(f *testing.F, names ...string) {
+	if len(names) == 0 {
+		names = []string{"hello", "tool-round-trip", "gate-timeout", "parallel-tools", "sub-agents", "read-image", "streamed-reply", "waits-cut-short"}
+	}
+	for _, name := range names {
+		file := FixtureNamed(f, name).Bytes
+		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))])
+	}
+}
+
+// Resealed is a trace of lines, with a footer that fits.
+func Resealed(lines []byte) []byte {
+	return Seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
+}
