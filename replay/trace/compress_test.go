@@ -26,7 +26,7 @@ func lineNumber(n int) []byte {
 // What open traces keep does not grow with how many there are: ten thousand that are
 // packed at once have a gigabyte, and take a quarter of it.
 func TestPackingIsBounded(t *testing.T) {
-	const runs, most, perStream, perRun = 1000, 8, 768 << 10, 2 << 10
+	const runs, most, perStream, perRun = 200, 8, 768 << 10, 2 << 10
 	bounded := &streams{most: most}
 	open := make([]*compressor, runs)
 	before := heapInUse()

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -212,4 +213,27 @@ func FuzzLine(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, once.String(), twice.String(), "what was written is not read as it was")
 	})
+}
+
+// What is written can be read: a line has as many bytes as a reader takes, its end
+// included, and one that has more is not begun.
+func TestALineTooLongIsNotWritten(t *testing.T) {
+	line := adk.Crossing{Kind: adk.KindNewID, Name: strings.Repeat("x", 2000)}
+	var whole bytes.Buffer
+	require.NoError(t, trace.NewWriter(&whole, trace.Header{}).Write(&line))
+	lines := bytes.SplitAfter(whole.Bytes(), []byte("\n"))
+	for most, fits := range map[int]bool{len(lines[1]): true, len(lines[1]) - 1: false} {
+		var out bytes.Buffer
+		w := trace.NewWriter(&out, trace.Header{}, trace.Options{MaxLine: most})
+		err := w.Write(&line)
+		if fits {
+			require.NoError(t, errors.Join(err, w.Close()))
+			_, err := trace.Read(&out, trace.Options{MaxLine: most})
+			assert.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, fmt.Sprintf("line 2 of a trace: it has %d bytes, and no reader takes more than %d", len(lines[1]), most))
+		assert.Equal(t, string(lines[0]), out.String(), "the lines before it are whole")
+		assert.Error(t, w.Close())
+	}
 }
