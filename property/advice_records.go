@@ -200,7 +200,7 @@ func (w *outsideTime) know(record adk.Record) {
 		return
 	}
 	if w.known == nil {
-		w.known, w.hinted = map[adk.Record]bool{}, map[string]bool{}
+		w.known = map[adk.Record]bool{}
 	}
 	w.known[record] = true
 }
@@ -208,6 +208,9 @@ func (w *outsideTime) know(record adk.Record) {
 func (w *outsideTime) look(s *history, x *adk.Crossing, times ...time.Time) {
 	for _, at := range times {
 		if at.After(w.readings[0]) && !w.read(at) {
+			if w.hinted == nil {
+				w.hinted = map[string]bool{}
+			}
 			w.hinted[x.Record.Key()] = true
 			s.hint(s.n, s.at, nil, "%s %q says %s, which is no reading of the turn's clock", x.Record.RecordKind(), x.Record.Key(), at.Format(time.RFC3339Nano))
 			return

@@ -226,6 +226,18 @@ func TestEachAdviceAlone(t *testing.T) {
 	}
 }
 
+// The hint is given for the first record of a turn as well.
+func TestOutsideTimeOfTheFirstRecord(t *testing.T) {
+	config := saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		at := time.Date(2030, 1, 1, 0, 0, 0, 1, time.UTC)
+		return dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: at, UpdatedAt: at})))
+	})
+	config.TurnInput = nil
+	e := examined(t, config)
+	require.Len(t, e.Hints, 2, "nothing was fetched either")
+	assert.Equal(t, "outside-time", e.Hints[1].Advice)
+}
+
 // What a turn that failed leaves undone is no mistake: the user left, or the
 // model did.
 func TestNoHintsOfFailure(t *testing.T) {

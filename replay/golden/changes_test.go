@@ -41,8 +41,6 @@ const (
 
 	toProfile = "\tnext(ctx)\n\treturn nil\n}\n\n// profile"
 	setUnits  = "\tif err := tc.Stash().Set(\"user.units\", units); err != nil {\n\t\treturn err\n\t}\n\tnext(ctx)\n\treturn nil\n}\n"
-	asking    = "\t\tif err := note(h, q); err != nil {\n\t\t\treturn err\n\t\t}\n"
-	answered  = "\t\tif len(reply.Calls) == 0 {\n"
 )
 
 // changes are what people do to an agent. A store or a sleep that is made once
@@ -77,8 +75,8 @@ var changes = []change{
 	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}, ""},
 	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedResult, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}, ""},
 	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add messages"}, "tc.Messages().Fetch(ctx)"},
-	{"a message that the model is not told", []edit{{"executor.go", "Messages: dc.Messages().All()", "Messages: dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: report-log", "payload.messages"}, ""},
-	{"what the service is asked", []edit{{"tool.go", "in.City, in.Days, units)", "in.City, in.Days+1, units)"}}, replay.ChangedError, []string{"in tool/forecast"}, ""},
+	{"a message that the model is not told", []edit{{"model.go", "said := range dc.Messages().All()", "said := range dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages"}, ""},
+	{"what the service is asked", []edit{{"tool.go", "{in.City, in.Days, units}", "{in.City, in.Days + 1, units}"}}, replay.ChangedInput, []string{"in tool/forecast: ask", "request.days"}, ""},
 	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
 	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}, ""},
 	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, "tc.Messages().Add(m)"},
@@ -86,7 +84,6 @@ var changes = []change{
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a fetch that fails", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\treturn nil, fmt.Errorf(\"the disk is gone\")"}}, replay.ChangedError, []string{"in storage/messages.fetch", "the disk is gone"}, ""},
-	{"the log at another place", []edit{{"executor.go", asking, ""}, {"executor.go", answered, asking + answered}}, replay.Order, []string{"in executor/model: report-log", "now behind store messages"}, "h.Log("},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}, ""},
 	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}, ""},
 	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}, ""},

@@ -222,7 +222,7 @@ func TestALineTooLongIsNotWritten(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, trace.NewWriter(&whole, trace.Header{}).Write(&line))
 	lines := bytes.SplitAfter(whole.Bytes(), []byte("\n"))
-	for most, fits := range map[int]bool{len(lines[1]): true, len(lines[1]) - 1: false} {
+	for most, fits := range map[int64]bool{int64(len(lines[1])): true, int64(len(lines[1])) - 1: false} {
 		var out bytes.Buffer
 		w := trace.NewWriter(&out, trace.Header{}, trace.Options{MaxLine: most})
 		err := w.Write(&line)
