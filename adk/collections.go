@@ -87,11 +87,17 @@ func CollectionOf(kind RecordKind) (of CollectionName, found bool) {
 
 // Holds is the kind of the records of the collection; empty where there is none of the
 // name.
-func (c CollectionName) Holds() RecordKind {
+func (c CollectionName) Holds() RecordKind { return c.row().holds }
+
+// Reads is the kind of the operation that asks the storage for all of the collection; 0
+// where there is none of the name.
+func (c CollectionName) Reads() Kind { return c.row().reads }
+
+func (c CollectionName) row() (row collectionRow) {
 	if at := slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c }); at >= 0 {
-		return collectionTable[at].holds
+		row = collectionTable[at]
 	}
-	return ""
+	return row
 }
 
 // collectionAt is the place in the table of the collection that holds records of a

@@ -9,7 +9,7 @@ import (
 )
 
 // RUN-2, DET-8: the table of collections is complete, and in the order of a state:
-// Storage, RawDispatch, StateDigest and the contexts have a field or a method for each,
+// Storage, RawDispatch and the contexts have a field or a method for each,
 // which is its name with a capital.
 func TestCollections(t *testing.T) {
 	var names []string
@@ -21,10 +21,13 @@ func TestCollections(t *testing.T) {
 		assert.Equal(t, row.holds, of.Holds())
 	}
 	assert.Empty(t, CollectionName("toys").Holds())
+	assert.Zero(t, CollectionName("toys").Reads())
 	assert.Len(t, Collections(), len(names))
-	state := reflect.VisibleFields(reflect.TypeFor[StateDigest]())
+	var state StateDigest
 	for i, name := range names {
-		assert.Equal(t, name, state[i+1].Name, "the order of a state, behind the prompt")
+		of := collectionTable[i].name
+		assert.Same(t, &state.Lists[i], state.Of(of), "the order of a state")
+		assert.Equal(t, collectionTable[i].reads, of.Reads())
 		_, given := reflect.TypeFor[RawDispatch]().FieldByName(name)
 		assert.True(t, given, "RawDispatch.%s", name)
 		_, held := reflect.TypeFor[Handle]().MethodByName(name)

@@ -358,11 +358,15 @@ func TestEndedHandles(t *testing.T) {
 func TestStates(t *testing.T) {
 	var want []adk.Digest
 	see := func(h adk.Handle) {
-		want = append(want, adk.StateDigest{
-			Prompt: h.SystemPrompt().Digest(), Instructions: digestsOf(h.Instructions().All()), Messages: digestsOf(h.Messages().All()),
-			Memories: digestsOf(h.Memories().All()), Retrievables: digestsOf(h.Retrievables().All()), Thoughts: digestsOf(h.Thoughts().All()),
-			ToolCalls: digestsOf(h.ToolCalls().All()), Tools: digestsOf(h.Tools().All()), Stash: adk.StashDigest(h.Stash().All()),
-		}.Digest())
+		state := adk.StateDigest{Prompt: h.SystemPrompt().Digest(), Stash: adk.StashDigest(h.Stash().All())}
+		*state.Of(adk.Instructions) = digestsOf(h.Instructions().All())
+		*state.Of(adk.Messages) = digestsOf(h.Messages().All())
+		*state.Of(adk.Memories) = digestsOf(h.Memories().All())
+		*state.Of(adk.Retrievables) = digestsOf(h.Retrievables().All())
+		*state.Of(adk.Thoughts) = digestsOf(h.Thoughts().All())
+		*state.Of(adk.ToolCalls) = digestsOf(h.ToolCalls().All())
+		*state.Of(adk.Tools) = digestsOf(h.Tools().All())
+		want = append(want, state.Digest())
 	}
 	config, rec := newConfig(), &recorder{}
 	config.Probe, config.Tools = rec, []*adk.Tool{tool("base", done)}

@@ -59,27 +59,29 @@ func (v *visible) digest() Digest {
 }
 
 // StateDigest is the digests of all that is visible at one point of a run, in order
-// (DET-8). Whoever folds the crossings before it arrives at the same one.
+// (DET-8), the lists as Collections has them. Whoever folds the crossings before it arrives
+// at the same one.
 type StateDigest struct {
-	Prompt       Digest
-	Instructions []Digest
-	Messages     []Digest
-	Memories     []Digest
-	Retrievables []Digest
-	Thoughts     []Digest
-	ToolCalls    []Digest
-	Tools        []Digest
+	Prompt Digest
+	// Lists are the digests of the records of each collection.
+	Lists [len(collectionTable)][]Digest
 	// Stash is StashDigest of the nested tree.
 	Stash Digest
 }
 
-// Digest is the one digest that an observer is told.
-func (s StateDigest) Digest() Digest {
-	return digestOfState(s.Prompt, [len(collectionTable)][]Digest{
-		atInstructions: s.Instructions, atMessages: s.Messages, atMemories: s.Memories, atRetrievables: s.Retrievables,
-		atThoughts: s.Thoughts, atToolCalls: s.ToolCalls, atTools: s.Tools,
-	}, s.Stash)
+// Of is the list of a collection, to be read and to be set; nil where there is none of
+// the name.
+func (s *StateDigest) Of(name CollectionName) *[]Digest {
+	for i := range collectionTable {
+		if collectionTable[i].name == name {
+			return &s.Lists[i]
+		}
+	}
+	return nil
 }
+
+// Digest is the one digest that an observer is told.
+func (s StateDigest) Digest() Digest { return digestOfState(s.Prompt, s.Lists, s.Stash) }
 
 // digestOfState is the digest of a state: of the prompt, of each collection at its
 // place, and of the stash.

@@ -151,8 +151,11 @@ func (s *history) stateIf(f flushed, applied int) adk.StateDigest {
 	}
 	sets.apply(s.mirror.log[next:]...)
 	state := s.fold.StateDigest(s.root.id)
-	state.Instructions, state.Messages, state.Memories = sets.digests(adk.Instructions), sets.digests(adk.Messages), sets.digests(adk.Memories)
-	state.Retrievables, state.Thoughts, state.ToolCalls = sets.digests(adk.Retrievables), sets.digests(adk.Thoughts), sets.digests(adk.ToolCalls)
+	for _, of := range adk.Collections() {
+		if of != adk.Tools { // which no flush changes
+			*state.Of(of) = sets.digests(of)
+		}
+	}
 	return state
 }
 

@@ -164,12 +164,14 @@ var hands = map[string]*hand{
 	"sets-keyed": {fixture: "hello", edit: func(r *recording) { r.at(adk.KindAdd, adk.Whole, 0).Flag = true }, says: "says true of whether the key was in messages"},
 	"deltas-whole": {fixture: "executor-panic", edit: func(r *recording) {
 		r.looks(1, func(s *adk.StateDigest, _ *state.Fold) {
-			s.Messages = append(s.Messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
+			messages := s.Of(adk.Messages)
+			*messages = append(*messages, r.at(adk.KindStore, adk.Begin, 0).Record.Digest())
 		})
 	}, says: "the turn holds 1 of 1 changes of a failed iteration"},
 	"stored-mirrored": {fixture: "hello", edit: func(r *recording) {
-		r.looks(1, func(s *adk.StateDigest, _ *state.Fold) { s.Messages = s.Messages[:1] })
-		r.looks(2, func(s *adk.StateDigest, _ *state.Fold) { s.Messages = s.Messages[:1] })
+		first := func(s *adk.StateDigest, _ *state.Fold) { messages := s.Of(adk.Messages); *messages = (*messages)[:1] }
+		r.looks(1, first)
+		r.looks(2, first)
 	}, says: "the turn holds none of 1 changes that were stored and flushed"},
 	"stash-apart": {fixture: "stash", edit: func(r *recording) {
 		r.looks(1, func(s *adk.StateDigest, f *state.Fold) {

@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -172,21 +173,14 @@ func (l Live) choices() (parts []string) {
 
 // obligations are those of the config's storage.
 func (l Live) obligations() (parts []string) {
-	s := &l.Config.Storage
-	of := func(name adk.CollectionName, given bool, verbs ...string) {
-		for _, verb := range verbs {
-			if given {
-				parts = append(parts, adk.LabelStorage+"/"+string(name)+"."+verb)
+	given := storages.Each(l.Config.Storage)
+	for _, of := range adk.Collections() {
+		for _, verb := range storages.Verbs(of) {
+			if given[of] != nil {
+				parts = append(parts, adk.LabelStorage+"/"+storages.Name(of, verb))
 			}
 		}
 	}
-	of(adk.Messages, s.Messages != nil, "fetch", "store", "mutate", "delete")
-	of(adk.Memories, s.Memories != nil, "fetch", "store", "mutate", "delete")
-	of(adk.Retrievables, s.Retrievables != nil, "fetch", "store", "mutate", "delete")
-	of(adk.Thoughts, s.Thoughts != nil, "fetch", "store", "mutate", "delete")
-	of(adk.ToolCalls, s.ToolCalls != nil, "fetch", "store", "mutate", "delete")
-	of(adk.Instructions, s.Instructions != nil, "refresh", "store", "mutate", "delete")
-	of(adk.Tools, s.Tools != nil, "fetch")
 	return parts
 }
 
@@ -235,9 +229,9 @@ func (l Live) missingStorage() (missing []string) {
 	if !slices.Contains(l.Seams, Everything) && !slices.Contains(l.Seams, Storage) {
 		return nil
 	}
-	given := l.obligations()
-	for _, of := range []adk.CollectionName{adk.Messages, adk.Memories, adk.Retrievables, adk.Thoughts, adk.ToolCalls, adk.Instructions, adk.Tools} {
-		if !slices.ContainsFunc(given, func(part string) bool { return strings.HasPrefix(part, adk.LabelStorage+"/"+string(of)+".") }) {
+	given := storages.Each(l.Config.Storage)
+	for _, of := range adk.Collections() {
+		if given[of] == nil {
 			missing = append(missing, string(of))
 		}
 	}

@@ -199,7 +199,7 @@ func TestLiveChoicesAreChecked(t *testing.T) {
 		{"no prompt", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{replay.Prompt}}, []string{"Turn.SystemPrompt is empty"}},
 		{"writing seams unasked", replay.Live{Config: livetest.NewDesk().Config(), Seams: []string{replay.Storage, replay.ToolCode}}, []string{"storage/messages.store", "tool/order_status", "set Writes"}},
 		{"no executor", replay.Live{Seams: []string{replay.Executor}}, []string{"Config.Executor.Run is nil"}},
-		{"not everything", replay.Live{Seams: []string{replay.Everything}}, []string{"Turn.SystemPrompt is empty", "Config.Executor.Run is nil", "Config.Storage has no messages, memories, "}},
+		{"not everything", replay.Live{Seams: []string{replay.Everything}}, []string{"Turn.SystemPrompt is empty", "Config.Executor.Run is nil", "Config.Storage has no instructions, messages, memories, "}},
 		{"a storage with a hole", replay.Live{Config: holed, Seams: []string{replay.Storage}, Writes: true}, []string{"Config.Storage has no memories, and all of it is to be live"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

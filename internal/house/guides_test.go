@@ -63,6 +63,64 @@ func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 	require.Greater(t, met, 15, "the map was not found")
 }
 
+var (
+	// docLink is a link of a doc comment: [Name], [Type.Method], [room.Name].
+	docLink = regexp.MustCompile(`\[\*?([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)\]`)
+	// docCode is an exported name behind the name of its package.
+	docCode = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)\b`)
+	// docRoom is a room by its path.
+	docRoom = regexp.MustCompile(`\b(?:adk|fakes|replay|property|internal|cmd)/[a-z]\w*(?:/[a-z]\w*)*`)
+)
+
+// The front page of each public room names what there is: rooms, exported things and
+// links alike.
+func TestFrontPagesLeadSomewhere(t *testing.T) {
+	files := treeFiles(t)
+	declared := declaredNames(t, files)
+	pages := 0
+	for _, f := range productionFiles(t) {
+		if path.Base(f.path) != "doc.go" || strings.Contains("/"+f.dir+"/", "/internal/") || f.ast.Doc == nil {
+			continue
+		}
+		pages++
+		for _, wrong := range strayNames(f, declared, func(room string) bool { return exists(files, room) }) {
+			assert.Fail(t, "a name that leads nowhere", "%s names %s", f.path, wrong)
+		}
+	}
+	assert.Greater(t, pages, 10, "the front pages were not found")
+}
+
+// strayNames are the names in a front page that nobody has declared.
+func strayNames(f *source, declared map[string]bool, isRoom func(string) bool) (stray []string) {
+	text, pkg := f.ast.Doc.Text(), f.ast.Name.Name
+	for _, match := range docLink.FindAllStringSubmatch(text, -1) {
+		parts := strings.Split(match[1], ".")
+		last := strings.Join(parts[max(0, len(parts)-2):], ".")
+		// A lower-case word in brackets is no link, but text.
+		if name := parts[len(parts)-1]; ast.IsExported(name) && !declared[last] && !(len(parts) == 1 && declared[pkg+"."+name]) {
+			stray = append(stray, match[0])
+		}
+	}
+	for _, match := range docCode.FindAllStringSubmatch(text, -1) {
+		if _, ours := declared[match[1]+".."]; ours && !declared[match[0]] {
+			stray = append(stray, match[0])
+		}
+	}
+	for _, room := range docRoom.FindAllString(text, -1) {
+		if !isRoom(room) {
+			stray = append(stray, room)
+		}
+	}
+	return stray
+}
+
+func TestStrayNames(t *testing.T) {
+	f := parsed(t, "x/doc.go", []byte("// Package x has [Known], [Gone], [Known.Run], [Known.Walk], [y.Known] and [words].\n//\n//\tx.Known(x.Gone) // as in adk/known, and not adk/gone; json.Any is not ours\npackage x\n"))
+	declared := map[string]bool{"x..": true, "x.Known": true, "Known.Run": true, "y.Known": true}
+	assert.Equal(t, []string{"[Gone]", "[Known.Walk]", "x.Gone", "adk/gone"},
+		strayNames(f, declared, func(room string) bool { return room == "adk/known" }))
+}
+
 // exists reports whether there is a file or a folder.
 func exists(files map[string][]byte, name string) bool {
 	for file := range files {
@@ -86,6 +144,7 @@ func declaredNames(t *testing.T, files map[string][]byte) map[string]bool {
 			continue
 		}
 		f := parsed(t, name, content)
+		names[f.ast.Name.Name+".."] = true // a package of ours
 		for _, decl := range f.ast.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:

@@ -14,22 +14,26 @@ import (
 // Fold arrives at it.
 type View struct {
 	SystemPrompt *adk.Tokenizable
-	Sets         [len(SetOrder)]ordered.Set[string, adk.Record]
+	Sets         [sets]ordered.Set[string, adk.Record]
 	Tools        ordered.Set[string, *adk.Tool]
 	Values       foldStash
 }
 
+// sets is how many sets a context has: one for each collection but the tools.
+const sets = len(adk.StateDigest{}.Lists) - 1
+
 // SetOrder is the sets in the order of a state, with what they hold.
-var SetOrder = [...]struct {
+var SetOrder = setOrder()
+
+func setOrder() (order [sets]struct {
 	Of   adk.CollectionName
 	Kind adk.RecordKind
-}{
-	{adk.Instructions, adk.RecordInstruction},
-	{adk.Messages, adk.RecordMessage},
-	{adk.Memories, adk.RecordMemory},
-	{adk.Retrievables, adk.RecordRetrievable},
-	{adk.Thoughts, adk.RecordThought},
-	{adk.ToolCalls, adk.RecordToolCall},
+}) {
+	for i := range order {
+		order[i].Of = adk.Collections()[i]
+		order[i].Kind = order[i].Of.Holds()
+	}
+	return order
 }
 
 // SetIndex is the place of a collection among the sets.
@@ -114,16 +118,16 @@ func (v *View) Stash() map[string]any {
 
 // StateDigest is the digests of it all, in order (DET-8).
 func (v *View) StateDigest() adk.StateDigest {
-	lists := [len(SetOrder)][]adk.Digest{}
-	for i := range v.Sets {
+	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.digest()}
+	for i, set := range SetOrder {
+		list := s.Of(set.Of)
 		for record := range v.Sets[i].Values() {
-			lists[i] = append(lists[i], record.Digest())
+			*list = append(*list, record.Digest())
 		}
 	}
-	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Instructions: lists[0], Messages: lists[1], Memories: lists[2],
-		Retrievables: lists[3], Thoughts: lists[4], ToolCalls: lists[5], Stash: v.Values.digest()}
+	tools := s.Of(adk.Tools)
 	for tool := range v.Tools.Values() {
-		s.Tools = append(s.Tools, tool.Digest())
+		*tools = append(*tools, tool.Digest())
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 // This file builds the new run: what the recorded caller handed in, with
@@ -76,15 +77,11 @@ func (s *Stage) DispatchStandalone(first *adk.Crossing, info adk.RunInfo, d driv
 	in := s.dispatchInput(first.Seam.Name, info, nil)
 	in.Raw = &adk.RawDispatch{
 		SystemPrompt: first.Text, Instructions: first.Texts, Stash: stashOf(first), Storage: s.storage(),
-		Messages:     recordsOf(first, Same[*adk.Message]),
-		Memories:     recordsOf(first, Same[*adk.Memory]),
-		Retrievables: recordsOf(first, Same[*adk.Retrievable]),
-		Thoughts:     recordsOf(first, Same[*adk.Thought]),
-		ToolCalls:    recordsOf(first, Same[*adk.ToolCall]),
-		Tools:        recordsOf(first, s.Tool),
-		Gates:        true,
-		Clock:        d, IDs: d, Probe: d, WriteBehind: info.WriteBehind, Outside: d.Answer,
+		Tools: recordsOf(first, s.Tool),
+		Gates: true,
+		Clock: d, IDs: d, Probe: d, WriteBehind: info.WriteBehind, Outside: d.Answer,
 	}
+	storages.Give(in.Raw, first.Records...)
 	in.Raw.Functional, in.Raw.Observability = loud.heard()
 	return in
 }
@@ -95,17 +92,7 @@ func stashOf(first *adk.Crossing) map[string]any {
 }
 
 // storage is the scripted storage.
-func (s *Stage) storage() adk.Storage {
-	return adk.Storage{
-		Messages:     collection[*adk.Message]{s},
-		Memories:     collection[*adk.Memory]{s},
-		Retrievables: collection[*adk.Retrievable]{s},
-		Thoughts:     collection[*adk.Thought]{s},
-		ToolCalls:    collection[*adk.ToolCall]{s},
-		Instructions: collection[*adk.Tokenizable]{s},
-		Tools:        toolSource{s},
-	}
-}
+func (s *Stage) storage() adk.Storage { return storages.Of(obligations{s}) }
 
 // recordsOf picks the records of one kind out of what a run was given.
 func recordsOf[T adk.Record](first *adk.Crossing, make func(T) T) []T {

@@ -3,7 +3,6 @@ package stub
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -154,58 +153,35 @@ func (s *Stage) ScriptedHandler(ctx context.Context, dc *adk.DispatchContext, _ 
 	return x.Result, nil
 }
 
-// collection is a scripted storage of one kind of record.
-type collection[T adk.Record] struct{ stage *Stage }
+// obligations are those of the scripted storage.
+type obligations struct{ stage *Stage }
 
-func (c collection[T]) Fetch(ctx context.Context, s adk.Scope) ([]T, error) {
-	return fetched[T](c.stage, ctx, s)
-}
-
-func (c collection[T]) Store(ctx context.Context, s adk.Scope, record T) error {
-	c.stage.director.Handed(s, record, "")
-	return c.stage.script(&Handle{ctx: ctx}, s.Call, s.Strand)
-}
-
-func (c collection[T]) Mutate(ctx context.Context, s adk.Scope, record T) error {
-	c.stage.director.Handed(s, record, "")
-	return c.stage.script(&Handle{ctx: ctx}, s.Call, s.Strand)
-}
-
-func (c collection[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
-	c.stage.director.Handed(s, nil, key)
-	return c.stage.script(&Handle{ctx: ctx}, s.Call, s.Strand)
-}
-
-// toolSource is the scripted storage of tools.
-type toolSource struct{ stage *Stage }
-
-func (t toolSource) Fetch(ctx context.Context, s adk.Scope) ([]*adk.Tool, error) {
-	recorded, err := fetched[*adk.Tool](t.stage, ctx, s)
-	for i, tool := range recorded {
-		recorded[i] = t.stage.Tool(tool)
-	}
-	return recorded, err
-}
-
-// fetched answers a fetch with the recorded records.
-func fetched[T adk.Record](st *Stage, ctx context.Context, s adk.Scope) ([]T, error) {
+func (o obligations) Fetch(ctx context.Context, s adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	st := o.stage
 	st.director.Handed(s, nil, "")
 	x, err := st.director.Play(&Handle{ctx: ctx}, s.Call, s.Strand)
 	if err != nil {
 		return nil, err
 	}
-	if err := leave(x); err != nil {
-		return nil, err
+	if err := leave(x); err != nil || of != adk.Tools {
+		return x.Records, err
 	}
-	var records []T
-	for _, r := range x.Records {
-		record, ok := r.(T)
-		if !ok {
-			return nil, errors.New("replay: the trace has a record of another kind here")
+	tools := make([]adk.Record, len(x.Records))
+	for i, record := range x.Records {
+		tool, is := record.(*adk.Tool)
+		if tools[i] = record; is {
+			tools[i] = st.Tool(tool)
 		}
-		records = append(records, record)
 	}
-	return records, nil
+	return tools, nil
+}
+
+func (o obligations) Write(ctx context.Context, s adk.Scope, _ adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	if verb != adk.KindDelete {
+		key = ""
+	}
+	o.stage.director.Handed(s, record, key)
+	return o.stage.script(&Handle{ctx: ctx}, s.Call, s.Strand)
 }
 
 // Operate performs one recorded operation through the handle that it was

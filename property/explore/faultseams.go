@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -231,13 +232,17 @@ func (a *attempt) aroundTools(list []*adk.Tool) []*adk.Tool {
 	guarded := make([]*adk.Tool, len(list))
 	for i, t := range list {
 		if t != nil {
-			at := provider(adk.Seam{Label: adk.LabelTool, Name: t.Name()})
-			guarded[i] = t.Around(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (adk.ToolResult, error) {
-				return a.tool(ctx, dc, at, args, inner)
-			})
+			guarded[i] = a.aroundTool(t)
 		}
 	}
 	return guarded
+}
+
+func (a *attempt) aroundTool(t *adk.Tool) *adk.Tool {
+	at := provider(adk.Seam{Label: adk.LabelTool, Name: t.Name()})
+	return t.Around(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (adk.ToolResult, error) {
+		return a.tool(ctx, dc, at, args, inner)
+	})
 }
 
 // tool stands around the handler of every tool.
@@ -258,84 +263,37 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 	return result, err
 }
 
+// aroundStorage leaves a storage that lacks a collection to the engine to complain of.
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
-	g := &guardedStorage{} // new for each run: code that a run left behind may still have it
-	s.Messages = g.messages.around(a, adk.Messages, s.Messages)
-	s.Memories = g.memories.around(a, adk.Memories, s.Memories)
-	s.Retrievables = g.retrievables.around(a, adk.Retrievables, s.Retrievables)
-	s.Thoughts = g.thoughts.around(a, adk.Thoughts, s.Thoughts)
-	s.ToolCalls = g.toolCalls.around(a, adk.ToolCalls, s.ToolCalls)
-	s.Instructions = g.instructions.around(a, adk.Instructions, s.Instructions)
-	if s.Tools != nil {
-		g.tools = guardedSource{a, s.Tools}
-		s.Tools = &g.tools
+	inner := storages.Each(s)
+	if len(inner) < len(adk.Collections()) {
+		return s
 	}
-	return s
+	return storages.Of(guardedStorage{a, inner})
 }
 
-// guardedStorage is what stands around a storage, in one piece of memory.
+// guardedStorage is a storage with the explorer around it, and around every tool that it
+// gives.
 type guardedStorage struct {
-	messages     guarded[*adk.Message]
-	memories     guarded[*adk.Memory]
-	retrievables guarded[*adk.Retrievable]
-	thoughts     guarded[*adk.Thought]
-	toolCalls    guarded[*adk.ToolCall]
-	instructions guarded[*adk.Tokenizable]
-	tools        guardedSource
-}
-
-// guarded is a collection with the explorer around it.
-type guarded[T adk.Record] struct {
 	a     *attempt
-	name  string
-	inner adk.Collection[T]
-}
-
-// around stands around a collection; one that is not there is left to the engine.
-func (g *guarded[T]) around(a *attempt, name adk.CollectionName, c adk.Collection[T]) adk.Collection[T] {
-	if c == nil {
-		return nil
-	}
-	g.a, g.name, g.inner = a, string(name), c
-	return g
+	inner map[adk.CollectionName]storages.Obligations
 }
 
 // Fetch is the inner one's.
-func (g *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
-	err = g.a.enter(scope.Call, g.name, func() (err error) {
-		fetched, err = g.inner.Fetch(ctx, scope)
+func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
+	err = g.a.enter(scope.Call, string(of), func() (err error) {
+		fetched, err = g.inner[of].Fetch(ctx, scope, of)
 		return err
 	})
+	for i, record := range fetched {
+		if tool, is := record.(*adk.Tool); is && tool != nil {
+			fetched[i] = g.a.aroundTool(tool)
+		}
+	}
 	return fetched, err
 }
 
-// Store is the inner one's.
-func (g *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
-	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Store(ctx, scope, record) })
-}
-
-// Mutate is the inner one's.
-func (g *guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
-	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Mutate(ctx, scope, record) })
-}
-
-// Delete is the inner one's.
-func (g *guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	return g.a.enter(scope.Call, g.name, func() error { return g.inner.Delete(ctx, scope, key) })
-}
-
-// guardedSource is the storage of tools with the explorer around it and around
-// every tool that it gives.
-type guardedSource struct {
-	a     *attempt
-	inner adk.ToolSource
-}
-
-// Fetch is the inner one's.
-func (g *guardedSource) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
-	err = g.a.enter(scope.Call, string(adk.Tools), func() (err error) {
-		fetched, err = g.inner.Fetch(ctx, scope)
-		return err
-	})
-	return g.a.aroundTools(fetched), err
+// Write is the inner one's.
+func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	return g.a.enter(scope.Call, string(of), func() error { return g.inner[of].Write(ctx, scope, of, verb, record, key) })
 }

@@ -1,6 +1,9 @@
 package turn
 
-import "github.com/adkreplay/adkreplay/adk"
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
 
 // Standalone is what a dispatch called alone has beside what a turn has (DSP-1).
 type Standalone struct {
@@ -22,22 +25,14 @@ func (a *Standalone) size() int {
 // input is the dispatch that is made of what a turn would be made of. The
 // pipelines of the turn are left out.
 func (a *Standalone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
-	return adk.DispatchInput{Name: a.Name, Executor: c.Executor, Input: c.DispatchInput, Output: c.DispatchOutput,
+	in := adk.DispatchInput{Name: a.Name, Executor: c.Executor, Input: c.DispatchInput, Output: c.DispatchOutput,
 		Raw: &adk.RawDispatch{
 			SystemPrompt: raw.SystemPrompt, Instructions: raw.Instructions, Stash: raw.Stash, Storage: c.Storage, Tools: c.Tools,
-			Messages: recordsIn[*adk.Message](a), Memories: recordsIn[*adk.Memory](a), Retrievables: recordsIn[*adk.Retrievable](a),
-			Thoughts: recordsIn[*adk.Thought](a), ToolCalls: recordsIn[*adk.ToolCall](a),
 			Functional: raw.Functional, Observability: raw.Observability, Gates: a.Gates,
 			Clock: c.Clock, IDs: c.IDs, Probe: c.Probe, WriteBehind: c.WriteBehind,
 		}}
-}
-
-// recordsIn are the records of one type that the sets begin with.
-func recordsIn[T adk.Record](a *Standalone) (all []T) {
 	for _, r := range a.Records {
-		if one, ok := r.Record.(T); ok {
-			all = append(all, one)
-		}
+		storages.Give(in.Raw, r.Record)
 	}
-	return all
+	return in
 }

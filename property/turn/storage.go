@@ -5,21 +5,13 @@ import (
 	"fmt"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 // storage is the storage of a stage: it does what the scripts of its seams say,
 // and otherwise keeps records in memory.
 func (s *interpreter) storage() adk.Storage {
-	kept := s.kept.Storage()
-	return adk.Storage{
-		Messages:     shelf[*adk.Message]{s, adk.Messages, kept.Messages},
-		Memories:     shelf[*adk.Memory]{s, adk.Memories, kept.Memories},
-		Retrievables: shelf[*adk.Retrievable]{s, adk.Retrievables, kept.Retrievables},
-		Thoughts:     shelf[*adk.Thought]{s, adk.Thoughts, kept.Thoughts},
-		ToolCalls:    shelf[*adk.ToolCall]{s, adk.ToolCalls, kept.ToolCalls},
-		Instructions: shelf[*adk.Tokenizable]{s, adk.Instructions, kept.Instructions},
-		Tools:        toolShelf{s, kept.Tools},
-	}
+	return storages.Of(obligations{s, storages.Each(s.kept.Storage())})
 }
 
 // oblige makes a call of an obligation: work is what is usual.
@@ -38,81 +30,41 @@ func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb st
 	return s.play(a, body)
 }
 
-// recordsOf is what a script says that a fetch gives; ok is false if it does not.
-func recordsOf[T adk.Record](s *interpreter, body *Body) (all []T, ok bool) {
-	if body == nil || body.End.Records == nil {
-		return nil, false
-	}
-	for _, r := range body.End.Records {
-		if one, fits := s.own(r.Record).(T); fits {
-			all = append(all, one)
-		}
-	}
-	return all, true
-}
-
 // StoragePath is the path of the seam of an obligation: messages.store, say.
 func StoragePath(of adk.CollectionName, verb string) string {
 	return adk.Seam{Label: adk.LabelStorage, Name: fmt.Sprintf("%s.%s", of, verb)}.String()
 }
 
-// shelf is the four obligations of one kind of record. What it keeps it keeps although
-// the context has ended: that a storage refuses is for its script to say.
-type shelf[T adk.Record] struct {
+// obligations are those of the storage. What it keeps it keeps although the context has
+// ended: that a storage refuses is for its script to say.
+type obligations struct {
 	stage *interpreter
-	name  adk.CollectionName
-	kept  adk.Collection[T]
-}
-
-func (c shelf[T]) verb() string {
-	if c.name == adk.Instructions {
-		return adk.KindRefresh.String()
-	}
-	return adk.KindFetch.String()
+	kept  map[adk.CollectionName]storages.Obligations
 }
 
 // Fetch gives what the script says, or what is kept.
-func (c shelf[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
-	return fetch(ctx, c.stage, c.name, c.verb(), func() ([]T, error) { return c.kept.Fetch(context.WithoutCancel(ctx), scope) })
-}
-
-// Store keeps a record.
-func (c shelf[T]) Store(ctx context.Context, scope adk.Scope, r T) error {
-	return c.stage.oblige(ctx, c.name, "store", func(*Body) error { return c.kept.Store(context.WithoutCancel(ctx), scope, r) })
-}
-
-// Mutate puts a record in the place of the one with its key.
-func (c shelf[T]) Mutate(ctx context.Context, scope adk.Scope, r T) error {
-	return c.stage.oblige(ctx, c.name, "mutate", func(*Body) error { return c.kept.Mutate(context.WithoutCancel(ctx), scope, r) })
-}
-
-// Delete removes the record with the key.
-func (c shelf[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	return c.stage.oblige(ctx, c.name, "delete", func(*Body) error { return c.kept.Delete(context.WithoutCancel(ctx), scope, key) })
-}
-
-// toolShelf is the obligation of the tools.
-type toolShelf struct {
-	stage *interpreter
-	kept  adk.ToolSource
-}
-
-// Fetch gives what the script says, or what is kept.
-func (c toolShelf) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error) {
-	return fetch(ctx, c.stage, adk.Tools, "fetch", func() ([]*adk.Tool, error) { return c.kept.Fetch(context.WithoutCancel(ctx), scope) })
-}
-
-// fetch makes a call of an obligation that gives records.
-func fetch[T adk.Record](ctx context.Context, s *interpreter, of adk.CollectionName, verb string, kept func() ([]T, error)) (all []T, err error) {
-	err = s.oblige(ctx, of, verb, func(body *Body) (err error) {
-		var scripted bool
-		if all, scripted = recordsOf[T](s, body); !scripted {
-			all, err = kept()
+func (o obligations) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (all []adk.Record, err error) {
+	err = o.stage.oblige(ctx, of, of.Reads().String(), func(body *Body) (err error) {
+		if body == nil || body.End.Records == nil {
+			all, err = o.kept[of].Fetch(context.WithoutCancel(ctx), scope, of)
+			return err
 		}
-		return err
+		for _, r := range body.End.Records {
+			if one := o.stage.own(r.Record); one != nil && one.RecordKind() == of.Holds() {
+				all = append(all, one)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return all, nil
+}
+
+// Write keeps a record, or removes the one with the key.
+func (o obligations) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	return o.stage.oblige(ctx, of, verb.String(), func(*Body) error {
+		return o.kept[of].Write(context.WithoutCancel(ctx), scope, of, verb, record, key)
+	})
 }

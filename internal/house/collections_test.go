@@ -1,0 +1,71 @@
+package house_test
+
+import (
+	"go/ast"
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The collections stand in the table of adk/collections.go, and internal/storages goes
+// through the obligations of all of them. These files may list them all the same: what
+// they have of each is of its type, or in its words. The list may only shrink.
+var listCollections = map[string]string{
+	"internal/storages/storages.go":      "where typed collections meet code that treats all of them alike",
+	"internal/perform/records.go":        "which set of a handle is whose",
+	"internal/describe/describeevent.go": "what each is in words",
+	"internal/samples/samples.go":        "a record of each to draw",
+	"fakes/storage.go":                   "a storage with a getter for each",
+	"fakes/suite_storage.go":             "a record of each to check a storage with",
+	"example/storage.go":                 "a storage as a user writes it",
+	"replay/transcript/state.go":         "the JSON of a state has a member for each",
+	"replay/transcript/statetext.go":     "as its JSON",
+	"scenarios/*.go":                     "a scenario says what happens to records",
+	"internal/*test/*.go":                "tests alone use it",
+}
+
+// mostCollections is how many collections a file names that is about some of them. More
+// is a list, to which a new one would have to be added.
+const mostCollections = 3
+
+// Nobody else lists the collections.
+func TestCollectionsAreListedInFewFiles(t *testing.T) {
+	met := map[string]bool{}
+	for _, f := range productionFiles(t) {
+		named := collectionsIn(f)
+		if f.dir == "adk" || len(named) <= mostCollections {
+			continue
+		}
+		reason := ""
+		for pattern, why := range listCollections {
+			if ok, _ := path.Match(pattern, f.path); ok {
+				met[pattern], reason = true, why
+			}
+		}
+		assert.NotEmpty(t, reason, "%s lists collections: go through adk.Collections, or internal/storages", f.path)
+	}
+	for pattern := range listCollections {
+		assert.True(t, met[pattern], "%s lists none: strike it from the list", pattern)
+	}
+}
+
+// collectionsIn are the collections that a file names.
+func collectionsIn(f *source) map[string]bool {
+	named := map[string]bool{}
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if name, is := n.(*ast.Ident); is {
+			switch name.Name {
+			case "Messages", "Memories", "Retrievables", "Thoughts", "ToolCalls", "Instructions", "Tools":
+				named[name.Name] = true
+			}
+		}
+		return true
+	})
+	return named
+}
+
+func TestCollectionsIn(t *testing.T) {
+	f := parsed(t, "x/x.go", []byte("package x\n\nvar s = adk.Storage{Messages: h.Thoughts(), Tools: adk.Tools}\n\nvar messages int // Memories\n"))
+	assert.Equal(t, map[string]bool{"Messages": true, "Thoughts": true, "Tools": true}, collectionsIn(f))
+}

@@ -1,0 +1,209 @@
+// Package storages goes through the obligations of a storage, whatever collections there
+// are. It is where typed collections meet code that treats all of them alike: a new
+// collection is named in this file, and not in that code.
+package storages
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Obligations are those of a whole storage, for records of any kind.
+type Obligations interface {
+	// Fetch gives the records of a collection.
+	Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error)
+	// Write stores or mutates a record, or deletes the one with the key: verb says which.
+	Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error
+}
+
+// Of is the storage that does what o does. Where o fetches a record of another
+// collection, that is an error.
+func Of(o Obligations) adk.Storage {
+	return adk.Storage{
+		Messages:     typed[*adk.Message]{o, adk.Messages},
+		Memories:     typed[*adk.Memory]{o, adk.Memories},
+		Retrievables: typed[*adk.Retrievable]{o, adk.Retrievables},
+		Thoughts:     typed[*adk.Thought]{o, adk.Thoughts},
+		ToolCalls:    typed[*adk.ToolCall]{o, adk.ToolCalls},
+		Instructions: typed[*adk.Tokenizable]{o, adk.Instructions},
+		Tools:        typed[*adk.Tool]{o, adk.Tools},
+	}
+}
+
+// Each are the obligations of the collections of a storage; a collection that is missing
+// has none.
+func Each(s adk.Storage) map[adk.CollectionName]Obligations {
+	all := map[adk.CollectionName]Obligations{}
+	put(all, adk.Messages, s.Messages)
+	put(all, adk.Memories, s.Memories)
+	put(all, adk.Retrievables, s.Retrievables)
+	put(all, adk.Thoughts, s.Thoughts)
+	put(all, adk.ToolCalls, s.ToolCalls)
+	put(all, adk.Instructions, s.Instructions)
+	if s.Tools != nil {
+		all[adk.Tools] = source{s.Tools}
+	}
+	return all
+}
+
+// Mixed takes each obligation of mine that takes chooses, by the name of its seam as in
+// messages.store, and the others, as all that mine has not, from rest.
+func Mixed(mine, rest adk.Storage, takes func(seam string) bool) adk.Storage {
+	s := adk.Storage{
+		Messages:     mixed(takes, adk.Messages, mine.Messages, rest.Messages),
+		Memories:     mixed(takes, adk.Memories, mine.Memories, rest.Memories),
+		Retrievables: mixed(takes, adk.Retrievables, mine.Retrievables, rest.Retrievables),
+		Thoughts:     mixed(takes, adk.Thoughts, mine.Thoughts, rest.Thoughts),
+		ToolCalls:    mixed(takes, adk.ToolCalls, mine.ToolCalls, rest.ToolCalls),
+		Instructions: mixed(takes, adk.Instructions, mine.Instructions, rest.Instructions),
+		Tools:        rest.Tools,
+	}
+	if mine.Tools != nil && takes(Name(adk.Tools, adk.Tools.Reads())) {
+		s.Tools = mine.Tools
+	}
+	return s
+}
+
+// Give hands a dispatch that is called alone records that its sets begin with, each to the
+// collection of its type; others are passed over.
+func Give(raw *adk.RawDispatch, records ...adk.Record) {
+	for _, r := range records {
+		switch r := r.(type) {
+		case *adk.Message:
+			raw.Messages = append(raw.Messages, r)
+		case *adk.Memory:
+			raw.Memories = append(raw.Memories, r)
+		case *adk.Retrievable:
+			raw.Retrievables = append(raw.Retrievables, r)
+		case *adk.Thought:
+			raw.Thoughts = append(raw.Thoughts, r)
+		case *adk.ToolCall:
+			raw.ToolCalls = append(raw.ToolCalls, r)
+		}
+	}
+}
+
+// Verbs are the kinds of the obligations of a collection.
+func Verbs(of adk.CollectionName) []adk.Kind {
+	if of == adk.Tools { // of which the turn has a registry
+		return []adk.Kind{of.Reads()}
+	}
+	return []adk.Kind{of.Reads(), adk.KindStore, adk.KindMutate, adk.KindDelete}
+}
+
+// Name is the name of the seam of an obligation, as in messages.store.
+func Name(of adk.CollectionName, verb adk.Kind) string { return string(of) + "." + verb.String() }
+
+// typed is one collection of Of.
+type typed[T adk.Record] struct {
+	all Obligations
+	of  adk.CollectionName
+}
+
+func (c typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+	fetched, err := c.all.Fetch(ctx, scope, c.of)
+	if err != nil || fetched == nil {
+		return nil, err
+	}
+	records := make([]T, len(fetched))
+	for i, r := range fetched {
+		record, fits := r.(T)
+		if !fits {
+			return nil, fmt.Errorf("storage of %s: record %d is a %T", c.of, i, r)
+		}
+		records[i] = record
+	}
+	return records, nil
+}
+
+func (c typed[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	return c.all.Write(ctx, scope, c.of, adk.KindStore, record, record.Key())
+}
+
+func (c typed[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return c.all.Write(ctx, scope, c.of, adk.KindMutate, record, record.Key())
+}
+
+func (c typed[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	return c.all.Write(ctx, scope, c.of, adk.KindDelete, nil, key)
+}
+
+// put enters a collection of Each.
+func put[T adk.Record](all map[adk.CollectionName]Obligations, of adk.CollectionName, c adk.Collection[T]) {
+	if c != nil {
+		all[of] = untyped[T]{c}
+	}
+}
+
+// untyped is one collection of Each.
+type untyped[T adk.Record] struct{ inner adk.Collection[T] }
+
+func (c untyped[T]) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
+	return records(c.inner.Fetch(ctx, scope))
+}
+
+func (c untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	switch verb {
+	case adk.KindStore:
+		return c.inner.Store(ctx, scope, record.(T))
+	case adk.KindMutate:
+		return c.inner.Mutate(ctx, scope, record.(T))
+	default:
+		return c.inner.Delete(ctx, scope, key)
+	}
+}
+
+// source is the storage of tools, which only reads.
+type source struct{ inner adk.ToolSource }
+
+func (c source) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
+	return records(c.inner.Fetch(ctx, scope))
+}
+
+func (c source) Write(context.Context, adk.Scope, adk.CollectionName, adk.Kind, adk.Record, string) error {
+	return fmt.Errorf("storage of %s only reads", adk.Tools)
+}
+
+func records[T adk.Record](fetched []T, err error) ([]adk.Record, error) {
+	if err != nil || fetched == nil {
+		return nil, err
+	}
+	all := make([]adk.Record, len(fetched))
+	for i, r := range fetched {
+		all[i] = r
+	}
+	return all, nil
+}
+
+// mixed is one collection of Mixed.
+func mixed[T adk.Record](takes func(string) bool, of adk.CollectionName, mine, rest adk.Collection[T]) adk.Collection[T] {
+	if mine == nil {
+		return rest
+	}
+	choose := func(verb adk.Kind) adk.Collection[T] {
+		if takes(Name(of, verb)) {
+			return mine
+		}
+		return rest
+	}
+	return chosen[T]{choose(of.Reads()), choose(adk.KindStore), choose(adk.KindMutate), choose(adk.KindDelete)}
+}
+
+// chosen is a collection of which each obligation comes from its own.
+type chosen[T adk.Record] struct{ fetch, store, mutate, delete adk.Collection[T] }
+
+func (c chosen[T]) Fetch(ctx context.Context, s adk.Scope) ([]T, error) { return c.fetch.Fetch(ctx, s) }
+
+func (c chosen[T]) Store(ctx context.Context, s adk.Scope, record T) error {
+	return c.store.Store(ctx, s, record)
+}
+
+func (c chosen[T]) Mutate(ctx context.Context, s adk.Scope, record T) error {
+	return c.mutate.Mutate(ctx, s, record)
+}
+
+func (c chosen[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
+	return c.delete.Delete(ctx, s, key)
+}
