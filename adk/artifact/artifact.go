@@ -72,9 +72,6 @@ func Open(_ context.Context, opener Opener, media *adk.Media, config Config) (*A
 	return &Artifact{media: media.WithReader(reader), mark: mark, opener: opener, limit: config.recordLimit()}, nil
 }
 
-// Mark is what is known of the body unread.
-func (a *Artifact) Mark() Mark { return a.mark }
-
 // ByteLength is the length of the body, from its mark.
 func (a *Artifact) ByteLength() int64 { return a.mark.Bytes }
 

@@ -75,11 +75,7 @@ func DateCalendarInfo(o Options) *adk.Tool {
 		Description: "Tells the facts of a day: ISO week, day of the year, week of the month (from Monday), weekend, calendar and fiscal quarter. Give the date as " + dateForms + ".",
 		Args:        []spec.Arg{spec.Text("date", "the date").Required(), zoneArg(), fiscalArg()},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			r, err := o.reading(c)
-			if err != nil {
-				return "", err
-			}
-			date, err := r.date(c.Text("date"))
+			_, date, err := o.dated(c, "date")
 			if err != nil {
 				return "", err
 			}
@@ -121,11 +117,7 @@ func DatePeriod(o Options) *adk.Tool {
 			spec.Word("boundary", "the start or the end", "start", "end").Required(), spec.Int("offset", "so many periods later; earlier if negative", -1_000_000, 1_000_000).Default(0), zoneArg(), fiscalArg(),
 		},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			r, err := o.reading(c)
-			if err != nil {
-				return "", err
-			}
-			date, err := r.date(c.Text("date"))
+			_, date, err := o.dated(c, "date")
 			if err != nil {
 				return "", err
 			}
@@ -187,11 +179,7 @@ func DateBusinessDays(o Options) *adk.Tool {
 			spec.TextList("holidays", "dates that are no business days"), zoneArg(),
 		},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			r, err := o.reading(c)
-			if err != nil {
-				return "", err
-			}
-			from, err := r.date(c.Text("from"))
+			r, from, err := o.dated(c, "from")
 			if err != nil {
 				return "", err
 			}

@@ -24,6 +24,14 @@ func (o Options) reading(c spec.Call) (*reading, error) {
 	return &reading{zone: zone, now: c.DC.Now}, err
 }
 
+// dated is reading, and the date that an argument of the call names.
+func (o Options) dated(c spec.Call, argument string) (r *reading, date moment, err error) {
+	if r, err = o.reading(c); err == nil {
+		date, err = r.date(c.Text(argument))
+	}
+	return r, date, err
+}
+
 // manyYears is how far an amount of years goes at most: further than the years 1 to 9999.
 const manyYears = 10_000
 
@@ -40,11 +48,7 @@ func DateAdd(o Options) *adk.Tool {
 			spec.Number("hours", "hours").Default(0), spec.Number("minutes", "minutes").Default(0), spec.Number("seconds", "seconds").Default(0), zoneArg(),
 		},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			r, err := o.reading(c)
-			if err != nil {
-				return "", err
-			}
-			date, err := r.date(c.Text("date"))
+			_, date, err := o.dated(c, "date")
 			if err != nil {
 				return "", err
 			}
@@ -112,11 +116,7 @@ func DateDiff(o Options) *adk.Tool {
 			spec.Word("unit", "the unit", "seconds", "minutes", "hours", "days", "weeks", "months", "years").Required(), zoneArg(),
 		},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			r, err := o.reading(c)
-			if err != nil {
-				return "", err
-			}
-			from, err := r.date(c.Text("from"))
+			r, from, err := o.dated(c, "from")
 			if err != nil {
 				return "", err
 			}
