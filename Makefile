@@ -62,6 +62,10 @@ large: ## run the tests that need hundreds of megabytes
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: large
+large: ## print what every command costs for traces of a thousand to a million crossings, or of LARGE='1000 5000'
+	$(GO) run ./internal/costs $(LARGE)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -49,11 +50,15 @@ type causal struct {
 	now           time.Time
 	failed        error // why it stopped before its end
 	calls         map[int]*newCall
-	ops           map[int]*newOp           // the open operations
-	strands       map[int]*newStrand       // those that have begun, or were forked
-	byCause       map[string][]*calls.Step // recorded operations, by their causes
-	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
-	consumed      map[*calls.Step]bool     // those that were taken
+	ops           map[int]*newOp               // the open operations
+	strands       map[int]*newStrand           // those that have begun, or were forked
+	byCause       map[adk.Digest][]*calls.Step // recorded operations, by their causes
+	scopes        map[string]int               // of the dispatches that operations are in, numbered
+	scopeOf       map[*calls.Call]int
+	byStrand      map[int][]*adk.Crossing // the lines of each recorded strand
+	abortLines    []*adk.Crossing         // cancels, and operations that abort the run
+	counterparts  map[int]int             // the recorded numbers of strands, -1 of none, by those of the new run
+	consumed      map[*calls.Step]bool    // those that were taken
 	ids           *renaming
 	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
@@ -104,7 +109,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	}
 	p := &causal{
 		tree: tree, live: live, known: known,
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[string][]*calls.Step{},
+		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
@@ -136,7 +141,11 @@ func (p *causal) index() {
 	for _, x := range p.tree.Lines {
 		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
 		p.lists[key] = append(p.lists[key], x)
+		p.byStrand[x.Strand] = append(p.byStrand[x.Strand], x)
 		p.aborts = p.aborts || isAbort(x)
+		if x.Kind == adk.KindCancel || isAbort(x) {
+			p.abortLines = append(p.abortLines, x)
+		}
 		if x.Kind == adk.KindCall {
 			for _, s := range p.tree.Calls[x.ID].Steps {
 				if s.X.Kind.Class() == adk.ClassOperation {
@@ -196,24 +205,39 @@ func (p *causal) pool(c *calls.Call, s *calls.Step) {
 // cause is what an operation is answered by, but for its occurrence: the seam
 // without its iteration, the dispatch that the seam is in, the strand, the kind
 // and the arguments.
-func (p *causal) cause(c *calls.Call, x *adk.Crossing) string { return causeOf(p.known, c, x) }
-
-// gateCause is what a wait for a gate is found by where no other of its seam and
-// strand is recorded: who asks may have moved, and somebody settled what was asked.
-func (p *causal) gateCause(x *adk.Crossing) string {
-	return "gate\n" + compare.ArgumentsText(p.known, x)
-}
-
-func causeOf(known wire.Comparer, c *calls.Call, x *adk.Crossing) string { // x is in the numbers of the recording
+func (p *causal) cause(c *calls.Call, x *adk.Crossing) adk.Digest { // x is in the numbers of the recording
 	seam := c.Begin.Seam
-	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n"
-	for owner := c.Owner; owner.Called(); owner = owner.Parent.Owner {
-		key += owner.Begin.Seam.String() + " in " + owner.Parent.Begin.Seam.Label + "/" + owner.Parent.Begin.Seam.Name + "\n"
-	}
+	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
 	if x.Kind == adk.KindWait { // strands of one name are several
 		key += strconv.Itoa(x.ID) + "\n"
 	}
-	return key + compare.ArgumentsText(known, x)
+	return adk.DigestOf([]byte(key + compare.ArgumentsText(p.known, x)))
+}
+
+// scope is the number of a run or dispatch that calls are in: the same for those that
+// are called alike by calls that are in the same. It stands for all that is above them,
+// which may be as much as there is.
+func (p *causal) scope(owner *calls.Call) int {
+	if !owner.Called() {
+		return 0
+	}
+	number, known := p.scopeOf[owner]
+	if !known {
+		caller := owner.Parent.Begin.Seam
+		key := strconv.Itoa(p.scope(owner.Parent.Owner)) + " " + owner.Begin.Seam.String() + " in " + caller.Label + "/" + caller.Name
+		if number, known = p.scopes[key]; !known {
+			number = len(p.scopes) + 1
+			p.scopes[key] = number
+		}
+		p.scopeOf[owner] = number
+	}
+	return number
+}
+
+// gateCause is what a wait for a gate is found by where no other of its seam and
+// strand is recorded: who asks may have moved, and somebody settled what was asked.
+func (p *causal) gateCause(x *adk.Crossing) adk.Digest {
+	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(p.known, x)))
 }
 
 // Observe makes the player the observer of the new run.
@@ -322,9 +346,8 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 	if s == nil || s.rec < 0 {
 		return nil
 	}
-	for _, x := range p.tree.Lines[s.cursor:] {
+	for _, x := range p.behind(s) {
 		switch {
-		case x.Strand != s.rec:
 		case x.Kind.Class() != adk.ClassFact:
 			return nil
 		case x.Kind == got.Kind && x.Name == got.Name && x.Status == got.Status:
@@ -337,12 +360,22 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 // upcoming is the first recorded line of a strand that it has not passed, but for
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
 func (p *causal) upcoming(s *newStrand) *adk.Crossing {
-	for _, x := range p.tree.Lines[s.cursor:] {
-		if x.Strand == s.rec && x.Kind != adk.KindCancel {
+	for _, x := range p.behind(s) {
+		if x.Kind != adk.KindCancel {
 			return x
 		}
 	}
 	return nil
+}
+
+// behind are the recorded lines of a strand that it has not passed. mu is held.
+func (p *causal) behind(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
+
+// from are the lines of a recorded strand from a place on.
+func (p *causal) from(strand, seq int) []*adk.Crossing {
+	lines := p.byStrand[strand]
+	at, _ := slices.BinarySearchFunc(lines, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
+	return lines[at:]
 }
 
 func later(a, b time.Time) time.Time {
@@ -578,7 +611,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 
 // next takes the first recorded operation of a cause that nobody took and that
 // will do.
-func (p *causal) next(cause string, will func(*calls.Step) bool) *calls.Step {
+func (p *causal) next(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
 	pool := p.byCause[cause]
 	for len(pool) > 0 && p.consumed[pool[0]] {
 		pool = pool[1:]

@@ -248,16 +248,16 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
 		return nil
 	}
-	aborted := false
-	for _, x := range p.tree.Lines[s.cursor:] {
-		switch {
-		case x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel, x.Strand != s.rec && (x.Kind == adk.KindCancel || isAbort(x)):
-			aborted = true
-		case x.Strand == s.rec && aborted:
-			return x
-		case x.Strand == s.rec:
-			return nil
+	for _, x := range p.behind(s) {
+		if x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
+			continue
 		}
+		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
+			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || y.Kind == adk.KindCancel && y.Key == wire.OutsideCancel)
+		}) {
+			return x
+		}
+		return nil
 	}
 	return nil
 }
@@ -347,13 +347,17 @@ func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bo
 		return false
 	}
 	strands := append(make([]int, 0, 4), s.rec)
-	for _, x := range p.tree.Lines[min(s.ahead(), seq)-1 : seq-1] {
-		switch {
-		case !slices.Contains(strands, x.Strand) || x.Kind == adk.KindCancel:
-		case wanted(x):
-			return true
-		case x.Kind == adk.KindFork && x.Err == nil:
-			strands = append(strands, x.ID)
+	for from := s.ahead(); len(strands) > 0; strands = strands[1:] {
+		for _, x := range p.from(strands[0], from) {
+			if x.Seq >= seq {
+				break
+			}
+			if x.Kind != adk.KindCancel && wanted(x) {
+				return true
+			}
+			if x.Kind == adk.KindFork && x.Err == nil {
+				strands = append(strands, x.ID)
+			}
 		}
 	}
 	return false
@@ -374,8 +378,8 @@ func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
 	if s.rec < 0 {
 		return unrecorded
 	}
-	for i := s.ahead(); i <= len(p.tree.Lines); i++ {
-		if x := p.tree.Lines[i-1]; x.Strand == s.rec && wanted(x) {
+	for _, x := range p.from(s.rec, s.ahead()) {
+		if wanted(x) {
 			return x.Seq
 		}
 	}
@@ -513,16 +517,19 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	if !p.live.any() || strand == nil || op.rec == nil {
 		return false
 	}
-	for _, x := range p.tree.Lines[max(strand.cursor, op.rec.X.Seq):] {
-		if x == op.rec.Done || x == op.rec.In.Return { // a goroutine that ended has done nothing to the end
+	for _, x := range p.from(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
+		if isBehind(x, op.rec.Done) || isBehind(x, op.rec.In.Return) { // a goroutine that ended has done nothing to the end
 			break
 		}
-		if by := p.tree.Calls[x.Call]; by != nil && by.Strand == op.rec.In.Strand && x.Strand == op.rec.X.Strand && x.Kind.Class() == adk.ClassOperation {
+		if by := p.tree.Calls[x.Call]; by != nil && by.Strand == op.rec.In.Strand && x.Kind.Class() == adk.ClassOperation {
 			return true
 		}
 	}
 	return false
 }
+
+// isBehind reports whether a crossing is an end, or comes behind it.
+func isBehind(x, end *adk.Crossing) bool { return end != nil && x.Seq >= end.Seq }
 
 // nextOutside is the act that is due first; nil if there is none.
 func (p *causal) nextOutside() *outsideEvent {
@@ -629,12 +636,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 
 // cancelledBefore reports whether the recorded run was cancelled before a place.
 func (p *causal) cancelledBefore(seq int) bool {
-	for _, x := range p.tree.Lines[:seq] {
-		if x.Kind == adk.KindCancel {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Seq <= seq })
 }
 
 // gateOpened adds the settlements of a gate. One that was not recorded is

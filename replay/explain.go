@@ -38,7 +38,7 @@ func (r *replayed) report() *Report {
 	if len(found) > 0 {
 		report.Divergence = r.explain(found)
 	} else {
-		report.Divergence = contract(r.trace.Lines)
+		report.Divergence = contract(r.got.Lines)
 	}
 	return report
 }
@@ -90,10 +90,9 @@ func (r *replayed) notCompared() []string {
 
 // contract holds a run against what the contract makes of its crossings: one
 // that breaks it is no turn, recorded or not.
-func contract(lines []trace.Line) *Divergence {
+func contract(lines []*adk.Crossing) *Divergence {
 	names := describe.New(state.New())
-	for i := range lines {
-		x := &lines[i].Crossing
+	for i, x := range lines {
 		err := names.Fold.Check(x)
 		said := ""
 		if err != nil {

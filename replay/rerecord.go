@@ -79,7 +79,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	if err := mayRerecord(recorded, live); err != nil {
 		return nil, err
 	}
-	again, err := rerun(ctx, calls.Of(recorded), known, live, r.Options())
+	again, err := rerunWhole(ctx, calls.Of(recorded), known, live, r.Options())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	r.compare()
 	tree := calls.Of(trace)
 	tree.Order = r.places(trace.Lines)
-	arranged, err := rerun(ctx, tree, r.known.Sentinels, Live{}, options)
+	arranged, err := rerunWhole(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 	}
 	tree := calls.Of(recorded)
 	tree.Cancels = cancels
-	run, err := rerun(ctx, tree, known, live, recorded.Options())
+	run, err := rerunWhole(ctx, tree, known, live, recorded.Options())
 	if err != nil {
 		return nil, err
 	}

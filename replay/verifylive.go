@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,10 +26,10 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if len(trace.Lines) == 0 && unread != nil {
 		return nil, unread
 	}
-	if d := contract(trace.Lines); d != nil {
+	want := calls.Of(trace)
+	if d := contract(want.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	want := calls.Of(trace)
 	again, err := rerun(ctx, want, known, live, r.Options())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -75,8 +74,18 @@ func (s *linesSource) next() (*adk.Crossing, error) {
 	return x, nil
 }
 
-// rerun makes the run again.
+// rerun makes the run again, to be held against the recording. The new run has no trace
+// of its own: what is as recorded is held once.
 func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
+	return runAgain(ctx, want, known, live, options, false)
+}
+
+// rerunWhole is rerun for who wants the trace of the new run.
+func rerunWhole(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
+	return runAgain(ctx, want, known, live, options, true)
+}
+
+func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options, whole bool) (*replayed, error) {
 	var first *adk.Crossing
 	if want.Root != nil {
 		first = want.Root.Begin
@@ -90,7 +99,7 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
-	var written bytes.Buffer
+	var written pages
 	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine})
 	sites := &callers{}
 	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder, sites))
@@ -117,35 +126,115 @@ func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Li
 	if p.failed != nil {
 		return nil, p.failed
 	}
+	again := &replayed{callers: sites, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
+		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
+	for _, call := range p.unanswered {
+		again.unanswered[call] = true
+	}
 	options.File = ""
-	recorded, err := trace.Read(&written, options)
-	if err = errors.Join(recorder.Err(), err); err != nil {
+	if err := errors.Join(recorder.Err(), again.read(&written, options, whole)); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
-	missed := map[int]bool{}
-	for _, call := range p.unanswered {
-		missed[call] = true
-	}
-	made := &replayed{callers: sites, trace: recorded, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
-		unanswered: missed, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
-	made.holds(recorded)
-	if !live.any() {
-		return made, nil
-	}
-	shown, err := made.withheld(live.Redact, trace.Options{Sentinels: options.Sentinels})
+	return again, nil
+}
+
+// read reads the new run as it was recorded.
+func (r *replayed) read(written io.Reader, options trace.Options, whole bool) error {
+	in, err := trace.NewReader(written, options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if shown != recorded {
-		made.holds(shown)
+	version := r.want.Version()
+	hidden, err := r.hides()
+	if err != nil {
+		return err
 	}
-	return made, nil
+	if !whole && !hidden && len(r.ids.want) == 0 {
+		crossings, err := r.shared(in)
+		r.got = describe.Of(calls.NewOf(version, in.Header().Info, crossings))
+		return err
+	}
+	if r.trace, err = in.Rest(); err != nil {
+		return err
+	}
+	r.holds(r.trace)
+	if !hidden {
+		return nil
+	}
+	shown, err := r.withheld(r.live.Redact, trace.Options{Sentinels: options.Sentinels})
+	if err == nil && shown != r.trace {
+		r.holds(shown)
+	}
+	return err
 }
 
 // holds makes a run the one that is held against the recording, with the recorded ids.
 func (r *replayed) holds(run *trace.Trace) {
 	r.shown, r.lines = run, r.ids.apply(run.Lines)
 	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
+}
+
+// shared reads crossings; those that are as they were recorded are the recorded ones.
+func (r *replayed) shared(in *trace.Reader) (crossings []*adk.Crossing, err error) {
+	crossings = make([]*adk.Crossing, 0, len(r.want.Lines))
+	var line trace.Line
+	for err = in.NextInto(&line); err == nil; err = in.NextInto(&line) {
+		if n := len(crossings); n < len(r.want.Lines) && r.identical(r.want.Lines[n], &line.Crossing) {
+			crossings = append(crossings, r.want.Lines[n])
+		} else {
+			one := line.Crossing
+			crossings = append(crossings, &one)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return crossings, err
+}
+
+// identical reports whether two crossings say the same, numbers and time too.
+func (r *replayed) identical(a, b *adk.Crossing) bool {
+	if a.Kind != b.Kind || a.Phase != b.Phase || a.Seq != b.Seq || !a.At.Equal(b.At) || a.Call != b.Call || a.Strand != b.Strand || a.Op != b.Op {
+		return false
+	}
+	for _, use := range a.Kind.Fields(a.Phase) {
+		if !r.known.Same(use.Field, a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// pages hold what is written to them until it was read.
+type pages struct{ all [][]byte }
+
+// pageSize is how much is held in one piece.
+const pageSize = 64 << 10
+
+func (p *pages) Write(text []byte) (int, error) {
+	last := len(p.all) - 1
+	if last < 0 || cap(p.all[last])-len(p.all[last]) < len(text) {
+		size := pageSize
+		if last < 0 {
+			size = pageSize / 16 // most runs need no more
+		}
+		p.all = append(p.all, make([]byte, 0, max(size, len(text))))
+		last++
+	}
+	p.all[last] = append(p.all[last], text...)
+	return len(text), nil
+}
+
+func (p *pages) Read(into []byte) (int, error) {
+	if len(p.all) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(into, p.all[0])
+	if p.all[0] = p.all[0][n:]; len(p.all[0]) == 0 {
+		p.all[0] = nil
+		p.all = p.all[1:]
+	}
+	return n, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -45,6 +45,22 @@ type withholding struct {
 	order   []string // of streams
 }
 
+// hides reports whether something of the new run may be what the recording's redaction
+// hides: there are rules, or a placeholder stands in the recording.
+func (r *replayed) hides() (marked bool, err error) {
+	if !r.live.any() || r.live.Redact != nil {
+		return r.live.any(), nil
+	}
+	w := &withholding{fields: wire.Apart{Sentinels: r.known.Sentinels}}
+	for _, x := range r.want.Lines {
+		err := w.texts(x, func(_ adk.FieldUse, _, text string) { marked = marked || wire.Placeholder.MatchString(text) })
+		if err != nil || marked {
+			return marked, err
+		}
+	}
+	return false, nil
+}
+
 // withheld is the new run without what the recording's redaction hides; the run itself
 // where it hides nothing.
 func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.Trace, error) {

@@ -65,11 +65,19 @@ type Step struct {
 // New makes the tree of a run that was recorded in a version of the format,
 // or that is held against one.
 func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
-	t := &Tree{Info: info, version: version, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
-	b := treeBuilder{Tree: t, ops: map[int]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
+	crossings := make([]*adk.Crossing, len(lines))
 	for i := range lines {
-		x := &lines[i].Crossing
-		t.Lines = append(t.Lines, x)
+		crossings[i] = &lines[i].Crossing
+	}
+	return NewOf(version, info, crossings)
+}
+
+// NewOf is New for crossings that need not stand in one piece of memory. The tree keeps
+// the slice.
+func NewOf(version int, info adk.RunInfo, crossings []*adk.Crossing) *Tree {
+	t := &Tree{Info: info, Lines: crossings, version: version, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
+	b := treeBuilder{Tree: t, ops: map[int]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
+	for _, x := range crossings {
 		b.add(x)
 	}
 	return t
@@ -191,7 +199,7 @@ func (b *treeBuilder) add(x *adk.Crossing) {
 
 func (b *treeBuilder) enter(x *adk.Crossing) {
 	parent := b.Calls[x.Call]
-	c := &Call{Begin: x, Parent: parent, forks: map[string]int{}, Strand: b.Strands[x.Strand]}
+	c := &Call{Begin: x, Parent: parent, Strand: b.Strands[x.Strand]}
 	b.Calls[x.ID] = c
 	if parent == nil {
 		b.Root = c
@@ -340,6 +348,9 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 		}
 		if n := c.forks[x.Name]; n > 0 {
 			path += "#" + strconv.Itoa(n)
+		}
+		if c.forks == nil {
+			c.forks = map[string]int{}
 		}
 		c.forks[x.Name]++
 		b.Strands[x.ID] = path

@@ -1,0 +1,33 @@
+package replay_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// liveAgain verifies a large turn with its own executor.
+func liveAgain(t testing.TB, shape large.Shape, crossings int) {
+	report, err := replay.Verify(t.Context(), bytes.NewReader(shape.Trace(crossings)), replay.Live{
+		Config: shape.Turn(crossings), Seams: []string{"executor/model"}})
+	require.NoError(t, err)
+	require.Nil(t, report.Divergence, "%v", report.Divergence)
+}
+
+// A replay with live seams costs twice as much for twice the crossings, and what it
+// holds of a crossing is bounded.
+func TestLiveReplaysAreLinear(t *testing.T) {
+	for _, name := range []string{"stream", "streams", "nesting"} {
+		shape, ok := large.Named(name)
+		require.True(t, ok)
+		cost := func(crossings int) float64 {
+			return float64(large.Allocated(func() { liveAgain(t, shape, crossings) }))
+		}
+		assert.Less(t, cost(8_000)/cost(4_000), 2.5, name)
+	}
+}
