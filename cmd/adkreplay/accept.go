@@ -98,7 +98,7 @@ func unreadableCode(r *corpus.Report) int {
 // exit code of it: what still diverges is a divergence.
 func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
 	accepted, code := 0, exitSame
-	results := report.Accept(ctx, a, nil, t.holding(traceFile{}, 4))
+	results := report.Accept(ctx, a, nil, t.holding(traceFile{}, 8))
 	for _, r := range results {
 		switch {
 		case r.Refused == nil:

@@ -89,7 +89,7 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 		return nil, err
 	}
 	defer content.Close()
-	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 4))
+	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 5))
 	if err != nil {
 		err = errors.New(fault(f.name, err))
 	}

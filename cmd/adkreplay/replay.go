@@ -116,7 +116,7 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		return unreadable(err)
 	}
 	defer f.Close()
-	report, err := whatif.Run(ctx, interruptible{ctx, f}, replay.Live{}, o.answers, t.holding(trace, 4))
+	report, err := whatif.Run(ctx, interruptible{ctx, f}, replay.Live{}, o.answers, t.holding(trace, 8))
 	if err != nil {
 		return notReplayed(ctx, trace, err)
 	}
