@@ -59,6 +59,12 @@ var advices = []Advice{
 		"Take the time from the context's Now.", made[outsideTime]},
 	{"outside-id", "A replay cannot give this id back, and so the record is another one on every run.",
 		"Take the id from the context's NewID.", made[outsideID]},
+	{"unseen-ask", "A replay cannot answer it, and nobody sees what the model is asked.",
+		"Give the client a transport of adkhttp, or ask with Ask.", made[unseenAsk]},
+	{"repeated-ask", "It is paid for twice, and a model that is asked the same goes in a circle.",
+		"Keep the answer, or put what came of it into what is asked next.", made[repeatedAsk]},
+	{"secret-in-ask", "Whoever is asked keeps it, and so does every trace.",
+		"Leave it out of what is asked, and redact what is recorded.", made[secretInAsk]},
 	{"contained-failure", "The failure was kept from the turn, and nobody but the trace knows of it.",
 		"Mend the listener, the handler or the late use of a handle.", made[containedFailure]},
 }

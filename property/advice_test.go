@@ -127,6 +127,44 @@ var slips = map[string]*slip{
 		})
 		return config
 	}, says: "a tool runs again in the turn output, with the same arguments"},
+	"unseen-ask": {turn: func(mended bool) adk.Config {
+		clock := fakes.NewClock()
+		config := saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+			ask := func(context.Context, string) (string, error) { clock.Advance(2 * time.Second); return "yes", nil }
+			if mended {
+				_, err := adk.Ask(ctx, "model", "well?", ask)
+				return err
+			}
+			_, err := ask(ctx, "well?")
+			return err
+		})
+		config.Clock = clock
+		return config
+	}, says: "2s pass in executor/model#0, and nobody is told to be asked"},
+	"repeated-ask": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+			failure := errors.New("busy")
+			for range 2 {
+				_, _ = adk.Ask(ctx, "model", "well?", func(context.Context, string) (string, error) {
+					if mended {
+						return "", failure
+					}
+					return "yes", nil
+				})
+			}
+			return nil
+		})
+	}, says: "model is asked again, to the byte, what it has answered"},
+	"secret-in-ask": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+			key := "AKIAIOSFODNN7EXAMPLE"
+			if mended {
+				key = "the usual one"
+			}
+			_, err := adk.Ask(ctx, "model", map[string]string{"content": "my key is " + key}, func(context.Context, map[string]string) (string, error) { return "yes", nil })
+			return err
+		})
+	}, says: "what model is asked has a text in it that looks like a secret"},
 	"forged-unbound": {turn: func(mended bool) adk.Config {
 		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if mended {

@@ -1,0 +1,143 @@
+package property
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// longSilence is how long an executor does nothing that crosses, on the turn's clock,
+// where it seems to wait for somebody.
+const longSilence = 100 * time.Millisecond
+
+// unseenAsk: in the call of an executor time passes, and nothing is told that it could
+// wait for: no ask, no operation that is under way, no strand of its own. It is silent
+// about one that asks anything else that is told, and where the clock stands still, as
+// under a script.
+type unseenAsk struct {
+	last  time.Time
+	calls map[*seamCall]silence
+}
+
+type silence struct {
+	since  time.Time
+	longer time.Duration // the longest so far
+	at     int
+	asks   bool
+}
+
+func (w *unseenAsk) see(s *history, x *adk.Crossing) {
+	before := w.last
+	w.last = x.At
+	if x.Kind == adk.KindReturn {
+		if one, known := w.calls[s.called]; known {
+			w.quiet(s, s.called, &one, before, x.At)
+			if !one.asks && one.longer >= longSilence {
+				s.hint(one.at, s.called, since(s.called.began), "%s pass in %s, and nobody is told to be asked", one.longer, s.called.seam)
+			}
+			delete(w.calls, s.called)
+		}
+		return
+	}
+	if x.Kind == adk.KindCall {
+		if s.called.seam.Label == adk.LabelExecutor {
+			if w.calls == nil {
+				w.calls = map[*seamCall]silence{}
+			}
+			w.calls[s.called] = silence{}
+		}
+		return
+	}
+	if one, known := w.calls[s.at]; known {
+		w.quiet(s, s.at, &one, before, x.At)
+		one.asks = one.asks || x.Kind == adk.KindAsk
+		w.calls[s.at] = one
+	}
+}
+
+// quiet takes in the time since the crossing before, unless an operation was under way.
+func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now time.Time) {
+	for _, op := range s.ops {
+		if op.call == c && op.began < s.n {
+			return
+		}
+	}
+	if d := now.Sub(before); d > one.longer && !before.IsZero() {
+		one.longer, one.at = d, s.n
+	}
+}
+
+func (w *unseenAsk) end(*history) {}
+
+// repeatedAsk: the same is asked of somebody to the byte who has answered it well. It is
+// silent about what only reads, after an error or a status that is one, and of another
+// call of a seam.
+type repeatedAsk struct {
+	open map[int]*oneAsk // by operation
+	well map[oneRequest]int
+}
+
+type oneRequest struct {
+	call        *seamCall
+	of, request string
+}
+
+type oneAsk struct {
+	request oneRequest
+	at      int
+	refused bool
+}
+
+func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
+	if w.open == nil {
+		w.open, w.well = map[int]*oneAsk{}, map[oneRequest]int{}
+	}
+	one := w.open[x.Op]
+	switch {
+	case x.Kind == adk.KindPiece:
+		var head struct{ Status int }
+		if one != nil && json.Unmarshal(x.JSON, &head) == nil && head.Status >= 400 {
+			one.refused = true
+		}
+	case x.Kind != adk.KindAsk || x.Status == string(adk.EffectReads):
+	case x.Phase == adk.Begin:
+		one = &oneAsk{request: oneRequest{s.at, x.Name, string(x.JSON)}, at: s.n}
+		w.open[x.Op] = one
+		if earlier := w.well[one.request]; earlier > 0 && !adk.IsUnheld(x.JSON) {
+			s.hint(s.n, s.at, since(earlier), "%s is asked again, to the byte, what it has answered", x.Name)
+		}
+	case one != nil:
+		if x.Err == nil && !one.refused {
+			w.well[one.request] = one.at
+		}
+		delete(w.open, x.Op)
+	}
+}
+
+func (w *repeatedAsk) end(*history) {}
+
+// secretInAsk: a request has a text in it that looks like a secret, by the patterns of
+// redact.UsualSecrets. What was redacted looks like none.
+type secretInAsk struct{}
+
+func (w *secretInAsk) see(s *history, x *adk.Crossing) {
+	if x.Kind == adk.KindAsk && x.Phase == adk.Begin && secretLike().Match(x.JSON) {
+		s.hint(s.n, s.at, nil, "what %s is asked has a text in it that looks like a secret", x.Name)
+	}
+}
+
+func (w *secretInAsk) end(*history) {}
+
+// secretLike is any of the usual secrets.
+var secretLike = sync.OnceValue(func() *regexp.Regexp {
+	var all []string
+	for _, p := range redact.UsualSecrets().Patterns {
+		all = append(all, "(?:"+p.Expr+")")
+	}
+	return regexp.MustCompile(strings.Join(all, "|"))
+})
