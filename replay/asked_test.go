@@ -102,6 +102,7 @@ func TestLiveCodeAsksTheRecording(t *testing.T) {
 
 	report, answers = live(nil, hello, map[string]any{"messages": "nothing like it"})
 	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
 	assert.Equal(t, replay.ErrUnanswered.Error(), answers[1])
 }
 

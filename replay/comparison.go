@@ -176,7 +176,7 @@ func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
 		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if recorded, asks := j.asks[g.X.Seq]; g.Unanswered(j.unanswered) || asks && recorded == 0 {
+	if g.Unanswered(j.unanswered) || j.isUnanswered(g) {
 		class = Unanswered
 	}
 	if class == Unanswered && j.repeats(g) {
@@ -318,7 +318,7 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			}
 		}
 		for _, g := range got {
-			if matched[g] != nil {
+			if matched[g] != nil || j.isUnanswered(g) {
 				continue
 			}
 			k := key(g)
@@ -329,6 +329,13 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		}
 	}
 	return matched
+}
+
+// isUnanswered reports whether a step asks what got no recorded answer: it stands for no
+// recorded ask then, however the two look.
+func (j *comparison) isUnanswered(g *calls.Step) bool {
+	recorded, asks := j.asks[g.X.Seq]
+	return asks && recorded == 0
 }
 
 // whole is a step with all that user code gave.

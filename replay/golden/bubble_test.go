@@ -1,0 +1,83 @@
+package golden_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/golden"
+)
+
+// patient is an executor that waits by the machine's clock before it asks again.
+func patient(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	busy := true
+	began := time.Now()
+	for range 2 {
+		_, err := adk.Ask(ctx, "model", "well?", func(context.Context, string) (string, error) {
+			if busy {
+				busy = false
+				return "", os.ErrDeadlineExceeded
+			}
+			return "yes", nil
+		})
+		if err != nil {
+			time.Sleep(2 * time.Hour)
+		}
+	}
+	h.Log(adk.LevelInfo, "model", fmt.Sprint("waited for ", time.Since(began)), nil)
+	return dc.Ack()
+}
+
+// Hours that live code sleeps take no time in a bubble, time begins where the recorded
+// turn did, and what is another turn fails the test.
+func TestInBubble(t *testing.T) {
+	setUpdate(t, "false")
+	file := filepath.Join(t.TempDir(), "patient.jsonl")
+	out, err := os.Create(file)
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		recorder := replay.Record(out)
+		runner, err := adk.NewRunner(adk.Config{Executor: adk.Executor{Name: "model", Run: patient}, Storage: fakes.NewStorage().Storage(), Probe: recorder})
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.NoError(t, runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Help."}))
+		require.NoError(t, recorder.Err())
+	})
+	require.NoError(t, out.Close())
+
+	golden.InBubble(t, file, func() replay.Live { return replay.LiveExecutor(patient) })
+	started := false
+	golden.InBubble(t, file, func() replay.Live {
+		started = true
+		assert.Equal(t, time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC), time.Now().UTC(), "the turn was recorded an hour into its bubble")
+		return replay.LiveExecutor(patient)
+	})
+	assert.True(t, started)
+
+	for says, live := range map[string]func() replay.Live{
+		"unanswered": func() replay.Live {
+			return replay.LiveExecutor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				_, _ = adk.Ask(ctx, "somebody else", "well?", func(context.Context, string) (string, error) { return "", nil })
+				return dc.Ack()
+			})
+		},
+		"no live code ran": func() replay.Live { return replay.Live{} },
+		"chooses nothing":  func() replay.Live { return replay.Live{Seams: []string{"tool-input/x"}} },
+	} {
+		tb := &fakeTB{name: "TestInBubble"}
+		recorded, err := os.ReadFile(file)
+		require.NoError(t, err)
+		golden.VerifyInBubble(tb, recorded, live)
+		assert.Contains(t, fmt.Sprint(tb.failed), says)
+	}
+}
