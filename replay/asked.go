@@ -37,6 +37,7 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	}
 	switch {
 	case p.asks.real && p.live.names(q.Of):
+		delete(p.asks.counterparts, p.asks.alone[q.Op]) // the world answers it
 		return nil
 	case op == nil:
 		return stub.Unanswered()
@@ -63,6 +64,8 @@ type recordedAsks struct {
 	// rivals are the numbers of recorded beginnings that were as much like a changed one
 	// as its counterpart.
 	rivals map[int]int
+	// alone are the new beginnings that have no counterpart, by their operations.
+	alone map[int]int
 }
 
 type recordedAsk struct {
@@ -75,7 +78,7 @@ type recordedAsk struct {
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.counterparts, r.rivals = true, map[int]int{}, map[int]int{}
+	r.known, r.counterparts, r.rivals, r.alone = true, map[int]int{}, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
 			continue
@@ -105,8 +108,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	if a, recorded := r.asEqual(&asked, shape, scopes); a != nil {
 		return r.gives(a, got.Seq, true)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
-		r.counterparts[got.Seq] = 0
-		return nil
+		return r.givesNone(got)
 	}
 	words := wordsOf(asked.JSON)
 	for _, in := range scopes {
@@ -117,7 +119,12 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 			return r.gives(a, got.Seq, false)
 		}
 	}
-	r.counterparts[got.Seq] = 0
+	return r.givesNone(got)
+}
+
+// givesNone notes that a new ask gets no recorded answer.
+func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
+	r.counterparts[got.Seq], r.alone[got.Op] = 0, got.Seq
 	return nil
 }
 

@@ -191,7 +191,8 @@ func TestOutsideFrom(t *testing.T) {
 	}
 	asked, report, err := ask(second, "model")
 	require.NoError(t, err)
-	assert.NotNil(t, report.Divergence)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.Extra, report.Divergence.Class, "the world has answered it")
 	assert.Equal(t, []any{"hello two", "like nothing", "hello three"}, asked)
 	asked, _, err = ask(second+1, "model")
 	require.NoError(t, err)
