@@ -38,6 +38,8 @@ var unnoticedInLive = reasons(map[string][]string{
 		"dispatchStart dispatch"},
 	"what a recorded media held: live code reads it from the recording, and what it makes of that is said elsewhere": {
 		"open-media done bytes"},
+	"what the world answered at last: live code may make the same of it": {
+		"ask done answer", "ask done err"},
 	"which of two strands goes first": {
 		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 	"between which crossings the caller's context ended": {

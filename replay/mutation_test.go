@@ -88,6 +88,9 @@ var unrepeated = reasons(map[string][]string{
 		"return records", "return result"},
 	"which media user code opened, and what it found there: what it made of that is said elsewhere": {
 		"open-media begin media", "open-media done bytes"},
+	"what the world was asked, and what it answered: what user code made of it is said elsewhere": {
+		"ask begin of", "ask begin request", "ask begin effect", "ask done answer", "ask done err",
+		"piece open", "piece piece", "piece dropped", "piece twice", "piece swapped"},
 	"what user code did behind an opening, the media's reader may have done within": {
 		"open-media done swapped"},
 	"the error of a strand that nobody waits for": {
@@ -118,7 +121,7 @@ var unrepeated = reasons(map[string][]string{
 	"an abort is the turn's, and a nack the dispatch's, through whichever handle it is made": {
 		"abort in", "nack in"},
 	"why the caller's context ended, and between which crossings": {
-		"cancel cause", "cancel err", "message swapped", "call swapped"},
+		"cancel cause", "cancel err", "cancel swapped", "message swapped", "call swapped"},
 	"why user code ended a context of its own": {
 		"sleep done err"},
 	"a listener's panic, which disturbs nobody": {

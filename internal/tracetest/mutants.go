@@ -119,7 +119,7 @@ func madeByUser(lines []trace.Line, what string) bool {
 
 func fromOutside(x *adk.Crossing) bool {
 	switch x.Kind {
-	case adk.KindCancel, adk.KindSettle, adk.KindContained:
+	case adk.KindCancel, adk.KindSettle, adk.KindContained, adk.KindPiece:
 		return true
 	}
 	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done

@@ -43,8 +43,7 @@ const (
 	setUnits  = "\tif err := tc.Stash().Set(\"user.units\", units); err != nil {\n\t\treturn err\n\t}\n\tnext(ctx)\n\treturn nil\n}\n"
 )
 
-// changes are what people do to an agent. A store or a sleep that is made once
-// more is extra and not unanswered, since the storage and the clock are live.
+// changes are what people do to an agent. Its storage is as recorded.
 var changes = []change{
 	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}, ""},
 	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}, ""},
@@ -62,7 +61,7 @@ var changes = []change{
 	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep, once more than recorded", "in-circles"}, "dc.Sleep(ctx, pause)"},
 	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep"}, "dc.Execute(ctx, tool, args)"},
 	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}, "dc.Sleep(ctx, pause)"},
-	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Extra, []string{"in executor/model: store messages, once more than recorded"}, "return dc.Messages().Store(ctx, m)"},
+	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Unanswered, []string{"in executor/model: store"}, "return dc.Messages().Store(ctx, m)"},
 	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store messages"}, "h.ReportMessage("},
 	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}, ""},
 	{"a cancelled sibling", []edit{
@@ -73,9 +72,9 @@ var changes = []change{
 	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
 	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Missing, []string{"in dispatch-input/cap: nack", "next in its place", "in-circles"}, "next(ctx)"},
 	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}, ""},
-	{"the order of what is fetched", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\tall := slices.Clone(s.records)\n\tslices.Reverse(all)\n\treturn all, nil"}}, replay.ChangedResult, []string{"in storage/messages.fetch", `message order[]: ["q1","a1","q2"] → ["q2","a1","q1"]`}, ""},
 	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add messages"}, "tc.Messages().Fetch(ctx)"},
 	{"a message that the model is not told", []edit{{"model.go", "said := range dc.Messages().All()", "said := range dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages"}, ""},
+	{"a memory that the model is not told", []edit{{"model.go", "range dc.Memories().All()", "range dc.Memories().All()[:0]"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages[].content: without"}, ""},
 	{"what the service is asked", []edit{{"tool.go", "{in.City, in.Days, units}", "{in.City, in.Days + 1, units}"}}, replay.ChangedInput, []string{"in tool/forecast: ask", "request.days"}, ""},
 	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
 	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}, ""},
@@ -83,7 +82,6 @@ var changes = []change{
 	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{"in turn-input/history: returns, err: now with", "too late"}, "next(ctx)"},
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
-	{"a fetch that fails", []edit{{"storage.go", "\treturn slices.Clone(s.records), nil", "\treturn nil, fmt.Errorf(\"the disk is gone\")"}}, replay.ChangedError, []string{"in storage/messages.fetch", "the disk is gone"}, ""},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}, ""},
 	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}, ""},
 	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}, ""},
