@@ -31,6 +31,11 @@ const (
 	NonDeterministic Class = "non-deterministic" // live code, run twice, did two different things
 )
 
+// Classes are all of them.
+func Classes() []Class {
+	return []Class{ChangedInput, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
+}
+
 // FieldDiff is one field in which a crossing differs from the recorded one.
 type FieldDiff = compare.FieldDiff
 

@@ -8,6 +8,7 @@ import (
 
 func newCheck(t *terminal) *cobra.Command {
 	var asJSON bool
+	var list listOptions
 	cmd := &cobra.Command{
 		Use:   "check [file|folder ...]",
 		Short: "Hold traces against what is true of every turn",
@@ -17,17 +18,18 @@ prints the rule, what breaks for users, and the shortest stretch of the
 transcript that shows it. Of a folder it takes all files that end in .jsonl or
 .jsonl.zst, at any depth. Without arguments it takes the traces that are part of
 this command.
-A trace that breaks off is checked as far as it goes, with a warning.
+A trace that breaks off is checked as far as it goes; the command then fails.
 ` + exitHelp,
 		Example: "  adkreplay check\n  adkreplay check testdata/turns\n  adkreplay check --json turn.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseExamine(asJSON, args)
+			o, err := parseExamine(asJSON, list, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
 			return runExamine(cmd.Context(), t, o, &checking)
 		},
 	}
+	list.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return cmd
 }

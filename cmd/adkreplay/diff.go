@@ -55,10 +55,11 @@ func parseDiff(o diffOptions, args []string) (diffOptions, error) {
 		return diffOptions{}, fmt.Errorf("diff takes two files, and got %d", len(args))
 	}
 	o.a, o.b = args[0], args[1]
-	return o, nil
+	return o, checkInputs(args)
 }
 
 func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
+	defer t.busy("comparing " + o.a + " with " + o.b)()
 	a, faultA := readTrace(ctx, t, file(o.a))
 	b, faultB := readTrace(ctx, t, file(o.b))
 	if ctx.Err() != nil {

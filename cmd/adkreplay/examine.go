@@ -21,6 +21,7 @@ import (
 type examineOptions struct {
 	paths []string // none: the embedded traces
 	json  bool
+	list  listOptions
 }
 
 // inquiry is what is looked for, and the words for it.
@@ -61,21 +62,23 @@ type findings struct {
 }
 
 // parseExamine refuses an empty path, as parseVerify does.
-func parseExamine(asJSON bool, args []string) (examineOptions, error) {
+func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions, error) {
 	if at := slices.Index(args, ""); at >= 0 {
 		return examineOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
 	}
-	return examineOptions{paths: args, json: asJSON}, nil
+	return examineOptions{paths: args, json: asJSON, list: list}, checkInputs(args)
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
 	traces := findTraces(o.paths)
 	all := &findings{Traces: []examined{}}
+	o.list.applyTo(t, len(traces))
+	defer t.busy("reading " + counted(len(traces), "trace"))()
 	for i, trace := range traces {
 		t.step(i, len(traces), trace.Name)
 		one := q.examine(ctx, t, trace)
 		if ctx.Err() != nil {
-			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %d traces were %s", len(all.Traces), len(traces), q.done), exitInternal
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s were %s", len(all.Traces), counted(len(traces), "trace"), q.done), exitInternal
 			break // what was cut short is no result
 		}
 		all.add(one)
@@ -122,6 +125,8 @@ func (all *findings) add(one examined) {
 	}
 	if one.Error != "" {
 		all.Unreadable++
+	}
+	if one.Error != "" || one.Cut != "" {
 		all.ExitCode = max(all.ExitCode, exitUnreadable)
 	}
 }
@@ -135,7 +140,7 @@ func (q *inquiry) print(t *terminal, one examined) {
 	case one.Error != "":
 		t.judged(red, "unreadable", one.Error)
 	case len(one.found) == 0:
-		t.judged(green, q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), counted(one.Crossings, "crossing")))
+		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), counted(one.Crossings, "crossing")))
 	}
 }
 
@@ -158,7 +163,7 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 		if all.Unreadable > 0 {
 			t.printf("%s could not be read", counted(all.Unreadable, "trace"))
 		}
-		t.printf("%d traces, %d crossings, %d %ss", len(all.Traces), all.Crossings, all.Found, q.counts)
+		t.printf("%s, %s, %s", counted(len(all.Traces), "trace"), counted(all.Crossings, "crossing"), counted(all.Found, q.counts))
 	}
 	if all.Error != "" {
 		t.warn(all.Error)

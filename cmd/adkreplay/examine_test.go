@@ -17,10 +17,10 @@ import (
 )
 
 func TestParseExamine(t *testing.T) {
-	o, err := parseExamine(true, []string{"a", "b"})
+	o, err := parseExamine(true, listOptions{}, []string{"a", "b"})
 	assert.NoError(t, err)
 	assert.Equal(t, examineOptions{paths: []string{"a", "b"}, json: true}, o)
-	_, err = parseExamine(false, []string{"a", ""})
+	_, err = parseExamine(false, listOptions{}, []string{"a", ""})
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 
@@ -39,7 +39,7 @@ func hinted(t *testing.T) string { return put(t, "hinted.jsonl", fixture(t, "lou
 
 // The embedded traces hold: each says so in a line.
 func TestCheckEmbedded(t *testing.T) {
-	got := adkreplay("check")
+	got := adkreplay("check", "--verbose")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	require.Len(t, lines, len(scenarios.All())+1)
 	for _, line := range lines[:len(lines)-1] {
@@ -57,7 +57,7 @@ func TestCheckAViolation(t *testing.T) {
     ack
     … 1 crossing
     nack with error: changed my mind
-1 traces, 34 crossings, 1 violations
+1 trace, 34 crossings, 1 violation
 `, ""}, adkreplay("check", path))
 }
 
@@ -74,12 +74,12 @@ func TestLintAHint(t *testing.T) {
 	assert.Equal(t, outcome{exitFound, "hint " + path + `: contained-failure at crossing 19, in executor/model#0: listener of message: the screen is gone
   The failure was kept from the turn, and nobody but the trace knows of it. Mend the listener, the handler or the late use of a handle.
     !! contained: listener of message: the screen is gone
-1 traces, 32 crossings, 1 hints
+1 trace, 32 crossings, 1 hint
 `, ""}, adkreplay("lint", path))
 }
 
 func TestLintEmbedded(t *testing.T) {
-	got := adkreplay("lint")
+	got := adkreplay("lint", "-v")
 	assert.Equal(t, exitFound, got.code)
 	assert.Contains(t, got.out, "clean hello: 31 crossings\n")
 	assert.Contains(t, got.out, `hint gates-aborted: gate-without-timeout at crossing 22, in strand/legal: gate "legal" has no timeout`)
@@ -90,7 +90,7 @@ func TestExamineAPrefix(t *testing.T) {
 	for command, done := range map[string][2]string{"check": {"checked", "holds"}, "lint": {"linted", "clean"}} {
 		path := truncated(t)
 		got := adkreplay(command, path)
-		assert.Equal(t, exitSame, got.code)
+		assert.Equal(t, exitUnreadable, got.code)
 		assert.Equal(t, done[1]+" "+path+": 9 crossings\n", strings.SplitAfter(got.out, "\n")[0])
 		assert.Equal(t, "adkreplay: "+done[0]+" as far as it goes: "+path+":11: truncated trace: the file ends without a footer: it was cut short, or is still being written\n", got.err)
 	}
@@ -221,6 +221,6 @@ func TestExamineJSONOfFailures(t *testing.T) {
 		assert.Equal(t, exitInternal, executeContext(ctx, []string{command, "--json", good(t)}, &out, &stderr))
 		d = decodedExamined(t, out.String())
 		assert.Equal(t, exitInternal, d.ExitCode)
-		assert.Contains(t, d.Error, "interrupted: 0 of 1 traces were ")
+		assert.Contains(t, d.Error, "interrupted: 0 of 1 trace were ")
 	}
 }

@@ -11,7 +11,7 @@ import (
 const (
 	exitSame       = 0 // everything is as it was recorded, or as it has to be
 	exitDivergence = 1 // something differs from the recording
-	exitFound      = 1 // an invariant is violated, there is a hint, a file is stale, or a turn was shrunk
+	exitFound      = 1 // an invariant is violated, there is a hint, a file is stale, a turn was shrunk, or nothing matches
 	exitUsage      = 2 // wrong usage; nothing was done
 	exitUnreadable = 3 // a trace or a report cannot be read
 	exitInternal   = 4 // not everything was done that was asked for
@@ -22,7 +22,7 @@ Exit codes; where several apply, the highest wins:
   0  the same: every crossing is as it was recorded
   1  a divergence: at least one crossing differs, and was not accepted;
      or check found a violation, lint a hint, stale a file, or shrink
-     something to keep
+     something to keep; or nothing matches show --grep
   2  wrong usage: nothing was done
   3  a trace, or a report to merge, that cannot be read: malformed,
      truncated, of an unknown version, or absent

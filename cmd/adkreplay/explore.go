@@ -117,6 +117,9 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	if flags.all {
 		args = scenarioNames()
 	}
+	if err := checkInputs(args); err != nil {
+		return o, err
+	}
 	for _, name := range args {
 		one, err := targetNamed(name)
 		if err != nil {
@@ -146,7 +149,7 @@ func targetNamed(name string) (target, error) {
 		return target{name, func(context.Context, *terminal) (turn.Subject, error) { return subjectOf(s), nil }}, nil
 	}
 	_, err := os.Stat(name)
-	if err != nil && !corpus.IsTrace(name) {
+	if err != nil && !corpus.IsTrace(name) && name != stdin {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
 	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {

@@ -8,6 +8,7 @@ import (
 
 func newLint(t *terminal) *cobra.Command {
 	var asJSON bool
+	var list listOptions
 	cmd := &cobra.Command{
 		Use:   "lint [file|folder ...]",
 		Short: "Say what in traces is legal and likely a mistake",
@@ -17,18 +18,19 @@ timeout, a loop without a bound. It runs nothing, and is silent where a trace
 cannot tell. Of each hint it prints why it matters, what to do, and where in the
 transcript it is. Of a folder it takes all files that end in .jsonl or
 .jsonl.zst, at any depth. Without arguments it takes the traces that are part of
-this command. A trace that breaks off is looked at as far as it goes, with a
-warning.
+this command. A trace that breaks off is looked at as far as it goes; the
+command then fails.
 ` + exitHelp,
 		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseExamine(asJSON, args)
+			o, err := parseExamine(asJSON, list, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
 			return runExamine(cmd.Context(), t, o, &linting)
 		},
 	}
+	list.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return cmd
 }

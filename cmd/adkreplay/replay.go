@@ -116,6 +116,7 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		return unreadable(err)
 	}
 	defer f.Close()
+	defer t.busy("replaying " + o.path)()
 	report, err := whatif.Run(ctx, interruptible{ctx, f}, replay.Live{}, o.answers, t.holding(trace, 8))
 	if err != nil {
 		return notReplayed(ctx, trace, err)

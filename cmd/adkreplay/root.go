@@ -105,11 +105,13 @@ Everything happens in this process: no network, no model, no key.
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = version(debug.ReadBuildInfo())
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
-		newRun(t), newShow(t), newDiff(t), newReplay(t))
+		newRun(t), newShow(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

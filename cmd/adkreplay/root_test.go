@@ -271,7 +271,7 @@ func interruptedAtFirstWrite(args ...string) outcome {
 func TestInterruptedVerify(t *testing.T) {
 	got := interruptedAtFirstWrite("verify", good(t), good(t), good(t))
 	assert.Equal(t, exitInternal, got.code)
-	assert.Equal(t, "1 traces, 31 crossings, 0 divergences", last(1, got.out)[0])
+	assert.Equal(t, "1 trace, 31 crossings, 0 divergences", last(1, got.out)[0])
 	assert.Equal(t, "adkreplay: interrupted: 1 of 3 traces were verified\n", got.err)
 }
 
@@ -283,7 +283,7 @@ func TestInterruptedBeforeTheStart(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"interrupted: 0 of 1 traces were verified", []string{"verify", good(t)}},
+		{"interrupted: 0 of 1 trace were verified", []string{"verify", good(t)}},
 		{"interrupted in scenario hello: nothing was recorded", []string{"run", "hello", "-o", filepath.Join(folder, "x")}},
 		{"interrupted in scenario hello: nothing was recorded", []string{"run", "--all", "-o", filepath.Join(folder, "all")}},
 		{"interrupted", []string{"show", good(t)}},

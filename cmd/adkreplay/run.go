@@ -147,7 +147,7 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 			return err
 		}
 	}
-	t.printf("%d traces in %s", len(traces), safetext.Line(o.folder))
+	t.printf("%s in %s", counted(len(traces), "trace"), safetext.Line(o.folder))
 	return nil
 }
 

@@ -123,6 +123,8 @@ func shown(ctx context.Context, t *terminal, recorded traceFile, err error) erro
 		return nil
 	case ctx.Err() != nil:
 		return internal(errors.New("interrupted"))
+	case errors.As(err, new(*exitError)):
+		return err
 	case errors.Is(err, transcript.ErrNoCrossing) && !errors.As(err, &format):
 		return &exitError{exitUsage, errors.New(fault(recorded.name, err))}
 	}
@@ -159,7 +161,7 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 		}
 	}
 	if o.matching != nil && found == 0 {
-		t.warn(fmt.Sprintf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(all, "crossing"), o.matching))
+		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(all, "crossing"), o.matching)}
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestShowGrep(t *testing.T) {
 	assert.Equal(t, outcome{exitSame,
 		"    52  dispatch  * dispatchEnd dispatch2 ack after 1 iteration, 1 change made in the turn\n", ""},
 		adkreplay("show", "--grep", "dispatchEnd", "--from", "40", path))
-	assert.Equal(t, outcome{exitSame, "", "adkreplay: " + path + ": nothing in 57 crossings matches rain\n"},
+	assert.Equal(t, outcome{exitFound, "", "adkreplay: " + path + ": nothing in 57 crossings matches rain\n"},
 		adkreplay("show", "--grep", "rain", path))
 }
 

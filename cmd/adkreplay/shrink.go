@@ -14,8 +14,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -47,7 +49,7 @@ trace says. Without it the first that is found is kept. A turn that shows nothin
 of it when it is run again, because only the engine that recorded it did, cannot
 be shrunk.
 ` + exitHelp,
-		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep one-turn-end -o lost_test.go",
+		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep turn-bounds -o lost_test.go",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseShrink(o, cmd.Flags().Changed("output"), args)
 			if err != nil {
@@ -69,12 +71,27 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
 	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
 		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", safetext.Line(o.file))
+	case o.keep != "" && !slices.Contains(keepable(), o.keep):
+		return shrinkOptions{}, fmt.Errorf("--keep %s: there is no violation or divergence of this name%s", o.keep, didYouMean(o.keep, keepable()))
 	}
 	o.path = args[0]
 	return o, nil
 }
 
+// keepable are the names of all that can be wrong with a turn.
+func keepable() []string {
+	all := []string{turn.Unrecorded, turn.Untrue, turn.Unsteady}
+	for _, invariant := range property.Invariants() {
+		all = append(all, invariant.Name)
+	}
+	for _, class := range replay.Classes() {
+		all = append(all, string(class))
+	}
+	return all
+}
+
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {
+	defer t.busy("shrinking " + o.path)()
 	one, err := readTurn(ctx, t, file(o.path))
 	if err != nil {
 		return err

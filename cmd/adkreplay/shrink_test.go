@@ -14,9 +14,9 @@ import (
 )
 
 func TestParseShrink(t *testing.T) {
-	o, err := parseShrink(shrinkOptions{keep: "x", file: "a_test.go"}, true, []string{"a"})
+	o, err := parseShrink(shrinkOptions{keep: "one-error", file: "a_test.go"}, true, []string{"a"})
 	assert.NoError(t, err)
-	assert.Equal(t, shrinkOptions{path: "a", keep: "x", file: "a_test.go"}, o)
+	assert.Equal(t, shrinkOptions{path: "a", keep: "one-error", file: "a_test.go"}, o)
 	_, err = parseShrink(shrinkOptions{}, false, nil)
 	assert.EqualError(t, err, "shrink takes one file, and got 0")
 	_, err = parseShrink(shrinkOptions{}, true, []string{"a"})
@@ -30,8 +30,8 @@ func TestShrinkOfWhatIsRight(t *testing.T) {
 	path := good(t)
 	assert.Equal(t, outcome{exitSame, "same " + path + ": the turn keeps all invariants, and replays as it ran: there is nothing to shrink\n", ""},
 		adkreplay("shrink", path))
-	assert.Equal(t, outcome{exitInternal, "", "adkreplay: " + path + ": run again on today's engine, the turn shows no \"turn-end\", nor anything else that is wrong\n"},
-		adkreplay("shrink", path, "--keep", "turn-end"))
+	assert.Equal(t, outcome{exitInternal, "", "adkreplay: " + path + ": run again on today's engine, the turn shows no \"turn-bounds\", nor anything else that is wrong\n"},
+		adkreplay("shrink", path, "--keep", "turn-bounds"))
 }
 
 func TestShrinkWhatCannotBeRead(t *testing.T) {

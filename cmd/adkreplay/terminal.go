@@ -4,6 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -16,8 +22,14 @@ type terminal struct {
 	err      io.Writer
 	colour   bool
 	progress bool
-	drawn    bool
+	columns  int           // how wide a report may be; 0 is as wide as it likes
 	limits   trace.Options // of reading, as far as they were given
+	quiet    bool          // what is as it has to be is not said
+	dotted   bool          // what is as it has to be is a dot
+	dots     int           // in the row that is under way
+
+	mu    sync.Mutex // of what follows, which is drawn from a timer too
+	drawn bool
 }
 
 func newTerminal(out, err io.Writer) *terminal {
@@ -26,7 +38,27 @@ func newTerminal(out, err io.Writer) *terminal {
 		err:      err,
 		colour:   wantsColour(isTerminal(out), os.Getenv),
 		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
+		columns:  columnsOf(out, os.Getenv),
 	}
+}
+
+// usualColumns are those of a pipe, and of a terminal that does not say.
+const usualColumns = 80
+
+// columnsOf is how wide a report may be that is written to w. Nothing is folded that no
+// person reads: what is neither a terminal nor a file.
+func columnsOf(w io.Writer, env func(string) string) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	if n, err := strconv.Atoi(env("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+		return n
+	}
+	return usualColumns
 }
 
 // wantsColour reports whether to colour what goes to a terminal, or to something
@@ -37,11 +69,7 @@ func wantsColour(isTerminal bool, env func(string) string) bool {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // output writes until a write fails, and remembers why: a result that nobody
@@ -64,18 +92,47 @@ func (o *output) Write(text []byte) (int, error) {
 // printf writes a line of a result. What is drawn of the progress goes first.
 func (t *terminal) printf(format string, args ...any) {
 	t.clear()
-	fmt.Fprintln(t.out, safetext.Lines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(t.out, folded(safetext.Lines(fmt.Sprintf(format, args...)), t.columns))
 }
 
 // judged writes a result that begins with a verdict, which has a colour.
 func (t *terminal) judged(colour, verdict, result string) {
 	t.clear()
-	fmt.Fprintln(t.out, t.paint(colour, verdict), safetext.Lines(result))
+	rest, _ := strings.CutPrefix(folded(verdict+" "+safetext.Lines(result), t.columns), verdict)
+	fmt.Fprintln(t.out, t.paint(colour, verdict)+rest)
+}
+
+// dotsInARow fit on every terminal.
+const dotsInARow = 64
+
+// good is judged for what is as it has to be, of which there may be much.
+func (t *terminal) good(verdict, result string) {
+	switch {
+	case t.quiet:
+	case !t.dotted:
+		t.judged(green, verdict, result)
+	default:
+		t.erase()
+		fmt.Fprint(t.out, t.paint(green, "."))
+		if t.dots++; t.dots == dotsInARow {
+			t.endDots()
+		}
+	}
+}
+
+// endDots ends the row of dots that is under way.
+func (t *terminal) endDots() {
+	if t.dots > 0 {
+		fmt.Fprintln(t.out)
+		t.dots = 0
+	}
 }
 
 // warn writes a message for the person who called the command.
 func (t *terminal) warn(message string) {
 	t.clear()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	fmt.Fprintf(t.err, "adkreplay: %s\n", safetext.Lines(message))
 }
 
@@ -95,14 +152,60 @@ func (t *terminal) paint(colour, text string) string {
 
 // step draws how far long work is; in a pipe it draws nothing.
 func (t *terminal) step(done, all int, what string) {
-	if t.progress {
-		fmt.Fprintf(t.err, "\r\x1b[K%d/%d %s", done, all, safetext.Line(what))
-		t.drawn = true
+	t.draw(fmt.Sprintf("%d/%d %s", done, all, what))
+}
+
+func (t *terminal) draw(what string) {
+	if !t.progress {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.err, "\r\x1b[K%s", safetext.Line(what))
+	t.drawn = true
+}
+
+// patience is how long work may be silent.
+const patience = time.Second
+
+// busy draws what the command is at, and for how long, while it says nothing itself. The
+// work ends with the function that busy gives.
+func (t *terminal) busy(what string) (done func()) {
+	if !t.progress {
+		return func() {}
+	}
+	begun := time.Now()
+	ticks := time.NewTicker(patience)
+	ended, drawn := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(drawn)
+		for {
+			select {
+			case <-ended:
+				return
+			case now := <-ticks.C:
+				t.draw(fmt.Sprintf("%s, %s", what, now.Sub(begun).Round(time.Second)))
+			}
+		}
+	}()
+	return func() {
+		ticks.Stop()
+		close(ended)
+		<-drawn
+		t.clear()
 	}
 }
 
-// clear takes the progress off the screen.
+// clear takes the progress off the screen, and ends a row of dots.
 func (t *terminal) clear() {
+	t.erase()
+	t.endDots()
+}
+
+// erase takes the progress off the screen.
+func (t *terminal) erase() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.drawn {
 		fmt.Fprint(t.err, "\r\x1b[K")
 		t.drawn = false

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -45,6 +47,27 @@ func TestOnATerminal(t *testing.T) {
 	assert.Contains(t, out.String(), "\x1b[31munreadable\x1b[0m nosuch.jsonl: ")
 	// Each step is drawn over the last one, and taken away before a result.
 	assert.Regexp(t, `\A\r\x1b\[K1/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K2/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
+}
+
+// Work that says nothing says how long it has been at it; when it ends nothing of that is
+// left, and quick work, or work whose errors go into a pipe, draws nothing.
+func TestLongWorkSaysThatItGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		term, _, stderr := onTerminal()
+		term.busy("shrinking a.jsonl")()
+		assert.Empty(t, stderr.String())
+		done := term.busy("shrinking a.jsonl")
+		time.Sleep(2*patience + patience/2)
+		done()
+		time.Sleep(10 * patience)
+		assert.Equal(t, "\r\x1b[Kshrinking a.jsonl, 1s\r\x1b[Kshrinking a.jsonl, 2s\r\x1b[K", stderr.String())
+		term, _, stderr = onTerminal()
+		term.progress = false
+		done = term.busy("shrinking a.jsonl")
+		time.Sleep(5 * patience)
+		done()
+		assert.Empty(t, stderr.String())
+	})
 }
 
 func TestJSONHasNoColour(t *testing.T) {

@@ -27,8 +27,23 @@ func (f traceFile) source() corpus.Source {
 	return corpus.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
-// findTraces turns the arguments into traces: files as they are, folders as all
-// the traces below them, in the order of their paths, and nothing as the
+// stdin is the file name of the standard input.
+const stdin = "-"
+
+// checkInputs refuses to read the standard input twice.
+func checkInputs(args []string) error {
+	seen := false
+	for _, arg := range args {
+		if arg == stdin && seen {
+			return errors.New("- is the standard input, which can be read once: give it once, or files")
+		}
+		seen = seen || arg == stdin
+	}
+	return nil
+}
+
+// findTraces turns the arguments into traces: files as they are, - as the standard input,
+// folders as all the traces below them, in the order of their paths, and nothing as the
 // embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
 func findTraces(args []string) (sources []corpus.Source) {
@@ -80,6 +95,9 @@ func embeddedTraces() []corpus.Source {
 }
 
 func file(path string) traceFile {
+	if path == stdin {
+		return traceFile{name: path, open: func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil }}
+	}
 	f := traceFile{name: path, open: func() (io.ReadCloser, error) { return openFile(path) }}
 	if info, err := os.Stat(path); err == nil {
 		f.size = info.Size()

@@ -136,7 +136,7 @@ func printSummary(t *terminal, r *corpus.Report) {
 	if r.Shard != nil {
 		t.printf("shard %s: %d of %s", r.Shard, len(r.Traces), counted(r.Corpus.Traces, "trace"))
 	}
-	t.printf("%d traces, %d crossings, %d divergences", len(r.Traces), r.Crossings, r.Divergent)
+	t.printf("%s, %s, %s", counted(len(r.Traces), "trace"), counted(r.Crossings, "crossing"), counted(r.Divergent, "divergence"))
 }
 
 // ran reports whether anything was replayed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -20,6 +21,7 @@ type verifyOptions struct {
 	shard    corpus.Shard
 	parallel int
 	reports  reportOptions
+	list     listOptions
 }
 
 // verifyFlags are the flags of verify as they were given.
@@ -27,6 +29,7 @@ type verifyFlags struct {
 	shard    string
 	parallel int
 	reports  reportOptions
+	list     listOptions
 }
 
 func newVerify(t *terminal) *cobra.Command {
@@ -54,6 +57,7 @@ with the traces that it hits.
 		},
 	}
 	flags.reports.register(cmd)
+	flags.list.register(cmd)
 	cmd.Flags().StringVar(&flags.shard, "shard", "", "verify one part of the traces only: `i/n`, auto or /n")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", runtime.GOMAXPROCS(0), "how many traces to run at once")
 	return cmd
@@ -68,19 +72,21 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 	if flags.parallel < 1 {
 		return verifyOptions{}, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", flags.parallel)
 	}
-	if err := flags.reports.check(); err != nil {
+	if err := errors.Join(flags.reports.check(), checkInputs(args)); err != nil {
 		return verifyOptions{}, err
 	}
 	shard, err := chooseShard(flags.shard, env)
 	if err != nil {
 		return verifyOptions{}, err
 	}
-	return verifyOptions{args, shard, flags.parallel, flags.reports}, nil
+	return verifyOptions{args, shard, flags.parallel, flags.reports, flags.list}, nil
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	sources := findTraces(o.paths)
 	done, all := 0, len(o.shard.Of(sources))
+	o.list.applyTo(t, all)
+	defer t.busy("verifying " + counted(all, "trace"))()
 	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{
 		Parallel: o.parallel,
 		Shard:    o.shard,
@@ -115,7 +121,10 @@ func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 	case v.Error != "":
 		t.judged(red, "unreadable", safetext.Line(v.Error))
 	case v.Divergence == nil:
-		t.judged(green, "same", fmt.Sprintf("%s: %s", name, counted(v.Crossings, "crossing")))
+		t.good("same", fmt.Sprintf("%s: %s", name, counted(v.Crossings, "crossing")))
+		if t.quiet || t.dotted {
+			return
+		}
 	}
 	for _, what := range v.NotCompared {
 		t.printf("    not compared: %s", what)

@@ -32,7 +32,7 @@ func TestParseVerify(t *testing.T) {
 
 // The embedded traces are those of all scenarios, and they are the same.
 func TestVerifyEmbedded(t *testing.T) {
-	got := adkreplay("verify")
+	got := adkreplay("verify", "--verbose")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	require.Len(t, lines, len(scenarios.All())+2)
 	for _, line := range lines[:len(lines)-2] {
@@ -45,7 +45,7 @@ func TestVerifyEmbedded(t *testing.T) {
 
 func TestVerifyAFile(t *testing.T) {
 	path := good(t)
-	assert.Equal(t, outcome{exitSame, "same " + path + ": 31 crossings\n" + noUserCode + "\n1 traces, 31 crossings, 0 divergences\n", ""},
+	assert.Equal(t, outcome{exitSame, "same " + path + ": 31 crossings\n" + noUserCode + "\n1 trace, 31 crossings, 0 divergences\n", ""},
 		adkreplay("verify", path))
 }
 
@@ -62,7 +62,7 @@ func TestVerifyADivergence(t *testing.T) {
     ack
     ack done
     executor/model#0 returns
-` + noUserCode + "\n1 traces, 25 crossings, 1 divergences\n", ""}, adkreplay("verify", path))
+` + noUserCode + "\n1 trace, 25 crossings, 1 divergence\n", ""}, adkreplay("verify", path))
 }
 
 // Every trace has a verdict, whatever the others are; an unreadable one says its
@@ -96,7 +96,7 @@ func TestVerifyGoesOn(t *testing.T) {
 // Where nothing ran at all, it is not said that no user code did.
 func TestVerifyOfNothingReadable(t *testing.T) {
 	assert.Equal(t, outcome{exitUnreadable,
-		"unreadable nosuch.jsonl: no such file or directory\n1 trace could not be read\n1 traces, 0 crossings, 0 divergences\n", ""},
+		"unreadable nosuch.jsonl: no such file or directory\n1 trace could not be read\n1 trace, 0 crossings, 0 divergences\n", ""},
 		adkreplay("verify", "nosuch.jsonl"))
 }
 
@@ -109,7 +109,7 @@ func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Contains(t, got.out, "divergence "+cut+": changed output at crossing 26")
 	assert.Contains(t, got.out, "unreadable "+cut+":33: truncated trace: ")
-	assert.Equal(t, "1 traces, 25 crossings, 1 divergences", last(1, got.out)[0])
+	assert.Equal(t, "1 trace, 25 crossings, 1 divergence", last(1, got.out)[0])
 }
 
 // A well-formed file that tells no turn cannot be read as a trace of one.
@@ -247,6 +247,6 @@ func TestInterruptedVerifyJSON(t *testing.T) {
 	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", good(t)}, &out, &stderr))
 	d := decoded(t, out.String())
 	assert.Equal(t, exitInternal, d.ExitCode)
-	assert.Equal(t, "interrupted: 0 of 1 traces were verified", d.Error)
+	assert.Equal(t, "interrupted: 0 of 1 trace were verified", d.Error)
 	assert.Equal(t, "adkreplay: "+d.Error+"\n", stderr.String())
 }

@@ -29,6 +29,7 @@ var goroutines = map[string]string{
 	"internal/stub/context.go":         "what follows the end of a recorded context, as in package context",
 	"internal/tracetest/fold.go":       "a turn of a test, which a Goexit ends",
 	"replay/corpus/corpus.go":          "the replays of several traces",
+	"cmd/adkreplay/terminal.go":        "the drawing of how long silent work has been at it, until that ends",
 }
 
 func TestGoroutines(t *testing.T) {

@@ -171,7 +171,9 @@ var rooms = []room{
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
 		because: "an agent in production rests on the engine alone; its tests may use the rest"},
 	{name: "cmd/...", ours: []string{"..."},
-		others:  []string{"github.com/spf13/cobra"}, // the flags
+		others: []string{"github.com/spf13/cobra", // the flags
+			"github.com/google/jsonschema-go/jsonschema", // the schemas of what it prints, made of the types that it prints
+			"golang.org/x/term"},                         // whether there is a terminal, and how wide
 		because: "it decides nothing, and so may know everything"},
 }
 

@@ -122,6 +122,9 @@ func kindOf(mode fs.FileMode) string {
 func passedOver(fsys fs.FS, name string, entry fs.DirEntry) error {
 	base := strings.ToLower(entry.Name())
 	if strings.Contains(base, Ending) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
+		if strings.HasSuffix(base, ".gz") {
+			return fmt.Errorf("this is not read as a trace: it is gzip by its name, and %w; unpack it, or compress it with zstd", errNames)
+		}
 		return fmt.Errorf("this is not read as a trace: %w; rename it, or keep it elsewhere", errNames)
 	}
 	if entry.Type()&fs.ModeSymlink == 0 {
@@ -194,7 +197,7 @@ func Verify(ctx context.Context, sources []Source, live func(name string) replay
 	})
 	report.group()
 	if len(report.Traces) < len(c.part) {
-		report.Error = fmt.Sprintf("interrupted: %d of %d traces were verified", len(report.Traces), len(c.part))
+		report.Error = fmt.Sprintf("interrupted: %d of %s were verified", len(report.Traces), safetext.Counted(len(c.part), "trace"))
 		return report, fmt.Errorf("replay: %s: %w", report.Error, context.Cause(ctx))
 	}
 	return report, nil

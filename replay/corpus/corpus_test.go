@@ -359,7 +359,11 @@ func TestSourcesPassNothingOver(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, report.Traces, 2)
 		assert.Empty(t, report.Traces[0].Error)
-		assert.Equal(t, "turns/"+name+": this is not read as a trace: the names of traces end in .jsonl or .jsonl.zst; rename it, or keep it elsewhere", report.Traces[1].Error)
+		says := "the names of traces end in .jsonl or .jsonl.zst; rename it, or keep it elsewhere"
+		if name == "a.jsonl.gz" {
+			says = "it is gzip by its name, and the names of traces end in .jsonl or .jsonl.zst; unpack it, or compress it with zstd"
+		}
+		assert.Equal(t, "turns/"+name+": this is not read as a trace: "+says, report.Traces[1].Error)
 	}
 
 	dir := t.TempDir()

@@ -209,12 +209,12 @@ func (r *Report) String() string {
 
 // Summary is the counts in a line.
 func (r *Report) Summary() string {
-	text := fmt.Sprintf("%d traces, %d crossings, %d divergences", len(r.Traces), r.Crossings, r.Divergent)
+	text := fmt.Sprintf("%s, %s, %s", safetext.Counted(len(r.Traces), "trace"), safetext.Counted(r.Crossings, "crossing"), safetext.Counted(r.Divergent, "divergence"))
 	if r.Unreadable > 0 {
 		text += fmt.Sprintf(", %d unreadable", r.Unreadable)
 	}
 	if r.Shard != nil {
-		text = fmt.Sprintf("shard %s of %d traces: %s", r.Shard, r.Corpus.Traces, text)
+		text = fmt.Sprintf("shard %s of %s: %s", r.Shard, safetext.Counted(r.Corpus.Traces, "trace"), text)
 	}
 	return text
 }

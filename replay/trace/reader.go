@@ -94,7 +94,14 @@ func (r *Reader) read(line *Line) error {
 // most of the time would go to.
 const linesAtOnce = 32
 
+// gzipMagic is how a file begins that gzip has compressed.
+var gzipMagic = []byte{0x1f, 0x8b}
+
 func (r *Reader) readHeader() error {
+	if begin, _ := r.in.Peek(len(gzipMagic)); bytes.Equal(begin, gzipMagic) {
+		r.number++
+		return r.fail(FaultVersion, "the file is gzip: unpack it with gzip -d, or compress it with zstd", nil)
+	}
 	line, err := r.next()
 	if err != nil {
 		return err
@@ -176,6 +183,8 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, r.failedRead(err)
 	case len(line) > 0:
 		return nil, r.fail(FaultTruncated, "the line has no end: the file was cut short within it", nil)
+	case r.number == 1:
+		return nil, r.fail(FaultTruncated, "the file is empty", nil)
 	default:
 		return nil, r.fail(FaultTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
 	}

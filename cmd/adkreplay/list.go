@@ -1,0 +1,25 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// listOptions say how a list of verdicts is printed.
+type listOptions struct {
+	quiet   bool
+	verbose bool
+}
+
+// mostLines is how many traces have a line each, whatever became of them. Of more those
+// that are as they have to be are dots.
+const mostLines = 20
+
+func (o *listOptions) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "say nothing of traces that are as they have to be")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print a line for every trace, also for more than 20")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+}
+
+// applyTo has a terminal print a list of so many traces as the options say.
+func (o listOptions) applyTo(t *terminal, traces int) {
+	t.quiet = o.quiet
+	t.dotted = !o.verbose && traces > mostLines
+}

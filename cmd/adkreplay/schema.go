@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/transcript"
+)
+
+// documents are the Go types of what --json prints.
+var documents = map[string]reflect.Type{
+	"verify":  reflect.TypeFor[result](),
+	"merge":   reflect.TypeFor[result](),
+	"check":   reflect.TypeFor[findings](),
+	"lint":    reflect.TypeFor[findings](),
+	"explore": reflect.TypeFor[explored](),
+	"replay":  reflect.TypeFor[replayed](),
+	"diff":    reflect.TypeFor[diff.Diff](),
+	"show":    reflect.TypeFor[transcript.Expanded](),
+	"show-at": reflect.TypeFor[transcript.State](),
+}
+
+func newSchema(t *terminal) *cobra.Command {
+	var names []string
+	for name := range documents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return &cobra.Command{
+		Use:   "schema command",
+		Short: "Print the JSON schema of what a command prints with --json",
+		Long: `schema prints the JSON schema (2020-12) of the document that a command prints
+with --json. show prints such an object a line, and show --at one of the schema
+show-at.
+
+There are schemas of ` + strings.Join(names, ", ") + `.
+Members may be added without notice; none changes its meaning or goes.
+`,
+		Example:   "  adkreplay schema verify",
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misused(cmd, fmt.Errorf("schema takes one command, and got %d", len(args)))
+			}
+			if documents[args[0]] == nil {
+				return misused(cmd, fmt.Errorf("there is no schema of %q%s", args[0], didYouMean(args[0], names)))
+			}
+			schema, err := schemaOf(args[0], false)
+			if err != nil {
+				return internal(err)
+			}
+			return printJSON(t, schema)
+		},
+	}
+}
+
+// schemaOf is the schema of a document. A strict one takes no member that it does not
+// name, which shows in a test that it names all there are.
+func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
+	schema, err := jsonschema.ForType(documents[name], &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Duration]():        {Type: "integer", Description: "nanoseconds"},
+		reflect.TypeFor[turn.FaultKind]():       {Type: "string", Description: "what goes wrong"},
+		reflect.TypeFor[turn.Schedule]():        {Type: "string", Description: "as explore --only takes it"},
+		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON, as a trace has it"},
+		reflect.TypeFor[transcript.HeldStash](): {Type: "object", Description: "the tree of a stash, as a trace has it"},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if documents[name] == reflect.TypeFor[replayed]() { // all but this is left out where it could not begin
+		schema.Required = []string{"exitCode"}
+	}
+	if !strict {
+		opened(schema)
+	}
+	schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", "adkreplay "+name+" --json"
+	return schema, nil
+}
+
+// opened has a schema, and those within it, take members that they do not name.
+func opened(schema *jsonschema.Schema) {
+	if schema == nil {
+		return
+	}
+	if len(schema.Properties) > 0 {
+		schema.AdditionalProperties = nil
+	}
+	opened(schema.Items)
+	opened(schema.AdditionalProperties)
+	for _, member := range schema.Properties {
+		opened(member)
+	}
+}

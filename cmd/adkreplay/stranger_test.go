@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a person meets in the first quarter of an hour.
+
+// version and --version say the same: what decides whether two programs agree.
+func TestVersion(t *testing.T) {
+	got := adkreplay("version")
+	assert.Regexp(t, `^adkreplay \S.*\ncontract revision \d+\ntrace format \d+, reads 1 to \d+\ngo1\.\S+ \w+/\w+\n$`, got.out)
+	assert.Equal(t, got, adkreplay("--version"))
+	assert.Equal(t, exitUsage, adkreplay("version", "5").code)
+	build := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}}
+	assert.True(t, strings.HasPrefix(version(build, true), "adkreplay v1.2.3 of commit 0123456789ab, changed\n"))
+	assert.True(t, strings.HasPrefix(version(nil, false), "adkreplay (unknown)\n"))
+}
+
+// piped runs the command with a file as its standard input.
+func piped(t *testing.T, path string, args ...string) outcome {
+	t.Helper()
+	in, err := os.Open(path)
+	require.NoError(t, err)
+	defer in.Close()
+	before := os.Stdin
+	os.Stdin = in
+	defer func() { os.Stdin = before }()
+	return adkreplay(args...)
+}
+
+// A - is the standard input, wherever a trace is read.
+func TestTheStandardInput(t *testing.T) {
+	path := good(t)
+	for _, args := range [][]string{
+		{"verify", "-"}, {"check", "-"}, {"lint", "-"}, {"show", "-"}, {"show", "--at", "5", "-"}, {"show", "--grep", "turnStart", "-"}, {"show", "--json", "-"},
+		{"diff", path, "-"}, {"shrink", "-"}, {"explore", "--schedules", "3", "-"}, {"replay", "-", "--set", "1.cancel=now"}, {"verify", "--json", "-"},
+	} {
+		got := piped(t, path, args...)
+		assert.Equal(t, exitSame, got.code, "%q: %s", args, got.err)
+		assert.NotEmpty(t, got.out, "%q", args)
+	}
+	assert.Equal(t, "same -: 31 crossings\n", strings.SplitAfter(piped(t, path, "verify", "-").out, "\n")[0])
+	for _, args := range [][]string{{"verify", "-", "-"}, {"check", "-", "-"}, {"diff", "-", "-"}, {"explore", "-", "-"}} {
+		got := piped(t, path, args...)
+		assert.Equal(t, exitUsage, got.code, "%q", args)
+		assert.Contains(t, got.err, "- is the standard input, which can be read once", "%q", args)
+	}
+	assert.Contains(t, piped(t, truncated(t), "verify", "-").out, "unreadable -:11: truncated trace: ")
+}
+
+// manyTraces is a folder of good traces, and one that diverges.
+func manyTraces(t *testing.T, n int) string {
+	t.Helper()
+	folder := t.TempDir()
+	for i := range n {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%03d.jsonl", i)), fixture(t, "hello"), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "050-x.jsonl"), edited(t, "hello", moreIterations), 0o600))
+	return folder
+}
+
+// Of many traces those that are as they have to be are dots, in rows that fit; what is
+// wrong is said as ever, and -v says all.
+func TestManyTracesAreDots(t *testing.T) {
+	folder := manyTraces(t, 150)
+	got := adkreplay("verify", folder)
+	assert.Equal(t, exitDivergence, got.code)
+	lines := strings.Split(got.out, "\n")
+	assert.Equal(t, strings.Repeat(".", 50), lines[0])
+	assert.True(t, strings.HasPrefix(lines[1], "divergence "+filepath.Join(folder, "050-x.jsonl")), lines[1])
+	assert.Equal(t, []string{strings.Repeat(".", 64), strings.Repeat(".", 36)}, lines[2:4])
+	assert.Equal(t, "151 traces, 4675 crossings, 1 divergence", last(1, got.out)[0])
+	for command, good := range map[string]string{"verify": "same ", "check": "holds ", "lint": "clean "} {
+		assert.GreaterOrEqual(t, strings.Count(adkreplay(command, "-v", folder).out, good), 150, command)
+		quiet := adkreplay(command, "--quiet", folder)
+		assert.NotContains(t, quiet.out, good)
+		assert.NotRegexp(t, `(?m)^\.+$`, quiet.out)
+		assert.Contains(t, quiet.out, "151 traces, ")
+		assert.Equal(t, exitUsage, adkreplay(command, "-q", "-v", folder).code)
+	}
+	assert.Contains(t, adkreplay("verify", good(t)).out, "same ", "a few have a line each")
+}
+
+// A file says what it is.
+func TestFilesThatAreNoTraces(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(fixture(t, "hello"))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	empty, gz, none := put(t, "empty.jsonl", nil), put(t, "packed.jsonl", packed.Bytes()), t.TempDir()
+	for _, command := range []string{"verify", "check", "lint", "show", "shrink"} {
+		for path, says := range map[string]string{empty: ":1: truncated trace: the file is empty", gz: ":1: version trace: the file is gzip: unpack it with gzip -d"} {
+			got := adkreplay(command, path)
+			assert.Equal(t, exitUnreadable, got.code, command)
+			assert.Contains(t, got.out+got.err, path+says, command)
+		}
+	}
+	for _, command := range []string{"verify", "check", "lint", "accept"} {
+		got := adkreplay(command, none)
+		assert.NotEqual(t, exitSame, got.code, "a %s of nothing", command)
+		assert.Contains(t, got.out+got.err, "there is no trace: the names of traces end in .jsonl or .jsonl.zst", command)
+	}
+}
+
+// The codes that the help names.
+func TestExitCodesOfTheHelp(t *testing.T) {
+	assert.Contains(t, exitHelp, "truncated")
+	assert.Contains(t, exitHelp, "nothing matches show --grep")
+	for name, c := range map[string]struct {
+		code int
+		args []string
+	}{
+		"check of a truncated trace": {exitUnreadable, []string{"check", truncated(t)}},
+		"lint of a truncated trace":  {exitUnreadable, []string{"lint", truncated(t)}},
+		"grep without a match":       {exitFound, []string{"show", "--grep", "rain", good(t)}},
+		"keep of no name":            {exitUsage, []string{"shrink", "--keep", "foo", good(t)}},
+		"keep of what is not there":  {exitInternal, []string{"shrink", "--keep", "turn-bounds", good(t)}},
+	} {
+		assert.Equal(t, c.code, adkreplay(c.args...).code, name)
+	}
+}
+
+// A report has no line of more than 80 columns that could be folded, and no command is
+// folded.
+func TestReportsFitOnATerminal(t *testing.T) {
+	for _, args := range [][]string{{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)}, {"explore", "--only", "cancel@7", "hello"}} {
+		var out, stderr bytes.Buffer
+		term := newTerminal(&out, &stderr)
+		term.columns = 80
+		_ = run(t.Context(), term, args)
+		for _, line := range strings.Split(out.String(), "\n") {
+			words := strings.Fields(line)
+			if utf8.RuneCountInString(line) > 80 && !isCommand(strings.TrimSpace(line)) {
+				assert.LessOrEqual(t, len(words), 2, "%q", line)
+			}
+		}
+		wide := adkreplay(args...)
+		assert.Equal(t, strings.Fields(wide.out), strings.Fields(out.String()), "only white space is another")
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for _, c := range [][2]string{
+		{"short", "short"},
+		{"one two three four five six", "one two three four\n    five six"},
+		{"  one two three four five six", "  one two three four\n      five six"},
+		{"averyveryverylongwordindeed and more", "averyveryverylongwordindeed\n    and more"},
+		{"next: adkreplay show a/long/path --at 5", "next: adkreplay show a/long/path --at 5"},
+		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
+	} {
+		assert.Equal(t, c[1], folded(c[0], 20))
+		assert.Equal(t, c[0], folded(c[0], 0))
+	}
+}
+
+// The schema of what every --json prints names all that is in it, of results and of
+// failures.
+func TestJSONKeepsToItsSchema(t *testing.T) {
+	outputs := map[string][][]string{
+		"verify":  {{"verify", "--json"}, {"verify", "--json", "--shard", "1/2", divergent(t), truncated(t), "nosuch.jsonl"}, {"verify", "--json", "--parallel", "0"}},
+		"check":   {{"check", "--json", violated(t), truncated(t), "nosuch.jsonl"}, {"check", "--json", ""}},
+		"lint":    {{"lint", "--json"}},
+		"explore": {{"explore", "--json", "--schedules", "20", "tool-round-trip", "hello"}, {"explore", "--json", "nosuch"}},
+		"replay":  {{"replay", "--json", good(t), "--set", "1.cancel=now"}, {"replay", "--json", "nosuch.jsonl", "--set", "1.cancel=now"}},
+		"diff":    {{"diff", "--json", good(t), divergent(t)}, {"diff", "--json", good(t), violated(t)}},
+		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}},
+		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
+	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	adkreplay("verify", "--json="+report, divergent(t))
+	outputs["merge"] = [][]string{{"merge", "--json", report}, {"merge", "--json", "nosuch.json"}}
+	require.Len(t, outputs, len(documents))
+	for name, commands := range outputs {
+		assert.Equal(t, exitSame, adkreplay("schema", name).code, name)
+		schema, err := schemaOf(name, true)
+		require.NoError(t, err, name)
+		resolved, err := schema.Resolve(nil)
+		require.NoError(t, err, name)
+		for _, args := range commands {
+			decoder := json.NewDecoder(strings.NewReader(adkreplay(args...).out))
+			n := 0
+			for ; decoder.More(); n++ {
+				var document any
+				require.NoError(t, decoder.Decode(&document), "%q", args)
+				require.NoError(t, resolved.Validate(document), "%q", args)
+			}
+			assert.Positive(t, n, "%q", args)
+		}
+	}
+	assert.Equal(t, exitUsage, adkreplay("schema").code)
+	assert.Contains(t, adkreplay("schema", "verfy").err, "verify")
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+func newVersion(t *terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of the command, the contract and the trace format",
+		Args:  cobra.NoArgs,
+		Run:   func(*cobra.Command, []string) { t.printf("%s", version(debug.ReadBuildInfo())) },
+	}
+}
+
+// version says what of this program decides whether two of them agree: where it was built
+// from, the contract that its engine keeps, and the traces that it reads.
+func version(build *debug.BuildInfo, known bool) string {
+	program := "(unknown)"
+	settings := map[string]string{}
+	if known {
+		program = build.Main.Version
+		for _, s := range build.Settings {
+			settings[s.Key] = s.Value
+		}
+	}
+	commit := settings["vcs.revision"]
+	if commit != "" {
+		commit = " of commit " + commit[:min(len(commit), 12)]
+	}
+	if settings["vcs.modified"] == "true" {
+		commit += ", changed"
+	}
+	return strings.Join([]string{
+		"adkreplay " + program + commit,
+		fmt.Sprintf("contract revision %d", trace.ContractRevision),
+		fmt.Sprintf("trace format %d, reads 1 to %d", trace.FormatVersion, trace.FormatVersion),
+		fmt.Sprintf("%s %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH),
+	}, "\n")
+}
