@@ -1,0 +1,126 @@
+// Package docs_test holds the pages of this folder against the code.
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+var update = flag.Bool("update", false, "write into the page what its commands print")
+
+// block is a fenced block of a page.
+type block struct {
+	language, file string // of ```go agent.go
+	content        string
+	from, to       int // of the content, in the page
+}
+
+func blocksOf(page []byte) (blocks []block) {
+	root := goldmark.DefaultParser().Parse(text.NewReader(page))
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		code, is := n.(*ast.FencedCodeBlock)
+		if !is || code.Lines().Len() == 0 {
+			continue
+		}
+		language, file, _ := strings.Cut(string(code.Info.Segment.Value(page)), " ")
+		from, to := code.Lines().At(0).Start, code.Lines().At(code.Lines().Len()-1).Stop
+		blocks = append(blocks, block{language, file, string(page[from:to]), from, to})
+	}
+	return blocks
+}
+
+// variable is what is another in every run: how long something took, and when.
+var variable = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\(cached\)|\b[0-9]+(\.[0-9]+)?(ns|µs|ms|s)\b`)
+
+func steady(output string) string { return variable.ReplaceAllString(output, "…") }
+
+// module is a stranger's module, as go get and go mod tidy leave it, but for that this
+// repository is at hand: the example's, which has the same dependencies.
+func module(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join("../example", name))
+		require.NoError(t, err)
+		changed := strings.NewReplacer("module example.com/agent", "module example.com/weather", "=> ../", "=> "+root).Replace(string(content))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600))
+	}
+	return dir
+}
+
+// run runs a command of the page, and gives what it prints.
+func run(t *testing.T, dir, command string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CI=", "GITHUB_ACTIONS=", "ADKREPLAY_JUNIT=", "ADKREPLAY_CLAIMS=", "ADKREPLAY_REASON=", "COLUMNS=80")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // that it fails shows in what it prints
+	require.NoError(t, ctx.Err(), command)
+	return out.String()
+}
+
+// ran is a block of a console with what its commands print now.
+func (b block) ran(t *testing.T, dir string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, line := range strings.Split(b.content, "\n") {
+		if command, is := strings.CutPrefix(line, "$ "); is {
+			out.WriteString(line + "\n" + run(t, dir, command))
+		}
+	}
+	return out.String()
+}
+
+// A stranger who follows the tutorial gets what it says: its files compile, and its
+// commands print what stands below them.
+func TestTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a module and its tests several times")
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh to run its commands")
+	}
+	page, err := os.ReadFile("tutorial.md")
+	require.NoError(t, err)
+	dir, now := module(t), bytes.Clone(page)
+	consoles := 0
+	for _, b := range blocksOf(page) {
+		switch {
+		case b.file != "":
+			require.NoError(t, os.WriteFile(filepath.Join(dir, b.file), []byte(b.content), 0o600))
+		case b.language == "console":
+			consoles++
+			printed := b.ran(t, dir)
+			if steady(printed) != steady(b.content) {
+				now = bytes.Replace(now, []byte("```console\n"+b.content), []byte("```console\n"+printed), 1)
+			}
+		}
+	}
+	require.NotZero(t, consoles)
+	if *update {
+		require.NoError(t, os.WriteFile("tutorial.md", now, 0o600))
+		return
+	}
+	assert.Equal(t, steady(string(page)), steady(string(now)), "go test ./docs -update writes what the commands print now; read the diff")
+	assert.NotContains(t, run(t, dir, "gofmt -l ."), ".go", "files that are not formatted")
+}
