@@ -24,39 +24,27 @@
 //
 // # One turn
 //
-//  1. [Runner.Run] validates the raw turn and opens the run: newRun asks the
-//     probe for an observer, run.open tells the first crossing.
-//  2. turn.start announces turnStart. Whatever happens from here on,
-//     turn.end tells the last state and turnEnd.
-//  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
-//     middleware, and through its next those after it; pass.classify says how it
-//     ended. A failure is reported when all post-steps have run, and ends the
-//     turn.
-//  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
-//     loop: dispatch.loop runs iterations until dispatch.stopped.
-//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the state,
-//     the executor (dispatch.execute), the dispatch output pipeline, and
-//     iterationEnd, with dispatch.flush in the same step. Between any two of
-//     them a signal, a failure or an abort leaves the loop.
-//  6. The executor streams with [Helpers], runs tools with
-//     [DispatchContext.Execute] (call.executeTool), and keeps records with
-//     [Records.Store], which calls the storage at once and queues the change
-//     for the turn (Records.write). [DispatchContext.Ack] runs the on-ack
-//     handlers and ends the dispatch.
-//  7. dispatch.conclude flushes the queue to the turn on an ack, drops it otherwise,
-//     and gives the status, in the step that tells dispatchEnd.
+//  1. [Runner.Run] validates the raw turn and tells the first crossing.
+//  2. The turn begins ([TurnStart]). Whatever happens from here on, the last state
+//     and [TurnEnd] are told.
+//  3. The turn input pipeline runs: each [TurnMiddleware], and through its [Next] those
+//     after it. A failure is reported when all post-steps have run, and ends the turn.
+//  4. The dispatch gets a copy of what is visible, and runs iterations until one ends it.
+//  5. One iteration is the dispatch input pipeline, the state, the executor, the dispatch
+//     output pipeline, and [IterationEnd], with the flush of what was stored behind. Between
+//     any two of them a signal, a failure or an abort leaves the loop.
+//  6. The executor streams with [Helpers], runs tools with [DispatchContext.Execute], and
+//     keeps records with [Records.Store], which calls the storage at once and queues the
+//     change for the turn. [DispatchContext.Ack] runs the on-ack handlers and ends the
+//     dispatch.
+//  7. On an ack the queue is flushed to the turn, otherwise dropped; [DispatchEnd] has the
+//     status.
 //  8. After an ack, the turn output pipeline runs like the input pipeline.
-//
-// Every seam call passes through call.invoke, which makes a panic an error,
-// lets runtime.Goexit pass, waits for the strands and ends the handles. Every
-// crossing passes through run.tell, in the step that makes its effect.
 //
 // # What runs concurrently
 //
-// The goroutine that called Run runs everything, but for strands: call.fork
-// holds the only go statement of the package. All state of a run is guarded by
-// one lock, run.mu; user code is never called while it is held, but for the
-// clock and the observer's Tell.
+// The goroutine that called Run runs everything, but for strands ([DispatchContext.Fork]). User code
+// is never called under a lock of the engine, but for the clock and the observer's Tell.
 //
 // # Determinism
 //
@@ -75,7 +63,7 @@
 //
 // # What to read next
 //
-// The examples show a turn. The table of kinds in crossing.go says what
+// The examples show a turn. [Kinds] and [Kind.Fields] say what
 // crosses. Package fakes has scripted executors and recording storage for
 // tests, package replay records turns and runs them again.
 package adk

@@ -8,6 +8,34 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
+// This is the map of one turn for who reads the code; doc.go has the one for who uses it.
+//
+//  1. Runner.Run validates the raw turn and opens the run: newRun asks the
+//     probe for an observer, run.open tells the first crossing.
+//  2. turn.start announces turnStart. Whatever happens from here on,
+//     turn.end tells the last state and turnEnd.
+//  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
+//     middleware, and through its next those after it; pass.classify says how it
+//     ended. A failure is reported when all post-steps have run, and ends the
+//     turn.
+//  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
+//     loop: dispatch.loop runs iterations until dispatch.stopped.
+//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the state,
+//     the executor (dispatch.execute), the dispatch output pipeline, and
+//     iterationEnd, with dispatch.flush in the same step. Between any two of
+//     them a signal, a failure or an abort leaves the loop.
+//  6. The executor streams with Helpers, runs tools with
+//     DispatchContext.Execute (call.executeTool), and keeps records with
+//     Records.Store (Records.write).
+//  7. dispatch.conclude flushes the queue to the turn on an ack, drops it otherwise,
+//     and gives the status, in the step that tells dispatchEnd.
+//  8. After an ack, the turn output pipeline runs like the input pipeline.
+//
+// Every seam call passes through call.invoke, which makes a panic an error, lets
+// runtime.Goexit pass, waits for the strands and ends the handles. Every crossing passes
+// through run.tell, in the step that makes its effect. call.fork holds the only go statement
+// of the package; run.mu guards all state of a run.
+
 // RawTurn is what a caller hands to Run (RUN-4).
 type RawTurn struct {
 	// SystemPrompt is required.

@@ -74,6 +74,8 @@ type Live struct {
 	// it, what live code says where the recording has a placeholder is withheld from the
 	// report, and what looks like one of UsualSecrets.
 	Redact *redact.Rules
+	// unredacted tells that the recording says so itself.
+	unredacted bool
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.

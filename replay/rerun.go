@@ -43,6 +43,7 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
+	live.unredacted = isClear(recorded)
 	tree := calls.Of(recorded)
 	tree.Cancels = cancels
 	run, err := rerunWhole(ctx, tree, known, live, recorded.Options())

@@ -30,6 +30,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if d := contract(want.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
+	live.unredacted = isClear(trace)
 	again, err := rerun(ctx, want, known, live, r.Options())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -144,14 +145,10 @@ func (r *replayed) read(written io.Reader, options trace.Options, whole bool) er
 	if err != nil {
 		return err
 	}
-	version := r.want.Version()
-	hidden, err := r.hides()
-	if err != nil {
-		return err
-	}
+	hidden := r.hides()
 	if !whole && !hidden && len(r.ids.want) == 0 {
 		crossings, err := r.shared(in)
-		r.got = describe.Of(calls.NewOf(version, in.Header().Info, crossings))
+		r.got = describe.Of(calls.NewOf(r.want.Version(), in.Header().Info, crossings))
 		return err
 	}
 	if r.trace, err = in.Rest(); err != nil {

@@ -46,19 +46,15 @@ type withholding struct {
 }
 
 // hides reports whether something of the new run may be what the recording's redaction
-// hides: there are rules, or a placeholder stands in the recording.
-func (r *replayed) hides() (marked bool, err error) {
-	if !r.live.any() || r.live.Redact != nil {
-		return r.live.any(), nil
-	}
-	w := &withholding{fields: wire.Apart{Sentinels: r.known.Sentinels}}
-	for _, x := range r.want.Lines {
-		err := w.texts(x, func(_ adk.FieldUse, _, text string) { marked = marked || wire.Placeholder.MatchString(text) })
-		if err != nil || marked {
-			return marked, err
-		}
-	}
-	return false, nil
+// hides.
+func (r *replayed) hides() bool {
+	return r.live.any() && (r.live.Redact != nil || !r.live.unredacted)
+}
+
+// isClear reports whether nothing was taken out of a recording. One that breaks off does
+// not say.
+func isClear(recorded *trace.Trace) bool {
+	return recorded.Sealed && len(trace.RedactedNote(recorded.FooterExtra)) == 0
 }
 
 // withheld is the new run without what the recording's redaction hides; the run itself

@@ -1,9 +1,11 @@
 package house_test
 
 import (
+	"bytes"
 	"go/ast"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 )
 
 // guides are the texts that lead a newcomer through the tree.
-var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md"}
+var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md", "docs/tutorial.md"}
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)#:]+)\)`)
@@ -48,15 +50,15 @@ func TestGuidesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// The map of a turn in adk/doc.go names the functions that it leads through.
+// The map of a turn in adk/turn.go names the functions that it leads through.
 func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 	files := treeFiles(t)
 	declared := declaredNames(t, files)
-	stations := regexp.MustCompile(`\b[A-Za-z]+\.[A-Za-z]+\b`).FindAllString(string(files["adk/doc.go"]), -1)
+	stations := regexp.MustCompile(`\b[A-Za-z]+\.[A-Za-z]+\b`).FindAllString(string(files["adk/turn.go"]), -1)
 	met := 0
 	for _, one := range stations {
 		if of, _, _ := strings.Cut(one, "."); declared["adk."+of] {
-			assert.True(t, declared[one], "adk/doc.go names %s", one)
+			assert.True(t, declared[one], "adk/turn.go names %s", one)
 			met++
 		}
 	}
@@ -120,6 +122,60 @@ func TestStrayNames(t *testing.T) {
 	assert.Equal(t, []string{"[Gone]", "[Known.Walk]", "x.Gone", "adk/gone"},
 		strayNames(f, declared, func(room string) bool { return room == "adk/known" }))
 }
+
+// The front page of a public package, which go doc prints, names what its user can name,
+// and nothing that is not exported.
+func TestFrontPagesNameExportedThings(t *testing.T) {
+	files := treeFiles(t)
+	pages := 0
+	for _, f := range productionFiles(t) {
+		if f.ast.Doc == nil || strings.Contains("/"+f.dir, "/internal/") || strings.HasPrefix(f.dir, "cmd/") || f.dir == "example" {
+			continue
+		}
+		pages++
+		own := map[string][]byte{}
+		for name, content := range files {
+			if path.Dir(name) == f.dir && !strings.HasSuffix(name, "_test.go") {
+				own[name] = content
+			}
+		}
+		declared := declaredNames(t, own)
+		for _, name := range hiddenName.FindAllString(f.ast.Doc.Text(), -1) {
+			of, _, dotted := strings.Cut(name, ".")
+			hidden := declared[f.ast.Name.Name+"."+name] || dotted && declared[f.ast.Name.Name+"."+of]
+			assert.False(t, hidden, "%s names %s, which is not exported", f.path, name)
+		}
+		assert.NotRegexp(t, `\binternal/|\b\w+_?\w*\.go\b`, f.ast.Doc.Text(), "%s names what go doc does not show", f.path)
+	}
+	require.Greater(t, pages, 20)
+}
+
+// A public package shows in an example, which is run, what it is for.
+func TestPublicPackagesHaveExamples(t *testing.T) {
+	files := treeFiles(t)
+	with, without := map[string]bool{}, map[string]bool{}
+	for name, content := range files {
+		if strings.HasSuffix(name, "_test.go") && bytes.Contains(content, []byte("\nfunc Example")) && bytes.Contains(content, []byte("// Output:")) {
+			with[path.Dir(name)] = true
+		}
+	}
+	for _, f := range productionFiles(t) {
+		public := !strings.Contains("/"+f.dir, "/internal/") && !strings.HasPrefix(f.dir, "cmd/") && f.dir != "example"
+		exports := slices.ContainsFunc(f.ast.Decls, func(decl ast.Decl) bool {
+			named, is := decl.(*ast.FuncDecl)
+			return is && named.Recv == nil && named.Name.IsExported()
+		})
+		if public && exports && !with[f.dir] {
+			without[f.dir] = true
+		}
+	}
+	assert.Empty(t, without)
+	assert.Greater(t, len(with), 20)
+}
+
+var (
+	hiddenName = regexp.MustCompile(`\b(?:[a-z]+[A-Z]\w*|[a-z]\w*\.[A-Za-z]\w*)\b`) // in mixed case, or with a dot
+)
 
 // exists reports whether there is a file or a folder.
 func exists(files map[string][]byte, name string) bool {

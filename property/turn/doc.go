@@ -9,7 +9,7 @@
 //  3. A Schedule says how a run of a subject is to be broken: faults at crossings, and
 //     the order of strands.
 //  4. CheckTurn and CheckSubject run one twice, replay it, hold it against all
-//     invariants, and give each Flaw.
+//     invariants, and give each Finding.
 //
 // Read on in package gen, which draws turns, and in package explore, which breaks them.
 package turn

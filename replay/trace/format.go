@@ -48,7 +48,8 @@
 //   - A text is a string; one that is not valid UTF-8, such as a delta that
 //     ends within a rune, is {"$string":"base64"}. Durations are texts as Go
 //     writes them, a seam is its path, a digest is hexadecimal.
-//   - Plain data (stashes, payloads) are as internal/plain has them.
+//   - Plain data (stashes, payloads) is JSON; a value whose Go type JSON does not say
+//     stands under its type, as in {"$time":"2025-01-01T00:00:00Z"} or {"$[]string":["a"]}.
 //   - Arguments are an object, written canonically, or a string that holds
 //     JSON. What is neither, and what JSON cannot hold, no tool accepts; it is
 //     plain data in a list of one.
