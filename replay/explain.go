@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -22,9 +23,10 @@ import (
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	comparison
-	trace   *trace.Trace // of the new run
-	shown   *trace.Trace // the same, without what the recording's redaction hides
-	lines   []trace.Line // its crossings, with the recorded ids
+	trace   *trace.Trace     // of the new run
+	shown   *trace.Trace     // the same, without what the recording's redaction hides
+	secrets []redact.Pattern // what it hides
+	lines   []trace.Line     // its crossings, with the recorded ids
 	ids     *renaming
 	newSeq  []int // as causal has it
 	callers *callers
@@ -40,6 +42,7 @@ func (r *replayed) report() *Report {
 	} else {
 		report.Divergence = contract(r.got.Lines)
 	}
+	r.withholdNames(report)
 	return report
 }
 

@@ -86,7 +86,29 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 	if err := w.replace(pointers(left.Lines)); err != nil {
 		return nil, err
 	}
+	r.secrets = w.secrets
 	return redacted(&left, &redact.Rules{Patterns: w.secrets}, options)
+}
+
+// withholdNames takes what is secret out of what a report does not have from the run that
+// it shows: the names of live seams and their code, and a crossing that breaks the contract.
+func (r *replayed) withholdNames(report *Report) {
+	rules := redact.Rules{Patterns: r.secrets}
+	if r.live.Redact != nil {
+		rules.Patterns = append(slices.Clone(r.live.Redact.Patterns), rules.Patterns...)
+	}
+	compiled, err := redact.Compile(&rules)
+	if err != nil || len(rules.Patterns) == 0 {
+		return // wrong rules have made no report
+	}
+	for _, said := range [][]string{report.Live, report.Unreached, report.NotCompared} {
+		for i, text := range said {
+			said[i] = compiled.Text(text)
+		}
+	}
+	if d := report.Divergence; d != nil {
+		d.Place, d.Got = compiled.Text(d.Place), compiled.Text(d.Got)
+	}
 }
 
 func pointers(lines []trace.Line) (all []*adk.Crossing) {

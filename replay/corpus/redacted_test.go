@@ -114,3 +114,21 @@ func TestLiveCodeIsRedactedByTheRulesOfTheRecording(t *testing.T) {
 		assert.Equal(t, same, report.Traces[0].Divergence == nil, "%q\n%s", says, report)
 	}
 }
+
+// The name of a live seam is printed in a report, and is as secret as what it says.
+func TestAReportPrintsNoSecretInANameOfASeam(t *testing.T) {
+	named := func(name string) adk.Config {
+		config := agentWith("hunter2-and-more", "key-0123456789", "")
+		config.TurnInput[0].Name = name
+		return config
+	}
+	sources, err := corpus.Sources(recordedWith(t, named("auth key-0123456789")))
+	require.NoError(t, err)
+	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+		return replay.Live{Config: named("auth key-0123456789"), Seams: []string{replay.Middleware, replay.Executor}, Redact: houseSecrets}
+	})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, report.WriteJSON(&out))
+	assert.NotContains(t, out.String()+report.Traces[0].Report.String(), "0123456789")
+}

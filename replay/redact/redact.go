@@ -27,7 +27,7 @@ import (
 // began, and the rest of it is cut from the deltas that follow; every delta
 // keeps its line. For that, lines wait from the first delta in which a secret
 // may have begun until it is clear whether it has, and not longer. A crash loses
-// what waits.
+// what waits. So it is with the texts at one place of the pieces of an answer.
 //
 // # What a path finds is looked for everywhere
 //
@@ -115,6 +115,9 @@ func Compile(r *Rules) (*Compiled, error) {
 	}
 	return rules, errors.Join(wrong...)
 }
+
+// Text is a text that stands alone without what the patterns find in it.
+func (rules *Compiled) Text(text string) string { return newRedactor(rules).Text(text) }
 
 func newPathRule(path string) (pathRule, error) {
 	names := strings.Split(strings.ToLower(path), ".")
