@@ -137,7 +137,7 @@ func TestExitCodesOfTheHelp(t *testing.T) {
 // A report has no line of more than 80 columns that could be folded, and no command is
 // folded.
 func TestReportsFitOnATerminal(t *testing.T) {
-	for _, args := range [][]string{{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)}, {"explore", "--only", "cancel@7", "hello"}} {
+	for _, args := range [][]string{{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)}} {
 		var out, stderr bytes.Buffer
 		term := newTerminal(&out, &stderr)
 		term.columns = 80
