@@ -121,12 +121,13 @@ func (r *reading) behold(undisturbed *reading) (found, hints []property.Violatio
 }
 
 // advised is advice that the undisturbed turn does not get: what is legal and likely a
-// mistake, and shows where something goes wrong. Of asking again it is silent where the
-// world's answer was broken: it may have been of no use.
+// mistake, and shows where something goes wrong. Of asking and calling again it is silent
+// where the world's answer was broken: it may have been of no use, or have asked for it.
 func (r *reading) advised(undisturbed *reading) (found []property.Violation) {
+	again := []string{"repeated-ask", "repeated-call"}
 	broken := slices.ContainsFunc(r.faults, func(f planned) bool { return f.Kind.OfWorld() })
 	for _, h := range r.hints {
-		if undisturbed.hasAdvice(h.Advice) || broken && h.Advice == "repeated-ask" {
+		if undisturbed.hasAdvice(h.Advice) || broken && slices.Contains(again, h.Advice) {
 			continue
 		}
 		_, why, _ := strings.Cut(h.String(), "\n")

@@ -85,3 +85,15 @@ func TestLoadRefuses(t *testing.T) {
 	_, err := sentencepiece.Load(bytes.NewReader(vocabulary(0)))
 	assert.Error(t, err)
 }
+
+// A user has a vocabulary in a file; here a small one stands in for it.
+func Example() {
+	file := bytes.NewReader(vocabulary(0)) // os.Open("tokenizer.model")
+	counter, err := sentencepiece.Load(file, budget.EncodingGemini)
+	if err != nil {
+		panic(err)
+	}
+	n, exact, _ := counter("teatea", budget.EncodingGemini)
+	fmt.Println(n, "tokens, exact:", exact)
+	// Output: 2 tokens, exact: true
+}
