@@ -54,10 +54,6 @@ explore: ## break every scenario at every crossing in pairs, in every order of i
 zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults
 	ADKREPLAY_ZOO=all $(GO) test -count=1 -v -timeout 60m -run '^TestZoo$$' ./property/zoo
 
-.PHONY: large
-large: ## run the tests that need hundreds of megabytes
-	ADKREPLAY_LARGE=all $(GO) test -count=1 -v -run '^TestALarge' ./replay
-
 .PHONY: bench
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -65,6 +61,10 @@ bench: ## run all benchmarks
 .PHONY: large
 large: ## print what every command costs for traces of a thousand to a million crossings, or of LARGE='1000 5000'
 	$(GO) run ./internal/costs $(LARGE)
+
+.PHONY: heavy
+heavy: ## run the tests that need hundreds of megabytes
+	ADKREPLAY_LARGE=all $(GO) test -count=1 -v -run '^TestALarge' ./replay
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)

@@ -67,7 +67,7 @@ const largeVariable = "ADKREPLAY_LARGE"
 // raised for both it is written, read and run again.
 func TestALargeMedia(t *testing.T) {
 	if os.Getenv(largeVariable) == "" {
-		t.Skipf("it takes half a gigabyte: `make large` sets %s", largeVariable)
+		t.Skipf("it takes half a gigabyte: `make heavy` sets %s", largeVariable)
 	}
 	bytesOf := make([]byte, 51_000_000)
 	media, err := adk.NewMedia(adk.MediaInit{ID: "film", Kind: adk.MediaVideo, MIMEType: "video/mp4", Filename: "film.mp4",

@@ -141,7 +141,26 @@ func (f FieldDiff) Lines(width int) []string {
 		a, b = inWords(a), inWords(b)
 	}
 	want, got := f.excerpts(a, b, width-len("    expected "))
-	return []string{safetext.Shortened(safetext.Bare(f.Field)+":", width), "    expected " + want, "    got      " + got}
+	return append(f.path(width), "    expected "+want, "    got      "+got)
+}
+
+// mostOfAPath is how many lines the name of a field may take: more has nested what no
+// request or schema nests.
+const mostOfAPath = 4
+
+// path is the name of the field, which is broken before a member where it is longer than
+// width: what is cut off at its end would be the member that differs.
+func (f FieldDiff) path(width int) (lines []string) {
+	rest := safetext.Bare(f.Field) + ":"
+	for utf8.RuneCountInString(rest) > width && len(lines) < mostOfAPath-1 {
+		fits := string([]rune(rest)[:width])
+		at := strings.LastIndexAny(fits, ".[")
+		if at <= 0 || strings.TrimSpace(fits[:at]) == "" {
+			break
+		}
+		lines, rest = append(lines, rest[:at]), "  "+rest[at:]
+	}
+	return append(lines, safetext.Shortened(rest, width))
 }
 
 // isLong reports whether a tree is better told by what names it than by its JSON.

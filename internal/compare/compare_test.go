@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,4 +100,17 @@ func TestTreesOfAField(t *testing.T) {
 	}
 	_, _, ok := FieldDiff{Want: "7 bytes", Got: "1"}.Trees()
 	assert.False(t, ok)
+}
+
+// The member that differs is named to its end, on as many lines as that takes.
+func TestLongMemberIsNamedWhole(t *testing.T) {
+	d := FieldDiff{Field: "request.body.tools[0].function.parameters.properties.days.maximum", Want: "7", Got: "14"}
+	assert.Equal(t, []string{d.Field + ":", "    expected 7", "    got      14"}, d.Lines(70))
+	assert.Equal(t, []string{"request.body.tools[0].function.parameters.properties", "  .days.maximum:", "    expected 7", "    got      14"}, d.Lines(56))
+	deep := FieldDiff{Field: "request" + strings.Repeat("[0].member", 1000), Want: "7", Got: "14"}
+	lines := deep.Lines(68)
+	assert.Len(t, lines, mostOfAPath+2)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 68)
+	}
 }
