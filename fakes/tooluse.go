@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ type toolCall struct {
 
 // begin finds the tool and reports the call.
 func (u ToolUse) begin(p player) (*toolCall, error) {
-	u.id = orElse(u.id, "c"+p.at)
+	u.id = cmp.Or(u.id, "c"+p.at)
 	tool, ok := p.dc.Tools().Get(u.tool)
 	if !ok {
 		return nil, fmt.Errorf("fakes: call %s: no tool %q: the dispatch has %s", u.id, u.tool, toolNames(p.dc))

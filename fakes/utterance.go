@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -34,9 +35,9 @@ func (u Utterance) NotStored() Utterance { u.notStored = true; return u }
 
 func (u Utterance) play(p player) error {
 	if u.thought {
-		return u.think(p, orElse(u.id, "t"+p.at))
+		return u.think(p, cmp.Or(u.id, "t"+p.at))
 	}
-	return u.say(p, orElse(u.id, "m"+p.at))
+	return u.say(p, cmp.Or(u.id, "m"+p.at))
 }
 
 func (u Utterance) say(p player, id string) error {
@@ -84,11 +85,4 @@ func report[E any](ctx context.Context, chunks []string, one func(delta string, 
 		}
 	}
 	return event, err
-}
-
-func orElse(id, usual string) string {
-	if id == "" {
-		return usual
-	}
-	return id
 }

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -32,12 +33,12 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 		if !known {
 			file, line = filepath.ToSlash(c.First.Trace), c.First.Divergence.Crossing+1
 		}
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(orElse(inRepository(file, files), file)), line,
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(cmp.Or(inRepository(file, files), file)), line,
 			property(string(c.Class)), message(c.String()))
 	}
 	for _, t := range r.Traces {
 		if file := filepath.ToSlash(t.Trace); t.Error != "" {
-			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(orElse(inRepository(file, files), file)), property("unreadable"), message(t.Error))
+			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(cmp.Or(inRepository(file, files), file)), property("unreadable"), message(t.Error))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -55,13 +56,6 @@ func inRepository(file string, files []func(string) string) string {
 		return file
 	}
 	return ""
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // codePlace is a place as Divergence.Place says it.

@@ -27,6 +27,7 @@
 package golden
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -98,15 +99,8 @@ func Transcript(t TB, name string, run func(probe adk.Probe) error, options ...O
 	if len(options) > 0 {
 		c.options = options[0]
 	}
-	c.files = goldie.New(nil, goldie.WithFixtureDir(orElse(c.options.Dir, "testdata")))
+	c.files = goldie.New(nil, goldie.WithFixtureDir(cmp.Or(c.options.Dir, "testdata")))
 	c.transcript(run)
-}
-
-func orElse(text, usual string) string {
-	if text == "" {
-		return usual
-	}
-	return text
 }
 
 // check is one check under way. goldie is given no test, since it would need

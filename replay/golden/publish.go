@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func (c *corpusCheck) publish() {
 	c.t.Helper()
 	report := c.report
 	if report == nil {
-		report, c.problem = &corpus.Report{}, orElse(c.problem, "the check ended before anything was found")
+		report, c.problem = &corpus.Report{}, cmp.Or(c.problem, "the check ended before anything was found")
 	}
 	if c.problem != "" {
 		whole := *report
@@ -96,7 +97,7 @@ func inRepository(file string) string {
 		return ""
 	}
 	module := strings.TrimSuffix(filepath.ToSlash(here), strings.TrimPrefix(packagePath(), "."))
-	root := orElse(os.Getenv(workspaceVariable), filepath.FromSlash(module))
+	root := cmp.Or(os.Getenv(workspaceVariable), filepath.FromSlash(module))
 	for _, folder := range []string{here, module, filepath.Dir(here)} {
 		path := filepath.Join(folder, filepath.FromSlash(file))
 		if filepath.IsAbs(file) {

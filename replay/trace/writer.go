@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -33,9 +34,9 @@ type Writer struct {
 // refused, and the trace ends before it. No line is cut into several, since the number
 // of a line says that of its crossing.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
-	o := limited(Optional(options))
+	o := Optional(options)
 	known, err := wire.NewSentinels(o.Sentinels)
-	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: o.MaxLine}
+	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)}
 }
 
 // ErrClosed is the error of what is written behind the end.
