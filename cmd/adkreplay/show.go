@@ -35,14 +35,16 @@ func newShow(t *terminal) *cobra.Command {
 		Use:   "show file",
 		Short: "Print the transcript of a trace",
 		Long: `show prints the transcript of a trace: everything that passed between the
-engine and user code, in order. Of a trace that breaks off it shows what there
-is, and then fails.
+engine and user code, in order. What a model is asked is shown by what is new
+since it was asked before, and its answer as one. Of a trace that breaks off it
+shows what there is, and then fails.
 
 With --at it prints instead what the engine held after that crossing: the prompt,
 the sets, the tools, the stash, the streams, the gates and the calls that were
 open. With --grep it prints the lines that match, each with the number of its
 crossing and its seam; what a line leaves out of a long text is looked through
-too. With --json it prints a JSON object a crossing, or of --at the one.
+too. With --json it prints a JSON object a crossing with all that is in it, or of
+--at the one.
 ` + exitHelp,
 		Example: "  adkreplay show turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
 			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",

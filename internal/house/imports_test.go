@@ -120,7 +120,7 @@ var rooms = []room{
 	{name: "internal/perform", ours: []string{"adk"}, because: "it makes an operation, whoever says which"},
 	{name: "internal/stub", ours: []string{"adk", "internal/calls", "internal/perform", "internal/plain", "internal/safetext", "internal/state", "internal/storages", "internal/wire", "replay/trace"},
 		because: "it performs what was recorded, and does not know why it is asked"},
-	{name: "replay/transcript", ours: []string{"adk", "internal/canonical", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
+	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},

@@ -47,6 +47,9 @@ func Bare(text string) string {
 	return fmt.Sprintf("%s … %s (%d bytes)", escapedOnly(head), escapedOnly(tail), len(text))
 }
 
+// IsShort reports whether Bare shows all of a text.
+func IsShort(text string) bool { return len(text) <= 2*longestText }
+
 // escapedOnly escapes what is not printable, and leaves quotes as they are.
 func escapedOnly(text string) string {
 	inner := strconv.Quote(text)

@@ -135,9 +135,7 @@ func (e *excerpt) write(end *heldLine) {
 		if i > 0 {
 			leaveOut(&text, line.margin, line.extract.before-lines[i-1].extract.before-lines[i-1].extract.on)
 		}
-		text.WriteString(line.margin)
-		text.WriteString(line.text)
-		text.WriteByte('\n')
+		line.write(&text)
 	}
 	e.text, e.lines = text.Bytes(), nil
 }

@@ -16,7 +16,7 @@ import (
 // FuzzAt shows a trace of any lines, and what was held in it after any crossing: what is
 // wrong is an error of the file or of the number, and what is said can be printed.
 func FuzzAt(f *testing.F) {
-	for _, name := range []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "stash", "streamed-reply"} {
+	for _, name := range []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "stash", "streamed-reply", "asks-a-model"} {
 		file := tracetest.FixtureNamed(f, name).Bytes
 		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))], 20)
 	}

@@ -36,7 +36,8 @@ type Expanded struct {
 	// Fields are the fields of its kind by their labels, each as a trace writes
 	// it but with every record in full.
 	Fields json.RawMessage `json:"fields,omitempty"`
-	// Line is how a transcript says it, in a line of its own.
+	// Line is how a transcript says it, in a line of its own. An ask and its pieces are
+	// shown there as the JSON that they are, which is cut where it is long.
 	Line string `json:"line"`
 }
 

@@ -29,6 +29,10 @@ import (
 //   - Records, streams, gates, turns and dispatches have the names m1, call1,
 //     gate1 in the order in which they appear. A record is shown in full when it
 //     first appears and when it has changed.
+//   - What is asked of a model in the form of Chat Completions is said as a person reads
+//     it: what is new since the ask before it of the same name below it, and the answer
+//     at its end, whatever the pieces in which it came. Of other requests that are too
+//     long to be shown whole, the members that changed stand below.
 //   - Lines of a strand begin with its name, where there is more than the main
 //     one.
 //   - The time stands at the end of a line if it has moved, by a millisecond or
@@ -48,6 +52,7 @@ type Transcript struct {
 	open    []int          // the calls that are open, in the order they began
 	// number counts the crossings; lines are written for those from from to to.
 	number, from, to int
+	asks             *askReader
 	excerpts         *excerpts // what to keep and not to write; nil where all is written
 }
 
@@ -56,7 +61,8 @@ type heldLine struct {
 	number int // of its first crossing
 	margin string
 	text   string
-	said   string // the answer at its end, so that it is not said twice
+	below  []string // lines of the same crossing, a step further in
+	said   string   // the answer at its end, so that it is not said twice
 	opens  opening
 	call   int // the call it belongs to
 	causes adk.Kind
@@ -83,7 +89,7 @@ type depth struct {
 func New(w io.Writer) *Transcript {
 	n := describe.New(state.New())
 	n.Shown = map[state.Ref]adk.Digest{}
-	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}, to: math.MaxInt}
+	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}, to: math.MaxInt, asks: newAskReader()}
 }
 
 // Write adds the next crossing. It keeps nothing of it that its owner may
@@ -91,6 +97,7 @@ func New(w io.Writer) *Transcript {
 func (t *Transcript) Write(x *adk.Crossing) error {
 	if t.number++; t.number == t.from {
 		clear(t.namer.Shown) // in what was written, nothing has been shown yet
+		t.asks.forget()
 	}
 	t.namer.Note(x)
 	before, text := t.held, ""
@@ -114,6 +121,10 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 // Close writes what is held back, and what is still open when the crossings end
 // too early. It does not close the writer.
 func (t *Transcript) Close() error {
+	for _, op := range t.asks.rest() {
+		exchange := t.asks.open[op]
+		t.hold(&heldLine{margin: t.margin(exchange.call), text: "→ " + exchange.answer.words() + ", and no end"})
+	}
 	t.flush()
 	if ending := t.ending(); ending != "" && t.number <= t.to {
 		fmt.Fprintln(t.out, ending)
@@ -152,7 +163,13 @@ func (t *Transcript) add(x *adk.Crossing) {
 		}
 		return
 	}
+	if x.Kind == adk.KindPiece && t.asks.piece(x) {
+		return
+	}
 	line.text = t.namer.Head(x)
+	if x.Kind == adk.KindAsk {
+		t.ask(line, x)
+	}
 	if answer := t.namer.Answer(x); answer != "" {
 		line.text += " → " + answer
 		line.said = answer
@@ -168,6 +185,15 @@ func (t *Transcript) add(x *adk.Crossing) {
 	}
 	line.text += t.stamp(x)
 	t.hold(line)
+}
+
+// ask says what is asked, where its JSON is not what a person reads.
+func (t *Transcript) ask(line *heldLine, x *adk.Crossing) {
+	words, below := t.asks.begin(x)
+	if words != "" {
+		line.text = x.Kind.String() + " " + safetext.PlainName(x.Name) + " " + words
+	}
+	line.below = below
 }
 
 // continues reports whether a crossing is written behind the held line: the event
@@ -197,15 +223,15 @@ func (t *Transcript) begin(x *adk.Crossing) {
 // close writes an end: behind the held line where that began it, on a line of
 // its own where there is something to say, and not at all otherwise.
 func (t *Transcript) close(x *adk.Crossing) {
-	answer := t.namer.Answer(x)
+	answer := t.answer(x)
 	d := t.depth(x.Call)
-	if h := t.held; h != nil && h.ends(x) {
+	if h := t.held; h != nil && len(h.below) == 0 && h.ends(x) {
 		t.end(x, d)
 		if answer != "" && answer != h.said {
 			h.text += " → " + answer
 			h.said = answer
 		}
-		h.text += t.stamp(x)
+		h.text += t.stampBehind(answer, x)
 		t.present = t.margin(x.Call)
 		return
 	}
@@ -216,12 +242,30 @@ func (t *Transcript) close(x *adk.Crossing) {
 	t.end(x, d)
 	switch {
 	case answer != "":
-		t.hold(&heldLine{margin: margin, text: "→ " + answer + t.stamp(x), call: x.Call})
+		t.hold(&heldLine{margin: margin, text: "→ " + answer + t.stampBehind(answer, x), call: x.Call})
 	case x.Kind == adk.KindReturn && t.isStrand(x.ID):
 		// Others may go on between: where a strand ends is worth a line.
 		t.hold(&heldLine{margin: margin, text: "ends" + t.stamp(x), call: x.Call})
 	}
 	t.present = t.margin(x.Call)
+}
+
+// answer is what an end came back with.
+func (t *Transcript) answer(x *adk.Crossing) string {
+	answer := t.namer.Answer(x)
+	if x.Kind == adk.KindAsk {
+		return t.asks.done(x, answer)
+	}
+	return answer
+}
+
+// stampBehind is the stamp of an end, unless its answer says the same time already.
+func (t *Transcript) stampBehind(answer string, x *adk.Crossing) string {
+	stamp := t.stamp(x)
+	if passed, moved := strings.CutPrefix(stamp, "  +"); moved && x.Kind == adk.KindAsk && strings.HasSuffix(answer, lastingWords+passed) {
+		return ""
+	}
+	return stamp
 }
 
 // ends reports whether a crossing ends what the held line began.
@@ -325,10 +369,16 @@ func (t *Transcript) flush() {
 		t.held = nil
 		return
 	}
-	t.out.WriteString(t.held.margin)
-	t.out.WriteString(t.held.text)
-	t.out.WriteByte('\n')
+	t.held.write(t.out)
 	t.held = nil
+}
+
+// write writes a line and what stands below it.
+func (h *heldLine) write(to io.StringWriter) {
+	_, _ = to.WriteString(h.margin + h.text + "\n") // a buffer remembers what went wrong
+	for _, line := range h.below {
+		_, _ = to.WriteString(h.margin + describe.Indent + line + "\n")
+	}
 }
 
 // leavesOut reports whether a line is none of those to write.

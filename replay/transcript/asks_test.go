@@ -1,0 +1,243 @@
+package transcript_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sebdah/goldie/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/transcript"
+)
+
+// exchange is an ask over HTTP: the body of a request and the pieces of its answer.
+type exchange struct {
+	of, body string
+	pieces   []string
+	open     bool // the last piece is cut off
+	err      error
+	lasts    time.Duration
+}
+
+// askedOf is the trace of a run in which a model is asked so.
+func askedOf(t testing.TB, asks ...exchange) []byte {
+	t.Helper()
+	var recorded bytes.Buffer
+	config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for _, one := range asks {
+			ask(ctx, t, dc, one)
+		}
+		return dc.Ack()
+	}}}
+	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "p"}))
+	return recorded.Bytes()
+}
+
+func ask(ctx context.Context, t testing.TB, dc *adk.DispatchContext, one exchange) {
+	request := one.body
+	if !strings.HasPrefix(request, `{"method"`) {
+		request = `{"method":"POST","path":"/v1/chat/completions","headers":{"content-type":"application/json"},"body":` + request + `}`
+	}
+	x, err := adk.OpenExchange(ctx, one.of, func() (json.RawMessage, error) { return json.RawMessage(request), nil })
+	require.NoError(t, err)
+	for i, piece := range one.pieces {
+		x.Piece(json.RawMessage(piece), one.open && i == len(one.pieces)-1)
+	}
+	if one.lasts > 0 {
+		require.NoError(t, dc.Sleep(ctx, one.lasts))
+	}
+	x.Done(nil, one.err)
+}
+
+// linesWithin are the lines of a transcript that stand within the executor.
+func linesWithin(t testing.TB, recorded []byte) string {
+	t.Helper()
+	var text bytes.Buffer
+	require.NoError(t, transcript.Write(&text, bytes.NewReader(recorded)))
+	_, behind, _ := strings.Cut(text.String(), "executor/model#0\n")
+	within, _, _ := strings.Cut(behind, "      ack\n")
+	return strings.ReplaceAll(strings.TrimPrefix(within, "      "), "\n      ", "\n")
+}
+
+const (
+	okHead   = `{"status":200,"headers":{"content-type":"application/json"}}`
+	system   = `{"role":"system","content":"You are a weather assistant."}`
+	question = `{"role":"user","content":"How warm is it in Oslo?"}`
+	calling  = `{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"forecast","arguments":"{\"city\":\"Oslo\"}"}}]}`
+	result   = `{"role":"tool","content":"4 °C","tool_call_id":"call_1"}`
+	forecast = `{"type":"function","function":{"name":"forecast","description":"Tells the weather.","parameters":{"type":"object"}}}`
+	pack     = `{"type":"function","function":{"name":"pack","description":"Packs."}}`
+)
+
+func body(members string, messages ...string) string {
+	return `{"model":"small",` + members + `"messages":[` + strings.Join(messages, ",") + `]}`
+}
+
+func choice(message, finish string) string {
+	return `{"body":{"choices":[{"index":0,"message":` + message + `,"finish_reason":"` + finish + `"}],"usage":{"prompt_tokens":21,"completion_tokens":5}}}`
+}
+
+func event(data string) string { return `{"data":` + data + `}` }
+
+// What a model is asked and answers is a file, so that a person can read it: of each
+// request what is new since the one before it.
+func TestAsksOfModels(t *testing.T) {
+	with := func(tools ...string) string {
+		return `"temperature":0.2,"tools":[` + strings.Join(tools, ",") + `],`
+	}
+	delta := func(delta, rest string) string {
+		return event(`{"choices":[{"index":0,"delta":` + delta + rest + `}]}`)
+	}
+	recorded := askedOf(t,
+		exchange{of: "model", body: body(with(forecast), system, question), lasts: time.Second,
+			pieces: []string{okHead, choice(calling, "tool_calls")}},
+		exchange{of: "model", body: body(with(forecast), system, question, calling, result),
+			pieces: []string{`{"status":429,"headers":{"retry-after":"2"}}`, `{"body":{"error":{"message":"too many requests"}}}`}},
+		exchange{of: "model", body: body(with(forecast), system, question, calling, result), pieces: []string{okHead,
+			delta(`{"role":"assistant","content":""}`, ""), delta(`{"content":"4 "}`, ""), delta(`{"content":"°C."}`, ""),
+			delta(`{}`, `,"finish_reason":"stop"`), event(`{"choices":[],"usage":{"prompt_tokens":40,"completion_tokens":4}}`), event(`"[DONE]"`)}},
+		exchange{of: "other", body: body("", question), pieces: []string{okHead, choice(`{"role":"assistant","content":null,"refusal":"No."}`, "stop")}},
+		exchange{of: "model", body: body(with(pack, forecast), system, result, `{"role":"user","content":[{"type":"text","text":"And here?"},{"type":"image_url","image_url":{"url":"data:x"}}],"name":"ada"}`),
+			pieces: []string{okHead,
+				delta(`{"tool_calls":[{"index":0,"id":"call_2","function":{"name":"pack","arguments":"{\"what\":"}}]}`, ""),
+				delta(`{"tool_calls":[{"index":1,"id":"call_3","function":{"name":"forecast","arguments":""}}]}`, ""),
+				delta(`{"tool_calls":[{"index":0,"function":{"arguments":"\"all\"}"}}]}`, ""), `{"text":"data: {\"cho"}`}, open: true, err: errors.New("connection reset")},
+		exchange{of: "model", body: body(with(pack), question, result, system)},
+		exchange{of: "model", body: body(`"temperature":0.3,`, system), err: errors.New("no such host")},
+		exchange{of: "model", body: body(`"temperature":0.3,`, system)},
+		exchange{of: "model", body: body(`"temperature":0.3,`, system), pieces: []string{okHead,
+			`{"body":{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"},"finish_reason":"length"}]}}`}},
+	)
+	goldie.New(t, goldie.WithFixtureDir("testdata/transcripts"), goldie.WithNameSuffix(".txt")).Assert(t, "asks-of-models", []byte(linesWithin(t, recorded)))
+	var kept []string
+	for x, err := range transcript.Expand(bytes.NewReader(recorded)) {
+		require.NoError(t, err)
+		kept = append(kept, string(x.Fields))
+	}
+	all := strings.Join(kept, "\n")
+	assert.Equal(t, 5, strings.Count(all, `"content":"How warm is it in Oslo?"`), "JSON has the whole of each")
+	assert.Contains(t, all, `{"index":0,"delta":{"content":"4 "}}`, "and each piece")
+}
+
+// Of other requests that are too long to be shown whole, the members that changed are
+// said.
+func TestAsksOfOthers(t *testing.T) {
+	of := func(path, days string) string {
+		return fmt.Sprintf(`{"method":"POST","path":%q,"body":{"days":%s,"text":%q}}`, path, days, strings.Repeat("long ", 100))
+	}
+	for _, c := range []struct {
+		what, first, second string
+		want                []string
+	}{
+		{"a member", of("/a", "1"), of("/a", "2"), []string{"body.days: now 2, before 1"}},
+		{"nothing", of("/a", "1"), of("/a", "1"), nil},
+		{"another path", of("/a", "1"), of("/b", "2"), nil},
+		{"shown whole", of("/a", "1"), `{"method":"POST","path":"/a","body":{"days":2}}`, nil},
+		{"a path that is none", `{"method":"POST","path":{}}`, of("/a", "1"), nil},
+		{"messages of another path", `{"method":"POST","path":"/x","body":{"messages":[` + question + `]}}`, of("/a", "1"), nil},
+	} {
+		text := linesWithin(t, askedOf(t, exchange{of: "service", body: c.first}, exchange{of: "service", body: c.second}))
+		var below []string
+		for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+			if !strings.HasPrefix(line, "ask service {") {
+				below = append(below, strings.TrimSpace(line))
+			}
+		}
+		assert.Equal(t, c.want, below, c.what)
+	}
+}
+
+// A history that is sent again with each ask is not shown again: the transcript grows
+// with what is new.
+func TestAsksAreShownByWhatIsNew(t *testing.T) {
+	size := func(asks int) float64 {
+		messages, all := []string{system}, []exchange(nil)
+		for range asks {
+			messages = append(messages, question, calling, result)
+			all = append(all, exchange{of: "model", body: body("", messages...)})
+		}
+		return float64(len(linesWithin(t, askedOf(t, all...))))
+	}
+	assert.Less(t, size(40)/size(20), 2.1)
+}
+
+// However long a request and an answer are, what is shown is not.
+func TestAsksAreBounded(t *testing.T) {
+	long := strings.Repeat("long ", 10_000)
+	messages, members := []string{}, ""
+	var pieces []string
+	for i := range 500 {
+		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q}`, long[:i*10]))
+		members += fmt.Sprintf(`"member-%d":%q,`, i, long[:i*10])
+		pieces = append(pieces, choice(fmt.Sprintf(`{"content":%q,"tool_calls":[{"index":%d,"id":"c","function":{"name":"f","arguments":%q}}]}`, long[:i*10], i, long[:i*10]), "stop"),
+			event(fmt.Sprintf(`{"error":%q}`, long[:i*10])))
+	}
+	text := linesWithin(t, askedOf(t, exchange{of: "model", body: body(members, messages...), pieces: append([]string{okHead}, pieces...)},
+		exchange{of: "model", body: body("", messages[:200]...)}))
+	assert.Less(t, len(text), 20_000)
+	assert.Contains(t, text, "… 484 messages\n")
+	assert.Contains(t, text, "… 492 pieces")
+}
+
+// A stretch begins with the whole of what was asked, for nothing has been shown yet; a
+// trace that breaks off says what had come.
+func TestAsksOfAStretch(t *testing.T) {
+	hello := exchange{of: "model", body: body("", question), pieces: []string{okHead, event(`{"choices":[{"index":0,"delta":{"content":"It "}}]}`)}}
+	recorded := askedOf(t, hello, hello)
+	var begins []int
+	for x, err := range transcript.Expand(bytes.NewReader(recorded)) {
+		require.NoError(t, err)
+		if x.Kind == "ask" && x.Phase == "begin" {
+			begins = append(begins, x.Crossing)
+		}
+	}
+	require.Len(t, begins, 2)
+	var text bytes.Buffer
+	require.NoError(t, transcript.WriteRange(&text, bytes.NewReader(recorded), begins[1], begins[1]+3))
+	assert.Equal(t, []string{"ask model POST /v1/chat/completions small, 1 message", `user "How warm is it in Oslo?"`, `→ "It "`}, trimmed(text.String()))
+
+	lines := bytes.SplitAfter(recorded, []byte("\n"))
+	text.Reset()
+	assert.Error(t, transcript.Write(&text, bytes.NewReader(tracetest.Join(lines[:begins[1]+3]))))
+	assert.Contains(t, text.String(), "small, 1 message, as before\n")
+	assert.Contains(t, text.String(), "        → \"It \", and no end\n!! ends here")
+}
+
+func trimmed(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+// A request or an answer of another form than it seems to have is shown as it is, and
+// nothing in it reaches the terminal.
+func TestOddAsks(t *testing.T) {
+	odd := []string{`null`, `1`, `""`, `[]`, `{}`, `[null]`, `[{}]`, `[[1]]`, `{"a":null}`, `"\u001b[2J\u202e"`, `[{"role":"\u001b","content":[{"type":"text"}]}]`,
+		`[{"function":{"name":"\u001b[2J"}}]`, `[{"role":"user","tool_calls":[null,{"function":{"name":1}}]}]`}
+	var asks []exchange
+	for _, v := range odd {
+		for _, message := range []string{v, `{"role":` + v + `}`, `{"role":"user","content":` + v + `,"tool_calls":` + v + `,"tool_call_id":` + v + `}`} {
+			asks = append(asks, exchange{of: "model", body: body(`"tools":`+v+`,"\u001b":`+v+`,`, message), pieces: []string{v, `{"status":` + v + `}`, event(v),
+				event(`{"choices":` + v + `,"usage":` + v + `}`), event(`{"choices":[{"index":0,"delta":` + v + `,"finish_reason":` + v + `}]}`),
+				event(`{"choices":[{"delta":{"content":` + v + `,"tool_calls":` + v + `,"\u001b":` + v + `}}],"usage":{"prompt_tokens":` + v + `}}`)}})
+		}
+		asks = append(asks, exchange{of: "model", body: `{"method":` + v + `,"path":"/chat/completions","headers":` + v + `,"body":{"messages":` + v + `}}`})
+	}
+	text := linesWithin(t, askedOf(t, asks...))
+	tracetest.RequirePrintable(t, text)
+	assert.Equal(t, len(asks), strings.Count("\n"+text, "\nask model "))
+}
