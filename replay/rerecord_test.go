@@ -230,27 +230,29 @@ func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *
 }
 
 // ABT-7: where a run was aborted between two steps of the engine in one strand, the
-// second is not taken in the new run either, however long what aborted it takes.
+// second is not taken in the new run either, however long what aborted it takes. Where
+// something is live the strands run freely, and the second step waits for the abort.
 func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
 	for what, abort := range map[string]func(*adk.DispatchContext, func()){
 		"cancel":  func(_ *adk.DispatchContext, leave func()) { leave() },
 		"aborted": func(dc *adk.DispatchContext, _ func()) { _ = dc.Abort(errors.New("enough")) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			trace := recordedForestalled(t, abort)
+			trace, config := recordedForestalled(t, abort)
 			assert.NotContains(t, string(trace), `"seam":"tool/slow"`)
 			for range 40 {
 				report, again := rerecorded(t, trace, replay.Live{})
 				assert.Nil(t, report.Divergence, "%s", report)
 				assert.Equal(t, string(trace), string(again))
+				sameWhenVerified(t, trace, replay.Live{Config: config, Seams: []string{replay.Middleware}})
 			}
 		})
 	}
 }
 
 // recordedForestalled is a turn with a strand whose tool is about to start when the run
-// is aborted, behind a gate.
-func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave func())) []byte {
+// is aborted, behind a gate, and the config that it ran with.
+func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave func())) ([]byte, adk.Config) {
 	t.Helper()
 	ctx, leave := context.WithCancelCause(t.Context())
 	held := &holding{kind: adk.KindToolExecutionStart, came: make(chan struct{}), let: make(chan struct{})}
@@ -269,6 +271,10 @@ func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave
 			close(held.let)
 			return errors.Join(err, gateErr)
 		}},
+		DispatchInput: []adk.DispatchMiddleware{{Name: "pass", Run: func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error {
+			next(ctx)
+			return nil
+		}}},
 	}
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)
@@ -277,7 +283,7 @@ func recordedForestalled(t *testing.T, abort func(dc *adk.DispatchContext, leave
 	runner.Observe(adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ann", true) }})
 	require.NoError(t, runner.Run(ctx, rawTurn))
 	require.NoError(t, recorder.Err())
-	return trace.Bytes()
+	return trace.Bytes(), config
 }
 
 // holding is a probe that holds the first step of a kind until it is let go.
