@@ -50,3 +50,24 @@ func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 		assert.Equal(t, c.says, said)
 	}
 }
+
+// Where the answer is there and was given already, that is why: what else comes near is
+// not told beside it, however near it is.
+func TestASpentAnswerIsToldOfAlone(t *testing.T) {
+	other := Candidate{Crossing: 55, Text: "store call2", Refused: []string{`of is "toolCalls" and not "messages"`}, Elsewhere: true}
+	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{"was given already: it was recorded once less"}, Spent: true}
+	for name, c := range map[string]struct {
+		near        []Candidate
+		told, quiet string
+	}{
+		"behind another": {[]Candidate{other, spent}, "recorded at crossing 106: store m4", "crossing 55"},
+		"before another": {[]Candidate{spent, other}, "recorded at crossing 106: store m4", "crossing 55"},
+		"none is spent":  {[]Candidate{other}, "recorded at crossing 55: store call2", "crossing 106"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := (&Divergence{Class: Unanswered, Candidates: c.near}).String()
+			assert.Contains(t, said, c.told)
+			assert.NotContains(t, said, c.quiet)
+		})
+	}
+}

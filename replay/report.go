@@ -146,10 +146,14 @@ func (a *Impact) write(b *strings.Builder) {
 }
 
 // writeCandidates tells of the recorded operations that come near: of the same code, unless
-// there is no answer, and then of any.
+// there is no answer, and then of any. One that would be the answer, had it not been given
+// already, is told of alone.
 func (d *Divergence) writeCandidates(b *strings.Builder) {
-	told := 0
-	for _, c := range d.Candidates {
+	told, near := 0, d.Candidates
+	if at := slices.IndexFunc(near, func(c Candidate) bool { return c.Spent }); at >= 0 {
+		near = near[at : at+1]
+	}
+	for _, c := range near {
 		if told == mostCandidates || c.Elsewhere && d.Class != Unanswered {
 			break
 		}
