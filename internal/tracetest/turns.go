@@ -154,30 +154,52 @@ func collectionsTurn(t *SampleKit) {
 	}
 }
 
+// toldWaits are closed one after the other as waits for strands are told.
+type toldWaits []chan bool
+
+// Observe gives the observer of the run.
+func (w *toldWaits) Observe(adk.RunInfo) adk.Observer { return w }
+
+// Nothing is scheduled.
+func (*toldWaits) Begin(adk.Step)        {}
+func (*toldWaits) Park(int, func() bool) {}
+func (*toldWaits) Resume(int)            {}
+
+// Tell closes the next.
+func (w *toldWaits) Tell(x *adk.Crossing) {
+	if x.Kind == adk.KindWait && x.Phase == adk.Begin && len(*w) > 0 {
+		close((*w)[0])
+		*w = (*w)[1:]
+	}
+}
+
 // strandsTurn fetches in two strands, whose steps interleave in one order.
 func strandsTurn(t *SampleKit) {
 	t.Kept.Messages.Kept = []*adk.Message{AMessage("a", adk.RoleUser, "Hello")}
 	t.Kept.Memories.Kept = []*adk.Memory{AMemory("b", "likes tea")}
+	// A strand goes on when it was told that somebody waits for it: so one thing
+	// happens after the other, however the machine is loaded.
+	waited := []chan bool{make(chan bool), make(chan bool)}
+	told := toldWaits(waited)
+	t.Config.Probe = adk.MultiProbe(t.Config.Probe, &told)
 	t.Config.TurnInput = []adk.TurnMiddleware{TurnStep("hydrate", func(ctx context.Context, tc *adk.TurnContext) error {
-		begun, go1, go2 := make(chan bool), make(chan bool), make(chan bool)
+		begun := make(chan bool)
 		first := Must(tc.Fork(ctx, "messages", func(ctx context.Context, tc *adk.TurnContext) error {
 			tc.Now()
 			begun <- true
-			<-go1
+			<-waited[0]
 			return Hydrate(ctx, tc)
 		}))
 		<-begun
 		second := Must(tc.Fork(ctx, "memories", func(ctx context.Context, tc *adk.TurnContext) error {
 			all := Must(tc.Memories().Fetch(ctx))
 			begun <- true
-			<-go2
+			<-waited[1]
 			_, err := tc.Memories().Add(all[0])
 			return errors.Join(err, errors.New("the index is stale"))
 		}))
 		<-begun
-		go1 <- true
 		_ = first.Wait()
-		go2 <- true
 		_ = second.Wait()
 		return nil
 	})}
