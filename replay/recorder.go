@@ -50,6 +50,9 @@ type RecordOptions struct {
 	// before it, without a footer. Zero is trace.DefaultMaxLine, beyond which nobody
 	// reads whose trace.Options do not raise it too.
 	MaxLine int64
+	// MaxCrossings and MaxValues are of the same kind: how many crossings a trace has,
+	// and how many JSON values a line. Zero is what readers take.
+	MaxCrossings, MaxValues int64
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
@@ -71,7 +74,7 @@ type RecordOptions struct {
 
 // writing is what of the options the writer of a trace is told.
 func (o RecordOptions) writing() trace.Options {
-	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine}
+	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run

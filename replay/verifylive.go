@@ -101,7 +101,8 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
 	var written pages
-	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine})
+	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine,
+		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
 	sites := &callers{}
 	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder, sites))
 	if err != nil {

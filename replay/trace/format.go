@@ -78,7 +78,8 @@
 //
 // A line may have 64 MiB, its end included. What a crossing says beyond that, such as
 // a media of 50 MB or a fetch of a million records, is not written: whoever reads may
-// raise the limit (Options.MaxLine), and then whoever writes has to.
+// raise the limit (Options.MaxLine), and then whoever writes has to. So it is with the
+// number of crossings, and with that of the JSON values in a line.
 //
 // A trace may be compressed with zstd as a whole; its first bytes say so.
 //
@@ -149,7 +150,7 @@ type Options struct {
 	// The limits of reading, of which zero is the usual one; Limits says what each
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
 	// MaxMemory is for traces that are held whole, and not for those that are read
-	// line by line; and no line longer than MaxLine is written.
+	// line by line; MaxLine, MaxCrossings and MaxValues are limits of writing, too.
 	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string

@@ -39,7 +39,7 @@ const (
 	limitMemory
 )
 
-// Two of the usual limits are also those of writing, since what is written can be read.
+// Two of the usual limits, which those who write and know no Options hold as well.
 const (
 	// DefaultMaxLine is the longest line, in bytes, that is read or written unless
 	// options say otherwise.
@@ -68,14 +68,13 @@ func (o *Options) SetLimit(name string, most int64) error {
 	return fmt.Errorf("there is no limit %q", name)
 }
 
-// limited are options in which every limit stands.
-func limited(o Options) Options {
+// limit lets every limit stand.
+func (o *Options) limit() {
 	for _, l := range limits {
-		if at := l.at(&o); *at <= 0 {
+		if at := l.at(o); *at <= 0 {
 			*at = l.Usual
 		}
 	}
-	return o
 }
 
 // beyond says that a limit is passed.

@@ -38,7 +38,8 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &Reader{options: limited(o), dec: wire.NewDecoder(known), sum: sha256.New()}
+	reader := &Reader{options: o, dec: wire.NewDecoder(known), sum: sha256.New()}
+	reader.options.limit()
 	if reader.in, reader.packed, err = unpacked(bufio.NewReaderSize(r, 16<<10), &reader.options); err != nil {
 		return nil, err
 	}

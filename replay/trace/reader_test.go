@@ -237,3 +237,38 @@ func TestALineTooLongIsNotWritten(t *testing.T) {
 		assert.Error(t, w.Close())
 	}
 }
+
+// So it is with the other limits of writing: whoever raises them for both writes and reads.
+func TestWhatNoReaderCountsIsNotWritten(t *testing.T) {
+	list := make([]any, 100) // one more with the list itself
+	for i := range list {
+		list[i] = 1.0
+	}
+	line := adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Args: map[string]any{"of": list}}
+	for name, c := range map[string]struct {
+		lines int
+		says  string
+	}{
+		"values":    {1, "it has 101 JSON values, and no reader takes more than 100: Options.MaxValues"},
+		"crossings": {101, "no reader takes more than 100 crossings: Options.MaxCrossings"},
+	} {
+		for most, fits := range map[int64]bool{100: false, 101: true} {
+			var o trace.Options
+			require.NoError(t, o.SetLimit(name, most))
+			var out bytes.Buffer
+			w := trace.NewWriter(&out, trace.Header{}, o)
+			var err error
+			for range c.lines {
+				err = errors.Join(err, w.Write(&line))
+			}
+			if !fits {
+				assert.ErrorContains(t, err, c.says, name)
+				assert.Error(t, w.Close())
+				continue
+			}
+			require.NoError(t, errors.Join(err, w.Close()), name)
+			_, err = trace.Read(&out, o)
+			assert.NoError(t, err, name)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -24,19 +23,22 @@ type Writer struct {
 	begun  bool
 	err    error // of the first failure, or errClosed
 	size   int64
-	most   int64 // bytes of a line
+	limits Options // what a reader takes
 }
 
 // NewWriter makes a Writer. Its header is written with the first crossing,
 // whose time is the start of a header that has none.
 //
-// What it writes can be read with the same Options: a line longer than MaxLine is
-// refused, and the trace ends before it. No line is cut into several, since the number
-// of a line says that of its crossing.
+// What it writes can be read with the same Options: a line beyond MaxLine or MaxValues,
+// and a crossing beyond MaxCrossings, are refused, and the trace ends before them. No
+// line is cut into several, since the number of a line says that of its crossing. Calls
+// that lie deeper than MaxNesting are not counted.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	o := Optional(options)
 	known, err := wire.NewSentinels(o.Sentinels)
-	return &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, most: cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)}
+	writer := &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, limits: o}
+	writer.limits.limit()
+	return writer
 }
 
 // ErrClosed is the error of what is written behind the end.
@@ -63,6 +65,9 @@ func (w *Writer) write(c *adk.Crossing, extra []wire.Member) error {
 	err := wire.Knows(w.header.Version, c.Kind)
 	if err == nil {
 		err = w.enc.Crossing(c, extra)
+	}
+	if err == nil {
+		err = w.readable()
 	}
 	w.line(err, w.count)
 	return w.err
@@ -104,10 +109,29 @@ func (w *Writer) CloseWith(extra []wire.Member) error {
 	return nil
 }
 
+// readable holds the crossing in the encoder against what a reader counts. Values have a
+// byte each, at least: only a long line is looked through.
+func (w *Writer) readable() error {
+	if int64(w.count) > w.limits.MaxCrossings {
+		return fmt.Errorf("no reader takes more than %d crossings: Options.MaxCrossings can allow more, to both", w.limits.MaxCrossings)
+	}
+	if int64(len(w.enc.Out)) <= w.limits.MaxValues {
+		return nil
+	}
+	var d wire.Decoder
+	if err := d.Scan(trim(w.enc.Out)); err != nil {
+		return err
+	}
+	if int64(d.Values) > w.limits.MaxValues {
+		return fmt.Errorf("it has %d JSON values, and no reader takes more than %d: Options.MaxValues can allow more, to both", d.Values, w.limits.MaxValues)
+	}
+	return nil
+}
+
 // line hands out the line that stands in the encoder, which is of crossing n.
 func (w *Writer) line(err error, n int) {
-	if err == nil && int64(len(w.enc.Out)) > w.most {
-		err = fmt.Errorf("it has %d bytes, and no reader takes more than %d: Options.MaxLine can allow more, to both", len(w.enc.Out), w.most)
+	if err == nil && int64(len(w.enc.Out)) > w.limits.MaxLine {
+		err = fmt.Errorf("it has %d bytes, and no reader takes more than %d: Options.MaxLine can allow more, to both", len(w.enc.Out), w.limits.MaxLine)
 	}
 	if err == nil {
 		err = w.put(w.enc.Out)
