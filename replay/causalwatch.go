@@ -7,8 +7,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// oftenWatched is how often to look whether a replay with live seams goes on.
+// oftenWatched is how long to wait at first before a look at a replay with live seams.
 const oftenWatched = 10 * time.Millisecond
+
+// watchedNext is when to look again at a replay that did nothing for so long. Looks get
+// rare as the silence grows: a bubble makes up each of them, and with 720,000 of them two
+// hours of a sleep are no longer free.
+func watchedNext(silence time.Duration) time.Duration { return max(oftenWatched, silence/16) }
 
 // watch looks at the goroutines of the new run where no crossing comes of it. Live code
 // may wait where nobody sees it, at a lock above all, for a strand that waits for its
@@ -21,17 +26,22 @@ func (p *causal) watch(label watchdog.Label) (unwatch func()) {
 	stop := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
-		ticker := time.NewTicker(oftenWatched)
-		defer ticker.Stop()
+		timer := time.NewTimer(oftenWatched)
+		defer timer.Stop()
 		var dog watchdog.Dog
 		for {
 			select {
 			case <-stop:
 				return
-			case now := <-ticker.C:
-				if dog.Visit(p.progress.Load(), now, label).Action >= watchdog.Cancel { // those who wait for others have had their time
+			case now := <-timer.C:
+				found := dog.Visit(p.progress.Load(), now, label)
+				if found.Action >= watchdog.Cancel { // those who wait for others have had their time
 					p.passBlocked()
 				}
+				if found.Silence > 2*watchdog.Bubbled {
+					return // a bubble tells who waits for whom once no timer runs
+				}
+				timer.Reset(watchedNext(found.Silence))
 			}
 		}
 	})

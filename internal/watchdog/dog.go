@@ -45,7 +45,7 @@ var systemPackages = []string{"net.", "net/", "internal/poll.", "os.", "os/", "s
 // conditionOf says what a goroutine is kept by. One that waits within the engine or
 // at a scheduler waits for whatever the others wait for.
 func conditionOf(g Goroutine) Condition {
-	timed, blocked := blockedStates[strings.TrimSuffix(g.State, " (durable)")]
+	timed, blocked := blockedStates[g.State]
 	switch {
 	case g.State == "IO wait" && isIdle(g):
 		return Locked
@@ -133,6 +133,9 @@ const (
 	lockPatience   = 60 * time.Millisecond
 	knownPatience  = 25 * time.Millisecond
 	systemPatience = 10 * time.Second
+	// Bubbled is the patience with those of a bubble whom a timer may wake: nobody lives
+	// through its time, which moves to the first timer.
+	Bubbled = 24 * time.Hour
 
 	// patienceOfSleepers is how many times as long those may take who also sleep.
 	patienceOfSleepers = 4
@@ -185,6 +188,7 @@ type Dog struct {
 	next      time.Time // when to look again
 	pause     time.Duration
 	condition Condition
+	bubbled   bool      // the run lives in a bubble
 	running   time.Time // every look has seen it at work since; zero where the last did not
 	looked    string    // what the last look saw
 	same      time.Time // looks see the same since
@@ -224,7 +228,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		// machine is busy: it gets more patience than what never sleeps.
 		f.Action = d.when(now.Sub(d.running) >= d.patience() || f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
-		f.Action = d.when(f.Silence >= systemPatience, Hang)
+		f.Action = d.when(f.Silence >= max(systemPatience, d.patience()), Hang)
 	default:
 		f.Action = d.blocked(condition, Describe(outside), same)
 	}
@@ -239,7 +243,10 @@ func (d *Dog) when(enough bool, action Action) Action {
 }
 
 func (d *Dog) patience() time.Duration {
-	if d.Patience == 0 {
+	switch {
+	case d.bubbled:
+		return Bubbled
+	case d.Patience == 0:
 		return Usual
 	}
 	return d.Patience
@@ -253,6 +260,7 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 	looked := ""
 	for _, g := range all {
 		condition = max(condition, conditionOf(g))
+		d.bubbled = d.bubbled || g.Bubbled
 		if !g.isHeld() && !isIdle(g) {
 			outside = append(outside, g)
 		}

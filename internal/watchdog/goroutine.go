@@ -21,6 +21,8 @@ type Goroutine struct {
 	ID int
 	// State is the runtime's word for it, such as select; empty where nobody knows.
 	State string
+	// Bubbled is that it lives in a testing/synctest bubble, whose time is made up.
+	Bubbled bool
 	// Stack has the innermost call first.
 	Stack []Frame
 	// Origin is where it was started; empty where nobody knows.
@@ -157,7 +159,9 @@ func readTraceback(text string) (g Goroutine) {
 	number, state, _ := strings.Cut(strings.TrimPrefix(heading, "goroutine "), " [")
 	g.ID, _ = strconv.Atoi(number)
 	state, _, _ = strings.Cut(state, "]")
-	g.State, _, _ = strings.Cut(state, ",") // behind it stands since when
+	g.State, state, _ = strings.Cut(state, ",") // behind it stands since when, and where
+	g.State = strings.TrimSuffix(g.State, " (durable)")
+	g.Bubbled = strings.Contains(state, "synctest bubble")
 	lines := strings.Split(strings.TrimSuffix(calls, "\n"), "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")

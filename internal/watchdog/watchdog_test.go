@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -175,4 +176,41 @@ func recurse(n int, until chan struct{}) {
 		return
 	}
 	recurse(n-1, until)
+}
+
+// Nobody lives through the time of a bubble: those in it whom a timer may wake are
+// given a day of it, and those who wait for a lock no more than elsewhere.
+func TestVisitsInBubble(t *testing.T) {
+	for name, c := range map[string]struct {
+		run       func()
+		condition Condition
+		least     time.Duration
+	}{
+		"sleep":   {func() { time.Sleep(time.Hour) }, Waiting, Bubbled},
+		"channel": {func() { <-time.After(time.Hour) }, Blocked, Bubbled},
+		"group": {func() {
+			var group sync.WaitGroup
+			group.Go(func() { time.Sleep(time.Hour) })
+			group.Wait()
+		}, Waiting, Bubbled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				label := begin(c.run)
+				synctest.Wait()
+				var d Dog
+				now := time.Unix(0, 0)
+				d.Visit(1, now, label)
+				found := d.Visit(1, now.Add(c.least-time.Second), label)
+				assert.Equal(t, Nothing, found.Action)
+				assert.Equal(t, c.condition, found.Condition)
+				for range 4 { // a step of patience each
+					now = now.Add(2 * c.least)
+					found = d.Visit(1, now, label)
+				}
+				assert.GreaterOrEqual(t, found.Action, Cancel)
+				time.Sleep(2 * time.Hour) // until they have ended
+			})
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -80,4 +81,35 @@ func TestInBubble(t *testing.T) {
 		golden.VerifyInBubble(tb, recorded, live)
 		assert.Contains(t, fmt.Sprint(tb.failed), says)
 	}
+}
+
+// A live seam of a bubble that waits for what never comes ends the test, which says where
+// it stands: the watcher of the replay makes up no time for it.
+func TestInBubbleDeadlock(t *testing.T) {
+	file := os.Getenv("ADKREPLAY_TEST_DEADLOCK")
+	if file != "" {
+		golden.InBubble(t, file, func() replay.Live {
+			return replay.LiveExecutor(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				<-make(chan int)
+				return dc.Ack()
+			})
+		})
+		return
+	}
+	file = filepath.Join(t.TempDir(), "acked.jsonl")
+	out, err := os.Create(file)
+	require.NoError(t, err)
+	recorder := replay.Record(out)
+	runner, err := adk.NewRunner(adk.Config{Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }},
+		Storage: fakes.NewStorage().Storage(), Probe: recorder})
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+	require.NoError(t, out.Close())
+
+	deadlocked := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInBubbleDeadlock$")
+	deadlocked.Env = append(os.Environ(), "ADKREPLAY_TEST_DEADLOCK="+file)
+	printed, err := deadlocked.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(printed), "deadlock: all goroutines in bubble are blocked")
+	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n\s+\S*/bubble_test\.go:\d+`, string(printed))
 }
