@@ -28,11 +28,12 @@ type AskOptions struct {
 //
 // of says who is asked, in the words in which divergences speak of it. With the context
 // of a seam call, or one made from it, the ask is told; with any other Ask only calls do
-// (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON, and types
-// that JSON does not give back are refused with E_INVALID_ANSWER (WLD-2). do is called
-// at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is not called,
-// and the error is the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5).
-// Of several options the last counts.
+// (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON. Refused with
+// E_INVALID_ANSWER are answers of a type whose values JSON does not give back, and requests
+// of one whose values it does not hold (WLD-2). do is called at most once; its panic is a
+// *PanicError (WLD-3). In an aborted turn it is not called, and the error is the abort's
+// cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Of several options the last
+// counts.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
 	var none Res
 	if do == nil {
@@ -117,19 +118,22 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// refuseTypes refuses what JSON does not carry, where it would be told.
+// refuseTypes refuses what JSON does not carry, where it would be told: a request is
+// held against another one and never made again, an answer is.
 func refuseTypes[Req, Res any](ctx context.Context) error {
 	if ctx == nil || !HasHandle(ctx) {
 		return nil
 	}
-	return errors.Join(refuseType("request", reflect.TypeFor[Req]()), refuseType("answer", reflect.TypeFor[Res]()))
+	asked, answered := reflect.TypeFor[Req](), reflect.TypeFor[Res]()
+	return errors.Join(refuse("the request is a %s, which JSON does not hold: %s", asked, roundtrip.Unheld(asked)),
+		refuse("the answer is a %s, which JSON does not give back: %s", answered, roundtrip.Fault(answered)))
 }
 
-func refuseType(what string, t reflect.Type) error {
-	if fault := roundtrip.Fault(t); fault != "" {
-		return &Error{Code: E_INVALID_ANSWER, Message: fmt.Sprintf("the %s is a %s, which JSON does not give back: %s", what, t, fault)}
+func refuse(says string, t reflect.Type, fault string) error {
+	if fault == "" {
+		return nil
 	}
-	return nil
+	return &Error{Code: E_INVALID_ANSWER, Message: fmt.Sprintf(says, t, fault)}
 }
 
 // AskStream is Ask for an answer in pieces. do hands out each piece with the function

@@ -162,6 +162,11 @@ type unread struct{ Call func() }
 
 type unreadable float64
 
+func (unreadable) said() {}
+
+// behind holds what JSON holds, and does not say of which type it was.
+type behind struct{ Any interface{ said() } }
+
 // WLD-2: types that JSON loses something of are refused before anybody is asked; a
 // value of which there is no JSON changes nothing for the caller.
 func TestAskOfWhatJSONLoses(t *testing.T) {
@@ -175,6 +180,8 @@ func TestAskOfWhatJSONLoses(t *testing.T) {
 		for _, err := range adk.AskStream(ctx, "x", "", func(context.Context, string, func(unread) error) error { panic("was asked") }) {
 			assert.ErrorIs(t, err, adk.E_INVALID_ANSWER)
 		}
+		_, err = adk.Ask(ctx, "x", behind{unreadable(1)}, func(context.Context, behind) (string, error) { return "", nil })
+		assert.NoError(t, err, "a request is not made again")
 		inf, err := adk.Ask(ctx, "x", math.Inf(1), func(_ context.Context, n float64) (unreadable, error) { return unreadable(n), nil })
 		assert.NoError(t, err)
 		assert.True(t, math.IsInf(float64(inf), 1))
@@ -185,7 +192,7 @@ func TestAskOfWhatJSONLoses(t *testing.T) {
 			assert.True(t, math.IsNaN(float64(n)))
 		}
 	})
-	assert.Equal(t, []string{`ask x {"$unheld":"json: unsupported value: +Inf"}`, `done {"$unheld":"json: unsupported value: +Inf"}`,
+	assert.Equal(t, []string{`ask x {"Any":1}`, `done ""`, `ask x {"$unheld":"json: unsupported value: +Inf"}`, `done {"$unheld":"json: unsupported value: +Inf"}`,
 		`ask x ""`, `piece {"$unheld":"json: unsupported value: NaN"}`, "done"}, lines)
 }
 

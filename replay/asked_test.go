@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
@@ -332,5 +334,58 @@ func TestIDsInsideRequestsAreRenamed(t *testing.T) {
 		report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.LiveExecutor(run))
 		require.NoError(t, err)
 		assert.Equal(t, want, report.Divergence == nil, "%s", report)
+	}
+}
+
+// WLD-5: a client reads answers on goroutines of its own. That it came to the end of one
+// before its call returned, or did not, is no difference; that it read less is one.
+func TestEndsThatAreNotAwaited(t *testing.T) {
+	answer := []json.RawMessage{json.RawMessage(`"head"`), json.RawMessage(`"event"`)}
+	type reading struct {
+		pieces int
+		end    bool
+	}
+	executor := func(r reading) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			x, err := adk.OpenExchange(ctx, "server", func() (json.RawMessage, error) { return json.RawMessage(`"what?"`), nil })
+			if err != nil {
+				return err
+			}
+			for n := range r.pieces {
+				piece := answer[n]
+				if x.Answered() {
+					given, ok, err := x.Next()
+					assert.True(t, ok, "%v", err)
+					piece = given.Value
+				}
+				x.Piece(piece, false)
+			}
+			if r.end {
+				var err error
+				if x.Answered() {
+					_, _, err = x.Next()
+				}
+				x.Done(nil, err)
+			}
+			return dc.Ack()
+		}
+	}
+	for _, c := range []struct {
+		recorded, today reading
+		red             bool
+	}{
+		{reading{2, true}, reading{2, true}, false},
+		{reading{2, true}, reading{2, false}, false},
+		{reading{2, false}, reading{2, true}, false},
+		{reading{2, false}, reading{2, false}, false},
+		{reading{2, true}, reading{1, false}, true},
+	} {
+		var trace bytes.Buffer
+		runner, err := adk.NewRunner(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: executor(c.recorded)}, Probe: replay.Record(&trace)})
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+		report, err := replay.Verify(t.Context(), &trace, replay.LiveExecutor(executor(c.today)))
+		require.NoError(t, err)
+		assert.Equal(t, c.red, report.Divergence != nil, "%v: %s", c, report)
 	}
 }

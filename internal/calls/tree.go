@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -462,6 +463,12 @@ func NoteOf(s *Step, kind adk.Kind) (last *adk.Crossing) {
 
 // IsAsk reports whether a step asks the world.
 func (s *Step) IsAsk() bool { return s.X.Kind == adk.KindAsk && s.X.Phase == adk.Begin }
+
+// LeftOpen reports whether a step is an ask that nobody had ended when its seam call
+// returned.
+func (s *Step) LeftOpen() bool {
+	return s.IsAsk() && s.Done != nil && errors.Is(s.Done.Err, adk.E_CONTEXT_ENDED)
+}
 
 // Unanswered reports whether a step is a call without an answer, or led to one.
 func (s *Step) Unanswered(missed map[int]bool) bool {

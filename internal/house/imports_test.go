@@ -170,6 +170,9 @@ var rooms = []room{
 	{name: "example", ours: []string{"adk", "adk/adkhttp"},
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
 		because: "an agent in production rests on the engine alone; its tests may use the rest"},
+	{name: "example/guide", ours: []string{"adk"},
+		others:  []string{"github.com/modelcontextprotocol/go-sdk/mcp"}, // what an MCP server is to a program
+		because: "as of the example"},
 	{name: "cmd/...", ours: []string{"..."},
 		others: []string{"github.com/spf13/cobra", // the flags
 			"github.com/google/jsonschema-go/jsonschema", // the schemas of what it prints, made of the types that it prints

@@ -1,5 +1,5 @@
-// Package roundtrip says of a Go type whether JSON gives its values back: whether
-// what encoding/json writes of one is read again as an equal one.
+// Package roundtrip says of a Go type whether JSON holds its values, and whether it
+// gives them back: whether what encoding/json writes of one is read again as an equal one.
 package roundtrip
 
 import (
@@ -15,21 +15,35 @@ import (
 // "choices[].logProbs is a channel"; it is empty where it does. What it goes by is
 // the type alone, and so it answers alike for all values: a float may still be no
 // number, and what an any holds comes back as JSON's own kinds.
-func Fault(t reflect.Type) string {
-	if known, ok := faults.Load(t); ok {
+func Fault(t reflect.Type) string { return faultOf(question{t, true}) }
+
+// Unheld says why JSON does not hold all of the values of a type, as Fault does. Nobody
+// reads them again: what writes itself, and a value behind an interface, is held.
+func Unheld(t reflect.Type) string { return faultOf(question{t, false}) }
+
+// question is what is asked of a type: whether JSON gives its values back or, if not,
+// whether it holds them.
+type question struct {
+	of   reflect.Type
+	back bool
+}
+
+func faultOf(q question) string {
+	if known, ok := faults.Load(q); ok {
 		return known.(string)
 	}
-	w := walk{seen: map[reflect.Type]bool{}}
-	fault := w.fault(t, "")
-	faults.Store(t, fault)
+	w := walk{back: q.back, seen: map[reflect.Type]bool{}}
+	fault := w.fault(q.of, "")
+	faults.Store(q, fault)
 	return fault
 }
 
-// faults are the answers by type: a program has few, and asks often.
+// faults are the answers: a program has few types, and asks often.
 var faults sync.Map
 
 // walk goes through a type once.
 type walk struct {
+	back bool
 	seen map[reflect.Type]bool
 }
 
@@ -42,7 +56,7 @@ func (w *walk) fault(t reflect.Type, path string) string {
 		return ""
 	}
 	w.seen[t] = true
-	if writes, reads := hasForm(t); writes && reads {
+	if writes, reads := hasForm(t); writes && (reads || !w.back || readsSample(t)) {
 		return ""
 	} else if writes {
 		return says(path, fmt.Sprintf("is a %s, which writes its JSON itself and cannot read it", t))
@@ -51,7 +65,7 @@ func (w *walk) fault(t reflect.Type, path string) string {
 	case reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return says(path, fmt.Sprintf("is a %s, which JSON does not have", t.Kind()))
 	case reflect.Interface:
-		if t.NumMethod() > 0 {
+		if w.back && t.NumMethod() > 0 {
 			return says(path, fmt.Sprintf("is a %s: JSON does not say of which type its value was", t))
 		}
 	case reflect.Pointer:
