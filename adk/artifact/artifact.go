@@ -109,6 +109,21 @@ func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, 
 	return a.askLarge(ctx, method, args, run)
 }
 
+// answer is what a method answers, one of a user's own too: of a large body the question
+// crosses before the method reads anything, and what it asks below does not (WLD-3).
+func (a *Artifact) answer(ctx context.Context, method Method, args map[string]any) (any, error) {
+	if a.mark.Bytes <= a.limit {
+		return method.Run(ctx, a, args)
+	}
+	return a.askLarge(ctx, method.Tool, args, func(ctx context.Context, _ body) (any, error) {
+		answer, err := method.Run(ctx, a, args)
+		if _, isNone := answer.(none); err != nil || isNone {
+			return answer, err
+		}
+		return plain(answer)
+	})
+}
+
 // request is a question to a large body, as it crosses.
 type request struct {
 	ID     string          `json:"id"`
@@ -149,9 +164,13 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 // matches.
 const maxAnswerDepth = maxDocumentDepth + 10
 
-// crossing asks a large body.
+// spoolName is who is asked of a large body, in traces.
+const spoolName = "spool"
+
+// crossing asks a large body: the question and its answer stand in a trace, and a replay
+// answers from there without the body.
 func crossing(ctx context.Context, question request, do func(context.Context, request) (reply, error)) (reply, error) {
-	return do(ctx, question)
+	return adk.Ask(ctx, spoolName, question, do, adk.AskOptions{Effect: adk.EffectReads})
 }
 
 // body is where the bytes of a question come from.

@@ -271,7 +271,7 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 				own[name] = value
 			}
 		}
-		answer, err := method.Run(ctx, a, own)
+		answer, err := a.answer(ctx, method, own)
 		if err != nil {
 			return nil, err
 		}
@@ -299,21 +299,27 @@ func rendered(answer any) (string, error) {
 	case []string:
 		return joined(v), nil
 	}
-	tree, plain := jsontree.Plain(answer)
-	if !plain {
-		data, err := json.Marshal(answer)
-		if err != nil {
-			return "", fmt.Errorf("the answer is no plain data: %w", err)
-		}
-		if tree, err = jsontree.Parse(string(data), maxAnswerDepth); err != nil {
-			return "", err
-		}
+	tree, err := plain(answer)
+	if err != nil {
+		return "", err
 	}
 	if list, is := tree.([]any); is && !slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text }) {
 		all, _ := texts(list, nil)
 		return joined(all), nil
 	}
 	return jsontree.Indented(tree), nil
+}
+
+// plain is an answer as a value of package jsontree.
+func plain(answer any) (any, error) {
+	if tree, is := jsontree.Plain(answer); is {
+		return tree, nil
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the answer is no plain data: %w", err)
+	}
+	return jsontree.Parse(string(data), maxAnswerDepth)
 }
 
 func joined(texts []string) string {

@@ -3,6 +3,7 @@ package artifact_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,4 +82,91 @@ func TestReplays(t *testing.T) {
 	report, err := replay.Verify(t.Context(), strings.NewReader(recorded(t, config(body, true))), replay.Live{Config: config("another\n", true), Seams: []string{"executor/*"}})
 	require.NoError(t, err)
 	assert.NotNil(t, report.Divergence, "another body is another record, by its hash")
+}
+
+// largeBody is a log above what a trace may hold, in which one line is looked for.
+var largeBody = strings.Repeat("nothing happened\n", 100_000) + "the pump failed\n" + strings.Repeat("nothing happened\n", 100)
+
+// questioning is an executor that fetches the log, and asks it questions with forged
+// tools. It says what it was answered.
+func questioning(config artifact.Config, questions ...[2]string) adk.Executor {
+	return adk.Executor{Name: "questioning", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		fetch, _ := dc.Tools().Get("fetch")
+		log, err := dc.Execute(ctx, fetch, `{}`)
+		if err != nil {
+			return err
+		}
+		now := dc.Now()
+		made, err := adk.NewToolCall(adk.ToolCallInit{ID: "call-1", Tool: "fetch", Args: map[string]any{}, Results: log, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+		if err != nil {
+			return err
+		}
+		if err := dc.ToolCalls().Store(ctx, made); err != nil {
+			return err
+		}
+		forged, err := artifact.Forge(dc, config)
+		if err != nil {
+			return err
+		}
+		if err := artifact.Install(dc, forged); err != nil {
+			return err
+		}
+		for _, question := range questions {
+			tool, _ := dc.Tools().Get(question[0])
+			answer, err := dc.Execute(ctx, tool, question[1])
+			said := fmt.Sprint(answer)
+			if err != nil {
+				said = err.Error()
+			}
+			if _, err := h.ReportMessage("m1", said, false); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}}
+}
+
+// ART-22, ART-24: questions to a large body cross, those of a user's own flavour too: the
+// trace holds what was asked and answered and not the body, and a replay of today's
+// executor and tools answers from there. Another question has no answer, which is red.
+func TestQuestionsToLargeBodiesCross(t *testing.T) {
+	lengths := artifact.Method{Tool: "log_longest", Description: "Returns the longest line.", Run: func(ctx context.Context, a *artifact.Artifact, _ map[string]any) (any, error) {
+		text, err := a.Text(ctx)
+		longest := ""
+		for line := range strings.Lines(text) {
+			if len(line) > len(longest) {
+				longest = line
+			}
+		}
+		return map[string]any{"line": strings.TrimSpace(longest), "of": a.LineCount()}, err
+	}}
+	config := artifact.Config{Flavours: []artifact.Flavour{{Name: "log", Title: "Log", MIMEType: "text/plain", Ext: "log", Methods: []artifact.Method{lengths}}}}
+	fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return artifact.New(artifact.Init{ID: "call-1", Flavour: config.Flavours[0], Filename: "pump.log", TrustTier: adk.TrustThirdPartyPrivate, Reader: artifact.MemoryReader([]byte(largeBody))})
+		}})
+	require.NoError(t, err)
+	questions := [][2]string{
+		{"artifact_grep", `{"callId":"call-1","pattern":"pump"}`},
+		{"artifact_tail", `{"callId":"call-1","n":1}`},
+		{"artifact_log_longest", `{"callId":"call-1"}`},
+		{"artifact_grep", `{"callId":"call-1","pattern":"("}`},
+	}
+	agent := func(questions ...[2]string) adk.Config {
+		return adk.Config{Executor: questioning(config, questions...), Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fetch}}
+	}
+	trace := recorded(t, agent(questions...))
+	assert.Equal(t, 2*len(questions), strings.Count(trace, `"kind":"ask"`))
+	assert.Contains(t, trace, `"answer":{"value":["the pump failed"]}`)
+	assert.Less(t, len(trace), 1<<16)
+	seams := []string{"executor/*", "tool/artifact_*"}
+	report, err := replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: agent(questions...), Seams: seams})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+
+	questions[0][1] = `{"callId":"call-1","pattern":"valve"}`
+	report, err = replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: agent(questions...), Seams: seams})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Contains(t, report.String(), "valve")
 }
