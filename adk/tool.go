@@ -226,14 +226,17 @@ func (t *Tool) Around(around func(ctx context.Context, dc *DispatchContext, args
 	}}
 }
 
-// WithHandlerOf gives the same tool with the handler of another, which stays
-// out of reach (TOL-3): a replay that runs today's code under the recorded
-// description needs it. With a nil other it is a tool that fails when it is run.
+// WithHandlerOf gives the same tool with the code of another, its handler and its
+// artifact constructor; the handler stays out of reach (TOL-3). A replay that runs
+// today's code under the recorded description needs it. With a nil other it is a tool
+// that fails when it is run.
 func (t *Tool) WithHandlerOf(other *Tool) *Tool {
 	if !made(other) {
 		return t.WithHandler(nil)
 	}
-	return &Tool{spec: t.spec, handler: other.handler}
+	spec := *t.spec
+	spec.init.ArtifactConstructor = other.spec.init.ArtifactConstructor
+	return &Tool{spec: &spec, handler: other.handler}
 }
 
 // Describe gives the tool as a model is told of it. The schema is the very one

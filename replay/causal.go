@@ -668,12 +668,14 @@ func (p *causal) perform(script []*calls.Step) error {
 func (p *causal) isLive(c *calls.Call) bool { return p.live.isLive(c) }
 
 // Today is a recorded tool with the handler that it has in the new run: the
-// user's if that is live, and else what the recorded one did.
+// user's if that is live, and else what the recorded one did. What makes an artifact of
+// its results is always the user's: no seam stands there, and executors call it.
 func (p *causal) Today(tool *adk.Tool) *adk.Tool {
-	if p.live.takesSeam(adk.LabelTool, tool.Name()) {
-		for _, mine := range p.live.Config.Tools {
-			if mine.Name() == tool.Name() {
-				return tool.WithHandlerOf(mine)
+	for _, mine := range p.live.Config.Tools {
+		if mine.Name() == tool.Name() {
+			tool = tool.WithHandlerOf(mine)
+			if p.live.takesSeam(adk.LabelTool, tool.Name()) {
+				return tool
 			}
 		}
 	}

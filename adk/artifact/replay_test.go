@@ -170,3 +170,25 @@ func TestQuestionsToLargeBodiesCross(t *testing.T) {
 	require.NotNil(t, report.Divergence)
 	assert.Contains(t, report.String(), "valve")
 }
+
+// ART-8, ART-24: what makes an artifact of a tool's results is today's code also where the
+// tool itself is not live: the executor that calls it is.
+func TestConstructorsOfScriptedTools(t *testing.T) {
+	const body = `{"b":1}`
+	agent := func(constructor adk.ArtifactConstructor) adk.Config {
+		fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads, ArtifactConstructor: constructor,
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
+		require.NoError(t, err)
+		return adk.Config{Executor: asking(body, true), Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fetch}}
+	}
+	trace := recorded(t, agent(artifact.JSON))
+	for _, seams := range [][]string{{"executor/*"}, {"executor/*", "tool/artifact_*"}, {"executor/*", "tool/*"}} {
+		report, err := replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: agent(artifact.JSON), Seams: seams})
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s: %s", seams, report)
+
+		report, err = replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: agent(artifact.Text), Seams: seams})
+		require.NoError(t, err)
+		assert.Contains(t, report.String(), "flavour", "%s", seams)
+	}
+}
