@@ -20,7 +20,7 @@ type body struct {
 	resp    *http.Response
 	from    io.ReadCloser
 	form    httpform.Form
-	split   splitter
+	split   httpform.Splitter
 	rest    []byte // what was read beyond the end of a piece
 	restErr error  // what follows it
 	left    int64  // how much is still to come, where the head said so; else -1
@@ -34,7 +34,7 @@ type body struct {
 
 func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
 	b := &body{x: x, resp: resp, from: resp.Body, form: formOf(resp), left: resp.ContentLength, most: most, piece: holder{most: most}}
-	b.split.form = b.form
+	b.split.Form = b.form
 	return b
 }
 
@@ -48,7 +48,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		end := b.split.end(p[:n])
+		end := b.split.End(p[:n])
 		if end < 0 {
 			break
 		}

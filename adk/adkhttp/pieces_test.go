@@ -39,9 +39,9 @@ func TestPiecesComeBackAsTheyWere(t *testing.T) {
 
 // pieces cuts data that comes in portions.
 func pieces(form httpform.Form, portions ...[]byte) (all []string) {
-	s, piece := splitter{form: form}, ""
+	s, piece := httpform.Splitter{Form: form}, ""
 	for _, data := range portions {
-		for end := s.end(data); end >= 0; end = s.end(data) {
+		for end := s.End(data); end >= 0; end = s.End(data) {
 			all, piece, data = append(all, piece+string(data[:end])), "", data[end:]
 		}
 		piece += string(data)

@@ -37,7 +37,9 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 		return resp, nil
 	}
 	resp.Body = newBody(x, resp, t.maxBody)
-	quickRetry(resp)
+	if !t.keepRetryAfter {
+		quickRetry(resp)
+	}
 	return resp, nil
 }
 

@@ -1,7 +1,6 @@
 package adkhttp
 
 import (
-	"bytes"
 	"mime"
 	"net/http"
 
@@ -18,55 +17,4 @@ func formOf(resp *http.Response) httpform.Form {
 		return httpform.Lines
 	}
 	return httpform.Whole
-}
-
-// splitter finds the ends of pieces in bytes that come in any portions.
-type splitter struct {
-	form httpform.Form
-	// Of events: the line has nothing in it so far, the last byte was a carriage return,
-	// and one that ended the event, but for a line feed that belongs to it.
-	inLine, afterCR, ending bool
-}
-
-// end is how many bytes of data belong to the piece that is under way, where it ends
-// in them; -1 where it does not.
-func (s *splitter) end(data []byte) int {
-	switch s.form {
-	case httpform.Lines:
-		if at := bytes.IndexByte(data, '\n'); at >= 0 {
-			return at + 1
-		}
-	case httpform.Events:
-		return s.endOfEvent(data)
-	}
-	return -1
-}
-
-// endOfEvent looks for a blank line: lines end with a line feed, a carriage return, or
-// both.
-func (s *splitter) endOfEvent(data []byte) int {
-	for i, b := range data {
-		if s.ending {
-			s.ending, s.afterCR = false, false
-			if b == '\n' {
-				return i + 1
-			}
-			return i
-		}
-		switch {
-		case b == '\n' && s.afterCR:
-			s.afterCR = false // the rest of a line's end
-		case b == '\n' && !s.inLine:
-			return i + 1
-		case b == '\n':
-			s.inLine = false
-		case b == '\r' && !s.inLine:
-			s.ending = true
-		case b == '\r':
-			s.inLine, s.afterCR = false, true
-		default:
-			s.inLine, s.afterCR = true, false
-		}
-	}
-	return -1
 }

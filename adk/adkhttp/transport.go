@@ -39,6 +39,13 @@ func MaxBody(n int64) Option {
 	return func(t *transport) { t.maxBody = max(n, 1) }
 }
 
+// KeepRetryAfter is for a client that waits with Handle.Sleep before it asks again: what a
+// served answer says of that wait stays as it was recorded. Without it such an answer
+// says that there is nothing to wait for, since clients wait by a clock of their own.
+func KeepRetryAfter() Option {
+	return func(t *transport) { t.keepRetryAfter = true }
+}
+
 // NewTransport makes a transport whose requests cross: those whose context carries the
 // handle of a seam call (adk.HasHandle) are told, and in a replay answered from the
 // recording. All others, and all that production sees, are base's. A nil base is
@@ -60,6 +67,8 @@ type transport struct {
 	effect  func(*http.Request) adk.Effect
 	limits  adk.AskLimits
 	maxBody int64
+
+	keepRetryAfter bool
 }
 
 // CloseIdleConnections is for http.Client.

@@ -1,0 +1,56 @@
+package httpform
+
+import "bytes"
+
+// Splitter finds the ends of pieces in bytes that come in any portions: whoever tells a
+// stream and whoever reads one cut it alike.
+type Splitter struct {
+	// Form is how the body comes.
+	Form Form
+	// Of events: the line has nothing in it so far, the last byte was a carriage return,
+	// and one that ended the event, but for a line feed that belongs to it.
+	inLine, afterCR, ending bool
+}
+
+// End is how many bytes of data belong to the piece that is under way, where it ends
+// in them; -1 where it does not.
+func (s *Splitter) End(data []byte) int {
+	switch s.Form {
+	case Lines:
+		if at := bytes.IndexByte(data, '\n'); at >= 0 {
+			return at + 1
+		}
+	case Events:
+		return s.endOfEvent(data)
+	}
+	return -1
+}
+
+// endOfEvent looks for a blank line: lines end with a line feed, a carriage return, or
+// both.
+func (s *Splitter) endOfEvent(data []byte) int {
+	for i, b := range data {
+		if s.ending {
+			s.ending, s.afterCR = false, false
+			if b == '\n' {
+				return i + 1
+			}
+			return i
+		}
+		switch {
+		case b == '\n' && s.afterCR:
+			s.afterCR = false // the rest of a line's end
+		case b == '\n' && !s.inLine:
+			return i + 1
+		case b == '\n':
+			s.inLine = false
+		case b == '\r' && !s.inLine:
+			s.ending = true
+		case b == '\r':
+			s.inLine, s.afterCR = false, true
+		default:
+			s.inLine, s.afterCR = true, false
+		}
+	}
+	return -1
+}
