@@ -72,10 +72,10 @@ func TestPiecesDoNotDependOnPortions(t *testing.T) {
 // WLD-7: names that speak of secrets, and no others.
 func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"key", "api_key", "api-key", "X-Goog-Signature", "sig", "access_token", "code", "client.secret"} {
-		assert.True(t, isSecretName(name), name)
+		assert.True(t, httpform.IsSecretParameter(name), name)
 	}
 	for _, name := range []string{"keyword", "q", "monkey", "encoding", "authority"} {
-		assert.False(t, isSecretName(name), name)
+		assert.False(t, httpform.IsSecretParameter(name), name)
 	}
 	assert.Equal(t, "https://x.example/p?a=1&token=left+out", withoutSecrets("https://user:pw@x.example/p?token=abc&a=1"))
 	assert.Equal(t, "/p?a=b%20c", withoutSecrets("/p?a=b%20c"))

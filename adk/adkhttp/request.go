@@ -147,7 +147,7 @@ func queryOf(raw string) map[string]any {
 	values, _ := url.ParseQuery(raw) // what of it can be read
 	held := map[string]any{}
 	for name, all := range values {
-		if isSecretName(name) {
+		if httpform.IsSecretParameter(name) {
 			all = []string{leftOut}
 		}
 		held[name] = oneOrAll(all)

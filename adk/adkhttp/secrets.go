@@ -2,21 +2,15 @@ package adkhttp
 
 import (
 	"net/url"
-	"slices"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // This file says what of a request or an answer is never told.
 
 // leftOut stands for a value that is never told.
 const leftOut = "left out"
-
-// secretParts make the name of a header a secret's, wherever in it they stand.
-var secretParts = []string{"key", "token", "secret", "auth", "cookie"}
-
-func hasSecretPart(name string) bool {
-	return slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
-}
 
 // unheldRequestHeader reports whether a header, in small letters, is none to tell: a
 // secret, or what is another one on each machine and each time.
@@ -25,7 +19,7 @@ func unheldRequestHeader(name string) bool {
 	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id":
 		return true
 	}
-	return hasSecretPart(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
+	return httpform.IsSecretHeader(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
 }
 
 // unheldAnswerHeader is unheldRequestHeader for an answer. Challenges are no secrets,
@@ -37,16 +31,7 @@ func unheldAnswerHeader(name string) bool {
 	case "date", "age", "expires", "server-timing", "x-envoy-upstream-service-time", "alt-svc":
 		return true
 	}
-	return hasSecretPart(name) || strings.Contains(name, "ratelimit") || strings.HasSuffix(name, "processing-ms")
-}
-
-// secretWords make the name of a parameter a secret's, where one of its words is one.
-var secretWords = []string{"key", "apikey", "token", "secret", "sig", "signature", "auth", "authorization", "code", "password", "credential"}
-
-// isSecretName reports whether the value of a parameter is never told.
-func isSecretName(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
+	return httpform.IsSecretHeader(name) || strings.Contains(name, "ratelimit") || strings.HasSuffix(name, "processing-ms")
 }
 
 // withoutSecrets is a URL without the values of its query that are never told.
@@ -59,7 +44,7 @@ func withoutSecrets(text string) string {
 	query, err := url.ParseQuery(to.RawQuery)
 	changed := err != nil
 	for name := range query {
-		if isSecretName(name) {
+		if httpform.IsSecretParameter(name) {
 			query[name], changed = []string{leftOut}, true
 		}
 	}

@@ -1,0 +1,24 @@
+package httpform
+
+import (
+	"slices"
+	"strings"
+)
+
+// secretParts make the name of a header a secret's, wherever in it they stand.
+var secretParts = []string{"key", "token", "secret", "auth", "cookie"}
+
+// IsSecretHeader reports whether the value of a header is never told.
+func IsSecretHeader(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// secretWords make the name of a parameter a secret's, where one of its words is one.
+var secretWords = []string{"key", "apikey", "token", "secret", "sig", "signature", "auth", "authorization", "code", "password", "credential"}
+
+// IsSecretParameter reports whether the value of a query's parameter is never told.
+func IsSecretParameter(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
+}
