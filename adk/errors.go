@@ -111,6 +111,23 @@ const (
 	// than the context window has; nothing was sent. Whoever fills the turn mends it, by
 	// shedding (package budget says what takes how much).
 	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW Code = "E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW"
+	// E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR occurs when a model's server answers with a
+	// status that is no success, or cannot be asked, and no attempt is left. The cause has
+	// status and body; what the server says tells who can mend it.
+	E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR Code = "E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR"
+	// E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT occurs when a model's server does not
+	// answer within requestTimeoutMs, and no attempt is left.
+	E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT Code = "E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT"
+	// E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED occurs when a stream is silent for longer
+	// than streamIdleTimeoutMs; nothing of the answer is stored.
+	E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED Code = "E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED"
+	// E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR occurs when an answer breaks, is too large, is
+	// no JSON, or says itself that it failed; nothing of it is stored.
+	E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR Code = "E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR"
+	// E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS occurs when a model writes arguments
+	// that are no JSON object. Nobody is given it: its text is the result of the call, for
+	// the model to mend.
+	E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS Code = "E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS"
 	// E_INVALID_ANSWER occurs when Ask or AskStream is given types of which JSON does
 	// not give the values back, so that no trace could; the message names the member.
 	// The caller mends it, with a type of its own for what it needs of the answer. In
@@ -189,6 +206,8 @@ var otherCodes = []Code{
 	E_LLM_EXECUTION_EXECUTOR_ERROR, E_LLM_EXECUTION_NACKED, E_LLM_EXECUTION_STREAM_SEALED,
 	E_PERSISTENCE_FLUSH_ERROR, E_TURN_ABORTED, E_LLM_EXECUTION_GATE_NOT_SUPPORTED, E_TURN_GATE_ABORTED,
 	E_TURN_GATE_TIMEOUT, E_INVALID_TOOL_ARGS, E_TOOL_DOWNSTREAM_ERROR, E_ASK_TIMEOUT, E_ASK_STOPPED, E_UNANSWERED,
+	E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT, E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED,
+	E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR, E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS,
 }
 
 // Error makes a Code usable as the target of errors.Is.

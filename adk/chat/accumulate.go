@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// CallDelta is what one chunk says of a call. Empty fields say nothing.
+type CallDelta struct {
+	Index     *int // nil where the chunk has none
+	ID, Type  string
+	Name      string
+	Arguments string
+}
+
+// WantedCall is a call that an answer wants. Arguments are what the model wrote, which
+// need not be JSON.
+type WantedCall struct {
+	ID, Type, Name, Arguments string
+}
+
+// Accumulator puts the calls of one answer together.
+type Accumulator interface {
+	// Feed adds what a chunk says.
+	Feed(delta CallDelta)
+	// Drain gives all calls, and is called once.
+	Drain() []WantedCall
+}
+
+// calls is the default accumulator (SSE-8).
+type calls struct{ entries []*entry }
+
+type entry struct {
+	index           int
+	id, kind        string
+	name, arguments []byte
+}
+
+// Feed finds the entry that a delta belongs to: by its index, or without one by its id. An
+// id that differs from the entry's begins another, for some servers number all calls 0.
+func (c *calls) Feed(delta CallDelta) {
+	e := c.of(delta)
+	if e == nil {
+		e = &entry{index: c.next()}
+		if delta.Index != nil {
+			e.index = *delta.Index
+		}
+		c.entries = append(c.entries, e)
+	}
+	if delta.ID != "" {
+		e.id = delta.ID
+	}
+	if delta.Type != "" {
+		e.kind = delta.Type
+	}
+	e.name = append(e.name, delta.Name...)
+	e.arguments = append(e.arguments, delta.Arguments...)
+}
+
+// of is the entry of a delta; nil where it begins one.
+func (c *calls) of(delta CallDelta) *entry {
+	for _, e := range slices.Backward(c.entries) {
+		switch {
+		case delta.Index != nil && e.index != *delta.Index:
+		case delta.ID == "" || e.id == delta.ID:
+			return e
+		case delta.Index != nil && e.id == "":
+			return e
+		}
+	}
+	return nil
+}
+
+// next is the index of an entry that has none.
+func (c *calls) next() int {
+	next := 0
+	for _, e := range c.entries {
+		next = max(next, e.index+1)
+	}
+	return next
+}
+
+// Drain gives the calls by their index, and those of one index as they came.
+func (c *calls) Drain() []WantedCall {
+	slices.SortStableFunc(c.entries, func(a, b *entry) int { return cmp.Compare(a.index, b.index) })
+	wanted := make([]WantedCall, len(c.entries))
+	for i, e := range c.entries {
+		wanted[i] = WantedCall{ID: e.id, Type: cmp.Or(e.kind, "function"), Name: string(e.name), Arguments: string(e.arguments)}
+		if e.id == "" {
+			wanted[i].ID = "call_" + strconv.Itoa(e.index)
+		}
+	}
+	return wanted
+}

@@ -1,0 +1,381 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// answer is what a model says, as far as it has come. It is reported as it comes, and
+// stored by keep.
+type answer struct {
+	*iteration
+	streamed bool
+	id       string // of message and thought, once one is reported (ANS-3)
+
+	calls    Accumulator
+	message  strings.Builder // of an answer that is not streamed
+	thoughts map[string]*strings.Builder
+	live     string // the field whose reasoning is reported
+
+	sawMessage, sawThought, sawRefusal, sawOthers, sawDone bool
+
+	responseID, model, finish string
+	usage                     json.RawMessage
+}
+
+// chunk is an answer, or a part of one.
+type chunk struct {
+	ID      words           `json:"id"`
+	Model   words           `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        *int  `json:"index"`
+	Delta        *said `json:"delta"`
+	Message      *said `json:"message"`
+	FinishReason words `json:"finish_reason"`
+}
+
+// said is what a chunk adds, or all of a message.
+type said struct {
+	Content          words      `json:"content"`
+	Refusal          words      `json:"refusal"`
+	Reasoning        words      `json:"reasoning"`
+	ReasoningContent words      `json:"reasoning_content"`
+	ToolCalls        []wireCall `json:"tool_calls"`
+}
+
+type wireCall struct {
+	Index    *int  `json:"index"`
+	ID       words `json:"id"`
+	Type     words `json:"type"`
+	Function struct {
+		Name      words `json:"name"`
+		Arguments words `json:"arguments"`
+	} `json:"function"`
+}
+
+// words is a text that providers write in several ways: a text, null for none, a list of
+// parts of which those with a text count, or something else, whose JSON it is then.
+type words string
+
+// UnmarshalJSON never fails.
+func (w *words) UnmarshalJSON(data []byte) error {
+	switch {
+	case string(data) == "null":
+		*w = ""
+	case data[0] == '"':
+		var text string
+		err := json.Unmarshal(data, &text)
+		*w = words(text)
+		return err
+	case data[0] == '[':
+		var parts []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(data, &parts) // what is no part has no text
+		for _, part := range parts {
+			if part.Type == "text" {
+				*w += words(part.Text)
+			}
+		}
+	default:
+		*w = words(data)
+	}
+	return nil
+}
+
+// reasoning is what a field says.
+func (s *said) reasoning(field string) string {
+	if field == "reasoning" {
+		return string(s.Reasoning)
+	}
+	return string(s.ReasoningContent)
+}
+
+// readChunk reads a payload: ok is false for what is no JSON object. A member of another
+// type than it should have says nothing.
+func readChunk(data []byte) (c chunk, ok bool) {
+	err := json.Unmarshal(data, &c)
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		err = nil
+	}
+	return c, err == nil && len(data) > 0 && data[0] == '{'
+}
+
+// read reads a good answer, streamed or not.
+func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) {
+	a := &answer{iteration: it, thoughts: map[string]*strings.Builder{}, calls: it.helpers.Accumulator()}
+	body := bufio.NewReaderSize(&bounded{from: resp.Body, left: mostOfAnswer}, 512)
+	if it.stream && isStream(resp, body) {
+		return a, a.readStream(body, attempt)
+	}
+	return a, a.readWhole(body, attempt)
+}
+
+// isStream reports whether an answer is a stream: its type says so, or, where that says
+// nothing of use, it does not begin as JSON does (SSE-11).
+func isStream(resp *http.Response, body *bufio.Reader) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind == "text/event-stream":
+		return true
+	case kind == "application/json":
+		return false
+	}
+	for n := 1; n <= body.Size(); n++ {
+		begin, err := body.Peek(n)
+		if begin = bytes.TrimLeft(begin, " \t\r\n"); err != nil || len(begin) > 0 {
+			return len(begin) > 0 && begin[0] != '{'
+		}
+	}
+	return true
+}
+
+// bounded reads as much as is allowed, and fails where there is more.
+type bounded struct {
+	from io.Reader
+	left int
+}
+
+var errTooLarge = errors.New("the answer is too large")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// readWhole reads an answer that is one JSON.
+func (a *answer) readWhole(body io.Reader, attempt int) *failure {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return a.broken(err, attempt, len(data) == 0)
+	}
+	c, ok := readChunk(bytes.TrimSpace(data))
+	if !ok {
+		return &failure{err: errStream("the answer is no JSON object: "+a.blot(quote(string(data))), nil)}
+	}
+	if err := a.take(&c); err != nil {
+		return &failure{err: err}
+	}
+	return nil
+}
+
+// take adds a chunk. Its error is STREAM_ERROR where the provider says that it failed, and
+// else what reporting fails with.
+func (a *answer) take(c *chunk) error {
+	a.note(c)
+	one, others := firstChoice(c.Choices)
+	if others && !a.sawOthers {
+		a.sawOthers = true
+		a.h.Log(adk.LevelWarn, "ignored-choices", "the answer has further choices, which nobody reads", map[string]any{"finishReason": a.finish})
+	}
+	var what *said
+	if one != nil {
+		if what = one.Delta; what == nil {
+			what = one.Message
+		}
+		if one.FinishReason != "" {
+			a.finish = string(one.FinishReason)
+		}
+	}
+	if hasError := len(c.Error) > 0 && string(c.Error) != "null"; hasError && what == nil || one != nil && one.FinishReason == "error" {
+		return errStream("the provider says that it failed: "+a.blot(quote(errorText(c.Error))), nil)
+	}
+	if what == nil {
+		return nil
+	}
+	return a.add(what)
+}
+
+// note keeps what is known of the answer as a whole.
+func (a *answer) note(c *chunk) {
+	if c.ID != "" {
+		a.responseID = string(c.ID)
+	}
+	if c.Model != "" {
+		a.model = string(c.Model)
+	}
+	if len(c.Usage) > 0 && string(c.Usage) != "null" {
+		a.usage = bytes.Clone(c.Usage)
+	}
+}
+
+// firstChoice is the choice that counts: the one with index 0, or with none (SSE-5).
+func firstChoice(choices []choice) (one *choice, others bool) {
+	for i := range choices {
+		if c := &choices[i]; one == nil && (c.Index == nil || *c.Index == 0) {
+			one = c
+		} else {
+			others = true
+		}
+	}
+	return one, others
+}
+
+// errorText is what an error of a provider says.
+func errorText(raw json.RawMessage) string {
+	var e struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &e) == nil && e.Message != "" {
+		return e.Message
+	}
+	return string(raw)
+}
+
+// add reports what is new, in the order of SSE-7.
+func (a *answer) add(what *said) error {
+	if err := a.say(string(what.Content)); err != nil {
+		return err
+	}
+	if what.Refusal != "" && !a.sawRefusal {
+		a.sawRefusal = true
+		a.h.Log(adk.LevelWarn, "refusal", "the model refuses", map[string]any{"finishReason": a.finish})
+	}
+	if err := a.say(string(what.Refusal)); err != nil {
+		return err
+	}
+	if err := a.think(what); err != nil {
+		return err
+	}
+	for i, call := range what.ToolCalls {
+		if !a.streamed {
+			call.Index = &i // each is whole, whatever ids they have
+		}
+		a.calls.Feed(CallDelta{Index: call.Index, ID: string(call.ID), Type: string(call.Type),
+			Name: string(call.Function.Name), Arguments: string(call.Function.Arguments)})
+	}
+	return nil
+}
+
+func (a *answer) say(text string) error {
+	if text == "" {
+		return nil
+	}
+	a.sawMessage = true
+	if !a.streamed {
+		a.message.WriteString(text)
+		return nil
+	}
+	_, err := a.h.ReportMessage(a.ownID(), text, false)
+	return err
+}
+
+// think reports the reasoning of the first field that has some, and holds that of others
+// back (ANS-4).
+func (a *answer) think(what *said) error {
+	for _, field := range a.reasoning {
+		text := what.reasoning(field)
+		if text == "" {
+			continue
+		}
+		a.sawThought = true
+		if a.thoughts[field] == nil {
+			a.thoughts[field] = &strings.Builder{}
+		}
+		a.thoughts[field].WriteString(text)
+		if a.live == "" && (a.streamed || strings.TrimSpace(text) != "") {
+			a.live = field
+		}
+		if a.streamed && a.live == field {
+			if _, err := a.h.ReportThought(a.ownID(), text, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ownID is the id of what the answer stores.
+func (a *answer) ownID() string {
+	if a.id == "" {
+		a.id = a.dc.NewID()
+	}
+	return a.id
+}
+
+// keep completes and stores the answer, and gives the calls that it wants (ANS-2).
+func (a *answer) keep() ([]WantedCall, error) {
+	if a.stopped() {
+		return nil, nil
+	}
+	wanted := a.calls.Drain()
+	if err := a.keepMessage(); err != nil {
+		return nil, err
+	}
+	if err := a.keepThoughts(); err != nil {
+		return nil, err
+	}
+	a.h.Log(adk.LevelDebug, "accumulator-finalised", "the answer is complete", map[string]any{
+		"toolCallCount": len(wanted), "sawMessageDelta": a.sawMessage, "sawThoughtDelta": a.sawThought, "doneSentinelSeen": a.sawDone})
+	level := adk.LevelDebug
+	if a.finish == "length" || a.finish == "content_filter" {
+		level = adk.LevelWarn
+	}
+	var usage any
+	_ = json.Unmarshal(a.usage, &usage) // none is null
+	a.h.Log(level, "finish", "the model has answered", map[string]any{
+		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": usage})
+	return wanted, nil
+}
+
+func (a *answer) keepMessage() error {
+	if !a.sawMessage {
+		return nil
+	}
+	event, err := a.h.ReportMessage(a.ownID(), a.message.String(), true)
+	if err != nil {
+		return err
+	}
+	return a.storeMessage(a.id, event.Full)
+}
+
+func (a *answer) keepThoughts() error {
+	var first string
+	if live := a.thoughts[a.live]; live != nil {
+		first = live.String()
+		rest := first
+		if a.streamed {
+			rest = ""
+		}
+		if _, err := a.h.ReportThought(a.ownID(), rest, true); err != nil {
+			return err
+		}
+		if strings.TrimSpace(first) != "" {
+			if err := a.storeThought(a.id, first); err != nil {
+				return err
+			}
+		}
+	}
+	for _, field := range a.reasoning {
+		held := a.thoughts[field]
+		if held == nil || field == a.live || held.String() == first || strings.TrimSpace(held.String()) == "" {
+			continue
+		}
+		id := a.ownID() + ":" + field
+		if _, err := a.h.ReportThought(id, held.String(), true); err != nil {
+			return err
+		}
+		if err := a.storeThought(id, held.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

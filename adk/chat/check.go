@@ -1,0 +1,198 @@
+package chat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// check says what is wrong with a value, which is JSON data: nothing is converted.
+type check func(path string, v any) []adk.Fault
+
+// fault is one fault with the place that it is in.
+func fault(path, format string, args ...any) []adk.Fault {
+	return []adk.Fault{{Path: path, Message: fmt.Sprintf(format, args...)}}
+}
+
+func isText(path string, v any) []adk.Fault {
+	if _, ok := v.(string); !ok {
+		return fault(path, "is %s, want a text", kindOf(v))
+	}
+	return nil
+}
+
+func isSomeText(path string, v any) []adk.Fault {
+	if v == "" {
+		return fault(path, "is empty, want a text")
+	}
+	return isText(path, v)
+}
+
+func isFlag(path string, v any) []adk.Fault {
+	if _, ok := v.(bool); !ok {
+		return fault(path, "is %s, want true or false", kindOf(v))
+	}
+	return nil
+}
+
+// isObject takes any object, as schemas are.
+func isObject(path string, v any) []adk.Fault {
+	if _, ok := v.(map[string]any); !ok {
+		return fault(path, "is %s, want an object", kindOf(v))
+	}
+	return nil
+}
+
+func isNumber(low, high float64) check {
+	return func(path string, v any) []adk.Fault {
+		switch n, ok := v.(float64); {
+		case !ok:
+			return fault(path, "is %s, want a number", kindOf(v))
+		case n < low || n > high:
+			return fault(path, "is out of bounds, want %s", bounds(low, high))
+		}
+		return nil
+	}
+}
+
+func isWhole(low, high float64) check {
+	return func(path string, v any) []adk.Fault {
+		if n, ok := v.(float64); ok && n != math.Trunc(n) {
+			return fault(path, "is a fraction, want a whole number")
+		}
+		return isNumber(low, high)(path, v)
+	}
+}
+
+// unbounded is the bound of a number that needs none, and largest of one that is counted
+// with.
+const (
+	unbounded = math.MaxFloat64
+	largest   = 1 << 53
+)
+
+func bounds(low, high float64) string {
+	if high >= largest {
+		return fmt.Sprintf("at least %v", low)
+	}
+	return fmt.Sprintf("%v to %v", low, high)
+}
+
+func isOneOf(words ...string) check {
+	return func(path string, v any) []adk.Fault {
+		text, ok := v.(string)
+		if !ok {
+			return fault(path, "is %s, want %s", kindOf(v), anyOf(words))
+		}
+		if !slices.Contains(words, text) {
+			return fault(path, "is %.40q, want %s", text, anyOf(words))
+		}
+		return nil
+	}
+}
+
+func anyOf(words []string) string { return strings.Join(words, " or ") }
+
+func isListOf(one check) check {
+	return func(path string, v any) (faults []adk.Fault) {
+		list, ok := v.([]any)
+		if !ok {
+			return fault(path, "is %s, want a list", kindOf(v))
+		}
+		for i, item := range list {
+			faults = append(faults, one(fmt.Sprintf("%s[%d]", path, i), item)...)
+		}
+		return faults
+	}
+}
+
+func isMapOf(one check) check {
+	return func(path string, v any) (faults []adk.Fault) {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return fault(path, "is %s, want an object", kindOf(v))
+		}
+		for _, key := range sortedKeys(object) {
+			faults = append(faults, one(path+"."+key, object[key])...)
+		}
+		return faults
+	}
+}
+
+// member is what an object may have, or with need must.
+type member struct {
+	name  string
+	check check
+	need  bool
+}
+
+// isShape takes an object of these members and no others.
+func isShape(members ...member) check {
+	return func(path string, v any) (faults []adk.Fault) {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return fault(path, "is %s, want an object", kindOf(v))
+		}
+		known := map[string]bool{}
+		for _, m := range members {
+			known[m.name] = true
+			if value, found := object[m.name]; found {
+				faults = append(faults, m.check(path+"."+m.name, value)...)
+			} else if m.need {
+				faults = append(faults, fault(path+"."+m.name, "is missing")...)
+			}
+		}
+		for _, name := range sortedKeys(object) {
+			if !known[name] {
+				faults = append(faults, fault(path+"."+name, "is unknown")...)
+			}
+		}
+		return faults
+	}
+}
+
+// isTyped takes an object whose member type says of which shape it is.
+func isTyped(shapes map[string][]member) check {
+	return func(path string, v any) []adk.Fault {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return fault(path, "is %s, want an object", kindOf(v))
+		}
+		kind, _ := object["type"].(string)
+		members, known := shapes[kind]
+		if !known {
+			return fault(path+".type", "is none that is known, want %s", anyOf(sortedKeys(shapes)))
+		}
+		return isShape(append([]member{{"type", isText, true}}, members...)...)(path, v)
+	}
+}
+
+// isTextOr takes a text by one check and everything else by another.
+func isTextOr(text, other check) check {
+	return func(path string, v any) []adk.Fault {
+		if _, ok := v.(string); ok {
+			return text(path, v)
+		}
+		return other(path, v)
+	}
+}
+
+// kindOf says what a value of JSON is.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}

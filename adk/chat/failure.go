@@ -1,0 +1,87 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// HTTPFailure is what a server answered in the place of an answer, or why it could not be
+// asked: the cause of E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR.
+type HTTPFailure struct {
+	// Status is 0 where there was no answer.
+	Status int
+	// Body is the answer's, up to 64 KiB.
+	Body string
+	// Cause is why there was no answer; nil where there was one.
+	Cause error
+}
+
+// Error quotes the beginning of the body.
+func (f *HTTPFailure) Error() string {
+	if f.Cause != nil {
+		return fmt.Sprintf("there is no answer: %v", f.Cause)
+	}
+	text := fmt.Sprintf("status %d", f.Status)
+	if body := quote(strings.TrimSpace(f.Body)); body != "" {
+		text += ": " + body
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (f *HTTPFailure) Unwrap() error { return f.Cause }
+
+// TimeLimit is the limit that passed: the cause of E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT
+// and of E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED.
+type TimeLimit struct{ Limit time.Duration }
+
+// Error names the limit.
+func (l *TimeLimit) Error() string { return "the limit is " + l.Limit.String() }
+
+// mostQuoted is how many characters of a body an error or a log quotes.
+const mostQuoted = 256
+
+// quote is the beginning of a text.
+func quote(text string) string {
+	n := 0
+	for at := range text {
+		if n++; n > mostQuoted {
+			return strings.ToValidUTF8(text[:at], string(utf8.RuneError))
+		}
+	}
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}
+
+// leftOut stands where a secret was.
+const leftOut = "(left out)"
+
+// blot takes secrets out of a text.
+func (s *settings) blot(text string) string {
+	for _, secret := range s.secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, leftOut)
+		}
+	}
+	return text
+}
+
+// blotError is an error in whose text stands no secret: itself, or one of its text.
+func (s *settings) blotError(err error) error {
+	if text := err.Error(); s.blot(text) != text {
+		return errors.New(s.blot(text))
+	}
+	return err
+}
+
+func failed(code adk.Code, message string, cause error) *adk.Error {
+	return &adk.Error{Code: code, Message: message, Cause: cause}
+}
+
+func errStream(why string, cause error) *adk.Error {
+	return failed(adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR, why, cause)
+}

@@ -1,0 +1,135 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+)
+
+// events gives the events of a stream one after the other, however its bytes come.
+type events struct {
+	from  io.Reader
+	split httpform.Splitter
+	// read[start:] was read and is not yet given; read[seen:] has no end of an event
+	// that was looked for.
+	read        []byte
+	start, seen int
+	begun       bool
+	err         error // what follows
+}
+
+func newEvents(from io.Reader) *events {
+	return &events{from: from, split: httpform.Splitter{Form: httpform.Events}}
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// next is the next event, with its line ends; it is good until the next call. Behind the
+// last it is io.EOF. An event that breaks off is none, and one that ends with the stream
+// is one.
+func (e *events) next() ([]byte, error) {
+	for {
+		if n := e.split.End(e.read[e.seen:]); n >= 0 {
+			e.seen += n
+			return e.give(), nil
+		}
+		e.seen = len(e.read)
+		switch {
+		case len(e.read)-e.start > mostOfEvent:
+			return nil, errTooLarge
+		case e.err == io.EOF && e.seen > e.start:
+			return e.give(), nil
+		case e.err != nil:
+			return nil, e.err
+		}
+		e.fill()
+	}
+}
+
+// give is what lies before what was seen.
+func (e *events) give() []byte {
+	event := e.read[e.start:e.seen]
+	e.start = e.seen
+	if !e.begun {
+		event, e.begun = bytes.TrimPrefix(event, byteOrderMark), true
+	}
+	return event
+}
+
+// fill reads once.
+func (e *events) fill() {
+	if e.start > 0 {
+		e.read = e.read[:copy(e.read, e.read[e.start:])]
+		e.seen, e.start = e.seen-e.start, 0
+	}
+	if len(e.read) == cap(e.read) {
+		e.read = append(make([]byte, 0, max(4096, 2*cap(e.read))), e.read...)
+	}
+	n, err := e.from.Read(e.read[len(e.read):cap(e.read)])
+	e.read, e.err = e.read[:len(e.read)+n], err
+}
+
+// payloads are the data of an event: its lines of data as one, or, where that is no
+// JSON, each alone (SSE-2).
+func payloads(event []byte) [][]byte {
+	var lines [][]byte
+	for len(event) > 0 {
+		var line []byte
+		if at := bytes.IndexAny(event, "\r\n"); at >= 0 {
+			line, event = event[:at], event[at+1:]
+		} else {
+			line, event = event, nil
+		}
+		data, isData := bytes.CutPrefix(line, []byte("data"))
+		if !isData || len(data) > 0 && data[0] != ':' {
+			continue
+		}
+		data = bytes.TrimPrefix(bytes.TrimPrefix(data, []byte(":")), []byte(" "))
+		if len(bytes.TrimSpace(data)) > 0 {
+			lines = append(lines, data)
+		}
+	}
+	if len(lines) > 1 {
+		if whole := bytes.Join(lines, []byte("\n")); json.Valid(whole) {
+			return [][]byte{whole}
+		}
+	}
+	return lines
+}
+
+// readStream reads an answer that comes event by event.
+func (a *answer) readStream(body io.Reader, attempt int) *failure {
+	a.streamed = true
+	for stream := newEvents(body); ; {
+		event, err := stream.next()
+		switch {
+		case a.stopped():
+			return &failure{err: a.ctx.Err()}
+		case err == io.EOF:
+			a.h.Log(adk.LevelWarn, "sse-eof-without-done", "the stream ended without [DONE]", map[string]any{"finishReason": a.finish})
+			return nil
+		case errors.Is(err, errTooLarge):
+			return &failure{err: errStream("an event or the answer is too large", nil)}
+		case err != nil:
+			return a.broken(err, attempt, false)
+		}
+		for _, data := range payloads(event) {
+			data = bytes.TrimSpace(data)
+			if a.sawDone = string(data) == "[DONE]"; a.sawDone {
+				return nil
+			}
+			c, ok := readChunk(data)
+			if !ok {
+				a.h.Log(adk.LevelTrace, "sse-parse-failure", "an event is no JSON object", map[string]any{"dataPreview": quote(a.blot(string(data)))})
+				continue
+			}
+			if err := a.take(&c); err != nil {
+				return &failure{err: err}
+			}
+		}
+	}
+}

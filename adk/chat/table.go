@@ -1,0 +1,166 @@
+package chat
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// row is what is known of an option.
+type row struct {
+	name  string
+	check check // nil for what is code, and not plain data
+	sent  bool  // it goes into the body as it is
+}
+
+// table are all options, in the order in which a body has them (REQ-2).
+var table = []row{
+	{name: "model", check: isSomeText},
+	{name: "apiKey", check: isSomeText},
+	{name: "baseURL", check: isURL},
+	{name: "headers", check: areHeaders},
+	{name: "transport"},
+	{name: "stream", check: isFlag},
+	{name: "streamIdleTimeoutMs", check: isWhole(0, largest)},
+	{name: "requestTimeoutMs", check: isWhole(0, largest)},
+	{name: "retry", check: isShape(
+		member{"maxAttempts", isWhole(1, largest), false},
+		member{"baseDelayMs", isWhole(0, largest), false},
+		member{"maxDelayMs", isWhole(1, largest), false},
+		member{"retriableStatuses", isListOf(isWhole(100, 599)), false},
+		member{"honorRetryAfter", isFlag, false})},
+	{name: "selfIdentity", check: isSomeText},
+	{name: "thoughtSurfacing", check: isSomeText}, // package prompt knows which
+	{name: "replayCompatibility", check: isListOf(isText)},
+	{name: "reasoningFieldPrecedence", check: areReasoningFields},
+	{name: "bucketOrder", check: isListOf(isText)},
+	{name: "tokenEncoding", check: isSomeText}, // package budget knows which
+	{name: "contextWindow", check: isWhole(1, largest)},
+	{name: "counter"},
+	{name: "unsupportedMediaPolicy", check: isTextOr(isSomeText, isShape(
+		member{"mode", isSomeText, true}, member{"stashKeys", isListOf(isText), false}))},
+	{name: "helpers"},
+	{name: "helperSets"},
+	{name: "artifacts"},
+	{name: "extraBody", check: isObject},
+	{name: "strictToolChoice", check: isFlag},
+	{name: "autoAck", check: isFlag},
+	{name: "resets", check: isListOf(isText)},
+	{name: "toolCallIds", check: isOneOf(string(IDsAsIs), string(IDsAlnum9))},
+
+	{name: "temperature", check: isNumber(0, 2), sent: true},
+	{name: "top_p", check: isNumber(0, 1), sent: true},
+	{name: "frequency_penalty", check: isNumber(-2, 2), sent: true},
+	{name: "presence_penalty", check: isNumber(-2, 2), sent: true},
+	{name: "n", check: isWhole(1, largest), sent: true},
+	{name: "max_tokens", check: isWhole(1, largest), sent: true},
+	{name: "max_completion_tokens", check: isWhole(1, largest), sent: true},
+	{name: "top_logprobs", check: isWhole(0, 20), sent: true},
+	{name: "logprobs", check: isFlag, sent: true},
+	{name: "logit_bias", check: isMapOf(isNumber(-unbounded, unbounded)), sent: true},
+	{name: "seed", check: isWhole(-unbounded, unbounded), sent: true},
+	{name: "stop", check: isTextOr(isText, isListOf(isText)), sent: true},
+	{name: "user", check: isText, sent: true},
+	{name: "store", check: isFlag, sent: true},
+	{name: "metadata", check: isMapOf(isText), sent: true},
+	{name: "safety_identifier", check: isText, sent: true},
+	{name: "prompt_cache_key", check: isText, sent: true},
+	{name: "prompt_cache_retention", check: isOneOf("in_memory", "24h"), sent: true},
+	{name: "reasoning_effort", check: isOneOf("none", "minimal", "low", "medium", "high"), sent: true},
+	{name: "service_tier", check: isOneOf("auto", "default", "flex", "priority", "scale"), sent: true},
+	{name: "verbosity", check: isOneOf("low", "medium", "high"), sent: true},
+	{name: "response_format", check: isTyped(map[string][]member{
+		"text": nil, "json_object": nil,
+		"json_schema": {{"json_schema", isShape(member{"name", isSomeText, true}, member{"schema", isObject, true},
+			member{"strict", isFlag, false}, member{"description", isText, false}), true}},
+	}), sent: true},
+	{name: "tool_choice", check: isTextOr(isOneOf("none", "auto", "required"), isToolChoice), sent: true},
+	{name: "parallel_tool_calls", check: isFlag, sent: true},
+	{name: "stream_options", check: isShape(member{"include_usage", isFlag, false}, member{"include_obfuscation", isFlag, false}), sent: true},
+	{name: "modalities", check: isListOf(isOneOf("text", "audio")), sent: true},
+	{name: "audio", check: isShape(member{"voice", isSomeText, true},
+		member{"format", isOneOf("wav", "mp3", "flac", "opus", "pcm16"), true}), sent: true},
+	{name: "prediction", check: isTyped(map[string][]member{"content": {{"content", isTextOr(isText, isListOf(
+		isTyped(map[string][]member{"text": {{"text", isText, true}}}))), true}}}), sent: true},
+	{name: "web_search_options", check: isShape(
+		member{"search_context_size", isOneOf("low", "medium", "high"), false},
+		member{"user_location", isTyped(map[string][]member{"approximate": {{"approximate", isShape(
+			member{"city", isText, false}, member{"country", isText, false},
+			member{"region", isText, false}, member{"timezone", isText, false}), true}}}), false}), sent: true},
+	{name: "function_call", check: isTextOr(isOneOf("none", "auto"), isShape(member{"name", isSomeText, true})), sent: true},
+	{name: "functions", check: isListOf(isShape(member{"name", isSomeText, true},
+		member{"description", isText, false}, member{"parameters", isObject, false})), sent: true},
+}
+
+// rows are the rows of the table by their names.
+var rows = func() map[string]row {
+	byName := map[string]row{}
+	for _, r := range table {
+		byName[r.name] = r
+	}
+	return byName
+}()
+
+// named is a tool_choice of one tool.
+var named = map[string][]member{
+	"function": {{"function", isShape(member{"name", isSomeText, true}), true}},
+	"custom":   {{"custom", isShape(member{"name", isSomeText, true}), true}},
+}
+
+func isToolChoice(path string, v any) []adk.Fault {
+	return isTyped(map[string][]member{
+		"function": named["function"], "custom": named["custom"],
+		"allowed_tools": {{"allowed_tools", isShape(member{"mode", isOneOf("auto", "required"), true},
+			member{"tools", isListOf(isTyped(named)), true}), true}},
+	})(path, v)
+}
+
+func isURL(path string, v any) []adk.Fault {
+	if faults := isText(path, v); faults != nil {
+		return faults
+	}
+	to, err := url.Parse(v.(string))
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+		return fault(path, "is no URL of a server, want one like %s", DefaultBaseURL)
+	}
+	return nil
+}
+
+// areHeaders takes what can be sent. A value is quoted nowhere: it may be a secret.
+func areHeaders(path string, v any) (faults []adk.Fault) {
+	if faults := isMapOf(isText)(path, v); faults != nil {
+		return faults
+	}
+	headers := v.(map[string]any)
+	for _, name := range sortedKeys(headers) {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isTokenRune(r) }) {
+			faults = append(faults, fault(path, "has the name %.40q, which no header can have", name)...)
+		}
+		if strings.ContainsFunc(headers[name].(string), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			faults = append(faults, fault(path+"."+name, "has a control character")...)
+		}
+	}
+	return faults
+}
+
+func isTokenRune(r rune) bool {
+	return r > ' ' && r < 0x7f && !strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
+}
+
+func areReasoningFields(path string, v any) []adk.Fault {
+	if faults := isListOf(isOneOf(reasoningFields...))(path, v); faults != nil {
+		return faults
+	}
+	seen := map[any]bool{}
+	for _, name := range v.([]any) {
+		if seen[name] {
+			return fault(path, "has %s twice", name)
+		}
+		seen[name] = true
+	}
+	if len(seen) == 0 {
+		return fault(path, "is empty, want %s", anyOf(reasoningFields))
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/adk/chat"
+)
+
+// wanting is a plain answer that wants calls, each of an id, a name and arguments.
+func wanting(calls ...[3]string) reply {
+	var wanted []string
+	for _, c := range calls {
+		wanted = append(wanted, fmt.Sprintf(`{"id":%s,"function":{"name":%s,"arguments":%s}}`, quoted(c[0]), quoted(c[1]), quoted(c[2])))
+	}
+	return plain(`{"choices":[{"message":{"tool_calls":[` + strings.Join(wanted, ",") + `]}}]}`)
+}
+
+// CAL-1, CAL-5: a call is reported, run, reported complete and stored, and the next request
+// has it, as an artifact's text.
+func TestToolTurn(t *testing.T) {
+	p := play(t, scene{options: whole(), replies: []reply{calling("call-1", "weather", `{"city":"Oslo"}`), saying("4 °C.")},
+		tools: []*adk.Tool{weather(t)}, records: []adk.Record{asking(t, "Oslo?")}}).acked(t)
+	assert.Equal(t, []string{"said 4 °C."}, p.texts())
+	assert.Equal(t, []string{`call-1 weather{"city":"Oslo"}: artifact 4 °C in Oslo`}, p.results(t))
+	assert.Equal(t, []string{"call call-1 weather", "call call-1 weather complete"}, p.reports[:2])
+	sent := p.messages(t, 1)
+	require.Len(t, sent, 4)
+	assert.Equal(t, `{"role":"assistant","content":null,"tool_calls":[{"id":"call-1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]}`, sent[2])
+	assert.Contains(t, sent[3], `{"role":"tool","tool_call_id":"call-1","content":"<untrusted_content_`)
+	assert.True(t, p.storage.ToolCalls()[0].Inline())
+}
+
+// CAL-1, CAL-2, CAL-3, CAL-4: what becomes of calls, for the model to read. One that fails
+// keeps none of the others from being run.
+func TestWhatBecomesOfCalls(t *testing.T) {
+	failing := tool(t, "failing", func(map[string]any) (adk.ToolResult, error) { return nil, errors.New("no service") })
+	for name, c := range map[string]struct {
+		call [3]string
+		runs int
+		want string
+	}{
+		"good":            {[3]string{"c", "weather", `{"city":"Oslo"}`}, 1, `c weather{"city":"Oslo"}: artifact 4 °C in Oslo`},
+		"no JSON":         {[3]string{"c", "weather", `{"city":`}, 0, `failed c weather{}: The arguments of this call are not valid JSON. They were: {"city":`},
+		"a list":          {[3]string{"c", "weather", `[1]`}, 0, `failed c weather{}: The arguments of this call must be a JSON object, but are array. They were: [1]`},
+		"null":            {[3]string{"c", "weather", `null`}, 0, `failed c weather{}: The arguments of this call must be a JSON object, but are null. They were: null`},
+		"a text":          {[3]string{"c", "weather", `"Oslo"`}, 0, `failed c weather{}: The arguments of this call must be a JSON object, but are string. They were: "Oslo"`},
+		"a number":        {[3]string{"c", "weather", ` 1 `}, 0, `failed c weather{}: The arguments of this call must be a JSON object, but are number. They were:  1 `},
+		"a boolean":       {[3]string{"c", "weather", `true`}, 0, `failed c weather{}: The arguments of this call must be a JSON object, but are boolean. They were: true`},
+		"of a wrong type": {[3]string{"c", "weather", `{"city":4}`}, 0, "failed c weather{\"city\":4}: E_INVALID_TOOL_ARGS"},
+		"too short":       {[3]string{"c", "weather", `{"city":"O"}`}, 0, "failed c weather{\"city\":\"O\"}: E_INVALID_TOOL_ARGS"},
+		"empty":           {[3]string{"c", "weather", ``}, 0, "failed c weather{}: E_INVALID_TOOL_ARGS"},
+		"unknown":         {[3]string{"c", "whether", `{"a":1}`}, 0, `failed c whether{"a":1}: There is no tool "whether". Tools: failing, weather.`},
+		"nameless":        {[3]string{"c", "", `{}`}, 0, `failed c unnamed{}: There is no tool "unnamed". Tools: failing, weather.`},
+		"failing":         {[3]string{"c", "failing", `{"city":"Oslo"}`}, 1, "failed c failing{\"city\":\"Oslo\"}: E_TOOL_DOWNSTREAM_ERROR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good := [3]string{"d", "weather", `{"city":"Bergen"}`}
+			p := play(t, scene{options: whole(), replies: []reply{wanting(c.call, good), saying("A")}, tools: []*adk.Tool{weather(t), failing}}).acked(t)
+			results := p.results(t)
+			require.Len(t, results, 2)
+			assert.True(t, strings.HasPrefix(results[0], c.want), results[0])
+			assert.Equal(t, `d weather{"city":"Bergen"}: artifact 4 °C in Bergen`, results[1])
+			assert.Equal(t, c.runs+1, p.toolRuns)
+			assert.Len(t, p.bodies, 2)
+		})
+	}
+	// A refusal names each path, and a failure its cause.
+	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{"place":"Oslo"}`), calling("d", "failing", `{"city":"Oslo"}`), saying("A")},
+		tools: []*adk.Tool{weather(t), failing}}).acked(t)
+	assert.Contains(t, p.results(t)[0], "/place")
+	assert.Contains(t, p.results(t)[0], "city")
+	assert.Contains(t, p.results(t)[1], "no service")
+}
+
+// CAL-3: without any tools the model is told so.
+func TestNoTools(t *testing.T) {
+	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{}`), saying("A")}}).acked(t)
+	assert.Contains(t, p.results(t)[0], `There is no tool "weather". There are no tools in this turn.`)
+	assert.NotContains(t, p.bodies[0], `"tools"`)
+}
+
+// CAL-6: the order of keys is nothing to a checksum.
+func TestChecksum(t *testing.T) {
+	p := play(t, scene{options: whole(), replies: []reply{wanting([3]string{"c", "x", `{"a":1,"b":2}`}, [3]string{"d", "x", `{"b":2.0,"a":1}`}), saying("A")}}).acked(t)
+	calls := p.storage.ToolCalls()
+	assert.Equal(t, calls[0].Checksum(), calls[1].Checksum())
+	assert.Contains(t, p.bodies[1], `"arguments":"{\"a\":1,\"b\":2}"`)
+}
+
+// CAL-7: an id that another call bears, in this answer or before, takes nobody's place.
+func TestIDsOfCalls(t *testing.T) {
+	city := func(id, name string) [3]string { return [3]string{id, "weather", `{"city":` + quoted(name) + `}`} }
+	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, replies: []reply{
+		wanting(city("call_0", "Oslo"), city("call_0", "Rome"), city("", "Bonn")),
+		wanting(city("call_0", "Kiel"), city("own", "Graz")), saying("A")}}).acked(t)
+	calls := p.storage.ToolCalls()
+	require.Len(t, calls, 5)
+	ids := map[string]bool{}
+	for _, call := range calls {
+		ids[call.ID()] = true
+	}
+	assert.Len(t, ids, 5)
+	assert.True(t, ids["call_0"] && ids["own"])
+	assert.Contains(t, p.results(t)[0], "call_0 weather")
+}
+
+// CAL-7: ids of nine letters and digits go out in both messages of a pair, and records keep
+// theirs.
+func TestAlnum9(t *testing.T) {
+	options := whole()
+	options.ToolCallIDs = chat.IDsAlnum9
+	p := play(t, scene{options: options, tools: []*adk.Tool{weather(t)}, replies: []reply{
+		wanting([3]string{"call_a-very-long-id", "weather", `{"city":"Oslo"}`}, [3]string{"abcDEF123", "weather", `{"city":"Rome"}`}), saying("A")}}).acked(t)
+	assert.Equal(t, "call_a-very-long-id", p.storage.ToolCalls()[0].ID())
+	sent := p.messages(t, 1)
+	const short = "1lYWwfh4F"
+	assert.Contains(t, sent[1], `"tool_calls":[{"id":"`+short+`"`)
+	assert.Contains(t, sent[2], `"tool_call_id":"`+short+`"`)
+	assert.Contains(t, sent[3], `"tool_calls":[{"id":"abcDEF123"`)
+	assert.Contains(t, sent[4], `"tool_call_id":"abcDEF123"`)
+}
+
+// CAL-1, CAL-4, RTY-5: an abort within a call: what comes behind it is neither run nor
+// stored, nothing is signalled, and the tool's failure is what the dispatch ends with.
+func TestAbortWithinACall(t *testing.T) {
+	aborting := func(fails bool) *adk.Tool {
+		return must[*adk.Tool](t)(adk.NewTool(adk.ToolInit{Name: "stop", Description: "Stops.", InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(_ context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				if err := dc.Abort(errors.New("enough")); err != nil || fails {
+					return nil, errors.Join(err, errors.New("half done"))
+				}
+				return adk.Text("done"), nil
+			}}))
+	}
+	for name, fails := range map[string]bool{"a good one": false, "a failing one": true} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, scene{options: whole(), replies: []reply{wanting([3]string{"c", "stop", `{}`}, [3]string{"d", "weather", `{"city":"Oslo"}`})},
+				tools: []*adk.Tool{aborting(fails), weather(t)}})
+			assert.Equal(t, adk.StatusAborted, p.end.Status)
+			assert.Empty(t, p.results(t))
+			assert.Empty(t, p.failures)
+			assert.Equal(t, 1, p.toolRuns)
+			if fails {
+				assert.ErrorContains(t, p.end.Error, "half done")
+			}
+		})
+	}
+}
+
+// REQ-13, REQ-12, CAL-5: tools are forged of the artifacts that the dispatch holds, behind its
+// own; calls of them are texts, of which nothing is forged, and nothing is left behind.
+func TestForgedTools(t *testing.T) {
+	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, live: []string{"tool/artifact_*"}, replies: []reply{
+		calling("c", "weather", `{"city":"Oslo"}`), calling("d", "artifact_head", `{"callId":"c"}`), saying("A")}}).acked(t)
+	assert.NotContains(t, p.bodies[0], "artifact_head")
+	assert.Less(t, strings.Index(p.bodies[1], `"name":"weather","description"`), strings.Index(p.bodies[1], `"name":"artifact_head"`))
+	assert.Contains(t, p.bodies[2], `"enum":["c"]`)
+	assert.NotContains(t, p.bodies[2], `"enum":["c","d"]`)
+	call := p.storage.ToolCalls()[1]
+	assert.True(t, call.FromArtifactTool())
+	assert.Equal(t, `d artifact_head{"callId":"c"}: 4 °C in Oslo`, p.results(t)[1])
+}
+
+// CAL-5, CAL-4: a constructor that fails fails its call.
+func TestConstructorFails(t *testing.T) {
+	broken := tool(t, "weather", func(map[string]any) (adk.ToolResult, error) { return adk.Text("x"), nil }, func(init *adk.ToolInit) {
+		init.Effect = adk.EffectReads
+		init.ArtifactConstructor = func(context.Context, adk.ToolResult) (adk.ToolResult, error) { return nil, errors.New("no form") }
+	})
+	own := tool(t, "json", func(map[string]any) (adk.ToolResult, error) { return adk.Text(`{"a":1}`), nil }, func(init *adk.ToolInit) {
+		init.ArtifactConstructor, init.Effect = artifact.JSON, adk.EffectReads
+	})
+	p := play(t, scene{options: whole(), tools: []*adk.Tool{broken, own}, live: []string{"run/tools", "tool/*"}, replies: []reply{
+		wanting([3]string{"c", "weather", `{"city":"Oslo"}`}, [3]string{"d", "json", `{"city":"Oslo"}`}), saying("A")}}).acked(t)
+	assert.Contains(t, p.results(t)[0], "failed c weather")
+	assert.Contains(t, p.results(t)[0], "E_ARTIFACT_CONSTRUCTOR")
+	assert.Equal(t, `d json{"city":"Oslo"}: artifact {"a":1}`, p.results(t)[1])
+}
