@@ -119,8 +119,8 @@ type scene struct {
 	live []string
 	// alone plays it once: what live code does beside its context is no replay's.
 	alone bool
-	// untold plays it once and records nothing.
-	untold bool
+	// untold plays it once and records nothing; bare does so too, and observes nothing.
+	untold, bare bool
 }
 
 // played is what came of it.
@@ -140,7 +140,15 @@ type played struct {
 // and nobody is asked.
 func play(t *testing.T, sc scene) *played {
 	t.Helper()
-	p := &played{server: &server{replies: sc.replies}, storage: sc.storage}
+	var p played
+	playOn(t, &p, sc)
+	return &p
+}
+
+// playOn is play, whose outcome is filled while it lasts.
+func playOn(t *testing.T, p *played, sc scene) {
+	t.Helper()
+	p.server, p.storage = &server{replies: sc.replies}, sc.storage
 	if p.storage == nil {
 		p.storage = fakes.NewStorage(sc.records...)
 	}
@@ -174,11 +182,14 @@ func play(t *testing.T, sc scene) *played {
 		return run(ctx, dc, h)
 	}
 	var recorded bytes.Buffer
-	var probes []adk.Probe
-	if !sc.untold {
-		probes = append(probes, replay.Record(&recorded))
+	if !sc.bare {
+		var probes []adk.Probe
+		if !sc.untold {
+			probes = append(probes, replay.Record(&recorded))
+		}
+		config = fakes.Deterministic(config, probes...)
 	}
-	runner, err := adk.NewRunner(fakes.Deterministic(config, probes...))
+	runner, err := adk.NewRunner(config)
 	require.NoError(t, err)
 	p.listen(runner)
 	if sc.heard != nil {
@@ -186,14 +197,13 @@ func play(t *testing.T, sc scene) *played {
 	}
 	require.NoError(t, runner.Run(t.Context(), sc.raw))
 	p.trace = recorded.Bytes()
-	if !sc.alone && !sc.untold {
+	if !sc.alone && !sc.untold && !sc.bare {
 		asked := len(p.asked)
 		report, err := replay.Verify(t.Context(), bytes.NewReader(p.trace), replay.Live{Config: config, Seams: append(sc.live, replay.Executor)})
 		require.NoError(t, err)
 		assert.Nil(t, report.Divergence, "%s", report)
 		assert.Len(t, p.asked, asked, "a replay asks nobody")
 	}
-	return p
 }
 
 // load takes what the storage has into the turn.

@@ -1,0 +1,237 @@
+package chat_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// cassettes are recorded conversations of others, which lie beside the project on some
+// machines.
+const cassettes = "../../../shared/cassettes"
+
+// recordings are recorded conversations by the names of their files.
+func recordings(t *testing.T) map[string]fakes.Conversation {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cassettes, "*.json"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("there are no recorded conversations in " + cassettes)
+	}
+	all := map[string]fakes.Conversation{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all[filepath.Base(file)], err = fakes.ReadConversation(bytes.NewReader(text))
+		require.NoError(t, err)
+	}
+	return all
+}
+
+// recorded is what one recorded answer says, read in the simplest way there is.
+type recorded struct {
+	text  string
+	calls []string // name and arguments
+}
+
+func readRecorded(t *testing.T, body string) (all recorded) {
+	t.Helper()
+	var names, arguments []string
+	if strings.HasPrefix(strings.TrimSpace(body), "{") { // no stream
+		body = compacted(body)
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		line = strings.TrimPrefix(strings.TrimSuffix(line, "\r"), "data: ")
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		type message struct {
+			Content   string
+			ToolCalls []struct {
+				Index    int
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		var c struct {
+			Choices []struct{ Delta, Message message }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &c))
+		for _, choice := range c.Choices {
+			all.text += choice.Delta.Content + choice.Message.Content
+			for _, call := range append(choice.Delta.ToolCalls, choice.Message.ToolCalls...) {
+				for len(names) <= call.Index {
+					names, arguments = append(names, ""), append(arguments, "")
+				}
+				names[call.Index] += call.Function.Name
+				arguments[call.Index] += call.Function.Arguments
+			}
+		}
+	}
+	for i, name := range names {
+		all.calls = append(all.calls, name+arguments[i])
+	}
+	return all
+}
+
+// SSE-1 to SSE-9, ANS-1, ANS-5: what real servers answered comes through whole, streamed or
+// not, and ends the dispatch where it wants no tool.
+func TestRecordings(t *testing.T) {
+	for name, conversation := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, one := range conversation.Interactions {
+				want := readRecorded(t, one.Response.Body)
+				options := whole()
+				options.Stream = new(strings.Contains(one.Request.Body, `"stream":true`))
+				from := reply{status: one.Response.Status, kind: one.Response.ContentType, body: one.Response.Body}
+				p := play(t, scene{options: options, replies: []reply{from}})
+				if one.Response.Status >= 300 {
+					var answered *chat.HTTPFailure
+					require.ErrorAs(t, p.failure(t), &answered)
+					assert.Equal(t, one.Response.Status, answered.Status)
+					continue
+				}
+				p.acked(t)
+				var text string
+				for _, m := range p.storage.Messages() {
+					text += m.Content().String()
+				}
+				assert.Equal(t, want.text, text)
+				var calls []string
+				for _, c := range p.storage.ToolCalls() {
+					args, err := json.Marshal(c.Args())
+					require.NoError(t, err)
+					calls = append(calls, c.Tool()+string(args))
+				}
+				assert.Equal(t, len(want.calls), len(calls))
+				for i, call := range calls {
+					assert.Equal(t, compacted(want.calls[i]), call)
+				}
+			}
+		})
+	}
+}
+
+// compacted is a name and its arguments, as canonical JSON.
+func compacted(call string) string {
+	at := strings.IndexByte(call, '{')
+	var args any
+	if at < 0 || json.Unmarshal([]byte(call[at:]), &args) != nil {
+		return call
+	}
+	text, _ := json.Marshal(args)
+	return call[:at] + string(text)
+}
+
+// streams are streams to break: one of our own with everything in it, and recorded ones.
+func streams(t *testing.T) map[string]string {
+	all := map[string]string{"our own": events(
+		`{"id":"r","choices":[{"delta":{"role":"assistant","content":"Ærlig "}}]}`,
+		`{"choices":[{"delta":{"reasoning":"hm","content":"talt"}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"weather","arguments":"{\"city\":"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}`,
+		`{"choices":[],"usage":{"total_tokens":1}}`).body}
+	if testing.Short() {
+		return all
+	}
+	files, _ := filepath.Glob(filepath.Join(cassettes, "cagent-*_ToolCall.json"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		conversation, err := fakes.ReadConversation(bytes.NewReader(text))
+		require.NoError(t, err)
+		all[filepath.Base(file)] = conversation.Interactions[0].Response.Body
+	}
+	return all
+}
+
+// SSE-9, RTY-5, RTY-1: a stream that ends, breaks or is aborted at each of its bytes: it never
+// hangs, panics or is stored by half, and an abort is an abort.
+func TestStreamsBrokenAtEachByte(t *testing.T) {
+	reset := errors.New("connection reset")
+	for name, body := range streams(t) {
+		t.Run(name, func(t *testing.T) {
+			whole := readRecorded(t, body)
+			done := strings.Index(body, "[DONE]") + len("[DONE]")
+			step := 1 + len(body)/4000
+			for at := 0; at <= len(body); at += step {
+				isDone := at > done+1 // its event has ended
+				p := broken(t, body[:at], nil, nil)
+				assert.Empty(t, p.failures, "ended at %d", at)
+				assert.Equal(t, adk.StatusAck, p.end.Status)
+				assert.True(t, strings.HasPrefix(whole.text, said(p)), "ended at %d: %q", at, said(p))
+
+				p = broken(t, body[:at], iotest.ErrReader(reset), nil)
+				if isDone {
+					assert.Empty(t, p.failures, "broken at %d", at)
+				} else {
+					assert.ErrorIs(t, p.failure(t), reset, "broken at %d", at)
+					assert.ErrorIs(t, p.failure(t), adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR)
+					assert.Empty(t, p.storage.Messages(), "broken at %d", at)
+					assert.Empty(t, p.storage.Thoughts(), "broken at %d", at)
+					assert.Empty(t, p.storage.ToolCalls(), "broken at %d", at)
+				}
+
+				p = broken(t, body[:at], nil, func(dc *adk.DispatchContext) { assert.NoError(t, dc.Abort(nil)) })
+				assert.Empty(t, p.failures, "aborted at %d", at)
+				assert.Empty(t, p.storage.Messages(), "aborted at %d", at)
+				assert.Empty(t, p.storage.ToolCalls(), "aborted at %d", at)
+				assert.Equal(t, adk.StatusAborted, p.end.Status, "aborted at %d", at)
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// broken plays a stream that goes on with something else, or is aborted where it ends.
+func broken(t *testing.T, text string, then io.Reader, abort func(*adk.DispatchContext)) *played {
+	t.Helper()
+	var p played
+	from := io.Reader(strings.NewReader(text))
+	switch {
+	case then != nil:
+		from = io.MultiReader(from, then)
+	case abort != nil:
+		from = &aborting{strings.NewReader(text), func() { abort(p.current) }}
+	}
+	sc := scene{options: streaming(), replies: []reply{{kind: "text/event-stream", from: from}}, bare: true}
+	playOn(t, &p, sc)
+	return &p
+}
+
+// aborting aborts with the last bytes of a stream.
+type aborting struct {
+	from  *strings.Reader
+	abort func()
+}
+
+func (a *aborting) Read(p []byte) (int, error) {
+	n, err := a.from.Read(p)
+	if a.from.Len() == 0 && a.abort != nil {
+		a.abort()
+		a.abort = nil
+	}
+	return n, err
+}
+
+// said is what the storage has of a message.
+func said(p *played) (text string) {
+	for _, m := range p.storage.Messages() {
+		text += m.Content().String()
+	}
+	return text
+}
