@@ -391,3 +391,16 @@ func weather(t testing.TB) *adk.Tool {
 		return adk.Text(fmt.Sprint("4 °C in ", args["city"])), nil
 	})
 }
+
+// echo is a server that says who asks: for requests from many goroutines.
+type echo struct{}
+
+func (echo) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body struct{ User string }
+	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	half := len(body.User) / 2
+	r := events(`{"choices":[{"delta":{"content":`+quoted(body.User[:half])+`}}]}`, `{"choices":[{"delta":{"content":`+quoted(body.User[half:])+`}}]}`)
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {r.kind}}, Body: io.NopCloser(strings.NewReader(r.body)), Request: req}, nil
+}
