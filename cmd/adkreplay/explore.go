@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/property/explore"
@@ -30,6 +32,7 @@ type exploreOptions struct {
 	budget  time.Duration // of all subjects together; zero is none
 	json    bool
 	table   bool             // say what was tried at which kind of crossing
+	html    string           // the file that gets a page; empty is none
 	elapsed func() time.Time // nil means the system's clock
 }
 
@@ -42,7 +45,7 @@ type target struct {
 // exploreFlags are the flags of explore as they were given.
 type exploreFlags struct {
 	all, json, table, hasOnly bool
-	only                      string
+	only, html                string
 	bound, schedules, workers int
 	budget                    time.Duration
 }
@@ -89,6 +92,7 @@ wrong.
 	cmd.Flags().IntVar(&flags.workers, "workers", 0, "how many runs are under way at once (default: as many as there are cores)")
 	cmd.Flags().BoolVar(&flags.table, "table", false, "print what was tried at which kind of crossing, and why not")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the result as one JSON document")
+	cmd.Flags().StringVar(&flags.html, "html", "", "write a page to look at what was found, in a browser, to this `file`")
 	return cmd
 }
 
@@ -102,7 +106,7 @@ const exploreExitHelp = `Exit codes:
 `
 
 func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
-	o := exploreOptions{budget: flags.budget, json: flags.json, table: flags.table,
+	o := exploreOptions{budget: flags.budget, json: flags.json, table: flags.table, html: flags.html,
 		limits: explore.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
 	switch {
 	case flags.all && len(args) > 0:
@@ -117,7 +121,10 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	if flags.all {
 		args = scenarioNames()
 	}
-	if err := checkInputs(args); err != nil {
+	if o.html == stdout {
+		return o, errors.New("--html needs a file: the standard output has the text")
+	}
+	if err := errors.Join(checkInputs(args), checkPage("--html", cmp.Or(o.html, usualPage))); err != nil {
 		return o, err
 	}
 	for _, name := range args {
@@ -222,7 +229,28 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 			break
 		}
 	}
+	if o.html != "" {
+		if err := all.page(ctx, t, o); err != nil {
+			return err
+		}
+	}
 	return all.conclude(t, o)
+}
+
+// page writes the page of it all, with the turns as they are when nothing is broken, where
+// they were read from files.
+func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) error {
+	p := &page.Page{Title: "explored " + counted(len(all.Explorations), "turn"), Explored: all, Reading: t.limits}
+	for _, one := range o.targets {
+		if _, err := os.Stat(one.name); err == nil {
+			p.Sources = append(p.Sources, page.Source{Name: one.name, Open: file(one.name).open})
+		}
+	}
+	_, words, err := writePage(ctx, t, o.html, p)
+	if err == nil && !o.json {
+		t.printf("%s", words)
+	}
+	return err
 }
 
 // open makes the subjects. All files are read before anything is explored.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ shards, are refused.
 			if merged == nil {
 				return misused(cmd, errors.New(withoutPackage(err)))
 			}
-			return runMerge(t, merged, out)
+			return runMerge(cmd.Context(), t, merged, out)
 		},
 	}
 	out.register(cmd)
@@ -81,11 +83,17 @@ func readReport(path string) (*corpus.Report, error) {
 }
 
 // runMerge says which traces are not the same, and then what verify says.
-func runMerge(t *terminal, merged *corpus.Report, out reportOptions) error {
+func runMerge(ctx context.Context, t *terminal, merged *corpus.Report, out reportOptions) error {
 	for _, v := range merged.Traces {
 		if (v.Divergence != nil || v.Error != "") && !out.onlyStdout() {
 			printVerdict(t, v, merged.Corpus.Traces == 1)
 		}
 	}
-	return conclude(t, merged, out)
+	var sources []corpus.Source
+	for _, v := range merged.Traces { // where they are at hand
+		if _, err := os.Stat(v.Trace); err == nil {
+			sources = append(sources, file(v.Trace).source())
+		}
+	}
+	return conclude(ctx, t, merged, sources, out)
 }

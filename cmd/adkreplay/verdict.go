@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -17,6 +21,7 @@ import (
 // reportOptions say where a report goes beside the text for people.
 type reportOptions struct {
 	json, junit string // files; - is the standard output, and empty nowhere
+	html        string // likewise, but that - is no such file
 	github      bool
 }
 
@@ -27,6 +32,7 @@ func (o *reportOptions) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.json, "json", "", "print the report as one JSON document, or with =`file` write it there")
 	cmd.Flags().Lookup("json").NoOptDefVal = stdout // a switch, as in the other commands
 	cmd.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this `file`; - is the standard output, without the text")
+	cmd.Flags().StringVar(&o.html, "html", "", "write a page to look at what was found, in a browser, to this `file`")
 	cmd.Flags().BoolVar(&o.github, "github", false, "print the causes as annotations for GitHub Actions too")
 }
 
@@ -40,7 +46,14 @@ func (o *reportOptions) check() error {
 			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, safetext.Line(f.file))
 		}
 	}
+	if err := checkPage("--html", cmp.Or(o.html, usualPage)); err != nil {
+		return err
+	}
 	switch {
+	case o.html == stdout:
+		return errors.New("--html needs a file: the standard output has the text")
+	case o.html != "" && (o.html == o.json || o.html == o.junit):
+		return errors.New("--html cannot write the file of another report")
 	case o.json != "" && o.json == o.junit:
 		return errors.New("--json and --junit cannot write the same file")
 	case o.github && o.onlyStdout():
@@ -73,8 +86,8 @@ func codeOf(r *corpus.Report) int {
 }
 
 // conclude says what is to be said of all traces together, writes the reports
-// that were asked for, and ends with the exit code.
-func conclude(t *terminal, r *corpus.Report, o reportOptions) error {
+// that were asked for, and ends with the exit code. sources are the traces, for a page.
+func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, o reportOptions) error {
 	t.clear()
 	if o.github {
 		if err := r.WriteAnnotations(t.out); err != nil {
@@ -88,10 +101,26 @@ func conclude(t *terminal, r *corpus.Report, o reportOptions) error {
 	if err := errors.Join(writeReport(t, o.json, asJSON), writeReport(t, o.junit, r.WriteJUnit)); err != nil {
 		return internal(err)
 	}
+	if o.html != "" {
+		if err := writeCorpusPage(ctx, t, r, sources, o); err != nil {
+			return err
+		}
+	}
 	if r.Error != "" {
 		t.warn(r.Error)
 	}
 	return ended(codeOf(r))
+}
+
+// writeCorpusPage writes the page of a report. What was read from the standard input is
+// gone: it is listed alone.
+func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, o reportOptions) error {
+	rereadable := slices.DeleteFunc(slices.Clone(sources), func(s corpus.Source) bool { return s.Name == stdin })
+	_, words, err := writePage(ctx, t, o.html, page.OfCorpus("verified "+counted(len(r.Traces), "trace"), r, rereadable, t.limits))
+	if err == nil && !o.onlyStdout() {
+		t.printf("%s", words)
+	}
+	return err
 }
 
 // writeReport writes one rendering where it was asked for, as a whole.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,16 +62,11 @@ with the traces that it hits.
 	return cmd
 }
 
-// parseVerify refuses an empty path, which is what a shell makes of a variable
-// that is not set.
 func parseVerify(flags verifyFlags, args []string, env func(string) string) (verifyOptions, error) {
-	if at := slices.Index(args, ""); at >= 0 {
-		return verifyOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
-	}
 	if flags.parallel < 1 {
 		return verifyOptions{}, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", flags.parallel)
 	}
-	if err := errors.Join(flags.reports.check(), checkInputs(args)); err != nil {
+	if err := errors.Join(flags.reports.check(), checkPaths(args)); err != nil {
 		return verifyOptions{}, err
 	}
 	shard, err := chooseShard(flags.shard, env)
@@ -102,7 +96,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	if report == nil {
 		return internal(err)
 	}
-	return conclude(t, report, o.reports)
+	return conclude(ctx, t, report, sources, o.reports)
 }
 
 // printVerdict says in a line what became of a trace, and of one that stands

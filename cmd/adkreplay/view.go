@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// viewOptions say what to look at, and which file gets the page.
+type viewOptions struct {
+	paths []string // none: the embedded traces
+	file  string
+}
+
+// usualPage is the file of a page for which nobody names one.
+const usualPage = "adkreplay.html"
+
+func newView(t *terminal) *cobra.Command {
+	var o viewOptions
+	cmd := &cobra.Command{
+		Use:   "view [file|folder ...]",
+		Short: "Write a page in which turns can be looked at in a browser",
+		Long: `view writes one HTML file in which turns can be looked at: as a timeline with a
+lane for each strand, as a tree of calls, as the conversation that a model saw
+at each ask, and as what the engine held at any crossing. Of a folder it takes
+all files that end in .jsonl or .jsonl.zst, at any depth; of several traces the
+page begins with a list. Without arguments it takes the traces that are part of
+this command.
+
+The file stands alone: it is opened from disk, and asks no network for anything.
+It holds the traces, so it is as private as they are. A link such as
+adkreplay.html#23 leads to a crossing. In the page ? shows the keys.
+
+Of a trace that breaks off the page shows what there is and says so, and view
+fails. Where all traces together are beyond ` + mostInPage + `, the last ones
+are listed without what is in them.
+` + exitHelp,
+		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view - <turn.jsonl -o - >turn.html",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths = args
+			if err := errors.Join(checkPaths(args), checkPage("--output", o.file)); err != nil {
+				return misused(cmd, err)
+			}
+			return runView(cmd.Context(), t, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.file, "output", "o", usualPage, "write the page to this `file`; - is the standard output")
+	return cmd
+}
+
+// mostInPage is how much of traces a page holds, for people.
+var mostInPage = safetext.Counted(page.DefaultMostBytes>>20, "MB packed")
+
+// checkPaths refuses an empty path, which is what a shell makes of a variable that is not
+// set, and a second standard input.
+func checkPaths(args []string) error {
+	if at := slices.Index(args, ""); at >= 0 {
+		return fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
+	}
+	return checkInputs(args)
+}
+
+// checkPage refuses what would overwrite a trace, or is another flag.
+func checkPage(flag, file string) error {
+	switch {
+	case file == "":
+		return fmt.Errorf("%s needs a file, or - for the standard output", flag)
+	case file != stdout && strings.HasPrefix(file, "-"):
+		return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", flag, file)
+	case corpus.IsTrace(file):
+		return fmt.Errorf("%s writes a page, and %s is the name of a trace: give a name such as %s", flag, safetext.Line(file), usualPage)
+	}
+	return nil
+}
+
+func runView(ctx context.Context, t *terminal, o viewOptions) error {
+	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits}
+	for _, source := range findTraces(o.paths) {
+		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {
+			content, err := source.Open()
+			if err != nil {
+				return nil, err
+			}
+			return struct {
+				io.Reader
+				io.Closer
+			}{interruptible{ctx, content}, content}, nil
+		}})
+	}
+	entries, words, err := writePage(ctx, t, o.file, p)
+	if err != nil {
+		return err
+	}
+	if words != "" {
+		t.printf("%s", words)
+	}
+	unread := 0
+	for _, one := range entries {
+		if one.Fault != "" {
+			t.warn(one.Fault)
+			unread++
+		}
+	}
+	if unread > 0 {
+		return &exitError{code: exitUnreadable}
+	}
+	return nil
+}
+
+// titleOf says what a page is of.
+func titleOf(paths []string) string {
+	switch len(paths) {
+	case 0:
+		return "adkreplay: embedded traces"
+	case 1:
+		return filepath.ToSlash(paths[0])
+	}
+	return counted(len(paths), "file") + " and folders"
+}
+
+// writePage writes a page as a whole, and gives what became of its traces and the words that
+// say where it is: none where that is the standard output.
+func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (entries []page.Entry, words string, err error) {
+	var content bytes.Buffer
+	entries, err = p.Write(&content)
+	switch {
+	case ctx.Err() != nil:
+		return entries, "", internal(errors.New("interrupted: no page was written"))
+	case err != nil:
+		return entries, "", internal(err)
+	case file == stdout:
+		_, err := t.out.Write(content.Bytes())
+		return entries, "", err
+	}
+	if err := wholefile.Write(file, content.Bytes()); err != nil {
+		return entries, "", internal(fmt.Errorf("%s: the page cannot be written: %w", safetext.Line(file), withoutPath(err)))
+	}
+	return entries, pageWords(file, entries, content.Len()), nil
+}
+
+func pageWords(file string, entries []page.Entry, size int) string {
+	held := 0
+	for _, one := range entries {
+		if one.Held {
+			held++
+		}
+	}
+	left := ""
+	if n := len(entries) - held; n > 0 {
+		left = fmt.Sprintf(", %d of them listed alone", n)
+	}
+	return fmt.Sprintf("%s: %s%s, %.1f MB; open it in a browser", safetext.Line(file), counted(len(entries), "trace"), left, float64(size)/(1<<20))
+}

@@ -1,0 +1,120 @@
+// ---- words.js: texts of others made fit to be shown, and numbers in words.
+
+// What is not printable is shown as an escape: it could turn a line around, hide a part of
+// it, or stand for something that it is not.
+const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+function escapeOf(c) {
+  if (c === "\n") return "\\n";
+  if (c === "\t") return "\\t";
+  if (c === "\r") return "\\r";
+  return "\\u" + (c.codePointAt(0) > 0xffff ? "{" + c.codePointAt(0).toString(16) + "}" : c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+// onLine is a text that stays on its line.
+function onLine(text) {
+  return text.replace(unprintable, escapeOf);
+}
+
+// short is the beginning of a text on a line, of at most so many characters.
+function short(text, most = 120) {
+  if (text.length <= most) return onLine(text);
+  let end = most;
+  if (text.charCodeAt(end - 1) >= 0xd800 && text.charCodeAt(end - 1) < 0xdc00) end--; // a pair is not cut
+  return onLine(text.slice(0, end)) + "…";
+}
+
+const quoted = (text, most) => "“" + short(text, most) + "”";
+
+function counted(n, noun) {
+  return n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
+}
+
+// lasting is a duration, given in nanoseconds.
+function lasting(ns) {
+  if (ns < 0) return "−" + lasting(-ns);
+  for (const [size, unit] of [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    if (ns >= size) return Number((ns / size).toPrecision(3)).toLocaleString("en", {maximumFractionDigits: 2}) + " " + unit;
+  }
+  return ns === 0 ? "0" : ns + " ns";
+}
+
+// textOf is a text of a trace: JSON, or bytes that are no UTF-8.
+function textOf(value) {
+  if (typeof value === "string") return value;
+  if (isObject(value) && typeof value.$string === "string") return "bytes " + value.$string;
+  return value === undefined || value === null ? "" : compact(value);
+}
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+// The most that is written of a value on a line: beyond, nobody reads it there.
+const mostCompact = 400;
+
+// compact is JSON on a line, cut where it is long. It does not go through all of a large
+// value.
+function compact(value, most = mostCompact) {
+  let out = "";
+  const add = (text) => { out += text; return out.length < most; };
+  const walk = (v, depth) => {
+    if (out.length >= most) return;
+    if (typeof v === "string") { add(JSON.stringify(v.length > most ? v.slice(0, most) : v)); return; }
+    if (typeof v !== "object" || v === null) { add(String(v)); return; }
+    if (depth > 32) { add("…"); return; }
+    const isList = Array.isArray(v);
+    add(isList ? "[" : "{");
+    let first = true;
+    for (const name of isList ? v.keys() : Object.keys(v)) {
+      if (!first) add(",");
+      first = false;
+      if (!isList) add(JSON.stringify(name) + ":");
+      walk(v[name], depth + 1);
+      if (out.length >= most) return;
+    }
+    add(isList ? "]" : "}");
+  };
+  walk(value, 0);
+  return short(out, most);
+}
+
+// argsOf are the arguments of a tool: an object, or the JSON text of one.
+function argsOf(args) {
+  if (typeof args !== "string") return args;
+  try { return JSON.parse(args); } catch { return args; }
+}
+
+const argsText = (args) => typeof args === "string" ? short(args) : compact(args, 160);
+
+// errorText is an error on a line: its code and what it says.
+function errorText(e) {
+  if (!isObject(e)) return textOf(e);
+  if (e.code) return e.code + (e.message ? ": " + short(textOf(e.message)) : "");
+  if (e.panic !== undefined) return "panic: " + short(textOf(e.panic));
+  if (e.sentinel) return textOf(e.sentinel);
+  return short(textOf(e.text ?? e.cut ?? e));
+}
+
+// resultText is what a tool gave, on a line.
+function resultText(trace, r) {
+  if (!isObject(r)) return compact(r);
+  if (r.text !== undefined) return quoted(textOf(r.text));
+  if (r.bytes !== undefined) return "bytes " + short(textOf(r.bytes), 24);
+  if (r.media !== undefined) return recordText(trace, r.media);
+  if (Array.isArray(r.mediaList)) return counted(r.mediaList.length, "media") ;
+  return compact(r);
+}
+
+// recordText is a record on a line.
+function recordText(trace, ref) {
+  const r = trace.recordOf(ref);
+  if (!r) return compact(ref);
+  const v = r.value;
+  if (typeof v === "string") return quoted(v);
+  switch (r.kind) {
+    case "tool": return textOf(v.name);
+    case "message": return textOf(v.role) + " " + (v.content ? quoted(textOf(v.content)) : "");
+    case "toolCall": return textOf(v.tool) + " " + argsText(v.args ?? {}) + (v.results ? " → " + resultText(trace, v.results) : "");
+    case "media": return "media " + textOf(v.filename ?? v.mimeType ?? v.id);
+  }
+  return v.content !== undefined ? quoted(textOf(v.content)) : compact(v);
+}

@@ -1,0 +1,21 @@
+// Package page writes one HTML file in which a run can be looked at: as a timeline and a
+// tree of calls, as the conversation that a model saw, as what the engine held at any
+// crossing; and beside it what a check of many traces or an exploration found.
+//
+// The file stands alone. It asks nothing of any network, which its content security policy
+// forbids, and can be mailed and opened from disk. What it holds of a trace are the lines
+// of the trace, in today's format, compressed twice (packed.go says why); and what it
+// holds of a report is the document that the command prints as JSON. All else is made of
+// these by the scripts below assets, in the order in which they are named in document.go:
+//
+//   - trace.js reads lines and links them: calls, operations, rows, strands;
+//   - state.js works out what the engine held, as internal/state does;
+//   - asks.js reads what models were asked and answered;
+//   - words.js and dom.js put what they found on the screen, as text and never as markup;
+//   - the views: list.js, overview.js, crossing.js, conversation.js, reports.js, turn.js;
+//   - app.js joins them.
+//
+// What the scripts know of kinds and collections is the table of package adk, which is
+// in the file as well. The tests in internal/browser hold what they work out against what
+// replay/transcript says of the same crossings.
+package page

@@ -1,0 +1,187 @@
+package page
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Page is what one file shows.
+type Page struct {
+	// Title says what it is of.
+	Title string
+	// Sources are the traces, in the order in which they are listed.
+	Sources []Source
+	// Verified and Explored are what the commands verify and explore print as JSON; nil
+	// where there is none.
+	Verified, Explored any
+	// Reading is how the traces are read. Its File is not used: errors name the source.
+	Reading trace.Options
+	// MostBytes is how large the traces in the file may get together: those that come
+	// behind are listed, and not held. Zero is DefaultMostBytes. The first one is held.
+	MostBytes int64
+}
+
+// DefaultMostBytes is how large the traces in a file get together: browsers open it at once,
+// and mail takes it.
+const DefaultMostBytes = 24 << 20
+
+// Source is a trace to be shown.
+type Source struct {
+	// Name says which trace it is.
+	Name string
+	// Open opens it. It is called once. Nil has the trace listed alone.
+	Open func() (io.ReadCloser, error)
+}
+
+// contents is what a page knows of itself: one JSON document beside the traces.
+type contents struct {
+	Title       string       `json:"title"`
+	Kinds       []kindRow    `json:"kinds"`
+	Collections []collection `json:"collections"`
+	Traces      []Entry      `json:"traces"`
+	Verified    any          `json:"verified,omitempty"`
+	Explored    any          `json:"explored,omitempty"`
+}
+
+// Entry is what the list of traces says of one.
+type Entry struct {
+	Name      string        `json:"name"`
+	Crossings int           `json:"crossings"`
+	Elapsed   time.Duration `json:"elapsed"` // in nanoseconds
+	// Status is how its last dispatch ended, and Errors how many error events there are.
+	Status string `json:"status,omitempty"`
+	Errors int    `json:"errors,omitempty"`
+	// Fault says why there is no more of it.
+	Fault string `json:"fault,omitempty"`
+	// Held tells that its lines are in the page.
+	Held bool `json:"held,omitempty"`
+}
+
+// Write writes the page, and gives what became of the traces, in their order: one that
+// cannot be read, or breaks off, is shown as far as it goes and says why it ends. The
+// error is that of w.
+func (p *Page) Write(w io.Writer) ([]Entry, error) {
+	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
+	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Traces: []Entry{}}
+	out.text(document.head(safetext.Line(p.Title)))
+	begin, most := out.n, cmp.Or(p.MostBytes, DefaultMostBytes)
+	for i, source := range p.Sources {
+		one := Entry{Name: source.Name}
+		if source.Open != nil && (i == 0 || out.n-begin < most) {
+			p.embed(out, i, source, &one)
+		}
+		all.Traces = append(all.Traces, one)
+		if out.err != nil {
+			return all.Traces, out.err
+		}
+	}
+	text, err := json.Marshal(all) // < and & are escapes in it: no text ends the element
+	if err != nil {
+		return all.Traces, fmt.Errorf("page: %w", err)
+	}
+	out.text(`<script type="application/json" id="contents">` + string(safetext.JSON(text)) + "</script>\n" + document.tail)
+	if out.err == nil {
+		out.err = out.w.Flush()
+	}
+	return all.Traces, out.err
+}
+
+// embed writes the lines of a trace into an element of their own, and notes what they say
+// on the whole.
+func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
+	content, err := source.Open()
+	if err != nil {
+		one.Fault = fault(source.Name, err)
+		return
+	}
+	defer content.Close()
+	options := p.Reading
+	options.File = source.Name
+	r, err := trace.NewReader(content, options)
+	if err != nil {
+		one.Fault = fault(source.Name, err)
+		return
+	}
+	one.Held = true
+	out.text(`<script type="application/x-adkreplay-trace" id="trace-` + strconv.Itoa(number) + `">`)
+	packed := newPacker(out)
+	err = copyLines(packed, r, one)
+	if closed := packed.Close(); err == nil {
+		err = closed
+	}
+	out.text("</script>\n")
+	if err != nil && out.err == nil {
+		one.Fault = fault(source.Name, err)
+	}
+}
+
+// copyLines writes the lines of a trace in today's format, and notes what the list says of
+// them. The error says why there are no more.
+func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
+	header := r.Header()
+	header.Version = trace.FormatVersion
+	w := trace.NewWriter(out, header, r.Options())
+	for {
+		line, err := r.Next()
+		if err == io.EOF {
+			return w.CloseWith(r.Footer())
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.WriteLine(line); err != nil {
+			return err
+		}
+		one.note(&line.Crossing, header.Start)
+	}
+}
+
+func (e *Entry) note(x *adk.Crossing, start time.Time) {
+	e.Crossings++
+	e.Elapsed = x.At.Sub(start)
+	switch x.Kind {
+	case adk.KindDispatchEnd:
+		e.Status = x.Status
+	case adk.KindErrorEvent:
+		e.Errors++
+	}
+}
+
+// fault says in a line why there is no more of a trace, and begins with its name.
+func fault(name string, err error) string {
+	name = safetext.Line(name)
+	text := strings.TrimPrefix(err.Error(), "replay: ")
+	if strings.HasPrefix(text, name+":") {
+		return text
+	}
+	return name + ": " + text
+}
+
+// counter counts what is written and remembers what went wrong.
+type counter struct {
+	w   *bufio.Writer
+	n   int64
+	err error
+}
+
+// Write writes unless that failed before.
+func (c *counter) Write(text []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.w.Write(text)
+	c.n, c.err = c.n+int64(n), err
+	return n, err
+}
+
+func (c *counter) text(text string) { _, _ = c.Write([]byte(text)) } // it remembers

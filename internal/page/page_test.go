@@ -1,0 +1,267 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/ascii85"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// source is a trace that is in memory.
+func source(name string, content []byte) Source {
+	return Source{name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
+}
+
+func written(t *testing.T, p *Page) (text string, entries []Entry) {
+	t.Helper()
+	var out bytes.Buffer
+	entries, err := p.Write(&out)
+	require.NoError(t, err)
+	return out.String(), entries
+}
+
+// contentsOf is the document beside the traces.
+func contentsOf(t *testing.T, text string) (c struct {
+	Title    string
+	Traces   []Entry
+	Verified *corpus.Report
+	Kinds    []kindRow
+}) {
+	t.Helper()
+	_, rest, found := strings.Cut(text, `<script type="application/json" id="contents">`)
+	require.True(t, found)
+	document, _, _ := strings.Cut(rest, "</script>")
+	require.NoError(t, json.Unmarshal([]byte(document), &c))
+	return c
+}
+
+// linesIn are the lines of the number-th trace, as a browser unpacks them.
+func linesIn(t *testing.T, text, number string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, `<script type="application/x-adkreplay-trace" id="trace-`+number+`">`)
+	require.True(t, found)
+	packed, _, _ := strings.Cut(rest, "</script>")
+	assert.NotRegexp(t, "[<&]", packed)
+	inner, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(strings.NewReplacer("v", "<", "w", "&").Replace(packed))))
+	require.NoError(t, err)
+	outer, err := gzip.NewReader(inner)
+	require.NoError(t, err)
+	lines, err := io.ReadAll(outer)
+	require.NoError(t, err)
+	return string(lines)
+}
+
+// What a page holds of a trace are its lines as they are, and its list says how many.
+func TestPageHoldsTheTrace(t *testing.T) {
+	for _, name := range []string{"hello", "forged-tools", "asks-a-model"} {
+		recorded, err := fixtures.Traces.ReadFile(name + ".jsonl")
+		require.NoError(t, err)
+		text, entries := written(t, &Page{Title: name, Sources: []Source{source(name, recorded)}})
+		assert.Equal(t, string(recorded), linesIn(t, text, "0"))
+		require.Len(t, entries, 1)
+		assert.Equal(t, Entry{Name: name, Crossings: bytes.Count(recorded, []byte("\n")) - 2, Status: "ack", Held: true}, entries[0])
+		assert.Equal(t, entries, contentsOf(t, text).Traces)
+	}
+}
+
+// A trace of an earlier format is held in today's, so that the scripts know one.
+func TestPageHoldsTodaysFormat(t *testing.T) {
+	frozen := os.DirFS("../../fixtures/frozen")
+	files, err := fs.Glob(frozen, "*/*.jsonl")
+	require.NoError(t, err)
+	older := 0
+	for _, file := range files {
+		recorded, err := fs.ReadFile(frozen, file)
+		require.NoError(t, err)
+		was, err := trace.Read(bytes.NewReader(recorded))
+		require.NoError(t, err, file)
+		text, entries := written(t, &Page{Sources: []Source{source(file, recorded)}})
+		assert.Empty(t, entries[0].Fault, file)
+		now, err := trace.Read(strings.NewReader(linesIn(t, text, "0")))
+		require.NoError(t, err, file)
+		assert.Equal(t, trace.FormatVersion, now.Version, file)
+		assert.Len(t, now.Lines, len(was.Lines), file)
+		if was.Version < trace.FormatVersion {
+			older++
+		}
+	}
+	assert.Positive(t, older)
+}
+
+// A trace that is damaged, absent or cut short does not keep the others from being shown,
+// and says what is wrong with it.
+func TestPageOfWhatCannotBeRead(t *testing.T) {
+	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	half := recorded[:bytes.LastIndex(recorded[:len(recorded)/2], []byte("\n"))+1]
+	text, entries := written(t, &Page{Sources: []Source{
+		source("empty", nil), source("half", half), source("none", []byte("<script>alert(1)</script>\n")),
+		{"absent", func() (io.ReadCloser, error) { return nil, errors.New("it is not there") }}, source("whole", recorded)}})
+	assert.Equal(t, []bool{false, true, false, false, true}, heldIn(entries))
+	assert.Contains(t, entries[0].Fault, "empty:1: ")
+	assert.Contains(t, entries[1].Fault, "cut short")
+	assert.Equal(t, bytes.Count(half, []byte("\n"))-1, entries[1].Crossings)
+	assert.Equal(t, string(half), linesIn(t, text, "1"))
+	assert.Equal(t, "absent: it is not there", entries[3].Fault)
+	assert.Equal(t, string(recorded), linesIn(t, text, "4"))
+}
+
+func heldIn(entries []Entry) (held []bool) {
+	for _, e := range entries {
+		held = append(held, e.Held)
+	}
+	return held
+}
+
+// What is beyond the size of a page is listed alone; the first trace is held whatever it has.
+func TestPageIsBounded(t *testing.T) {
+	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	three := []Source{source("a", recorded), source("b", recorded), {Name: "c"}}
+	_, entries := written(t, &Page{Sources: three, MostBytes: 1})
+	assert.Equal(t, []bool{true, false, false}, heldIn(entries))
+	_, entries = written(t, &Page{Sources: three})
+	assert.Equal(t, []bool{true, true, false}, heldIn(entries))
+}
+
+// Nothing of a text is markup: not in the title, a name, a report or a trace.
+func TestPageEscapes(t *testing.T) {
+	hostile := "</script><script>alert(1)</script><!-- \u202e &amp; \"'\x00"
+	var recorded bytes.Buffer
+	w := trace.NewWriter(&recorded, trace.Header{})
+	require.NoError(t, w.Write(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}, Text: hostile}))
+	require.NoError(t, w.Close())
+	text, _ := written(t, &Page{Title: hostile, Sources: []Source{source(hostile, recorded.Bytes())},
+		Verified: &corpus.Report{Error: hostile, Traces: []*corpus.TraceReport{{Trace: hostile}}}})
+	plain, _ := written(t, &Page{Title: "x", Sources: []Source{source("x", recorded.Bytes())}})
+	assert.Equal(t, strings.Count(plain, "<"), strings.Count(text, "<"), "every element is the page's own")
+	assert.NotContains(t, text, "\u202e")
+	assert.Equal(t, hostile, contentsOf(t, text).Title)
+	assert.Contains(t, text, `<title>&lt;/script&gt;&lt;script&gt;alert(1)`)
+}
+
+// The policy lets nothing in but the script and the style that are there.
+func TestPolicy(t *testing.T) {
+	text, _ := written(t, &Page{})
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(text)[1]
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(text)[1]
+	script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindStringSubmatch(text)[1]
+	directives := map[string]string{}
+	for _, directive := range strings.Split(policy, "; ") {
+		name, value, _ := strings.Cut(directive, " ")
+		directives[name] = value
+	}
+	assert.Equal(t, map[string]string{"default-src": "'none'", "script-src": hashOf(script), "style-src": hashOf(style), "img-src": "data:",
+		"base-uri": "'none'", "form-action": "'none'", "require-trusted-types-for": "'script'", "trusted-types": "'none'"}, directives)
+}
+
+// The scripts make no markup of text, load nothing and leave nothing behind.
+func TestScriptsAreTame(t *testing.T) {
+	entries, err := assets.ReadDir("assets")
+	require.NoError(t, err)
+	var all []string
+	for _, entry := range entries {
+		content := asset(entry.Name())
+		assert.NotContains(t, content, "\r", entry.Name())
+		if strings.HasSuffix(entry.Name(), ".js") {
+			all = append(all, entry.Name())
+			assert.NotRegexp(t, `innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\(|XMLHttp|WebSocket|import\(|localStorage|cookie|</script|<!--|setAttribute\("(on|style|src|href)`, content, entry.Name())
+		}
+		assert.NotRegexp(t, `https?://|@import|url\(`, content, entry.Name())
+	}
+	listed := slices.Sorted(slices.Values(scripts))
+	assert.Equal(t, all, listed, "the files of the folder are those of the list")
+}
+
+// A page is at most half as long again as the compressed trace, but for what is in every page.
+func TestPageIsSmall(t *testing.T) {
+	empty, _ := written(t, &Page{})
+	for _, shape := range large.Shapes {
+		var recorded bytes.Buffer
+		crossings := 10_000
+		if shape.Name == "history" { // each of its states is longer than the one before
+			crossings = 1_000
+		}
+		require.NoError(t, shape.Write(&recorded, crossings))
+		packed, err := zstd.NewWriter(nil)
+		require.NoError(t, err)
+		compressed := len(packed.EncodeAll(recorded.Bytes(), nil))
+		text, _ := written(t, &Page{Sources: []Source{source("trace", recorded.Bytes())}})
+		assert.LessOrEqual(t, len(text)-len(empty), compressed*3/2+200, shape.Name)
+	}
+	assert.Less(t, len(empty), 150<<10)
+}
+
+// The traces of a cause come first, one of each before the second of any, and those that are
+// as they were last.
+func TestOfCorpus(t *testing.T) {
+	red := func(name string) *corpus.TraceReport {
+		return &corpus.TraceReport{Trace: name, Report: replay.Report{Divergence: &replay.Divergence{}}}
+	}
+	report := &corpus.Report{
+		Traces: []*corpus.TraceReport{{Trace: "green"}, {Trace: "cut", Error: "it ends"}, red("a"), red("b"), red("c")},
+		Causes: []*corpus.CauseReport{{Traces: []string{"b", "c"}}, {Traces: []string{"a"}}},
+	}
+	opened := source("green", []byte("x"))
+	p := OfCorpus("title", report, []corpus.Source{{Name: "green", Open: opened.Open}}, trace.Options{})
+	var names []string
+	for _, s := range p.Sources {
+		names = append(names, s.Name)
+	}
+	assert.Equal(t, []string{"b", "a", "c", "cut", "green"}, names)
+	assert.Nil(t, p.Sources[0].Open)
+	assert.NotNil(t, p.Sources[4].Open)
+}
+
+// What cannot be written is the error of who writes.
+func TestPageThatCannotBeWritten(t *testing.T) {
+	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	full := errors.New("the disk is full")
+	_, err = (&Page{Sources: []Source{source("a", recorded)}}).Write(failing{full})
+	assert.ErrorIs(t, err, full)
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// The scripts know every kind and every collection by the table of the engine.
+func TestTables(t *testing.T) {
+	rows := kindRows()
+	require.Len(t, rows, len(adk.Kinds()))
+	for _, row := range rows {
+		kind := adk.KindByName(row.Name)
+		require.NotZero(t, kind, row.Name)
+		assert.NotEmpty(t, row.Class, row.Name)
+		assert.Equal(t, kind.Spanning(), row.Spanning, row.Name)
+		uses := len(kind.Fields(adk.Whole)) + len(kind.Fields(adk.Begin)) + len(kind.Fields(adk.Done))
+		assert.Len(t, row.Fields, uses, row.Name)
+		labels := map[string]string{}
+		for _, f := range row.Fields { // the scripts find a member by its label
+			assert.Equal(t, f.Field, cmp.Or(labels[f.Label], f.Field), "%s: two fields share the label %s", row.Name, f.Label)
+			labels[f.Label] = f.Field
+		}
+	}
+	assert.Len(t, collections(), len(adk.Collections()))
+}

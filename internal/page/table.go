@@ -1,0 +1,56 @@
+package page
+
+import "github.com/adkreplay/adkreplay/adk"
+
+// This file hands the tables of the engine to the scripts: what a kind is and which
+// fields it has is decided there alone.
+
+// kindRow is a kind as the scripts know it.
+type kindRow struct {
+	Name     string     `json:"name"`
+	Class    string     `json:"class"`
+	Spanning bool       `json:"spanning,omitempty"`
+	Causes   []string   `json:"causes,omitempty"`
+	Fields   []fieldRow `json:"fields"`
+}
+
+// fieldRow is a field of a kind: its label, which field of a crossing it is, and on which
+// line of a spanning operation it stands.
+type fieldRow struct {
+	Label string `json:"label"`
+	Field string `json:"field"`
+	Phase string `json:"phase"`
+}
+
+// collection is a set of a context, and what a record of it is.
+type collection struct {
+	Name  string `json:"name"`
+	Holds string `json:"holds"`
+}
+
+var classNames = map[adk.Class]string{
+	adk.ClassCall: "call", adk.ClassOperation: "operation", adk.ClassEvent: "event", adk.ClassFact: "fact",
+}
+
+func kindRows() (rows []kindRow) {
+	for _, kind := range adk.Kinds() {
+		row := kindRow{Name: kind.String(), Class: classNames[kind.Class()], Spanning: kind.Spanning(), Fields: []fieldRow{}}
+		for _, event := range kind.Causes() {
+			row.Causes = append(row.Causes, event.String())
+		}
+		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			for _, use := range kind.Fields(phase) {
+				row.Fields = append(row.Fields, fieldRow{use.Label, use.Field.String(), phase.String()})
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func collections() (all []collection) {
+	for _, of := range adk.Collections() {
+		all = append(all, collection{string(of), string(of.Holds())})
+	}
+	return all
+}
