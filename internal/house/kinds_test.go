@@ -15,6 +15,7 @@ var kindsByRight = map[string]string{
 	"internal/state/fold.go":             "what each kind changes in the state of a run",
 	"internal/state/derive.go":           "what an event has of the lines before it",
 	"internal/perform/*.go":              "how each operation is made",
+	"internal/page/page.go":              "what the list of traces says of one",
 	"internal/storages/storages.go":      "which obligations a storage has",
 	"internal/stub/perform.go":           "what an operation that is made again needs of the recording",
 	"internal/stub/answers.go":           "what of an answer was recorded where",

@@ -11,7 +11,7 @@ class App {
     this.hasFront = Boolean(several) || !contents.traces[0]?.held;
     this.head();
     this.help();
-    addEventListener("hashchange", () => this.route());
+    addEventListener("popstate", () => this.route()); // links too, and the browser's ways back
     addEventListener("keydown", (e) => this.key(e));
     addEventListener("beforeprint", () => this.turn?.print(true));
     addEventListener("afterprint", () => this.turn?.print(false));
@@ -61,19 +61,44 @@ class App {
   hash(number, seq, tab = "crossing") {
     return (this.contents.traces.length > 1 ? number + 1 + "." : "") + seq + (tab === "crossing" ? "" : "/" + tab);
   }
-  go(hash) {
-    if (location.hash === "#" + hash) this.route();
-    else location.hash = hash;
+  // go goes to a place in the page. Steps, which come many at a time where a key is held
+  // down, leave one entry in the browser's history, and are written into the address when
+  // they rest: browsers refuse to do so too often.
+  go(hash, isStep) {
+    this.route("#" + hash);
+    const enter = () => { if (location.hash !== "#" + hash) history[isStep ? "replaceState" : "pushState"](null, "", "#" + hash); };
+    if (isStep) this.resting = setTimeout(enter, 200);
+    else enter();
   }
-  async route() {
-    const [, number, seq, tab] = /^#(?:(\d+)\.)?(\d+)(?:\/(\w+))?$/.exec(location.hash) ?? [];
+  // route shows what a hash says: at once, but for a trace that is not unpacked yet.
+  route(hash = location.hash) {
+    const [, number, seq, tab] = /^#(?:(\d+)\.)?(\d+)(?:\/(\w+))?$/.exec(hash) ?? [];
     const at = number ? Number(number) - 1 : 0;
-    if ((seq || !this.hasFront) && this.contents.traces[at]?.held) {
-      await this.showTurn(at, Number(seq ?? 1), tabs.some(([name]) => name === tab) ? tab : "crossing");
-    } else {
+    this.wanted = hash;
+    clearTimeout(this.resting);
+    if (!(seq || !this.hasFront) || !this.contents.traces[at]?.held) {
       this.showFront();
+      this.shown(hash);
+      return;
     }
-    document.documentElement.dataset.ready = location.hash || "#";
+    const show = (turn) => {
+      if (this.wanted !== hash) return; // one went on meanwhile
+      this.showTurn(turn, Number(seq ?? 1), tabs.some(([name]) => name === tab) ? tab : "crossing");
+      this.shown(hash);
+    };
+    const turn = this.turns.get(at);
+    if (turn) show(turn);
+    else this.unpack(at).then(show).catch(broken);
+  }
+  shown(hash) {
+    performance.mark("shown"); // for those who ask how long it took
+    document.documentElement.dataset.ready = hash || "#";
+  }
+  async unpack(number) {
+    const held = document.getElementById("trace-" + number);
+    const turn = new Turn(this, number, new Trace(await unpacked(held.textContent)));
+    this.turns.set(number, turn);
+    return turn;
   }
   showFront() {
     this.turn = null;
@@ -83,13 +108,8 @@ class App {
       ? h("p", {class: "lead"}, "There is nothing in this page.") : frontView(this));
     document.title = onLine(this.contents.title);
   }
-  async showTurn(number, seq, tab) {
-    let turn = this.turns.get(number);
-    if (!turn) {
-      const held = document.getElementById("trace-" + number);
-      turn = new Turn(this, number, new Trace(await unpacked(held.textContent)));
-      this.turns.set(number, turn);
-    }
+  showTurn(turn, seq, tab) {
+    const number = turn.number;
     if (this.turn !== turn) {
       this.turn = turn;
       this.search.hidden = false;
@@ -119,7 +139,7 @@ const app = (() => {
     learnKinds(contents.kinds);
     collections = contents.collections;
     const app = new App(contents);
-    app.route().catch(broken);
+    app.route();
     return app;
   } catch (e) {
     broken(e);

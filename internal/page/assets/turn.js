@@ -81,7 +81,7 @@ class Turn {
   search(needle) {
     this.needle = needle;
     this.filter();
-    say(needle ? counted(this.visible.length, "match").replace("matchs", "matches") : "");
+    say(needle ? counted(this.visible.length, "match") : "");
   }
   rowView(i) {
     const row = this.visible[i], {verb, what} = headOf(this.trace, row), answer = answerOf(this.trace, row);
@@ -113,10 +113,12 @@ class Turn {
     row.closed = closed;
     this.filter();
   }
-  // choose goes to a crossing by its link, so that the browser's own ways back work.
-  choose(seq, tab = this.tab) {
-    this.app.go(this.hash(Math.min(Math.max(1, seq), this.trace.length), tab));
+  // choose goes to a crossing, from which the browser's own way leads back; step goes on to
+  // one that is near.
+  choose(seq, tab = this.tab, isStep = false) {
+    this.app.go(this.hash(Math.min(Math.max(1, seq), this.trace.length), tab), isStep);
   }
+  step(seq) { this.choose(seq, this.tab, true); }
   // show shows what is chosen.
   show(seq = this.seq, tab = this.tab) {
     this.seq = Math.min(Math.max(1, seq), Math.max(1, this.trace.length));
@@ -156,7 +158,7 @@ class Turn {
     if (!this.visible.length) return;
     const row = this.trace.row(this.seq), at = this.places.get(row) ?? this.visible.findIndex((r) => r.seq >= this.seq);
     const to = this.visible[Math.min(this.visible.length - 1, Math.max(0, at + by))];
-    this.choose(to.seq);
+    this.step(to.seq);
   }
   key(e) {
     const row = this.trace.row(this.seq), page = Math.max(1, this.list.inSight - 2);
@@ -184,8 +186,8 @@ class Turn {
       case "1": case "2": case "3": this.choose(this.seq, tabs[Number(key) - 1][0]); return true;
       case "j": case "ArrowDown": this.move(1); return true;
       case "k": case "ArrowUp": this.move(-1); return true;
-      case "n": this.choose(this.seq + 1); return true;
-      case "p": this.choose(this.seq - 1); return true;
+      case "n": this.step(this.seq + 1); return true;
+      case "p": this.step(this.seq - 1); return true;
       case "[": if (moments()[at - 1]) this.choose(moments()[at - 1].seq); return true;
       case "]": if (moments()[at + 1]) this.choose(moments()[this.seq < moments()[at].seq ? at : at + 1].seq); return true;
       case "e": this.failure(); return true;

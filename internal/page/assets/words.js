@@ -27,7 +27,7 @@ function short(text, most = 120) {
 const quoted = (text, most) => "“" + short(text, most) + "”";
 
 function counted(n, noun) {
-  return n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
+  return Number(n ?? 0).toLocaleString("en") + " " + (n === 1 ? noun : /(s|x|ch|sh)$/.test(noun) ? noun + "es" : noun + "s");
 }
 
 // lasting is a duration, given in nanoseconds.

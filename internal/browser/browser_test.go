@@ -1,0 +1,242 @@
+// Package browser holds the page of package page to what a person finds in a browser. It
+// is a module of its own, so that nobody who imports ours gets the driver of one.
+package browser
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	protocol "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/page"
+)
+
+// names are what browsers are called that the tests can drive.
+var names = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"}
+
+// running is the one browser of all tests; its error says why there is none.
+var running = sync.OnceValues(func() (context.Context, error) {
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800))
+		if os.Geteuid() == 0 { // its sandbox is not for root
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, _ := chromedp.NewContext(allocator)
+		return ctx, chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+	}
+	return nil, fmt.Errorf("there is no browser: none of %s is installed", strings.Join(names, ", "))
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if ctx, err := running(); err == nil {
+		_ = chromedp.Cancel(ctx) // a browser that does not end on its own is killed with us
+	}
+	os.Exit(code)
+}
+
+// tab is a page that is open.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	file string
+
+	mu       sync.Mutex
+	messages []string // on the console
+	requests []string // for anything but the page
+	dialogs  int
+}
+
+// patience is how long a browser may take for one thing; it is far more than it takes.
+const patience = 20 * time.Second
+
+// opened opens the file of a page in a tab of its own. When the test ends, nothing may be on
+// the console, and nothing may have been asked of anybody.
+func opened(t *testing.T, file, hash string) *tab {
+	t.Helper()
+	browser, err := running()
+	if browser == nil {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	b := &tab{t: t, file: file}
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
+	t.Cleanup(cancel)
+	b.ctx = ctx
+	_, err = chromedp.Call(b.target(), network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	t.Cleanup(b.quiet)
+	b.do(chromedp.Navigate("file://" + file + hash))
+	b.ready()
+	return b
+}
+
+// target is the context of the tab, which is made with the first thing that is done in it.
+func (b *tab) target() context.Context {
+	b.do(chromedp.Navigate("about:blank"))
+	return b.ctx
+}
+
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		b.messages = append(b.messages, "console: "+string(e.Type))
+	case *runtime.EventExceptionThrown:
+		text := e.ExceptionDetails.Text
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			text += ": " + thrown.Description
+		}
+		b.messages = append(b.messages, text)
+	case *log.EventEntryAdded:
+		b.messages = append(b.messages, e.Entry.Text)
+	case *protocol.EventJavascriptDialogOpening:
+		b.dialogs++
+	case *network.EventRequestWillBeSent:
+		if url, _, _ := strings.Cut(e.Request.URL, "#"); url != "file://"+b.file && url != "about:blank" {
+			b.requests = append(b.requests, e.Request.URL)
+		}
+	}
+}
+
+func (b *tab) quiet() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	assert.Empty(b.t, b.messages, "the console says nothing")
+	assert.Empty(b.t, b.requests, "nothing is asked of anybody")
+	assert.Zero(b.t, b.dialogs)
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if chromedp.FromContext(b.ctx).Target == nil { // the first one lives as long as the context that it is given
+		ctx = b.ctx
+	}
+	require.NoError(b.t, chromedp.Do(ctx, steps...))
+}
+
+// is is what an expression is in the page.
+func is[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err, expression)
+	return value
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	waiting := fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 5); look(); })`, expression)
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](waiting, chromedp.EvalAwaitPromise))
+	for err != nil && strings.Contains(err.Error(), "context") && ctx.Err() == nil { // of a document that has gone
+		_, err = chromedp.Run(ctx, chromedp.Evaluate[bool](waiting, chromedp.EvalAwaitPromise))
+	}
+	require.NoError(b.t, err, expression)
+}
+
+// ready waits for what the address says.
+func (b *tab) ready() {
+	b.t.Helper()
+	b.until(`document.documentElement.dataset.ready === (location.hash || "#")`)
+}
+
+// goTo goes to a place in the page.
+func (b *tab) goTo(hash string) {
+	b.t.Helper()
+	is[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
+	b.ready()
+}
+
+// press presses keys, one after the other.
+func (b *tab) press(keys ...string) {
+	b.t.Helper()
+	for _, key := range keys {
+		if len(key) > 1 || key < " " || key > "~" {
+			b.do(chromedp.KeyEvent(key))
+			continue
+		}
+		// As of a keyboard: the letter follows where nobody took the key.
+		for _, params := range []input.DispatchKeyEventParams{
+			{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key},
+		} {
+			_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, params)
+			require.NoError(b.t, err)
+		}
+	}
+	b.ready()
+}
+
+// text is what an element says.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return is[string](b, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector))
+}
+
+// count is how many elements there are.
+func (b *tab) count(selector string) int {
+	b.t.Helper()
+	return is[int](b, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
+}
+
+// shot keeps a picture of the page below the folder that ADKREPLAY_SHOTS names.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	folder := os.Getenv("ADKREPLAY_SHOTS")
+	if folder == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644))
+}
+
+// written writes a page into a file of its own.
+func written(t *testing.T, p *page.Page) string {
+	t.Helper()
+	var content bytes.Buffer
+	_, err := p.Write(&content)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "page.html")
+	require.NoError(t, os.WriteFile(file, content.Bytes(), 0o600))
+	return file
+}
+
+func source(name string, content []byte) page.Source {
+	return page.Source{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
+}
+
+// decoded is JSON as plain data.
+func decoded(t *testing.T, document []byte) (v any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(document, &v))
+	return v
+}

@@ -1,0 +1,518 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/replay/transcript"
+)
+
+// allFixtures are the traces of all scenarios.
+func allFixtures(t *testing.T) []page.Source {
+	t.Helper()
+	found, err := corpus.Sources(fixtures.Traces)
+	require.NoError(t, err)
+	var sources []page.Source
+	for _, s := range found {
+		sources = append(sources, source(s.Name, fixture(t, strings.TrimSuffix(s.Name, corpus.Ending))))
+	}
+	return sources
+}
+
+func fixture(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := fixtures.Traces.ReadFile(name + corpus.Ending)
+	require.NoError(t, err)
+	return content
+}
+
+// one opens the page of one fixture.
+func one(t *testing.T, name, hash string) *tab {
+	t.Helper()
+	return opened(t, written(t, &page.Page{Title: name, Sources: []page.Source{source(name, fixture(t, name))}}), hash)
+}
+
+// Every scenario's turn can be looked at, in every way, without a word on the console.
+func TestEveryScenarioOpens(t *testing.T) {
+	sources := allFixtures(t)
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
+	assert.Equal(t, fmt.Sprintf("%d traces", len(sources)), b.text("#traces"))
+	for i, s := range sources {
+		last := is[int](b, fmt.Sprintf(`app.contents.traces[%d].crossings`, i))
+		for _, hash := range []string{"1", fmt.Sprint(last), fmt.Sprintf("%d/state", last), fmt.Sprintf("%d/conversation", (last+1)/2)} {
+			b.goTo(fmt.Sprintf("#%d.%s", i+1, hash))
+			assert.Equal(t, s.Name, b.text("#top h1"))
+			assert.Positive(t, b.count(".rows .row"), "%s #%s", s.Name, hash)
+			assert.NotEmpty(t, b.text(".panel"), "%s #%s", s.Name, hash)
+		}
+		assert.Equal(t, last, is[int](b, `app.turn.trace.length`), s.Name)
+	}
+}
+
+// heldIn is what the page works out for a crossing, in the form of transcript.State.
+const heldIn = `(() => {
+	const trace = app.turn.trace;
+	const context = (view, d) => {
+		const c = {prompt: view.prompt};
+		for (const [name, set] of view.sets) if (set.size) c[name] = [...set.values()].map((one) => one.ref ? trace.records.get(one.ref).value : one.text);
+		if (Object.keys(view.stash).length) c.stash = JSON.parse(JSON.stringify(view.stash));
+		if (!d) return c;
+		if (d.id) c.id = d.id;
+		c.seam = d.seam;
+		if (d.iteration) c.iteration = d.iteration;
+		if (d.iterations) c.iterations = d.iterations;
+		if (d.signal) c.signal = d.signal;
+		if (d.queue.length) c.waiting = d.queue.length;
+		if (d.streams.size) c.streams = [...d.streams.values()].map((s) => [s.kind, s.id, s.complete, s.text]);
+		return c;
+	};
+	const all = [];
+	for (let n = 1; n <= trace.length; n++) {
+		const held = heldAt(trace, n), x = trace.at(n), s = {at: x.at, seam: trace.seamOf(x), cancelled: held.cancelled > 0};
+		s.calls = openAt(trace, n).filter((row) => row.crossing.kind === "call").map((row) => [row.crossing.data.id, row.seq]);
+		if (!held.dispatches.some((d) => d.view === held.turn) && held.turn) { s.turn = context(held.turn); if (held.turnID) s.turn.id = held.turnID; }
+		s.dispatches = held.dispatches.filter((d) => !d.ended).map((d) => context(d.view, d));
+		all.push(s);
+	}
+	return JSON.stringify(all);
+})()`
+
+// expected is the same of transcript.State.
+func expected(t *testing.T, s *transcript.State) any {
+	t.Helper()
+	document, err := json.Marshal(s)
+	require.NoError(t, err)
+	all := decoded(t, document).(map[string]any)
+	want := map[string]any{"at": float64(s.At), "seam": s.Seam, "cancelled": s.Cancelled, "calls": []any{}, "dispatches": []any{}}
+	for _, c := range s.Calls {
+		want["calls"] = append(want["calls"].([]any), []any{float64(c.Call), float64(c.Since)})
+	}
+	if all["turn"] != nil {
+		want["turn"] = all["turn"]
+	}
+	for i, d := range s.Dispatches {
+		held := all["dispatches"].([]any)[i].(map[string]any)
+		var streams []any
+		for _, stream := range d.Streams {
+			kind := map[string]string{"toolCall": "tool-call"}[stream.Kind]
+			if kind == "" {
+				kind = stream.Kind
+			}
+			streams = append(streams, []any{kind, stream.ID, stream.Sealed, stream.Text})
+		}
+		if delete(held, "streams"); streams != nil {
+			held["streams"] = streams
+		}
+		want["dispatches"] = append(want["dispatches"].([]any), held)
+	}
+	return want
+}
+
+// What the page says that the engine held is what the engine's own fold says, at every
+// crossing of every scenario (DET-8).
+func TestStateIsTheFolds(t *testing.T) {
+	sources := allFixtures(t)
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
+	for i, s := range sources {
+		b.goTo(fmt.Sprintf("#%d.1", i+1))
+		got := decoded(t, []byte(is[string](b, heldIn))).([]any)
+		content := fixture(t, strings.TrimSuffix(s.Name, corpus.Ending))
+		for n := range got {
+			state, err := transcript.At(bytes.NewReader(content), n+1)
+			require.NoError(t, err)
+			require.Equal(t, expected(t, state), got[n], "%s at crossing %d: %s", s.Name, n+1, state.Line)
+		}
+	}
+}
+
+// The keys do what the help says.
+func TestKeys(t *testing.T) {
+	b := one(t, "tool-round-trip", "")
+	seq := func() int { return is[int](b, `app.turn.seq`) }
+	assert.Equal(t, "rows", is[string](b, `document.activeElement.className`), "one can go on at once")
+	b.press(kb.ArrowDown, kb.ArrowDown)
+	assert.Equal(t, 3, seq())
+	assert.Equal(t, "#3", is[string](b, `location.hash`))
+	b.press(kb.ArrowUp)
+	assert.Equal(t, 2, seq())
+	b.press(kb.End)
+	assert.Equal(t, 49, seq(), "the last row; what returns behind it is in the first")
+	b.press(kb.Home)
+	assert.Equal(t, 1, seq())
+	b.press("n", "n", "n", "n", "n", "p")
+	assert.Equal(t, 5, seq(), "every crossing has its turn")
+	b.press(kb.ArrowLeft)
+	assert.Equal(t, 4, seq(), "storage/messages.fetch lies below fetch")
+	rows := is[int](b, `app.turn.visible.length`)
+	b.press(kb.ArrowLeft)
+	assert.Equal(t, rows-1, is[int](b, `app.turn.visible.length`), "fetch is folded")
+	b.press(kb.ArrowRight)
+	assert.Equal(t, rows, is[int](b, `app.turn.visible.length`))
+	b.press("2")
+	assert.Equal(t, "Held after #4", b.text(".panel h2"))
+	b.press("3")
+	assert.Contains(t, b.text(".panel h2"), "executor/model#0")
+	b.press("]")
+	assert.Equal(t, 16, seq(), "before the first ask one goes to it")
+	b.press("]")
+	assert.Equal(t, 35, seq())
+	b.press("[")
+	assert.Equal(t, 16, seq())
+	b.press("?")
+	assert.True(t, is[bool](b, `document.getElementById("help").open`))
+	b.press(kb.Escape)
+	assert.False(t, is[bool](b, `document.getElementById("help").open`))
+	b.press("/")
+	assert.Equal(t, "search", is[string](b, `document.activeElement.type`))
+	b.press("f")
+	assert.Equal(t, "f", is[string](b, `app.search.value`), "in the search keys are letters")
+	b.press(kb.Escape, "f")
+	assert.True(t, is[bool](b, `app.turn.filters.open`))
+}
+
+// Failures are found by one key.
+func TestFailures(t *testing.T) {
+	b := one(t, "tool-failure", "")
+	b.press("e")
+	assert.True(t, is[bool](b, `isFailure(app.turn.trace.row(app.turn.seq))`))
+	assert.Positive(t, b.count(".panel .err"), "its error is shown with its causes")
+}
+
+// Search finds what a crossing says and what the records say that it speaks of; filters
+// leave out.
+func TestSearchAndFilters(t *testing.T) {
+	b := one(t, "tool-round-trip", "#1")
+	all := is[int](b, `app.turn.visible.length`)
+	search := func(text string) []int {
+		b.press("/")
+		is[bool](b, fmt.Sprintf(`(app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
+		b.until(fmt.Sprintf(`app.turn.needle === %q`, text))
+		return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
+	}
+	assert.Equal(t, []int{1, 19, 21, 25, 27, 28}[2:3], search("4 °C, RAIN")[:1], "a case is no difference")
+	assert.Equal(t, []int{5, 8}, search("What is the weather"), "the add says it by the record's number alone")
+	assert.Empty(t, search("nothing of the kind"))
+	assert.Equal(t, "0 matches", b.text("#status"))
+	b.press("/", kb.Escape)
+	assert.Len(t, is[[]int](b, `app.turn.visible.map((row) => row.seq)`), all)
+	b.press("f")
+	b.do(chromedp.Click(chromedp.Search(`//label[contains(., "storage")]/input`)))
+	assert.Equal(t, all-3, is[int](b, `app.turn.visible.length`))
+	b.do(chromedp.Click(chromedp.Search(`//label[contains(., "failures only")]/input`)))
+	assert.Zero(t, is[int](b, `app.turn.visible.length`))
+}
+
+// A click chooses a row, and a click in the timeline the call that is there.
+func TestClicks(t *testing.T) {
+	b := one(t, "tool-round-trip", "")
+	b.do(chromedp.Click(chromedp.Search(`//div[@role="treeitem"][contains(., "tool/weather")]`)))
+	b.until(`location.hash === "#21"`)
+	b.ready()
+	assert.Contains(t, b.text(".panel h2"), "tool/weather")
+	assert.Contains(t, b.text(".panel"), "4 °C, rain")
+	b.do(chromedp.Click(chromedp.Search(`//a[text()="executor/model#0"]`)))
+	b.until(`location.hash === "#16"`)
+	b.ready()
+	is[bool](b, `(() => { const box = app.turn.overview.canvas.getBoundingClientRect();
+		const bar = app.turn.overview.bars.find((one) => one.row.seq === 35);
+		app.turn.overview.picture.dispatchEvent(new MouseEvent("click", {bubbles: true, clientX: box.left + (bar.from + bar.to) / 2, clientY: box.top + bar.y + 3}));
+		return true; })()`)
+	b.until(`location.hash === "#35"`)
+	b.do(chromedp.NavigateBack())
+	b.until(`app.turn.seq === 16`)
+}
+
+// The conversation is that of the ask, with what is new since the ask before, and what was
+// answered.
+func TestConversation(t *testing.T) {
+	b := one(t, "asks-a-model", "#17/conversation")
+	assert.Equal(t, "Asked model.example", b.text(".panel h2"))
+	assert.Equal(t, []string{"system", "user"}, is[[]string](b, `[...document.querySelectorAll(".messages > li")].map((e) => e.dataset.role)`))
+	assert.Contains(t, b.text(".reply"), "It rains in Oslo.")
+	b = one(t, "tool-round-trip", "#35/conversation")
+	assert.Contains(t, b.text(".messages > li.new"), "calls weather", "what the executor could see that it could not see before")
+	assert.Equal(t, 1, b.count(".messages > li.new"))
+	assert.Contains(t, b.text(".reply"), "It is 4 °C and raining in Oslo.")
+}
+
+// recorded is a trace of these crossings.
+func recorded(t *testing.T, crossings ...*adk.Crossing) []byte {
+	t.Helper()
+	var content bytes.Buffer
+	w := trace.NewWriter(&content, trace.Header{})
+	for _, x := range crossings {
+		require.NoError(t, w.Write(x))
+	}
+	require.NoError(t, w.Close())
+	return content.Bytes()
+}
+
+// hostile are texts that should do nothing.
+var hostile = []string{
+	`<script>window.hacked = 1</script>`, `<img src=x onerror="window.hacked = 1">`, `"><svg onload=window.hacked=1>`,
+	`javascript:window.hacked=1`, `</script><script>window.hacked=1</script>`, `<!--<script>`, "a\u202eb\u2066c\u200bd\x00e\u2028f",
+	`https://example.com/`, `__proto__`, `constructor`, `${window.hacked=1}`, strings.Repeat("\u0301", 500), "\xff\xfe",
+}
+
+// hostileTrace says them in every place that takes a text.
+func hostileTrace(t *testing.T) []byte {
+	t.Helper()
+	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}, Text: hostile[0], Texts: hostile[:6]}}
+	op := 0
+	for i, text := range hostile {
+		name := strings.ToValidUTF8(text, "?")
+		message, err := adk.NewMessage(adk.MessageInit{ID: fmt.Sprint(i, name), Role: adk.RoleUser, Content: name, CreatedAt: time.Unix(0, 0), UpdatedAt: time.Unix(0, 0)})
+		require.NoError(t, err)
+		op++
+		request, err := json.Marshal(map[string]any{"path": name, "method": name, "body": map[string]any{"model": name, name: name,
+			"messages": []any{map[string]any{"role": name, "content": name}, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": name, "function": map[string]any{"name": name, "arguments": name}}}}}}})
+		require.NoError(t, err)
+		answer, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"content": name}, "finish_reason": name}}})
+		require.NoError(t, err)
+		crossings = append(crossings,
+			&adk.Crossing{Kind: adk.KindAdd, Call: 1, Collection: adk.Messages, Record: message},
+			&adk.Crossing{Kind: adk.KindStash, Call: 1, Name: name, Value: map[string]any{name: map[string]any{name: text}}},
+			&adk.Crossing{Kind: adk.KindStash, Call: 1, Name: "__proto__.polluted." + fmt.Sprint(i), Value: text},
+			&adk.Crossing{Kind: adk.KindReportLog, Call: 1, Key: "info", Name: name, Text: text, Value: text},
+			&adk.Crossing{Kind: adk.KindErrorEvent, Call: 1, Err: fmt.Errorf("%s: %w", text, fmt.Errorf("%s", text))},
+			&adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Call: 1, Op: op, Name: text, JSON: request},
+			&adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: op, JSON: answer, Err: fmt.Errorf("%s", text)})
+	}
+	return recorded(t, append(crossings, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
+}
+
+// Nothing that a trace, a name or a report says does anything, or looks like what it is not.
+func TestHostileTexts(t *testing.T) {
+	content := hostileTrace(t)
+	p := &page.Page{Title: hostile[0] + hostile[6], Sources: []page.Source{source(hostile[4]+hostile[6], content), source("b", content)}}
+	report := &corpus.Report{Divergent: 1}
+	for _, text := range hostile {
+		text = strings.ToValidUTF8(text, "?")
+		report.Causes = append(report.Causes, &corpus.CauseReport{Text: text, Traces: []string{text, "b"},
+			Cause: corpus.Cause{Class: "error", Changes: []corpus.Change{{Field: text, Removed: text, Added: text, Left: text}}}})
+		report.Traces = append(report.Traces, &corpus.TraceReport{Trace: text, Error: text})
+	}
+	p.Verified = report
+	p.Explored = map[string]any{"explorations": []any{map[string]any{"subject": hostile[1], "violations": []any{map[string]any{"text": hostile[1], "stretch": hostile[4], "command": hostile[3]}}}}}
+	b := opened(t, written(t, p), "")
+	harmless := func(where string) {
+		assert.False(t, is[bool](b, `"hacked" in window || "polluted" in {}`), where)
+		assert.Zero(t, b.count("#main script, #main img, #main svg, #main iframe, #main object, #main [onerror], #main [onload], base"), where)
+		assert.Zero(t, is[int](b, `[...document.querySelectorAll("a")].filter((a) => !a.getAttribute("href").startsWith("#")).length`), where)
+		assert.False(t, is[bool](b, `/[\u202a-\u202e\u2066-\u2069\u200b\u2028\0]/.test(document.body.innerText + document.title)`), where)
+	}
+	harmless("front")
+	last := is[int](b, `app.contents.traces[0].crossings`)
+	for n := 1; n <= last; n++ {
+		for _, tab := range []string{"", "/state", "/conversation"} {
+			b.goTo(fmt.Sprintf("#1.%d%s", n, tab))
+			harmless(fmt.Sprint(n, tab))
+		}
+	}
+}
+
+// A text of ten megabytes is shown by its beginning; more of it is a click away.
+func TestLongText(t *testing.T) {
+	content := recorded(t, &adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}, Text: strings.Repeat("ten words that say nothing and go on and on ", 10<<20/44)},
+		&adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})
+	b := opened(t, written(t, &page.Page{Title: "long", Sources: []page.Source{source("long", content)}}), "")
+	assert.Less(t, is[int](b, `document.body.innerText.length`), 20_000)
+	b.do(chromedp.Click(chromedp.CSS(".panel .more")))
+	assert.Greater(t, is[int](b, `document.body.innerText.length`), 200_000)
+	b.press("2")
+	assert.Less(t, is[int](b, `document.body.innerText.length`), 20_000)
+}
+
+// Of a large trace only what is in sight is in the document, wherever one is in it.
+func TestLargeTrace(t *testing.T) {
+	for _, shape := range []string{"streams", "nesting", "parallel"} {
+		made, found := large.Named(shape)
+		require.True(t, found)
+		var content bytes.Buffer
+		require.NoError(t, made.Write(&content, 100_000))
+		file := written(t, &page.Page{Title: shape, Sources: []page.Source{source(shape, content.Bytes())}})
+		b := opened(t, file, "")
+		t.Logf("%s: %d crossings, shown after %.0f ms", shape, is[int](b, `app.turn.trace.length`),
+			is[float64](b, `performance.getEntriesByName("shown")[0]?.startTime ?? 0`))
+		assert.Less(t, b.count("*"), 2_000)
+		b.press(kb.End)
+		assert.True(t, is[bool](b, `app.turn.seq > app.turn.trace.length - 10`))
+		assert.Less(t, b.count(".row"), 100)
+		assert.Equal(t, 1, b.count(`.row[aria-selected="true"]`), "what is chosen is in sight")
+		for _, share := range []string{"0.1", "0.5", "0.9", "0"} {
+			is[bool](b, fmt.Sprintf(`(app.turn.tree.scrollTop = app.turn.tree.scrollHeight * %s, new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`, share))
+			assert.Less(t, b.count(".row"), 100)
+			assert.True(t, is[bool](b, `(() => { const box = app.turn.tree.getBoundingClientRect(), rows = [...document.querySelectorAll(".row")].map((e) => e.getBoundingClientRect());
+				return rows.some((r) => r.top <= box.top + 1 && r.bottom >= box.top) && rows.some((r) => r.bottom >= Math.min(box.bottom, box.top + app.turn.visible.length * 26) - 1); })()`), "no gap at "+share)
+		}
+	}
+}
+
+// A list of ten thousand traces is a list, of which what is in sight is in the document.
+func TestManyTraces(t *testing.T) {
+	p := &page.Page{Title: "many", MostBytes: 1}
+	for i := range 10_000 {
+		p.Sources = append(p.Sources, source(fmt.Sprintf("turns/%05d.jsonl", i), fixture(t, "hello")))
+	}
+	b := opened(t, written(t, p), "")
+	assert.Equal(t, "10,000 traces", b.text("#traces"))
+	assert.Less(t, b.count(".trace-row"), 100)
+	is[bool](b, `(() => { const find = document.querySelector(".report input"); find.value = "09999"; find.dispatchEvent(new Event("input")); return true; })()`)
+	b.until(`document.querySelectorAll(".trace-row").length === 1`)
+	assert.Contains(t, b.text(".trace-row"), "not in this file")
+}
+
+// What is damaged has a page that says so.
+func TestDamaged(t *testing.T) {
+	whole := fixture(t, "hello")
+	half := whole[:bytes.LastIndexByte(whole[:len(whole)/2], '\n')+1]
+	b := opened(t, written(t, &page.Page{Title: "half", Sources: []page.Source{source("half.jsonl", half)}}), "")
+	assert.Contains(t, b.text(".notice"), "cut short")
+	assert.Positive(t, b.count(".row"))
+	b = opened(t, written(t, &page.Page{Title: "none", Sources: []page.Source{source("none.jsonl", []byte("{"))}}), "")
+	assert.Contains(t, b.text("#main"), "cannot be read")
+	b = opened(t, written(t, &page.Page{Title: "empty"}), "")
+	assert.Contains(t, b.text("#main"), "nothing in this page")
+	b = opened(t, written(t, &page.Page{Title: "header", Sources: []page.Source{source("header.jsonl", recorded(t))}}), "")
+	assert.Contains(t, b.text(".panel"), "no crossing")
+}
+
+// An address that leads nowhere leads to what is nearest.
+func TestAddresses(t *testing.T) {
+	b := one(t, "hello", "#99999/nonsense")
+	assert.Equal(t, is[int](b, `app.turn.trace.length`), is[int](b, `app.turn.seq`))
+	for _, hash := range []string{"#0", "#-1", "#2.1", "#<script>", "#1/__proto__"} {
+		b.goTo(hash)
+		assert.Positive(t, b.count("#main *"), hash)
+	}
+}
+
+// All that can be used has a role and a name, and the rows are a tree, to a screen reader.
+func TestScreenReader(t *testing.T) {
+	b := one(t, "tool-failure", "#1")
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	require.NoError(t, err)
+	roles := map[string][]string{}
+	for _, node := range tree.Nodes {
+		if node.Ignored || node.Role == nil {
+			continue
+		}
+		var role, name string
+		require.NoError(t, json.Unmarshal(node.Role.Value, &role))
+		if node.Name != nil {
+			require.NoError(t, json.Unmarshal(node.Name.Value, &name))
+		}
+		roles[role] = append(roles[role], name)
+	}
+	assert.Equal(t, []string{"crossings"}, roles["tree"])
+	require.NotEmpty(t, roles["treeitem"])
+	assert.Contains(t, roles["treeitem"][0], "1: run “You are a helpful assistant.”")
+	assert.Contains(t, strings.Join(roles["treeitem"], "\n"), ", failed: ")
+	assert.Equal(t, []string{"Crossing", "State", "Conversation"}, roles["tab"])
+	for _, role := range []string{"button", "searchbox", "checkbox", "combobox", "link", "tab", "tabpanel", "treeitem"} {
+		assert.NotContains(t, roles[role], "", "a %s without a name", role)
+	}
+	assert.Equal(t, "row-0", is[string](b, `app.turn.tree.getAttribute("aria-activedescendant")`))
+}
+
+func (b *tab) emulate(width int64, features ...emulation.MediaFeature) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, 720))
+	var list []*emulation.MediaFeature
+	for i := range features {
+		list = append(list, &features[i])
+	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
+	require.NoError(b.t, err)
+}
+
+// At 360 pixels nothing sticks out, and everything can be reached.
+func TestNarrow(t *testing.T) {
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")
+	b.emulate(360)
+	for _, hash := range []string{"#", "#3.20", "#5.30/state", "#12.20/conversation"} {
+		b.goTo(hash)
+		assert.LessOrEqual(t, is[int](b, `document.documentElement.scrollWidth`), 360, hash)
+		assert.Zero(t, is[int](b, `[...document.querySelectorAll("button, a, input, .row")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().width > 0 && (e.getBoundingClientRect().left < -1 || e.getBoundingClientRect().right > 361)).length`), hash)
+	}
+}
+
+// contrasts are the colours of texts on their grounds that are too near to be read.
+const contrasts = `(() => {
+	const probe = document.createElement("i");
+	document.body.append(probe);
+	const colour = (name) => { probe.style.color = "var(--" + name + ")"; const [r, g, b] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number); return [r, g, b]; };
+	const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const wrong = [];
+	for (const ground of ["ground", "card", "chosen", "hover"]) {
+		for (const ink of ["ink", "faint", "accent", "error", "executor", "ask", "tool", "storage", "strand", "run", "dispatch", "turn-input", "event", "fact"]) {
+			const [a, b] = [light(colour(ink)), light(colour(ground))], ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+			if (ratio < 4.5) wrong.push(ink + " on " + ground + ": " + ratio.toFixed(2));
+		}
+	}
+	probe.remove();
+	return wrong;
+})()`
+
+// In the light and in the dark every text can be read.
+func TestLightAndDark(t *testing.T) {
+	b := one(t, "hello", "")
+	for _, look := range []string{"light", "dark"} {
+		b.emulate(1280, emulation.MediaFeature{Name: "prefers-color-scheme", Value: look})
+		assert.Empty(t, is[[]string](b, contrasts), look)
+	}
+	dark := is[string](b, `getComputedStyle(document.body).backgroundColor`)
+	b.do(chromedp.Click(chromedp.CSS(`#top button[title="light or dark"]`)))
+	assert.NotEqual(t, dark, is[string](b, `getComputedStyle(document.body).backgroundColor`), "one can turn it round")
+}
+
+// On paper there are all rows.
+func TestPrint(t *testing.T) {
+	b := one(t, "tool-round-trip", "#21")
+	paper, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(paper, []byte("%PDF")))
+	is[bool](b, `(dispatchEvent(new Event("beforeprint")), true)`)
+	assert.Equal(t, is[int](b, `app.turn.visible.length`), b.count(".paper .row"))
+	is[bool](b, `(dispatchEvent(new Event("afterprint")), true)`)
+	assert.Zero(t, b.count(".paper"))
+}
+
+// The causes of a red corpus stand first, with what differs side by side and links to where
+// it is in the trace.
+func TestVerified(t *testing.T) {
+	changed := bytes.Replace(fixture(t, "tool-round-trip"), []byte(`"prompt":"You are a helpful assistant."`), []byte(`"prompt":"You are a terse assistant."`), 1)
+	turns := []corpus.Source{{Name: "turns/a.jsonl", Open: source("", changed).Open}, {Name: "turns/b.jsonl", Open: source("", fixture(t, "hello")).Open}}
+	report, err := corpus.Verify(context.Background(), turns, nil)
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	b := opened(t, written(t, page.OfCorpus("verified", report, turns, trace.Options{})), "")
+	assert.Equal(t, "1 cause of 1 divergence", b.text("#verified"))
+	assert.Equal(t, report.Causes[0].Text, strings.TrimPrefix(b.text("#cause-1 h3"), "1 "))
+	assert.Contains(t, b.text(".sides del"), is[string](b, `app.contents.verified.traces[0].divergence.fields[0].want.slice(1, 8)`))
+	b.do(chromedp.Click(chromedp.CSS(`.hits a`)))
+	b.until(fmt.Sprintf(`app.turn?.seq === %d`, report.Traces[0].Divergence.Crossing))
+	b.ready()
+	b.do(chromedp.Click(chromedp.CSS(`.home`)))
+	b.until(`app.turn === null`)
+	b.ready()
+	assert.Equal(t, 2, b.count(".trace-row"))
+}
