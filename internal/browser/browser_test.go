@@ -50,6 +50,9 @@ var running = sync.OnceValues(func() (context.Context, error) {
 })
 
 func TestMain(m *testing.M) {
+	if ctx, err := running(); ctx == nil {
+		fmt.Println("skipped:", err) // which go test does not say of tests that it skips
+	}
 	code := m.Run()
 	if ctx, err := running(); err == nil {
 		_ = chromedp.Cancel(ctx) // a browser that does not end on its own is killed with us

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -16,6 +17,7 @@ import (
 // The environment variables that say where a CI system reads what was found.
 const (
 	junitVariable     = "ADKREPLAY_JUNIT"  // a file for JUnit XML
+	pageVariable      = "ADKREPLAY_HTML"   // a file for a page of what is red
 	actionsVariable   = "GITHUB_ACTIONS"   // true where GitHub reads the output
 	workspaceVariable = "GITHUB_WORKSPACE" // the folder of its repository
 )
@@ -39,11 +41,43 @@ func (c *corpusCheck) publish() {
 	}
 	if file := os.Getenv(junitVariable); file != "" {
 		name := suiteName(c.t.Name())
-		if err := suites.write(junitFile(file, name), corpus.Suite{Name: name, Report: report}); err != nil {
+		if err := suites.write(ownFile(file, name), corpus.Suite{Name: name, Report: report}); err != nil {
 			c.t.Errorf("replay: %s: the JUnit report cannot be written: %v", junitVariable, err)
 		}
 	}
 }
+
+// page writes the page of a check that is red where somebody asked for one. Each has a file
+// of its own.
+func (c *corpusCheck) page() {
+	c.t.Helper()
+	file := os.Getenv(pageVariable)
+	if file == "" || c.report == nil || c.report.Divergent+c.report.Unreadable == 0 {
+		return
+	}
+	name := suiteName(c.t.Name())
+	file = ownFile(file, name)
+	if other, is := pages.LoadOrStore(file, name); is && other != name {
+		c.t.Errorf("replay: %s: %s has the page of %s: a * in the name stands for the test", pageVariable, file, other)
+		return
+	}
+	var content bytes.Buffer
+	_, err := page.OfCorpus(name, c.report, c.sources, c.reading).Write(&content)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o755)
+	}
+	if err == nil {
+		err = wholefile.Write(file, content.Bytes())
+	}
+	if err != nil {
+		c.t.Errorf("replay: %s: the page cannot be written: %v", pageVariable, err)
+		return
+	}
+	c.t.Logf("replay: to look at it, open %s in a browser", file)
+}
+
+// pages are the tests of this process by the files of their pages.
+var pages sync.Map
 
 // suiteName is the name of a test among those of a module.
 func suiteName(test string) string {
@@ -53,9 +87,9 @@ func suiteName(test string) string {
 	return test
 }
 
-// junitFile is the file for a suite: one of its own where the name has a *, which stands
+// ownFile is the file for a suite: one of its own where the name has a *, which stands
 // for the suite.
-func junitFile(file, suite string) string {
+func ownFile(file, suite string) string {
 	own := strings.NewReplacer("/", "-", "\\", "-", ":", "-", " ", "-").Replace(suite)
 	return strings.Replace(file, "*", own, 1)
 }

@@ -117,3 +117,31 @@ func TestReplayTellsWhoAsks(t *testing.T) {
 	assert.Empty(t, onStdout(t, func() { replayed(dir, change, replay.Executor) }))
 	assert.Len(t, readJUnit(t, filepath.Join(folder, "replay-golden.TestReplay.xml")).Suites, 1)
 }
+
+// Who asks for it gets a page of what is red, and of nothing else; one test does not take the
+// place of another's.
+func TestReplayWritesAPage(t *testing.T) {
+	dir, file := turns(t), filepath.Join(t.TempDir(), "pages", "red.html")
+	t.Setenv("GITHUB_ACTIONS", "")
+	t.Setenv("ADKREPLAY_HTML", file)
+	assert.Empty(t, replayed(dir, unchanged, replay.Executor).failed)
+	assert.NoFileExists(t, file)
+
+	change := func(l *replay.Live) { l.Config.Executor.Run = sayGoodbye }
+	tb := replayed(dir, change, replay.Executor)
+	require.Len(t, tb.failed, 1)
+	assert.Contains(t, strings.Join(tb.told, "\n"), file)
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(content), `<title>replay/golden.TestReplay</title>`)
+	assert.Contains(t, string(content), "Goodbye!")
+
+	again := &fakeTB{name: "TestOther"}
+	golden.Replay(again, dir, func(string) replay.Live { return replay.Live{} })
+	assert.NotContains(t, strings.Join(again.failed, "\n"), "ADKREPLAY_HTML", "it is not red")
+	again = &fakeTB{name: "TestOther"}
+	broken := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "a.jsonl"), []byte("{"), 0o600))
+	golden.Replay(again, broken, func(string) replay.Live { return replay.Live{} })
+	assert.Contains(t, strings.Join(again.failed, "\n"), "has the page of replay/golden.TestReplay: a * in the name stands for the test")
+}

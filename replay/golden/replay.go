@@ -45,11 +45,13 @@ import (
 // line of the live code that it is in where that is known; and where ADKREPLAY_JUNIT names
 // a file, relative to the test's folder unless it is absolute, it gets the report as JUnit
 // XML. Of the tests of several packages each needs a file of its own: a * in the name
-// stands for the test.
+// stands for the test. Where ADKREPLAY_HTML names a file in the same way, what is red gets a
+// page there to look at in a browser: the causes, and the traces that they hit.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
 	defer c.publish()
+	defer c.page()
 	sources, err := corpus.Sources(os.DirFS(dir))
 	if err != nil {
 		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
@@ -63,6 +65,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 		c.reading = options[0]
 	}
 	c.live = c.noting(live)
+	c.sources = sources
 	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
@@ -85,6 +88,7 @@ type corpusCheck struct {
 	dir     string
 	live    func(trace string) replay.Live
 	reading trace.Options
+	sources []corpus.Source
 	report  *corpus.Report
 	problem string // with the check itself, and not with one of the traces
 
