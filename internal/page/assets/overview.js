@@ -42,10 +42,6 @@ class Overview {
   place(x) {
     return this.byTime ? x.at / (this.trace.elapsed || 1) : (x.seq - 1) / Math.max(1, this.trace.length - 1);
   }
-  lane(strand) {
-    const at = this.lanes.findIndex((l) => l.id === strand);
-    return Math.min(at, mostLanes - 1);
-  }
   draw() {
     const width = this.picture.clientWidth, lanes = Math.min(this.lanes.length, mostLanes), height = lanes * laneHeight + axisHeight;
     if (!width) return;
@@ -65,7 +61,7 @@ class Overview {
     };
     g.scale(dots, dots);
     this.bars = [];
-    const laneOf = new Map(this.lanes.map((l) => [l.id, this.lane(l.id)]));
+    const laneOf = new Map(this.lanes.map((l, i) => [l.id, Math.min(i, mostLanes - 1)]));
     const drawn = new Map(); // the last pixel that was drawn on, by line and colour
     for (const row of this.trace.rows) this.bar(g, row, width, laneOf, colour, drawn);
     g.fillStyle = colour("error");

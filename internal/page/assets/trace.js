@@ -33,7 +33,10 @@ function bytesOf85(text) {
 const kinds = new Map();
 
 function learnKinds(rows) {
-  for (const row of rows) kinds.set(row.name, row);
+  for (const row of rows) {
+    row.records = row.fields.filter((use) => ["Record", "Records", "Result", "Payload"].includes(use.field));
+    kinds.set(row.name, row);
+  }
 }
 
 // Crossing is one line: data are its members by their labels, line is its text.
@@ -48,8 +51,8 @@ class Crossing {
     this.op = data.op ?? 0;
     this.data = data;
     this.line = line;
+    this.row = kinds.get(this.kind); // what the table says of it
   }
-  get row() { return kinds.get(this.kind); }
   // of is the value of a field by its name in adk.Crossing.
   of(field) {
     const use = this.row.fields.find((f) => f.field === field && f.phase === this.phase);
@@ -69,6 +72,7 @@ class Row {
     this.events = [];
     this.children = 0;
     this.closed = false; // what is below it is not shown
+    this.failed = null; // whether it did (overview.js), once somebody asked
   }
   get seq() { return this.crossing.seq; }
   // takes is how long it took; 0 where it is one crossing.
@@ -115,7 +119,7 @@ class Linker {
   constructor(trace) {
     this.trace = trace;
     this.open = new Map(); // the rows of open operations, by number
-    this.within = new Map(); // and in their order, by call
+    this.within = new Map(); // and in their order, by call and strand (around)
     this.forks = new Map(); // the rows of forks, by strand
     this.waiting = new Map(); // rows whose one event is to come, by call
   }
@@ -127,7 +131,7 @@ class Linker {
   }
   // learn keeps the records that a crossing says in full.
   learn(x) {
-    for (const use of x.row.fields) {
+    for (const use of x.row.records) {
       const value = x.data[use.label];
       if (value === undefined) continue;
       switch (use.field) {
@@ -140,8 +144,9 @@ class Linker {
   }
   record(ref, x) {
     if (!isObject(ref)) return;
-    const kind = Object.keys(ref).find((name) => name !== "#");
-    if (kind !== undefined && !this.trace.records.has(ref["#"])) this.trace.records.set(ref["#"], {kind, value: ref[kind], seq: x.seq});
+    for (const kind in ref) {
+      if (kind !== "#" && !this.trace.records.has(ref["#"])) this.trace.records.set(ref["#"], {kind, value: ref[kind], seq: x.seq});
+    }
   }
   result(result, x) {
     if (!isObject(result)) return;
@@ -160,7 +165,7 @@ class Linker {
     if (x.phase === "done") {
       const row = this.open.get(x.op);
       this.open.delete(x.op);
-      const list = row && this.within.get(x.call);
+      const list = row && this.around(row.crossing);
       if (list?.includes(row)) list.splice(list.lastIndexOf(row), 1);
       return this.ended(row, x);
     }
@@ -191,10 +196,16 @@ class Linker {
     if (x.kind === "ask") row.closed = true; // its pieces are read as one answer
     if (x.phase === "begin") {
       this.open.set(x.op, row);
-      if (!this.within.has(x.call)) this.within.set(x.call, []);
-      this.within.get(x.call).push(row);
+      this.around(x).push(row);
     }
     return row;
+  }
+  // around are the open operations of a crossing's call and strand.
+  around(x) {
+    const key = x.call * 2 ** 26 + x.strand; // both are less, and this is faster than a text
+    let list = this.within.get(key);
+    if (!list) this.within.set(key, list = []);
+    return list;
   }
   // above is the row that a crossing stands below: the operation that it is a piece of, the
   // fork of its strand, the innermost operation of its call and strand that is open, or
@@ -203,10 +214,6 @@ class Linker {
     if (x.op && this.open.has(x.op)) return this.open.get(x.op);
     const fork = x.kind === "call" && x.strand && this.forks.get(x.strand);
     if (fork && x.data.seam?.startsWith("strand/")) return fork;
-    const open = this.within.get(x.call) ?? [];
-    for (let i = open.length - 1; i >= 0; i--) {
-      if (open[i].crossing.strand === x.strand) return open[i];
-    }
-    return this.trace.calls.get(x.call)?.row ?? null;
+    return this.around(x).at(-1) ?? this.trace.calls.get(x.call)?.row ?? null;
   }
 }
