@@ -100,13 +100,14 @@ const linesOf = (row) => [row.crossing, ...row.events, ...(row.end ? [row.end] :
 function wayTo(turn, row) {
   const way = [];
   for (let r = row.parent; r && way.length < 64; r = r.parent) way.unshift(r);
-  return way.map((r) => [link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam) : r.crossing.kind), " › "]);
+  return way.map((r, i) => [i > 0 && " › ", link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam ?? "") : r.crossing.kind)]);
 }
 
 function factsOf(turn, x, row) {
   const facts = [h("span", {}, "#" + row.seq + (row.end ? "–#" + row.end.seq : ""))];
-  facts.push(h("span", {title: "since the turn began"}, "at " + lasting(row.crossing.at)));
-  if (row.end) facts.push(h("span", {}, "took " + lasting(row.takes)));
+  const isTimed = turn.trace.elapsed > 0; // else the clock stood
+  if (isTimed) facts.push(h("span", {title: "since the turn began"}, "at " + lasting(row.crossing.at)));
+  if (row.end) facts.push(isTimed && h("span", {}, "took " + lasting(row.takes)));
   else if (row.crossing.kind === "call" || row.crossing.phase === "begin") facts.push(h("span", {class: "bad"}, "never ended"));
   if (x.strand) facts.push(h("span", {}, "strand s" + x.strand + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
   return facts;
@@ -121,7 +122,7 @@ function lineView(turn, x, isChosen, several) {
   const others = Object.keys(x.data).filter((name) => !known.has(name));
   return h("section", {class: "line" + (isChosen ? " chosen" : "")},
     several && h("h3", {}, link(turn.hash(x.seq), {}, "#" + x.seq), " ", x.kind === "return" ? "returns" : x.phase === "whole" ? x.kind : x.phase === "begin" ? "begins" : "done",
-      h("span", {class: "faint"}, " " + lasting(x.at))),
+      turn.trace.elapsed > 0 && h("span", {class: "faint"}, " " + lasting(x.at))),
     wanted.length + others.length > 0 && h("dl", {}, wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label]))]),
       others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))])));
 }

@@ -27,9 +27,14 @@ function statesView(turn, seq) {
     spans.map(([value, text]) => h("option", {value, selected: value === turn.span}, "new " + text)));
   return h("article", {class: "states"},
     h("h2", {}, "Held after #" + seq),
-    h("p", {class: "facts"}, choose, held.cancelled > 0 && h("span", {class: "bad"}, "cancelled by ", link(turn.hash(held.cancelled), {}, "#" + held.cancelled))),
+    h("p", {class: "facts"}, choose, endsOf(trace.row(seq), seq).map(([x, what]) => h("span", {}, what + " ", link(turn.hash(x.seq), {}, "#" + x.seq))), held.cancelled > 0 && h("span", {class: "bad"}, "cancelled by ", link(turn.hash(held.cancelled), {}, "#" + held.cancelled))),
     contexts.reverse().map(([name, view, d]) => contextView(turn, name, view, d, since, held)),
     openView(turn, seq));
+}
+
+// endsOf are the beginning and the end of a row, but for the one that is shown.
+function endsOf(row, seq) {
+  return [[row.crossing, "after its beginning"], [row.end, "after its end"]].filter(([x]) => x && x.seq !== seq);
 }
 
 function contextView(turn, name, view, d, since, held) {

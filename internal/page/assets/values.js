@@ -9,6 +9,8 @@ function valueView(value, depth = 0) {
   if (typeof value !== "object" || value === null) return h("span", {class: "atom"}, String(value));
   const names = Object.keys(value), isList = Array.isArray(value);
   if (!names.length) return h("span", {class: "atom"}, isList ? "[]" : "{}");
+  const isFlat = names.length <= 4 && names.every((name) => typeof value[name] !== "object" || value[name] === null), line = isFlat ? compact(value, 90) : "";
+  if (isFlat && !line.endsWith("…")) return h("code", {class: "flat", dir: "auto"}, line);
   if (depth > deepestValue) return h("span", {class: "atom"}, "… deeper than is shown");
   const list = h("ul", {class: "tree"});
   const show = (from) => {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// view writes one file that stands alone, and says where.
+func TestView(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "turn.html")
+	trace := put(t, "hello.jsonl", fixture(t, "hello"))
+	o := adkreplay("view", trace, "-o", file)
+	assert.Equal(t, 0, o.code, o.err)
+	assert.Contains(t, o.out, file+": 1 trace, 0.1 MB; open it in a browser\n")
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(page), "<!doctype html>"))
+	assert.True(t, strings.HasSuffix(string(page), "</html>\n"))
+
+	o = adkreplay("view", trace, "-o", "-")
+	assert.Equal(t, outcome{out: string(page)}, o, "the page is all that is written")
+}
+
+// What cannot be read is said, and is on the page; the page is written all the same.
+func TestViewOfWhatCannotBeRead(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "turns.html")
+	whole := fixture(t, "hello")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.jsonl"), whole, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "b.jsonl"), whole[:len(whole)-10], 0o600))
+	o := adkreplay("view", folder, filepath.Join(folder, "none.jsonl"), "-o", file)
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, o.out, "3 traces, 1 of them listed alone")
+	assert.Contains(t, o.err, "b.jsonl:")
+	assert.Contains(t, o.err, "none.jsonl: no such file or directory")
+	assert.FileExists(t, file)
+}
+
+// A page takes the place of no trace, and not that of a flag.
+func TestViewRefuses(t *testing.T) {
+	trace := put(t, "hello.jsonl", fixture(t, "hello"))
+	for _, args := range [][]string{
+		{"view", trace, "-o", trace}, {"view", trace, "-o", ""}, {"view", trace, "-o", "--json"}, {"view", ""}, {"view", "-", "-"},
+		{"verify", trace, "--html", trace}, {"verify", trace, "--html", "-"}, {"verify", trace, "--html", "a", "--json=a"},
+		{"explore", "hello", "--html", trace}, {"explore", "hello", "--html", "-"},
+	} {
+		o := adkreplay(args...)
+		assert.Equal(t, exitUsage, o.code, "%q: %s", args, o.err)
+		assert.Empty(t, o.out, "%q", args)
+	}
+	content, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	assert.Equal(t, fixture(t, "hello"), content)
+
+	o := adkreplay("view", trace, "-o", filepath.Join(t.TempDir(), "none", "turn.html"))
+	assert.Equal(t, exitInternal, o.code)
+	assert.Contains(t, o.err, "the page cannot be written")
+}
+
+// verify, merge and explore write a page of what they found beside what they print, and end
+// as they do without.
+func TestPagesOfReports(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string) string { return filepath.Join(folder, name) }
+	red := divergent(t)
+	o := adkreplay("verify", red, "--html", file("verify.html"), "--json="+file("report.json"))
+	assert.Equal(t, adkreplay("verify", red).code, o.code)
+	assert.Contains(t, o.out, file("verify.html")+": 1 trace")
+	o = adkreplay("merge", file("report.json"), "--html", file("merge.html"))
+	assert.Equal(t, adkreplay("verify", red).code, o.code, o.err)
+	o = adkreplay("explore", "hello", "--schedules", "5", "--html", file("explore.html"), "--json")
+	assert.Equal(t, 0, o.code, o.err)
+	assert.NotContains(t, o.out, "explore.html", "a document stands alone on the standard output")
+	for name, has := range map[string]string{"verify.html": `"verified":{`, "merge.html": `"verified":{`, "explore.html": `"explored":{`} {
+		page, err := os.ReadFile(file(name))
+		require.NoError(t, err)
+		assert.Contains(t, string(page), has, name)
+		assert.Equal(t, name != "explore.html", strings.Contains(string(page), `id="trace-0"`), "%s holds the trace where it has one", name)
+	}
+}
