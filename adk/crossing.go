@@ -228,7 +228,20 @@ type FieldUse struct {
 	Input bool
 	// Names says whose id or name the field is, if it is one.
 	Names Naming
+	// Repeats says what the field tends to say again.
+	Repeats Repetition
 }
+
+// Repetition says what a field tends to say again, so that who writes it down may say
+// what is new.
+type Repetition uint8
+
+// The repetitions.
+const (
+	RepeatsNothing Repetition = iota
+	RepeatsRun                // much of what the field said in an earlier crossing of the run
+	RepeatsOp                 // much of what it said in the crossing of its op before
+)
 
 // Naming says whose id or name a field is. Ids that are made anew in every run are
 // compared up to their names.
@@ -273,13 +286,19 @@ type kindRow struct {
 	causes   []Kind
 }
 
-func in(f Field, label string) FieldUse       { return FieldUse{f, label, Whole, true, NoName} }
-func out(f Field, label string) FieldUse      { return FieldUse{f, label, Whole, false, NoName} }
-func inBegin(f Field, label string) FieldUse  { return FieldUse{f, label, Begin, true, NoName} }
-func outBegin(f Field, label string) FieldUse { return FieldUse{f, label, Begin, false, NoName} }
-func inDone(f Field, label string) FieldUse   { return FieldUse{f, label, Done, true, NoName} }
-func outDone(f Field, label string) FieldUse  { return FieldUse{f, label, Done, false, NoName} }
-func (u FieldUse) of(what Naming) FieldUse    { u.Names = what; return u }
+func in(f Field, label string) FieldUse       { return useOf(f, label, Whole, true) }
+func out(f Field, label string) FieldUse      { return useOf(f, label, Whole, false) }
+func inBegin(f Field, label string) FieldUse  { return useOf(f, label, Begin, true) }
+func outBegin(f Field, label string) FieldUse { return useOf(f, label, Begin, false) }
+func inDone(f Field, label string) FieldUse   { return useOf(f, label, Done, true) }
+func outDone(f Field, label string) FieldUse  { return useOf(f, label, Done, false) }
+
+func useOf(f Field, label string, phase Phase, input bool) FieldUse {
+	return FieldUse{Field: f, Label: label, Phase: phase, Input: input}
+}
+
+func (u FieldUse) of(what Naming) FieldUse            { u.Names = what; return u }
+func (u FieldUse) repeating(what Repetition) FieldUse { u.Repeats = what; return u }
 
 // rowsOf begins the rows of a class.
 func rowsOf(class Class, spanning bool) func(name string, fields ...FieldUse) kindRow {
@@ -373,7 +392,7 @@ var kindTable = [kindEnd]kindRow{
 
 	// User code asks the world: whom, what, and whether that changes anything; then
 	// what was answered, unless it came in pieces.
-	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request"), inBegin(FieldStatus, "effect"),
+	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request").repeating(RepeatsRun), inBegin(FieldStatus, "effect"),
 		inDone(FieldJSON, "answer"), inDone(FieldErr, "err")).touching(TouchSeam),
 
 	// Events: what no earlier line gives. The rest of a payload follows from
@@ -408,7 +427,7 @@ var kindTable = [kindEnd]kindRow{
 	KindContained: factRow("contained", out(FieldName, "what"), in(FieldText, "text")).touching(TouchNothing),
 	// User code was handed a piece of an answer, or the last one as far as it came
 	// (open). Its op is the ask's.
-	KindPiece: factRow("piece", in(FieldJSON, "piece"), in(FieldFlag, "open")).touching(TouchNothing),
+	KindPiece: factRow("piece", in(FieldJSON, "piece").repeating(RepeatsOp), in(FieldFlag, "open")).touching(TouchNothing),
 }
 
 // String is the kind's name, as traces write it.

@@ -30,6 +30,13 @@ type Decoder struct {
 	names     map[string]string
 	Media     *Openings
 	apart     *recordsApart // nil for the lines of a trace
+
+	// Repeat bounds what lines may name of what others said, and Restored is how many
+	// bytes the line has that it named so.
+	Repeat   RepeatLimits
+	Restored int
+	repeats  *repeats // nil until something could be named
+	waiting  []byte   // what names another text, until all of its line is known
 }
 
 // NewDecoder reads crossings; it knows the errors that known names.
@@ -166,6 +173,9 @@ func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 		} else {
 			extra = append(extra, keep(m))
 		}
+	}
+	if err := d.restore(x, fields); err != nil {
+		return nil, err
 	}
 	d.Last = x.At
 	d.Seq++

@@ -32,6 +32,13 @@ type Encoder struct {
 	foreign   bool     // the line has members of somebody else's making
 	apart     bool     // every record is written whole (see Apart)
 
+	// Repeat says what may be written by naming an earlier text, and RestoredValues how
+	// many JSON values the line has beyond those that it shows.
+	Repeat         RepeatLimits
+	RestoredValues int
+	repeats        *repeats     // nil until something could be named
+	use            adk.FieldUse // of the field that is being written
+
 	// Of the error being written: how many nodes there are, the ones that led
 	// here, and whether it has no end.
 	nodes   int
@@ -262,6 +269,7 @@ func knownOutcome(o adk.Outcome) bool {
 
 // Field writes the field of a crossing that use names, unless it is zero.
 func (e *Encoder) Field(use adk.FieldUse, x *adk.Crossing) error {
+	e.use = use
 	return FieldRows[use.Field].Append(e, use.Label, x)
 }
 
@@ -514,18 +522,41 @@ const (
 const SchemaMark = "$json"
 
 func (e *Encoder) schema(label string, schema json.RawMessage) {
-	if len(schema) == 0 {
+	line, _ := compactJSON(schema)
+	e.writeSchema(label, schema, line, SchemaMark)
+}
+
+// writeSchema writes a text of JSON, which is nil where it is none. One that begins as a
+// mark does stands under a mark itself.
+func (e *Encoder) writeSchema(label string, text json.RawMessage, line []byte, marks ...string) {
+	if len(text) == 0 {
 		return
 	}
 	e.Key(label)
-	var line bytes.Buffer
-	if CheckJSON(schema) == nil && json.Compact(&line, schema) == nil && !bytes.HasPrefix(line.Bytes(), []byte(`{"`+SchemaMark)) {
-		e.Out = append(e.Out, line.Bytes()...)
+	marked := func(mark string) bool { return bytes.HasPrefix(line, []byte(`{"`+mark)) }
+	if line != nil && !slices.ContainsFunc(marks, marked) {
+		e.Out = append(e.Out, line...)
 		return
 	}
 	e.Out = append(e.Out, `{"`+SchemaMark+`":`...)
-	e.Text(string(schema))
+	e.Text(string(text))
 	e.Out = append(e.Out, '}')
+}
+
+// compactJSON is JSON without blanks, and how many values it has; nil for what is none.
+func compactJSON(text json.RawMessage) (line []byte, values int) {
+	s := scanner{data: text}
+	if len(text) == 0 || s.check() != nil {
+		return nil, 0
+	}
+	if !s.blanks {
+		return text, s.values
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, text) != nil {
+		return nil, 0
+	}
+	return compact.Bytes(), s.values
 }
 
 // AppendTime writes a time in UTC.

@@ -214,8 +214,8 @@ var FieldRows = [...]fieldRow{
 	},
 	adk.FieldJSON: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameJSON(a.JSON, b.JSON) },
-		Append: appendJSON,
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.JSON, err = schemaOfJSON(raw); return err },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.jsonField(name, x); return nil },
+		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) error { return d.readJSON(x, raw) },
 		Zero:   func(x *adk.Crossing) { x.JSON = nil },
 	},
 	adk.FieldDigest: {
@@ -266,11 +266,6 @@ func appendResult(e *Encoder, name string, x *adk.Crossing) error {
 
 func appendSchema(e *Encoder, name string, x *adk.Crossing) error {
 	e.schema(name, x.Schema)
-	return nil
-}
-
-func appendJSON(e *Encoder, name string, x *adk.Crossing) error {
-	e.schema(name, x.JSON)
 	return nil
 }
 

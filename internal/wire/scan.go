@@ -21,6 +21,8 @@ type scanner struct {
 	open []byte // '{' and '[' of the containers that it is in
 	// values counts those that were skipped, at any depth.
 	values int
+	// blanks says that there were some between tokens.
+	blanks bool
 }
 
 // ScanMembers reads data, which must be one object and nothing else, and
@@ -32,10 +34,21 @@ func ScanMembers(dst []ScannedMember, data []byte) ([]ScannedMember, error) {
 
 // CheckJSON reports whether data is one JSON value and nothing else.
 func CheckJSON(data []byte) error {
-	if !utf8.Valid(data) {
+	_, err := countJSON(data)
+	return err
+}
+
+// countJSON is CheckJSON, and says how many values the text has.
+func countJSON(data []byte) (values int, err error) {
+	s := scanner{data: data}
+	err = s.check()
+	return s.values, err
+}
+
+func (s *scanner) check() error {
+	if !utf8.Valid(s.data) {
 		return errNotUTF8
 	}
-	s := scanner{data: data}
 	if err := s.skip(); err != nil {
 		return err
 	}
@@ -161,6 +174,7 @@ func (s *scanner) next() byte {
 		switch c := s.data[s.at]; c {
 		case ' ', '\t', '\r', '\n':
 			s.at++
+			s.blanks = true
 		default:
 			return c
 		}

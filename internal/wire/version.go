@@ -10,12 +10,18 @@ import (
 // first.
 var since = map[adk.Kind]int{adk.KindWait: VersionOfWait}
 
-// VersionOfWait is the first version in which waiting for strands is told, and
-// versionOfFaults that in which errors have their faults.
+// VersionOfWait is the first version in which waiting for strands is told,
+// versionOfFaults that in which errors have their faults, and versionOfRepeats that in
+// which asks name what earlier ones said.
 const (
-	VersionOfWait   = 2
-	versionOfFaults = 3
+	VersionOfWait    = 2
+	versionOfFaults  = 3
+	versionOfRepeats = 4
 )
+
+// hasRepeats reports whether a line of a version of the format may name what another
+// said; zero is today's.
+func hasRepeats(version int) bool { return version == 0 || version >= versionOfRepeats }
 
 // hasFaults reports whether errors have their faults in a version of the format; zero
 // is today's.

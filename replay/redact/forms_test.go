@@ -138,7 +138,7 @@ func TestASecretInPieces(t *testing.T) {
 			assert.NotContains(t, string(written), part, "cut at %d", at)
 		}
 		assert.Equal(t, 4, bytes.Count(written, []byte(`"kind":"piece"`)))
-		assert.Equal(t, 2, bytes.Count(written, []byte(`[redacted:key:1]`)), "cut at %d", at)
+		assert.Equal(t, 2, bytes.Count(wholeLines(t, written), []byte(`[redacted:key:1]`)), "cut at %d", at)
 		verifies(t, written, "pieces")
 	}
 }
@@ -170,4 +170,36 @@ func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {
 	assert.Contains(t, header, "auth/"+secret)
 	assert.NotContains(t, lines, `"password","value":"`+secret)
 	verifies(t, late, "known behind the header")
+}
+
+// WLD-7: a secret in a history that is sent again with each ask is nowhere on disk, and
+// comes back in no request that is restored.
+func TestASecretInAHistoryThatIsSentAgain(t *testing.T) {
+	const secret = "pw-0123456789abcdef"
+	config := adk.Config{Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		history := []string{strings.Repeat("You are a helpful assistant. ", 9)}
+		for n := range 6 {
+			history = append(history, fmt.Sprintf("message %d", n))
+			if n == 2 {
+				history = append(history, "my key is "+secret)
+			}
+			_ = tracetest.Must(adk.Ask(ctx, "model", history, func(context.Context, []string) (string, error) { return "ok", nil }))
+		}
+		return dc.Ack()
+	}}}
+	data := onDisk(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: "pw-[0-9a-f]+"}}}, config, adk.RawTurn{SystemPrompt: "Help."})
+	assert.Contains(t, string(data), `"request":{"$from":`)
+	for _, form := range []string{secret, "0123456789abcdef", base64.StdEncoding.EncodeToString([]byte(secret))} {
+		assert.NotContains(t, string(data), form)
+	}
+	asks := 0
+	for _, line := range tracetest.ReadTrace(t, data).Lines {
+		if line.Kind == adk.KindAsk && line.Phase == adk.Begin {
+			asks++
+			assert.NotContains(t, string(line.JSON), secret)
+			assert.Equal(t, asks > 2, strings.Contains(string(line.JSON), "my key is [redacted:key:1]"), string(line.JSON))
+		}
+	}
+	assert.Equal(t, 6, asks)
+	verifies(t, data, "restored")
 }

@@ -19,12 +19,12 @@
 // back, and it hides nothing: what must not be written has to be taken out
 // before it gets here.
 //
-// # The format, version 3
+// # The format, version 4
 //
 // A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
 // written. This is one (with the digests and the middle left out):
 //
-//	{"adkreplay":"trace","version":3,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"adkreplay":"trace","version":4,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
 //	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
 //	{"kind":"turnStart","in":1,"turn":"t1"}
 //	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}
@@ -60,6 +60,12 @@
 //   - The bytes of a media stand in the line that ends its open-media, and nowhere
 //     else: a media that nobody opened through a context has none.
 //   - A schema is its JSON, or {"$json":text} where it is not JSON.
+//   - So is what an ask asked and was answered. A request that has much in common with
+//     that of an earlier ask, as a history has that is sent again with each, and a piece
+//     of an answer with the piece before it, is {"$from":op,"head":n,"text":…,"tail":n}:
+//     so many bytes of the beginning and of the end of what was said in that op, with the
+//     text between them. It can be one of the 16 latest, of those of which no later one
+//     had all.
 //   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"faults":[…],
 //     "cause":…} is an *adk.Error, whose faults are {"path":…,"keyword":…,
 //     "message":…}; {"panic":text} an *adk.PanicError, with a cause where
@@ -87,10 +93,11 @@
 // makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
 //
-// Version 2 calls the kind state sight, and the header's standalone alone, and does not
-// know the faults of errors; but for that its lines are lines of version 3. Version 1
-// does not know wait either. That nothing is told of faults, or of waiting for strands,
-// says nothing there: they are not compared with what does.
+// In version 3 every request and every piece is written whole; but for that its lines
+// are lines of version 4. Version 2 calls the kind state sight, and the header's
+// standalone alone, and does not know the faults of errors. Version 1 does not know wait
+// either. That nothing is told of faults, or of waiting for strands, says nothing there:
+// they are not compared with what does.
 //
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is
@@ -107,7 +114,7 @@ import (
 
 // FormatVersion is the version of the format that this package writes. It reads
 // those from 1 on; a trace that was read is written again in its own.
-const FormatVersion = 3
+const FormatVersion = 4
 
 // ContractRevision is the revision of the engine's contract that today's engine
 // keeps. A trace carries the one under which it was recorded.
@@ -151,7 +158,7 @@ type Options struct {
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
 	// MaxMemory is for traces that are held whole, and not for those that are read
 	// line by line; MaxLine, MaxCrossings and MaxValues are limits of writing, too.
-	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxMemory int64
+	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxRestored, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string
 }

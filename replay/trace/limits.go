@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Limit is one bound of what reading a trace may cost. They are far beyond what any
@@ -26,6 +28,7 @@ var limits = []Limit{
 	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},
 	limitNesting:   {"nesting", 20_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
 	limitValues:    {"values", 1 << 20, "JSON values of one line", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
+	limitRestored:  {"restored", 1 << 30, "bytes of requests and pieces that name an earlier one, as they were", "MaxRestored", func(o *Options) *int64 { return &o.MaxRestored }},
 	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes which is held whole, about", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
 }
 
@@ -36,6 +39,7 @@ const (
 	limitCrossings
 	limitNesting
 	limitValues
+	limitRestored
 	limitMemory
 )
 
@@ -75,6 +79,11 @@ func (o *Options) limit() {
 			*at = l.Usual
 		}
 	}
+}
+
+// repeat are the limits of what names an earlier text.
+func (o *Options) repeat() wire.RepeatLimits {
+	return wire.RepeatLimits{Text: o.MaxLine, Restored: o.MaxRestored}
 }
 
 // beyond says that a limit is passed.

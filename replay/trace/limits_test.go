@@ -58,7 +58,9 @@ func TestLimits(t *testing.T) {
 		"crossings": {repeated(`{"kind":"now"}`, 30), 20},
 		"nesting":   {tracetest.Seal(nested, ""), 20},
 		"values":    {repeated(`{"kind":"execute","phase":"begin","args":{"of":[`+strings.Repeat("1,", 40)+`1]}}`, 1), 20},
-		"memory":    {repeated(`{"kind":"now"}`, 30), 9000},
+		"restored": {tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":"` + strings.Repeat("x", 98) + `"}`,
+			`{"kind":"ask","phase":"begin","op":2,"of":"m","request":{"$from":1,"head":100}}`}, ""), 90},
+		"memory": {repeated(`{"kind":"now"}`, 30), 9000},
 	}
 	for name, c := range cases {
 		var o trace.Options

@@ -40,6 +40,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	}
 	reader := &Reader{options: o, dec: wire.NewDecoder(known), sum: sha256.New()}
 	reader.options.limit()
+	reader.dec.Repeat = reader.options.repeat()
 	if reader.in, reader.packed, err = unpacked(bufio.NewReaderSize(r, 16<<10), &reader.options); err != nil {
 		return nil, err
 	}
@@ -135,10 +136,16 @@ func (r *Reader) readLine(l *Line) error {
 		return r.beyond(limitValues)
 	}
 	r.sum.Write(line)
-	if l.Extra, err = r.dec.Crossing(&l.Crossing); err != nil {
-		return r.malformed(err)
-	}
+	l.Extra, err = r.dec.Crossing(&l.Crossing)
 	switch {
+	case errors.Is(err, wire.ErrTextTooLong):
+		return r.beyond(limitLine)
+	case errors.Is(err, wire.ErrRestoredMuch):
+		return r.beyond(limitRestored)
+	case err != nil:
+		return r.malformed(err)
+	case int64(r.dec.Values) > r.options.MaxValues:
+		return r.beyond(limitValues)
 	case int64(l.Seq) > r.options.MaxCrossings:
 		return r.beyond(limitCrossings)
 	case int64(r.nesting.Pass(&l.Crossing)) > r.options.MaxNesting:

@@ -56,7 +56,7 @@ func (r *Reader) Rest() (*Trace, error) {
 			break
 		}
 		n++
-		if held += valueMemory * int64(r.dec.Values); held > r.options.MaxMemory {
+		if held += valueMemory*int64(r.dec.Values) + int64(r.dec.Restored); held > r.options.MaxMemory {
 			r.err = r.beyond(limitMemory)
 		}
 	}

@@ -85,7 +85,7 @@ func (w *Writer) begin() {
 	if w.header.Contract == 0 {
 		w.header.Contract = ContractRevision
 	}
-	w.enc.Last, w.enc.Format = w.header.Start, w.header.Version
+	w.enc.Last, w.enc.Format, w.enc.Repeat = w.header.Start, w.header.Version, w.limits.repeat()
 	w.line(writeHeader(w.enc, w.header), 0)
 }
 
@@ -115,15 +115,16 @@ func (w *Writer) readable() error {
 	if int64(w.count) > w.limits.MaxCrossings {
 		return fmt.Errorf("no reader takes more than %d crossings: Options.MaxCrossings can allow more, to both", w.limits.MaxCrossings)
 	}
-	if int64(len(w.enc.Out)) <= w.limits.MaxValues {
+	restored := int64(w.enc.RestoredValues)
+	if int64(len(w.enc.Out))+restored <= w.limits.MaxValues {
 		return nil
 	}
 	var d wire.Decoder
 	if err := d.Scan(trim(w.enc.Out)); err != nil {
 		return err
 	}
-	if int64(d.Values) > w.limits.MaxValues {
-		return fmt.Errorf("it has %d JSON values, and no reader takes more than %d: Options.MaxValues can allow more, to both", d.Values, w.limits.MaxValues)
+	if values := int64(d.Values) + restored; values > w.limits.MaxValues {
+		return fmt.Errorf("it has %d JSON values, and no reader takes more than %d: Options.MaxValues can allow more, to both", values, w.limits.MaxValues)
 	}
 	return nil
 }

@@ -1,0 +1,295 @@
+package trace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// conversation is a history that is sent again with each ask, as a client of a model
+// writes it: the messages in the middle, and what does not change behind them.
+type conversation struct {
+	system   string
+	messages []string
+	// marked has the last message carry a mark, as caches of prompts want it.
+	marked bool
+}
+
+func (c *conversation) ask(n int) json.RawMessage {
+	c.messages = append(c.messages, fmt.Sprintf(`{"role":"user","content":"Frage %d: wie ist \"das\" Wetter in Ålesund? %s"}`, n, strings.Repeat("…", n%7)))
+	all := slices.Clone(c.messages)
+	if last := len(all) - 1; c.marked {
+		all[last] = strings.TrimSuffix(all[last], "}") + `,"cache_control":{"type":"ephemeral"}}`
+	}
+	return json.RawMessage(`{"method":"POST","path":"/v1","body":{"system":"` + c.system + `","messages":[` + strings.Join(all, ",") +
+		`],"temperature":0.5,"tools":[{"name":"weather","description":"` + strings.Repeat("Tells the weather. ", 40) + `"}]}}`)
+}
+
+// asking is the crossings of asks, each answered in pieces.
+func asking(n int, request func(n int) json.RawMessage) (all []adk.Crossing) {
+	add := func(x adk.Crossing) {
+		x.At = tracetest.TestStart
+		all = append(all, x)
+	}
+	for op := 1; op <= n; op++ {
+		add(adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: op, Name: "model", JSON: request(op)})
+		for _, word := range []string{"It", "is", "four", "°C"} {
+			event := fmt.Sprintf(`{"id":"chatcmpl-%d","object":"chat.completion.chunk","created":1735689600,"model":"gpt","choices":[{"index":0,"delta":{"content":%q}}]}`, op, word)
+			piece, _ := json.Marshal(map[string]string{"event": "data: " + event + "\n\n"})
+			add(adk.Crossing{Kind: adk.KindPiece, Op: op, JSON: piece})
+		}
+		add(adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: op})
+	}
+	return all
+}
+
+// histories are the ways in which a turn sends again what it sent before.
+func histories() map[string]func() func(n int) json.RawMessage {
+	system := strings.Repeat("You are a helpful assistant. ", 100)
+	among := func(all ...*conversation) func(n int) json.RawMessage {
+		return func(n int) json.RawMessage { return all[n%len(all)].ask(n) }
+	}
+	return map[string]func() func(n int) json.RawMessage{
+		"one": func() func(int) json.RawMessage { return among(&conversation{system: system}) },
+		"two that alternate": func() func(int) json.RawMessage {
+			return among(&conversation{system: system}, &conversation{system: "Plan."})
+		},
+		"two of one prompt": func() func(int) json.RawMessage {
+			return among(&conversation{system: system}, &conversation{system: system})
+		},
+		"one with a mark that goes": func() func(int) json.RawMessage { return among(&conversation{system: system, marked: true}) },
+		"one beside many of one ask": func() func(int) json.RawMessage {
+			one := &conversation{system: system}
+			return func(n int) json.RawMessage {
+				if n%4 != 0 {
+					return (&conversation{system: system}).ask(n)
+				}
+				return one.ask(n)
+			}
+		},
+	}
+}
+
+// bytesAnAsk is what a trace of asks takes.
+func bytesOfAsks(t require.TestingT, n int, history func() func(int) json.RawMessage) int {
+	return len(tracetest.WriteTrace(t, asking(n, history())...))
+}
+
+// A history that is sent again with each ask makes a trace grow with what is new, and
+// not with its square.
+func TestHistoriesMakeTracesLinear(t *testing.T) {
+	for name, history := range histories() {
+		some, twice := bytesOfAsks(t, 100, history), bytesOfAsks(t, 200, history)
+		t.Logf("%s: %d bytes for 100 asks, %.2f times as many for 200", name, some, float64(twice)/float64(some))
+		assert.LessOrEqual(t, float64(twice)/float64(some), 2.2, name)
+	}
+}
+
+// What a trace of asks takes, with the histories that they send again.
+func BenchmarkHistories(b *testing.B) {
+	for name, history := range histories() {
+		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
+			var said int
+			for _, x := range asking(100, history()) {
+				said += len(x.JSON)
+			}
+			var some, twice int
+			for b.Loop() {
+				some, twice = bytesOfAsks(b, 100, history), bytesOfAsks(b, 200, history)
+			}
+			b.ReportMetric(float64(said)/100, "said-B/ask")
+			b.ReportMetric(float64(some)/100, "B/ask")
+			b.ReportMetric(float64(twice)/float64(some), "x-for-twice")
+		})
+	}
+}
+
+// drawAsks draws asks that say again what others said, whole or in part, with texts
+// that no JSON is and such that look like marks.
+func drawAsks(t *rapid.T) (all []adk.Crossing) {
+	said := []string{`{"$from":1,"head":2}`, `{"$json":"x"}`, "no JSON", `"` + strings.Repeat("ü€😀\\n\\\"", 60) + `"`, `{"a":[` + strings.Repeat(`"b c",`, 80) + `0]}`}
+	text := func() json.RawMessage {
+		one := rapid.SampledFrom(said).Draw(t, "said")
+		if rapid.IntRange(0, 3).Draw(t, "whole") > 0 {
+			other := rapid.SampledFrom(said).Draw(t, "other")
+			cut, rest := rapid.IntRange(0, len(one)).Draw(t, "cut"), rapid.IntRange(0, len(other)).Draw(t, "rest")
+			quoted, _ := json.Marshal(one[:cut] + rapid.StringN(0, 9, -1).Draw(t, "new") + other[rest:])
+			one = string(quoted)
+		}
+		if rapid.IntRange(0, 20).Draw(t, "nothing") == 0 {
+			return nil
+		}
+		said = append(said, one)
+		return json.RawMessage(one)
+	}
+	for range rapid.IntRange(1, 60).Draw(t, "lines") {
+		op := rapid.IntRange(1, 24).Draw(t, "op")
+		x := adk.Crossing{Kind: adk.KindPiece, At: tracetest.TestStart, Op: op, JSON: text()}
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0, 1:
+			x.Kind, x.Phase = adk.KindAsk, adk.Begin
+		case 2:
+			x.Kind, x.Phase = adk.KindAsk, adk.Done
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// Whatever asks say again is restored to the byte, and written again as it was.
+func TestWhatIsSaidAgainIsRestored(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawAsks(t)
+		o := trace.Options{
+			MaxLine:     rapid.SampledFrom([]int64{0, 900, 3000}).Draw(t, "line"),
+			MaxRestored: rapid.SampledFrom([]int64{0, 1, 5000}).Draw(t, "restored"),
+		}
+		var out bytes.Buffer
+		w := trace.NewWriter(&out, trace.Header{}, o)
+		for i := range all {
+			if err := w.Write(&all[i]); err != nil {
+				assert.ErrorContains(t, err, "MaxLine")
+				return
+			}
+		}
+		require.NoError(t, w.Close())
+		read, err := trace.Read(bytes.NewReader(out.Bytes()), o)
+		require.NoError(t, err, "%s", out.Bytes())
+		for i := range all {
+			assert.Equal(t, string(all[i].JSON), string(read.Lines[i].JSON), i)
+		}
+		tracetest.RequireSameAgain(t, read, out.Bytes())
+	})
+}
+
+// wholeLines is a trace in the last version of the format in which each line says all
+// that it means.
+func wholeLines(t require.TestingT, recorded *trace.Trace) string {
+	copied := *recorded
+	copied.Version = 3
+	var out bytes.Buffer
+	_, err := copied.WriteTo(&out)
+	require.NoError(t, err)
+	return out.String()
+}
+
+// Version 3 says all of each request and of each piece, in lines that say as much in
+// version 4.
+func TestBeforeVersion4AsksAreWhole(t *testing.T) {
+	one := conversation{system: "Plan."}
+	all := asking(3, one.ask)
+	all = append(all, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, At: tracetest.TestStart, Op: 9, JSON: json.RawMessage(`{"$from":1}`)})
+	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, all...))
+	former := wholeLines(t, read)
+	assert.Equal(t, 1, strings.Count(former, `"$from"`), "of which it is the value")
+	again := tracetest.ReadTrace(t, []byte(former))
+	for i := range all {
+		assert.Equal(t, string(all[i].JSON), string(again.Lines[i].JSON), i)
+	}
+}
+
+// Who takes an ask away that others name gets a trace in which these are whole.
+func TestAsksThatOthersNameCanGo(t *testing.T) {
+	one := conversation{system: strings.Repeat("Plan. ", 30)}
+	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, asking(4, one.ask)...))
+	read.Lines = slices.DeleteFunc(read.Lines, func(l trace.Line) bool { return l.Op == 2 || l.Op == 1 && l.Kind == adk.KindAsk })
+	var out bytes.Buffer
+	_, err := read.WriteTo(&out)
+	require.NoError(t, err)
+	again := tracetest.ReadTrace(t, out.Bytes())
+	for i := range read.Lines {
+		assert.Equal(t, string(read.Lines[i].JSON), string(again.Lines[i].JSON), i)
+	}
+}
+
+// What names a text that was not said, or not so, is refused with what is wrong.
+func TestWhatNamesNothing(t *testing.T) {
+	begin := func(op int, request string) string {
+		return fmt.Sprintf(`{"kind":"ask","phase":"begin","op":%d,"of":"m","request":%s}`, op, request)
+	}
+	piece := func(op int, text string) string { return fmt.Sprintf(`{"kind":"piece","op":%d,"piece":%s}`, op, text) }
+	first := begin(1, `{"a":"`+strings.Repeat("é", 50)+`"}`)
+	for line, want := range map[string]string{
+		begin(2, `{"$from":1,"head":2,"text":"\"b\":1}"}`):            "no JSON",
+		begin(2, `{"$from":2,"head":2}`):                              "names what was not said before",
+		begin(2, `{"$from":1,"head":-1}`):                             "head and tail are -1 and 0",
+		begin(2, `{"$from":1,"head":107,"tail":2}`):                   "head and tail are 107 and 2: there are 108 bytes",
+		begin(2, `{"$from":1,"head":7,"tail":6}`):                     "no JSON",
+		begin(2, `{"$from":1,"head":9223372036854775807}`):            "there are 108 bytes",
+		begin(2, `{"$from":1,"of":2}`):                                "of: is no member",
+		begin(2, `{"$from":"1"}`):                                     "want a whole number",
+		piece(1, `{"$from":1,"head":2}`):                              "names what was not said before",
+		piece(2, `{"$from":1,"head":2}`):                              "names what was not said before",
+		`{"kind":"ask","phase":"done","answer":{"$from":1}}`:          "names what was not said before",
+		begin(2, `{"$from":1,"head":6,"text":"x","tail":2,"tail":3}`): "there twice",
+	} {
+		got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, first, line}, ""))
+		assert.Equal(t, trace.FaultMalformed, got.Fault, line)
+		assert.Contains(t, got.Reason, want, line)
+	}
+	good := tracetest.ReadTrace(t, tracetest.Seal([]string{tracetest.HeaderLine, first, begin(2, `{"$from":1,"head":6,"text":"x","tail":2}`)}, ""))
+	assert.JSONEq(t, `{"a":"x"}`, string(good.Lines[1].JSON))
+}
+
+// A small file that says much again and again is given up with the limit's name, before
+// it has taken what it says.
+func TestBombsOfRepeatedAsksAreGivenUp(t *testing.T) {
+	lines := []string{tracetest.HeaderLine, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":"` + strings.Repeat("x", 100_000) + `"}`}
+	for range 2_000 {
+		lines = append(lines, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":{"$from":1,"head":100002}}`)
+	}
+	bomb := tracetest.Seal(lines, "")
+	o := trace.Options{MaxRestored: 20 << 20, MaxMemory: 8 << 20}
+	var whole, byLine *trace.FormatError
+	allocated := large.Allocated(func() { whole, byLine = tooLarge(t, bomb, o) })
+	assert.Contains(t, whole.Reason, "memory: more than")
+	assert.Contains(t, byLine.Reason, "restored: more than 20971520 bytes")
+	assert.Less(t, allocated, uint64(64<<20))
+	o = trace.Options{MaxLine: 150_000}
+	lines[2] = `{"kind":"ask","phase":"begin","op":2,"of":"m","request":{"$from":1,"head":100001,"text":"` + strings.Repeat("y", 60_000) + `","tail":1}}`
+	whole, _ = tooLarge(t, tracetest.Seal(lines, ""), o)
+	assert.Contains(t, whole.Reason, "line: more than 150000 bytes")
+}
+
+// JSON values that are restored count as those that are written do.
+func TestRestoredValuesCount(t *testing.T) {
+	list := func(n int) json.RawMessage { return json.RawMessage("[" + strings.Repeat("1,", n) + "1]") }
+	var out bytes.Buffer
+	o := trace.Options{MaxValues: 200}
+	w := trace.NewWriter(&out, trace.Header{}, o)
+	for op, n := range []int{100, 150, 190, 210} {
+		err := w.Write(&adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, At: tracetest.TestStart, Op: op + 1, JSON: list(n)})
+		if n < 200 {
+			require.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, "JSON values, and no reader takes more than 200")
+		}
+	}
+	data := tracetest.WriteTrace(t, asking(2, func(n int) json.RawMessage { return list(110 * n) })...)
+	whole, _ := tooLarge(t, data, trace.Options{MaxValues: 200})
+	assert.Contains(t, whole.Reason, "values: more than 200")
+}
+
+// The pieces of an ask are held until it is done: a piece behind its end names nothing.
+func TestAnsweredAsksAreNotHeld(t *testing.T) {
+	piece := adk.Crossing{Kind: adk.KindPiece, At: tracetest.TestStart, Op: 1, JSON: json.RawMessage(`"` + strings.Repeat("said ", 40) + `"`)}
+	done := adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, At: tracetest.TestStart, Op: 1}
+	lines := strings.Split(string(tracetest.WriteTrace(t, piece, piece, done, piece)), "\n")
+	assert.Contains(t, lines[2], `"piece":{"$from":1,`)
+	assert.Equal(t, lines[1], lines[4])
+	got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, lines[1], lines[3], lines[2]}, ""))
+	assert.Contains(t, got.Reason, "names what was not said before")
+}
