@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -388,4 +391,30 @@ func TestEndsThatAreNotAwaited(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.red, report.Divergence != nil, "%v: %s", c, report)
 	}
+}
+
+// WLD-3: what a replay serves fails with errors of the types that the world's had, so
+// that code which goes by them goes the same way.
+func TestServedErrorsHaveTheirTypes(t *testing.T) {
+	asked := 0
+	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		_, err := adk.Ask(ctx, "model", "hi", func(context.Context, string) (string, error) {
+			asked++
+			return "", &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		})
+		var op *net.OpError
+		if !errors.As(err, &op) || !errors.Is(err, syscall.ECONNREFUSED) {
+			return fmt.Errorf("another error: %#v", err)
+		}
+		_ = tracetest.Must(h.ReportMessage("m", op.Op+" failed", true))
+		return dc.Ack()
+	}
+	var out bytes.Buffer
+	tracetest.SampleTurn{Name: "refused", Prepare: func(t *tracetest.SampleKit) {
+		t.Config.Executor.Run, t.Config.Probe = run, replay.Record(&out)
+	}}.RunUnobserved(t)
+	report, err := replay.Verify(t.Context(), &out, replay.LiveExecutor(run))
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+	assert.Equal(t, 1, asked)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -197,7 +198,21 @@ func (e *Encoder) sentinel(name, text string) {
 
 func (e *Encoder) otherError(err error) {
 	e.always(errorText, e.textOf(err))
+	if hasForms(e.Format) {
+		if form, with := formIn(err); form != "" {
+			e.formMembers(form, with)
+		} else if timeout, says := saysTimeout(err); says {
+			e.rawKey(ErrorTimeout)
+			e.Out = strconv.AppendBool(e.Out, timeout)
+		}
+	}
 	switch x := err.(type) {
+	case *formed:
+		e.claims(x.claims.names)
+		e.cause(x.cause)
+	case *late:
+		e.claims(x.claims.names)
+		e.cause(x.cause)
 	case *wrapped:
 		e.claims(x.claims.names)
 		e.cause(x.cause)
@@ -374,6 +389,9 @@ type errorNode struct {
 
 	code, message, stage, name string
 	panic, sentinel, text, cut string
+	form                       string
+	with                       map[string]string
+	timeout                    bool
 	is                         []string
 	faults                     []adk.Fault
 	cause                      error
@@ -390,6 +408,11 @@ func (n *errorNode) member(m ScannedMember) (err error) {
 		n.faults, err = faultList(m.Value)
 		return err
 	}
+	if hasForms(n.d.Format) {
+		if known, err := n.formMember(name, m.Value); known {
+			return err
+		}
+	}
 	switch name {
 	case ErrorCause:
 		n.cause, err = n.d.errorTree(m.Value, n.depth+1)
@@ -405,6 +428,21 @@ func (n *errorNode) member(m ScannedMember) (err error) {
 		*text, err = TextOfJSON(m.Value)
 	}
 	return err
+}
+
+// formMember reads a member of an error whose type is given back.
+func (n *errorNode) formMember(name string, raw []byte) (known bool, err error) {
+	switch name {
+	case ErrorType:
+		n.form, err = TextOfJSON(raw)
+	case ErrorWith:
+		n.with, err = readWith(raw)
+	case ErrorTimeout:
+		n.timeout, err = BoolOfJSON(raw)
+	default:
+		return false, nil
+	}
+	return true, err
 }
 
 // texts is where the text of a member goes, nil for no such member.
@@ -491,6 +529,10 @@ func (n *errorNode) build() (error, error) {
 		return n.panicError(), nil
 	case n.only(ErrorSentinel, errorText):
 		return n.sentinelError()
+	case n.has[ErrorType] && n.only(errorText, ErrorType, ErrorWith, ErrorIs, ErrorCause):
+		return n.formedError()
+	case n.has[ErrorTimeout] && n.only(errorText, ErrorTimeout, ErrorIs, ErrorCause):
+		return &late{wrapped{n.text, n.claims(), n.cause}, n.timeout}, nil
 	case n.only(errorText, ErrorIs, ErrorCause):
 		return &wrapped{n.text, n.claims(), n.cause}, nil
 	case n.only(errorText, ErrorIs, ErrorCauses):

@@ -11,13 +11,17 @@ import (
 var since = map[adk.Kind]int{adk.KindWait: VersionOfWait}
 
 // VersionOfWait is the first version in which waiting for strands is told,
-// versionOfFaults that in which errors have their faults, and versionOfRepeats that in
-// which asks name what earlier ones said.
+// versionOfFaults that in which errors have their faults, versionOfRepeats that in which
+// asks name what earlier ones said, and versionOfForms that in which errors have types.
 const (
 	VersionOfWait    = 2
 	versionOfFaults  = 3
 	versionOfRepeats = 4
+	versionOfForms   = 4
 )
+
+// hasForms reports whether errors have types in a version of the format; zero is today's.
+func hasForms(version int) bool { return version == 0 || version >= versionOfForms }
 
 // hasRepeats reports whether a line of a version of the format may name what another
 // said; zero is today's.

@@ -452,7 +452,7 @@ func (l *lineRedactor) result(value []byte) error {
 func (l *lineRedactor) error(value []byte) error {
 	return l.members(value, func(m wire.ScannedMember) error {
 		switch string(m.Name) {
-		case wire.ErrorCode, wire.ErrorSentinel, wire.ErrorIs, wire.ErrorStage:
+		case wire.ErrorCode, wire.ErrorSentinel, wire.ErrorIs, wire.ErrorStage, wire.ErrorType, wire.ErrorTimeout:
 			l.raw(m.Value)
 			return nil
 		case wire.ErrorCause:
@@ -461,12 +461,14 @@ func (l *lineRedactor) error(value []byte) error {
 			return l.list(m.Value, l.error)
 		case wire.ErrorFaults:
 			return l.list(m.Value, l.fault)
+		case wire.ErrorWith:
+			return l.fault(m.Value)
 		}
 		return l.named(m.Name, func() error { return l.text(m.Value) })
 	})
 }
 
-// fault writes one of the faults that an error lists.
+// fault writes one of the faults that an error lists, or the texts of one of a type.
 func (l *lineRedactor) fault(value []byte) error {
 	return l.members(value, func(m wire.ScannedMember) error {
 		return l.named(m.Name, func() error { return l.text(m.Value) })

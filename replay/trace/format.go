@@ -71,8 +71,12 @@
 //     "message":…}; {"panic":text} an *adk.PanicError, with a cause where
 //     the value was an error; {"sentinel":"io.EOF"} a value that people compare
 //     with; anything else is {"text":…} with its cause or its causes, and with
-//     is: the sentinels that its own Is method claims. What lies beyond a
-//     bound, as in a chain that leads back to itself, is {"cut":text}.
+//     is: the sentinels that its own Is method claims. Where such a one is of a
+//     type that errors.As is asked for, of net, url, os, syscall, tls or x509, it
+//     has the type, as in "type":"net.OpError", and with: the texts of which it is
+//     made again. Otherwise it has timeout, true or false, if it says so. What
+//     lies beyond a bound, as in a chain that leads back to itself, is
+//     {"cut":text}.
 //   - An event that user code emits is an object of its fields.
 //
 // The footer ends the file: how many crossings there are, and the SHA-256 of
@@ -93,8 +97,8 @@
 // makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
 //
-// In version 3 every request and every piece is written whole; but for that its lines
-// are lines of version 4. Version 2 calls the kind state sight, and the header's
+// In version 3 every request and every piece is written whole, and errors have neither
+// type nor timeout; but for that its lines are lines of version 4. Version 2 calls the kind state sight, and the header's
 // standalone alone, and does not know the faults of errors. Version 1 does not know wait
 // either. That nothing is told of faults, or of waiting for strands, says nothing there:
 // they are not compared with what does.
