@@ -32,6 +32,7 @@ var Harness = []string{
 	"internal/compare/testdata/mutants",
 	"internal/perform/testdata/mutants",
 	"internal/state/testdata/mutants",
+	"internal/wire/testdata/mutants",
 	"replay/trace/testdata/mutants",
 	"replay/redact/testdata/mutants",
 	"replay/diff/testdata/mutants",
