@@ -74,7 +74,7 @@ func allOf(value any) (all []string) {
 }
 
 // quickRetry lets no client wait before it asks a second time: the time has passed
-// already.
+// already. Clients that read neither header, as that of Gemini, wait all the same.
 func quickRetry(resp *http.Response) {
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusRequestTimeout || resp.StatusCode == http.StatusConflict || resp.StatusCode >= 500 {
 		resp.Header.Set("Retry-After-Ms", "0")

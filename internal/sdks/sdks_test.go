@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
@@ -323,4 +325,73 @@ func askPlainly(ctx context.Context, client *http.Client, url string) (string, e
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return resp.Status + string(body), err
+}
+
+// WLD-8: a retry whose answer is served has no back-off: a replay takes no time, whatever
+// the server said and however long the clients waited, and the trace has what it said.
+func TestServedRetriesDoNotWait(t *testing.T) {
+	refusals := map[string]answer{
+		"429 with seconds":      {status: 429, kind: ofJSON, body: busy.body, header: http.Header{"Retry-After": {"30"}}},
+		"429 with milliseconds": {status: 429, kind: ofJSON, body: busy.body, header: http.Header{"Retry-After-Ms": {"20000"}}},
+		"500":                   {status: 500, kind: ofJSON, body: `{"error":{"message":"broken"}}`},
+		"503 with a date":       {status: 503, kind: ofJSON, body: `{}`, header: http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:40 GMT"}}},
+		"408":                   {status: 408, kind: ofJSON, body: `{}`},
+		"409":                   {status: 409, kind: ofJSON, body: `{}`},
+	}
+	for name, first := range refusals {
+		for _, c := range []struct {
+			name string
+			ask  said
+			last answer
+		}{
+			{"openai", askOpenAI, openAIAnswer}, {"openai streams", streamOpenAI, openAIStream},
+			{"anthropic", askAnthropic, anthropicAnswer}, {"anthropic streams", streamAnthropic, anthropicStream},
+		} {
+			t.Run(name+" "+c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { servedWithoutWait(t, c.ask, first, first, c.last) })
+			})
+		}
+	}
+}
+
+// servedWithoutWait records a client that tries again, in the time of a bubble, and
+// replays it.
+func servedWithoutWait(t *testing.T, ask said, answers ...answer) {
+	asked := 0
+	base := http.RoundTripper(roundTrip(func(req *http.Request) (*http.Response, error) {
+		now := answers[asked]
+		asked++
+		header := now.header.Clone()
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("Content-Type", now.kind)
+		return &http.Response{StatusCode: max(now.status, 200), Header: header, Body: io.NopCloser(strings.NewReader(now.body)), ContentLength: -1, Request: req}, nil
+	}))
+	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		got, err := ask(ctx, &http.Client{Transport: adkhttp.NewTransport(base)}, "https://api.example")
+		require.NoError(t, err)
+		if _, err := h.ReportMessage("m", got, true); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}
+	var trace bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
+	require.NoError(t, err)
+	begun := time.Now()
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	assert.Positive(t, time.Since(begun), "the client waits before it tries again")
+	assert.Equal(t, len(answers), asked)
+	for name, values := range answers[0].header {
+		assert.Contains(t, trace.String(), fmt.Sprintf("%q:%q", strings.ToLower(name), values[0]))
+	}
+	assert.NotContains(t, trace.String(), `"retry-after-ms":"0"`)
+
+	begun = time.Now()
+	report, err := replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "%s", report)
+	assert.Zero(t, time.Since(begun), "and none where nobody is asked")
+	assert.Equal(t, len(answers), asked)
 }
