@@ -401,6 +401,37 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// DET-8: a set that has grown is told as it is, whatever was changed in it since the
+// state before: records that came, that were replaced in their places, and that are gone.
+func TestStatesOfGrownSets(t *testing.T) {
+	var want []adk.Digest
+	config, rec := newConfig(), &recorder{}
+	config.Probe = rec
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		state := adk.StateDigest{Prompt: dc.SystemPrompt().Digest()}
+		*state.Of(adk.Messages) = digestsOf(dc.Messages().All())
+		want = append(want, state.Digest())
+		switch dc.Iteration() {
+		case 0:
+			for i := range 40 {
+				must(dc.Messages().Add(message(fmt.Sprint("m", i))))
+			}
+		case 1:
+			must(dc.Messages().Add(message("m3", "something else")))
+		case 2:
+			must(dc.Messages().Remove("m5"))
+		case 3:
+			must(dc.Messages().Add(message("m5")))
+		default:
+			return dc.Ack()
+		}
+		return nil
+	})
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	assert.Equal(t, want, statesOf(rec.crossings())[:len(want)])
+	assert.Len(t, want, 5)
+}
+
 func digestsOf[T adk.Record](records []T) (digests []adk.Digest) {
 	for _, one := range records {
 		digests = append(digests, one.Digest())

@@ -15,6 +15,8 @@ type visible struct {
 	sets  [atTools]ordered.Set[string, Record]
 	tools Registry
 	stash stashTree
+	// known are the digests of the sets that have grown, as of the state before.
+	known [atTools]ordered.Derived[Record, Digest]
 }
 
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
@@ -41,11 +43,18 @@ func (v *visible) copyOf() *visible {
 	return c
 }
 
+// fewRecords is how many records of a set are asked for their digests at every state.
+const fewRecords = 16
+
 // digest is the state's digest.
 func (v *visible) digest() Digest {
 	all := make([]Digest, 0, 32) // on the stack, and most states need no more
 	var lists [len(collectionTable)][]Digest
 	for i := range v.sets {
+		if v.sets[i].Len() > fewRecords {
+			lists[i] = v.known[i].Of(v.sets[i].Values(), Record.Digest)
+			continue
+		}
 		begin := len(all)
 		for record := range v.sets[i].Values() {
 			all = append(all, record.Digest())

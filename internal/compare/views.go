@@ -56,8 +56,11 @@ func visibleDiff(want, got *state.View) (diffs []FieldDiff) {
 	if w, g := want.Prompt(), got.Prompt(); w != g {
 		diffs = append(diffs, FieldDiff{Field: "prompt", Want: QuotedJSON(w), Got: QuotedJSON(g)})
 	}
+	was, is := want.StateDigest(), got.StateDigest()
 	for _, of := range adk.Collections() {
-		diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
+		if !slices.Equal(*was.Of(of), *is.Of(of)) {
+			diffs = append(diffs, recordsDiff(string(of), want.Records(of), got.Records(of))...)
+		}
 	}
 	return append(diffs, treeDiff(jsondiff.At("stash"), anyTree(want.Stash()), anyTree(got.Stash()))...)
 }

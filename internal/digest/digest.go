@@ -37,18 +37,47 @@ const maxScratch = 64 << 10
 
 // OfLists is the digest of lists of digests, with one before them and one behind.
 func OfLists[D ~[16]byte](before D, lists [][]D, behind D) [16]byte {
-	size := 64
+	size := 2 * len(before)
 	for _, list := range lists {
-		size += 4 + len(list)*len(D{})
+		size += 4 + len(list)*len(before)
 	}
-	buffer := slices.Grow(make([]byte, 0, 1024), size) // on the stack, and most states need no more
-	buffer = append(buffer, before[:]...)
+	if size > smallState {
+		return ofManyLists(before, lists, behind)
+	}
+	buffer := append(make([]byte, 0, smallState), before[:]...) // on the stack
 	for _, list := range lists {
-		// The length keeps a record from moving unseen between two lists.
-		buffer = binary.BigEndian.AppendUint32(buffer, uint32(len(list)))
-		for _, d := range list {
-			buffer = append(buffer, d[:]...)
-		}
+		buffer = appendDigests(appendLength(buffer, len(list)), list)
 	}
 	return Of(append(buffer, behind[:]...))
+}
+
+// smallState is the size in bytes of a state that is hashed at once, as most are.
+const smallState = 1024
+
+// ofManyLists is OfLists in pieces: a long list is not held twice.
+func ofManyLists[D ~[16]byte](before D, lists [][]D, behind D) [16]byte {
+	whole := sha256.New()
+	piece := append(make([]byte, 0, 4<<10), before[:]...)
+	for _, list := range lists {
+		piece = appendLength(piece, len(list))
+		for some := range slices.Chunk(list, 128) {
+			whole.Write(piece)
+			piece = appendDigests(piece[:0], some)
+		}
+	}
+	whole.Write(append(piece, behind[:]...))
+	return [16]byte(whole.Sum(nil))
+}
+
+// appendLength appends the length of a list: it keeps a record from moving unseen
+// between two.
+func appendLength(dst []byte, length int) []byte {
+	return binary.BigEndian.AppendUint32(dst, uint32(length))
+}
+
+func appendDigests[D ~[16]byte](dst []byte, list []D) []byte {
+	for _, d := range list {
+		dst = append(dst, d[:]...)
+	}
+	return dst
 }

@@ -40,3 +40,23 @@ func TestOfLists(t *testing.T) {
 	}
 	assert.NotEqual(t, digest.OfLists(a, nil, b), digest.OfLists(b, nil, a))
 }
+
+// DET-8: the digest of a state is one SHA-256 over all of it, however large it is: the
+// states of every trace that was ever written say so.
+func TestOfListsIsOneHash(t *testing.T) {
+	for _, lengths := range [][]int{{}, {0, 0}, {1, 2}, {61}, {62}, {63}, {127, 128, 129}, {0, 1000, 0, 3, 256}} {
+		before, behind := digest.Of([]byte("prompt")), digest.Of([]byte("stash"))
+		text := append([]byte(nil), before[:]...)
+		var lists [][][16]byte
+		for _, length := range lengths {
+			list := make([][16]byte, length)
+			text = append(text, byte(length>>24), byte(length>>16), byte(length>>8), byte(length))
+			for i := range list {
+				list[i] = digest.Of([]byte{byte(len(lists)), byte(i), byte(i >> 8)})
+				text = append(text, list[i][:]...)
+			}
+			lists = append(lists, list)
+		}
+		assert.Equal(t, digest.Of(append(text, behind[:]...)), digest.OfLists(before, lists, behind), "%v", lengths)
+	}
+}

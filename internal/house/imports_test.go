@@ -126,7 +126,7 @@ var rooms = []room{
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
-	{name: "replay/diff", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
+	{name: "replay/diff", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/jsondiff", "internal/ordered", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
 	{name: "replay/golden", ours: []string{"adk", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files

@@ -17,6 +17,9 @@ type View struct {
 	Sets         [sets]ordered.Set[string, adk.Record]
 	Tools        ordered.Set[string, *adk.Tool]
 	Values       foldStash
+
+	digests     [sets]ordered.Derived[adk.Record, adk.Digest] // at the state that was asked for last
+	toolDigests ordered.Derived[*adk.Tool, adk.Digest]
 }
 
 // sets is how many sets a context has: one for each collection but the tools.
@@ -116,19 +119,14 @@ func (v *View) Stash() map[string]any {
 	return plain.Copy(v.Values.Tree).(map[string]any)
 }
 
-// StateDigest is the digests of it all, in order (DET-8).
+// StateDigest is the digests of it all, in order (DET-8). The lists are good until the
+// next call, and must not be changed.
 func (v *View) StateDigest() adk.StateDigest {
 	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.digest()}
 	for i, set := range SetOrder {
-		list := s.Of(set.Of)
-		for record := range v.Sets[i].Values() {
-			*list = append(*list, record.Digest())
-		}
+		*s.Of(set.Of) = v.digests[i].Of(v.Sets[i].Values(), adk.Record.Digest)
 	}
-	tools := s.Of(adk.Tools)
-	for tool := range v.Tools.Values() {
-		*tools = append(*tools, tool.Digest())
-	}
+	*s.Of(adk.Tools) = v.toolDigests.Of(v.Tools.Values(), (*adk.Tool).Digest)
 	return s
 }
 

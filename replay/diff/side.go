@@ -7,6 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -50,8 +51,16 @@ type diffSide struct {
 	forms    []key
 	tree     *diffNode
 	handlers map[calls.AckHandler]string // names of on-ack handlers
-	records  map[adk.Record]string       // shapes of records in states
+	records  map[adk.Record]adk.Digest   // shapes of records in states
+	shown    shownShapes
 	totals   *totaller
+}
+
+// shownShapes are the shapes of the records of a view, as of the state before.
+type shownShapes struct {
+	of    *state.View
+	sets  [len(state.View{}.Sets)]ordered.Derived[adk.Record, adk.Digest]
+	tools ordered.Derived[*adk.Tool, adk.Digest]
 }
 
 // newSide takes a trace up, to be compared in a version of the format.
@@ -59,7 +68,7 @@ func newSide(t *trace.Trace, format int, options Options, free map[string]bool) 
 	known, _ := wire.NewSentinels(t.Options().Sentinels) // checked when the trace was read
 	return &diffSide{
 		lines: t.Lines, comparer: wire.Comparer{Sentinels: known, Format: format}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
-		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]string{}, totals: newTotaller(options),
+		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]adk.Digest{}, totals: newTotaller(options),
 	}
 }
 
@@ -198,23 +207,23 @@ func (s *diffSide) state(v *state.View) string {
 	if v == nil {
 		return "nothing"
 	}
+	if s.shown.of != v {
+		s.shown = shownShapes{of: v}
+	}
 	sh := &shaper{free: s.shaper.free, times: s.shaper.times}
-	sh.out = strconv.AppendQuote(sh.out, v.Prompt())
-	for i := range v.Sets {
-		sh.out = append(sh.out, ' ')
-		for record := range v.Sets[i].Values() {
-			sh.out = append(append(sh.out, s.recordShape(record)...), ',')
-		}
-	}
-	for tool := range v.Tools.Values() {
-		sh.out = append(append(sh.out, ' '), s.recordShape(tool)...)
-	}
 	sh.add(plain.AppendJSON(nil, v.Values.Tree), idPlace{})
-	return adk.DigestOf(sh.out).String()
+	shapes := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: adk.DigestOf(sh.out)}
+	for i, set := range state.SetOrder {
+		*shapes.Of(set.Of) = s.shown.sets[i].Of(v.Sets[i].Values(), s.recordShape)
+	}
+	*shapes.Of(adk.Tools) = s.shown.tools.Of(v.Tools.Values(), s.toolShape)
+	return shapes.Digest().String()
 }
 
+func (s *diffSide) toolShape(tool *adk.Tool) adk.Digest { return s.recordShape(tool) }
+
 // recordShape is the digest of a record's shape, computed once.
-func (s *diffSide) recordShape(record adk.Record) string {
+func (s *diffSide) recordShape(record adk.Record) adk.Digest {
 	if shape, known := s.records[record]; known {
 		return shape
 	}
@@ -222,7 +231,7 @@ func (s *diffSide) recordShape(record adk.Record) string {
 	if text, err := record.MarshalJSON(); err == nil {
 		sh.add(text, idPlace{depth: 1})
 	}
-	shape := adk.DigestOf(sh.out).String()
+	shape := adk.DigestOf(sh.out)
 	s.records[record] = shape
 	return shape
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -32,7 +33,14 @@ type totaller struct {
 	encoding adk.Encoding
 	said     map[saidID]*strings.Builder
 	worth    map[adk.Record]int // tokens of records, each counted once
+	counted  countedTokens
 	status   string
+}
+
+// countedTokens are the tokens of the records of a view, as of the call before.
+type countedTokens struct {
+	of   *state.View
+	sets [len(state.View{}.Sets)]ordered.Derived[adk.Record, int]
 }
 
 // saidID tells the streams of messages apart.
@@ -81,10 +89,13 @@ func (t *totaller) after(f *state.Fold, x *adk.Crossing) {
 
 // shown is what an executor can put into a prompt.
 func (t *totaller) shown(v *state.View) int {
+	if t.counted.of != v {
+		t.counted = countedTokens{of: v}
+	}
 	tokens := v.SystemPrompt.EstimateTokens(t.encoding)
 	for i := range v.Sets {
-		for record := range v.Sets[i].Values() {
-			tokens += t.record(record)
+		for _, n := range t.counted.sets[i].Of(v.Sets[i].Values(), t.record) {
+			tokens += n
 		}
 	}
 	return tokens
