@@ -39,6 +39,7 @@ import (
 type causal struct {
 	tree      *calls.Tree
 	live      Live
+	choice    *calls.Choice // of live, for recorded calls
 	stage     *stub.Stage
 	listeners stub.ListenerFaults
 	known     wire.Comparer
@@ -108,7 +109,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
-		tree: tree, live: live, known: known,
+		tree: tree, live: live, known: known, choice: calls.NewChoice(live.TakesSeam),
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
@@ -664,8 +665,9 @@ func (p *causal) perform(script []*calls.Step) error {
 	return nil
 }
 
-// isLive reports whether a recorded call is of a seam that is live now.
-func (p *causal) isLive(c *calls.Call) bool { return p.live.isLive(c) }
+// isLive reports whether a recorded call is of a seam that is live now. It is asked while
+// the replay is prepared.
+func (p *causal) isLive(c *calls.Call) bool { return p.choice.Takes(c) }
 
 // Today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did. What makes an artifact of

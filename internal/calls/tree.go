@@ -136,16 +136,44 @@ func (c *Call) IsOf(chosen func(adk.Seam) bool) bool {
 // brings.
 func (c *Call) IsUnder(chosen func(adk.Seam) bool) bool {
 	for c != nil && !c.IsOf(chosen) {
-		switch label := c.Begin.Seam.Label; {
-		case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
-			c = c.Parent
-		case c.inCalledDispatch():
-			c = c.Owner
-		default:
-			return false
-		}
+		c = c.broughtBy()
 	}
 	return c != nil
+}
+
+// Choice answers IsUnder for all the calls of a run: it looks at each once, however deep
+// they are nested. It is not safe for concurrent use.
+type Choice struct {
+	chosen func(adk.Seam) bool
+	known  map[*Call]bool
+}
+
+// NewChoice is the choice of the seams that are chosen.
+func NewChoice(chosen func(adk.Seam) bool) *Choice { return &Choice{chosen, map[*Call]bool{}} }
+
+// Takes is IsUnder.
+func (o *Choice) Takes(c *Call) bool {
+	if c == nil {
+		return false
+	}
+	takes, known := o.known[c]
+	if !known {
+		takes = c.IsOf(o.chosen) || o.Takes(c.broughtBy())
+		o.known[c] = takes
+	}
+	return takes
+}
+
+// broughtBy is the call whose code brings the code of this one; nil where that is of a
+// seam of its own.
+func (c *Call) broughtBy() *Call {
+	switch label := c.Begin.Seam.Label; {
+	case label == adk.LabelStrand || label == adk.LabelOnAck || label == adk.LabelDispatch:
+		return c.Parent
+	case c.inCalledDispatch():
+		return c.Owner
+	}
+	return nil
 }
 
 // StateBefore is the state that was told before an executor call.

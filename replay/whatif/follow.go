@@ -63,9 +63,10 @@ func (w *whatIf) unanswered() []NoAnswer {
 func (w *whatIf) asRecorded() []AsRecorded {
 	all := []AsRecorded{}
 	var seen compare.Views
+	live := calls.NewChoice(w.live.TakesSeam)
 	for _, x := range w.recorded.Lines {
 		n := w.again.Counterparts[x.Seq]
-		if n == 0 || w.recorded.Calls[wire.CallOf(x)].IsUnder(w.live.TakesSeam) {
+		if n == 0 || live.Takes(w.recorded.Calls[wire.CallOf(x)]) {
 			continue
 		}
 		y := w.now.Lines[n-1]

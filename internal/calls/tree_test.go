@@ -1,0 +1,41 @@
+package calls_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Whether a call is of a seam that is chosen, or of what such a seam brings, is
+// one answer, whether it is asked of one call or of all; and of all each is looked at once,
+// also where they are nested within one another.
+func TestChoice(t *testing.T) {
+	for _, name := range []string{"nesting", "parallel", "history"} {
+		shape, ok := large.Named(name)
+		require.True(t, ok)
+		recorded, err := trace.Read(bytes.NewReader(shape.Trace(2_000)))
+		require.NoError(t, err)
+		tree := calls.Of(recorded)
+		for _, label := range []string{adk.LabelExecutor, adk.LabelTool, adk.LabelDispatch, "nobody's"} {
+			looked, taken := 0, 0
+			is := func(seam adk.Seam) bool { return seam.Label == label }
+			choice := calls.NewChoice(func(seam adk.Seam) bool { looked++; return is(seam) })
+			for _, c := range tree.Calls {
+				if takes := choice.Takes(c); takes {
+					taken++
+				}
+				assert.Equal(t, c.IsUnder(is), choice.Takes(c), "%s: %s", name, c.Begin.Seam)
+			}
+			assert.LessOrEqual(t, looked, len(tree.Calls), name)
+			assert.Equal(t, label == adk.LabelExecutor || label == adk.LabelTool && name != "nesting", taken > 0, "%s of %s", label, name)
+		}
+		assert.False(t, calls.NewChoice(func(adk.Seam) bool { return true }).Takes(nil))
+	}
+}
