@@ -55,9 +55,12 @@ func (l Live) names(of string) bool {
 
 // recordedAsks are the asks of a recording, and which of them were taken.
 type recordedAsks struct {
-	all   []*recordedAsk
-	known bool
-	real  bool // the run has come to where the world may be asked (Live.OutsideFrom)
+	all []*recordedAsk
+	// equals are those that asked the same and whose answers no equal one has yet; there
+	// is a list wherever there was one.
+	equals map[equalAsk][]*recordedAsk
+	known  bool
+	real   bool // the run has come to where the world may be asked (Live.OutsideFrom)
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int
@@ -73,19 +76,31 @@ type recordedAsk struct {
 	shape string
 	words map[string]int // of the request, made when they are asked for
 	taken int            // the number of the new ask that has its answer; 0 if there is none
-	equal bool           // that one asked the same
+}
+
+// equalAsk is what asks have in common that ask the same.
+type equalAsk struct {
+	shape, status string
+	request       adk.Digest
+}
+
+func equalOf(x *adk.Crossing, shape string) equalAsk {
+	return equalAsk{shape, x.Status, wire.SumOfJSON(x.JSON)}
 }
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.counterparts, r.rivals, r.alone = true, map[int]int{}, map[int]int{}, map[int]int{}
+	r.known, r.equals = true, map[equalAsk][]*recordedAsk{}
+	r.counterparts, r.rivals, r.alone = map[int]int{}, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
 			continue
 		}
 		for _, s := range t.Calls[x.ID].Steps {
 			if s.IsAsk() {
-				r.all = append(r.all, &recordedAsk{step: s, shape: shapeOf(s.X)})
+				a := &recordedAsk{step: s, shape: shapeOf(s.X)}
+				of := equalOf(s.X, a.shape)
+				r.all, r.equals[of] = append(r.all, a), append(r.equals[of], a)
 			}
 		}
 	}
@@ -105,8 +120,8 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	if a, recorded := r.asEqual(&asked, shape, scopes); a != nil {
-		return r.gives(a, got.Seq, true)
+	if a, recorded := r.asEqual(equalOf(&asked, shape), scopes); a != nil {
+		return r.gives(a, got.Seq)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
 	}
@@ -116,7 +131,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 			if rival != nil {
 				r.rivals[got.Seq] = rival.step.X.Seq
 			}
-			return r.gives(a, got.Seq, false)
+			return r.gives(a, got.Seq)
 		}
 	}
 	return r.givesNone(got)
@@ -129,27 +144,27 @@ func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
 }
 
 // asEqual is the first recorded ask of the narrowest scope that asked the same, and
-// whose answer no other has that did; recorded tells whether there is one at all.
-func (r *recordedAsks) asEqual(asked *adk.Crossing, shape string, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
+// whose answer no other has that did: it is taken out of these. recorded tells whether
+// there was one at all.
+func (r *recordedAsks) asEqual(asked equalAsk, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
+	left, recorded := r.equals[asked]
 	for _, in := range scopes {
-		for _, a := range r.all {
-			if !in(a) || a.shape != shape || a.step.X.Status != asked.Status || !wire.SameJSON(a.step.X.JSON, asked.JSON) {
-				continue
-			}
-			if recorded = true; !a.equal {
-				return a, true
-			}
+		if at := slices.IndexFunc(left, in); at >= 0 {
+			first = left[at]
+			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
+			r.equals[asked] = left[1:]
+			return first, true
 		}
 	}
 	return nil, recorded
 }
 
 // gives notes whose answer a new ask gets.
-func (r *recordedAsks) gives(a *recordedAsk, to int, equal bool) *calls.Step {
+func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 	if a.taken > 0 {
 		delete(r.counterparts, a.taken) // it was changed, and got the answer of this one
 	}
-	a.taken, a.equal = to, equal
+	a.taken = to
 	r.counterparts[to] = a.step.X.Seq
 	return a.step
 }

@@ -22,7 +22,7 @@ func liveAgain(t testing.TB, shape large.Shape, crossings int) {
 // A replay with live seams costs twice as much for twice the crossings, and what it
 // holds of a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {
-	for _, name := range []string{"stream", "streams", "nesting"} {
+	for _, name := range []string{"stream", "streams", "nesting", "asks"} {
 		shape, ok := large.Named(name)
 		require.True(t, ok)
 		cost := func(crossings int) float64 {

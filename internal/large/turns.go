@@ -30,9 +30,10 @@ var Shapes = []Shape{
 	{"history", history},
 	{"parallel", parallel},
 	{"arguments", arguments},
+	{"asks", asks},
 }
 
-// Named is the shape of a name, and reports whether there is one.
+// Named is the shape of a name among Shapes, and reports whether there is one.
 func Named(name string) (Shape, bool) {
 	for _, s := range Shapes {
 		if s.Name == name {
@@ -198,6 +199,23 @@ func arguments(crossings int) adk.Config {
 		}
 		return dc.Ack()
 	}, tool.Tool())
+}
+
+// asks are questions to a model, of a kilobyte each.
+func asks(crossings int) adk.Config {
+	const ofOne = 2
+	type question struct{ Model, Prompt string }
+	prompt := strings.Repeat("Is it cold? ", 80)
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for i := range crossings / ofOne {
+			asked := question{"small", fmt.Sprintf("%d: %s", i, prompt)}
+			_, err := adk.Ask(ctx, "model", asked, func(context.Context, question) (string, error) { return "It is 4 °C in Oslo.", nil })
+			if err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
 }
 
 // Trace is the trace of a turn of a shape. The turns here run as they should: a failure

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // SameJSON reports whether two texts say the same JSON, in whatever order and with
@@ -17,6 +19,17 @@ func SameJSON(a, b json.RawMessage) bool {
 	one, isJSON := decodedJSON(a)
 	other, both := decodedJSON(b)
 	return isJSON && both && reflect.DeepEqual(one, other)
+}
+
+// SumOfJSON is a digest that two texts have in common where they say the same JSON, as
+// SameJSON has it, and no others do.
+func SumOfJSON(text json.RawMessage) adk.Digest {
+	if value, isJSON := decodedJSON(text); isJSON {
+		if sorted, err := json.Marshal(value); err == nil {
+			return adk.DigestOf(append([]byte("json "), sorted...))
+		}
+	}
+	return adk.DigestOf(append([]byte("text "), text...))
 }
 
 func decodedJSON(text []byte) (value any, ok bool) {
