@@ -164,7 +164,7 @@ var rooms = []room{
 			"github.com/stretchr/testify/require", "pgregory.net/rapid"}, // it is a part of tests
 		because: "tests alone use it, those of the rooms below replay too"},
 	{name: "internal/large", ours: []string{"adk", "fakes", "replay"}, because: "it makes large traces, whoever measures what they cost"},
-	{name: "internal/costs", ours: []string{"internal/large", "replay"}, because: "a program for the tree alone"},
+	{name: "internal/costs", ours: []string{"internal/large", "replay", "replay/trace"}, because: "a program for the tree alone"},
 	{name: "internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},

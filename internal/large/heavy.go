@@ -1,0 +1,146 @@
+package large
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// Heavy are the ways in which traces grow to so many megabytes: Turn takes about how
+// many. They are the turns of Shapes, and others that are heavy by a few crossings, or by
+// many that say next to nothing.
+var Heavy = []Shape{
+	{"stream", of(stream, 21_900)},
+	{"streams", of(streams, 21_700)},
+	{"history", of(history, 13_300)},
+	{"parallel", of(parallel, 12_300)},
+	{"arguments", of(arguments, 7_200)},
+	{"times", times},
+	{"texts", texts},
+	{"depth", depth},
+	{"asks", of(asks, 1_750)},
+	{"strands", strands},
+	{"fetches", fetches},
+}
+
+// of is a turn by its megabytes, of which each is so many crossings.
+func of(turn func(int) adk.Config, crossings int) func(int) adk.Config {
+	return func(megabytes int) adk.Config { return turn(megabytes * crossings) }
+}
+
+// times are readings of the clock, the shortest lines that there are; no trace has more
+// crossings than these of 92 MB.
+func times(megabytes int) adk.Config {
+	const ofOne = 41_600
+	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for range min(megabytes*ofOne, 4_000_000) {
+			dc.Now()
+		}
+		return dc.Ack()
+	})
+}
+
+// texts are a few messages that are as long as lines may be.
+func texts(megabytes int) adk.Config {
+	const longest = 30 << 20
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for left := megabytes * 1_000_000; left > 0; left -= longest {
+			at := dc.Now()
+			message, err := adk.NewMessage(adk.MessageInit{ID: "m" + strconv.Itoa(left), Role: adk.RoleUser,
+				Content: strings.Repeat("some words ", min(left, longest)/11), CreatedAt: at, UpdatedAt: at})
+			if err != nil {
+				return err
+			}
+			if err := dc.Messages().Store(ctx, message); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+}
+
+// depth is an agent that calls an agent, as deep as traces may nest, and each has
+// something to say.
+func depth(megabytes int) adk.Config {
+	const levels = 9_900
+	said := strings.Repeat("going down ", megabytes*1_000_000/levels/11)
+	var level func(left int) execution
+	level = func(left int) execution {
+		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if _, err := h.ReportMessage("m"+strconv.Itoa(left), said, true); err != nil {
+				return err
+			}
+			if left > 0 {
+				in := adk.DispatchInput{Name: "agent", Executor: adk.Executor{Name: "model", Run: level(left - 1)}, Source: dc}
+				if _, err := adk.Dispatch(ctx, in); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+	}
+	return agent(level(levels))
+}
+
+// strands are ten thousand strands at once, and again.
+func strands(megabytes int) adk.Config {
+	const width, ofOne = 10_000, 290 // the bytes of a strand
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if dc.Iteration() >= max(1, megabytes*1_000_000/(width*ofOne)) {
+			return dc.Ack()
+		}
+		for i := range width {
+			_, err := dc.Fork(ctx, fmt.Sprintf("strand %d", i), func(_ context.Context, dc *adk.DispatchContext) error {
+				dc.Now()
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fetches are of ten thousand messages each, all of them others.
+func fetches(megabytes int) adk.Config {
+	const each, ofOne = 10_000, 150 // the bytes of a message
+	config := agent(nil)
+	config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if _, err := dc.Messages().Fetch(ctx); err != nil {
+			return err
+		}
+		if dc.Iteration() >= megabytes*1_000_000/(each*ofOne) {
+			return dc.Ack()
+		}
+		return nil
+	}
+	round := 0
+	messages := fakes.NewStorage().Storage()
+	messages.Messages = fetched{messages.Messages, func() ([]*adk.Message, error) {
+		all := make([]*adk.Message, each)
+		for i := range all {
+			var err error
+			if all[i], err = said(round*each+i, fakes.Epoch); err != nil {
+				return nil, err
+			}
+		}
+		round++
+		return all, nil
+	}}
+	config.Storage = messages
+	return config
+}
+
+// fetched is a shelf of messages that are made when they are fetched.
+type fetched struct {
+	adk.Collection[*adk.Message]
+	make func() ([]*adk.Message, error)
+}
+
+// Fetch makes them.
+func (f fetched) Fetch(context.Context, adk.Scope) ([]*adk.Message, error) { return f.make() }
