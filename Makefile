@@ -63,6 +63,10 @@ bench: ## run all benchmarks
 large: ## print what every command costs for traces of a thousand to a million crossings, or of LARGE='1000 5000'
 	$(GO) run ./internal/costs $(LARGE)
 
+.PHONY: weigh
+weigh: ## print what every command costs for traces of a hundred megabytes of any kind, or of WEIGHT='20 50'
+	$(GO) run ./internal/costs heavy $(WEIGHT)
+
 .PHONY: heavy
 heavy: ## run the tests that need hundreds of megabytes
 	ADKREPLAY_LARGE=all $(GO) test -count=1 -v -run '^TestALarge' ./replay

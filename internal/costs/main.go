@@ -1,6 +1,6 @@
 // Command costs says what the commands of adkreplay cost, in time and memory, for traces
 // of every shape: from a thousand crossings to a million (make large), or of a hundred
-// megabytes (make heavy). It fails where a command takes more than its memory or its time.
+// megabytes (make weigh). It fails where a command takes more than its memory or its time.
 // Its arguments are other numbers of crossings; or heavy, and other numbers of megabytes.
 package main
 
