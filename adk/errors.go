@@ -96,6 +96,23 @@ const (
 	E_ARTIFACT_CHANGED Code = "E_ARTIFACT_CHANGED"
 	// E_SPOOL_TOO_LARGE occurs when a body is longer than a spool takes.
 	E_SPOOL_TOO_LARGE Code = "E_SPOOL_TOO_LARGE"
+	// E_INVALID_STORAGE_CONFIG occurs when a storage is made with a config that is wrong;
+	// the message names every fault. Its author mends it.
+	E_INVALID_STORAGE_CONFIG Code = "E_INVALID_STORAGE_CONFIG"
+	// E_STORAGE_PARTITION occurs when a storage is called for a tenant or a session that
+	// it cannot have: none where it is strict, or no text. Who makes the raw turn mends
+	// it, with the stash that the storage reads them from.
+	E_STORAGE_PARTITION Code = "E_STORAGE_PARTITION"
+	// E_STORAGE_CORRUPT occurs when a stored record is not what was stored: the message
+	// names its collection and its key. Who has a copy of the storage mends it.
+	E_STORAGE_CORRUPT Code = "E_STORAGE_CORRUPT"
+	// E_STORAGE_BUSY occurs when others keep a storage for longer than it tries: nothing
+	// was changed, and the caller may try again.
+	E_STORAGE_BUSY Code = "E_STORAGE_BUSY"
+	// E_STORAGE_SCHEMA occurs when the tables of a database are older than this release
+	// needs and are not to be migrated, or too new for it. Who runs the program mends it,
+	// with a migration or another release.
+	E_STORAGE_SCHEMA Code = "E_STORAGE_SCHEMA"
 	// E_INVALID_ENVELOPE occurs when an envelope is asked for without a nonce or without
 	// a kind. Records always have both: the direct caller of package envelope mends it.
 	E_INVALID_ENVELOPE Code = "E_INVALID_ENVELOPE"
@@ -195,13 +212,15 @@ var fatalCodes = []Code{
 	E_INVALID_INITIAL_THOUGHT_VALUE, E_INVALID_INITIAL_TOOL_CALL_VALUE, E_INVALID_INITIAL_IDENTITY_VALUE,
 	E_INVALID_INITIAL_MEDIA_VALUE, E_INVALID_INITIAL_TOOL_VALUE, E_INVALID_INITIAL_TURN_GATE_VALUE,
 	E_INVALID_TURN_GATE_RESOLUTION, E_TOOL_ALREADY_REGISTERED, E_NOT_A_MEDIA_READER, E_NOT_A_SPOOL_READER,
-	E_INVALID_INITIAL_ARTIFACT_VALUE, E_INVALID_ARTIFACT_CONFIG, E_SPOOL_KEY, E_INVALID_ENVELOPE,
+	E_INVALID_INITIAL_ARTIFACT_VALUE, E_INVALID_ARTIFACT_CONFIG, E_SPOOL_KEY, E_INVALID_STORAGE_CONFIG,
+	E_STORAGE_PARTITION, E_INVALID_ENVELOPE,
 	E_UNSUPPORTED_MEDIA_MODALITY, E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS,
 	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW, E_INVALID_ANSWER,
 }
 
 var otherCodes = []Code{
-	E_ARTIFACT_CONSTRUCTOR, E_ARTIFACT_FORMAT, E_ARTIFACT_CHANGED, E_SPOOL_TOO_LARGE, E_INPUT_PIPELINE_ERROR,
+	E_ARTIFACT_CONSTRUCTOR, E_ARTIFACT_FORMAT, E_ARTIFACT_CHANGED, E_SPOOL_TOO_LARGE, E_STORAGE_CORRUPT,
+	E_STORAGE_BUSY, E_STORAGE_SCHEMA, E_INPUT_PIPELINE_ERROR,
 	E_OUTPUT_PIPELINE_ERROR, E_DISPATCH_PIPELINE_ERROR, E_PIPELINE_SHORT_CIRCUITED,
 	E_LLM_EXECUTION_EXECUTOR_ERROR, E_LLM_EXECUTION_NACKED, E_LLM_EXECUTION_STREAM_SEALED,
 	E_PERSISTENCE_FLUSH_ERROR, E_TURN_ABORTED, E_LLM_EXECUTION_GATE_NOT_SUPPORTED, E_TURN_GATE_ABORTED,

@@ -29,50 +29,121 @@ import (
 // turn, which holds the values given: for a storage that reads its tenant there, say.
 // Without any it is empty, and never nil.
 //
-// In what order a storage fetches is its own decision; only that it is the same
-// each time is checked. A storage that keeps nothing is legal (RUN-2), but has
-// nothing to check here.
+// A storage that keeps nothing is legal (RUN-2), but has nothing to check here.
+// TestStorageWith checks more, of a storage that says how.
 func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
-	s := storageSuite{newStorage: newStorage}
-	runner, err := adk.NewRunner(Deterministic(adk.Config{Executor: Script{}.Executor("suite"), Storage: newStorage(),
-		TurnInput: []adk.TurnMiddleware{{Name: "suite", Run: s.run}}}))
-	if err != nil {
-		return fmt.Errorf("RUN-2: every obligation is there: %w", err)
-	}
-	raw := adk.RawTurn{SystemPrompt: "suite", Stash: map[string]any{}}
+	all := map[string]any{}
 	for _, values := range stash {
-		maps.Copy(raw.Stash, values)
+		maps.Copy(all, values)
+	}
+	return TestStorageWith(newStorage, Suite{Stash: all})
+}
+
+// Suite is what TestStorageWith is told of a storage. The zero Suite asks what any can
+// be asked.
+type Suite struct {
+	// Stash is the stash of the turn whose obligations are called.
+	Stash map[string]any
+	// Reopen closes the storage that was made last and opens it again, as another
+	// process would. Nil is for one that does not last.
+	Reopen func() (adk.Storage, error)
+	// Scopes are other partitions than that of Stash, and of one another.
+	Scopes []OtherScope
+	// Break makes the next write fail of the storage that was made last. Nil is for one
+	// that cannot be broken.
+	Break func()
+	// AnyOrder says that the order of a fetch is the storage's own decision: that the
+	// records come in the order of their keys' coming (STO-5) is then not checked.
+	AnyOrder bool
+	// Many is how many messages the check of a long session keeps; 0 means 10,000.
+	Many int
+}
+
+// OtherScope is a turn of another partition.
+type OtherScope struct {
+	// Stash is the stash of that turn.
+	Stash map[string]any
+	// Shared are the collections that it has in common with the turn of Suite.Stash.
+	Shared []adk.CollectionName
+}
+
+// usuallyMany is how many messages a long session has.
+const usuallyMany = 10_000
+
+// TestStorageWith is TestStorage for a storage that says more of itself: that it lasts,
+// that it knows partitions, how to break it.
+func TestStorageWith(newStorage func() adk.Storage, suite Suite) error {
+	if suite.Many == 0 {
+		suite.Many = usuallyMany
+	}
+	s := storageSuite{Suite: suite, newStorage: newStorage}
+	stashes := []map[string]any{suite.Stash}
+	for _, other := range suite.Scopes {
+		stashes = append(stashes, other.Stash)
 	}
 	run := watchedRun{progress: s.calls.Load, cancel: func() {}}
-	if hung := run.do(func() { err = runner.Run(context.Background(), raw) }); hung != nil {
+	var err error
+	if hung := run.do(func() { err = s.inTurns(stashes, nil) }); hung != nil {
 		return errors.Join(s.result(), fmt.Errorf("RUN-2: an obligation answers: in the check %v: %w", s.check.Load(), hung))
 	}
 	if err != nil {
-		return fmt.Errorf("the stash given: %w", err)
+		return err
 	}
 	return s.result()
 }
 
 // storageSuite is one run of the checks.
 type storageSuite struct {
+	Suite
 	newStorage func() adk.Storage
 	scope      adk.Scope
+	others     []adk.Scope  // those of Scopes
 	calls      atomic.Int64 // how many obligations were called
 	check      atomic.Value // the check that is under way
 	mu         sync.Mutex
 	faults     []*storageFault
 }
 
-// run checks all collections, in a turn, from whose stash they may read.
-func (s *storageSuite) run(_ context.Context, tc *adk.TurnContext, _ adk.Next) error {
-	s.scope = adk.Scope{TurnID: tc.TurnID(), Stash: tc.Stash()}
-	checkCollection(s, adk.Messages, func() adk.Collection[*adk.Message] { return s.newStorage().Messages }, sampleMessage)
-	checkCollection(s, adk.Memories, func() adk.Collection[*adk.Memory] { return s.newStorage().Memories }, sampleMemory)
-	checkCollection(s, adk.Retrievables, func() adk.Collection[*adk.Retrievable] { return s.newStorage().Retrievables }, sampleRetrievable)
-	checkCollection(s, adk.Thoughts, func() adk.Collection[*adk.Thought] { return s.newStorage().Thoughts }, sampleThought)
-	checkCollection(s, adk.ToolCalls, func() adk.Collection[*adk.ToolCall] { return s.newStorage().ToolCalls }, sampleToolCall)
-	checkCollection(s, adk.Instructions, func() adk.Collection[*adk.Tokenizable] { return s.newStorage().Instructions }, sampleInstruction)
+// inTurns checks all collections within a turn for each stash, from which its obligations
+// may read.
+func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) error {
+	if len(stashes) == 0 {
+		s.scope, s.others = scopes[0], scopes[1:]
+		s.run()
+		return nil
+	}
+	within := func(_ context.Context, tc *adk.TurnContext, _ adk.Next) error {
+		return s.inTurns(stashes[1:], append(scopes, adk.Scope{TurnID: tc.TurnID(), Stash: tc.Stash()}))
+	}
+	storage := NoOpStorage()
+	if len(scopes) == 0 {
+		storage = s.newStorage()
+	}
+	runner, err := adk.NewRunner(Deterministic(adk.Config{Executor: Script{}.Executor("suite"), Storage: storage,
+		TurnInput: []adk.TurnMiddleware{{Name: "suite", Run: within}}}))
+	if err != nil {
+		return fmt.Errorf("RUN-2: every obligation is there: %w", err)
+	}
+	var failed error
+	runner.Observe(adk.Observability{Error: func(e adk.ErrorEvent) { failed = e.Error }})
+	if err := runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "suite", Stash: stashes[0]}); err != nil {
+		return fmt.Errorf("the stash given: %w", err)
+	}
+	if cause := new(adk.Error); errors.As(failed, &cause) && cause.Stage == "turn-input" {
+		return cause.Cause
+	}
 	return nil
+}
+
+// run checks all collections.
+func (s *storageSuite) run() {
+	checkCollection(s, shelfOf[*adk.Message]{adk.Messages, func(of adk.Storage) adk.Collection[*adk.Message] { return of.Messages }, sampleMessage, edgyMessages})
+	checkCollection(s, shelfOf[*adk.Memory]{adk.Memories, func(of adk.Storage) adk.Collection[*adk.Memory] { return of.Memories }, sampleMemory, edgyMemories})
+	checkCollection(s, shelfOf[*adk.Retrievable]{adk.Retrievables, func(of adk.Storage) adk.Collection[*adk.Retrievable] { return of.Retrievables }, sampleRetrievable, edgyRetrievables})
+	checkCollection(s, shelfOf[*adk.Thought]{adk.Thoughts, func(of adk.Storage) adk.Collection[*adk.Thought] { return of.Thoughts }, sampleThought, edgyThoughts})
+	checkCollection(s, shelfOf[*adk.ToolCall]{adk.ToolCalls, func(of adk.Storage) adk.Collection[*adk.ToolCall] { return of.ToolCalls }, sampleToolCall, edgyToolCalls})
+	checkCollection(s, shelfOf[*adk.Tokenizable]{adk.Instructions, func(of adk.Storage) adk.Collection[*adk.Tokenizable] { return of.Instructions }, sampleInstruction, edgyInstructions})
+	s.checkTools()
 }
 
 // storageFault is one thing that is wrong, wherever it shows.
@@ -136,28 +207,38 @@ func (e *brokenRule) Error() string { return e.text }
 // beside its key.
 type sample[T adk.Record] func(key, text string) (T, error)
 
-// trial is one check of a collection that is empty.
-type trial[T adk.Record] struct {
-	suite  *storageSuite
+// shelfOf is a collection with records to check it with.
+type shelfOf[T adk.Record] struct {
 	name   adk.CollectionName
-	check  string
-	c      adk.Collection[T]
+	in     func(adk.Storage) adk.Collection[T]
 	sample sample[T]
+	edgy   func() ([]T, error) // records of which a storage may lose something
 }
 
-func checkCollection[T adk.Record](s *storageSuite, name adk.CollectionName, empty func() adk.Collection[T], make sample[T]) {
+// trial is one check of a collection that is empty.
+type trial[T adk.Record] struct {
+	shelfOf[T]
+	suite *storageSuite
+	check string
+	c     adk.Collection[T]
+}
+
+func checkCollection[T adk.Record](s *storageSuite, shelf shelfOf[T]) {
 	for _, check := range []struct {
 		name string
 		run  func(*trial[T])
 	}{
 		{"keeps", (*trial[T]).keeps}, {"replaces", (*trial[T]).replaces}, {"mutates", (*trial[T]).mutates}, {"deletes", (*trial[T]).deletes},
 		{"heeds its context", (*trial[T]).heedsContext}, {"keeps order", (*trial[T]).keepsOrder}, {"lends nothing", (*trial[T]).lendsNothing}, {"serves many", (*trial[T]).servesMany},
+		{"first come", (*trial[T]).firstCome}, {"any key", (*trial[T]).anyKey}, {"to the edge", (*trial[T]).toTheEdge}, {"one key", (*trial[T]).oneKey},
+		{"whole while written", (*trial[T]).wholeWhileWritten}, {"lasts", (*trial[T]).lasts}, {"partitions", (*trial[T]).partitions},
+		{"fails whole", (*trial[T]).failsWhole}, {"holds many", (*trial[T]).holdsMany},
 	} {
-		t := &trial[T]{suite: s, name: name, check: check.name, sample: make}
+		t := &trial[T]{shelfOf: shelf, suite: s, check: check.name}
 		func() {
 			defer t.recovered()
-			s.check.Store(fmt.Sprintf("%q of %s", check.name, name))
-			t.c = empty()
+			s.check.Store(fmt.Sprintf("%q of %s", check.name, shelf.name))
+			t.c = t.in(s.newStorage())
 			check.run(t)
 		}()
 	}
@@ -266,11 +347,14 @@ func (t *trial[T]) lendsNothing() {
 	t.holds(rule, map[string]string{"a": "1", "b": "2"})
 }
 
+// manyWriters is how many write at once.
+const manyWriters = 64
+
 func (t *trial[T]) servesMany() {
 	const rule = "RUN-11: obligations serve several goroutines at once"
 	want := map[string]string{}
 	var all []T
-	for i := range 16 {
+	for i := range manyWriters {
 		key := strconv.Itoa(i)
 		want[key] = "x"
 		all = append(all, t.record(rule, key, "x"))

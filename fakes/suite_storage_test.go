@@ -254,7 +254,7 @@ func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if lines[0] != everywhere+"RUN-2: obligations do not panic: panic: no tenant" ||
-		lines[1] != "    in the checks keeps, replaces, mutates, deletes, heeds its context, keeps order, lends nothing, serves many" ||
+		lines[1] != "    in the checks keeps, replaces, mutates, deletes, heeds its context, keeps order, lends nothing, serves many, first come, any key, to the edge, one key, whole while written, holds many" ||
 		!strings.HasPrefix(lines[2], "    at github.com/adkreplay/adkreplay/fakes_test.(*tenants).storage, ") || !strings.Contains(lines[2], "suite_storage_test.go:") {
 		t.Errorf("it says\n%v", err)
 	}

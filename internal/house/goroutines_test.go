@@ -16,6 +16,7 @@ var goroutines = map[string]string{
 	"fakes/provider.go":                "the server, until it is closed",
 	"fakes/suite_spool.go":             "writers of one key, to see whether a spool can bear them",
 	"fakes/suite_storage.go":           "users of a storage, to see whether it can bear them",
+	"fakes/suite_storage_lasting.go":   "a writer, beside whom a storage is read",
 	"fakes/watch.go":                   "user code that may hang, which is then left behind",
 	"property/explore/watcher.go":      "who watches the runs that are under way",
 	"property/explore/search.go":       "workers, which share the schedules of an exploration",

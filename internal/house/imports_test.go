@@ -97,6 +97,10 @@ var rooms = []room{
 		because: "a battery is a leaf on the engine"},
 	{name: "adk/tools/...", ours: []string{"adk", "adk/artifact", "adk/tools/...", "internal/canonical", "internal/jsontree"},
 		because: "batteries rest on the engine and on artifacts"},
+	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/storages"},
+		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
+	{name: "adk/storage/memory", ours: []string{"adk", "adk/storage", "internal/ordered"},
+		because: "rows in memory"},
 	{name: "adk/adkhttp", ours: []string{"adk", "internal/httpform"},
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
@@ -167,6 +171,9 @@ var rooms = []room{
 	{name: "internal/costs", ours: []string{"internal/large", "replay", "replay/trace"}, because: "a program for the tree alone"},
 	{name: "internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
+		because: "tests alone use it"},
+	{name: "internal/storagetest", ours: []string{"adk", "adk/storage", "fakes", "internal/draws", "internal/samples", "internal/storages"},
+		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/turntest", ours: []string{"..."},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests

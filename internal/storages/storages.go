@@ -93,6 +93,13 @@ func Verbs(of adk.CollectionName) []adk.Kind {
 	return []adk.Kind{of.Reads(), adk.KindStore, adk.KindMutate, adk.KindDelete}
 }
 
+// OutlivesSession reports whether records of a collection are usually of use to all
+// sessions of a tenant (STO-4): what was learned and what is to be heeded, but not what was
+// said.
+func OutlivesSession(of adk.CollectionName) bool {
+	return of == adk.Memories || of == adk.Retrievables || of == adk.Instructions
+}
+
 // Name is the name of the seam of an obligation, as in messages.store.
 func Name(of adk.CollectionName, verb adk.Kind) string { return string(of) + "." + verb.String() }
 

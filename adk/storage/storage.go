@@ -1,0 +1,182 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
+
+// New is the storage that keeps its records in rows. The error is
+// E_INVALID_STORAGE_CONFIG, with every fault of the config.
+//
+// Errors of its obligations name the collection, the operation, the beginning of the key
+// and the cause, and never what a record says.
+func New(config Config, rows Rows) (adk.Storage, error) {
+	if err := config.check(); err != nil {
+		return adk.Storage{}, err
+	}
+	k := &keeper{config: config, rows: rows}
+	if config.Spool != nil {
+		k.parser.MediaReader = artifact.Readers(config.Spool)
+	}
+	return storages.Of(k), nil
+}
+
+// keeper makes rows of records, and records of rows.
+type keeper struct {
+	config Config
+	rows   Rows
+	parser adk.RecordParser
+}
+
+// Fetch gives the records of a collection, each as it was stored, or an error: nothing is
+// skipped.
+func (k *keeper) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	if ctx.Err() != nil {
+		return nil, fault(of, of.Reads().String(), "", context.Cause(ctx))
+	}
+	if of == adk.Tools {
+		return k.tools(ctx, scope)
+	}
+	place, err := k.config.place(scope, of)
+	if err != nil {
+		return nil, fault(of, of.Reads().String(), "", err)
+	}
+	rows, err := k.rows.Fetch(ctx, place, k.config.Limit[of])
+	if err != nil {
+		return nil, fault(of, of.Reads().String(), "", causeOf(ctx, err))
+	}
+	records := make([]adk.Record, len(rows))
+	for i, row := range rows {
+		if records[i], err = k.record(of, row); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// tools are those of the config.
+func (k *keeper) tools(ctx context.Context, scope adk.Scope) ([]adk.Record, error) {
+	if k.config.Tools == nil {
+		return nil, nil
+	}
+	tools, err := k.config.Tools(ctx, scope)
+	if err != nil {
+		return nil, fault(adk.Tools, adk.Tools.Reads().String(), "", err)
+	}
+	records := make([]adk.Record, len(tools))
+	for i, tool := range tools {
+		if tool == nil {
+			return nil, fault(adk.Tools, adk.Tools.Reads().String(), "", fmt.Errorf("Config.Tools gave a tool that is nil, number %d", i))
+		}
+		records[i] = tool
+	}
+	return records, nil
+}
+
+// Write stores or mutates a record, which is the same here, or deletes the one with the key.
+func (k *keeper) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	if ctx.Err() != nil {
+		return fault(of, verb.String(), key, context.Cause(ctx))
+	}
+	place, err := k.config.place(scope, of)
+	if err != nil {
+		return fault(of, verb.String(), key, err)
+	}
+	change := Deletion(place, key)
+	if record != nil {
+		if change, err = Storing(place, record); err != nil {
+			return fault(of, verb.String(), key, err)
+		}
+		change.Row.TurnID, change.Row.DispatchID = readable(scope.TurnID), readable(scope.DispatchID)
+	}
+	if err := k.rows.Write(ctx, change); err != nil {
+		return fault(of, verb.String(), key, causeOf(ctx, err))
+	}
+	return nil
+}
+
+// Storing is the change that keeps a record. A record of another collection is an error,
+// as is one that no constructor made.
+func Storing(place Place, record adk.Record) (Change, error) {
+	if record.RecordKind() != place.Collection.Holds() {
+		return Change{}, fmt.Errorf("a %s is no record of %s", record.RecordKind(), place.Collection)
+	}
+	body, err := record.MarshalJSON()
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{Place: place, Row: Row{Key: HashOf(record.Key()), Body: body, Digest: record.Digest()}}, nil
+}
+
+// Deletion is the change that forgets the record with a key.
+func Deletion(place Place, key string) Change {
+	return Change{Place: place, Row: Row{Key: HashOf(key)}, Delete: true}
+}
+
+// record reads a row back, and holds it against its digest and its key.
+func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
+	wrong := func(what string, cause error) error {
+		return fault(of, of.Reads().String(), salvagedKey(row), &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: what, Cause: cause})
+	}
+	if adk.DigestOf(row.Body) != row.Digest {
+		return nil, wrong("the bytes of the record are not those that were stored", nil)
+	}
+	record, err := k.parser.Parse(of.Holds(), row.Body)
+	switch {
+	case err != nil:
+		return nil, wrong("the record cannot be read", err)
+	case record.Digest() != row.Digest:
+		return nil, wrong("the record holds what this release does not know", nil)
+	case HashOf(record.Key()) != row.Key:
+		return nil, wrong("the record stands under the key of another", nil)
+	}
+	return record, nil
+}
+
+// salvagedKey is the key of a row that may be broken: from what is left of the record, if
+// that is certain, or what is known of it.
+func salvagedKey(row Row) string {
+	tokens := json.NewDecoder(bytes.NewReader(row.Body))
+	for range 8 { // the id comes first
+		token, err := tokens.Token()
+		if err != nil {
+			break
+		}
+		if text, is := token.(string); is && HashOf(text) == row.Key {
+			return text
+		}
+	}
+	return fmt.Sprintf("of the hash %x", row.Key[:8])
+}
+
+// maxKeyShown is how many characters of a key an error shows.
+const maxKeyShown = 64
+
+// fault is the error of an obligation.
+func fault(of adk.CollectionName, verb, key string, cause error) error {
+	if key != "" {
+		key = fmt.Sprintf(" %.*q", maxKeyShown, key)
+	}
+	return fmt.Errorf("storage: %s: %s%s: %w", of, verb, key, cause)
+}
+
+// causeOf is why an obligation failed: where its context has ended, that is why.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.As(err, new(*adk.Error)) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// readable is an id as databases take a text.
+func readable(id string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(id, "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -1,0 +1,101 @@
+// Package storagetest holds every storage of ours to the same tests: the suite that users
+// have for theirs, and memory as the model of all others.
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/fakes"
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
+
+// Stash is that of a turn of a tenant's session.
+func Stash(tenant, session string) map[string]any {
+	return map[string]any{"storage": map[string]any{"tenant": tenant, "session": session}}
+}
+
+// ScopeOf is a scope with a stash of a tenant's session.
+func ScopeOf(tenant, session string) adk.Scope {
+	return adk.Scope{TurnID: "turn", DispatchID: "dispatch", Stash: stash{storage.StashTenant: tenant, storage.StashSession: session}}
+}
+
+// stash is a stash of texts, by their paths.
+type stash map[string]any
+
+func (s stash) Get(path string, fallback any) any {
+	if value, found := s[path]; found {
+		return value
+	}
+	return fallback
+}
+
+func (s stash) Has(path string) bool { return s[path] != nil }
+func (s stash) Keys() []string       { return nil }
+func (s stash) All() map[string]any  { return nil }
+
+// Others are scopes of other partitions than that of Stash("shop%", "s_1"), whose names
+// are easily taken for its own, in storages that share as usual.
+func Others() []fakes.OtherScope {
+	shared := []adk.CollectionName{adk.Memories, adk.Retrievables, adk.Instructions}
+	others := []fakes.OtherScope{{Stash: Stash("shop%", "s_2"), Shared: shared}, {Stash: Stash("shop%", "S_1"), Shared: shared}, {Stash: Stash("shop%", ""), Shared: shared}}
+	for _, tenant := range []string{"shop", "shop_", "SHOP%", "", "%", "shop%/s_1", "..", "shop%25", "é", strings.Repeat("t", storage.MaxID), strings.Repeat("🎉", 60)} {
+		others = append(others, fakes.OtherScope{Stash: Stash(tenant, "s_1")})
+	}
+	return others
+}
+
+// Suite is that of a storage whose partitions are those of Others.
+func Suite() fakes.Suite { return fakes.Suite{Stash: Stash("shop%", "s_1"), Scopes: Others()} }
+
+// Sharing is a config in which collections are shared, and cut, otherwise than usual.
+func Sharing() storage.Config {
+	return storage.Config{Strict: new(false), Limit: map[adk.CollectionName]int{adk.Messages: 3, adk.Memories: 1},
+		Share: map[adk.CollectionName]bool{adk.Thoughts: true, adk.Memories: false}}
+}
+
+// Differ draws calls of obligations, for two sessions of a tenant and one of another, and
+// holds what subject answers against what model does. Each check has tenants of its own:
+// both storages are used for all of them.
+func Differ(t *rapid.T, model, subject adk.Storage) {
+	tenant := fmt.Sprint("tenant-", rapid.Uint64().Draw(t, "tenant"))
+	scopes := []adk.Scope{ScopeOf(tenant, "one"), ScopeOf(tenant, "two"), ScopeOf(tenant+"'", "one")}
+	want, got := storages.Each(model), storages.Each(subject)
+	for range rapid.IntRange(1, 30).Draw(t, "calls") {
+		scope := scopes[rapid.IntRange(0, len(scopes)-1).Draw(t, "scope")]
+		of := rapid.SampledFrom(samples.Collections).Draw(t, "of")
+		ctx, record := context.Background(), rapid.SampledFrom(samples.Records[of]).Draw(t, "record")
+		verb, key := rapid.SampledFrom(storages.Verbs(of)).Draw(t, "verb"), record.Key()
+		if verb == adk.KindDelete {
+			record = nil
+		}
+		if verb != of.Reads() {
+			require.NoError(t, want[of].Write(ctx, scope, of, verb, record, key))
+			require.NoError(t, got[of].Write(ctx, scope, of, verb, record, key))
+		}
+		for _, scope := range scopes {
+			expected, err := want[of].Fetch(ctx, scope, of)
+			require.NoError(t, err)
+			fetched, err := got[of].Fetch(ctx, scope, of)
+			require.NoError(t, err)
+			require.Equal(t, Digests(expected), Digests(fetched), "%s of %v", of, scope.Stash)
+		}
+	}
+}
+
+// Digests are what records say, in order.
+func Digests[T adk.Record](records []T) []string {
+	all := make([]string, len(records))
+	for i, r := range records {
+		all[i] = r.Digest().String()
+	}
+	return all
+}
