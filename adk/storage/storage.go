@@ -17,7 +17,7 @@ import (
 // E_INVALID_STORAGE_CONFIG, with every fault of the config.
 //
 // Errors of its obligations name the collection, the operation, the beginning of the key
-// and the cause, and never what a record says.
+// and the cause, and never what a record says (STO-19).
 func New(config Config, rows Rows) (adk.Storage, error) {
 	if err := config.check(); err != nil {
 		return adk.Storage{}, err

@@ -61,7 +61,7 @@ func message(t *testing.T, id, text string) *adk.Message {
 	return m
 }
 
-// STO-2: a record that is not what was stored is an error, which names collection
+// STO-2, STO-19: a record that is not what was stored is an error, which names collection
 // and key as far as they are certain, and nothing of what the record says.
 func TestCorruptRecords(t *testing.T) {
 	redigest := func(r *storage.Row) { r.Digest = adk.DigestOf(r.Body) }
@@ -271,7 +271,7 @@ func TestMediaReaders(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_NOT_A_MEDIA_READER)
 }
 
-// An error names the collection, the operation, the beginning of the key and the
+// STO-19: an error names the collection, the operation, the beginning of the key and the
 // cause.
 func TestErrors(t *testing.T) {
 	full := errors.New("no space left on device")

@@ -26,6 +26,7 @@ var goroutines = map[string]string{
 	"property/explore/faultseams.go":   "user code that is to be broken off",
 	"replay/causalwatch.go":            "who sees that live code waits where no crossing shows it, until the replay has ended",
 	"replay/production.go":             "what writes a trace behind its run, until both have ended",
+	"internal/storagetest/lasting.go":  "writers of one database, to see whether they wait for one another",
 	"internal/stub/watcher.go":         "the replayed run, which a recorded Goexit ends",
 	"internal/stub/context.go":         "what follows the end of a recorded context, as in package context",
 	"internal/tracetest/fold.go":       "a turn of a test, which a Goexit ends",

@@ -101,6 +101,23 @@ var rooms = []room{
 		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
 	{name: "adk/storage/memory", ours: []string{"adk", "adk/storage", "internal/ordered"},
 		because: "rows in memory"},
+	{name: "adk/storage/files", ours: []string{"adk", "adk/storage", "internal/ordered"},
+		others:  []string{"github.com/gofrs/flock"}, // one process has a directory, on any system
+		because: "rows in files"},
+	{name: "adk/storage/database", ours: []string{"adk", "adk/storage"},
+		others:  []string{"github.com/pressly/goose/v3", "github.com/pressly/goose/v3/database"}, // migrations
+		because: "rows in a database, whoever's driver opened it"},
+	{name: "adk/storage/sqlite", ours: []string{"adk/storage/database"},
+		others: []string{
+			"github.com/gofrs/flock",                       // one process migrates
+			"modernc.org/sqlite", "modernc.org/sqlite/lib", // the driver, without a C compiler
+		},
+		because: "who wants SQLite compiles it, and nobody else does"},
+	{name: "adk/storage/postgres", ours: []string{"adk/storage/database"},
+		others: []string{
+			"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgconn/ctxwatch", "github.com/jackc/pgx/v5/stdlib", // the driver
+		},
+		because: "who wants Postgres compiles its driver, and nobody else does"},
 	{name: "adk/adkhttp", ours: []string{"adk", "internal/httpform"},
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
@@ -172,8 +189,11 @@ var rooms = []room{
 	{name: "internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "internal/storagetest", ours: []string{"adk", "adk/storage", "fakes", "internal/draws", "internal/samples", "internal/storages"},
+	{name: "internal/storagetest", ours: []string{"adk", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
+		because: "tests alone use it"},
+	{name: "internal/postgrestest",
+		others:  []string{"github.com/jackc/pgx/v5/stdlib", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/turntest", ours: []string{"..."},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
@@ -200,6 +220,10 @@ type ban struct {
 }
 
 var bans = []ban{
+	{path: "modernc.org/sqlite", in: []string{"..."}, except: []string{"adk/storage/sqlite"}, because: "a driver is for who wants that database"},
+	{path: "github.com/jackc/pgx/v5/stdlib", in: []string{"..."}, except: []string{"adk/storage/postgres", "internal/postgrestest"}, because: "a driver is for who wants that database"},
+	{path: module + "adk/storage/sqlite", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
+	{path: module + "adk/storage/postgres", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
 	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/turntest", "internal/tracetest", "internal/livetest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
 	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/..."}, except: []string{"internal/draws", "internal/turntest", "replay/golden"},
@@ -224,6 +248,7 @@ var bans = []ban{
 		because: "it registers flags when imported"},
 }
 
+// STO-13: nobody compiles a database's driver but who asks for it, which the bans say too.
 func TestImports(t *testing.T) {
 	for _, f := range productionFiles(t) {
 		for _, path := range f.imports() {
@@ -347,6 +372,10 @@ func TestWrongImports(t *testing.T) {
 		{"cmd/adkreplay", "testing", false},
 		{"internal/ordered", module + "adk", false},
 		{"internal/ordered", "github.com/google/uuid", false},
+		{"cmd/adkreplay", module + "adk/storage/sqlite", false},
+		{"cmd/adkreplay", module + "adk/storage", true},
+		{"adk/storage/database", "modernc.org/sqlite", false},
+		{"adk/storage/sqlite", "modernc.org/sqlite", true},
 		{"util", "strings", false}, // no such room
 		{"adkx", module + "adk", false},
 	}

@@ -28,6 +28,8 @@ var Harness = []string{
 	"adk/budget/testdata/mutants",
 	"adk/envelope/testdata/mutants",
 	"adk/prompt/testdata/mutants",
+	"adk/storage/database/testdata/mutants",
+	"adk/storage/files/testdata/mutants",
 	"adk/storage/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",

@@ -1,0 +1,229 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+)
+
+// Config is what a storage on a database is told. The zero Config is strict, and migrates.
+type Config struct {
+	// Config is as for any storage; but nil for Strict is strict.
+	storage.Config
+	// NoMigrate leaves the tables as they are: where they are older than this release
+	// needs, Open fails with E_STORAGE_SCHEMA.
+	NoMigrate bool
+}
+
+// DB is a storage on a database. It is safe for concurrent use, by many processes and, on
+// Postgres, by many machines.
+type DB struct {
+	source      Source
+	config      storage.Config
+	obligations adk.Storage
+}
+
+// Open makes a storage of a source, which is its own from then on: it is closed where this
+// fails. Errors are E_INVALID_STORAGE_CONFIG, E_STORAGE_SCHEMA, E_STORAGE_BUSY, and what the
+// database says.
+func Open(ctx context.Context, source Source, config Config) (*DB, error) {
+	if config.Strict == nil {
+		config.Strict = new(true)
+	}
+	if source.Reader == nil {
+		source.Reader = source.Writer
+	}
+	if source.Busy == nil {
+		source.Busy = func(error) bool { return false }
+	}
+	if source.Lock == nil {
+		source.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
+	}
+	db := &DB{source: source, config: config.Config}
+	obligations, err := storage.New(config.Config, db)
+	if err == nil {
+		err = db.migrate(ctx, config.NoMigrate)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.obligations = obligations
+	return db, nil
+}
+
+// Storage is the storage as a config takes it.
+func (db *DB) Storage() adk.Storage { return db.obligations }
+
+// Close closes the connections.
+func (db *DB) Close() error {
+	if db.source.Reader == db.source.Writer {
+		return db.source.Writer.Close()
+	}
+	return errors.Join(db.source.Reader.Close(), db.source.Writer.Close())
+}
+
+// Fetch gives the rows of a place: DB is storage.Rows.
+func (db *DB) Fetch(ctx context.Context, place storage.Place, last int) (rows []storage.Row, err error) {
+	statement, args := selectRecords, placeArgs(place)
+	if last > 0 {
+		statement, args = selectLast, append(args, last)
+	}
+	err = db.retry(ctx, func() error {
+		rows, err = db.read(ctx, db.source.Dialect.sql(statement), args)
+		return err
+	})
+	if last > 0 {
+		slices.Reverse(rows)
+	}
+	return rows, err
+}
+
+func placeArgs(place storage.Place) []any {
+	return []any{place.Tenant, place.Session, string(place.Collection)}
+}
+
+func (db *DB) read(ctx context.Context, statement string, args []any) (rows []storage.Row, err error) {
+	found, err := db.source.Reader.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	for found.Next() {
+		var row storage.Row
+		var key, digest sql.RawBytes
+		if err := found.Scan(&key, &row.Body, &digest, &row.TurnID, &row.DispatchID); err != nil {
+			return nil, err
+		}
+		copy(row.Key[:], key) // another length is another key, and is found so
+		copy(row.Digest[:], digest)
+		rows = append(rows, row)
+	}
+	return rows, found.Err()
+}
+
+// Write makes all changes in one transaction.
+func (db *DB) Write(ctx context.Context, changes ...storage.Change) error {
+	if len(changes) == 1 {
+		if done, err := db.writeAlone(ctx, changes[0]); done {
+			return err
+		}
+	}
+	return db.transact(ctx, func(tx *sql.Tx) error { return db.apply(ctx, tx, changes) })
+}
+
+// writeAlone makes one change in one statement, where a network lies between.
+func (db *DB) writeAlone(ctx context.Context, c storage.Change) (done bool, err error) {
+	if db.source.Dialect.putAlone == "" {
+		return false, nil
+	}
+	statement, args := deleteRecord, append(placeArgs(c.Place), c.Row.Key[:])
+	if !c.Delete {
+		statement, args = db.source.Dialect.putAlone, append(args, rowArgs(c.Row)...)
+	}
+	return true, db.retry(ctx, func() error {
+		_, err := db.source.Writer.ExecContext(ctx, db.source.Dialect.sql(statement), args...)
+		return err
+	})
+}
+
+// rowArgs are the values of a record but for where it stands.
+func rowArgs(row storage.Row) []any {
+	return []any{row.Body, row.Digest[:], row.TurnID, row.DispatchID, time.Now().UnixMilli()}
+}
+
+// transact runs f in a transaction, again where others were busy.
+func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	return db.retry(ctx, func() error {
+		tx, err := db.source.Writer.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := f(tx); err != nil {
+			_ = tx.Rollback() // what went wrong before says more
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// apply makes changes within a transaction. It first locks all collections that they touch,
+// in one order, so that no two transactions wait for one another.
+func (db *DB) apply(ctx context.Context, tx *sql.Tx, changes []storage.Change) error {
+	next, err := db.takePositions(ctx, tx, changes)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		statement, args := deleteRecord, append(placeArgs(c.Place), c.Row.Key[:])
+		if !c.Delete {
+			statement, args = putRecord, append(append(args, next[c.Place]), rowArgs(c.Row)...)
+			next[c.Place]++
+		}
+		if _, err := tx.ExecContext(ctx, db.source.Dialect.sql(statement), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takePositions locks the collections of changes, and gives the first position of those
+// that their records can have.
+func (db *DB) takePositions(ctx context.Context, tx *sql.Tx, changes []storage.Change) (map[storage.Place]int64, error) {
+	needs := map[storage.Place]int64{}
+	var places []storage.Place
+	for _, c := range changes {
+		if _, known := needs[c.Place]; !known {
+			places = append(places, c.Place)
+		}
+		needs[c.Place] += 1 // also to delete: a lock without a position is none
+	}
+	slices.SortFunc(places, func(a, b storage.Place) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Collection, b.Collection))
+	})
+	first := map[storage.Place]int64{}
+	for _, place := range places {
+		var next int64
+		err := tx.QueryRowContext(ctx, db.source.Dialect.sql(takePositions), append(placeArgs(place), needs[place])...).Scan(&next)
+		if err != nil {
+			return nil, err
+		}
+		first[place] = next - needs[place] + 1
+	}
+	return first, nil
+}
+
+const (
+	// mostTries is how many times more a database is asked that is busy (STO-11), and
+	// firstPause how long before the first of them; each is twice as long as the one before.
+	mostTries  = 5
+	firstPause = 10 * time.Millisecond
+)
+
+// retry calls f until it succeeds, fails for good, or others were busy for too long.
+func (db *DB) retry(ctx context.Context, f func() error) error {
+	pause := firstPause
+	for try := 0; ; try++ {
+		err := f()
+		if err == nil || ctx.Err() != nil || !db.source.Busy(err) {
+			return err
+		}
+		if try == mostTries {
+			return &adk.Error{Code: adk.E_STORAGE_BUSY, Message: fmt.Sprintf("others were busy %d times", try+1), Cause: err}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+			pause *= 2
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// migrate brings the tables to this release, or fails and leaves them as they were (STO-16).
+func (db *DB) migrate(ctx context.Context, never bool) error {
+	provider, err := goose.NewProvider(db.source.Dialect.goose, db.source.Writer, db.source.Dialect.migrations(), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("database: reading the migrations: %w", err)
+	}
+	sources := provider.ListSources()
+	ours := sources[len(sources)-1].Version
+	theirs, err := db.version(ctx, ours)
+	if err != nil || theirs >= ours {
+		return err
+	}
+	if never {
+		return schemaError("the tables are of version %d, this release needs %d, and they are not to be migrated", theirs, ours)
+	}
+	return db.up(ctx, provider, ours)
+}
+
+// up runs the migrations that are missing. Who had the lock before may have run them.
+func (db *DB) up(ctx context.Context, provider *goose.Provider, ours int64) (err error) {
+	unlock, err := db.source.Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("database: locking the migrations: %w", err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if _, err := db.version(ctx, ours); err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("database: migrating: %w", err)
+	}
+	_, err = db.version(ctx, ours)
+	return err
+}
+
+// version is that of the tables, and 0 where there are none. Those of which a later release
+// says that this one must not use them are E_STORAGE_SCHEMA. It changes nothing.
+func (db *DB) version(ctx context.Context, ours int64) (version int64, err error) {
+	least, err := db.number(ctx, "schema_compat", selectMinVersion)
+	if err != nil {
+		return 0, err
+	}
+	if least > ours {
+		return 0, schemaError("the tables need a release that knows version %d, this one knows %d", least, ours)
+	}
+	return db.number(ctx, "goose_db_version", selectVersion)
+}
+
+// number asks a table for a number, and gives 0 where the table is not there, or empty.
+func (db *DB) number(ctx context.Context, table, statement string) (number int64, err error) {
+	err = db.retry(ctx, func() error {
+		var tables int
+		if err := db.source.Writer.QueryRowContext(ctx, db.source.Dialect.sql(db.source.Dialect.hasTable), table).Scan(&tables); err != nil || tables == 0 {
+			return err
+		}
+		var found sql.NullInt64
+		err := db.source.Writer.QueryRowContext(ctx, statement).Scan(&found)
+		number = found.Int64
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("database: asking for the version of the tables: %w", err)
+	}
+	return number, nil
+}
+
+func schemaError(format string, args ...any) error {
+	return &adk.Error{Code: adk.E_STORAGE_SCHEMA, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,90 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"io/fs"
+	"strings"
+
+	goosedb "github.com/pressly/goose/v3/database"
+)
+
+// Source is a database that somebody's driver has opened.
+type Source struct {
+	// Dialect is what it speaks; required.
+	Dialect Dialect
+	// Writer is the pool that writes; required. That of SQLite has one connection, and
+	// begins its transactions immediately.
+	Writer *sql.DB
+	// Reader is the pool that reads; nil means Writer.
+	Reader *sql.DB
+	// Busy reports whether an error of the driver says that others were busy, and that the
+	// same may succeed later; nil means that none does.
+	Busy func(error) bool
+	// Lock keeps other processes from migrating until it is unlocked. Nil is for those that
+	// are alone, or never migrate.
+	Lock func(ctx context.Context) (unlock func() error, err error)
+}
+
+// Dialect is the SQL of a database: SQLite or Postgres.
+type Dialect struct{ *dialect }
+
+// The dialects.
+var (
+	SQLite   = Dialect{&dialect{goose: goosedb.DialectSQLite3, folder: "migrations/sqlite", mark: "?", hasTable: "select count(*) from sqlite_master where type = 'table' and name = $1"}}
+	Postgres = Dialect{&dialect{goose: goosedb.DialectPostgres, folder: "migrations/postgres", mark: "$", hasTable: "select count(*) from pg_class where oid = to_regclass($1)",
+		putAlone: putAlone}}
+)
+
+// dialect is what databases differ in.
+type dialect struct {
+	goose  goosedb.Dialect
+	folder string // of the migrations
+	mark   string // begins the number of an argument
+	// hasTable counts the tables of a name, and putAlone keeps a record in one statement:
+	// it is there for databases behind a network.
+	hasTable, putAlone string
+}
+
+// sql is a statement as the dialect wants it.
+func (d *dialect) sql(statement string) string {
+	if d.mark == "$" {
+		return statement
+	}
+	return strings.ReplaceAll(statement, "$", d.mark)
+}
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+func (d *dialect) migrations() fs.FS {
+	files, err := fs.Sub(migrationFiles, d.folder)
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	return files
+}
+
+// The statements, which are written as Postgres wants them.
+const (
+	selectRecords = `select key_hash, body, digest, turn_id, dispatch_id from records where tenant = $1 and session = $2 and collection = $3 order by pos`
+	selectLast    = selectRecords + ` desc limit $4`
+
+	// takePositions reserves so many positions of a collection, and locks it.
+	takePositions = `insert into positions (tenant, session, collection, next) values ($1, $2, $3, $4)
+		on conflict (tenant, session, collection) do update set next = positions.next + excluded.next returning next`
+	putRecord = `insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)` + onConflict
+	onConflict = ` on conflict (tenant, session, collection, key_hash) do update set body = excluded.body, digest = excluded.digest,
+		turn_id = excluded.turn_id, dispatch_id = excluded.dispatch_id, written_at = excluded.written_at`
+	// putAlone is takePositions and putRecord at once.
+	putAlone = `with position as (insert into positions (tenant, session, collection, next) values ($1, $2, $3, 1)
+		on conflict (tenant, session, collection) do update set next = positions.next + 1 returning next)
+		insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)
+		select $1, $2, $3, $4, position.next, $5, $6, $7, $8, $9 from position` + onConflict
+	deleteRecord = `delete from records where tenant = $1 and session = $2 and collection = $3 and key_hash = $4`
+
+	selectMinVersion = `select max(min_version) from schema_compat`
+	selectVersion    = `select coalesce(max(version_id), 0) from goose_db_version where is_applied`
+)

@@ -1,0 +1,67 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+)
+
+// Writes is what a transaction is to make.
+type Writes struct {
+	config  storage.Config
+	own     []func(context.Context, *sql.Tx) error
+	changes []storage.Change
+}
+
+// Store keeps a record in its collection of a partition. The errors are those of the
+// partition, and of a record that no constructor made.
+func (w *Writes) Store(p storage.Partition, of adk.CollectionName, record adk.Record) error {
+	place, err := w.config.Place(p, of)
+	if err != nil {
+		return err
+	}
+	change, err := storage.Storing(place, record)
+	if err != nil {
+		return err
+	}
+	w.changes = append(w.changes, change)
+	return nil
+}
+
+// Delete forgets the record with a key. An unknown key is no error.
+func (w *Writes) Delete(p storage.Partition, of adk.CollectionName, key string) error {
+	place, err := w.config.Place(p, of)
+	if err != nil {
+		return err
+	}
+	w.changes = append(w.changes, storage.Deletion(place, key))
+	return nil
+}
+
+// Do has f called in the transaction, before anything is written: for tables of one's own,
+// and for what has to be true. If f fails, nothing is made. It may be called again, where
+// others were busy.
+func (w *Writes) Do(f func(ctx context.Context, tx *sql.Tx) error) { w.own = append(w.own, f) }
+
+// Tx makes all that gather asks for in one transaction, or nothing (STO-18). First comes
+// what Writes.Do was given, then the collections are locked in one order, then the changes
+// are made in the order in which they were asked for. gather is called once.
+func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w := &Writes{config: db.config}
+	if err := gather(w); err != nil {
+		return err
+	}
+	return db.transact(ctx, func(tx *sql.Tx) error {
+		for _, f := range w.own {
+			if err := f(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return db.apply(ctx, tx, w.changes)
+	})
+}

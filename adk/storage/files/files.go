@@ -1,0 +1,244 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/ordered"
+)
+
+// What stands beside the tenants, whose names have no dot.
+const (
+	lockName      = ".lock"
+	temporaryName = ".tmp"
+	redoName      = ".redo"
+)
+
+// Dir is a storage in a directory. It is safe for concurrent use.
+type Dir struct {
+	root        *os.Root
+	lock        *flock.Flock
+	obligations adk.Storage
+
+	mu      sync.RWMutex
+	shelves map[storage.Place]*shelf // those that were listed
+	made    int                      // temporary files
+	// unfinished says that changes are decided on which are not all made.
+	unfinished bool
+}
+
+// mostShelves is how many collections are remembered that were listed.
+const mostShelves = 1000
+
+// shelf is what a collection's folder holds.
+type shelf struct {
+	positions ordered.Set[storage.KeyHash, entry]
+	next      int64
+}
+
+// entry is the file of a key.
+type entry struct {
+	key      storage.KeyHash
+	position int64
+}
+
+// Open opens a directory, which it makes if it is not there. Close it. Errors are
+// E_STORAGE_BUSY where another process has it, E_INVALID_STORAGE_CONFIG, and those of the
+// system.
+func Open(dir string, config storage.Config) (*Dir, error) {
+	d := &Dir{shelves: map[storage.Place]*shelf{}}
+	obligations, err := storage.New(config, d)
+	if err != nil {
+		return nil, err
+	}
+	d.obligations = obligations
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("files: %w", err)
+	}
+	if d.root, err = os.OpenRoot(dir); err != nil {
+		return nil, fmt.Errorf("files: %w", err)
+	}
+	d.lock = flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	if err := d.begin(); err != nil {
+		return nil, fmt.Errorf("files: %s: %w", dir, errors.Join(err, d.Close()))
+	}
+	return d, nil
+}
+
+// begin takes the directory, and finishes what another process has left.
+func (d *Dir) begin() error {
+	switch mine, err := d.lock.TryLock(); {
+	case err != nil:
+		return err
+	case !mine:
+		return &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "another process has opened the directory"}
+	}
+	if err := d.redo(); err != nil {
+		return err
+	}
+	if err := d.root.RemoveAll(temporaryName); err != nil {
+		return err
+	}
+	return d.root.Mkdir(temporaryName, 0o700)
+}
+
+// Storage is the storage as a config takes it.
+func (d *Dir) Storage() adk.Storage { return d.obligations }
+
+// Close gives the directory free.
+func (d *Dir) Close() error { return errors.Join(d.lock.Close(), d.root.Close()) }
+
+// Fetch gives the rows of a place: Dir is storage.Rows.
+func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]storage.Row, error) {
+	entries, unlock, err := d.listed(place)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if last > 0 && last < len(entries) {
+		entries = entries[len(entries)-last:]
+	}
+	rows := make([]storage.Row, len(entries))
+	for i, e := range entries {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if rows[i], err = d.read(fileOf(place, e), e.key); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// listed gives what the folder of a place holds, which nobody changes until it is unlocked.
+func (d *Dir) listed(place storage.Place) (entries []entry, unlock func(), err error) {
+	for {
+		d.mu.RLock()
+		if known := d.shelves[place]; known != nil && !d.unfinished {
+			return known.positions.All(), d.mu.RUnlock, nil
+		}
+		d.mu.RUnlock()
+		d.mu.Lock()
+		_, err := d.shelf(place)
+		d.mu.Unlock()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// shelf is what the folder of a place holds. It finishes first what is unfinished.
+func (d *Dir) shelf(place storage.Place) (*shelf, error) {
+	if d.unfinished {
+		if err := d.redo(); err != nil {
+			return nil, fmt.Errorf("finishing changes that were begun: %w", err)
+		}
+		d.unfinished = false
+	}
+	if known := d.shelves[place]; known != nil {
+		return known, nil
+	}
+	s, err := d.list(place)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.shelves) >= mostShelves {
+		clear(d.shelves)
+	}
+	d.shelves[place] = s
+	return s, nil
+}
+
+// list reads the names in the folder of a place.
+func (d *Dir) list(place storage.Place) (*shelf, error) {
+	s := &shelf{next: 1}
+	folder, err := d.root.Open(filepath.FromSlash(folderOf(place)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := folder.Readdirnames(-1)
+	if err := errors.Join(err, folder.Close()); err != nil {
+		return nil, err
+	}
+	slices.Sort(names) // by position
+	for _, name := range names {
+		if !strings.HasSuffix(name, ending) {
+			continue
+		}
+		e, is := parsedName(name)
+		if !is || s.positions.Add(e.key, e) {
+			return nil, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: fmt.Sprintf("the file %.120q is none of a record, or one of two of it", path.Join(folderOf(place), name))}
+		}
+		s.next = e.position + 1
+	}
+	return s, nil
+}
+
+// Write makes all changes, or none.
+func (d *Dir) Write(ctx context.Context, changes ...storage.Change) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	steps, err := d.plan(ctx, changes)
+	if err == nil {
+		err = d.make(steps)
+	}
+	if err != nil {
+		clear(d.shelves) // which the plan has changed
+		for _, s := range steps {
+			if s.From != "" && !d.unfinished {
+				_ = d.root.Remove(filepath.FromSlash(s.From))
+			}
+		}
+	}
+	return err
+}
+
+// plan writes the files of changes under other names, and gives the steps that are left.
+func (d *Dir) plan(ctx context.Context, changes []storage.Change) (steps []step, err error) {
+	for _, c := range changes {
+		if ctx.Err() != nil {
+			return steps, context.Cause(ctx)
+		}
+		s, err := d.shelf(c.Place)
+		if err != nil {
+			return steps, err
+		}
+		e, known := s.positions.Get(c.Row.Key)
+		if c.Delete {
+			if s.positions.Remove(c.Row.Key); known {
+				steps = append(steps, step{Remove: fileOf(c.Place, e)})
+			}
+			continue
+		}
+		if !known {
+			e = entry{c.Row.Key, s.next}
+			s.next++
+			s.positions.Add(c.Row.Key, e)
+		}
+		if err := d.folder(folderOf(c.Place)); err != nil {
+			return steps, err
+		}
+		d.made++
+		from := path.Join(temporaryName, fmt.Sprint(d.made))
+		steps = append(steps, step{From: from, To: fileOf(c.Place, e)})
+		if err := d.put(from, content(c.Row)); err != nil {
+			return steps, err
+		}
+	}
+	return steps, nil
+}

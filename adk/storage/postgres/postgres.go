@@ -1,0 +1,94 @@
+// Package postgres keeps the records of turns in a Postgres database, for any number of
+// machines. The driver is github.com/jackc/pgx.
+//
+//	db, err := postgres.Open(ctx, "postgres://agent@db.example.org/agent", database.Config{})
+//	runner, err := adk.NewRunner(adk.Config{Storage: db.Storage(), …})
+//
+// See package database for what it promises, and package storage for the config.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/adkreplay/adkreplay/adk/storage/database"
+)
+
+// mostConnections is how many connections a process has at most.
+const mostConnections = 10
+
+// Open connects to the database that a DSN names, as a URL or in words such as "host=… ",
+// and brings its tables to this release. Close it. Its user needs to make tables, unless
+// NoMigrate says that somebody else does; a search_path in the DSN says in which schema.
+//
+// Tables are migrated under an advisory lock of the connection: not through a pooler that
+// gives each transaction another one. Behind such a pooler, set NoMigrate, and
+// default_query_exec_mode=exec in the DSN.
+func Open(ctx context.Context, dsn string, config database.Config) (*database.DB, error) {
+	parsed, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err) // which says no password
+	}
+	parsed.BuildContextWatcherHandler = cancelling
+	pool := stdlib.OpenDB(*parsed)
+	pool.SetMaxOpenConns(mostConnections)
+	pool.SetMaxIdleConns(mostConnections)
+	db, err := database.Open(ctx, database.Source{Dialect: database.Postgres, Writer: pool, Busy: isBusy, Lock: lockOf(pool)}, config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return db, nil
+}
+
+// lockNumber is the advisory lock of the migrations.
+const lockNumber = 0x61646b7265 // adkre
+
+// lockOf waits at the server for its turn to migrate: goose's own lock asks every five
+// seconds.
+func lockOf(pool *sql.DB) func(context.Context) (func() error, error) {
+	return func(ctx context.Context) (func() error, error) {
+		connection, err := pool.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := connection.ExecContext(ctx, "select pg_advisory_lock($1)", lockNumber); err != nil {
+			return nil, errors.Join(err, connection.Close())
+		}
+		return func() error {
+			_, err := connection.ExecContext(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", lockNumber)
+			return errors.Join(err, connection.Close())
+		}, nil
+	}
+}
+
+// cancelPatience is how long a server has to say what became of a statement that is
+// cancelled, before its connection is given up.
+const cancelPatience = 10 * time.Second
+
+// cancelling has a server cancel a statement whose context ends, and waits for what it says:
+// one whose connection is closed goes on there, and would be done after it has failed here.
+func cancelling(connection *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: cancelPatience}
+}
+
+// busyCodes are the conditions in which a transaction did nothing, and can be tried again.
+var busyCodes = map[string]bool{
+	"40001": true, // serialization_failure
+	"40P01": true, // deadlock_detected
+	"55P03": true, // lock_not_available
+	"53300": true, // too_many_connections
+}
+
+// isBusy reports whether another connection had what it needed.
+func isBusy(err error) bool {
+	var failed *pgconn.PgError
+	return errors.As(err, &failed) && busyCodes[failed.Code]
+}

@@ -1,0 +1,260 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/database"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/adk/storage/postgres"
+	"github.com/adkreplay/adkreplay/fakes"
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/internal/postgrestest"
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/storagetest"
+)
+
+// childVariable tells a copy of this program which database to open, and its name.
+const childVariable = "ADKREPLAY_POSTGRES_CHILD"
+
+func TestMain(m *testing.M) {
+	if dsn, name, is := strings.Cut(os.Getenv(childVariable), "|"); is {
+		if err := child(dsn, name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(postgrestest.Main(m))
+}
+
+func open(t require.TestingT, dsn string, config storage.Config) *database.DB {
+	db, err := postgres.Open(context.Background(), dsn, database.Config{Config: config})
+	require.NoError(t, err)
+	return db
+}
+
+// STO-1, STO-13: Postgres passes the suite of all storages, opened again and broken too.
+func TestSuite(t *testing.T) {
+	dsn, config := postgrestest.Database(t), storage.Config{Strict: new(false)}
+	require.NoError(t, open(t, dsn, config).Close())
+	raw := plainSQL(t, dsn)
+	all := &storagetest.Lasting{Config: config, Fresh: func(storagetest.Opened) (func() (storagetest.Opened, error), bool) {
+		_, err := raw.Exec("delete from records; delete from positions")
+		require.NoError(t, err)
+		return func() (storagetest.Opened, error) {
+			return postgres.Open(t.Context(), dsn, database.Config{Config: config})
+		}, true
+	}}
+	newStorage, suite := all.Suite(t)
+	assert.NoError(t, fakes.TestStorageWith(newStorage, suite))
+	assert.NoError(t, all.Close())
+}
+
+func plainSQL(t *testing.T, dsn string) *sql.DB {
+	raw, err := sql.Open("pgx", dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, raw.Close()) })
+	return raw
+}
+
+// STO-1: Postgres gives the answers of memory.
+func TestAgainstMemory(t *testing.T) {
+	for name, config := range map[string]storage.Config{"usual": {Strict: new(false)}, "sharing": storagetest.Sharing()} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, postgrestest.Database(t), config)
+			model, err := memory.New(config)
+			require.NoError(t, err)
+			rapid.Check(t, func(t *rapid.T) { storagetest.Differ(t, model.Storage(), db.Storage()) })
+			assert.NoError(t, db.Close())
+		})
+	}
+}
+
+// STO-2, STO-15: who reads the rows with plain SQL finds the record's own JSON, the hash of
+// its key and its digest.
+func TestRows(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	db := open(t, dsn, storage.Config{})
+	record := samples.Records[adk.Messages][0].(*adk.Message)
+	require.NoError(t, db.Storage().Messages.Store(t.Context(), storagetest.ScopeOf("shop", "one"), record))
+	var tenant, session, collection, turn, dispatch string
+	var key, body, digest []byte
+	var position, written int64
+	require.NoError(t, plainSQL(t, dsn).QueryRow("select * from records").Scan(&tenant, &session, &collection, &key, &position, &body, &digest, &turn, &dispatch, &written))
+	assert.Equal(t, []string{"shop", "one", "messages", "turn", "dispatch"}, []string{tenant, session, collection, turn, dispatch})
+	want, err := record.MarshalJSON()
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(body))
+	hash, sum := storage.HashOf(record.Key()), record.Digest()
+	assert.Equal(t, hash[:], key)
+	assert.Equal(t, sum[:], digest)
+	assert.EqualValues(t, 1, position)
+	assert.Positive(t, written)
+	assert.NoError(t, db.Close())
+}
+
+// STO-2: rows that somebody changed are found, whatever was changed.
+func TestChangedRows(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	db, raw := open(t, dsn, storage.Config{}), plainSQL(t, dsn)
+	for i, change := range []string{
+		"set body = substring(body from 1 for 30)", "set body = ''", `set digest = '\x00'`, "set key_hash = ''", `set key_hash = decode(repeat('00', 32), 'hex')`,
+		"set body = convert_to(replace(convert_from(body, 'UTF8'), 'one', 'two'), 'UTF8')",
+	} {
+		scope := storagetest.ScopeOf("shop", fmt.Sprint(i))
+		require.NoError(t, db.Storage().Messages.Store(t.Context(), scope, samples.Records[adk.Messages][0].(*adk.Message)))
+		_, err := raw.Exec("update records "+change+" where session = $1", fmt.Sprint(i))
+		require.NoError(t, err, change)
+		_, err = db.Storage().Messages.Fetch(t.Context(), scope)
+		assert.ErrorIs(t, err, adk.E_STORAGE_CORRUPT, change)
+	}
+	assert.NoError(t, db.Close())
+}
+
+// STO-16: tables of which a later release says that this one must not use them are refused,
+// and those that are not to be migrated are.
+func TestVersions(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	_, err := postgres.Open(t.Context(), dsn, database.Config{NoMigrate: true})
+	assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
+	require.NoError(t, open(t, dsn, storage.Config{}).Close())
+	db, err := postgres.Open(t.Context(), dsn, database.Config{NoMigrate: true})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	raw := plainSQL(t, dsn)
+	_, err = raw.Exec("insert into goose_db_version (version_id, is_applied) values (99, true)")
+	require.NoError(t, err)
+	require.NoError(t, open(t, dsn, storage.Config{}).Close())
+	_, err = raw.Exec("update schema_compat set min_version = 99")
+	require.NoError(t, err)
+	_, err = postgres.Open(t.Context(), dsn, database.Config{})
+	assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
+}
+
+// STO-14: transactions that touch the same collections in any order do not wait for one
+// another, and nobody has to be asked again.
+func TestTransactionsInEveryOrder(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	db := open(t, dsn, storage.Config{})
+	storagetest.InEveryOrder(t, db)
+	assert.NoError(t, db.Close())
+	var deadlocks int
+	require.NoError(t, plainSQL(t, dsn).QueryRow("select deadlocks from pg_stat_database where datname = current_database()").Scan(&deadlocks))
+	assert.Zero(t, deadlocks)
+}
+
+const (
+	children   = 4
+	keptByEach = 25
+	// lockPatience is how long a test waits until a write waits for a lock.
+	lockPatience = 30 * time.Second
+)
+
+// child opens a database, at the same time as others, and keeps records under keys of its
+// own and under one of all.
+func child(dsn, name string) error {
+	db, err := postgres.Open(context.Background(), dsn, database.Config{})
+	if err != nil {
+		return err
+	}
+	for i := range keptByEach {
+		for _, key := range []string{fmt.Sprint(name, "-", i), "all"} {
+			init := adk.MemoryInit{ID: key, Content: name, Confidence: new(0.5), Importance: new(0.5), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}
+			if err := db.Storage().Memories.Store(context.Background(), storagetest.ScopeOf("shop", name), samples.Must(adk.NewMemory(init))); err != nil {
+				return err
+			}
+		}
+	}
+	return db.Close()
+}
+
+// STO-11, STO-16: processes that open a new database at the same moment make its tables
+// once, and none loses what it keeps.
+func TestProcesses(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	var wg sync.WaitGroup
+	for i := range children {
+		wg.Go(func() {
+			command := exec.CommandContext(t.Context(), os.Args[0])
+			command.Env = append(os.Environ(), childVariable+"="+dsn+"|"+fmt.Sprint("child", i))
+			out, err := command.CombinedOutput()
+			assert.NoError(t, err, "%s", out)
+		})
+	}
+	wg.Wait()
+	db := open(t, dsn, storage.Config{})
+	fetched, err := db.Storage().Memories.Fetch(t.Context(), storagetest.ScopeOf("shop", "any"))
+	require.NoError(t, err)
+	assert.Len(t, fetched, children*keptByEach+1)
+	next := map[string]int{}
+	for _, m := range fetched {
+		if name, number, of := strings.Cut(m.ID(), "-"); of {
+			assert.Equal(t, fmt.Sprint(next[name]), number, "the records of a writer stand in the order in which it wrote")
+			next[name]++
+		}
+	}
+	assert.NoError(t, db.Close())
+}
+
+// STO-6: a context that ends while a write waits for another one ends it with its cause, and
+// nothing of it is there.
+func TestCancelledWhileWaiting(t *testing.T) {
+	dsn, scope := postgrestest.Database(t), storagetest.ScopeOf("shop", "one")
+	db := open(t, dsn, storage.Config{})
+	require.NoError(t, db.Storage().Instructions.Store(t.Context(), scope, adk.NewTokenizable("a")))
+	locked, err := plainSQL(t, dsn).BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = locked.Exec("select * from positions for update")
+	require.NoError(t, err)
+	over := errors.New("the shop closes")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { err = db.Storage().Instructions.Store(ctx, scope, adk.NewTokenizable("b")) })
+	waiting := plainSQL(t, dsn)
+	require.Eventually(t, func() bool {
+		var n int
+		require.NoError(t, waiting.QueryRow("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()").Scan(&n))
+		return n > 0
+	}, lockPatience, lockPatience/1000)
+	cancel(over)
+	wg.Wait()
+	assert.ErrorIs(t, err, over)
+	require.NoError(t, locked.Rollback())
+	fetched, err := db.Storage().Instructions.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	assert.Len(t, fetched, 1)
+	assert.NoError(t, db.Close())
+}
+
+// A server that is not there, or a DSN that is none, is an error that says no password.
+func TestNoServer(t *testing.T) {
+	for _, dsn := range []string{"host=/nowhere user=agent password=secret", "postgres://agent:secret@[::1", "port=secret"} {
+		_, err := postgres.Open(t.Context(), dsn, database.Config{})
+		assert.Error(t, err)
+		if dsn != "port=secret" {
+			assert.NotContains(t, err.Error(), "secret")
+		}
+	}
+}
+
+// Open says what is wrong before a turn needs its storage.
+func ExampleOpen() {
+	_, err := postgres.Open(context.Background(), "host=/nowhere user=agent", database.Config{})
+	fmt.Println("no server:", strings.Contains(err.Error(), "/nowhere"))
+	// Output: no server: true
+}

@@ -1,0 +1,95 @@
+// Package sqlite keeps the records of turns in a SQLite file, for the processes of one
+// machine. It needs no C compiler: the driver is modernc.org/sqlite.
+//
+//	db, err := sqlite.Open(ctx, "agent.db", database.Config{})
+//	runner, err := adk.NewRunner(adk.Config{Storage: db.Storage(), …})
+//
+// See package database for what it promises, and package storage for the config.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/adkreplay/adkreplay/adk/storage/database"
+)
+
+const (
+	// readers is how many connections read at once; one writes.
+	readers = 4
+	// lockEvery is how often the lock of the migrations is asked for.
+	lockEvery = 10 * time.Millisecond
+)
+
+// Open opens the file at a path, which it makes if it is not there, readable by its user
+// alone, and brings its tables to this release. Close it. SQLite keeps two files beside it
+// while it is open, and the lock of the migrations stays there for good.
+//
+// What a write has stored survives a crash of the machine: SQLite waits for the disk each
+// time. A file on a network's file system is not safe with several machines.
+func Open(ctx context.Context, path string, config database.Config) (*database.DB, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil || path == "" || path == ":memory:" {
+		return nil, errors.Join(fmt.Errorf("sqlite: %q is no path of a file: package memory keeps records without one", path), err)
+	}
+	file, err := os.OpenFile(whole, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	writer, err := sql.Open("sqlite", dsn(whole, "immediate"))
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	reader, err := sql.Open("sqlite", dsn(whole, "deferred", "query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	reader.SetMaxOpenConns(readers)
+	db, err := database.Open(ctx, database.Source{Dialect: database.SQLite, Writer: writer, Reader: reader, Busy: isBusy, Lock: lockOf(whole)}, config)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// dsn names a file to the driver, with how its connections begin.
+func dsn(path, transactions string, pragmas ...string) string {
+	query := url.Values{"_txlock": {transactions}, "_pragma": append([]string{"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)"}, pragmas...)}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
+}
+
+// isBusy reports whether another connection had what it needed.
+func isBusy(err error) bool {
+	var failed *sqlite.Error
+	if !errors.As(err, &failed) {
+		return false
+	}
+	primary := failed.Code() & 0xff
+	return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
+}
+
+// lockOf locks a file beside the database: a transaction around all migrations would keep
+// the one connection that they need.
+func lockOf(path string) func(context.Context) (func() error, error) {
+	return func(ctx context.Context) (func() error, error) {
+		lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+		if _, err := lock.TryLockContext(ctx, lockEvery); err != nil {
+			return nil, err
+		}
+		return lock.Unlock, nil
+	}
+}

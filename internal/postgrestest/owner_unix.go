@@ -1,0 +1,56 @@
+//go:build unix
+
+package postgrestest
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// owners are users that are no root, which a server does not run as.
+var owners = []string{"postgres", "nobody"}
+
+// owner is who the server belongs to where the tests run as root.
+func owner() (uid, gid int, found bool) {
+	for _, name := range owners {
+		known, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.Atoi(known.Uid)
+		gid, gidErr := strconv.Atoi(known.Gid)
+		if uidErr == nil && gidErr == nil {
+			return uid, gid, true
+		}
+	}
+	return 0, 0, false
+}
+
+// unable says why no server can be started here; empty where one can.
+func unable() string {
+	if _, _, found := owner(); os.Getuid() == 0 && !found {
+		return "it does not run as root, and there is no other user"
+	}
+	return ""
+}
+
+// give gives a folder to the owner.
+func give(dir string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	uid, gid, _ := owner()
+	return os.Chown(dir, uid, gid)
+}
+
+// asOwner runs a program as the owner.
+func asOwner(c *exec.Cmd) {
+	if os.Getuid() != 0 {
+		return
+	}
+	uid, gid, _ := owner()
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+}

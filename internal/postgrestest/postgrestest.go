@@ -1,0 +1,167 @@
+// Package postgrestest gives tests a Postgres of their own: the one that a variable names, or
+// the one that is installed, run in a temporary folder as an ordinary user, on a socket and
+// no port. Tests of machines with neither skip, and say so.
+package postgrestest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver that is called pgx
+	"github.com/stretchr/testify/require"
+)
+
+// Variable names a server: a DSN in words, as "host=db user=tests dbname=postgres", of a user
+// that may make databases.
+const Variable = "ADKREPLAY_POSTGRES"
+
+// TB is what is asked of a test.
+type TB interface {
+	require.TestingT
+	Context() context.Context
+	Cleanup(func())
+	Helper()
+	Skipf(format string, args ...any)
+}
+
+// server is the one of this process, which begins with the first test that needs it.
+var server struct {
+	once   sync.Once
+	dsn    string
+	reason string // why there is none
+	err    error
+	stop   func() error
+}
+
+var databases atomic.Int64
+
+// Main runs the tests of a package and stops the server, if there was one.
+func Main(m interface{ Run() int }) int {
+	code := m.Run()
+	if server.stop != nil {
+		if err := server.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "postgrestest:", err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
+// Database is the DSN, in words, of a database that is empty, and the test's own. Where there is no
+// server the test is skipped, with the reason.
+func Database(t TB) string {
+	t.Helper()
+	server.once.Do(begin)
+	require.NoError(t, server.err)
+	if server.reason != "" {
+		t.Skipf("no Postgres: %s", server.reason)
+	}
+	name := fmt.Sprintf("t%d_%d", os.Getpid(), databases.Add(1))
+	command(t, "create database "+name)
+	t.Cleanup(func() { command(t, "drop database if exists "+name+" with (force)") })
+	return server.dsn + " dbname=" + name
+}
+
+// Stop ends the server at once, as a crash does, and Start begins it again on what it has on
+// its disk; both are of the server that was begun here, and skip the test with another one.
+func Stop(t TB) { control(t, "stop", "-m", "immediate") }
+
+// Start is the other half of Stop.
+func Start(t TB) { control(t, start...) }
+
+func command(t TB, statement string) {
+	db, err := sql.Open("pgx", server.dsn)
+	require.NoError(t, err)
+	_, err = db.ExecContext(context.WithoutCancel(t.Context()), statement)
+	require.NoError(t, errors.Join(err, db.Close()))
+}
+
+// binaries is the folder of the newest server that is installed, or empty.
+func binaries() string {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path)
+	}
+	installed, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(installed) == 0 {
+		return ""
+	}
+	slices.Sort(installed)
+	return filepath.Dir(installed[len(installed)-1])
+}
+
+// cluster is the server that was begun here.
+var cluster struct{ bin, dir string }
+
+// start is what begins it, on a socket in its folder, and waits until it answers. What it
+// writes need not outlive the machine.
+var start = []string{"start", "-w", "-s"}
+
+// begin finds a server, or starts one.
+func begin() {
+	if server.dsn = os.Getenv(Variable); server.dsn != "" {
+		return
+	}
+	if cluster.bin = binaries(); cluster.bin == "" {
+		server.reason = "install it (Debian: postgresql), or name a server in " + Variable
+		return
+	}
+	if server.reason = unable(); server.reason != "" {
+		return
+	}
+	cluster.dir, server.err = os.MkdirTemp("", "pg")
+	if server.err != nil {
+		return
+	}
+	server.err = errors.Join(give(cluster.dir),
+		run("initdb", "-D", cluster.dir+"/data", "-U", "agent", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"),
+		appendConfig("listen_addresses = ''", "unix_socket_directories = '"+cluster.dir+"'", "fsync = off", "max_connections = 100"))
+	if server.err == nil {
+		server.err = pgctl(start...)
+	}
+	server.dsn = "host=" + cluster.dir + " user=agent dbname=postgres"
+	server.stop = func() error {
+		return errors.Join(pgctl("stop", "-m", "immediate", "-s"), os.RemoveAll(cluster.dir))
+	}
+}
+
+func appendConfig(lines ...string) error {
+	f, err := os.OpenFile(cluster.dir+"/data/postgresql.conf", os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func pgctl(args ...string) error {
+	return run("pg_ctl", append([]string{"-D", cluster.dir + "/data", "-l", cluster.dir + "/log"}, args...)...)
+}
+
+func control(t TB, args ...string) {
+	t.Helper()
+	if cluster.dir == "" {
+		t.Skipf("the server in %s is not ours to stop", Variable)
+	}
+	require.NoError(t, pgctl(args...))
+}
+
+// run runs a program of the server as the user that it belongs to.
+func run(program string, args ...string) error {
+	c := exec.Command(filepath.Join(cluster.bin, program), args...)
+	c.Dir, c.Env = cluster.dir, append(os.Environ(), "LC_ALL=C")
+	asOwner(c)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
+	}
+	return nil
+}
