@@ -8,7 +8,7 @@ import (
 // This file tells the fifteen events: each first to the observer, then to the
 // listeners (EVT-2).
 
-// event tells the observer of an event with a time of its own. complete puts
+// event tells the observer of an event, or of a state, with a time of its own. complete puts
 // the time into the event, and the event into its crossing, which is nil where
 // nobody observes.
 func (c *call) event(kind Kind, complete func(at time.Time, x *Crossing)) {

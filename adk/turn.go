@@ -237,28 +237,16 @@ func (t *turn) end() {
 }
 
 // tellState tells the digest of what a call's handles see (DET-8).
-func (r *run) tellState(c *call) {
-	r.tellStateIf(func() bool { return true }, c)
-}
+func (r *run) tellState(c *call) { c.event(KindState, c.fillState) }
 
 // tellStateUnlessAborted is tellState for a stage that an aborted run does not enter any
 // more; it reports whether the stage is entered.
 func (r *run) tellStateUnlessAborted(c *call) bool {
-	return r.tellStateIf(func() bool { return !r.cancelTold }, c)
+	return c.eventUnlessAborted(KindState, c.fillState)
 }
 
-func (r *run) tellStateIf(admitted func() bool, c *call) bool {
-	r.before(c, KindState, Whole)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := c.now()
-	r.latchCancel(at)
-	if !admitted() {
-		return false
-	}
-	if x := r.line(c, KindState, Whole, at); x != nil {
+func (c *call) fillState(_ time.Time, x *Crossing) {
+	if x != nil {
 		x.Digest = c.visible.digest()
-		r.tell(x)
 	}
-	return true
 }
