@@ -2,6 +2,8 @@ package adk
 
 import "slices"
 
+// This file has all that there is once for each collection.
+
 // CollectionName names a set of a context and the storage behind it.
 type CollectionName string
 
@@ -67,6 +69,91 @@ var (
 
 func (s *recordSpec[T]) row() *collectionRow { return &collectionTable[s.at] }
 
+// Storage is the 25 storage obligations of a runner. Every field is required.
+type Storage struct {
+	Messages     Collection[*Message]
+	Memories     Collection[*Memory]
+	Retrievables Collection[*Retrievable]
+	Thoughts     Collection[*Thought]
+	ToolCalls    Collection[*ToolCall]
+	Instructions Collection[*Tokenizable]
+	Tools        ToolSource
+}
+
+// RawDispatch is all that a standalone dispatch has.
+type RawDispatch struct {
+	// SystemPrompt is required, and every field of Storage is.
+	SystemPrompt string
+	Storage      Storage
+	// Instructions are the standing instructions, in order, each text once.
+	Instructions []string
+	// Stash is the nested tree with which the stash begins, as in RawTurn.
+	Stash map[string]any
+	// The records that the sets begin with, in order, each id once.
+	Messages     []*Message
+	Memories     []*Memory
+	Retrievables []*Retrievable
+	Thoughts     []*Thought
+	ToolCalls    []*ToolCall
+	Tools        []*Tool
+	// Functional and Observability hear this dispatch; nobody else does
+	// (DSP-8).
+	Functional    Functional
+	Observability Observability
+	// Gates says that somebody is there to settle gates; without it waiting for
+	// one is E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
+	Gates bool
+	// Clock, IDs, Probe, WriteBehind and Outside are as in Config.
+	Clock       Clock
+	IDs         IDSource
+	Probe       Probe
+	WriteBehind bool
+	Outside     Outside
+}
+
+// records are what the sets begin with, the tools before the others.
+func (raw *RawDispatch) records() []Record {
+	records := appendRecords(nil, raw.Tools)
+	records = appendRecords(records, raw.Messages)
+	records = appendRecords(records, raw.Memories)
+	records = appendRecords(records, raw.Retrievables)
+	records = appendRecords(records, raw.Thoughts)
+	return appendRecords(records, raw.ToolCalls)
+}
+
+// lists checks what the sets begin with.
+func (f *fieldCheck) lists(raw *RawDispatch) {
+	checkRecords(f, "Messages", "id", raw.Messages)
+	checkRecords(f, "Memories", "id", raw.Memories)
+	checkRecords(f, "Retrievables", "id", raw.Retrievables)
+	checkRecords(f, "Thoughts", "id", raw.Thoughts)
+	checkRecords(f, "ToolCalls", "id", raw.ToolCalls)
+	checkRecords(f, "Tools", "name", raw.Tools)
+}
+
+// Instructions are the standing instructions, keyed by their text. Their Fetch
+// is what the field calls refresh.
+func (h Handle) Instructions() Records[*Tokenizable] {
+	return Records[*Tokenizable]{h.call, &instructionSpec}
+}
+
+// Messages are the messages of the conversation.
+func (h Handle) Messages() Records[*Message] { return Records[*Message]{h.call, &messageSpec} }
+
+// Memories are the memories in play.
+func (h Handle) Memories() Records[*Memory] { return Records[*Memory]{h.call, &memorySpec} }
+
+// Retrievables are the retrieved pieces of text in play.
+func (h Handle) Retrievables() Records[*Retrievable] {
+	return Records[*Retrievable]{h.call, &retrievableSpec}
+}
+
+// Thoughts are the model's thoughts.
+func (h Handle) Thoughts() Records[*Thought] { return Records[*Thought]{h.call, &thoughtSpec} }
+
+// ToolCalls are the tool calls and their results.
+func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.call, &toolCallSpec} }
+
 // Collections lists the seven collections, in the order of a state (DET-8).
 func Collections() []CollectionName {
 	all := make([]CollectionName, len(collectionTable))
@@ -94,10 +181,15 @@ func (c CollectionName) Holds() RecordKind { return c.row().holds }
 func (c CollectionName) Reads() Kind { return c.row().reads }
 
 func (c CollectionName) row() (row collectionRow) {
-	if at := slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c }); at >= 0 {
+	if at := c.at(); at >= 0 {
 		row = collectionTable[at]
 	}
 	return row
+}
+
+// at is the place of the collection in the table, negative where there is none of the name.
+func (c CollectionName) at() int {
+	return slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c })
 }
 
 // collectionAt is the place in the table of the collection that holds records of a

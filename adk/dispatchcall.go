@@ -49,37 +49,6 @@ func sourceCall(source Source) *call {
 	return nil
 }
 
-// RawDispatch is all that a standalone dispatch has.
-type RawDispatch struct {
-	// SystemPrompt is required, and every field of Storage is.
-	SystemPrompt string
-	Storage      Storage
-	// Instructions are the standing instructions, in order, each text once.
-	Instructions []string
-	// Stash is the nested tree with which the stash begins, as in RawTurn.
-	Stash map[string]any
-	// The records that the sets begin with, in order, each id once.
-	Messages     []*Message
-	Memories     []*Memory
-	Retrievables []*Retrievable
-	Thoughts     []*Thought
-	ToolCalls    []*ToolCall
-	Tools        []*Tool
-	// Functional and Observability hear this dispatch; nobody else does
-	// (DSP-8).
-	Functional    Functional
-	Observability Observability
-	// Gates says that somebody is there to settle gates; without it waiting for
-	// one is E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
-	Gates bool
-	// Clock, IDs, Probe, WriteBehind and Outside are as in Config.
-	Clock       Clock
-	IDs         IDSource
-	Probe       Probe
-	WriteBehind bool
-	Outside     Outside
-}
-
 // Dispatch runs a dispatch and gives its end. The error is that of a nack, with
 // which the end then agrees; ack and abort give none (DSP-8): look at the status
 // before using what the dispatch left. An invalid input is
@@ -140,12 +109,7 @@ func (raw *RawDispatch) faults() fieldCheck {
 	if err := stash.Check(raw.Stash); err != nil {
 		f.Fault("Stash", "is no tree: %s", err)
 	}
-	checkRecords(&f, "Messages", "id", raw.Messages)
-	checkRecords(&f, "Memories", "id", raw.Memories)
-	checkRecords(&f, "Retrievables", "id", raw.Retrievables)
-	checkRecords(&f, "Thoughts", "id", raw.Thoughts)
-	checkRecords(&f, "ToolCalls", "id", raw.ToolCalls)
-	checkRecords(&f, "Tools", "name", raw.Tools)
+	f.lists(raw)
 	f.TypedNil("Clock", raw.Clock)
 	f.TypedNil("IDs", raw.IDs)
 	f.TypedNil("Probe", raw.Probe)
@@ -233,13 +197,7 @@ func (in DispatchInput) standalone(ctx context.Context) (DispatchEnd, error) {
 
 // given is what the first crossing of a standalone dispatch carries.
 func (raw *RawDispatch) given() opened {
-	records := appendRecords(nil, raw.Tools)
-	records = appendRecords(records, raw.Messages)
-	records = appendRecords(records, raw.Memories)
-	records = appendRecords(records, raw.Retrievables)
-	records = appendRecords(records, raw.Thoughts)
-	records = appendRecords(records, raw.ToolCalls)
-	return opened{prompt: raw.SystemPrompt, instructions: raw.Instructions, stash: raw.Stash, records: records}
+	return opened{prompt: raw.SystemPrompt, instructions: raw.Instructions, stash: raw.Stash, records: raw.records()}
 }
 
 func appendRecords[T Record](all []Record, list []T) []Record {

@@ -37,29 +37,6 @@ func (h Handle) TurnID() string { return h.call.run.turnID }
 // SystemPrompt is the system prompt.
 func (h Handle) SystemPrompt() *Tokenizable { return h.call.visible.prompt }
 
-// Instructions are the standing instructions, keyed by their text. Their Fetch
-// is what the field calls refresh.
-func (h Handle) Instructions() Records[*Tokenizable] {
-	return Records[*Tokenizable]{h.call, &instructionSpec}
-}
-
-// Messages are the messages of the conversation.
-func (h Handle) Messages() Records[*Message] { return Records[*Message]{h.call, &messageSpec} }
-
-// Memories are the memories in play.
-func (h Handle) Memories() Records[*Memory] { return Records[*Memory]{h.call, &memorySpec} }
-
-// Retrievables are the retrieved pieces of text in play.
-func (h Handle) Retrievables() Records[*Retrievable] {
-	return Records[*Retrievable]{h.call, &retrievableSpec}
-}
-
-// Thoughts are the model's thoughts.
-func (h Handle) Thoughts() Records[*Thought] { return Records[*Thought]{h.call, &thoughtSpec} }
-
-// ToolCalls are the tool calls and their results.
-func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.call, &toolCallSpec} }
-
 // Tools is the registry of tools.
 func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
 

@@ -79,8 +79,8 @@ type MediaInit struct {
 // who finds something out makes another media with Init and NewMedia, which
 // shares the reader.
 type Media struct {
-	init   MediaInit // with a stash of its own
-	digest digestOnce
+	init MediaInit // with a stash of its own
+	digestOnce
 }
 
 // NewMedia makes a media. E_INVALID_INITIAL_MEDIA_VALUE names every field that
@@ -289,7 +289,7 @@ func (m *Media) Key() string { return m.init.ID }
 
 // Digest is the digest of the media's JSON, and so not of its bytes, computed
 // once.
-func (m *Media) Digest() Digest { return m.digest.of(m) }
+func (m *Media) Digest() Digest { return m.of(m) }
 
 // MarshalJSON is what is known of the media, without its bytes; the reader is
 // not touched.
@@ -326,5 +326,3 @@ func (m *Media) appendStash(dst []byte) []byte {
 	}
 	return j.Close()
 }
-
-func (m *Media) isRecord() {}

@@ -28,7 +28,7 @@ type Memory struct {
 	importance float64
 	createdAt  time.Time
 	updatedAt  time.Time
-	digest     digestOnce
+	digestOnce
 }
 
 // NewMemory makes a memory. E_INVALID_INITIAL_MEMORY_VALUE names every field
@@ -86,7 +86,7 @@ func (m *Memory) PlainTag() string { return string(RecordMemory) }
 func (m *Memory) Key() string { return m.id }
 
 // Digest is the digest of the memory's JSON, computed once.
-func (m *Memory) Digest() Digest { return m.digest.of(m) }
+func (m *Memory) Digest() Digest { return m.of(m) }
 
 // MarshalJSON is the memory as ParseRecord reads it back.
 func (m *Memory) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
@@ -103,4 +103,10 @@ func (m *Memory) AppendJSON(dst []byte) []byte {
 	return j.Close()
 }
 
-func (m *Memory) isRecord() {}
+func parseMemory(data []byte) (*Memory, error) {
+	var init MemoryInit
+	if err := decodeRecord(E_INVALID_INITIAL_MEMORY_VALUE, data, &init); err != nil {
+		return nil, err
+	}
+	return NewMemory(init)
+}

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -41,7 +42,7 @@ type MessageInit struct {
 type Message struct {
 	init    MessageInit // with the identity and the times that it has, and a list of its own
 	content *Tokenizable
-	digest  digestOnce
+	digestOnce
 }
 
 // NewMessage makes a message. E_INVALID_INITIAL_MESSAGE_VALUE names every field
@@ -116,7 +117,7 @@ func (m *Message) PlainTag() string { return string(RecordMessage) }
 func (m *Message) Key() string { return m.init.ID }
 
 // Digest is the digest of the message's JSON, computed once.
-func (m *Message) Digest() Digest { return m.digest.of(m) }
+func (m *Message) Digest() Digest { return m.of(m) }
 
 // MarshalJSON is the message as ParseRecord reads it back.
 func (m *Message) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
@@ -134,4 +135,19 @@ func (m *Message) AppendJSON(dst []byte) []byte {
 	return j.Close()
 }
 
-func (m *Message) isRecord() {}
+func (p RecordParser) message(data []byte) (*Message, error) {
+	var shape struct {
+		MessageInit
+		Attachments []json.RawMessage
+		Identity    parsedIdentity
+	}
+	if err := decodeRecord(E_INVALID_INITIAL_MESSAGE_VALUE, data, &shape); err != nil {
+		return nil, err
+	}
+	attachments, err := p.medias(shape.Attachments)
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_INITIAL_MESSAGE_VALUE, Message: "attachments", Cause: err}
+	}
+	shape.MessageInit.Attachments, shape.MessageInit.Identity = attachments, shape.Identity.Identity
+	return NewMessage(shape.MessageInit)
+}

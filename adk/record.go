@@ -70,6 +70,47 @@ func made(record Record) bool {
 	return false
 }
 
+// ParseRecord reads a record of a kind from the JSON that its MarshalJSON wrote,
+// and checks it as the constructor of the kind does, with the same error code.
+// The record has the same JSON and the same digest again. Fields that are not
+// known are passed over. A media has no bytes: opening it is
+// E_NOT_A_MEDIA_READER.
+func ParseRecord(kind RecordKind, data []byte) (Record, error) {
+	return RecordParser{}.Parse(kind, data)
+}
+
+// RecordParser reads records from JSON, for those who know where the bytes of
+// their media are. The zero RecordParser is ParseRecord.
+type RecordParser struct {
+	// MediaReader gives a reader to each media that is read: to a record, an
+	// attachment, a result of a tool and a media inside plain data alike. A nil
+	// reader, like a nil function, leaves the media without bytes.
+	MediaReader func(*Media) MediaReader
+}
+
+// Parse is ParseRecord, where a media gets its reader.
+func (p RecordParser) Parse(kind RecordKind, data []byte) (Record, error) {
+	switch kind {
+	case RecordMessage:
+		return asRecord(p.message(data))
+	case RecordMemory:
+		return asRecord(parseMemory(data))
+	case RecordThought:
+		return asRecord(p.thought(data))
+	case RecordToolCall:
+		return asRecord(p.toolCall(data))
+	case RecordRetrievable:
+		return asRecord(parseRetrievable(data))
+	case RecordInstruction:
+		return asRecord(parseInstruction(data))
+	case RecordMedia:
+		return asRecord(p.media(data))
+	case RecordTool:
+		return parseTool(data)
+	}
+	return nil, fmt.Errorf("adk: %.40q is no kind of record", string(kind))
+}
+
 // recordFault says what keeps a record from being taken into a set, a registry
 // or a storage; it is empty for one that can be.
 func recordFault[T record](record T) string {

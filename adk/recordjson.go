@@ -7,17 +7,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
-// digestOnce computes the digest of a record when it is first asked for, once,
-// from however many goroutines (DET-8).
+// digestOnce is what makes a type a record: it computes the digest when that is first
+// asked for, once, from however many goroutines (DET-8).
 type digestOnce struct {
-	once   sync.Once
-	digest Digest
+	once  sync.Once
+	known Digest
 }
 
 func (d *digestOnce) of(record Record) Digest {
-	d.once.Do(func() { d.digest = digest.OfJSON(record) })
-	return d.digest
+	d.once.Do(func() { d.known = digest.OfJSON(record) })
+	return d.known
 }
+
+func (*digestOnce) isRecord() {}
 
 // recordJSON writes the one JSON form of a record: the fields in the order they
 // are written in, on one line, by rules that no release of Go can change under

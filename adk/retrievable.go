@@ -45,7 +45,7 @@ type RetrievableInit struct {
 type Retrievable struct {
 	init    RetrievableInit // with a score and times of its own
 	content *Tokenizable
-	digest  digestOnce
+	digestOnce
 }
 
 // NewRetrievable makes a retrievable. E_INVALID_INITIAL_RETRIEVABLE_VALUE names
@@ -121,7 +121,7 @@ func (r *Retrievable) PlainTag() string { return string(RecordRetrievable) }
 func (r *Retrievable) Key() string { return r.init.ID }
 
 // Digest is the digest of the retrievable's JSON, computed once.
-func (r *Retrievable) Digest() Digest { return r.digest.of(r) }
+func (r *Retrievable) Digest() Digest { return r.of(r) }
 
 // MarshalJSON is the retrievable as ParseRecord reads it back.
 func (r *Retrievable) MarshalJSON() ([]byte, error) { return recordJSONOf(r) }
@@ -142,4 +142,10 @@ func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	return j.Close()
 }
 
-func (r *Retrievable) isRecord() {}
+func parseRetrievable(data []byte) (*Retrievable, error) {
+	var init RetrievableInit
+	if err := decodeRecord(E_INVALID_INITIAL_RETRIEVABLE_VALUE, data, &init); err != nil {
+		return nil, err
+	}
+	return NewRetrievable(init)
+}

@@ -33,14 +33,3 @@ type Collection[T Record] interface {
 type ToolSource interface {
 	Fetch(ctx context.Context, scope Scope) ([]*Tool, error)
 }
-
-// Storage is the 25 storage obligations of a runner. Every field is required.
-type Storage struct {
-	Messages     Collection[*Message]
-	Memories     Collection[*Memory]
-	Retrievables Collection[*Retrievable]
-	Thoughts     Collection[*Thought]
-	ToolCalls    Collection[*ToolCall]
-	Instructions Collection[*Tokenizable]
-	Tools        ToolSource
-}

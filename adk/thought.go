@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/plain"
@@ -31,7 +32,7 @@ type ThoughtInit struct {
 type Thought struct {
 	init    ThoughtInit // with the identity and the times that it has, and a payload of its own
 	content *Tokenizable
-	digest  digestOnce
+	digestOnce
 }
 
 // NewThought makes a thought. E_INVALID_INITIAL_THOUGHT_VALUE names every field
@@ -108,7 +109,7 @@ func (t *Thought) PlainTag() string { return string(RecordThought) }
 func (t *Thought) Key() string { return t.init.ID }
 
 // Digest is the digest of the thought's JSON, computed once.
-func (t *Thought) Digest() Digest { return t.digest.of(t) }
+func (t *Thought) Digest() Digest { return t.of(t) }
 
 // MarshalJSON is the thought as ParseRecord reads it back.
 func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
@@ -129,4 +130,19 @@ func (t *Thought) AppendJSON(dst []byte) []byte {
 	return j.Close()
 }
 
-func (t *Thought) isRecord() {}
+func (p RecordParser) thought(data []byte) (*Thought, error) {
+	var shape struct {
+		ThoughtInit
+		Identity parsedIdentity
+		Payload  json.RawMessage
+	}
+	if err := decodeRecord(E_INVALID_INITIAL_THOUGHT_VALUE, data, &shape); err != nil {
+		return nil, err
+	}
+	payload, err := p.plain(E_INVALID_INITIAL_THOUGHT_VALUE, "payload", shape.Payload)
+	if err != nil {
+		return nil, err
+	}
+	shape.ThoughtInit.Payload, shape.ThoughtInit.Identity = payload, shape.Identity.Identity
+	return NewThought(shape.ThoughtInit)
+}

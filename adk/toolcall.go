@@ -52,7 +52,7 @@ type ToolCall struct {
 	createdAt        time.Time
 	updatedAt        time.Time
 	completedAt      time.Time
-	digest           digestOnce
+	digestOnce
 }
 
 // NewToolCall makes a tool call and computes its checksum (TOL-4).
@@ -174,7 +174,7 @@ func (t *ToolCall) PlainTag() string { return string(RecordToolCall) }
 func (t *ToolCall) Key() string { return t.id }
 
 // Digest is the digest of the tool call's JSON, computed once.
-func (t *ToolCall) Digest() Digest { return t.digest.of(t) }
+func (t *ToolCall) Digest() Digest { return t.of(t) }
 
 // MarshalJSON is the tool call as ParseRecord reads it back. The checksum is
 // left out: it follows from tool and arguments.
@@ -224,4 +224,38 @@ func appendResults(dst []byte, r ToolResult) []byte {
 	return j.Close()
 }
 
-func (t *ToolCall) isRecord() {}
+func (p RecordParser) toolCall(data []byte) (*ToolCall, error) {
+	var shape struct {
+		ToolCallInit
+		Args    json.RawMessage
+		Results parsedResults
+	}
+	if err := decodeRecord(E_INVALID_INITIAL_TOOL_CALL_VALUE, data, &shape); err != nil {
+		return nil, err
+	}
+	results, err := shape.Results.result(p)
+	if err != nil {
+		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "results", Cause: err}
+	}
+	shape.ToolCallInit.Args, shape.ToolCallInit.Results = shape.Args, results
+	return NewToolCall(shape.ToolCallInit)
+}
+
+// parsedResults is what appendResults wrote: one of the fields is there.
+type parsedResults struct {
+	Text      *string
+	Media     json.RawMessage
+	MediaList []json.RawMessage
+}
+
+func (r parsedResults) result(p RecordParser) (ToolResult, error) {
+	switch {
+	case r.Text != nil:
+		return NewTokenizable(*r.Text), nil
+	case r.Media != nil:
+		return p.media(r.Media)
+	default:
+		list, err := p.medias(r.MediaList)
+		return MediaList(list), err
+	}
+}

@@ -64,7 +64,7 @@ func (v *visible) digest() Digest {
 	for _, tool := range v.tools.All() {
 		lists[atTools] = append(lists[atTools], tool.Digest())
 	}
-	return digestOfState(v.prompt.Digest(), lists, v.stash.digest())
+	return digest.OfLists(v.prompt.Digest(), lists[:], v.stash.digest())
 }
 
 // StateDigest is the digests of all that is visible at one point of a run, in order
@@ -81,22 +81,14 @@ type StateDigest struct {
 // Of is the list of a collection, to be read and to be set; nil where there is none of
 // the name.
 func (s *StateDigest) Of(name CollectionName) *[]Digest {
-	for i := range collectionTable {
-		if collectionTable[i].name == name {
-			return &s.Lists[i]
-		}
+	if at := name.at(); at >= 0 {
+		return &s.Lists[at]
 	}
 	return nil
 }
 
 // Digest is the one digest that an observer is told.
-func (s StateDigest) Digest() Digest { return digestOfState(s.Prompt, s.Lists, s.Stash) }
-
-// digestOfState is the digest of a state: of the prompt, of each collection at its
-// place, and of the stash.
-func digestOfState(prompt Digest, lists [len(collectionTable)][]Digest, stash Digest) Digest {
-	return digest.OfLists(prompt, lists[:], stash)
-}
+func (s StateDigest) Digest() Digest { return digest.OfLists(s.Prompt, s.Lists[:], s.Stash) }
 
 // StashDigest is the digest of a stash's nested tree. An empty tree has the
 // zero Digest.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -52,84 +51,9 @@ type Fault struct {
 	AfterWrite bool
 }
 
-// Storage is the 25 storage obligations in memory: each collection in the order
-// in which its keys came, with a log of all calls, and faults on demand. An obligation
-// whose context has ended answers with its Err and does nothing, as a database does:
-// what is to be kept after an abort needs context.WithoutCancel. It is safe for
-// concurrent use, and the order of its log is that of the calls.
-type Storage struct {
-	mu           sync.Mutex
-	messages     shelf[*adk.Message]
-	memories     shelf[*adk.Memory]
-	retrievables shelf[*adk.Retrievable]
-	thoughts     shelf[*adk.Thought]
-	toolCalls    shelf[*adk.ToolCall]
-	instructions shelf[*adk.Tokenizable]
-	tools        shelf[*adk.Tool]
-	calls        []StorageCall
-	faults       []*countedFault
-}
-
 type countedFault struct {
 	Fault
 	seen int
-}
-
-// NewStorage makes a storage that holds the given records, each in the
-// collection of its type. A media, which no collection holds, is a panic, and so
-// is a record that no constructor made.
-func NewStorage(seed ...adk.Record) *Storage {
-	s := &Storage{}
-	for i, record := range seed {
-		if record == nil {
-			panic(fmt.Sprintf("fakes: NewStorage: record %d is nil", i))
-		}
-		if _, err := record.MarshalJSON(); err != nil {
-			panic(fmt.Sprintf("fakes: NewStorage: record %d: %s", i, err))
-		}
-		switch r := record.(type) {
-		case *adk.Message:
-			s.messages.put(r)
-		case *adk.Memory:
-			s.memories.put(r)
-		case *adk.Retrievable:
-			s.retrievables.put(r)
-		case *adk.Thought:
-			s.thoughts.put(r)
-		case *adk.ToolCall:
-			s.toolCalls.put(r)
-		case *adk.Tokenizable:
-			s.instructions.put(r)
-		case *adk.Tool:
-			s.tools.put(r)
-		default:
-			panic(fmt.Sprintf("fakes: NewStorage: no collection holds a %T", record))
-		}
-	}
-	return s
-}
-
-// Storage is the storage as a config takes it.
-func (s *Storage) Storage() adk.Storage {
-	all := struct { // one piece of memory: an explorer makes a storage for every run
-		messages     collection[*adk.Message]
-		memories     collection[*adk.Memory]
-		retrievables collection[*adk.Retrievable]
-		thoughts     collection[*adk.Thought]
-		toolCalls    collection[*adk.ToolCall]
-		instructions collection[*adk.Tokenizable]
-		tools        collection[*adk.Tool]
-	}{
-		messages:     collection[*adk.Message]{s, adk.Messages, &s.messages},
-		memories:     collection[*adk.Memory]{s, adk.Memories, &s.memories},
-		retrievables: collection[*adk.Retrievable]{s, adk.Retrievables, &s.retrievables},
-		thoughts:     collection[*adk.Thought]{s, adk.Thoughts, &s.thoughts},
-		toolCalls:    collection[*adk.ToolCall]{s, adk.ToolCalls, &s.toolCalls},
-		instructions: collection[*adk.Tokenizable]{s, adk.Instructions, &s.instructions},
-		tools:        collection[*adk.Tool]{s, adk.Tools, &s.tools},
-	}
-	return adk.Storage{Messages: &all.messages, Memories: &all.memories, Retrievables: &all.retrievables, Thoughts: &all.thoughts,
-		ToolCalls: &all.toolCalls, Instructions: &all.instructions, Tools: &all.tools}
 }
 
 // Fail makes calls fail from now on. Of several faults that fit one call the
@@ -148,27 +72,6 @@ func (s *Storage) Calls() []StorageCall {
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
-
-// Messages are the messages it holds, in order.
-func (s *Storage) Messages() []*adk.Message { return contents(s, &s.messages) }
-
-// Memories are the memories it holds, in order.
-func (s *Storage) Memories() []*adk.Memory { return contents(s, &s.memories) }
-
-// Retrievables are the retrievables it holds, in order.
-func (s *Storage) Retrievables() []*adk.Retrievable { return contents(s, &s.retrievables) }
-
-// Thoughts are the thoughts it holds, in order.
-func (s *Storage) Thoughts() []*adk.Thought { return contents(s, &s.thoughts) }
-
-// ToolCalls are the tool calls it holds, in order.
-func (s *Storage) ToolCalls() []*adk.ToolCall { return contents(s, &s.toolCalls) }
-
-// Instructions are the standing instructions it holds, in order.
-func (s *Storage) Instructions() []*adk.Tokenizable { return contents(s, &s.instructions) }
-
-// Tools are the tools it holds, in order.
-func (s *Storage) Tools() []*adk.Tool { return contents(s, &s.tools) }
 
 func contents[T adk.Record](s *Storage, shelf *shelf[T]) []T {
 	s.mu.Lock()
@@ -312,20 +215,6 @@ func (c *collection[T]) keep(ctx context.Context, scope adk.Scope, op Op, record
 // Delete removes the record with the key.
 func (c *collection[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return c.storage.do(ctx, scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
-}
-
-// NoOpStorage is a storage that keeps nothing and gives nothing, for those who
-// say so out loud (RUN-2).
-func NoOpStorage() adk.Storage {
-	return adk.Storage{
-		Messages:     noOp[*adk.Message]{},
-		Memories:     noOp[*adk.Memory]{},
-		Retrievables: noOp[*adk.Retrievable]{},
-		Thoughts:     noOp[*adk.Thought]{},
-		ToolCalls:    noOp[*adk.ToolCall]{},
-		Instructions: noOp[*adk.Tokenizable]{},
-		Tools:        noOp[*adk.Tool]{},
-	}
 }
 
 type noOp[T adk.Record] struct{}

@@ -109,7 +109,8 @@ type storageSuite struct {
 func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) error {
 	if len(stashes) == 0 {
 		s.scope, s.others = scopes[0], scopes[1:]
-		s.run()
+		s.checkCollections()
+		s.checkTools()
 		return nil
 	}
 	within := func(_ context.Context, tc *adk.TurnContext, _ adk.Next) error {
@@ -133,17 +134,6 @@ func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) err
 		return cause.Cause
 	}
 	return nil
-}
-
-// run checks all collections.
-func (s *storageSuite) run() {
-	checkCollection(s, shelfOf[*adk.Message]{adk.Messages, func(of adk.Storage) adk.Collection[*adk.Message] { return of.Messages }, sampleMessage, edgyMessages})
-	checkCollection(s, shelfOf[*adk.Memory]{adk.Memories, func(of adk.Storage) adk.Collection[*adk.Memory] { return of.Memories }, sampleMemory, edgyMemories})
-	checkCollection(s, shelfOf[*adk.Retrievable]{adk.Retrievables, func(of adk.Storage) adk.Collection[*adk.Retrievable] { return of.Retrievables }, sampleRetrievable, edgyRetrievables})
-	checkCollection(s, shelfOf[*adk.Thought]{adk.Thoughts, func(of adk.Storage) adk.Collection[*adk.Thought] { return of.Thoughts }, sampleThought, edgyThoughts})
-	checkCollection(s, shelfOf[*adk.ToolCall]{adk.ToolCalls, func(of adk.Storage) adk.Collection[*adk.ToolCall] { return of.ToolCalls }, sampleToolCall, edgyToolCalls})
-	checkCollection(s, shelfOf[*adk.Tokenizable]{adk.Instructions, func(of adk.Storage) adk.Collection[*adk.Tokenizable] { return of.Instructions }, sampleInstruction, edgyInstructions})
-	s.checkTools()
 }
 
 // storageFault is one thing that is wrong, wherever it shows.
@@ -438,26 +428,3 @@ func (t *trial[T]) holds(rule string, want map[string]string) {
 		t.fault(rule, "did not fetch %q", slices.Sorted(maps.Keys(missing)))
 	}
 }
-
-func sampleMessage(key, text string) (*adk.Message, error) {
-	return adk.NewMessage(adk.MessageInit{ID: key, Role: adk.RoleUser, Content: text, CreatedAt: Epoch, UpdatedAt: Epoch})
-}
-
-func sampleMemory(key, text string) (*adk.Memory, error) {
-	return adk.NewMemory(adk.MemoryInit{ID: key, Content: text, Confidence: new(0.5), Importance: new(0.5), CreatedAt: Epoch, UpdatedAt: Epoch})
-}
-
-func sampleRetrievable(key, text string) (*adk.Retrievable, error) {
-	return adk.NewRetrievable(adk.RetrievableInit{ID: key, Content: text, TrustTier: adk.TrustFirstParty, CreatedAt: Epoch, UpdatedAt: Epoch})
-}
-
-func sampleThought(key, text string) (*adk.Thought, error) {
-	return adk.NewThought(adk.ThoughtInit{ID: key, Content: text, CreatedAt: Epoch, UpdatedAt: Epoch})
-}
-
-func sampleToolCall(key, text string) (*adk.ToolCall, error) {
-	return adk.NewToolCall(adk.ToolCallInit{ID: key, Tool: "sample", Args: map[string]any{}, Results: adk.Text(text),
-		CreatedAt: Epoch, UpdatedAt: Epoch, CompletedAt: Epoch})
-}
-
-func sampleInstruction(key, _ string) (*adk.Tokenizable, error) { return adk.NewTokenizable(key), nil }

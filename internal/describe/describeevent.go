@@ -237,24 +237,31 @@ func (n *Namer) statePlace(x *adk.Crossing) string {
 	return " at the end"
 }
 
-// CollectionWords are how many there are of a collection, of one and of more.
-var CollectionWords = map[adk.CollectionName][2]string{
-	adk.Instructions: {"1 instruction", "instructions"},
-	adk.Messages:     {"1 message", "messages"},
-	adk.Memories:     {"1 memory", "memories"},
-	adk.Retrievables: {"1 retrievable", "retrievables"},
-	adk.Thoughts:     {"1 thought", "thoughts"},
-	adk.ToolCalls:    {"1 tool call", "tool calls"},
-	adk.Tools:        {"1 tool", "tools"},
+// CollectionWords is a collection in words, and one record of it.
+func CollectionWords(of adk.CollectionName) (many, one string) {
+	return spaced(string(of)), spaced(string(of.Holds()))
+}
+
+// spaced is a name like toolCall as words.
+func spaced(name string) string {
+	var words []byte
+	for _, c := range []byte(name) {
+		if 'A' <= c && c <= 'Z' {
+			words = append(words, ' ')
+			c += 'a' - 'A'
+		}
+		words = append(words, c)
+	}
+	return string(words)
 }
 
 func (n *Namer) visible(parts []string, of adk.CollectionName, all []adk.Record) []string {
 	if len(all) == 0 {
 		return parts
 	}
-	words := CollectionWords[of][0]
+	many, words := CollectionWords(of)
 	if len(all) > 1 {
-		words = strconv.Itoa(len(all)) + " " + CollectionWords[of][1]
+		words = many
 	}
-	return append(parts, words+" ("+safetext.Short(all, n.Alias)+")")
+	return append(parts, strconv.Itoa(len(all))+" "+words+" ("+safetext.Short(all, n.Alias)+")")
 }

@@ -12,20 +12,16 @@ import (
 // through the obligations of all of them. These files may list them all the same: what
 // they have of each is of its type, or in its words. The list may only shrink.
 var listCollections = map[string]string{
-	"internal/storages/storages.go":      "where typed collections meet code that treats all of them alike",
-	"internal/perform/records.go":        "which set of a handle is whose",
-	"internal/describe/describeevent.go": "what each is in words",
-	"internal/samples/samples.go":        "a record of each to draw",
-	"fakes/storage.go":                   "a storage with a getter for each",
-	"fakes/suite_storage.go":             "a record of each to check a storage with",
-	"example/storage.go":                 "a storage as a user writes it",
-	"example/model.go":                   "a user shows a model what there is of each",
-	"adk/prompt/*.go":                    "each is shown to a model in a way of its own (ENV-20 to 34)",
-	"adk/budget/measure.go":              "the five figures are of single collections (BUD-2)",
-	"replay/transcript/state.go":         "the JSON of a state has a member for each",
-	"replay/transcript/statetext.go":     "as its JSON",
-	"scenarios/*.go":                     "a scenario says what happens to records",
-	"internal/*test/*.go":                "tests alone use it",
+	"internal/storages/storages.go": "where typed collections meet code that treats all of them alike",
+	"internal/samples/samples.go":   "a record of each to draw",
+	"fakes/collections.go":          "a storage with a getter for each, and a record to check storages with",
+	"example/storage.go":            "a storage as a user writes it",
+	"example/model.go":              "a user shows a model what there is of each",
+	"adk/prompt/*.go":               "each is shown to a model in a way of its own (ENV-20 to 34)",
+	"adk/budget/measure.go":         "the five figures are of single collections (BUD-2)",
+	"replay/transcript/state.go":    "the JSON of a state has a member for each",
+	"scenarios/*.go":                "a scenario says what happens to records",
+	"internal/*test/*.go":           "tests alone use it",
 }
 
 // mostCollections is how many collections a file names that is about some of them. More

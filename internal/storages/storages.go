@@ -85,6 +85,40 @@ func Give(raw *adk.RawDispatch, records ...adk.Record) {
 	}
 }
 
+// Set is a set of a context, and the storage behind it, for records of any kind. A nil
+// record is a nil one of its type, which the engine refuses; so must be one that it does
+// not take.
+type Set interface {
+	// Takes reports whether a record is of the type of the set's; nil is.
+	Takes(record adk.Record) bool
+	Add(record adk.Record) (replaced bool, err error)
+	Remove(key string) (found bool, err error)
+	Fetch(ctx context.Context) ([]adk.Record, error)
+	Store(ctx context.Context, record adk.Record) error
+	Mutate(ctx context.Context, record adk.Record) error
+	Delete(ctx context.Context, key string) error
+}
+
+// SetOf is the set of a collection that a handle is for; nil where there is none, as of
+// tools, of which there is a registry.
+func SetOf(h adk.Handle, of adk.CollectionName) Set {
+	switch of {
+	case adk.Messages:
+		return set[*adk.Message]{h.Messages()}
+	case adk.Memories:
+		return set[*adk.Memory]{h.Memories()}
+	case adk.Retrievables:
+		return set[*adk.Retrievable]{h.Retrievables()}
+	case adk.Thoughts:
+		return set[*adk.Thought]{h.Thoughts()}
+	case adk.ToolCalls:
+		return set[*adk.ToolCall]{h.ToolCalls()}
+	case adk.Instructions:
+		return set[*adk.Tokenizable]{h.Instructions()}
+	}
+	return nil
+}
+
 // Verbs are the kinds of the obligations of a collection.
 func Verbs(of adk.CollectionName) []adk.Kind {
 	if of == adk.Tools { // of which the turn has a registry
@@ -102,6 +136,35 @@ func OutlivesSession(of adk.CollectionName) bool {
 
 // Name is the name of the seam of an obligation, as in messages.store.
 func Name(of adk.CollectionName, verb adk.Kind) string { return string(of) + "." + verb.String() }
+
+// set is one Set.
+type set[T interface {
+	comparable
+	adk.Record
+}] struct{ adk.Records[T] }
+
+func (s set[T]) Takes(record adk.Record) bool {
+	_, is := record.(T)
+	return is || record == nil
+}
+
+func (s set[T]) Add(record adk.Record) (bool, error) { return s.Records.Add(as[T](record)) }
+
+func (s set[T]) Fetch(ctx context.Context) ([]adk.Record, error) { return anyOf(s.Records.Fetch(ctx)) }
+
+func (s set[T]) Store(ctx context.Context, record adk.Record) error {
+	return s.Records.Store(ctx, as[T](record))
+}
+
+func (s set[T]) Mutate(ctx context.Context, record adk.Record) error {
+	return s.Records.Mutate(ctx, as[T](record))
+}
+
+// as is a record as one of its type, nil where it is another.
+func as[T adk.Record](record adk.Record) T {
+	typed, _ := record.(T)
+	return typed
+}
 
 // typed is one collection of Of.
 type typed[T adk.Record] struct {
@@ -148,7 +211,7 @@ func put[T adk.Record](all map[adk.CollectionName]Obligations, of adk.Collection
 type untyped[T adk.Record] struct{ inner adk.Collection[T] }
 
 func (c untyped[T]) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
-	return records(c.inner.Fetch(ctx, scope))
+	return anyOf(c.inner.Fetch(ctx, scope))
 }
 
 func (c untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
@@ -166,14 +229,14 @@ func (c untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.Collection
 type source struct{ inner adk.ToolSource }
 
 func (c source) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
-	return records(c.inner.Fetch(ctx, scope))
+	return anyOf(c.inner.Fetch(ctx, scope))
 }
 
 func (c source) Write(context.Context, adk.Scope, adk.CollectionName, adk.Kind, adk.Record, string) error {
 	return fmt.Errorf("storage of %s only reads", adk.Tools)
 }
 
-func records[T adk.Record](fetched []T, err error) ([]adk.Record, error) {
+func anyOf[T adk.Record](fetched []T, err error) ([]adk.Record, error) {
 	if err != nil || fetched == nil {
 		return nil, err
 	}

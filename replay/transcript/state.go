@@ -3,6 +3,7 @@ package transcript
 import (
 	"errors"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -80,6 +81,21 @@ type HeldContext struct {
 	// Streams are what was reported in the dispatch, in the order in which it
 	// was met.
 	Streams []state.HeldStream `json:"streams,omitempty"`
+}
+
+// sets goes through the sets and the registry, in the order of a state.
+func (h *HeldContext) sets() iter.Seq2[adk.CollectionName, *[]adk.Record] {
+	members := map[adk.CollectionName]*[]adk.Record{
+		adk.Instructions: &h.Instructions, adk.Messages: &h.Messages, adk.Memories: &h.Memories, adk.Retrievables: &h.Retrievables,
+		adk.Thoughts: &h.Thoughts, adk.ToolCalls: &h.ToolCalls, adk.Tools: &h.Tools,
+	}
+	return func(yield func(adk.CollectionName, *[]adk.Record) bool) {
+		for _, of := range adk.Collections() {
+			if !yield(of, members[of]) {
+				return
+			}
+		}
+	}
 }
 
 // HeldStash is the nested tree of a stash. As JSON it is what a trace writes.
@@ -203,11 +219,11 @@ func (b *stateBuilder) call(c *state.Call) OpenCall {
 
 // held is what is visible through a context.
 func held(v *state.View) HeldContext {
-	return HeldContext{
-		Prompt: v.Prompt(), Instructions: v.Records(adk.Instructions), Messages: v.Records(adk.Messages),
-		Memories: v.Records(adk.Memories), Retrievables: v.Records(adk.Retrievables), Thoughts: v.Records(adk.Thoughts),
-		ToolCalls: v.Records(adk.ToolCalls), Tools: v.Records(adk.Tools), Stash: v.Stash(),
+	h := HeldContext{Prompt: v.Prompt(), Stash: v.Stash()}
+	for of, records := range h.sets() {
+		*records = v.Records(of)
 	}
+	return h
 }
 
 func heldDispatch(d *state.Dispatch) HeldContext {

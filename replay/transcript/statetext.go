@@ -89,14 +89,9 @@ func (t *stateText) section(kind string, h *HeldContext) {
 	t.line(0, "")
 	t.line(0, t.title(kind, h))
 	t.line(1, "prompt "+safetext.Quoted(h.Prompt))
-	for _, set := range []struct {
-		of  adk.CollectionName
-		all []adk.Record
-	}{
-		{adk.Instructions, h.Instructions}, {adk.Messages, h.Messages}, {adk.Memories, h.Memories}, {adk.Retrievables, h.Retrievables},
-		{adk.Thoughts, h.Thoughts}, {adk.ToolCalls, h.ToolCalls}, {adk.Tools, h.Tools},
-	} {
-		t.records(describe.CollectionWords[set.of][1], set.all)
+	for of, records := range h.sets() {
+		words, _ := describe.CollectionWords(of)
+		t.records(words, *records)
 	}
 	t.stash(h.Stash)
 	t.streams(h.Streams)

@@ -1,0 +1,153 @@
+package fakes
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// This file has all that there is once for each collection.
+
+// Storage is the 25 storage obligations in memory: each collection in the order
+// in which its keys came, with a log of all calls, and faults on demand. An obligation
+// whose context has ended answers with its Err and does nothing, as a database does:
+// what is to be kept after an abort needs context.WithoutCancel. It is safe for
+// concurrent use, and the order of its log is that of the calls.
+type Storage struct {
+	mu           sync.Mutex
+	messages     shelf[*adk.Message]
+	memories     shelf[*adk.Memory]
+	retrievables shelf[*adk.Retrievable]
+	thoughts     shelf[*adk.Thought]
+	toolCalls    shelf[*adk.ToolCall]
+	instructions shelf[*adk.Tokenizable]
+	tools        shelf[*adk.Tool]
+	calls        []StorageCall
+	faults       []*countedFault
+}
+
+// NewStorage makes a storage that holds the given records, each in the
+// collection of its type. A media, which no collection holds, is a panic, and so
+// is a record that no constructor made.
+func NewStorage(seed ...adk.Record) *Storage {
+	s := &Storage{}
+	for i, record := range seed {
+		if record == nil {
+			panic(fmt.Sprintf("fakes: NewStorage: record %d is nil", i))
+		}
+		if _, err := record.MarshalJSON(); err != nil {
+			panic(fmt.Sprintf("fakes: NewStorage: record %d: %s", i, err))
+		}
+		switch r := record.(type) {
+		case *adk.Message:
+			s.messages.put(r)
+		case *adk.Memory:
+			s.memories.put(r)
+		case *adk.Retrievable:
+			s.retrievables.put(r)
+		case *adk.Thought:
+			s.thoughts.put(r)
+		case *adk.ToolCall:
+			s.toolCalls.put(r)
+		case *adk.Tokenizable:
+			s.instructions.put(r)
+		case *adk.Tool:
+			s.tools.put(r)
+		default:
+			panic(fmt.Sprintf("fakes: NewStorage: no collection holds a %T", record))
+		}
+	}
+	return s
+}
+
+// Storage is the storage as a config takes it.
+func (s *Storage) Storage() adk.Storage {
+	all := struct { // one piece of memory: an explorer makes a storage for every run
+		messages     collection[*adk.Message]
+		memories     collection[*adk.Memory]
+		retrievables collection[*adk.Retrievable]
+		thoughts     collection[*adk.Thought]
+		toolCalls    collection[*adk.ToolCall]
+		instructions collection[*adk.Tokenizable]
+		tools        collection[*adk.Tool]
+	}{
+		messages:     collection[*adk.Message]{s, adk.Messages, &s.messages},
+		memories:     collection[*adk.Memory]{s, adk.Memories, &s.memories},
+		retrievables: collection[*adk.Retrievable]{s, adk.Retrievables, &s.retrievables},
+		thoughts:     collection[*adk.Thought]{s, adk.Thoughts, &s.thoughts},
+		toolCalls:    collection[*adk.ToolCall]{s, adk.ToolCalls, &s.toolCalls},
+		instructions: collection[*adk.Tokenizable]{s, adk.Instructions, &s.instructions},
+		tools:        collection[*adk.Tool]{s, adk.Tools, &s.tools},
+	}
+	return adk.Storage{Messages: &all.messages, Memories: &all.memories, Retrievables: &all.retrievables, Thoughts: &all.thoughts,
+		ToolCalls: &all.toolCalls, Instructions: &all.instructions, Tools: &all.tools}
+}
+
+// Messages are the messages it holds, in order.
+func (s *Storage) Messages() []*adk.Message { return contents(s, &s.messages) }
+
+// Memories are the memories it holds, in order.
+func (s *Storage) Memories() []*adk.Memory { return contents(s, &s.memories) }
+
+// Retrievables are the retrievables it holds, in order.
+func (s *Storage) Retrievables() []*adk.Retrievable { return contents(s, &s.retrievables) }
+
+// Thoughts are the thoughts it holds, in order.
+func (s *Storage) Thoughts() []*adk.Thought { return contents(s, &s.thoughts) }
+
+// ToolCalls are the tool calls it holds, in order.
+func (s *Storage) ToolCalls() []*adk.ToolCall { return contents(s, &s.toolCalls) }
+
+// Instructions are the standing instructions it holds, in order.
+func (s *Storage) Instructions() []*adk.Tokenizable { return contents(s, &s.instructions) }
+
+// Tools are the tools it holds, in order.
+func (s *Storage) Tools() []*adk.Tool { return contents(s, &s.tools) }
+
+// NoOpStorage is a storage that keeps nothing and gives nothing, for those who
+// say so out loud (RUN-2).
+func NoOpStorage() adk.Storage {
+	return adk.Storage{
+		Messages:     noOp[*adk.Message]{},
+		Memories:     noOp[*adk.Memory]{},
+		Retrievables: noOp[*adk.Retrievable]{},
+		Thoughts:     noOp[*adk.Thought]{},
+		ToolCalls:    noOp[*adk.ToolCall]{},
+		Instructions: noOp[*adk.Tokenizable]{},
+		Tools:        noOp[*adk.Tool]{},
+	}
+}
+
+// checkCollections checks all collections that are written to.
+func (s *storageSuite) checkCollections() {
+	checkCollection(s, shelfOf[*adk.Message]{adk.Messages, func(of adk.Storage) adk.Collection[*adk.Message] { return of.Messages }, sampleMessage, edgyMessages})
+	checkCollection(s, shelfOf[*adk.Memory]{adk.Memories, func(of adk.Storage) adk.Collection[*adk.Memory] { return of.Memories }, sampleMemory, edgyMemories})
+	checkCollection(s, shelfOf[*adk.Retrievable]{adk.Retrievables, func(of adk.Storage) adk.Collection[*adk.Retrievable] { return of.Retrievables }, sampleRetrievable, edgyRetrievables})
+	checkCollection(s, shelfOf[*adk.Thought]{adk.Thoughts, func(of adk.Storage) adk.Collection[*adk.Thought] { return of.Thoughts }, sampleThought, edgyThoughts})
+	checkCollection(s, shelfOf[*adk.ToolCall]{adk.ToolCalls, func(of adk.Storage) adk.Collection[*adk.ToolCall] { return of.ToolCalls }, sampleToolCall, edgyToolCalls})
+	checkCollection(s, shelfOf[*adk.Tokenizable]{adk.Instructions, func(of adk.Storage) adk.Collection[*adk.Tokenizable] { return of.Instructions }, sampleInstruction, edgyInstructions})
+}
+
+func sampleMessage(key, text string) (*adk.Message, error) {
+	return adk.NewMessage(adk.MessageInit{ID: key, Role: adk.RoleUser, Content: text, CreatedAt: Epoch, UpdatedAt: Epoch})
+}
+
+func sampleMemory(key, text string) (*adk.Memory, error) {
+	return adk.NewMemory(adk.MemoryInit{ID: key, Content: text, Confidence: new(0.5), Importance: new(0.5), CreatedAt: Epoch, UpdatedAt: Epoch})
+}
+
+func sampleRetrievable(key, text string) (*adk.Retrievable, error) {
+	return adk.NewRetrievable(adk.RetrievableInit{ID: key, Content: text, TrustTier: adk.TrustFirstParty, CreatedAt: Epoch, UpdatedAt: Epoch})
+}
+
+func sampleThought(key, text string) (*adk.Thought, error) {
+	return adk.NewThought(adk.ThoughtInit{ID: key, Content: text, CreatedAt: Epoch, UpdatedAt: Epoch})
+}
+
+func sampleToolCall(key, text string) (*adk.ToolCall, error) {
+	return adk.NewToolCall(adk.ToolCallInit{ID: key, Tool: "sample", Args: map[string]any{}, Results: adk.Text(text),
+		CreatedAt: Epoch, UpdatedAt: Epoch, CompletedAt: Epoch})
+}
+
+func sampleInstruction(key, _ string) (*adk.Tokenizable, error) { return adk.NewTokenizable(key), nil }
