@@ -243,19 +243,33 @@ const (
 	RepeatsOp                 // much of what it said in the crossing of its op before
 )
 
-// Naming says whose id or name a field is. Ids that are made anew in every run are
-// compared up to their names.
+// Naming says whose id, name or number a field is.
 type Naming uint8
 
-// The names. A CodeName ties a crossing to the code of a strand or of a handler.
+// The names. Ids that are made anew in every run are compared up to their names. A
+// CodeName ties a crossing to the code of a strand or of a handler. Numbers count in the
+// order of a run, and are others in another order.
 const (
-	NoName   Naming = iota // it is none, or says so itself, as a record does
-	MadeID                 // of what the run's source of ids makes one for
-	StreamID               // of a message, a thought or a tool call that is reported
-	RecordID               // of a record; of a standing instruction, its text
-	GateID                 // of a gate
-	CodeName               // of a strand, or a handler of the ack
+	NoName        Naming = iota // it is none, or says so itself, as a record does
+	MadeID                      // of what the run's source of ids makes one for
+	StreamID                    // of a message, a thought or a tool call that is reported
+	RecordID                    // of a record; of a standing instruction, its text
+	GateID                      // of a gate
+	CodeName                    // of a strand, or a handler of the ack
+	CallNumber                  // of a seam call
+	StrandNumber                // of a strand
+	HandlerNumber               // of a handler of the ack, in its call
+	OpNumber                    // of a spanning operation
+	Iteration                   // of a dispatch, from 0
+	StashPath                   // of a value in the stash
+	Checksum                    // of what was told before, and follows from that
 )
+
+// IsID reports whether the field is an id that people or a source of ids made.
+func (n Naming) IsID() bool { return n >= MadeID && n <= GateID }
+
+// IsNumber reports whether the field counts in the order of a run.
+func (n Naming) IsNumber() bool { return n >= CallNumber && n <= OpNumber }
 
 // Touch says what of all that the strands of a run share a crossing touches. The order
 // of two strands matters where both touch one thing, or one touches handles.
@@ -284,6 +298,7 @@ type kindRow struct {
 	touches  Touch
 	leadsTo  string // a label
 	causes   []Kind
+	lastWord bool
 }
 
 func in(f Field, label string) FieldUse       { return useOf(f, label, Whole, true) }
@@ -318,6 +333,7 @@ var (
 func (r kindRow) touching(what Touch) kindRow    { r.touches = what; return r }
 func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
 func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
+func (r kindRow) atLast() kindRow                { r.lastWord = true; return r }
 
 var (
 	fetchFields  = []FieldUse{inBegin(FieldCollection, "of"), outDone(FieldErr, "err")}
@@ -336,17 +352,17 @@ var kindTable = [kindEnd]kindRow{
 	// its caller's context had ended, if it had; a tool's validated arguments; an
 	// obligation's record or key.
 	KindCall: callRow("call",
-		out(FieldID, "id"), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
+		out(FieldID, "id").of(CallNumber), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
 		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), in(FieldCause, "ended"),
 		out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key").of(RecordID)).touching(TouchSeam),
 	// A seam call has returned, with all its strands: how, and with what.
 	KindReturn: callRow("return",
-		out(FieldID, "id"), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")).touching(TouchNothing),
+		out(FieldID, "id").of(CallNumber), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")).touching(TouchNothing),
 
 	KindNext:   spanRow("next").touching(TouchNothing),
 	KindAdd:    stepRow("add", in(FieldCollection, "of"), in(FieldRecord, "record"), out(FieldFlag, "replaced"), out(FieldErr, "err")),
 	KindRemove: stepRow("remove", in(FieldCollection, "of"), in(FieldKey, "key").of(RecordID), out(FieldFlag, "found"), out(FieldErr, "err")),
-	KindStash:  stepRow("stash", in(FieldName, "path"), in(FieldValue, "value"), out(FieldErr, "err")),
+	KindStash:  stepRow("stash", in(FieldName, "path").of(StashPath), in(FieldValue, "value"), out(FieldErr, "err")),
 
 	KindFetch:   spanRow("fetch", fetchFields...).touching(TouchReading).calling(LabelStorage),
 	KindRefresh: spanRow("refresh", fetchFields...).touching(TouchReading).calling(LabelStorage),
@@ -363,8 +379,8 @@ var kindTable = [kindEnd]kindRow{
 
 	KindAck:    spanRow("ack", outDone(FieldErr, "err")).calling(LabelOnAck),
 	KindNack:   stepRow("nack", in(FieldCause, "cause"), out(FieldErr, "err")),
-	KindOnAck:  stepRow("on-ack", in(FieldName, "name").of(CodeName), out(FieldID, "handler"), out(FieldErr, "err")),
-	KindOffAck: stepRow("off-ack", in(FieldID, "handler"), out(FieldFlag, "found")),
+	KindOnAck:  stepRow("on-ack", in(FieldName, "name").of(CodeName), out(FieldID, "handler").of(HandlerNumber), out(FieldErr, "err")),
+	KindOffAck: stepRow("off-ack", in(FieldID, "handler").of(HandlerNumber), out(FieldFlag, "found")),
 	KindAbort:  stepRow("abort", in(FieldCause, "reason"), out(FieldErr, "err")),
 
 	KindReportMessage: stepRow("report-message", streamFields...).touching(TouchStream).causing(KindMessageEvent),
@@ -382,9 +398,10 @@ var kindTable = [kindEnd]kindRow{
 	KindWaitFor: spanRow("wait-for",
 		inBegin(FieldName, "gate").of(GateID), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
 		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
-	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id"), out(FieldErr, "err")).touching(TouchStrands).calling(LabelStrand),
+	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id").of(StrandNumber), out(FieldErr, "err")).
+		touching(TouchStrands).calling(LabelStrand),
 	// Waiting for a strand until it has ended, by its number and its name.
-	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id"), outDone(FieldErr, "err")).touching(TouchNothing),
+	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), outDone(FieldErr, "err")).touching(TouchNothing),
 	KindNow:       stepRow("now").touching(TouchNothing),
 	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs),
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing),
@@ -396,22 +413,23 @@ var kindTable = [kindEnd]kindRow{
 		inDone(FieldJSON, "answer"), inDone(FieldErr, "err")).touching(TouchSeam),
 
 	// Events: what no earlier line gives. The rest of a payload follows from
-	// the operation, the call and the times of its start.
+	// the operation, the call and the times of its start. Those that are told at last
+	// come also where the goroutine ends.
 	KindMessageEvent:       eventRow("message").touching(TouchNothing),
 	KindThoughtEvent:       eventRow("thought").touching(TouchNothing),
-	KindToolCallEvent:      eventRow("toolCall", out(FieldKey, "checksum")).touching(TouchNothing),
+	KindToolCallEvent:      eventRow("toolCall", out(FieldKey, "checksum").of(Checksum)).touching(TouchNothing),
 	KindTurnStart:          eventRow("turnStart", in(FieldName, "turn").of(MadeID)),
-	KindTurnEnd:            eventRow("turnEnd"),
+	KindTurnEnd:            eventRow("turnEnd").atLast(),
 	KindDispatchStart:      eventRow("dispatchStart", in(FieldName, "dispatch").of(MadeID)).touching(TouchIDs),
-	KindDispatchEnd:        eventRow("dispatchEnd", out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")),
-	KindIterationStart:     eventRow("iterationStart", out(FieldN, "iteration")).touching(TouchNothing),
-	KindIterationEnd:       eventRow("iterationEnd", out(FieldN, "iteration")),
+	KindDispatchEnd:        eventRow("dispatchEnd", out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")).atLast(),
+	KindIterationStart:     eventRow("iterationStart", out(FieldN, "iteration").of(Iteration)).touching(TouchNothing),
+	KindIterationEnd:       eventRow("iterationEnd", out(FieldN, "iteration").of(Iteration)),
 	KindTurnGateOpen:       eventRow("turnGateOpen", out(FieldName, "gate").of(GateID)).touching(TouchNothing),
-	KindTurnGateClosed:     eventRow("turnGateClosed", out(FieldName, "gate").of(GateID), out(FieldStatus, "result")).touching(TouchGates),
-	KindToolExecutionStart: eventRow("toolExecutionStart", out(FieldKey, "callId")).touching(TouchNothing),
-	KindToolExecutionEnd:   eventRow("toolExecutionEnd", out(FieldIsError, "isError")).touching(TouchNothing),
+	KindTurnGateClosed:     eventRow("turnGateClosed", out(FieldName, "gate").of(GateID), out(FieldStatus, "result")).touching(TouchGates).atLast(),
+	KindToolExecutionStart: eventRow("toolExecutionStart", out(FieldKey, "callId").of(Checksum)).touching(TouchNothing),
+	KindToolExecutionEnd:   eventRow("toolExecutionEnd", out(FieldIsError, "isError")).touching(TouchNothing).atLast(),
 	KindLogEvent:           eventRow("log").touching(TouchNothing),
-	KindErrorEvent:         eventRow("error", out(FieldErr, "err")).touching(TouchNothing),
+	KindErrorEvent:         eventRow("error", out(FieldErr, "err")).touching(TouchNothing).atLast(),
 
 	// The run's context is done; told before the first crossing that finds it so.
 	KindCancel: factRow("cancel", in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")),
@@ -419,9 +437,9 @@ var kindTable = [kindEnd]kindRow{
 	// (result refused): by whom and with what.
 	KindSettle: factRow("settle", in(FieldName, "gate").of(GateID), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")),
 	// A timer fired: the sleep or the wait of that operation is over.
-	KindTimer: factRow("timer", out(FieldN, "wakes")).touching(TouchNothing),
+	KindTimer: factRow("timer", out(FieldN, "wakes").of(OpNumber)).touching(TouchNothing),
 	// One digest of all that is visible at this point (DET-8).
-	KindState: factRow("state", out(FieldDigest, "digest")).touching(TouchNothing),
+	KindState: factRow("state", out(FieldDigest, "digest").of(Checksum)).touching(TouchNothing),
 	// A failure that was kept from the turn: a panic of a listener or an on-ack
 	// handler, a late call, a second next.
 	KindContained: factRow("contained", out(FieldName, "what"), in(FieldText, "text")).touching(TouchNothing),
@@ -457,6 +475,33 @@ func (k Kind) LeadsTo() string { return kindTable[k].leadsTo }
 // changed.
 func (k Kind) Causes() []Kind { return kindTable[k].causes }
 
+// Event is the kind of the event that says the same as an operation of the kind, and
+// stands behind it; 0 where there is none. Two that an operation causes stand around what
+// lies between.
+func (k Kind) Event() Kind {
+	if events := kindTable[k].causes; len(events) == 1 {
+		return events[0]
+	}
+	return 0
+}
+
+// Reports reports whether the kind is an operation of one line that says something to
+// listeners: a report of a piece or a log. An emit says an event, and spans it.
+func (k Kind) Reports() bool { return k.Event() != 0 && !kindTable[k].spanning }
+
+// Emits reports whether the kind is an operation that is given the event that it causes.
+func (k Kind) Emits() bool { return k.Event() != 0 && kindTable[k].spanning }
+
+// IsLastWord reports whether an event of the kind comes also where the goroutine ends: it
+// closes what was open, or says what went wrong.
+func (k Kind) IsLastWord() bool { return kindTable[k].lastWord }
+
+// Uses reports whether the kind uses a field, on any of its lines.
+func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }
+
+// Names reports whether a field of the kind is an id, a name or a number of a sort.
+func (k Kind) Names(what Naming) bool { return usedNames[k]&(1<<what) != 0 }
+
 // Fields lists the fields that the kind uses at a phase, in the order in which
 // they are written. The slice must not be changed.
 func (k Kind) Fields(p Phase) []FieldUse {
@@ -475,24 +520,19 @@ func Kinds() []Kind {
 // KindByName finds a kind by the name that String gives, or 0.
 func KindByName(name string) Kind { return kindsByName[name] }
 
-var (
-	fieldsByPhase = splitFields()
-	kindsByName   = indexKinds()
-)
+var fieldsByPhase, kindsByName, usedFields, usedNames = indexTable()
 
-func splitFields() (table [kindEnd][3][]FieldUse) {
+// indexTable has the fields of each kind by their phase, the kinds by their names, and for
+// each kind a bit for every field and every sort of name that it uses.
+func indexTable() (byPhase [kindEnd][3][]FieldUse, byName map[string]Kind, fields, names [kindEnd]uint64) {
+	byName = make(map[string]Kind, kindEnd)
 	for k := Kind(1); k < kindEnd; k++ {
+		byName[kindTable[k].name] = k
 		for _, use := range kindTable[k].fields {
-			table[k][use.Phase] = append(table[k][use.Phase], use)
+			byPhase[k][use.Phase] = append(byPhase[k][use.Phase], use)
+			fields[k] |= 1 << use.Field
+			names[k] |= 1 << use.Names
 		}
 	}
-	return table
-}
-
-func indexKinds() map[string]Kind {
-	names := make(map[string]Kind, kindEnd)
-	for k := Kind(1); k < kindEnd; k++ {
-		names[kindTable[k].name] = k
-	}
-	return names
+	return byPhase, byName, fields, names
 }

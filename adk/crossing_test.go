@@ -128,17 +128,50 @@ func TestWhatOperationsLeadTo(t *testing.T) {
 	}
 }
 
-// DET-4: only texts are names and ids of somebody else; the engine's numbers name
-// themselves.
-func TestNamesAreTexts(t *testing.T) {
+// DET-4: ids and names are texts that somebody else gave, numbers are the engine's.
+func TestNamesAreOfTheirFields(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, use := range kindTable[k].fields {
-			if use.Names != NoName {
-				assert.Contains(t, []Field{FieldName, FieldKey}, use.Field, "%s %s", k, use.Label)
+			what := []any{"%s %s", k, use.Label}
+			switch {
+			case use.Names.IsID() || use.Names == CodeName || use.Names == StashPath:
+				assert.Contains(t, []Field{FieldName, FieldKey}, use.Field, what...)
+			case use.Names.IsNumber():
+				assert.Contains(t, []Field{FieldID, FieldN}, use.Field, what...)
+			case use.Names == Iteration:
+				assert.Equal(t, FieldN, use.Field, what...)
+			case use.Names == Checksum:
+				assert.False(t, use.Input, what...)
 			}
-			assert.Equal(t, use.Label == "gate", use.Names == GateID, "%s %s", k, use.Label)
+			assert.Equal(t, use.Label == "gate", use.Names == GateID, what...)
+			assert.True(t, use.Field != FieldID || use.Names.IsNumber(), what...)
+			assert.True(t, use.Field != FieldDigest || use.Names == Checksum, what...)
+			assert.True(t, k.Uses(use.Field) && k.Names(use.Names), what...)
 		}
 	}
+	assert.False(t, KindAck.Uses(FieldName))
+	assert.False(t, KindAck.Names(GateID))
+}
+
+// EVT-1: what says an event is a report, of one line, or an emit, around it.
+func TestWhatSaysAnEvent(t *testing.T) {
+	for _, k := range Kinds() {
+		assert.Equal(t, k.Emits(), k.Class() == ClassOperation && k.Uses(FieldPayload), "%s", k)
+		assert.Equal(t, k.Touches() == TouchStream || k == KindReportLog, k.Reports(), "%s", k)
+		assert.Equal(t, k.Emits() || k.Reports(), k.Event() != 0, "%s", k)
+		assert.False(t, k.IsLastWord() && k.Class() != ClassEvent, "%s", k)
+	}
+}
+
+// PIP-11: where a goroutine ends, what was open is closed all the same.
+func TestLastWords(t *testing.T) {
+	var last []Kind
+	for _, k := range Kinds() {
+		if k.IsLastWord() {
+			last = append(last, k)
+		}
+	}
+	assert.Equal(t, []Kind{KindTurnEnd, KindDispatchEnd, KindTurnGateClosed, KindToolExecutionEnd, KindErrorEvent}, last)
 }
 
 func TestSeamPathsAreReadAsTheyAreWritten(t *testing.T) {

@@ -3,6 +3,7 @@ package adk_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -74,6 +75,31 @@ func TestEveryEvent(t *testing.T) {
 		kind, _, _ := strings.Cut(line, " ")
 		assert.Equal(t, []string{"told " + kind, line}, heard[2*i:2*i+2])
 	}
+}
+
+// EVT-1: who hears every event hears what an observer is told, by its kind.
+func TestWhoHearsEveryEvent(t *testing.T) {
+	type event struct {
+		kind    adk.Kind
+		payload any
+	}
+	var told, heard []event
+	config, raw := busy()
+	config.Probe = &recorder{tell: func(x *adk.Crossing) {
+		if x.Kind.Class() == adk.ClassEvent {
+			told = append(told, event{x.Kind, x.Payload})
+		}
+	}}
+	raw.Functional, raw.Observability = adk.EveryEvent(func(kind adk.Kind, payload any) { heard = append(heard, event{kind, payload}) })
+	for _, bus := range []reflect.Value{reflect.ValueOf(raw.Functional), reflect.ValueOf(raw.Observability)} {
+		for i := range bus.NumField() {
+			assert.False(t, bus.Field(i).IsNil(), "nobody hears %s", bus.Type().Field(i).Name)
+		}
+	}
+	raw.Observability = settling(raw.Observability)
+	runTurn(t, config, raw)
+	require.Len(t, told, len(busyEvents))
+	assert.Equal(t, told, heard)
 }
 
 // EVT-2: registration order, on the emitting goroutine, outside every lock.

@@ -283,7 +283,7 @@ func (t *turns) Resume(number int) {
 // Tell takes up a strand when it is forked: it can be given the turn before its
 // goroutine has begun.
 func (t *turns) Tell(x *adk.Crossing) {
-	if x.Kind != adk.KindFork || x.Err != nil {
+	if x.Kind.LeadsTo() != adk.LabelStrand || x.Err != nil {
 		return
 	}
 	t.mu.Lock()

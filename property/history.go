@@ -635,7 +635,7 @@ func position[T any](list []T, began int, beginning func(T) int) (int, bool) {
 }
 
 func (op *openOp) writes() bool {
-	return op.kind == adk.KindStore || op.kind == adk.KindMutate || op.kind == adk.KindDelete
+	return op.kind.Touches() == adk.TouchWriting
 }
 
 // breaks reports that the present crossing breaks the present invariant.

@@ -89,11 +89,11 @@ func (p *player) Resolution(x *adk.Crossing) *adk.Crossing {
 // remember keeps what answers are compared with. mu is held.
 func (p *player) remember(x *adk.Crossing) {
 	switch {
-	case x.Phase == adk.Done && x.Kind != adk.KindNext:
+	case x.Phase == adk.Done && !wire.IsNext(x):
 		p.done[x.Op] = x
 	case x.Kind == adk.KindReturn:
 		p.returned[x.Strand] = x
-	case x.Kind == adk.KindSettle && x.Status == adk.GateResolved:
+	case wire.IsSettlement(x) && x.Status == adk.GateResolved:
 		p.resolved[p.gateOps[x.Name]] = x
 	}
 }

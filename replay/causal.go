@@ -143,8 +143,8 @@ func (p *causal) index() {
 		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
 		p.lists[key] = append(p.lists[key], x)
 		p.byStrand[x.Strand] = append(p.byStrand[x.Strand], x)
-		p.aborts = p.aborts || isAbort(x)
-		if x.Kind == adk.KindCancel || isAbort(x) {
+		p.aborts = p.aborts || wire.Aborts(x)
+		if wire.IsCancel(x) || wire.Aborts(x) {
 			p.abortLines = append(p.abortLines, x)
 		}
 		if x.Kind == adk.KindCall {
@@ -157,7 +157,7 @@ func (p *causal) index() {
 	}
 	p.listen()
 	for _, x := range p.tree.Lines {
-		if x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
+		if wire.CancelledBy(x) == wire.OutsideCancel {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 		}
 	}
@@ -182,7 +182,7 @@ func (p *causal) listen() {
 			}
 			return nil
 		})
-		if o.Listeners() > 0 && !(x.Kind == adk.KindTurnGateOpen && p.live.SettlesGates()) {
+		if o.Listeners() > 0 && !(wire.OpensGate(x) && p.live.SettlesGates()) {
 			p.faults[x.Seq] = o
 		}
 	}
@@ -267,9 +267,8 @@ func (p *causal) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if p.turn != nil && p.turn.next != nil {
-		switch x := p.turn.next; x.Kind {
-		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
-			return x.Name
+		if id := wire.MadeID(p.turn.next); id != "" {
+			return id
 		}
 	}
 	p.made++
@@ -283,12 +282,9 @@ const madeID = "live-%d"
 // replay.
 func madeIn(lines []*adk.Crossing) (highest int) {
 	for _, x := range lines {
-		switch x.Kind {
-		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
-			var n int
-			if _, err := fmt.Sscanf(x.Name, madeID, &n); err == nil {
-				highest = max(highest, n)
-			}
+		var n int
+		if _, err := fmt.Sscanf(wire.MadeID(x), madeID, &n); err == nil {
+			highest = max(highest, n)
 		}
 	}
 	return highest
@@ -300,7 +296,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	next := p.taken(got)
-	p.aborted = p.aborted || got.Kind == adk.KindCancel || isAbort(got)
+	p.aborted = p.aborted || wire.IsCancel(got) || wire.Aborts(got)
 	switch got.Kind {
 	case adk.KindContained, adk.KindTimer:
 		if next == nil {
@@ -362,7 +358,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
 func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 	for _, x := range p.behind(s) {
-		if x.Kind != adk.KindCancel {
+		if !wire.IsCancel(x) {
 			return x
 		}
 	}
@@ -471,25 +467,11 @@ func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
 // opFor is the open operation of the caller that leads to a call.
 func (p *causal) opFor(parent *newCall, got *adk.Crossing) *newOp {
 	for i := len(parent.open) - 1; i >= 0; i-- {
-		if op := parent.open[i]; opCalls(op.kind, got.Seam) {
+		if op := parent.open[i]; op.kind.LeadsTo() == got.Seam.Label {
 			return op
 		}
 	}
 	return nil
-}
-
-func opCalls(op adk.Kind, seam adk.Seam) bool {
-	switch seam.Label {
-	case adk.LabelTool:
-		return op == adk.KindExecute
-	case adk.LabelOnAck:
-		return op == adk.KindAck
-	}
-	switch op {
-	case adk.KindFetch, adk.KindRefresh, adk.KindStore, adk.KindMutate, adk.KindDelete:
-		return true
-	}
-	return false
 }
 
 // returned follows a call that has returned. mu is held.

@@ -144,13 +144,13 @@ func (p *causal) leaving(strand int) {
 		switch offer := p.offer(x); {
 		case offer != nil && x.Strand == s.rec:
 			p.do(offer)
-		case x.Kind == adk.KindCancel && x.Key == wire.CancelGoexit:
+		case wire.CancelledBy(x) == wire.CancelGoexit:
 			if p.tree.Order == nil { // strands run freely
 				return
 			}
 			p.cancelling(s, x)
 			return
-		case x.Kind != adk.KindCancel && x.Strand == s.rec: // the engine has something to say first, and asks for that
+		case !wire.IsCancel(x) && x.Strand == s.rec: // the engine has something to say first, and asks for that
 			if w := (&waiter{strand: s, next: x}); p.behindCancel(w) {
 				p.cancelling(s, x)
 			}
@@ -169,7 +169,7 @@ func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 // offer is the act that makes a recorded settlement; nil if none will.
 func (p *causal) offer(x *adk.Crossing) *outsideEvent {
 	at := slices.IndexFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.settle == x })
-	if x.Kind != adk.KindSettle || at < 0 {
+	if !wire.IsSettlement(x) || at < 0 {
 		return nil
 	}
 	return p.outsideEvents[at]
@@ -186,7 +186,7 @@ func (p *causal) give(s *newStrand) {
 // taken ends the step that got tells, and gives what was foreseen for it.
 func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.turn
-	if w != nil && w.step.Kind == adk.KindCancel && got.Kind == adk.KindCancel {
+	if w != nil && w.step.Kind == adk.KindCancel && wire.IsCancel(got) {
 		p.turn = nil
 		return nil
 	}
@@ -197,7 +197,7 @@ func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 	if is {
 		next = w.next
 	}
-	if is || got.Kind == adk.KindContained {
+	if is || wire.IsContained(got) {
 		p.turn = nil
 	}
 	return next
@@ -238,7 +238,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 // all the same, and a later one of that call's is another.
 func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
 	x := p.upcoming(s)
-	return x != nil && x.Kind == adk.KindNext && x.Phase == adk.Done && x.Call == c.Begin.ID
+	return x != nil && wire.IsNext(x) && x.Phase == adk.Done && x.Call == c.Begin.ID
 }
 
 // forestalled is what the recorded strand came to where the engine would have taken a
@@ -249,11 +249,11 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	for _, x := range p.behind(s) {
-		if x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
+		if wire.CancelledBy(x) == wire.OutsideCancel {
 			continue
 		}
 		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
-			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || y.Kind == adk.KindCancel && y.Key == wire.OutsideCancel)
+			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel)
 		}) {
 			return x
 		}
@@ -321,13 +321,13 @@ func (p *causal) overtakes(w *waiter) bool {
 	if w.next == nil {
 		return w.instead != nil && !p.aborted
 	}
-	shares, aborts := calls.IsShared(w.step.Kind) || p.tree.Shares(w.next), isAbort(w.next)
+	shares, aborts := calls.IsShared(w.step.Kind) || p.tree.Shares(w.next), wire.Aborts(w.next)
 	gate := calls.GateID(w.next)
 	if !shares && gate == "" && !p.aborts {
 		return false
 	}
 	meets := func(x *adk.Crossing) bool {
-		return aborts || isAbort(x) || shares && p.tree.Shares(x) || gate != "" && calls.GateID(x) == gate
+		return aborts || wire.Aborts(x) || shares && p.tree.Shares(x) || gate != "" && calls.GateID(x) == gate
 	}
 	for _, other := range p.strands {
 		if other != w.strand && p.stillMakes(other, w.seq(), meets) {
@@ -336,9 +336,6 @@ func (p *causal) overtakes(w *waiter) bool {
 	}
 	return false
 }
-
-// isAbort reports whether an operation aborts the run, if nothing had.
-func isAbort(x *adk.Crossing) bool { return x.Kind == adk.KindAbort && x.Err == nil }
 
 // stillMakes reports whether a strand has still to make a wanted crossing before a place:
 // itself, or a strand that it has not forked yet.
@@ -352,10 +349,10 @@ func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bo
 			if x.Seq >= seq {
 				break
 			}
-			if x.Kind != adk.KindCancel && wanted(x) {
+			if !wire.IsCancel(x) && wanted(x) {
 				return true
 			}
-			if x.Kind == adk.KindFork && x.Err == nil {
+			if wire.Forks(x) {
 				strands = append(strands, x.ID)
 			}
 		}
@@ -592,7 +589,7 @@ func (p *causal) outside() {
 			return
 		}
 		for _, s := range p.strands {
-			next := p.ahead(s, func(x *adk.Crossing) bool { return x.Kind != adk.KindCancel })
+			next := p.ahead(s, func(x *adk.Crossing) bool { return !wire.IsCancel(x) })
 			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
 				return
 			}
@@ -604,13 +601,13 @@ func (p *causal) outside() {
 // expectEnd adds the acts that end a wait, as the operation has begun. mu is
 // held.
 func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
-	if got.Kind != adk.KindSleep && got.Kind != adk.KindWaitFor {
+	if !got.Kind.Uses(adk.FieldDuration) {
 		return
 	}
 	if t := p.Untold; t != nil {
 		p.Untold = nil
 		a := &outsideEvent{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
-		if x := calls.NoteOf(op.rec, adk.KindTimer); x != nil {
+		if x := op.rec.Timer(); x != nil {
 			if a.seq = x.Seq; !x.At.IsZero() {
 				a.at = x.At
 			}
@@ -624,7 +621,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 	}
 	end, cause := op.rec.Done, op.rec.Done.Err
 	if got.Kind == adk.KindWaitFor {
-		if end = calls.NoteOf(op.rec, adk.KindSettle); end == nil || end.Status != adk.GateAborted {
+		if end = op.rec.Settlement(); end == nil || end.Status != adk.GateAborted {
 			return
 		}
 		cause = errors.Unwrap(end.Err)
@@ -636,7 +633,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 
 // cancelledBefore reports whether the recorded run was cancelled before a place.
 func (p *causal) cancelledBefore(seq int) bool {
-	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Seq <= seq })
+	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return wire.IsCancel(x) && x.Seq <= seq })
 }
 
 // gateOpened adds the settlements of a gate. One that was not recorded is
@@ -665,7 +662,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 		return
 	}
 	for _, x := range op.rec.Notes {
-		if x.Kind == adk.KindSettle && stub.IsOutside(x) {
+		if wire.IsSettlement(x) && stub.IsOutside(x) {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
 		}
 	}
@@ -680,7 +677,7 @@ func (p *causal) beforeSettling(op *newOp) {
 	if op == nil || op.rec == nil || p.tree.Order != nil {
 		return
 	}
-	at := slices.IndexFunc(op.rec.Notes, func(x *adk.Crossing) bool { return x.Kind == adk.KindSettle && stub.IsOutside(x) })
+	at := slices.IndexFunc(op.rec.Notes, func(x *adk.Crossing) bool { return wire.IsSettlement(x) && stub.IsOutside(x) })
 	s := p.strands[op.call.strand]
 	if at < 0 || s == nil {
 		return

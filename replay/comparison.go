@@ -129,7 +129,7 @@ func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	j.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(j.known, want, got)
-	if want.Kind == adk.KindState && len(fields) > 0 {
+	if want.Kind.Uses(adk.FieldDigest) && len(fields) > 0 {
 		fields = j.views.Differ(j.want.Tree, j.got.Tree, want, got, fields)
 	}
 	if len(fields) == 0 {
@@ -192,7 +192,7 @@ func (j *comparison) repeats(g *calls.Step) bool {
 		return false
 	}
 	for _, d := range j.found {
-		if d.class == Unanswered && d.got.Kind == adk.KindAsk && d.got.Name == g.X.Name && wire.SameJSON(d.got.JSON, g.X.JSON) {
+		if d.class == Unanswered && d.got.Kind == g.X.Kind && d.got.Name == g.X.Name && wire.SameJSON(d.got.JSON, g.X.JSON) {
 			d.repeats++
 			d.lines += g.Size()
 			return true
@@ -373,7 +373,7 @@ func (j *comparison) alike(w, g *calls.Step) bool {
 	for _, use := range w.X.Kind.Fields(w.X.Phase) {
 		ignored := use.Field == adk.FieldDigest
 		if operation {
-			ignored = !use.Input || w.X.Kind == adk.KindNewID
+			ignored = !use.Input || use.Names == adk.MadeID
 		}
 		if !ignored && !j.known.Same(use.Field, w.X, g.X) {
 			return false

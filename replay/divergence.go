@@ -101,7 +101,7 @@ const linesBefore = 3
 
 // classOf classifies the difference between two crossings in one place.
 func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
-	if x.Kind == adk.KindState {
+	if x.Kind.Uses(adk.FieldDigest) {
 		return ChangedState
 	}
 	first := fields[0]

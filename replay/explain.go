@@ -56,7 +56,7 @@ func (r *replayed) unreached() (never []string) {
 			reached[c.Begin.Seam.Label] = true // of LiveExecutor, which has no name
 		}
 	}
-	reached[Gates] = !r.live.given(Gates) || slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen })
+	reached[Gates] = !r.live.given(Gates) || slices.ContainsFunc(r.got.Lines, wire.OpensGate)
 	for _, part := range r.live.parts() {
 		if !reached[part] {
 			never = append(never, part)
@@ -161,7 +161,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 // answer that got.
 func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 	rival := r.rivals[got.Seq]
-	if got.Kind != adk.KindAsk || rival == 0 {
+	if rival == 0 {
 		return nil
 	}
 	return []Candidate{{Crossing: rival, Text: r.want.Line(r.want.Lines[rival-1]),

@@ -135,7 +135,7 @@ func (p *player) peek(i int) *adk.Crossing {
 func (p *player) head() *adk.Crossing {
 	for i := 0; ; i++ {
 		x := p.peek(i)
-		if x == nil || x.Kind != adk.KindCancel {
+		if x == nil || !wire.IsCancel(x) {
 			return x
 		}
 	}
@@ -159,7 +159,7 @@ func (p *player) outside() {
 		return
 	}
 	switch {
-	case x.Kind == adk.KindCancel:
+	case wire.IsCancel(x):
 		p.aborted = true
 		if x.Key == wire.OutsideCancel {
 			p.cancel(x.Cause, x.Err)
@@ -171,7 +171,7 @@ func (p *player) outside() {
 		}
 	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
 		p.stage.EndWait(x.Op, x.Err)
-	case x.Kind == adk.KindSettle && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
+	case wire.IsSettlement(x) && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
 		p.stage.EndWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
 	}
 }
@@ -186,7 +186,7 @@ func (p *player) gateOpened(e adk.TurnGateOpen) {
 
 // settles reports whether the head is a settlement that somebody outside made.
 func (p *player) settles(x *adk.Crossing) bool {
-	if x == nil || x.Kind != adk.KindSettle || p.gates[x.Name] == nil {
+	if x == nil || !wire.IsSettlement(x) || p.gates[x.Name] == nil {
 		return false
 	}
 	return stub.IsOutside(x) && (x.Status != adk.GateAborted || !p.aborted)
@@ -223,18 +223,14 @@ func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 // decided reports whether x is a cancel that the engine decided on: a strand that
 // is under way in it tells that without asking, and nobody goes before.
 func decided(x *adk.Crossing) bool {
-	return x != nil && x.Kind == adk.KindCancel && (x.Key == wire.CancelStage || x.Key == wire.CancelGoexit)
+	return x != nil && wire.IsCancel(x) && (x.Key == wire.CancelStage || x.Key == wire.CancelGoexit)
 }
-
-// What a run is cancelled by: the context that was given to it, or the engine
-// when nothing was asked of it.
-const ()
 
 // exits is the return of a call whose next step is to end its goroutine: the
 // cancel that the cursor stands at is told by it, before the strands that it
 // then waits for go on. mu is held.
 func (p *player) exits(strand int, s *strand) *adk.Crossing {
-	if x := p.peek(0); s.ends == nil || x == nil || x.Kind != adk.KindCancel || x.Key != wire.CancelGoexit {
+	if x := p.peek(0); s.ends == nil || x == nil || wire.CancelledBy(x) != wire.CancelGoexit {
 		return nil
 	}
 	for i := 1; ; i++ {
@@ -354,7 +350,7 @@ func (p *player) leaving(n int) {
 func (p *player) orphaned(x *adk.Crossing) bool {
 	s := p.strands[x.Strand]
 	if s == nil {
-		return x.Kind == adk.KindContained
+		return wire.IsContained(x)
 	}
 	held := slices.ContainsFunc(p.waits, func(w *wait) bool { return w.of == s })
 	return !held && s.blocked() > 0 && s.blocked() == len(s.parked) &&
@@ -530,7 +526,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		return
 	}
 	p.note(want)
-	if got.Kind == adk.KindTurnGateOpen { // the one before it of that id is over, and its listener is not told yet
+	if wire.OpensGate(got) { // the one before it of that id is over, and its listener is not told yet
 		delete(p.gates, got.Name)
 	}
 	p.listened(got)
@@ -565,15 +561,15 @@ func (p *player) note(x *adk.Crossing) {
 		p.calls[x.ID] = x
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
-	case x.Kind == adk.KindFork && x.Err == nil:
+	case wire.Forks(x):
 		p.strand(x.ID)
 		p.alive++ // it will come: nobody is stuck before it has
-	case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
+	case wire.AsksForGate(x):
 		if _, open := p.gateOps[x.Name]; !open { // a second one of the id does not open (GAT-5)
 			p.gateOps[x.Name] = x.Op
 		}
 		p.startTimer(x)
-	case x.Kind == adk.KindSettle && x.Status != adk.GateRefused:
+	case wire.Settles(x):
 		delete(p.gateOps, x.Name)
 	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
 		p.startTimer(x)
@@ -626,9 +622,8 @@ func (p *player) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if x := p.head(); x != nil {
-		switch x.Kind {
-		case adk.KindTurnStart, adk.KindDispatchStart, adk.KindNewID:
-			return x.Name
+		if id := wire.MadeID(x); id != "" {
+			return id
 		}
 	}
 	p.oddIDs++

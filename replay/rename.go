@@ -41,7 +41,7 @@ func idOf(x *adk.Crossing) string {
 func withID(x *adk.Crossing, id string) *adk.Crossing {
 	changed := *x
 	switch {
-	case x.Kind == adk.KindRemove || x.Kind == adk.KindDelete:
+	case x.Kind.Names(adk.RecordID):
 		changed.Key = id
 	case x.Record != nil:
 		changed.Record = recordWithID(x.Record, id)
@@ -140,7 +140,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	before, after := state.New(), state.New()
 	for i, line := range lines {
 		x := &line.Crossing
-		told := x.Kind == adk.KindState && before.Check(x) == nil
+		told := x.Kind.Uses(adk.FieldDigest) && before.Check(x) == nil
 		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
 		id, about := r.want[idOf(x)]
 		if about {

@@ -147,7 +147,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 			x.At = at
 		}
 		places[x.Seq] = reached[x.Strand]
-		if x.Kind == adk.KindFork && x.Err == nil {
+		if wire.Forks(x) {
 			reached[x.ID] = reached[x.Strand]
 		}
 	}

@@ -52,7 +52,7 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 	}
 	again := &Again{Trace: run.shown, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: live.unseen()}
 	for _, x := range run.got.Lines {
-		if x.Kind == adk.KindCall && run.unanswered[x.ID] || x.Kind == adk.KindSettle && x.Key == wire.ByReplay {
+		if x.Kind == adk.KindCall && run.unanswered[x.ID] || wire.IsSettlement(x) && x.Key == wire.ByReplay {
 			again.Unanswered = append(again.Unanswered, x.Seq)
 		}
 	}

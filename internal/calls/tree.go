@@ -188,7 +188,7 @@ func (t *Tree) StateBefore(call *adk.Crossing) *adk.Crossing {
 
 // CancelsBefore reports whether a run was cancelled before a crossing.
 func (t *Tree) CancelsBefore(seq int) bool {
-	return slices.ContainsFunc(t.Lines[:seq-1], func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel })
+	return slices.ContainsFunc(t.Lines[:seq-1], wire.IsCancel)
 }
 
 // treeBuilder adds the lines one after the other.
@@ -367,7 +367,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	case adk.KindWait:
 		s.Waits = b.Strands[x.ID]
 	case adk.KindFork:
-		if x.Err != nil {
+		if !wire.Forks(x) {
 			return
 		}
 		b.forks[x.ID] = s
@@ -418,7 +418,7 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 	case adk.KindSettle:
 		if s := b.gates[x.Name]; s != nil {
 			s.Notes = append(s.Notes, x)
-			if x.Status != adk.GateRefused {
+			if wire.Settles(x) {
 				delete(b.gates, x.Name)
 			}
 			return
@@ -470,15 +470,20 @@ func (t *Tree) Shares(x *adk.Crossing) bool {
 // GateID is the id of the gate that a recorded crossing may take or give free: a wait
 // asks for it, and a settlement lets the next one have it (GAT-5). Of others it is empty.
 func GateID(x *adk.Crossing) string {
-	if x.Kind == adk.KindWaitFor && x.Phase == adk.Begin || x.Kind == adk.KindSettle && x.Status != adk.GateRefused {
+	if wire.AsksForGate(x) || wire.Settles(x) {
 		return x.Name
 	}
 	return ""
 }
 
-// NoteOf is the last note of a kind of a recorded operation; nil if there is
-// none.
-func NoteOf(s *Step, kind adk.Kind) (last *adk.Crossing) {
+// Settlement is the last settlement of the gate that a step waited for; nil if there is
+// none, or no step.
+func (s *Step) Settlement() *adk.Crossing { return s.note(adk.KindSettle) }
+
+// Timer is the timer that woke a step; nil if none did, or there is no step.
+func (s *Step) Timer() *adk.Crossing { return s.note(adk.KindTimer) }
+
+func (s *Step) note(kind adk.Kind) (last *adk.Crossing) {
 	if s != nil {
 		for _, x := range s.Notes {
 			if x.Kind == kind {

@@ -16,8 +16,8 @@ func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
 		case !use.Input:
 		case use.Field == adk.FieldRecord:
 			e.String(use.Label, RecordText(x.Record))
-		case x.Kind == adk.KindNewID: // the id is the answer
-		case x.Kind == adk.KindExecute && use.Field == adk.FieldArgs:
+		case use.Names == adk.MadeID: // the id is the answer
+		case use.Field == adk.FieldArgs:
 			e.String(use.Label, safetext.Arguments(x.Args))
 		default:
 			if err := e.Field(use, x); err != nil {
@@ -42,7 +42,7 @@ func CompareInputs(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	}
 	var diffs []FieldDiff
 	for _, use := range want.Kind.Fields(want.Phase) {
-		if use.Field == adk.FieldID || want.Kind == adk.KindTimer || c.Same(use.Field, want, got) {
+		if use.Names.IsNumber() || c.Same(use.Field, want, got) {
 			continue
 		}
 		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input, Of: use.Field})

@@ -136,7 +136,7 @@ func (change foldDelta) fault(kind adk.Kind) error {
 	switch {
 	case at < 0:
 		return fmt.Errorf("there is no set %q", change.of)
-	case kind == adk.KindDelete || kind == adk.KindRemove:
+	case kind.Names(adk.RecordID):
 		if change.record != nil {
 			return fmt.Errorf("carries a record and not a key")
 		}

@@ -116,27 +116,10 @@ func sameEvent(a, b any) bool {
 
 // heard are listeners that are loud, one for each event.
 func (l *ListenerFaults) heard() (adk.Functional, adk.Observability) {
-	return adk.Functional{
-			Message:  loudly[adk.MessageEvent](l),
-			Thought:  loudly[adk.ThoughtEvent](l),
-			ToolCall: loudly[adk.ToolCallEvent](l),
-		}, adk.Observability{
-			TurnStart:          loudly[adk.TurnStart](l),
-			TurnEnd:            loudly[adk.TurnEnd](l),
-			DispatchStart:      loudly[adk.DispatchStart](l),
-			DispatchEnd:        loudly[adk.DispatchEnd](l),
-			IterationStart:     loudly[adk.IterationStart](l),
-			IterationEnd:       loudly[adk.IterationEnd](l),
-			TurnGateOpen:       func(e adk.TurnGateOpen) { l.Opened(e); l.hear(e) },
-			TurnGateClosed:     loudly[adk.TurnGateClosed](l),
-			ToolExecutionStart: loudly[adk.ToolExecutionStart](l),
-			ToolExecutionEnd:   loudly[adk.ToolExecutionEnd](l),
-			Log:                loudly[adk.LogEvent](l),
-			Error:              loudly[adk.ErrorEvent](l),
-		}
+	functional, observability := adk.EveryEvent(func(_ adk.Kind, event any) { l.hear(event) })
+	observability.TurnGateOpen = func(e adk.TurnGateOpen) { l.Opened(e); l.hear(e) }
+	return functional, observability
 }
-
-func loudly[E any](l *ListenerFaults) func(E) { return func(e E) { l.hear(e) } }
 
 // hear panics where a listener panicked in the recording, and ends the goroutine
 // where one did that. Nothing tells a listener in which strand it is called; the

@@ -47,13 +47,20 @@ func (t Trail) Event(event *adk.Crossing, live bool, ahead func(i int) *adk.Cros
 // listener. Behind what user code does in one step, a report or a log, that may have
 // been its own doing, and its script does the same.
 func (f footprint) endsWith(event *adk.Crossing) bool {
-	switch event.Kind {
-	case adk.KindLogEvent:
-		return false
-	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent:
-		return f.last == adk.KindEmitMessage || f.last == adk.KindEmitThought || f.last == adk.KindEmitToolCall
+	return !reported[event.Kind] || f.last.Emits()
+}
+
+// reported are the kinds of the events that reports say, where nothing emits them.
+var reported = reportedEvents()
+
+func reportedEvents() map[adk.Kind]bool {
+	events := map[adk.Kind]bool{}
+	for _, kind := range adk.Kinds() {
+		if kind.Reports() {
+			events[kind.Event()] = true
+		}
 	}
-	return true
+	return events
 }
 
 // listenerFaultAt reads on behind an event for the panics of its listeners, and for
@@ -66,34 +73,18 @@ func listenerFaultAt(event *adk.Crossing, ahead func(i int) *adk.Crossing) (o Li
 		switch {
 		case x == nil:
 			return o, false
-		case x.Kind == adk.KindCancel || x.Strand != event.Strand:
-		case listening && panicsAt(event, x):
+		case wire.IsCancel(x) || x.Strand != event.Strand:
+		case listening && wire.Panicked(x, event.Kind):
 			o.panics, late = append(o.panics, listenerPanic{x.Text, late}), false
-		case x.Kind == adk.KindSettle && event.Kind == adk.KindTurnGateOpen && x.Status != adk.GateRefused:
+		case wire.Settles(x) && wire.OpensGate(event):
 			waited, late = waited || !settledByExit(x), !IsOutside(x)
 		case x.Kind.Class() == adk.ClassFact:
-		case isLastWord(x.Kind):
+		case x.Kind.IsLastWord():
 			listening = false
 		default:
 			return o, !waited && x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeGoexit
 		}
 	}
-}
-
-// panicsAt reports whether a crossing is the contained panic of a listener of an
-// event.
-func panicsAt(event, x *adk.Crossing) bool {
-	return x.Kind == adk.KindContained && x.Name == "listener of "+event.Kind.String()
-}
-
-// isLastWord reports whether an event comes too where a goroutine ends: it closes
-// what was open.
-func isLastWord(kind adk.Kind) bool {
-	switch kind {
-	case adk.KindErrorEvent, adk.KindDispatchEnd, adk.KindTurnEnd, adk.KindToolExecutionEnd, adk.KindTurnGateClosed:
-		return true
-	}
-	return false
 }
 
 // settledByExit reports whether a gate was aborted as the goroutine that opened it

@@ -194,14 +194,14 @@ func (d *Decoder) payload(kind adk.Kind, raw []byte) (any, error) {
 	if len(members) == 1 && string(members[0].Name) == "$opaque" {
 		return plain.Parse(raw, nil)
 	}
-	switch kind {
-	case adk.KindEmitMessage:
+	switch kind.Event() {
+	case adk.KindMessageEvent:
 		u, err := readEvent(d, members, streamFields)
 		return adk.MessageEvent(u), err
-	case adk.KindEmitThought:
+	case adk.KindThoughtEvent:
 		u, err := readEvent(d, members, streamFields)
 		return adk.ThoughtEvent(u), err
-	case adk.KindEmitToolCall:
+	case adk.KindToolCallEvent:
 		return readEvent(d, members, toolCallFields)
 	}
 	return nil, fmt.Errorf("%s has no payload", kind)

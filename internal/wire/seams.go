@@ -28,12 +28,6 @@ func CallOf(x *adk.Crossing) int {
 	return x.Call
 }
 
-// IsMisuse reports whether a contained failure is something that user code did with
-// a handle or with next, and not a panic.
-func IsMisuse(x *adk.Crossing) bool {
-	return x.Kind == adk.KindContained && (x.Name == "second next" || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, "late "))
-}
-
 // CollectionOf is the collection that an obligation is for.
 func CollectionOf(seam adk.Seam) adk.CollectionName {
 	of, _, _ := strings.Cut(seam.Name, ".")
@@ -51,11 +45,8 @@ func HasID(record adk.Record) bool {
 	if record == nil {
 		return false
 	}
-	switch record.RecordKind() {
-	case adk.RecordMessage, adk.RecordMemory, adk.RecordRetrievable, adk.RecordThought, adk.RecordToolCall:
-		return true
-	}
-	return false
+	of, held := adk.CollectionOf(record.RecordKind())
+	return held && of != adk.Instructions && of != adk.Tools
 }
 
 // Gives reports whether user code gives a field of the calls and returns of a seam: the
@@ -77,7 +68,7 @@ func Gives(seam adk.Seam, f adk.Field) bool {
 // of an instruction is its text.
 func IDOf(use adk.FieldUse, x *adk.Crossing) string {
 	switch {
-	case use.Names == adk.NoName || use.Names == adk.CodeName,
+	case !use.Names.IsID(),
 		use.Names == adk.RecordID && (x.Collection == adk.Instructions || CollectionOf(x.Seam) == adk.Instructions):
 		return ""
 	case use.Field == adk.FieldKey:

@@ -358,7 +358,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	a.keep(x)
 	a.told.Store(int64(x.Seq))
 	switch {
-	case x.Kind == adk.KindFork && x.Err == nil:
+	case x.Kind.LeadsTo() == adk.LabelStrand && x.Err == nil:
 		a.mu.Lock()
 		a.strands++
 		a.mu.Unlock()
@@ -490,7 +490,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 			over := s.ended || x.Kind == adk.KindCancel
 			s = faultPoint{at: i + 1, x: x, ended: over}
 			a.describe(&s, seams)
-			if x.Kind == adk.KindAsk || x.Kind == adk.KindPiece {
+			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {
 					asks = askedIn(a.crossings)
 				}

@@ -107,8 +107,8 @@ func (s *faultPoint) refusesEndBehind() string {
 	case s.ended:
 		return hasEnded
 	case s.x.Kind == adk.KindCall && s.entersUserCode(),
-		s.x.Kind.Class() == adk.ClassOperation && s.x.Phase != adk.Begin && !s.isReport(s.x.Kind) && s.x.Kind != adk.KindReportLog,
-		s.x.Phase == adk.Begin && (s.x.Kind == adk.KindSleep || s.x.Kind == adk.KindWaitFor):
+		s.x.Kind.Class() == adk.ClassOperation && s.x.Phase != adk.Begin && !s.x.Kind.Reports(),
+		s.x.Phase == adk.Begin && s.x.Kind.Uses(adk.FieldDuration):
 		return ""
 	}
 	return noCodeBehind
@@ -119,7 +119,7 @@ func (s *faultPoint) entersUserCode() bool { return isUserCode(s.seam) }
 func isUserCode(s adk.Seam) bool { return s.Label != adk.LabelRun && s.Label != adk.LabelDispatch }
 
 func (s *faultPoint) isReport(k adk.Kind) bool {
-	return k == adk.KindReportMessage || k == adk.KindReportThought || k == adk.KindReportToolCall
+	return k.Touches() == adk.TouchStream
 }
 
 func (s *faultPoint) isStorage() bool { return s.seam.Label == adk.LabelStorage }
@@ -137,7 +137,7 @@ func (s *faultPoint) refusesFailure() string {
 }
 
 // isSeam reports whether the crossing is the call or the return of a seam.
-func (s *faultPoint) isSeam() bool { return s.x.Kind == adk.KindCall || s.x.Kind == adk.KindReturn }
+func (s *faultPoint) isSeam() bool { return s.x.Kind.Class() == adk.ClassCall }
 
 func (s *faultPoint) refusesPanic() string {
 	switch {

@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -314,17 +315,12 @@ func (g *goWriter) raw() {
 
 // loud writes a listener that panics, or ends its goroutine.
 func (g *goWriter) loud(i int, loud turn.Loud) {
-	kind := adk.KindByName(loud.Event)
-	event := strings.ToUpper(loud.Event[:1]) + loud.Event[1:]
-	bus, payload := "Observability", event
-	switch kind {
-	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent:
-		bus, payload = "Functional", event+"Event"
-	case adk.KindLogEvent, adk.KindErrorEvent:
-		payload = event + "Event"
+	for _, bus := range []reflect.Type{reflect.TypeFor[adk.Functional](), reflect.TypeFor[adk.Observability]()} {
+		listener, found := bus.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, loud.Event) })
+		if found {
+			g.line("raw.%s.%s = func(%s) { %s }", bus.Name(), listener.Name, listener.Type.In(0), g.falls(i, loud))
+		}
 	}
-	falls := g.falls(i, loud)
-	g.line("raw.%s.%s = func(adk.%s) { %s }", bus, event, payload, falls)
 }
 
 // falls writes how a listener fails at its event, and before that what it counts

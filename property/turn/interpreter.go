@@ -270,50 +270,18 @@ func leave(end End) error {
 
 // listen settles the gates whose waiting says so, and panics where it has to.
 func (s *interpreter) listen(raw *adk.RawTurn) {
+	if len(s.turn.Loud) > 0 {
+		raw.Functional, raw.Observability = adk.EveryEvent(func(kind adk.Kind, _ any) { s.hear(kind) })
+	}
+	hear := raw.Observability.TurnGateOpen
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
 		s.mu.Lock()
 		s.gates[e.Gate.ID()] = e.Gate
 		s.mu.Unlock()
 		s.plans.Opened(e)
-		s.hear(adk.KindTurnGateOpen)
-	}
-	for _, loud := range s.turn.Loud {
-		s.listenTo(raw, adk.KindByName(loud.Event))
-	}
-}
-
-func (s *interpreter) listenTo(raw *adk.RawTurn, kind adk.Kind) {
-	hear := func() { s.hear(kind) }
-	on, about := &raw.Functional, &raw.Observability
-	switch kind {
-	case adk.KindMessageEvent:
-		on.Message = func(adk.MessageEvent) { hear() }
-	case adk.KindThoughtEvent:
-		on.Thought = func(adk.ThoughtEvent) { hear() }
-	case adk.KindToolCallEvent:
-		on.ToolCall = func(adk.ToolCallEvent) { hear() }
-	case adk.KindTurnStart:
-		about.TurnStart = func(adk.TurnStart) { hear() }
-	case adk.KindTurnEnd:
-		about.TurnEnd = func(adk.TurnEnd) { hear() }
-	case adk.KindDispatchStart:
-		about.DispatchStart = func(adk.DispatchStart) { hear() }
-	case adk.KindDispatchEnd:
-		about.DispatchEnd = func(adk.DispatchEnd) { hear() }
-	case adk.KindIterationStart:
-		about.IterationStart = func(adk.IterationStart) { hear() }
-	case adk.KindIterationEnd:
-		about.IterationEnd = func(adk.IterationEnd) { hear() }
-	case adk.KindTurnGateClosed:
-		about.TurnGateClosed = func(adk.TurnGateClosed) { hear() }
-	case adk.KindToolExecutionStart:
-		about.ToolExecutionStart = func(adk.ToolExecutionStart) { hear() }
-	case adk.KindToolExecutionEnd:
-		about.ToolExecutionEnd = func(adk.ToolExecutionEnd) { hear() }
-	case adk.KindLogEvent:
-		about.Log = func(adk.LogEvent) { hear() }
-	case adk.KindErrorEvent:
-		about.Error = func(adk.ErrorEvent) { hear() }
+		if hear != nil {
+			hear(e)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
 package diff
 
-// DerivedFields are the fields that a diff leaves alone, for its tests.
-var DerivedFields = derivedFields
+// IsDerived reports whether a diff leaves a field alone, for its tests.
+var IsDerived = isDerived

@@ -148,7 +148,7 @@ func (d *traceDiffer) compare(i, j int) (diffOpinion, []compare.FieldDiff) {
 // arguments, which are listed where they came in.
 func (d *traceDiffer) equalOrFollows(i, j int) diffOpinion {
 	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
-	if derivedFields[x.Kind] == adk.FieldKey && x.Key != y.Key {
+	if x.Kind.Names(adk.Checksum) && x.Key != y.Key {
 		return diffFollows
 	}
 	return diffEqual
@@ -238,8 +238,8 @@ func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
 // arguments that come again, from where they first differed.
 func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) bool {
 	f, g := &d.a.forms[i], &d.b.forms[j]
-	if f.hasDerived && derivedFields[d.a.lines[i].Kind] == use.Field {
-		return d.a.lines[i].Kind == adk.KindState && !f.unfit && !g.unfit
+	if f.hasDerived && isDerived(use) {
+		return use.Field == adk.FieldDigest && !f.unfit && !g.unfit
 	}
 	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
 	switch use.Field {

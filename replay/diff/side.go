@@ -113,13 +113,13 @@ func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	}
 	sh.out = append(append(sh.out, 'c'), compare.KindText(x)...)
 	sh.out = strconv.AppendInt(append(sh.out, ' '), int64(s.iterationOf(x)), 10)
-	if x.Kind == adk.KindState && s.fold.OutputDue {
+	if x.Kind.Uses(adk.FieldDigest) && s.fold.OutputDue {
 		part("before the output", false)
 	}
 	part(x.Seam.String(), false)
 	part(string(x.Collection), false)
 	part(x.Name, isID(adk.FieldName, x))
-	if keyed := isID(adk.FieldKey, x); keyed || x.Kind == adk.KindRemove || x.Kind == adk.KindDelete {
+	if keyed := isID(adk.FieldKey, x); keyed || x.Kind.Names(adk.RecordID) && x.Kind.Class() == adk.ClassOperation {
 		part(x.Key, keyed)
 	}
 	if x.Record != nil {
@@ -129,7 +129,7 @@ func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	if id, ok := state.StreamID(x.Payload); ok && x.Kind.Class() == adk.ClassOperation {
 		part(id, true)
 	}
-	if x.Kind == adk.KindOffAck {
+	if takesOff(x) {
 		part(s.handlers[calls.AckHandlerOf(x)], false)
 	}
 	return all.of(string(sh.out)), sh.ids
@@ -138,11 +138,10 @@ func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 // iterationOf is the iteration of what a dispatch itself tells: without it, what
 // happens in each would look alike.
 func (s *diffSide) iterationOf(x *adk.Crossing) int {
-	switch x.Kind {
-	case adk.KindIterationStart, adk.KindIterationEnd:
+	if x.Kind.Names(adk.Iteration) {
 		return x.N
 	}
-	if c := s.fold.Calls[x.Call]; c != nil && c.Dispatch != nil && c.Dispatch.Call == c && x.Kind != adk.KindDispatchEnd {
+	if c := s.fold.Calls[x.Call]; c != nil && c.Dispatch != nil && c.Dispatch.Call == c && !x.Kind.Uses(adk.FieldN) { // where it counts them itself
 		return c.Dispatch.Iteration
 	}
 	return 0
@@ -152,54 +151,47 @@ func (s *diffSide) iterationOf(x *adk.Crossing) int {
 // before the fold takes the crossing in.
 func (s *diffSide) derive(f *key, x *adk.Crossing) {
 	set := func(text string, fits bool) { f.derived, f.hasDerived, f.unfit = text, true, !fits }
-	switch x.Kind {
-	case adk.KindState:
+	switch {
+	case x.Kind.Uses(adk.FieldDigest):
 		if s.fold.Check(x) != nil {
 			set("of something else: "+x.Digest.String(), false)
 			return
 		}
 		set(s.state(s.fold.Seen(x.Call)), true)
-	case adk.KindToolCallEvent:
-		e, ok := s.fold.Payload(x).(adk.ToolCallEvent)
-		s.checksum(f, x, ok && e.Checksum == x.Key)
-	case adk.KindToolExecutionStart:
-		e, ok := s.fold.Payload(x).(adk.ToolExecutionStart)
-		s.checksum(f, x, ok && e.CallID == x.Key)
-	case adk.KindTimer:
+	case x.Kind.Names(adk.Checksum): // of a tool call: where it is that of the call's arguments, these are all there is to compare
+		line := *x
+		line.Payload = nil // the line is enough
+		fits := s.fold.CheckPayload(&line) == nil
+		if set("", fits); !fits {
+			f.derived = "of something else: " + x.Key
+		}
+	case x.Kind.Names(adk.OpNumber):
 		if op := s.fold.Ops[x.N]; op != nil {
 			set("the "+op.Kind.String()+" of its call", op.Call.Id == x.Call)
 			return
 		}
 		set(fmt.Sprintf("operation %d", x.N), false)
-	case adk.KindOnAck:
-		s.handlers[calls.AckHandlerOf(x)] = x.Name
-		set("", true)
-	case adk.KindOffAck:
+	case takesOff(x):
 		name, known := s.handlers[calls.AckHandlerOf(x)]
 		if !known {
 			name = fmt.Sprintf("handler %d", x.ID)
 		}
 		set(name, known)
+	case x.Kind.Names(adk.HandlerNumber):
+		s.handlers[calls.AckHandlerOf(x)] = x.Name
+		set("", true)
 	}
 }
 
-// checksum is that of a tool call: where it is that of the call's arguments,
-// these are all there is to compare.
-func (s *diffSide) checksum(f *key, x *adk.Crossing, fits bool) {
-	f.hasDerived, f.unfit = true, !fits
-	if !fits {
-		f.derived = "of something else: " + x.Key
-	}
+// takesOff reports whether a crossing takes a handler of the ack off, which it says by its
+// number alone.
+func takesOff(x *adk.Crossing) bool {
+	return x.Kind.Names(adk.HandlerNumber) && !x.Kind.Names(adk.CodeName)
 }
 
-// derivedFields are the fields that derive works out.
-var derivedFields = map[adk.Kind]adk.Field{
-	adk.KindState:              adk.FieldDigest,
-	adk.KindToolCallEvent:      adk.FieldKey,
-	adk.KindToolExecutionStart: adk.FieldKey,
-	adk.KindTimer:              adk.FieldN,
-	adk.KindOnAck:              adk.FieldID,
-	adk.KindOffAck:             adk.FieldID,
+// isDerived reports whether derive works a field out.
+func isDerived(use adk.FieldUse) bool {
+	return use.Names == adk.Checksum || use.Names == adk.OpNumber || use.Names == adk.HandlerNumber
 }
 
 // state is the digest of the shape of all that is visible.
@@ -299,7 +291,7 @@ func (s *diffSide) strays(x *adk.Crossing) bool {
 // field is one field as JSON, empty where it is absent or is compared no more.
 func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
 	switch {
-	case f.hasDerived && derivedFields[x.Kind] == use.Field:
+	case f.hasDerived && isDerived(use):
 		if f.derived == "" {
 			return nil
 		}

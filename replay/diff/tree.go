@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -97,8 +97,8 @@ func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
 		node.continues = at != c.within && isEffect(x, &b.lines[at.head].Crossing)
 		switch {
 		case x.Phase == adk.Begin:
-			c.running = append(c.running, &diffOp{x.Kind, x.Op, node, x.Kind == adk.KindNext})
-		case x.Kind == adk.KindFork && x.Err == nil:
+			c.running = append(c.running, &diffOp{x.Kind, x.Op, node, wire.IsNext(x)})
+		case wire.Forks(x):
 			b.forks[x.ID] = node
 		}
 	}
@@ -117,7 +117,7 @@ func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
 
 // isEffect reports whether a crossing can be the event of an operation.
 func isEffect(x, cause *adk.Crossing) bool {
-	return x.Kind != 0 && describe.EventOf(cause.Kind) == x.Kind
+	return x.Kind != 0 && cause.Kind.Event() == x.Kind
 }
 
 // place is where the next crossing of a call goes: into the operation that

@@ -68,7 +68,7 @@ func (l *lineRedactor) crossing(line []byte) error {
 			l.raw(m.Value) // kind, at, in and their like
 			return nil
 		}
-		if use.Field == adk.FieldValue && c.Kind == adk.KindStash {
+		if use.Field == adk.FieldValue && c.Kind.Names(adk.StashPath) {
 			return l.stashed(&d, m.Value)
 		}
 		return l.named(m.Name, func() error { return l.field(c.Kind, use, m.Value) })
@@ -95,7 +95,7 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 		}
 		return l.text(value)
 	case adk.FieldKey:
-		if kind.Class() == adk.ClassEvent { // a checksum
+		if use.Names == adk.Checksum {
 			l.raw(value)
 			return nil
 		}
@@ -117,7 +117,7 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 	case adk.FieldSchema:
 		return l.schema(value)
 	case adk.FieldJSON:
-		if kind == adk.KindPiece {
+		if kind.Class() == adk.ClassFact { // a piece of an answer
 			return l.piece(value)
 		}
 		return l.rawJSON(value)
@@ -641,9 +641,8 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 		l.instead(value, `"0s"`)
 		return nil
 	}
-	switch record := adk.RecordKind(kind); record {
-	case adk.RecordMessage, adk.RecordMemory, adk.RecordThought, adk.RecordToolCall,
-		adk.RecordRetrievable, adk.RecordInstruction, adk.RecordTool, adk.RecordMedia:
+	record := adk.RecordKind(kind)
+	if _, held := adk.CollectionOf(record); held || record == adk.RecordMedia {
 		return l.record(record, value)
 	}
 	if isNumber := kind == "bool" || strings.Contains(kind, "int") || strings.HasPrefix(kind, "float"); !isNumber {

@@ -72,7 +72,7 @@ type streamKey struct {
 
 // path is where the deltas of a stream stand on their lines.
 func (k streamKey) path() []string {
-	if k.kind == adk.KindEmitMessage || k.kind == adk.KindEmitThought {
+	if k.kind.Emits() {
 		return []string{"payload", wire.EventDelta}
 	}
 	return []string{wire.EventDelta}
@@ -155,7 +155,7 @@ func (r *Writer) begin(first *toldLine) error {
 
 // namesIn are the names that a crossing gives to seams to come: of tools, and of a strand.
 func namesIn(c *adk.Crossing) (names []string) {
-	if c.Kind == adk.KindFork {
+	if c.Kind.LeadsTo() == adk.LabelStrand {
 		names = append(names, c.Name)
 	}
 	for _, record := range append([]adk.Record{c.Record}, c.Records...) {
@@ -169,13 +169,11 @@ func namesIn(c *adk.Crossing) (names []string) {
 // explain notes what of a crossing follows from those before it.
 func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 	switch {
-	case c.Kind == adk.KindState:
+	case c.Kind.Uses(adk.FieldDigest):
 		h.derived = r.told.Check(c) == nil
-	case c.Kind == adk.KindToolCallEvent:
+	case c.Kind.Names(adk.Checksum):
 		h.derived = r.told.CheckPayload(c) == nil
-	case c.Kind == adk.KindToolExecutionStart:
 		if call := r.told.Calls[c.Call]; call != nil {
-			h.derived = r.told.CheckPayload(c) == nil
 			h.op = call.OpOf(call.ExecutionFor(c))
 		}
 	case c.Kind == adk.KindExecute && c.Phase == adk.Begin:

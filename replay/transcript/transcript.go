@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -149,8 +150,8 @@ func (t *Transcript) ending() string {
 // add writes what is no end: on a line of its own, or on the held one where it
 // continues that.
 func (t *Transcript) add(x *adk.Crossing) {
-	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: describe.EventOf(x.Kind)}
-	if x.Kind == adk.KindCancel || t.ended(x.Call) {
+	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: x.Kind.Event()}
+	if wire.IsCancel(x) || t.ended(x.Call) {
 		line.margin = t.present // wherever it belongs, this is where it happened
 	}
 	if t.continues(x) {

@@ -28,7 +28,7 @@ func (w *whatIf) cameToPass(t target) bool {
 	switch {
 	case t.special == pathCancel:
 		return slices.ContainsFunc(w.now.Lines, func(y *adk.Crossing) bool {
-			return y.Kind == adk.KindCancel && y.Key == wire.OutsideCancel
+			return wire.CancelledBy(y) == wire.OutsideCancel
 		})
 	case t.special == pathAt && w.again.Counterparts[x.Seq] != 0:
 		return true
@@ -43,7 +43,7 @@ func (w *whatIf) cameToPass(t target) bool {
 // offered reports whether a gate was offered the value of a settlement, whatever
 // the engine said to it.
 func (w *whatIf) offered(x, y *adk.Crossing) bool {
-	return x.Kind == adk.KindSettle && y.Kind == adk.KindSettle && x.Name == y.Name && x.Key == y.Key &&
+	return wire.IsSettlement(x) && wire.IsSettlement(y) && x.Name == y.Name && x.Key == y.Key &&
 		x.Status == adk.GateResolved && plain.Equal(x.Value, y.Value)
 }
 
@@ -107,7 +107,7 @@ func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 	var fields []compare.FieldDiff
 	a, b := s.Last(), t.Last()
 	for _, use := range a.Kind.Fields(a.Phase) {
-		if use.Field != adk.FieldID && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.Same(use.Field, a, b) {
+		if !use.Names.IsNumber() && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.Same(use.Field, a, b) {
 			fields = append(fields, compare.JSONDiff(use.Label, w.known.Text(use.Field, a), w.known.Text(use.Field, b))...)
 		}
 	}
@@ -131,10 +131,10 @@ func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 // given is the crossing with what came through the engine to an operation: the
 // return of a storage or a tool, the settlement of a gate.
 func given(s *calls.Step) *adk.Crossing {
-	if s.X.Kind == adk.KindWaitFor {
-		return calls.NoteOf(s, adk.KindSettle)
+	if settled := s.Settlement(); settled != nil {
+		return settled
 	}
-	if len(s.Calls) == 1 && (s.X.Kind == adk.KindExecute || s.X.Kind == adk.KindFetch || s.X.Kind == adk.KindRefresh) {
+	if len(s.Calls) == 1 && (s.X.Kind.LeadsTo() == adk.LabelTool || s.X.Kind.Touches() == adk.TouchReading) {
 		return s.Calls[0].Return
 	}
 	return nil

@@ -180,7 +180,7 @@ func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 		add(c.Return)
 	}
 	for _, note := range s.Notes {
-		if note.Kind == adk.KindSettle {
+		if wire.IsSettlement(note) {
 			add(note)
 		}
 	}
@@ -200,9 +200,9 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 		return "that is said by live code"
 	case saysWhich(use):
 		return fmt.Sprintf("%s says which %s it is, and not what it was given", use.Label, x.Kind)
-	case x.Kind == adk.KindCancel && (x.Key != wire.OutsideCancel || use.Field == adk.FieldKey):
+	case wire.IsCancel(x) && (x.Key != wire.OutsideCancel || use.Field == adk.FieldKey):
 		return "who cancels is a crossing of its own"
-	case x.Kind == adk.KindSettle && !stub.IsOutside(x):
+	case wire.IsSettlement(x) && !stub.IsOutside(x):
 		return "the engine settled the gate, and nobody outside"
 	case x.Kind.Class() == adk.ClassCall && !wire.Gives(seam, use.Field):
 		return fmt.Sprintf("%s gives no %s", seam, use.Label)
@@ -225,7 +225,7 @@ func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
 	switch {
 	case x.Kind == adk.KindCall:
 		return x.Seam.Label == adk.LabelRun && w.takesInput(f)
-	case x.Kind == adk.KindSettle:
+	case wire.IsSettlement(x):
 		return w.live.SettlesGates()
 	case x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation:
 		return w.edited.Calls[wire.CallOf(x)].IsUnder(w.live.TakesSeam)

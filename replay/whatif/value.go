@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -293,7 +292,7 @@ func (w *whatIf) follow(t target) {
 	switch {
 	case t.use.Field == adk.FieldDuration: // the timer that was recorded is that of another time: it fires when it is due
 		if s := w.edited.StepOf(t.x); s != nil {
-			if timer := calls.NoteOf(s, adk.KindTimer); timer != nil {
+			if timer := s.Timer(); timer != nil {
 				timer.At = time.Time{}
 			}
 		}

@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// This file says what a line says of the course of a run: of its strands, its gates and
+// its end. What was refused changed nothing of it.
+
+// IsNext reports whether a crossing is a middleware's next: what follows it in its
+// pipeline begins within it, and is called by nobody.
+func IsNext(x *adk.Crossing) bool { return x.Kind == adk.KindNext }
+
+// Forks reports whether a crossing begins a strand, whose number is its ID.
+func Forks(x *adk.Crossing) bool { return x.Kind == adk.KindFork && x.Err == nil }
+
+// IsCancel reports whether a crossing says that the run's context is done. Whoever
+// crosses next tells it, in whatever strand.
+func IsCancel(x *adk.Crossing) bool { return x.Kind == adk.KindCancel }
+
+// CancelledBy is who cancelled a run, as OutsideCancel; empty of other crossings.
+func CancelledBy(x *adk.Crossing) string {
+	if x.Kind != adk.KindCancel {
+		return ""
+	}
+	return x.Key
+}
+
+// Aborts reports whether user code aborts the run.
+func Aborts(x *adk.Crossing) bool { return x.Kind == adk.KindAbort && x.Err == nil }
+
+// IsSettlement reports whether somebody settles a gate, or offers to.
+func IsSettlement(x *adk.Crossing) bool { return x.Kind == adk.KindSettle }
+
+// Settles reports whether a crossing settles a gate, whose id is free then.
+func Settles(x *adk.Crossing) bool { return x.Kind == adk.KindSettle && x.Status != adk.GateRefused }
+
+// AsksForGate reports whether a crossing begins to wait for a gate. A second one of an id
+// that is open does not get it (GAT-5).
+func AsksForGate(x *adk.Crossing) bool { return x.Kind == adk.KindWaitFor && x.Phase == adk.Begin }
+
+// OpensGate reports whether listeners are told of a gate that is open: who hears of it may
+// settle it.
+func OpensGate(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen }
+
+// IsContained reports whether a crossing tells a failure that was kept from the turn.
+func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }
+
+// IsMisuse reports whether a contained failure is something that user code did with
+// a handle or with next, and not a panic.
+func IsMisuse(x *adk.Crossing) bool {
+	return IsContained(x) && (x.Name == "second next" || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, "late "))
+}
+
+// Panicked reports whether a contained failure is the panic of a listener of an event.
+func Panicked(x *adk.Crossing, event adk.Kind) bool {
+	return IsContained(x) && x.Name == "listener of "+event.String()
+}
