@@ -282,6 +282,49 @@ func PassBy(ctx context.Context, of, why string) error {
 	return nil
 }
 
+// FaultPoints is who a fault point is told to ask: what stands behind it is the name of
+// the point.
+const FaultPoints = "fault point "
+
+// FaultPoint is a place, within user code, at which something can go wrong that the
+// engine cannot see: between two rows of one write, say. It does nothing, and gives nil,
+// but for a run whose config says FaultPoints, which is for those who break turns on
+// purpose. There the point is told, as an ask of FaultPoints and its name, and the error
+// is what Config.Outside gives. A caller returns it as any other error.
+//
+//	if err := adk.FaultPoint(ctx, "between the rows"); err != nil {
+//		return err
+//	}
+//
+// The context is one that carries the handle of a seam call (WLD-1). An aborted run has
+// no fault points: the error is never that of the abort (WLD-9).
+func FaultPoint(ctx context.Context, name string) error {
+	if ctx == nil {
+		return nil
+	}
+	c := handed.In[*call](ctx)
+	if c == nil || !c.run.config.FaultPoints || c.over() {
+		return nil
+	}
+	x, err := openExchange(ctx, false, FaultPoints+name, nil, []AskOptions{{Effect: EffectReads}})
+	if err != nil {
+		return nil
+	}
+	if x.answer != nil {
+		err = x.answer.Err
+	}
+	x.Done(nil, err)
+	return err
+}
+
+// over reports whether nothing of the call can be told any more but that it comes late:
+// it has returned, or the run's context has ended.
+func (c *call) over() bool {
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	return c.ended || c.run.ctx.Err() != nil
+}
+
 // HasHandle reports whether a context carries the handle of a seam call, so that what
 // is asked with it crosses (WLD-1).
 func HasHandle(ctx context.Context) bool { return handed.In[*call](ctx) != nil }
