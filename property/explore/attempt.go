@@ -127,7 +127,7 @@ func (a *attempt) run(subject turn.Subject) {
 	}
 	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
 	config = a.around(config)
-	config.Outside = a.aroundWorld(config.Outside)
+	config.Outside, config.FaultPoints = a.aroundWorld(config.Outside), true
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	runner, err := adk.NewRunner(config)
 	if err != nil {
@@ -524,6 +524,10 @@ func (s *faultPoint) plan(k turn.FaultKind) planned {
 	if k.OfWorld() {
 		answer, _ := s.broken(k)
 		p.world, p.answer = s.world, answer.given
+		return p
+	}
+	if k == turn.Fail && s.world.isPoint() {
+		p.world, p.answer = s.world, (&brokenAnswer{err: errBroken}).given
 		return p
 	}
 	if s.isSeam() {

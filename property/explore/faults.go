@@ -32,6 +32,8 @@ const (
 	onlyDown     = "only a storage or a tool can be down"
 	onlyFollowed = "the subject makes no turn that follows"
 	notInTime    = "nobody had settled the gate"
+	asksNobody   = "a fault point asks nobody"
+	failsOnly    = "a fault point fails with an error, or the program crashes at it"
 )
 
 // faultPoint is a crossing of a run as faults see it. All of it is read when the run
@@ -130,10 +132,23 @@ func (s *faultPoint) refusesFailure() string {
 		return isCut
 	case s.isSeam() && s.isStorage():
 		return isStorage
+	case s.world.isPoint():
+		return s.refusesPoint()
 	case !s.isSeam() && s.began() && s.step.Kind.Class() == adk.ClassOperation:
 		return answers
 	}
 	return s.refusesPanic()
+}
+
+// refusesPoint allows a fault point to fail, unless the run is aborted, which has none.
+func (s *faultPoint) refusesPoint() string {
+	switch {
+	case s.x.Phase != adk.Begin:
+		return within
+	case s.ended:
+		return aborted
+	}
+	return ""
 }
 
 // isSeam reports whether the crossing is the call or the return of a seam.
@@ -149,6 +164,8 @@ func (s *faultPoint) refusesPanic() string {
 		return failedBefore
 	case s.isSeam():
 		return ""
+	case s.world.isPoint():
+		return failsOnly
 	}
 	return s.refusesBreak()
 }

@@ -315,7 +315,7 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
-	refused, asked, told, said := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}
+	refused, asked, told, said, points := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}
 	say := func(x *adk.Crossing, format string, args ...any) {
 		if !said[x.Call] {
 			said[x.Call] = true
@@ -326,6 +326,8 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 		x := &r.crossings[i]
 		switch {
 		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call):
+		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
+			points[x.Op] = true // nobody hears of what refuses it
 		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
 			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
 				refused[x.Call] = x.Kind.String()

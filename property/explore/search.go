@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,7 +200,14 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 
 // says says what a fault does, and where.
 func (a *attempt) says(f planned) string {
-	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], f.place, a.seamOf(f.in))
+	what := f.place.String()
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; x.Kind == adk.KindAsk && x.Name != "" {
+		what = "ask " + x.Name
+		if strings.HasPrefix(x.Name, adk.FaultPoints) {
+			what = x.Name
+		}
+	}
+	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], what, a.seamOf(f.in))
 }
 
 // faultWords say what a fault does, for the place behind them.

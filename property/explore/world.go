@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -53,6 +54,9 @@ type asked struct {
 	done    bool
 	others  []*asked // of the same, itself too, in the order of the run
 }
+
+// isPoint reports whether it is a fault point of user code, and nobody is asked.
+func (w *asked) isPoint() bool { return w != nil && strings.HasPrefix(w.of, adk.FaultPoints) }
 
 // whole is the answer as it was.
 func (w *asked) whole() *brokenAnswer {
@@ -113,7 +117,7 @@ func (b *brokenAnswer) given() *adk.Answer {
 // aroundWorld answers in the world's place where a fault is to be made; nil, and what the
 // config has, where none is.
 func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
-	if !slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind.OfWorld() }) {
+	if !slices.ContainsFunc(a.faults, func(f planned) bool { return f.world != nil }) {
 		return inner
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
@@ -212,6 +216,8 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 	switch {
 	case s.world == nil:
 		return nil, onlyAsks
+	case s.world.isPoint():
+		return nil, asksNobody
 	case fault.atPiece && s.x.Kind != adk.KindPiece:
 		return nil, onlyPieces
 	case !fault.atPiece && (s.x.Kind != adk.KindAsk || s.x.Phase != adk.Begin):
