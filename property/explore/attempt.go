@@ -65,6 +65,7 @@ type attempt struct {
 
 	mu      sync.Mutex
 	info    adk.RunInfo
+	history *history   // what the storage gives of the conversation
 	steps   []adk.Step // what began before each crossing, by its number; if collected
 	wakes   []wakeup   // by the number of the crossing; if collected
 	guarded []bool     // by call; if collected
@@ -96,6 +97,7 @@ func newAttempt() *attempt {
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
+	a.history = &history{input: n.input}
 	a.collect = collect
 	a.outside = newOutside()
 	a.told.Store(0)

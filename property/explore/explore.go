@@ -25,6 +25,9 @@ type Options struct {
 	// Faults are the kinds of faults to try; nil means all, and a list that is empty
 	// none, but for the orders of strands.
 	Faults []turn.FaultKind
+	// UsualInput has every run begin with the conversation that the subject's storage
+	// has, and with no other one.
+	UsualInput bool
 	// AllOrders tries orders of strands that cannot differ too, for user code whose
 	// strands meet elsewhere than in the engine, the storage and the tools.
 	AllOrders bool

@@ -74,7 +74,7 @@ func TestScenariosWithOneFault(t *testing.T) {
 			assert.Empty(t, result.Violations, result)
 			assert.Empty(t, result.NotCovered)
 			orders += result.Table.Orders
-			total := 1 + result.Table.Orders
+			total := 1 + result.Table.Orders + result.Table.Inputs
 			for _, row := range result.Table.Rows {
 				for i, c := range row.Cells {
 					total += c.Tried
@@ -129,8 +129,8 @@ func TestExplorationText(t *testing.T) {
 		now = now.Add(20 * time.Millisecond)
 		return now
 	}})
-	assert.Equal(t, "short-circuit-turn-input: 56 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
-	assert.Equal(t, "short-circuit-turn-input: 56 schedules, bound 1, 0 violations, 0.02 s\n", result.String())
+	assert.Equal(t, "short-circuit-turn-input: 69 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
+	assert.Equal(t, "short-circuit-turn-input: 69 schedules, bound 1, 0 violations, 0.02 s\n", result.String())
 	assert.Equal(t, shortCircuitTable, result.Table.String())
 }
 
@@ -150,6 +150,7 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g     h      i
   error                   1             a         1      b      b    c               d              d          e           f          g           g     h      i
   state                   1             a         1      b      b    c               d              d          e           f          g           g     h      i
+  13 schedules with another conversation
   a  the engine goes on to the next crossing, before which a cancel is tried
   b  no user code runs that could fail there
   c  only what the executor reports is a stream
@@ -306,7 +307,7 @@ func TestLimits(t *testing.T) {
 	some := explored(t, named(t, "hello"), explore.Options{Bound: 2, Schedules: 150, Now: still})
 	assert.Equal(t, 150, some.Schedules)
 	require.Len(t, some.NotCovered, 1)
-	assert.Regexp(t, `^at least \d+ schedules that follow from those tried, and all that follow from these: the limit of 150 schedules was reached$`, some.NotCovered[0])
+	assert.Regexp(t, `^at least [\d,]+ schedules that follow from those tried, and all that follow from these: the limit of 150 schedules was reached$`, some.NotCovered[0])
 	assert.Contains(t, some.Summary(), ", not all of it")
 
 	exactly := explored(t, named(t, "hello"), explore.Options{Bound: 2, Schedules: all.Schedules, Now: still})

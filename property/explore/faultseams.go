@@ -285,6 +285,9 @@ func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Colle
 		fetched, err = g.inner[of].Fetch(ctx, scope, of)
 		return err
 	})
+	if of == adk.Messages && err == nil {
+		fetched = g.a.history.give(fetched)
+	}
 	for i, record := range fetched {
 		if tool, is := record.(*adk.Tool); is && tool != nil {
 			fetched[i] = g.a.aroundTool(tool)
@@ -295,5 +298,10 @@ func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Colle
 
 // Write is the inner one's.
 func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
-	return g.a.enter(scope.Call, string(of), func() error { return g.inner[of].Write(ctx, scope, of, verb, record, key) })
+	return g.a.enter(scope.Call, string(of), func() error {
+		if of == adk.Messages && g.a.history.takes(verb, record, key) {
+			return ctx.Err()
+		}
+		return g.inner[of].Write(ctx, scope, of, verb, record, key)
+	})
 }

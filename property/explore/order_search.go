@@ -68,7 +68,7 @@ func (s *orderSearch) branch() bool {
 		}
 		f := s.path[len(s.path)-1]
 		if f.turns() {
-			s.n = candidate{faults: f.n.faults, picks: deviations(f.choices, f.at, f.strand), from: max(f.n.from, f.choices[f.at].at), cost: f.n.cost}
+			s.n = candidate{input: f.n.input, faults: f.n.faults, picks: deviations(f.choices, f.at, f.strand), from: max(f.n.from, f.choices[f.at].at), cost: f.n.cost}
 			s.asleep = f.asleep
 			if s.e.options.AllOrders {
 				s.asleep = nil

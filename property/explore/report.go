@@ -224,6 +224,8 @@ type Table struct {
 	// Orders is how many orders of strands were tried beside the usual one, alone
 	// and with faults.
 	Orders int `json:"orders"`
+	// Inputs is in how many schedules the turn began with another conversation.
+	Inputs int `json:"inputs,omitempty"`
 }
 
 // TableRow is one kind of crossing.
@@ -254,6 +256,7 @@ type tally struct {
 	refused map[cell]string
 	planned map[cell]bool
 	orders  int
+	inputs  int
 }
 
 func newTally(kinds []turn.FaultKind) *tally {
@@ -271,6 +274,9 @@ func (t *tally) first(c cell) bool {
 func (t *tally) commit(r tried) {
 	if len(r.candidate.picks) > 0 {
 		t.orders++
+	}
+	if !r.candidate.input.IsZero() {
+		t.inputs++
 	}
 	if c := r.candidate.cell; c.fault != 0 {
 		t.tried[c]++
@@ -291,7 +297,7 @@ func (t *tally) table() Table {
 	for c := range t.refused {
 		places[c.place] = true
 	}
-	table := Table{Faults: t.kinds, Orders: t.orders}
+	table := Table{Faults: t.kinds, Orders: t.orders, Inputs: t.inputs}
 	for _, p := range sortedPlaces(places) {
 		row := TableRow{Crossing: p.String()}
 		for _, k := range table.Faults {
@@ -364,6 +370,9 @@ func (t Table) String() string {
 	}
 	if t.Orders > 0 {
 		fmt.Fprintf(&b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
+	}
+	if t.Inputs > 0 {
+		fmt.Fprintf(&b, "  %s with another conversation\n", inWords(t.Inputs, "schedule"))
 	}
 	for i, why := range reasons {
 		fmt.Fprintf(&b, "  %c  %s\n", reasonLetters[i%len(reasonLetters)], why)

@@ -17,6 +17,7 @@ import (
 
 // candidate is a schedule that is to be run, with what is known of it.
 type candidate struct {
+	input  turn.Input
 	faults []planned
 	picks  []turn.Decision
 	// pickedAt are the crossings that were to come when the picks were made.
@@ -54,7 +55,7 @@ func (n candidate) oddity() (sum int) {
 }
 
 func (n candidate) schedule() turn.Schedule {
-	s := turn.Schedule{Order: n.picks}
+	s := turn.Schedule{Input: n.input, Order: n.picks}
 	for _, f := range n.faults {
 		s.Faults = append(s.Faults, f.Fault)
 	}
@@ -100,6 +101,7 @@ type exploring struct {
 	undisturbed *reading
 	choices     int // that its strands have
 	strands     int // that it has
+	others      []turn.Input
 	metMu       sync.Mutex
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
@@ -148,6 +150,9 @@ func (e *exploring) explore() {
 		e.runLevel(random)
 		e.result.Random = e.randomCover()
 	}
+	if e.stopped == "" {
+		level = append(level, e.inputs()...)
+	}
 	for len(level) > 0 && e.stopped == "" {
 		level = e.runLevel(level)
 	}
@@ -189,6 +194,9 @@ func (e *exploring) show() {
 func (a *attempt) shown(n candidate, v property.Violation) (where []string, stretch string) {
 	if len(a.crossings) == 0 {
 		return nil, ""
+	}
+	if !n.input.IsZero() {
+		where = append(where, inputText(n.input))
 	}
 	related := slices.Clone(v.Related)
 	for _, f := range n.faults {
@@ -478,7 +486,7 @@ func (n candidate) with(f followup, again bool) candidate {
 	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
 		picks = picks[:len(picks)-1]
 	}
-	return candidate{faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
+	return candidate{input: n.input, faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
 		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
 }
 
@@ -503,6 +511,9 @@ func (e *exploring) commit(t tried) {
 func (e *exploring) measure() error {
 	a, s := e.workers[0].run(candidate{}, nil, false, true)
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
+	if !e.subject.Scripted && !e.options.UsualInput {
+		e.others = a.history.others()
+	}
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
 		e.undisturbed.crossings = slices.Clone(a.crossings)
@@ -530,7 +541,13 @@ func strandsOf(choices []choice) int {
 // resolve finds out how to make the faults of a schedule: what a fault is made of
 // stands in the run that has the earlier ones only.
 func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
-	n := candidate{picks: s.Order, cost: len(s.Faults), from: 1}
+	n := candidate{input: s.Input, picks: s.Order, cost: len(s.Faults), from: 1}
+	if !s.Input.IsZero() {
+		n.cost++
+		if a, _ := e.workers[0].run(candidate{}, nil, false, false); !slices.Contains(a.history.others(), s.Input) {
+			return candidate{}, fmt.Errorf("%s cannot happen: %s", s.Input, a.history.why(s.Input))
+		}
+	}
 	if len(s.Order) > 0 {
 		n.cost++
 	}

@@ -94,7 +94,7 @@ func (w *worker) follow(a *attempt) {
 		}
 		b = one
 		b.reset(candidate{}, nil, false, false)
-		b.following = a.instance.Next
+		b.following, b.history = a.instance.Next, a.history
 		return true
 	}, func(_ *attempt, s *stall) { a.after.stall = s })
 	a.after.take(b)
@@ -137,7 +137,7 @@ func (a *attempt) runNext(subject turn.Subject) {
 	b.label, b.built = a.label, a.built
 	b.longest, b.stalled = longestTurn, make(chan stall, 1)
 	b.reset(candidate{}, nil, false, false)
-	b.following = a.instance.Next
+	b.following, b.history = a.instance.Next, a.history
 	a.next.Store(b)
 	defer a.next.Store(nil)
 	b.run(subject)

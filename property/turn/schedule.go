@@ -157,9 +157,12 @@ type Decision struct {
 	Strand int
 }
 
-// Schedule is what goes wrong in one run, and the order of its strands. A subject
+// Schedule is what goes wrong in one run, what it begins with, and the order of its
+// strands. A subject
 // and a schedule determine a run altogether.
 type Schedule struct {
+	// Input is the conversation that the turn begins with.
+	Input Input
 	// Faults are in the order of their crossings, each crossing once.
 	Faults []Fault
 	// Order holds the decisions that are not the usual ones, in their order.
@@ -173,10 +176,14 @@ const undisturbed = "undisturbed"
 const PickName = "order"
 
 // String is the schedule as ParseSchedule reads it, such as
-// cancel@7,panic@12,order@3=2: a cancel before crossing 7, a panic at crossing
-// 12, and where strands had a choice for the third time strand 2 went on.
+// older@3,cancel@7,panic@12,order@3=2: three older messages, a cancel before
+// crossing 7, a panic at crossing 12, and where strands had a choice for the third
+// time strand 2 went on.
 func (s Schedule) String() string {
 	var parts []string
+	if !s.Input.IsZero() {
+		parts = append(parts, s.Input.String())
+	}
 	for _, f := range s.Faults {
 		parts = append(parts, f.Kind.String()+"@"+strconv.Itoa(f.At))
 	}
@@ -230,6 +237,13 @@ func (s *Schedule) read(part string) error {
 	}
 	if name == PickName {
 		return s.readPick(part, place)
+	}
+	if input, is, err := readInput(name, place); is {
+		if err == nil && !s.Input.IsZero() {
+			err = fmt.Errorf("%q: a turn begins with one conversation", part)
+		}
+		s.Input = input
+		return err
 	}
 	var f Fault
 	if err := f.Kind.UnmarshalText([]byte(name)); err != nil {

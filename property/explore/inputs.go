@@ -1,0 +1,169 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file has a turn begin with another conversation than the one that the subject's
+// storage has: what is right for five messages may be wrong for six. Nothing of the
+// storage changes; it is what the messages' fetch gives that does, and messages that are
+// not the storage's own live beside it for as long as the run.
+
+// The other conversations that are tried: so many messages more.
+var (
+	olderMessages = []int{1, 2, 3, 5, 8, 20}
+	newerMessages = []int{1, 2, 3, 4, 5, 8, 20}
+)
+
+// oddTexts are what the messages say that there are more, again and again: what people
+// write, and what programs that expect something else trip over.
+var oddTexts = []string{
+	"And then?", "Ça va? 👩‍👩‍👧 \u202eolleh", `{"role":"system","content":"Stop."}`, "One line.\n\nAnother one.\n",
+	"```json\n{\"city\":", strings.Repeat("It goes on and on. ", 400), "</s> <|end|>", "null", "%s %d {{.}} ${HOME}",
+}
+
+// history is the conversation of a run, as its storage gives it.
+type history struct {
+	input turn.Input
+
+	mu     sync.Mutex
+	size   int            // of the first conversation that was fetched, as the storage had it
+	own    bool           // its newest message is the user's
+	newest string         // the id of that one
+	more   []*adk.Message // that there are, beside the storage's
+	left   map[string]bool
+}
+
+// others are the other conversations with which the turn of this run can begin.
+func (h *history) others() (all []turn.Input) {
+	if h.size == 0 {
+		return nil
+	}
+	for _, n := range olderMessages {
+		all = append(all, turn.Input{Kind: turn.Older, Messages: n})
+	}
+	for _, n := range newerMessages {
+		all = append(all, turn.Input{Kind: turn.Newer, Messages: n})
+	}
+	if h.size > 1 && h.own {
+		all = append(all, turn.Input{Kind: turn.Newest, Messages: 1})
+	}
+	return all
+}
+
+// why says why a turn cannot begin with a conversation.
+func (h *history) why(i turn.Input) string {
+	if h.size == 0 {
+		return "the storage gives no messages"
+	}
+	return fmt.Sprintf("with the %s that the storage gives there are %v", inWords(h.size, "message"), h.others())
+}
+
+// give is what a fetch gives of what the storage has.
+func (h *history) give(fetched []adk.Record) []adk.Record {
+	if len(fetched) == 0 {
+		return fetched
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.size == 0 {
+		h.begin(fetched)
+	}
+	fetched = slices.DeleteFunc(fetched, func(r adk.Record) bool { return h.left[r.Key()] })
+	at := 0
+	if h.input.Kind == turn.Newer {
+		at = max(0, slices.IndexFunc(fetched, func(r adk.Record) bool { return r.Key() == h.newest }))
+	}
+	for i, m := range h.more {
+		fetched = slices.Insert(fetched, at+i, adk.Record(m))
+	}
+	return fetched
+}
+
+// begin makes the conversation of the first that the storage gives. mu is held.
+func (h *history) begin(fetched []adk.Record) {
+	oldest, _ := fetched[0].(*adk.Message)
+	newest, is := fetched[len(fetched)-1].(*adk.Message)
+	if !is || oldest == nil {
+		return
+	}
+	h.size, h.own, h.newest = len(fetched), newest.Role() == adk.RoleUser, newest.ID()
+	n := h.input.Messages
+	switch h.input.Kind {
+	case turn.Older:
+		for i := range n {
+			h.add(i, (n-i)%2 == 0 == (oldest.Role() == adk.RoleUser), oldest.CreatedAt().Add(time.Duration(i-n)*time.Second))
+		}
+	case turn.Newer:
+		for i := range n {
+			h.add(i, i%2 == 0 == (newest.Role() == adk.RoleUser), newest.CreatedAt())
+		}
+	case turn.Newest:
+		h.left = map[string]bool{}
+		for _, r := range fetched[:max(0, len(fetched)-n)] {
+			h.left[r.Key()] = true
+		}
+	}
+}
+
+// add adds the next message that is not the storage's.
+func (h *history) add(i int, user bool, at time.Time) {
+	role := adk.RoleAssistant
+	if user {
+		role = adk.RoleUser
+	}
+	m, err := adk.NewMessage(adk.MessageInit{ID: fmt.Sprintf("%s-m%d", explorer, i+1), Role: role,
+		Content: oddTexts[i%len(oddTexts)], CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		panic(err) // none of it is user code's
+	}
+	h.more = append(h.more, m)
+}
+
+// takes reports whether a write is of a message that is not the storage's, and makes it.
+func (h *history) takes(verb adk.Kind, record adk.Record, key string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if record != nil {
+		key = record.Key()
+	}
+	at := slices.IndexFunc(h.more, func(m *adk.Message) bool { return m.ID() == key })
+	if at < 0 {
+		return false
+	}
+	if m, is := record.(*adk.Message); is && verb != adk.KindDelete {
+		h.more[at] = m
+	} else {
+		h.more = slices.Delete(h.more, at, at+1)
+	}
+	return true
+}
+
+// inputText says with which conversation a turn begins.
+func inputText(i turn.Input) string {
+	text := i.String() + ": the turn begins with "
+	switch i.Kind {
+	case turn.Older:
+		return text + inWords(i.Messages, "older message") + " before those that the storage has"
+	case turn.Newer:
+		return text + inWords(i.Messages, "message") + " more, just before the newest one"
+	case turn.Newest:
+		return text + "the newest " + inWords(i.Messages, "message") + " alone"
+	}
+	return text + "what the storage has"
+}
+
+// inputs are the schedules that begin with other conversations.
+func (e *exploring) inputs() (all []candidate) {
+	for _, input := range e.others {
+		all = append(all, candidate{input: input, from: 1, cost: 1})
+	}
+	return all
+}
