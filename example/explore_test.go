@@ -22,6 +22,16 @@ func TestExplored(t *testing.T) {
 	}
 }
 
+// The same holds for every recorded turn, on what the model, the weather service and the
+// storage said then.
+func TestRecordedTurnsExplored(t *testing.T) {
+	explore.Traces(t, folder, func(string) turn.Instance {
+		live := today(agent.NewModel("http://localhost/v1", "", "small", nil))
+		live.Config.Storage = adk.Storage{} // the recording's
+		return turn.Instance{Config: live.Config, Raw: live.Turn, Check: answered}
+	}, explore.Options{}, reading)
+}
+
 // subject is the turn for an exploration: its model has no server.
 func (c conversation) subject() turn.Subject {
 	return turn.Subject{Name: c.name, Check: answered, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {

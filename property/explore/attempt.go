@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -413,6 +414,18 @@ func (a *attempt) seamOf(call int) string {
 		}
 	}
 	return adk.LabelRun
+}
+
+// says says what a fault does, and where.
+func (a *attempt) says(f planned) string {
+	what := f.place.String()
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; x.Kind == adk.KindAsk && x.Name != "" {
+		what = "ask " + x.Name
+		if strings.HasPrefix(x.Name, adk.FaultPoints) {
+			what = x.Name
+		}
+	}
+	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], what, a.seamOf(f.in))
 }
 
 // keep copies a crossing, with the maps and slices in it that are user code's.

@@ -6,10 +6,13 @@
 //     that follows it in a program that was started anew, what closes it.
 //     What the subject asks of the world breaks as well, wherever it is told (adk.Ask, and
 //     clients on adkhttp.NewTransport): refused, too late, cut off, empty, another's, and
-//     as models answer that are out of tokens or want a tool that there is not.
+//     as models answer that are out of tokens or want a tool that there is not; and
+//     wherever user code has a fault point (adk.FaultPoint). Traces takes the turns of a
+//     folder for subjects: code of today, on the world as it was recorded.
 //  2. It runs the subject as it is, then in orders of its strands that are drawn by
 //     chance where there are many, then with a fault at each crossing, in each order of
-//     its strands and, with Options.Bound, in pairs of these.
+//     its strands, with other conversations than the storage has and, with
+//     Options.Bound, in pairs of these.
 //  3. Every run is held against the invariants of package property, against the check,
 //     and against what is wrong whatever the agent is for: a deadlock, a hang, a loop
 //     without a bound, a goroutine that is left behind, a failure that nobody was told

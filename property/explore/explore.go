@@ -44,7 +44,8 @@ type Options struct {
 	// reproduce; empty if there is none.
 	Command string
 
-	ownClock bool // Now is not the system's
+	ownClock bool   // Now is not the system's
+	test     string // the line of Go that reproduces, with a verb for the schedule
 }
 
 // Explore runs a subject again and again and breaks it at every crossing in every
@@ -140,6 +141,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Faults == nil {
 		o.Faults = turn.FaultKinds()
+	}
+	if o.test == "" {
+		o.test = "explore.Reproduce(t, subject, %q)"
 	}
 	o.ownClock = o.Now != nil
 	if o.Now == nil {

@@ -299,7 +299,7 @@ func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Colle
 // Write is the inner one's.
 func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
 	return g.a.enter(scope.Call, string(of), func() error {
-		if of == adk.Messages && g.a.history.takes(verb, record, key) {
+		if of == adk.Messages && g.a.history.takes(record, key) {
 			return ctx.Err()
 		}
 		return g.inner[of].Write(ctx, scope, of, verb, record, key)

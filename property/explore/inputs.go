@@ -128,7 +128,7 @@ func (h *history) add(i int, user bool, at time.Time) {
 }
 
 // takes reports whether a write is of a message that is not the storage's, and makes it.
-func (h *history) takes(verb adk.Kind, record adk.Record, key string) bool {
+func (h *history) takes(record adk.Record, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if record != nil {
@@ -138,7 +138,7 @@ func (h *history) takes(verb adk.Kind, record adk.Record, key string) bool {
 	if at < 0 {
 		return false
 	}
-	if m, is := record.(*adk.Message); is && verb != adk.KindDelete {
+	if m, is := record.(*adk.Message); is {
 		h.more[at] = m
 	} else {
 		h.more = slices.Delete(h.more, at, at+1)

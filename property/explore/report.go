@@ -37,6 +37,7 @@ type Exploration struct {
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 
 	command string
+	test    string
 	groups  map[string]int // by what violations have in common, their place in Violations
 }
 
@@ -84,7 +85,7 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) {
 	x.groups[key] = len(*list)
 	s := n.schedule()
 	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, last: n.number,
-		Test: fmt.Sprintf("explore.Reproduce(t, subject, %q)", s)}
+		Test: fmt.Sprintf(x.test, s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"
 	}

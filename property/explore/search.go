@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +117,7 @@ type exploring struct {
 
 func newExplorer(ctx context.Context, subject turn.Subject, options Options) *exploring {
 	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), table: newTally(options.Faults),
-		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command}}
+		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command, test: options.test}}
 	for range options.Workers {
 		e.workers = append(e.workers, newWorker(subject))
 	}
@@ -204,18 +203,6 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		where = append(where, a.says(f))
 	}
 	return where, property.Excerpt(a.all(), max(1, min(v.Crossing, len(a.crossings))), related)
-}
-
-// says says what a fault does, and where.
-func (a *attempt) says(f planned) string {
-	what := f.place.String()
-	if x := &a.crossings[min(f.At, len(a.crossings))-1]; x.Kind == adk.KindAsk && x.Name != "" {
-		what = "ask " + x.Name
-		if strings.HasPrefix(x.Name, adk.FaultPoints) {
-			what = x.Name
-		}
-	}
-	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], what, a.seamOf(f.in))
 }
 
 // faultWords say what a fault does, for the place behind them.

@@ -1,0 +1,298 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Recorded makes a subject of a recorded turn: it is the agent's code of today that runs,
+// on the world of the recording. open makes what one run needs, and what its Instance
+// leaves out comes from the recording: the raw turn where Raw has no system prompt; the
+// storage, in memory, with the records that the turn had fetched; the answers of the
+// world, equal requests their own and changed ones the next of the same; the clock; and
+// who settles gates, as they were settled. Stored tools have no handlers in a recording:
+// an agent that fetches those brings a storage of its own.
+//
+// Where the caller had left the recorded turn, that of this one leaves when code asks what
+// the recording has no answer to; elsewhere such an ask fails with E_UNANSWERED. The error
+// says that it is no turn.
+func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, error) {
+	crossings := make([]adk.Crossing, 0, len(recorded.Lines))
+	for _, line := range recorded.Lines {
+		crossings = append(crossings, line.Crossing)
+	}
+	if len(crossings) == 0 || crossings[0].Kind != adk.KindCall || crossings[0].Seam.Label != adk.LabelRun {
+		return turn.Subject{}, errors.New("it begins with no turn: only turns are explored")
+	}
+	w := recordedWorld{crossings: crossings, records: fetchedFirst(crossings), settlements: settlementsOf(crossings)}
+	return turn.Subject{Name: "recorded", Open: func(cancel context.CancelCauseFunc) turn.Instance {
+		i := open()
+		w.complete(&i, cancel)
+		return i
+	}}, nil
+}
+
+// recordedWorld is what a recording has that code of today does not.
+type recordedWorld struct {
+	crossings   []adk.Crossing
+	records     []adk.Record
+	settlements map[string][]adk.Crossing // by the gate's reason
+}
+
+// complete fills in what an instance leaves out. cancel is how its caller leaves.
+func (w recordedWorld) complete(i *turn.Instance, cancel context.CancelCauseFunc) {
+	first := w.crossings[0]
+	if i.Raw.SystemPrompt == "" {
+		i.Raw.SystemPrompt, i.Raw.Instructions = first.Text, first.Texts
+		i.Raw.Stash, _ = first.Value.(map[string]any)
+	}
+	if i.Config.Storage == (adk.Storage{}) {
+		i.Config.Storage = fakes.NewStorage(w.records...).Storage()
+	}
+	if i.Config.Clock == nil {
+		i.Config.Clock = fakes.NewClockAt(first.At)
+	}
+	if i.Config.Outside == nil {
+		answers := &recordedAnswers{asks: inOrder(askedIn(w.crossings)), given: map[*asked]bool{}, cancel: cancel, left: w.left()}
+		i.Config.Outside = answers.answer
+	}
+	if i.Raw.Observability.TurnGateOpen == nil {
+		i.Raw.Observability.TurnGateOpen = w.settle()
+	}
+}
+
+// left is why the caller of the recorded turn left it; nil is that it did not.
+func (w recordedWorld) left() error {
+	for i := range w.crossings {
+		if x := &w.crossings[i]; x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
+			return x.Cause
+		}
+	}
+	return nil
+}
+
+// fetchedFirst are the records that a turn was given by its storage and had not written.
+func fetchedFirst(crossings []adk.Crossing) (all []adk.Record) {
+	type place struct{ of, key string }
+	known, seams := map[place]bool{}, map[int]adk.Seam{}
+	for i := range crossings {
+		x := &crossings[i]
+		if x.Kind == adk.KindCall {
+			seams[x.ID] = x.Seam
+		}
+		of := seams[x.ID]
+		if of.Label != adk.LabelStorage || x.Kind.Class() != adk.ClassCall {
+			continue
+		}
+		if x.Kind == adk.KindCall && !readsOnly(of.Name) {
+			known[place{storageOf(of.Name), keyOf(x)}] = true
+		}
+		for _, r := range x.Records {
+			at := place{storageOf(of.Name), r.Key()}
+			if !known[at] && r.RecordKind() != adk.RecordTool {
+				all = append(all, r)
+			}
+			known[at] = true
+		}
+	}
+	return all
+}
+
+// settlementsOf are the settlements of gates, by their reasons.
+func settlementsOf(crossings []adk.Crossing) map[string][]adk.Crossing {
+	reasons, all := map[string]string{}, map[string][]adk.Crossing{}
+	for i := range crossings {
+		switch x := crossings[i]; {
+		case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
+			reasons[x.Name] = x.Text
+		case x.Kind == adk.KindSettle:
+			all[reasons[x.Name]] = append(all[reasons[x.Name]], x)
+		}
+	}
+	return all
+}
+
+// settle is a listener that settles gates as they were settled, those of one reason in
+// their order, and the last settlement again where there are more.
+func (w recordedWorld) settle() func(adk.TurnGateOpen) {
+	var mu sync.Mutex
+	used := map[string]int{}
+	return func(e adk.TurnGateOpen) {
+		mu.Lock()
+		all := w.settlements[e.Gate.Reason()]
+		at := min(used[e.Gate.Reason()], len(all)-1)
+		used[e.Gate.Reason()]++
+		mu.Unlock()
+		if at < 0 {
+			return
+		}
+		switch x := all[at]; x.Status {
+		case adk.GateRejected:
+			e.Gate.Reject(x.Key, x.Err)
+		case adk.GateAborted:
+			e.Gate.Abort(x.Key)
+		default:
+			if _, err := e.Gate.Resolve(x.Key, x.Value); err != nil { // today's gate wants something else
+				e.Gate.Reject(x.Key, err)
+			}
+		}
+	}
+}
+
+// inOrder are asks in the order in which they were made.
+func inOrder(asks map[int]*asked) (all []*asked) {
+	for _, one := range asks {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *asked) int { return a.first - b.first })
+	return all
+}
+
+// recordedAnswers answer one run in the world's place.
+type recordedAnswers struct {
+	asks  []*asked
+	mu    sync.Mutex
+	given map[*asked]bool
+	// cancel is how the caller leaves, and left why the recorded one did, if it did.
+	cancel context.CancelCauseFunc
+	left   error
+}
+
+// answer is what was recorded. Who asks the same again gets the same again, as a world
+// that stands still would answer.
+func (r *recordedAnswers) answer(_ context.Context, q adk.Question) *adk.Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var same, next *asked
+	for _, one := range r.asks {
+		switch {
+		case one.of != q.Of || !one.done || !sameRoute(one.request, q.Request):
+		case string(one.request) == string(q.Request) && (same == nil || r.given[same]):
+			same = one
+		case next == nil && !r.given[one]:
+			next = one
+		}
+	}
+	if same == nil {
+		same = next
+	}
+	if same == nil && r.left != nil {
+		r.cancel(r.left)
+		return &adk.Answer{Err: r.left}
+	}
+	if same == nil {
+		return &adk.Answer{Err: &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no more answers of " + q.Of}}
+	}
+	r.given[same] = true
+	return same.whole().given()
+}
+
+// sameRoute reports whether two requests are of one method and path, where they are over
+// HTTP.
+func sameRoute(a, b json.RawMessage) bool {
+	var one, other struct{ Method, Path string }
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+		return true
+	}
+	return one == other
+}
+
+// Traces explores every recorded turn of a folder in go test: the agent's code of today,
+// on the world as it was recorded, broken at every crossing. Recorded says what open
+// leaves to the recording; it is given the path of the trace, and is called once a run.
+//
+//	explore.Traces(t, "testdata/turns", func(string) turn.Instance {
+//		return turn.Instance{Config: agent.Config()}
+//	}, explore.Options{})
+//
+// A turn whose code of today asks what the recording has no answer to is not explored,
+// and fails the test: golden.Replay says what has changed. reading says how the traces are
+// read.
+func Traces[Self T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
+	t.Helper()
+	sources, err := corpus.Sources(os.DirFS(folder))
+	if err != nil {
+		t.Errorf("%s: %v", folder, err)
+		return
+	}
+	for _, source := range sources {
+		file := path.Join(filepath.ToSlash(folder), source.Name)
+		t.Run(source.Name, func(t Self) {
+			t.Helper()
+			subject, err := recordedIn(t.Context(), file, open, reading)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			o := options
+			o.test = fmt.Sprintf("explore.ReproduceTrace(t, %q, open, %%q)", file)
+			if len(reading) > 0 {
+				o.test = strings.TrimSuffix(o.test, ")") + ", reading)"
+			}
+			Test(t, subject, o)
+		})
+	}
+}
+
+// ReproduceTrace is Reproduce for a recorded turn, as Traces names it.
+func ReproduceTrace(t property.TB, file string, open func(trace string) turn.Instance, schedule string, reading ...trace.Options) {
+	t.Helper()
+	subject, err := recordedIn(context.Background(), file, open, reading)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	Reproduce(t, subject, schedule)
+}
+
+// recordedIn is the subject of a file that has all its answers.
+func recordedIn(ctx context.Context, file string, open func(trace string) turn.Instance, reading []trace.Options) (turn.Subject, error) {
+	f, err := os.Open(filepath.FromSlash(file))
+	if err != nil {
+		return turn.Subject{}, err
+	}
+	defer f.Close()
+	read, err := trace.Read(f, reading...)
+	if err != nil {
+		return turn.Subject{}, fmt.Errorf("%s: %w", file, err)
+	}
+	subject, err := Recorded(read, func() turn.Instance { return open(file) })
+	if err != nil {
+		return turn.Subject{}, fmt.Errorf("%s: %w", file, err)
+	}
+	subject.Name = file
+	return subject, answersAll(ctx, subject)
+}
+
+// answersAll says which ask of the undisturbed turn nobody answered.
+func answersAll(ctx context.Context, subject turn.Subject) error {
+	var unanswered error
+	subject.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindAsk && errors.Is(x.Err, adk.E_UNANSWERED) {
+				unanswered = fmt.Errorf("%s: crossing %d: %w: see golden.Replay for what has changed", subject.Name, x.Seq, x.Err)
+			}
+		}
+		return nil
+	}
+	if _, err := RunSchedule(ctx, subject, turn.Schedule{}, Options{Workers: 1}); err != nil {
+		return err
+	}
+	return unanswered
+}
