@@ -30,6 +30,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	if s != nil {
 		t.violations = append(t.violations, e.asked(a, run)...)
+		if e.undisturbed != nil && n.cost == 1 {
+			t.violations = append(t.violations, a.refusedAfterwards(e.undisturbed)...)
+		}
 		return t
 	}
 	if a.cut.Load() { // the exploration ended it
@@ -39,7 +42,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
 	t.violations = append(t.violations, e.asked(a, run)...)
 	if e.undisturbed != nil && n.cost == 1 && !a.passed.Load() {
-		found, hints := a.read().behold(e.undisturbed)
+		r := a.read()
+		r.reordered = len(n.picks) > 0
+		found, hints := r.behold(e.undisturbed)
 		t.violations, t.hints = append(t.violations, found...), hints
 	}
 	if a.collect {

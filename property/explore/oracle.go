@@ -25,6 +25,13 @@ type oracle struct {
 	hints bool
 }
 
+var historyOracle = oracle{"a conversation is one that providers take", "Providers refuse it, and every later turn has it again.", refusedHistory, false}
+
+// violation says what the oracle has found.
+func (o oracle) violation(x exhibit) property.Violation {
+	return property.Violation{Invariant: o.name, Crossing: x.at, Seam: x.seam, Text: x.text + "\n" + o.why}
+}
+
 // exhibit is a crossing that shows it, and what is to be seen there.
 type exhibit struct {
 	at   int
@@ -41,6 +48,9 @@ var oracles = []oracle{
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
+	historyOracle,
+	{"a record has one key", "Who reads them again finds both.", twoKeys, true},
+	{"the order of strands leaves the same", "Who ends last has the last word, and that is chance.", orderDecides, true},
 }
 
 // reading is a run, read once for all oracles.
@@ -54,6 +64,9 @@ type reading struct {
 	hints     []property.Hint
 	waited    bool // until the caller cancelled
 	tooLong   bool // because it had too many crossings
+	reordered bool // its strands did not go on in the usual order
+	next      *reading // of the run that followed; nil is none
+	usual     usualRun // of the undisturbed one
 }
 
 // calling is a seam call of a reading.
@@ -83,6 +96,9 @@ func (a *attempt) read() *reading {
 		}
 	}
 	r.hints = property.Hints(a.info, a.all())
+	if a.after != nil && a.after.attempt != nil {
+		r.next = a.after.attempt.read()
+	}
 	return r
 }
 
@@ -109,7 +125,7 @@ func (r *reading) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 func (r *reading) behold(undisturbed *reading) (found, hints []property.Violation) {
 	for _, o := range oracles {
 		for _, s := range o.look(r, undisturbed) {
-			v := property.Violation{Invariant: o.name, Crossing: s.at, Seam: s.seam, Text: s.text + "\n" + o.why}
+			v := o.violation(s)
 			if o.hints {
 				hints = append(hints, v)
 			} else {

@@ -504,6 +504,7 @@ func (e *exploring) measure() error {
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
 		e.undisturbed.crossings = slices.Clone(a.crossings)
+		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written()}
 	}
 	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))

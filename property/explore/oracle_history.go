@@ -1,0 +1,247 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+)
+
+// This file holds the conversations that a model is asked with against what providers
+// take, and what is written against what the undisturbed turn writes.
+
+// refusedHistory: a model is asked with a conversation that providers refuse, and in the
+// undisturbed turn with none such: a call without its result or a result without its
+// call, in a request in the shape of Chat Completions; or two answers in a row, of which
+// the turn has made one. Of the turn that followed, any two answers in a row count. It is
+// silent about two messages of the user's in a row: those may well be written so.
+func refusedHistory(r, undisturbed *reading) []exhibit {
+	if len(undisturbed.usual.refused) > 0 {
+		return nil
+	}
+	return r.refused()
+}
+
+// usualRun is what the undisturbed run is asked for again and again.
+type usualRun struct {
+	refused []exhibit
+	written map[string][]*adk.Crossing
+}
+
+// refused are the conversations that providers refuse: of the run, and of the one that
+// followed it.
+func (r *reading) refused() []exhibit {
+	return append(r.refusedIn(false), r.refusedNext()...)
+}
+
+// refusedNext are those of the run that followed. They are shown at the end of this one.
+func (r *reading) refusedNext() (found []exhibit) {
+	if r.next == nil {
+		return nil
+	}
+	for _, x := range r.next.refusedIn(true) {
+		found = append(found, exhibit{max(1, len(r.crossings)), x.seam, "in the turn that followed: " + x.text})
+	}
+	return found
+}
+
+// refusedIn are those of this run alone; in one that begins with what another has left,
+// what it was given counts too.
+func (r *reading) refusedIn(follows bool) (found []exhibit) {
+	var c conversation
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		switch {
+		case x.Kind == adk.KindAdd:
+			c.take(x.Record, follows)
+		case x.Kind == adk.KindStore || x.Kind == adk.KindMutate:
+			c.take(x.Record, true)
+		case x.Kind == adk.KindRemove || x.Kind == adk.KindDelete:
+			c.drop(x.Key)
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && r.isOwn(x.Call):
+			if first, second := c.twoAnswers(); second != "" {
+				found = append(found, exhibit{x.Seq, x.Seam.String(), fmt.Sprintf("the model is asked with two answers in a row: %q and %q", first, second)})
+			}
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+			if text := refusedRequest(x.JSON); text != "" {
+				found = append(found, r.exhibit(x, "%s is asked with %s", x.Name, text))
+			}
+		}
+	}
+	return found
+}
+
+// refusedAfterwards is refusedHistory for a run that was broken off: only the turn that
+// followed it asks.
+func (a *attempt) refusedAfterwards(undisturbed *reading) (found []property.Violation) {
+	if a.after == nil || a.after.attempt == nil || a.after.stall != nil || len(undisturbed.usual.refused) > 0 {
+		return nil
+	}
+	r := &reading{crossings: a.crossings, next: a.after.attempt.read()}
+	for _, x := range r.refusedNext() {
+		found = append(found, historyOracle.violation(x))
+	}
+	return found
+}
+
+// conversation is what the model is shown of messages and calls, in the order in which it
+// came to be.
+type conversation struct{ records []shownRecord }
+
+type shownRecord struct {
+	key    string
+	answer bool // a message of the assistant's
+	call   bool
+	made   bool // by this turn
+}
+
+func (c *conversation) take(record adk.Record, made bool) {
+	p := shownRecord{made: made}
+	switch record := record.(type) {
+	case *adk.Message:
+		p.key, p.answer = record.ID(), record.Role() == adk.RoleAssistant
+	case *adk.ToolCall:
+		p.key, p.call = record.ID(), true
+	default:
+		return
+	}
+	if at := slices.IndexFunc(c.records, func(known shownRecord) bool { return known.key == p.key }); at >= 0 {
+		return
+	}
+	c.records = append(c.records, p)
+}
+
+func (c *conversation) drop(key string) {
+	c.records = slices.DeleteFunc(c.records, func(p shownRecord) bool { return p.key == key })
+}
+
+// twoAnswers are the first two answers with nothing between them, one of which the turn
+// has made; empty where there are none.
+func (c *conversation) twoAnswers() (first, second string) {
+	for i := 1; i < len(c.records); i++ {
+		if a, b := c.records[i-1], c.records[i]; a.answer && b.answer && (a.made || b.made) {
+			return a.key, b.key
+		}
+	}
+	return "", ""
+}
+
+// chatMessage is what counts of a message in a request in the shape of Chat Completions.
+type chatMessage struct {
+	Role      string `json:"role"`
+	Answers   string `json:"tool_call_id"`
+	ToolCalls []struct {
+		ID string `json:"id"`
+	} `json:"tool_calls"`
+}
+
+// refusedRequest says what providers refuse a request for; it is empty for others, and
+// for what is no request of a model.
+func refusedRequest(request json.RawMessage) string {
+	if !strings.Contains(string(request), `"messages"`) {
+		return ""
+	}
+	var asked struct {
+		Messages []chatMessage
+		Body     struct{ Messages []chatMessage }
+	}
+	if json.Unmarshal(request, &asked) != nil {
+		return ""
+	}
+	var open []string
+	for _, m := range append(asked.Messages, asked.Body.Messages...) {
+		if m.Role == "tool" {
+			at := slices.Index(open, m.Answers)
+			if at < 0 {
+				return fmt.Sprintf("a result without its call, %q", m.Answers)
+			}
+			open = slices.Delete(open, at, at+1)
+			continue
+		}
+		if len(open) > 0 {
+			break
+		}
+		for _, call := range m.ToolCalls {
+			open = append(open, call.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("a call without its result, %q", open[0])
+	}
+	return ""
+}
+
+// twoKeys: two records that say the same were written under different keys, and none of
+// both was deleted again, where the undisturbed turn writes one.
+func twoKeys(r, undisturbed *reading) (found []exhibit) {
+	usual := undisturbed.usual.written
+	for what, all := range r.written() {
+		if most := max(1, len(usual[what])); len(all) > most {
+			first, again := all[0], all[most]
+			found = append(found, r.exhibit(again, "%s %q says what %q does", again.Record.RecordKind(), again.Record.Key(), first.Record.Key()))
+		}
+	}
+	return found
+}
+
+// orderDecides: another order of strands, and nothing else, leaves other records behind.
+func orderDecides(r, undisturbed *reading) []exhibit {
+	if len(r.faults) > 0 || !r.reordered || r.status != undisturbed.status {
+		return nil
+	}
+	usual := undisturbed.usual.written
+	for what, all := range r.written() {
+		if len(all) > len(usual[what]) {
+			return []exhibit{r.exhibit(all[len(all)-1], "another order of strands leaves %s %q, which says something else than in the usual one", all[0].Record.RecordKind(), all[0].Record.Key())}
+		}
+	}
+	return nil
+}
+
+// written are the records that the run leaves behind, by what they say: the beginnings of
+// the operations that wrote them.
+func (r *reading) written() map[string][]*adk.Crossing {
+	left, order := map[string]*adk.Crossing{}, []string{}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		switch {
+		case x.Phase != adk.Begin:
+		case x.Kind == adk.KindStore || x.Kind == adk.KindMutate:
+			key := string(x.Collection) + "/" + keyOf(x)
+			if left[key] == nil {
+				order = append(order, key)
+			}
+			left[key] = x
+		case x.Kind == adk.KindDelete:
+			delete(left, string(x.Collection)+"/"+keyOf(x))
+		}
+	}
+	all := map[string][]*adk.Crossing{}
+	for _, key := range order {
+		if x := left[key]; x != nil {
+			if what := saidBy(x.Record); what != "" && !slices.Contains(all[what], x) {
+				all[what] = append(all[what], x)
+			}
+		}
+	}
+	return all
+}
+
+// saidBy is what a record says, whatever its key and its times are; empty for those that
+// are compared by their keys.
+func saidBy(record adk.Record) string {
+	switch record := record.(type) {
+	case *adk.Message:
+		if record.Content() != nil {
+			return "message " + string(record.Role()) + record.Content().String()
+		}
+	case *adk.Memory:
+		if record.Content() != nil {
+			return "memory " + record.Content().String()
+		}
+	}
+	return ""
+}

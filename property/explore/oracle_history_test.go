@@ -1,0 +1,172 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// What providers refuse of a request in the shape of Chat Completions, as it is told of a
+// client over HTTP or of Ask, and what they take.
+func TestRefusedRequest(t *testing.T) {
+	for request, want := range map[string]string{
+		`{"city":"Oslo"}`:     "",
+		`{"messages":"none"}`: "",
+		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                            "",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`: "",
+		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                              "a result without its call, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                               "a call without its result, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                  "a call without its result, \"a\"",
+		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                            "a call without its result, \"a\"",
+	} {
+		assert.Equal(t, want, refusedRequest(json.RawMessage(request)), request)
+	}
+}
+
+// replying is a subject that answers with the messages, and is followed by a turn that
+// loads what is left.
+func replying(name string, answer func(ctx context.Context, dc *adk.DispatchContext) error) turn.Subject {
+	return turn.Subject{Name: name, Open: func(context.CancelCauseFunc) turn.Instance {
+		storage := fakes.NewStorage(spoken("u0", adk.RoleUser, "Hello."))
+		load := adk.TurnMiddleware{Name: "load", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			all, err := tc.Messages().Fetch(ctx)
+			for _, m := range all {
+				_, added := tc.Messages().Add(m)
+				err = errors.Join(err, added)
+			}
+			if err == nil {
+				next(ctx)
+			}
+			return err
+		}}
+		config := func(run func(ctx context.Context, dc *adk.DispatchContext) error) adk.Config {
+			return adk.Config{Storage: storage.Storage(), TurnInput: []adk.TurnMiddleware{load},
+				Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return run(ctx, dc) }}}
+		}
+		raw := adk.RawTurn{SystemPrompt: "Help."}
+		return turn.Instance{Config: config(answer), Raw: raw, Next: func() (adk.Config, adk.RawTurn) {
+			return config(func(_ context.Context, dc *adk.DispatchContext) error { return dc.Ack() }), raw
+		}}
+	}}
+}
+
+func spoken(id string, role adk.Role, text string) *adk.Message {
+	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// breaches are the texts of violations, or of hints, that an oracle has found.
+func breaches(list []Breach, oracle string) (texts []string) {
+	for _, b := range list {
+		if b.Invariant == oracle {
+			texts = append(texts, b.Text)
+		}
+	}
+	return texts
+}
+
+// An answer that is stored once more when storing it has failed is there twice, under two
+// keys, and in a row where the next turn shows them to the model. One that is stored under
+// the same key is there once.
+func TestTwoAnswersInARow(t *testing.T) {
+	retrying := func(id func(dc *adk.DispatchContext) string) func(ctx context.Context, dc *adk.DispatchContext) error {
+		return func(ctx context.Context, dc *adk.DispatchContext) error {
+			store := func() error { return dc.Messages().Mutate(ctx, spoken(id(dc), adk.RoleAssistant, "Hello!")) }
+			if err := store(); err != nil && store() != nil {
+				return dc.Nack(err)
+			}
+			return dc.Ack()
+		}
+	}
+	explored := func(s turn.Subject) *Exploration {
+		result, err := Explore(t.Context(), s, Options{})
+		require.NoError(t, err)
+		return result
+	}
+	twice := explored(replying("twice", retrying(func(dc *adk.DispatchContext) string { return dc.NewID() })))
+	require.Len(t, breaches(twice.Violations, historyOracle.name), 1, twice)
+	assert.Contains(t, breaches(twice.Violations, historyOracle.name)[0], "in the turn that followed: the model is asked with two answers in a row")
+	assert.Len(t, breaches(twice.Hints, "a record has one key"), 1, twice)
+
+	once := explored(replying("once", retrying(func(*adk.DispatchContext) string { return "m0" })))
+	assert.Empty(t, once.Violations, once)
+	assert.Empty(t, once.Hints, once)
+}
+
+// The history of a turn is silent about what a turn was given, about two messages of the
+// user's, and about answers with a call between them.
+func TestAnswersThatAreNotInARow(t *testing.T) {
+	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "c0", Tool: "look", Args: "{}", Results: adk.Text("4 °C"), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch, CompletedAt: fakes.Epoch})
+	require.NoError(t, err)
+	a, b, u := spoken("a", adk.RoleAssistant, "A"), spoken("b", adk.RoleAssistant, "B"), spoken("u", adk.RoleUser, "U")
+	for name, c := range map[string]struct {
+		given, made []adk.Record
+		want        string
+	}{
+		"given":       {given: []adk.Record{a, b}},
+		"made":        {given: []adk.Record{u}, made: []adk.Record{a, b}, want: "a b"},
+		"one of each": {given: []adk.Record{u, a}, made: []adk.Record{b}, want: "a b"},
+		"again":       {given: []adk.Record{u}, made: []adk.Record{a, a}},
+		"asked":       {made: []adk.Record{a, u, b}},
+		"called":      {made: []adk.Record{a, call, b}},
+		"users":       {made: []adk.Record{u, spoken("v", adk.RoleUser, "V"), a}},
+	} {
+		var shown conversation
+		for _, r := range c.given {
+			shown.take(r, false)
+		}
+		for _, r := range c.made {
+			shown.take(r, true)
+		}
+		first, second := shown.twoAnswers()
+		want := ""
+		if first != "" {
+			want = first + " " + second
+		}
+		assert.Equal(t, c.want, want, name)
+		shown.drop("b")
+		_, second = shown.twoAnswers()
+		assert.Empty(t, second, name)
+	}
+}
+
+// Where strands write one record, and who ends last has the last word, that is a hint; it
+// is none where both say the same, or each has a record of its own.
+func TestOrderOfStrandsDecides(t *testing.T) {
+	writing := func(key, text func(n int) string) turn.Subject {
+		return replying("strands", func(ctx context.Context, dc *adk.DispatchContext) error {
+			var strands []*adk.Strand
+			for n := range 2 {
+				s, err := dc.Fork(ctx, "writer", func(ctx context.Context, dc *adk.DispatchContext) error {
+					return dc.Messages().Mutate(ctx, spoken(key(n), adk.RoleUser, text(n)))
+				})
+				if err != nil {
+					return err
+				}
+				strands = append(strands, s)
+			}
+			return errors.Join(strands[0].Wait(), strands[1].Wait(), dc.Ack())
+		})
+	}
+	own := func(n int) string { return string(rune('a' + n)) }
+	same := func(int) string { return "m" }
+	for name, c := range map[string]struct {
+		key, text func(int) string
+		want      int
+	}{"last wins": {same, own, 1}, "alike": {same, same, 0}, "apart": {own, own, 0}} {
+		result, err := Explore(t.Context(), writing(c.key, c.text), Options{Faults: []turn.FaultKind{}})
+		require.NoError(t, err)
+		assert.Len(t, breaches(result.Hints, "the order of strands leaves the same"), c.want, "%s: %s", name, result)
+	}
+}
