@@ -49,6 +49,7 @@ var oracles = []oracle{
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
 	historyOracle,
+	{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false},
 	{"a record has one key", "Who reads them again finds both.", twoKeys, true},
 	{"the order of strands leaves the same", "Who ends last has the last word, and that is chance.", orderDecides, true},
 }
@@ -62,9 +63,9 @@ type reading struct {
 	cancelled int       // the crossing of the cancel; 0 is none
 	status    string    // how the turn's own dispatch ended
 	hints     []property.Hint
-	waited    bool // until the caller cancelled
-	tooLong   bool // because it had too many crossings
-	reordered bool // its strands did not go on in the usual order
+	waited    bool     // until the caller cancelled
+	tooLong   bool     // because it had too many crossings
+	reordered bool     // its strands did not go on in the usual order
 	next      *reading // of the run that followed; nil is none
 	usual     usualRun // of the undisturbed one
 }

@@ -2,7 +2,10 @@ package explore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,6 +32,7 @@ func refusedHistory(r, undisturbed *reading) []exhibit {
 type usualRun struct {
 	refused []exhibit
 	written map[string][]*adk.Crossing
+	crashes bool
 }
 
 // refused are the conversations that providers refuse: of the run, and of the one that
@@ -172,6 +176,37 @@ func refusedRequest(request json.RawMessage) string {
 		return fmt.Sprintf("a call without its result, %q", open[0])
 	}
 	return ""
+}
+
+// crashing: user code panics of itself, with an error of the runtime: an index, a nil. It
+// is silent about panics that are told on purpose, and where the undisturbed turn has one.
+func crashing(r, undisturbed *reading) (found []exhibit) {
+	if undisturbed.usual.crashes {
+		return nil
+	}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		if text := crashOf(x); text != "" {
+			return []exhibit{{x.Seq, r.calls[x.ID].seam.String(), text}}
+		}
+	}
+	return nil
+}
+
+// crashOf says with what and where user code crashed; empty where it did not.
+func crashOf(x *adk.Crossing) string {
+	var panicked *adk.PanicError
+	var fault runtime.Error
+	if x.Outcome != adk.OutcomePanic || !errors.As(x.Err, &panicked) || !errors.As(panicked.Unwrap(), &fault) {
+		return ""
+	}
+	lines := strings.Split(string(panicked.Stack()), "\n")
+	for i := 0; i+1 < len(lines); i += 2 { // a function, and its place
+		if !strings.HasPrefix(lines[i], "runtime.") {
+			return fmt.Sprintf("%s, in %s at %s", fault, lines[i], path.Base(strings.TrimSpace(lines[i+1])))
+		}
+	}
+	return fault.Error()
 }
 
 // twoKeys: two records that say the same were written under different keys, and none of

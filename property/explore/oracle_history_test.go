@@ -170,3 +170,29 @@ func TestOrderOfStrandsDecides(t *testing.T) {
 		assert.Len(t, breaches(result.Hints, "the order of strands leaves the same"), c.want, "%s: %s", name, result)
 	}
 }
+
+// Code that panics of itself is told with the line that does; a panic that is told on
+// purpose is the author's.
+func TestCodeThatCrashes(t *testing.T) {
+	crash := func(do func(given int)) *Exploration {
+		s := replying("crashes", func(ctx context.Context, dc *adk.DispatchContext) error {
+			do(len(dc.Messages().All()))
+			return dc.Ack()
+		})
+		result, err := Explore(t.Context(), s, Options{})
+		require.NoError(t, err)
+		return result
+	}
+	found := breaches(crash(func(given int) {
+		if given > 1 {
+			_ = make([]int, 1)[given]
+		}
+	}).Violations, "code does not crash")
+	require.Len(t, found, 1)
+	assert.Regexp(t, `^runtime error: index out of range \[2\] with length 1, in .*TestCodeThatCrashes.* at oracle_history_test.go:\d+\n`, found[0])
+	assert.Empty(t, crash(func(given int) {
+		if given > 1 {
+			panic("too many")
+		}
+	}).Violations)
+}

@@ -504,7 +504,8 @@ func (e *exploring) measure() error {
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
 		e.undisturbed.crossings = slices.Clone(a.crossings)
-		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written()}
+		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written(),
+			slices.ContainsFunc(e.undisturbed.crossings, func(x adk.Crossing) bool { return crashOf(&x) != "" })}
 	}
 	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))

@@ -1,0 +1,191 @@
+package zoo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// histories are the families of what a model is shown of a conversation, and of writes
+// that the engine sees as one.
+var histories = []family{
+	{"an answer stored again under another key", true, func(broken bool) turn.Instance {
+		storage := conversation()
+		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var err error
+			for range 2 {
+				id := "m0"
+				if broken {
+					id = dc.NewID()
+				}
+				if err = dc.Messages().Mutate(ctx, message(dc, id, "It is noted.")); err == nil {
+					return dc.Ack()
+				}
+			}
+			return err
+		})
+		i.Next = func() (adk.Config, adk.RawTurn) {
+			again := agent(storage, func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
+			return again.Config, again.Raw
+		}
+		i.Check = func(turn.Run) error {
+			answers := 0
+			for _, m := range storage.Messages() {
+				if m.Role() == adk.RoleAssistant {
+					answers++
+				}
+			}
+			if answers > 1 {
+				return fmt.Errorf("the answer is there %d times", answers)
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a request cut between a call and its result", true, func(broken bool) turn.Instance {
+		const most = 5
+		i := agent(conversation("Weather?", "call look", "result 4 °C", "It is cold."), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			all := dc.Messages().All()
+			cut := max(0, len(all)-most)
+			for !broken && cut < len(all) && strings.HasPrefix(all[cut].Content().String(), "result ") {
+				cut++
+			}
+			request := map[string]any{"messages": chatOf(all[cut:])}
+			if _, err := adk.Ask(ctx, "model.example", request, func(context.Context, map[string]any) (string, error) { return "Cold.", nil }); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Check = func(r turn.Run) error {
+			for x := range r.Crossings {
+				if x.Kind == adk.KindAsk && x.Phase == adk.Begin && strings.HasPrefix(string(x.JSON), `{"messages":[{"role":"tool"`) {
+					return errors.New("the model is shown a result without its call")
+				}
+			}
+			return nil
+		}
+		return i
+	}},
+	{"six messages in the place of five", true, func(broken bool) turn.Instance {
+		i := agent(conversation("One?", "One.", "Two?", "Two."), func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var lines [5]string
+			for n, m := range dc.Messages().All() {
+				if !broken && n >= len(lines) {
+					break
+				}
+				lines[n] = m.Content().String()
+			}
+			if _, err := h.ReportMessage("m0", lines[0], true); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Check = func(r turn.Run) error {
+			for x := range r.Crossings {
+				if x.Kind == adk.KindReturn && x.Outcome == adk.OutcomePanic && strings.Contains(x.Err.Error(), "index out of range") {
+					return x.Err
+				}
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a write of two rows that tears", false, func(broken bool) turn.Instance {
+		rows := map[string]bool{}
+		storage := conversation().Storage()
+		storage.Memories = rowed{storage.Memories, func(ctx context.Context, id string) error {
+			rows[id] = true
+			err := adk.FaultPoint(ctx, "between the row and its index")
+			if err == nil {
+				rows["index of "+id] = true
+			} else if !broken {
+				delete(rows, id)
+			}
+			return err
+		}}
+		i := agent(fakes.NewStorage(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if err := dc.Memories().Store(ctx, memory("tea", "Likes tea.")); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Config.Storage = storage
+		i.Check = func(turn.Run) error {
+			if rows["tea"] && !rows["index of tea"] {
+				return errors.New("there is a row that no index knows")
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a crash between the rows of one write", false, func(broken bool) turn.Instance {
+		rows := map[string]bool{}
+		write := func(ctx context.Context, id string) error {
+			order := []string{"index of " + id, id}
+			if broken {
+				order = []string{id, "index of " + id}
+			}
+			rows[order[0]] = true
+			if err := adk.FaultPoint(ctx, "between the rows"); err != nil {
+				delete(rows, order[0])
+				return err
+			}
+			rows[order[1]] = true
+			return nil
+		}
+		config := func() (adk.Config, adk.RawTurn) {
+			i := agent(fakes.NewStorage(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				if !rows["tea"] {
+					if err := dc.Memories().Store(ctx, memory("tea", "Likes tea.")); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			})
+			i.Config.Storage = conversation().Storage()
+			i.Config.Storage.Memories = rowed{i.Config.Storage.Memories, write}
+			return i.Config, i.Raw
+		}
+		i := turn.Instance{Next: config}
+		i.Config, i.Raw = config()
+		i.Check = func(r turn.Run) error {
+			if rows["tea"] && !rows["index of tea"] {
+				return errors.New("a row was left for ever that no index knows")
+			}
+			return nil
+		}
+		return i
+	}},
+}
+
+// rowed is a collection that writes by rows.
+type rowed struct {
+	adk.Collection[*adk.Memory]
+	write func(ctx context.Context, id string) error
+}
+
+// Store is the write.
+func (r rowed) Store(ctx context.Context, _ adk.Scope, m *adk.Memory) error {
+	return r.write(ctx, m.ID())
+}
+
+// chatOf are messages in the shape of Chat Completions.
+func chatOf(all []*adk.Message) (shown []map[string]any) {
+	for _, m := range all {
+		text := m.Content().String()
+		one := map[string]any{"role": string(m.Role()), "content": text}
+		switch {
+		case strings.HasPrefix(text, "call "):
+			one["tool_calls"] = []map[string]any{{"id": "c0", "function": map[string]any{"name": "look", "arguments": "{}"}}}
+		case strings.HasPrefix(text, "result "):
+			one["role"], one["tool_call_id"] = "tool", "c0"
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
