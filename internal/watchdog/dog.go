@@ -139,6 +139,10 @@ const (
 
 	// patienceOfSleepers is how many times as long those may take who also sleep.
 	patienceOfSleepers = 4
+
+	// leastLooks is how many looks in a row see a run at work before it is said to be
+	// stuck in that: where the machine is busy time passes, and nobody gets to run.
+	leastLooks = 8
 )
 
 // Action is what is to be done about a run. Those that are of no use are followed by
@@ -168,6 +172,8 @@ type Finding struct {
 	Silence time.Duration
 	// Condition is what the last look at the run has found; zero before there was one.
 	Condition Condition
+	// AtWork says that many looks in a row have seen it at work, and nothing else.
+	AtWork bool
 	// Goroutines are those of the run, if it is to be given up.
 	Goroutines []Goroutine
 }
@@ -190,6 +196,8 @@ type Dog struct {
 	condition Condition
 	bubbled   bool      // the run lives in a bubble
 	running   time.Time // every look has seen it at work since; zero where the last did not
+	looks     int       // that have seen it at work since then
+	worked    int       // looks that have seen it at work at all
 	looked    string    // what the last look saw
 	same      time.Time // looks see the same since
 	done      Action    // about this silence
@@ -208,7 +216,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		}
 		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, progress: progress, since: now, next: now.Add(often), pause: often}
 	}
-	f := Finding{Silence: now.Sub(d.since), Condition: d.condition}
+	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.looks >= leastLooks}
 	if now.Before(d.next) {
 		return f
 	}
@@ -218,15 +226,21 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	f.Goroutines, f.Condition, d.condition = all, condition, condition
 	switch {
 	case condition != Running:
-		d.running = time.Time{}
+		d.running, d.looks = time.Time{}, 0
 	case d.running.IsZero():
 		d.running = now
+		fallthrough
+	default:
+		d.looks++
+		d.worked++
 	}
+	f.AtWork = d.looks >= leastLooks
 	switch condition {
 	case Running:
 		// What sleeps and does a little between may be seen at work, above all where the
 		// machine is busy: it gets more patience than what never sleeps.
-		f.Action = d.when(now.Sub(d.running) >= d.patience() || f.Silence >= patienceOfSleepers*d.patience(), Hang)
+		stuck := f.AtWork && now.Sub(d.running) >= d.patience()
+		f.Action = d.when(stuck || d.worked >= patienceOfSleepers*leastLooks && f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
 		f.Action = d.when(f.Silence >= max(systemPatience, d.patience()), Hang)
 	default:

@@ -2,7 +2,9 @@ package watchdog
 
 import (
 	"net"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,4 +215,28 @@ func TestVisitsInBubble(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is at work is given up when many looks have seen it so, and not because time has
+// passed: where the machine is busy nobody gets to run, neither the run nor who looks.
+func TestTimeAloneIsNoHang(t *testing.T) {
+	var stop atomic.Bool
+	t.Cleanup(func() { stop.Store(true) })
+	label := begin(func() {
+		for !stop.Load() {
+			runtime.Gosched()
+		}
+	})
+	require.Eventually(t, func() bool { return busy(label) }, time.Minute, time.Millisecond)
+	var d Dog
+	now, looks := time.Unix(0, 0), 0
+	for ; looks < 100; looks++ {
+		now = now.Add(time.Minute) // in which nobody has looked
+		if f := d.Visit(1, now, label); f.Action == Hang {
+			assert.True(t, f.AtWork)
+			break
+		}
+	}
+	assert.GreaterOrEqual(t, looks, leastLooks)
+	assert.Less(t, looks, 100)
 }

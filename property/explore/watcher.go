@@ -139,7 +139,7 @@ func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time
 	a.halted.Store(true)
 	switch {
 	case now.Sub(w.deadline) < 2*overtimeGrace:
-	case f.Condition != watchdog.Running || f.Silence < max(overtimeGrace, w.dogs[0].Patience/2):
+	case !f.AtWork || f.Silence < max(overtimeGrace, w.dogs[0].Patience/2):
 		a.abandon(phase, stall{kind: overtime})
 	default:
 		all, _ := watchdog.Of(a.label, a.built)
