@@ -58,12 +58,23 @@ func (h *history) others() (all []turn.Input) {
 	return all
 }
 
+// mostMessages is how many messages more a conversation may have.
+const mostMessages = 1000
+
+// allows reports whether the turn of this run can begin with a conversation.
+func (h *history) allows(i turn.Input) bool {
+	if i.Kind == turn.Newest {
+		return i.Messages < h.size
+	}
+	return h.size > 0 && i.Messages <= mostMessages
+}
+
 // why says why a turn cannot begin with a conversation.
 func (h *history) why(i turn.Input) string {
 	if h.size == 0 {
 		return "the storage gives no messages"
 	}
-	return fmt.Sprintf("with the %s that the storage gives there are %v", inWords(h.size, "message"), h.others())
+	return fmt.Sprintf("the storage gives %s", inWords(h.size, "message"))
 }
 
 // give is what a fetch gives of what the storage has.

@@ -83,13 +83,18 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) {
 		x.groups = map[string]int{}
 	}
 	x.groups[key] = len(*list)
+	*list = append(*list, x.breach(n, v))
+}
+
+// breach is a violation by a schedule, with how to see it again.
+func (x *Exploration) breach(n candidate, v property.Violation) Breach {
 	s := n.schedule()
 	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, last: n.number,
 		Test: fmt.Sprintf(x.test, s)}
 	if x.command != "" {
 		f.Command = x.command + " --only '" + s.String() + "'"
 	}
-	*list = append(*list, f)
+	return f
 }
 
 // groupOf is what violations have in common that are one: the invariant, what is said

@@ -223,6 +223,7 @@ var faultWords = [turn.FaultKindEnd]string{
 
 // conclude fills in the result.
 func (e *exploring) conclude() {
+	e.shorten()
 	e.show()
 	e.close()
 	e.result.Table = e.table.table()
@@ -533,7 +534,7 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	n := candidate{input: s.Input, picks: s.Order, cost: len(s.Faults), from: 1}
 	if !s.Input.IsZero() {
 		n.cost++
-		if a, _ := e.workers[0].run(candidate{}, nil, false, false); !slices.Contains(a.history.others(), s.Input) {
+		if a, _ := e.workers[0].run(candidate{}, nil, false, false); !a.history.allows(s.Input) {
 			return candidate{}, fmt.Errorf("%s cannot happen: %s", s.Input, a.history.why(s.Input))
 		}
 	}

@@ -1,0 +1,145 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file makes the schedules of violations shorter on the live subject: an order that
+// came by chance has many decisions of which one counts, and of twenty messages more nine
+// may be enough. Faults are the fewest anyway, since fewer are tried before more.
+
+// shorten makes the schedules of violations as short as they get.
+func (e *exploring) shorten() {
+	for i := range e.result.Violations {
+		b := &e.result.Violations[i]
+		if e.reproducing || b.Invariant == hangs || i >= mostShown {
+			continue
+		}
+		s := shortening{e: e, best: b, key: groupOf(b.Violation)}
+		s.input()
+		s.order()
+	}
+}
+
+// shortening is the search for a shorter schedule of one violation.
+type shortening struct {
+	e    *exploring
+	best *Breach
+	key  string
+}
+
+// try takes a schedule in the place of the best, if it shows the same.
+func (s *shortening) try(shorter turn.Schedule) bool {
+	if s.e.over() {
+		return false
+	}
+	n, err := s.e.resolve(shorter)
+	if err != nil {
+		return false
+	}
+	a, stalled := s.e.workers[0].run(n, nil, false, false)
+	if stalled != nil && stalled.kind != crashed {
+		return false
+	}
+	for _, v := range s.e.judge(a, n, stalled).violations {
+		if groupOf(v) == s.key {
+			n.number = s.best.Found
+			found := s.e.result.breach(n, v)
+			found.Schedules, found.last = s.best.Schedules, s.best.last
+			*s.best = found
+			return true
+		}
+	}
+	return false
+}
+
+// input has the turn begin with a conversation that differs less from the usual one.
+func (s *shortening) input() {
+	for n := range max(0, s.best.Schedule.Input.Messages-1) {
+		shorter := s.best.Schedule
+		shorter.Input.Messages = n + 1
+		if s.try(shorter) {
+			return
+		}
+	}
+}
+
+// mostSingles is how many single decisions are tried in the place of several.
+const mostSingles = 200
+
+// order has strands decide less: once in the place of several times, or as in the first
+// few decisions, or without any one of them.
+func (s *shortening) order() {
+	if len(s.best.Schedule.Order) < 2 || s.single() {
+		return
+	}
+	for keep := 1; keep < len(s.best.Schedule.Order); keep *= 2 {
+		shorter := s.best.Schedule
+		shorter.Order = shorter.Order[:keep]
+		if s.try(shorter) {
+			break
+		}
+	}
+	for i := len(s.best.Schedule.Order) - 1; i >= 0; i-- {
+		shorter := s.best.Schedule
+		shorter.Order = slices.Delete(slices.Clone(shorter.Order), i, i+1)
+		s.try(shorter)
+	}
+}
+
+// single looks for one decision that shows the same as several.
+func (s *shortening) single() bool {
+	usual := s.best.Schedule
+	usual.Order = nil
+	n, err := s.e.resolve(usual)
+	if err != nil {
+		return false
+	}
+	a, _ := s.e.workers[0].run(n, nil, false, true)
+	tried := 0
+	for at, c := range slices.Clone(a.order.choices) {
+		for _, strand := range slices.Clone(c.runnable) {
+			if strand == c.chosen {
+				continue
+			}
+			if tried++; tried > mostSingles {
+				return false
+			}
+			shorter := s.best.Schedule
+			shorter.Order = []turn.Decision{{Choice: at + 1, Strand: strand}}
+			if s.try(shorter) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// GoTest is a test in Go that fails until the violation is mended, with what shows it as
+// its comment. It stands where the subject does that the exploration had, which the test
+// calls subject.
+func (f Breach) GoTest() string {
+	var b strings.Builder
+	name := "Test" + inCamelCase(f.Invariant) + inCamelCase(f.Schedule.String())
+	said, _, _ := strings.Cut(f.Text, "\n")
+	fmt.Fprintf(&b, "// %s: %s: %s\n//\n", name, f.Invariant, said)
+	for _, line := range append(slices.Clone(f.Where), strings.Split(strings.TrimSuffix(f.Stretch, "\n"), "\n")...) {
+		b.WriteString(strings.TrimRight("//\t"+line, " \t") + "\n")
+	}
+	fmt.Fprintf(&b, "func %s(t *testing.T) {\n\t%s\n}\n", name, f.Test)
+	return b.String()
+}
+
+// inCamelCase is a text as a part of a name in Go.
+func inCamelCase(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, word := range words {
+		words[i] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}

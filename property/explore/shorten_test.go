@@ -1,0 +1,104 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// A violation comes with the fewest messages that show it, and not with as many as were
+// tried first.
+func TestFewestMessages(t *testing.T) {
+	s := remembering("many", 2, func([]*adk.Message) error { return nil })
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReturn && len(x.Records) > 8 {
+				return errors.New("more than eight")
+			}
+		}
+		return nil
+	}
+	found := says(explored(t, s, explore.Options{}), "more than eight")
+	require.Len(t, found, 1)
+	assert.Equal(t, "older@7", found[0].Schedule.String())
+}
+
+// lastFirst is a subject whose bug takes the last of many strands to come before the first.
+func lastFirst() turn.Subject {
+	return turn.Subject{Name: "last first", Open: func(context.CancelCauseFunc) turn.Instance {
+		var came []int
+		s := executing("", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var strands []*adk.Strand
+			for n := range 6 {
+				one, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
+					_, err := dc.Memories().Fetch(ctx)
+					came = append(came, n)
+					return errors.Join(err, dc.Memories().Mutate(ctx, noted(fmt.Sprint(n), "x")))
+				})
+				if err != nil {
+					return err
+				}
+				strands = append(strands, one)
+			}
+			for _, one := range strands {
+				if err := one.Wait(); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		})
+		config, raw := s.Build(nil)
+		return turn.Instance{Config: config, Raw: raw, Check: func(turn.Run) error {
+			for _, n := range came {
+				switch n {
+				case 0:
+					return nil
+				case 5:
+					return errors.New("the last came before the first")
+				}
+			}
+			return nil
+		}}
+	}}
+}
+
+// An order that came by chance is cut down to the decisions that count, each of which the
+// violation needs.
+func TestFewestDecisions(t *testing.T) {
+	result := explored(t, lastFirst(), explore.Options{Faults: []turn.FaultKind{}, Schedules: 150})
+	found := says(result, "the last came before the first")
+	require.Len(t, found, 1, result)
+	order := found[0].Schedule.Order
+	assert.Len(t, order, 1, found[0].Schedule)
+	for i := range order {
+		without := turn.Schedule{Order: append(append([]turn.Decision(nil), order[:i]...), order[i+1:]...)}
+		again, err := explore.RunSchedule(t.Context(), lastFirst(), without, explore.Options{})
+		if err == nil { // else it cannot even be
+			assert.Empty(t, says(again, "the last came before the first"), "%s shows it too", without)
+		}
+	}
+	failing := &recorder{T: t}
+	explore.Reproduce(failing, lastFirst(), found[0].Schedule.String())
+	assert.NotEmpty(t, failing.errors)
+}
+
+// A violation can be written down as a test.
+func TestGoTest(t *testing.T) {
+	found := says(explored(t, torn(false), explore.Options{}), "half a memory")
+	require.Len(t, found, 1)
+	text := found[0].GoTest()
+	_, err := parser.ParseFile(token.NewFileSet(), "torn_test.go", "package torn\n\n"+text, parser.SkipObjectResolution)
+	require.NoError(t, err, text)
+	assert.Regexp(t, `^// TestTheCheckGivenError\d+: the check given: half a memory\n//\n//\terror@\d+: user code fails at "fault point between the rows"`, text)
+	assert.Contains(t, text, "\t"+found[0].Test+"\n}\n")
+}
