@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -16,11 +18,26 @@ import (
 type Mine struct {
 	TurnInput, TurnOutput         []adk.TurnMiddleware
 	DispatchInput, DispatchOutput []adk.DispatchMiddleware
+	// Executor decides in the place of the turn's own, where it has a Run.
+	Executor adk.Executor
+	// Tools stand among those of the turn, whose executor calls each of them.
+	Tools []*adk.Tool
+	// Args draws what a tool is called with, by its name; nil, or none for the tool, is an
+	// empty object.
+	Args map[string]*rapid.Generator[map[string]any]
+	// Storage keeps what the turn writes, in the place of the turn's own; the zero
+	// Storage leaves that.
+	Storage adk.Storage
+	// Check is asked about every run, and may look into what was made for it; nil asks
+	// nothing.
+	Check func(turn.Run) error
+	// Close is called when a run is over and was judged; it may be nil.
+	Close func()
 }
 
 // Around is a property for rapid.Check and rapid.MakeFuzz: in every random turn
-// that has the user's middlewares in it, run twice and replayed, all invariants
-// hold. What make gives is in one run only. A failure prints the rest of the turn
+// that has the user's code in it, run twice and replayed, all invariants hold, and the
+// user's check. What make gives is in one run only. A failure prints the rest of the turn
 // in the smallest form that still fails, as a Go test's transcript would.
 //
 //	func TestCap(t *testing.T) {
@@ -32,7 +49,12 @@ func Around(knobs Knobs, make func() Mine) func(*rapid.T) {
 	turns := Turns(knobs)
 	return func(t *rapid.T) {
 		one := turns.Draw(t, "turn")
-		places := make().places(t)
+		mine := make()
+		if mine.Close != nil {
+			defer mine.Close()
+		}
+		places := mine.places(t)
+		one = mine.calling(t, one)
 		findings := turn.CheckSubject(withMine(one, make, places))
 		if len(findings) == 0 {
 			return
@@ -75,15 +97,61 @@ func (m Mine) places(t *rapid.T) (at [4]int) {
 	return at
 }
 
-// withMine is the turn with user code in its pipelines.
+// calling is a turn whose executor calls the tools as well, in its first call.
+func (m Mine) calling(t *rapid.T, one turn.Turn) turn.Turn {
+	if len(m.Tools) == 0 {
+		return one
+	}
+	executor := one.Executor
+	if executor == "" {
+		executor = "model"
+	}
+	seam := adk.Seam{Label: adk.LabelExecutor, Name: executor}.String()
+	at := slices.IndexFunc(one.Scripts, func(s turn.Script) bool { return s.Seam == seam && s.Occurrence == 0 })
+	one.Scripts = slices.Clone(one.Scripts)
+	if at < 0 {
+		at = len(one.Scripts)
+		one.Scripts = append(one.Scripts, turn.Script{Seam: seam})
+	}
+	body := &one.Scripts[at].Body
+	for _, tool := range m.Tools {
+		args := map[string]any{}
+		if drawn := m.Args[tool.Name()]; drawn != nil {
+			args = drawn.Draw(t, tool.Name())
+		}
+		op := turn.Op{Kind: "execute", Name: tool.Name(), Args: turn.ValueOf(args)}
+		body.Ops = slices.Insert(slices.Clone(body.Ops), rapid.IntRange(0, len(body.Ops)).Draw(t, "place"), op)
+	}
+	return one
+}
+
+// withMine is the turn with user code in it.
 func withMine(t turn.Turn, make func() Mine, at [4]int) turn.Subject {
-	return t.SubjectWith(turn.Running{Amend: func(c *adk.Config) {
-		m := make()
+	var m Mine // of the run that is made
+	subject := t.SubjectWith(turn.Running{Amend: func(c *adk.Config) {
+		m = make()
 		c.TurnInput = amid(c.TurnInput, m.TurnInput, at[0])
 		c.DispatchInput = amid(c.DispatchInput, m.DispatchInput, at[1])
 		c.DispatchOutput = amid(c.DispatchOutput, m.DispatchOutput, at[2])
 		c.TurnOutput = amid(c.TurnOutput, m.TurnOutput, at[3])
+		c.Tools = append(c.Tools, m.Tools...)
+		if m.Executor.Run != nil {
+			c.Executor = m.Executor
+		}
+		if m.Storage != (adk.Storage{}) {
+			c.Storage = m.Storage
+		}
 	}})
+	begin := subject.Begin
+	subject.Build, subject.Open = nil, func(cancel context.CancelCauseFunc) turn.Instance {
+		i := begin(cancel)
+		i.Check = m.Check
+		if m.Close != nil {
+			i.Close = m.Close
+		}
+		return i
+	}
+	return subject
 }
 
 // amid puts mine into a list, before at of the others, or all of them.

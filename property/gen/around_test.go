@@ -2,8 +2,10 @@ package gen_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -49,6 +52,118 @@ func TestAroundFinds(t *testing.T) {
 	all := strings.Join(failing.texts, "\n")
 	assert.Contains(t, all, turn.Unsteady)
 	assert.Contains(t, all, `{"prompt":"p"}`, "the turn around it does not matter")
+}
+
+// around are the complaints of a property about user code.
+func around(t *testing.T, make func() gen.Mine) string {
+	t.Helper()
+	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
+	failing := &complaints{TB: t}
+	rapid.Check(failing, gen.Around(gen.Knobs{}, make))
+	return strings.Join(failing.texts, "\n")
+}
+
+// divider is a tool whose careless form divides by whatever it is given.
+func divider(careless bool) gen.Mine {
+	wrong := 0
+	tool, err := adk.NewTool(adk.ToolInit{Name: "divide", Description: "Divides 12.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			by, _ := strconv.Atoi(fmt.Sprint(args["by"]))
+			if by == 0 && !careless {
+				return nil, errors.New("nothing can be divided by zero")
+			}
+			if by == 0 {
+				wrong++
+				return adk.Text("12"), nil
+			}
+			return adk.Text(fmt.Sprint(12 / by)), nil
+		}})
+	if err != nil {
+		panic(err)
+	}
+	return gen.Mine{Tools: []*adk.Tool{tool},
+		Args: map[string]*rapid.Generator[map[string]any]{"divide": rapid.Custom(func(t *rapid.T) map[string]any {
+			return map[string]any{"by": rapid.Int64Range(0, 3).Draw(t, "by")}
+		})},
+		Check: func(turn.Run) error {
+			if wrong > 0 {
+				return errors.New("it divided by zero")
+			}
+			return nil
+		}}
+}
+
+// A tool is called by the turn around it, with arguments that are drawn, and its check is
+// asked about every run.
+func TestAroundTools(t *testing.T) {
+	found := around(t, func() gen.Mine { return divider(true) })
+	assert.Contains(t, found, "wrong: it divided by zero")
+	assert.Contains(t, found, `"by":`, "the arguments are a part of the turn")
+	rapid.Check(t, gen.Around(gen.Knobs{}, func() gen.Mine { return divider(false) }))
+}
+
+// forgetful is a collection that says well of what it does not keep.
+type forgetful struct{ adk.Collection[*adk.Memory] }
+
+func (forgetful) Store(context.Context, adk.Scope, *adk.Memory) error { return nil }
+
+// A storage stands in the place of the turn's own, and what it keeps is held against what
+// the turn wrote, by the author's check.
+func TestAroundStorage(t *testing.T) {
+	keeping := func(forgets bool) func() gen.Mine {
+		return func() gen.Mine {
+			kept := fakes.NewStorage()
+			storage := kept.Storage()
+			if forgets {
+				storage.Memories = forgetful{storage.Memories}
+			}
+			return gen.Mine{Storage: storage, Check: func(r turn.Run) error {
+				want, stores := map[string]bool{}, map[int]string{}
+				for x := range r.Crossings {
+					switch {
+					case x.Kind == adk.KindCall && x.Seam.Name == "memories.store":
+						stores[x.ID] = x.Record.Key()
+					case x.Kind == adk.KindCall && x.Seam.Name == "memories.delete":
+						delete(want, x.Key)
+					case x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeOK && stores[x.ID] != "":
+						want[stores[x.ID]] = true
+					}
+				}
+				for _, m := range kept.Memories() {
+					delete(want, m.ID())
+				}
+				if len(want) > 0 {
+					return fmt.Errorf("%d memories are gone", len(want))
+				}
+				return nil
+			}}
+		}
+	}
+	assert.Contains(t, around(t, keeping(true)), "wrong: ")
+	rapid.Check(t, gen.Around(gen.Knobs{}, keeping(false)))
+}
+
+// An executor decides in the place of the turn's own, and what a run opened is closed.
+func TestAroundExecutor(t *testing.T) {
+	opened, closed, runs := 0, 0, 0
+	acks := func() gen.Mine {
+		opened++
+		return gen.Mine{Close: func() { closed++ }, Executor: adk.Executor{Name: "mine", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			runs++
+			return dc.Ack()
+		}}}
+	}
+	rapid.Check(t, gen.Around(gen.Knobs{}, acks))
+	assert.Positive(t, runs)
+	assert.Equal(t, opened, closed)
+	found := around(t, func() gen.Mine {
+		return gen.Mine{Executor: adk.Executor{Name: "mine", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			runs++
+			h.Log(adk.LevelInfo, "run", fmt.Sprint(runs), nil)
+			return dc.Ack()
+		}}}
+	})
+	assert.Contains(t, found, turn.Unsteady)
 }
 
 // complaints is a test that may fail.

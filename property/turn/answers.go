@@ -18,6 +18,8 @@ type answer struct {
 	came bool            // false where its goroutine was ended
 	end  adk.DispatchEnd // of a dispatch called alone
 	err  error
+	// wrong is what a check said of the run.
+	wrong error
 }
 
 // refused is the error with which the engine refuses what it was given, or to begin

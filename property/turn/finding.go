@@ -32,6 +32,8 @@ const (
 	// Untrue is a turn in which a caller was answered otherwise than the trace says,
 	// or finds changed what it handed in (RUN-7).
 	Untrue = "untrue"
+	// Wrong is a turn of which the check says so that the subject has, or its instance.
+	Wrong = "wrong"
 	// Unsteady is a turn whose second run makes another trace (DET-2).
 	Unsteady = "unsteady"
 )
@@ -48,7 +50,7 @@ func CheckTurn(t Turn) []Finding {
 	return subject.findings(func() answers { return first.answers })
 }
 
-// CheckSubject is CheckTurn for any subject. What user code was answered inside of
+// CheckSubject is CheckTurn for any subject, whose checks are asked too. What user code was answered inside of
 // a run is known of turns alone.
 func CheckSubject(s Subject) []Finding { return s.findings(func() answers { return answers{} }) }
 
@@ -68,6 +70,9 @@ func (s Subject) findings(inside func() answers) []Finding {
 	read, findings := held(trace)
 	if read != nil {
 		findings = append(findings, untrue(read, got, answered)...)
+	}
+	if got.wrong != nil {
+		findings = append(findings, Finding{Wrong, got.wrong.Error()})
 	}
 	findings = append(findings, replayed(trace)...)
 	if at := DiffersAt(trace, again); at >= 0 && !bySystem(read, again) {

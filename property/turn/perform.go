@@ -217,7 +217,7 @@ func (s *interpreter) dispatch(a *actor, op *Op) error {
 	end, err := perform.Dispatch(a.ctx, cause, s.nested(op.Dispatch, source))
 	if end.Status != "" {
 		s.mu.Lock()
-		s.dispatches = append(s.dispatches, answer{true, end, err})
+		s.dispatches = append(s.dispatches, answer{came: true, end: end, err: err})
 		s.mu.Unlock()
 	}
 	return err

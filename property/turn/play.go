@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Run runs the turn once, with a clock, ids and strands that make every run the
@@ -27,11 +28,18 @@ func (s Subject) Run(probes ...adk.Probe) error {
 }
 
 func (s Subject) run(probes ...adk.Probe) answer {
+	return s.judged(func(Instance) error { return nil }, probes...)
+}
+
+// judged is run, and asks about the run before what it opened is closed.
+func (s Subject) judged(judge func(Instance) error, probes ...adk.Probe) answer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	i := s.Begin(cancel)
 	defer i.Close()
-	return ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(i.Config, probes...), i.Raw) })
+	got := ownGoroutine(func() answer { return s.call(ctx, fakes.Deterministic(i.Config, probes...), i.Raw) })
+	got.wrong = judge(i)
+	return got
 }
 
 // Trace runs the subject once and gives its trace. refused is what Run answered.
@@ -43,11 +51,24 @@ func (s Subject) Trace() (trace []byte, refused, err error) {
 func (s Subject) recorded() ([]byte, answer, error) {
 	var out bytes.Buffer
 	recorder := replay.Record(&out)
-	got := s.run(recorder)
+	got := s.judged(func(i Instance) error { return s.judgeTrace(i, out.Bytes()) }, recorder)
 	if err := recorder.Err(); err != nil {
 		return out.Bytes(), got, fmt.Errorf("turn: recording a turn: %w", err)
 	}
 	return out.Bytes(), got, nil
+}
+
+// judgeTrace asks the checks of the subject and of the instance about a run that was
+// recorded; of one that cannot be read there is more to say than these could.
+func (s Subject) judgeTrace(i Instance, recorded []byte) error {
+	if s.Check == nil && i.Check == nil {
+		return nil
+	}
+	read, err := trace.Read(bytes.NewReader(recorded))
+	if err != nil {
+		return nil
+	}
+	return s.Judge(i, Run{Config: i.Config, Info: read.Info, Crossings: crossings(read)})
 }
 
 // InOrder is the usual order of strands, but for the picks.
