@@ -80,14 +80,14 @@ var elapsed = regexp.MustCompile(`\d+\.\d\d s`)
 // The line that can be quoted stands first, and the table below it where it is asked for.
 func TestExploreOne(t *testing.T) {
 	brief := adkreplay("explore", "hello")
-	assert.Regexp(t, `^hello: 96 schedules, bound 1, 0 violations, \d+\.\d\d s\n$`, brief.out)
+	assert.Regexp(t, `^hello: 99 schedules, bound 1, 0 violations, \d+\.\d\d s\n$`, brief.out)
 	got := adkreplay("explore", "hello", "--table")
 	assert.Equal(t, exitSame, got.code)
 	assert.Empty(t, got.err)
 	lines := strings.Split(elapsed.ReplaceAllString(got.out, "0.02 s"), "\n")
-	assert.Equal(t, "hello: 96 schedules, bound 1, 0 violations, 0.02 s", lines[0])
-	assert.Regexp(t, `^  crossing +cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  down  crash$`, lines[2])
-	assert.Contains(t, got.out, "\n  report-message          1             a         1      m      1    1               d              d          e           f          g           g     h      i\n")
+	assert.Equal(t, "hello: 99 schedules, bound 1, 0 violations, 0.02 s", lines[0])
+	assert.Regexp(t, `^  crossing +cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  down  flaky  down-one  crash$`, lines[2])
+	assert.Contains(t, got.out, "\n  report-message          1             a         1      m      1    1               d              d          e           f          g           g     h      h         h      i\n")
 	assert.Contains(t, got.out, "\n  d  only obligations are storage faults' matter\n")
 }
 
@@ -105,9 +105,9 @@ func TestExploreATrace(t *testing.T) {
 
 func TestExploreSeveral(t *testing.T) {
 	got := adkreplay("explore", "hello", "short-circuit-turn-input", "--workers", "1")
-	assert.Equal(t, outcome{exitSame, `hello: 96 schedules, bound 1, 0 violations, 0 s
-short-circuit-turn-input: 56 schedules, bound 1, 0 violations, 0 s
-2 turns, 152 schedules, bound 1, 0 violations
+	assert.Equal(t, outcome{exitSame, `hello: 99 schedules, bound 1, 0 violations, 0 s
+short-circuit-turn-input: 57 schedules, bound 1, 0 violations, 0 s
+2 turns, 156 schedules, bound 1, 0 violations
 `, ""}, outcome{got.code, elapsed.ReplaceAllString(got.out, "0 s"), got.err})
 }
 
@@ -117,7 +117,7 @@ func TestExploreJSON(t *testing.T) {
 	var all explored
 	require.NoError(t, json.Unmarshal([]byte(got.out), &all))
 	require.Len(t, all.Explorations, 2)
-	assert.Equal(t, 96, all.Explorations[0].Schedules)
+	assert.Equal(t, 99, all.Explorations[0].Schedules)
 	assert.Equal(t, 4, all.Explorations[1].Waited)
 	assert.Equal(t, all.Explorations[0].Schedules+all.Explorations[1].Schedules, all.Schedules)
 	assert.Equal(t, turn.FaultKinds(), all.Explorations[0].Table.Faults)
@@ -212,6 +212,6 @@ func TestExploreDrawsItsProgress(t *testing.T) {
 	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello"})
 	require.NoError(t, err)
 	require.NoError(t, runExplore(t.Context(), term, o))
-	assert.Contains(t, stderr.String(), "\r\x1b[K96/96 schedules of hello")
+	assert.Contains(t, stderr.String(), "\r\x1b[K99/99 schedules of hello")
 	assert.True(t, strings.HasSuffix(stderr.String(), "\r\x1b[K"), "it is taken away before the result")
 }

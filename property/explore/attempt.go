@@ -83,6 +83,8 @@ type attempt struct {
 	answer   error
 	panicked any
 
+	unran []int // the calls whose code a lasting fault kept from running
+
 	// What judging uses again from run to run.
 	checker property.Checker
 	more    []followup
@@ -112,6 +114,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.strands, a.waited, a.found = 0, false, nil
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
+	a.unran = a.unran[:0]
 }
 
 // run runs the turn, on the caller's goroutine.
@@ -549,13 +552,23 @@ func (s *faultPoint) plan(k turn.FaultKind) planned {
 		p.in = s.x.ID
 	}
 	switch k {
-	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool, turn.Down:
+	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool, turn.Down, turn.Flaky, turn.DownOne:
 		p.moment, p.call = s.momentOf(k)
-		if k == turn.Down {
-			p.down = provider(s.seam)
-		}
+		p.lasts(s)
 	}
 	return p
+}
+
+// lasts has a fault go on where it is of a kind that does.
+func (p *planned) lasts(s *faultPoint) {
+	switch p.Kind {
+	case turn.Down:
+		p.down, p.left = provider(s.seam), forEver
+	case turn.Flaky:
+		p.down, p.left = provider(s.seam), 1
+	case turn.DownOne:
+		p.down, p.left, p.one = provider(s.seam), forEver, subjectOf(s.x)
+	}
 }
 
 func (s *faultPoint) momentOf(k turn.FaultKind) (moment, int) {

@@ -2,8 +2,10 @@ package explore_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -190,6 +192,94 @@ func TestDown(t *testing.T) {
 		"down: 0false 1false 2false true false",
 		"down: 0false 1false 2false false true",
 	}, came)
+}
+
+// withTool is a subject with a tool among the baseline's, so that it can fail.
+func withTool(s turn.Subject, tool *adk.Tool) turn.Subject {
+	build := s.Build
+	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		config, raw := build(cancel)
+		config.Tools = []*adk.Tool{tool}
+		return config, raw
+	}
+	return s
+}
+
+// A lasting fault is over when it has been met twice, or meets one record, or one set of
+// arguments, and no other; and what is down in the world is down for whoever is asked.
+func TestLastingFaults(t *testing.T) {
+	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("4 °C"), nil
+		}})
+	require.NoError(t, err)
+	s := executing("goes on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		said := ""
+		note := func(err error) {
+			if err != nil {
+				said += "x"
+			} else {
+				said += "."
+			}
+		}
+		for _, id := range []string{"a", "b", "a", "b"} {
+			note(dc.Memories().Mutate(ctx, noted(id, "x")))
+		}
+		for _, city := range []string{"Oslo", "Rome", "Oslo"} {
+			_, err := dc.Execute(ctx, dc.Tools().All()[0], map[string]any{"city": city})
+			note(err)
+		}
+		for _, of := range []string{"bank", "bank", "shop"} {
+			_, err := adk.Ask(ctx, of, said, func(context.Context, string) (string, error) { return "yes", nil })
+			note(err)
+		}
+		h.Log(adk.LevelInfo, "said", said, nil)
+		return dc.Ack()
+	})
+	s = withTool(s, look)
+	for kind, want := range map[turn.FaultKind][]string{
+		turn.Flaky:   {"xx........", ".xx.......", "..xx......", "...x......", "....xx....", ".....xx...", "......x..."},
+		turn.DownOne: {"x.x.......", ".x.x......", "..x.......", "...x......", "....x.x...", ".....x....", "......x..."},
+		turn.AskDown: {".......xx.", "........x.", ".........x"},
+	} {
+		var came []string
+		s.Check = func(r turn.Run) error {
+			for x := range r.Crossings {
+				if x.Kind == adk.KindReportLog && len(r.Schedule.Faults) > 0 {
+					came = append(came, x.Text)
+				}
+			}
+			return nil
+		}
+		explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{kind}})
+		slices.Sort(came)
+		assert.ElementsMatch(t, want, slices.Compact(came), kind)
+	}
+}
+
+// A payment that a storm of failures kept from being made is not one that was made twice.
+func TestWhatNeverRanIsNotDoneTwice(t *testing.T) {
+	pay, err := adk.NewTool(adk.ToolInit{Name: "pay", Description: "Pays.", Effect: adk.EffectWrites, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("paid"), nil
+		}})
+	require.NoError(t, err)
+	s := executing("pays", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		var err error
+		for range 4 {
+			if _, err = dc.Execute(ctx, dc.Tools().All()[0], map[string]any{"to": "Ada"}); err == nil || dc.Aborted() {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+	s = withTool(s, pay)
+	kinds := []turn.FaultKind{turn.Down, turn.Flaky, turn.DownOne, turn.AskDown}
+	result := explored(t, s, explore.Options{Faults: kinds})
+	assert.Empty(t, says(result, "ran "), result)
 }
 
 // With many strands, random orders come before faults: the order in which the last is

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -30,6 +31,7 @@ const (
 	onlyWaking   = "only a gate whose waiter wakes can be settled again"
 	inTime       = "the gate was settled in time"
 	onlyDown     = "only a storage or a tool can be down"
+	ofNoOne      = "it is called for no record, and with no arguments"
 	onlyFollowed = "the subject makes no turn that follows"
 	notInTime    = "nobody had settled the gate"
 	asksNobody   = "a fault point asks nobody"
@@ -75,6 +77,8 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.GateEarly:     (*faultPoint).refusesEarly,
 	turn.GateLate:      func(s *faultPoint) string { return s.refusesWaking(wokeUnsettled, inTime) },
 	turn.Down:          (*faultPoint).refusesDown,
+	turn.Flaky:         (*faultPoint).refusesDown,
+	turn.DownOne:       (*faultPoint).refusesDownOne,
 	turn.Crash:         (*faultPoint).refusesCrash,
 	turn.GateTwice:     func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
 }
@@ -216,6 +220,31 @@ func (s *faultPoint) refusesDown() string {
 		return ""
 	}
 	return onlyDown
+}
+
+// refusesDownOne allows what is down for one record, or one set of arguments, where there
+// is one.
+func (s *faultPoint) refusesDownOne() string {
+	if why := s.refusesDown(); why != "" {
+		return why
+	}
+	if subjectOf(s.x) == "" {
+		return ofNoOne
+	}
+	return ""
+}
+
+// subjectOf is the record that a storage is called for, or the arguments of a tool; empty
+// where there are none.
+func subjectOf(x *adk.Crossing) string {
+	if x.Args == nil {
+		return keyOf(x)
+	}
+	text, err := json.Marshal(x.Args)
+	if err != nil || string(text) == "{}" {
+		return ""
+	}
+	return string(text)
 }
 
 func (s *faultPoint) refusesCrash() string {

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -37,6 +38,8 @@ type planned struct {
 	moment moment
 	call   int    // the call that it is made in, but for elsewhere
 	down   string // what is down from there on
+	left   int    // for how many calls more
+	one    string // and for which record or arguments alone; empty is for all
 	world  *asked // the ask that is answered with a fault, in the run without it
 	answer func() *adk.Answer
 	given  map[*asked]bool // which answers of that run were given, once the fault is made
@@ -45,6 +48,9 @@ type planned struct {
 	fired  bool
 	broke  bool // the code was broken off
 }
+
+// forEver is more calls than a run makes.
+const forEver = math.MaxInt
 
 // fail is how the code ends that the fault breaks.
 func (f *planned) fail() error {
@@ -55,20 +61,33 @@ func (f *planned) fail() error {
 }
 
 // enter calls the user code of a seam call, with the faults that are planned for
-// it around it. At names what can be down, if it is a collection or a tool.
-func (a *attempt) enter(call int, at string, body func() error) error {
+// it around it. At names what can be down, if it is a collection or a tool, and one says
+// for which record or arguments it is called.
+func (a *attempt) enter(call int, at string, one func() string, body func() error) error {
 	a.entered(call)
 	for i := range a.faults {
 		f := &a.faults[i]
 		switch {
 		case f.call == call && f.moment != elsewhere:
 			body = a.broken(f, body)
-		case f.fired && f.Kind == turn.Down && f.down == at:
+		case f.fired && f.down != "" && f.down == at && f.left > 0 && (f.one == "" || f.one == one()):
+			f.left--
+			a.kept(call)
 			body = func() error { return errBroken }
 		}
 	}
 	return body()
 }
+
+// kept notes that the code of a call is kept from running.
+func (a *attempt) kept(call int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unran = append(a.unran, call)
+}
+
+// noOne is what is called for no record in particular.
+func noOne() string { return "" }
 
 // broken is code with a fault.
 func (a *attempt) broken(f *planned, body func() error) func() error {
@@ -187,7 +206,7 @@ func (a *attempt) around(c adk.Config) adk.Config {
 	if executor != nil {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", func() error { return executor(ctx, dc, h) })
+			return a.enter(call, "", noOne, func() error { return executor(ctx, dc, h) })
 		}
 	}
 	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
@@ -206,7 +225,7 @@ func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
 		}
 		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 			call, _ := tc.Where()
-			return a.enter(call, "", func() error { return m.Run(ctx, tc, next) })
+			return a.enter(call, "", noOne, func() error { return m.Run(ctx, tc, next) })
 		}
 	}
 	return guarded
@@ -221,7 +240,7 @@ func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMi
 		}
 		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", func() error { return m.Run(ctx, dc, next) })
+			return a.enter(call, "", noOne, func() error { return m.Run(ctx, dc, next) })
 		}
 	}
 	return guarded
@@ -253,7 +272,7 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 		ctx = context.WithoutCancel(ctx)
 		a.outside.end(context.Canceled, errBroken)
 	}
-	err = a.enter(call, at, func() (err error) {
+	err = a.enter(call, at, func() string { return subjectOf(&adk.Crossing{Args: args}) }, func() (err error) {
 		result, err = inner(ctx, dc, args)
 		return err
 	})
@@ -281,7 +300,7 @@ type guardedStorage struct {
 
 // Fetch is the inner one's.
 func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
-	err = g.a.enter(scope.Call, string(of), func() (err error) {
+	err = g.a.enter(scope.Call, string(of), noOne, func() (err error) {
 		fetched, err = g.inner[of].Fetch(ctx, scope, of)
 		return err
 	})
@@ -298,7 +317,8 @@ func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Colle
 
 // Write is the inner one's.
 func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
-	return g.a.enter(scope.Call, string(of), func() error {
+	one := func() string { return subjectOf(&adk.Crossing{Record: record, Key: key}) }
+	return g.a.enter(scope.Call, string(of), one, func() error {
 		if of == adk.Messages && g.a.history.takes(record, key) {
 			return ctx.Err()
 		}

@@ -59,6 +59,7 @@ type reading struct {
 	info      adk.RunInfo
 	crossings []adk.Crossing
 	faults    []planned
+	unran     []int     // the calls that a lasting fault kept from running
 	calls     []calling // by number
 	cancelled int       // the crossing of the cancel; 0 is none
 	status    string    // how the turn's own dispatch ended
@@ -80,7 +81,7 @@ type calling struct {
 
 // read reads a run.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, waited: a.waited, tooLong: a.endless != "", calls: make([]calling, 1, 64)}
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, waited: a.waited, tooLong: a.endless != "", calls: make([]calling, 1, 64)}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
 		case adk.KindCall:
@@ -408,7 +409,7 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 				what := x.Seam.Name + string(args)
 				all[what] = append(all[what], x)
 			}
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x.Op):
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x):
 			what := "ask " + x.Name + string(x.JSON)
 			all[what] = append(all[what], x)
 		}
@@ -418,13 +419,13 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 
 // neverRan reports whether the explorer kept a call's code from running.
 func (r *reading) neverRan(call int) bool {
-	return slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
+	return slices.Contains(r.unran, call) || slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
 }
 
 // neverAsked reports whether an ask did not reach anybody, or was turned away.
-func (r *reading) neverAsked(op int) bool {
+func (r *reading) neverAsked(x *adk.Crossing) bool {
 	return slices.ContainsFunc(r.faults, func(f planned) bool {
-		return f.world != nil && f.world.op == op && worldFaults[f.Kind].refused
+		return f.world != nil && worldFaults[f.Kind].refused && (f.world.op == x.Op || f.Kind == turn.AskDown && f.world.of == x.Name && x.Seq > f.At)
 	})
 }
 

@@ -144,6 +144,9 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 	}
 	for i := range a.faults {
 		if f := &a.faults[len(a.faults)-1-i]; f.world != nil && f.fired && f.world.of == q.Of {
+			if f.Kind == turn.AskDown {
+				return f.answer()
+			}
 			if next := f.next(q.Request); next != nil {
 				return next.whole().given()
 			}
@@ -207,6 +210,8 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.ChatTwins:       {given: true, breaks: chatting(breakIDs)},
 	turn.ChatLength:      {given: true, breaks: chatting(breakLength)},
 	turn.ChatRefusal:     {given: true, breaks: chatting(breakRefusal)},
+	turn.ChatSeveral:     {given: true, breaks: chatting(breakSeveral)},
+	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
 }
 
 // broken is what answers at the spot with a fault, or why nothing does.

@@ -127,6 +127,8 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 		turn.ChatTool:        {"weather_that_there_is_not"},
 		turn.ChatTwins:       {`"id":"call_1","index":1`},
 		turn.ChatLength:      {`"finish_reason":"length"`, `"arguments":"ty\":\""`, `"content":"s"`},
+		turn.ChatSeveral:     {`call_1_again`},
+		turn.AskDown:         {"dial tcp: connect: connection refused", "ask: 0, dial tcp: connect: connection refused"},
 		turn.ChatRefusal:     {`"refusal":"I cannot help with that."`},
 	} {
 		t.Run(kind.String(), func(t *testing.T) {

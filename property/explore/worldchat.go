@@ -126,11 +126,24 @@ func breakTool(parts []*chatPart) bool {
 }
 
 // breakIDs gives the second call the id of the first, or makes one: the same once more.
-func breakIDs(parts []*chatPart) (found bool) {
+func breakIDs(parts []*chatPart) bool {
 	if first, second := idsOf(parts); second != nil {
 		second["id"] = first["id"]
 		return true
 	}
+	return twins(parts, "")
+}
+
+// breakSeveral wants the only call twice at once, the second time under an id of its own.
+func breakSeveral(parts []*chatPart) bool {
+	if first, second := idsOf(parts); first == nil || second != nil {
+		return false
+	}
+	return twins(parts, "_again")
+}
+
+// twins has each call twice, the second with more in its id.
+func twins(parts []*chatPart, more string) (found bool) {
 	for _, p := range parts {
 		all, _ := p.said["tool_calls"].([]any)
 		for _, one := range slices.Clone(all) {
@@ -141,6 +154,9 @@ func breakIDs(parts []*chatPart) (found bool) {
 			twin := map[string]any{}
 			for name, value := range call {
 				twin[name] = value
+			}
+			if id, is := twin["id"].(string); is {
+				twin["id"] = id + more
 			}
 			if _, streamed := call["index"]; streamed {
 				twin["index"] = 1

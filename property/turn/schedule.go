@@ -45,6 +45,11 @@ const (
 	// Down makes a storage collection or a tool fail before it did anything, at this
 	// call and at every later one.
 	Down
+	// Flaky makes it fail at this call and at the next one, and no more.
+	Flaky
+	// DownOne makes it fail at this call and at every later one for the same record, or
+	// with the same arguments, and at no other.
+	DownOne
 	// Crash breaks the program off before the crossing: nothing of the run goes on, no
 	// deferred function either, and the turn that follows is run on what there is then.
 	// It is for subjects that make one (Instance.Next).
@@ -89,6 +94,10 @@ const (
 	ChatTwins
 	ChatLength
 	ChatRefusal
+	// ChatSeveral wants the tool of the only call twice at once.
+	ChatSeveral
+	// AskDown lets nobody take this call, nor any later one of the same.
+	AskDown
 
 	FaultKindEnd
 )
@@ -97,12 +106,12 @@ var faultNames = [FaultKindEnd]string{
 	Cancel: "cancel", CancelAfter: "cancel-after", Deadline: "deadline", Fail: "error", Panic: "panic", Cut: "cut",
 	StorageBefore: "storage-before", StorageAfter: "storage-after", LateTool: "late-tool",
 	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice",
-	Down: "down", Crash: "crash",
+	Down: "down", Flaky: "flaky", DownOne: "down-one", Crash: "crash",
 	AskRefused: "ask-refused", AskTimeout: "ask-timeout", AskStalled: "ask-stalled",
 	AskBusy: "ask-429", AskFailed: "ask-500", AskUnavailable: "ask-503", AskUnauthorized: "ask-401",
 	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
 	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
-	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal",
+	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down",
 }
 
 // OfWorld reports whether the fault is one of what comes from the world: of an ask, and
