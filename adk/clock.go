@@ -1,10 +1,9 @@
 package adk
 
 import (
-	"crypto/rand"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/adkreplay/adkreplay/internal/machine"
 )
 
 // Clock is where the engine, and user code through its contexts, take time
@@ -29,27 +28,10 @@ type IDSource interface {
 }
 
 // SystemClock is the machine's clock, the default of a Config.
-func SystemClock() Clock { return systemClock{} }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) AfterFunc(d time.Duration, fire func()) func() bool {
-	return time.AfterFunc(d, fire).Stop
-}
+func SystemClock() Clock { return machine.Clock{} }
 
 // UUIDs makes a UUID version 7 (RFC 9562) for each id, the default of a Config
 // (RUN-7). Of one process no two are alike, however many goroutines make them,
 // and in the order of their text they are in the order in which they were made,
 // also where the machine's clock stands still or steps back.
-func UUIDs() IDSource { return uuidSource{} }
-
-type uuidSource struct{}
-
-// NewID takes time and sequence from the library, which under a lock never gives
-// the same pair twice. The random bits come from here, as the library's source of
-// them is the host program's to exchange.
-func (uuidSource) NewID() string {
-	return uuid.Must(uuid.NewV7FromReader(rand.Reader)).String()
-}
+func UUIDs() IDSource { return machine.UUIDs{} }

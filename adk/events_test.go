@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/listening"
 )
 
 // busy is a config and a turn in which every one of the fifteen events fires.
@@ -90,7 +91,7 @@ func TestWhoHearsEveryEvent(t *testing.T) {
 			told = append(told, event{x.Kind, x.Payload})
 		}
 	}}
-	raw.Functional, raw.Observability = adk.EveryEvent(func(kind adk.Kind, payload any) { heard = append(heard, event{kind, payload}) })
+	raw.Functional, raw.Observability = listening.Every(func(kind adk.Kind, payload any) { heard = append(heard, event{kind, payload}) })
 	for _, bus := range []reflect.Value{reflect.ValueOf(raw.Functional), reflect.ValueOf(raw.Observability)} {
 		for i := range bus.NumField() {
 			assert.False(t, bus.Field(i).IsNil(), "nobody hears %s", bus.Type().Field(i).Name)

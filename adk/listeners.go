@@ -2,8 +2,6 @@ package adk
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/bus"
 )
@@ -33,21 +31,6 @@ type Observability struct {
 	ToolExecutionEnd   func(ToolExecutionEnd)
 	Log                func(LogEvent)
 	Error              func(ErrorEvent)
-}
-
-// EveryEvent are listeners that hear all events of both buses: hear is told the kind of
-// each, and its payload, which is of the type that the listener of that event takes.
-func EveryEvent(hear func(kind Kind, event any)) (functional Functional, observability Observability) {
-	for _, listeners := range []reflect.Value{reflect.ValueOf(&functional).Elem(), reflect.ValueOf(&observability).Elem()} {
-		for field, listener := range listeners.Fields() {
-			kind := KindByName(strings.ToLower(field.Name[:1]) + field.Name[1:])
-			listener.Set(reflect.MakeFunc(field.Type, func(in []reflect.Value) []reflect.Value {
-				hear(kind, in[0].Interface())
-				return nil
-			}))
-		}
-	}
-	return functional, observability
 }
 
 // buses are the two buses of a runner.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -57,16 +58,9 @@ func (p *parsedIdentity) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &shape); err != nil {
 		return err
 	}
-	var name string
-	var number int64
-	var identifier any
-	switch {
-	case json.Unmarshal(shape.Identifier, &name) == nil:
-		identifier = name
-	case json.Unmarshal(shape.Identifier, &number) == nil:
-		identifier = number
-	default:
-		return errors.New("the identifier is neither a text nor an integer")
+	identifier, err := fields.ReadTextOrInteger(shape.Identifier)
+	if err != nil {
+		return err
 	}
 	identity, err := NewIdentity(identifier, shape.Representation)
 	p.Identity = identity

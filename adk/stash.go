@@ -5,38 +5,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/plain"
-	"github.com/adkreplay/adkreplay/internal/stash"
 )
-
-// stashTree is the tree of a stash with its digest.
-type stashTree struct {
-	stash.Tree
-	// known is the digest of the tree while it is fresh.
-	known Digest
-	fresh bool
-}
-
-// copyOf is a deep copy (STA-6).
-func (s *stashTree) copyOf() stashTree {
-	return stashTree{Tree: s.Copy(), known: s.known, fresh: s.fresh}
-}
-
-// digest is StashDigest, computed once a change.
-func (s *stashTree) digest() Digest {
-	if !s.fresh {
-		s.known, s.fresh = StashDigest(s.Root()), true
-	}
-	return s.known
-}
-
-// set puts a copy of value at path, or removes the path for nil.
-func (s *stashTree) set(path string, value any) error {
-	if err := s.Set(path, value); err != nil {
-		return &Error{Code: E_INVALID_STASH_PATH, Message: err.Error()}
-	}
-	s.fresh = false
-	return nil
-}
 
 // StashReader reads a stash.
 type StashReader interface {
@@ -97,7 +66,11 @@ func (s Stash) All() map[string]any {
 // (STA-2 to STA-5, STA-7).
 func (s Stash) Set(path string, value any) (err error) {
 	ended := s.call.step(KindStash, func(_ time.Time, x *Crossing) {
-		if err = s.call.visible.stash.set(path, value); x != nil {
+		fault := s.call.visible.stash.Set(path, value)
+		if fault != nil {
+			err = &Error{Code: E_INVALID_STASH_PATH, Message: fault.Error()}
+		}
+		if x != nil {
 			x.Name, x.Value, x.Err = path, value, err
 		}
 	})

@@ -14,7 +14,7 @@ type visible struct {
 	// sets are those of the records, each at the place of its collection.
 	sets  [atTools]ordered.Set[string, Record]
 	tools Registry
-	stash stashTree
+	stash stash.Kept[Digest]
 	// known are the digests of the sets that have grown, as of the state before.
 	known [atTools]ordered.Derived[Record, Digest]
 }
@@ -22,7 +22,7 @@ type visible struct {
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
 // the names of the tools are unique.
 func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
-	v := &visible{prompt: NewTokenizable(prompt), stash: stashTree{Tree: stash.New(tree)}}
+	v := &visible{prompt: NewTokenizable(prompt), stash: stash.Kept[Digest]{Tree: stash.New(tree)}}
 	for _, text := range instructions {
 		v.sets[atInstructions].Add(text, NewTokenizable(text))
 	}
@@ -35,7 +35,7 @@ func beginning(prompt string, instructions []string, tree map[string]any, tools 
 // copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
 // STA-6).
 func (v *visible) copyOf() *visible {
-	c := &visible{prompt: v.prompt, stash: v.stash.copyOf()}
+	c := &visible{prompt: v.prompt, stash: v.stash.Copy()}
 	c.tools.copyFrom(&v.tools)
 	for i := range v.sets {
 		c.sets[i].CopyFrom(&v.sets[i])
@@ -64,7 +64,7 @@ func (v *visible) digest() Digest {
 	for _, tool := range v.tools.All() {
 		lists[atTools] = append(lists[atTools], tool.Digest())
 	}
-	return digest.OfLists(v.prompt.Digest(), lists[:], v.stash.digest())
+	return digest.OfLists(v.prompt.Digest(), lists[:], v.stash.Sum(StashDigest))
 }
 
 // StateDigest is the digests of all that is visible at one point of a run, in order

@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -24,4 +25,17 @@ func TextOrInteger(v any) (any, error) {
 	default:
 		return nil, fmt.Errorf("is of the type %T, want a text or an integer", v)
 	}
+}
+
+// ReadTextOrInteger reads what TextOrInteger gives from JSON.
+func ReadTextOrInteger(raw []byte) (any, error) {
+	var name string
+	var number int64
+	switch {
+	case json.Unmarshal(raw, &name) == nil:
+		return name, nil
+	case json.Unmarshal(raw, &number) == nil:
+		return number, nil
+	}
+	return nil, errors.New("the identifier is neither a text nor an integer")
 }

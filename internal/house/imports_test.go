@@ -38,6 +38,9 @@ var rooms = []room{
 	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "internal/fields", because: "a leaf of the engine"},
+	{name: "internal/machine", others: []string{"github.com/google/uuid"}, // the default ids are UUIDs of version 7 (RUN-7)
+		because: "a leaf of the engine"},
+	{name: "internal/listening", ours: []string{"adk"}, because: "who hears all events of a run, for whatever purpose"},
 	{name: "internal/digest", because: "a leaf of the engine"},
 	{name: "internal/handed", because: "a leaf of the engine"},
 	{name: "internal/pieces", because: "a leaf of the engine"},
@@ -65,11 +68,8 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
+	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
-		others: []string{
-			"github.com/google/uuid", // the default ids are UUIDs of version 7 (RUN-7)
-		},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/artifact", ours: []string{"adk", "internal/jsonpath", "internal/jsontree", "internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
@@ -141,7 +141,7 @@ var rooms = []room{
 		because: "it says crossings in words, for whoever shows them"},
 	{name: "internal/storages", ours: []string{"adk"}, because: "it names every collection, and knows no code that uses them"},
 	{name: "internal/perform", ours: []string{"adk", "internal/storages"}, because: "it makes an operation, whoever says which"},
-	{name: "internal/stub", ours: []string{"adk", "internal/calls", "internal/perform", "internal/plain", "internal/safetext", "internal/state", "internal/storages", "internal/wire", "replay/trace"},
+	{name: "internal/stub", ours: []string{"adk", "internal/calls", "internal/listening", "internal/perform", "internal/plain", "internal/safetext", "internal/state", "internal/storages", "internal/wire", "replay/trace"},
 		because: "it performs what was recorded, and does not know why it is asked"},
 	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
@@ -167,7 +167,7 @@ var rooms = []room{
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},
 	{name: "property", ours: []string{"adk", "internal/canonical", "internal/state", "replay/redact", "replay/trace", "replay/transcript"},
 		because: "an invariant is a function over a trace, whoever recorded it"},
-	{name: "property/turn", ours: []string{"adk", "fakes", "internal/perform", "internal/plain", "internal/steady", "internal/storages", "property", "replay", "replay/trace"},
+	{name: "property/turn", ours: []string{"adk", "fakes", "internal/listening", "internal/perform", "internal/plain", "internal/steady", "internal/storages", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
 	{name: "property/explore", ours: []string{"adk", "fakes", "internal/httpform", "internal/plain", "internal/steady", "internal/storages", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
@@ -342,7 +342,7 @@ func TestWrongImports(t *testing.T) {
 	}{
 		{"adk", "context", true},
 		{"adk", module + "internal/ordered", true},
-		{"adk", "github.com/google/uuid", true},
+		{"internal/machine", "github.com/google/uuid", true},
 		{"adk", module + "replay", false},
 		{"adk", module + "fakes", false},
 		{"adk", module + "adk/artifacts", false},

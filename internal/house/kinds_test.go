@@ -48,6 +48,7 @@ var kindsByRight = map[string]string{
 	"property/explore/faults.go":         "a gate is settled early where it opens",
 	"property/shrink/writego.go":         "the listener of gates is written with what settles them",
 	"property/explore/recorded.go":       "what of a recording a run of today is given",
+	"property/explore/oracle.go":         "what is wrong with any agent is about the kinds that it names",
 	"property/explore/oracle_*.go":       "an oracle is about the kinds that it names",
 	"property/invariant*.go":             "an invariant is about the kinds that it names",
 	"property/advice_*.go":               "a piece of advice is about the kinds that it names",

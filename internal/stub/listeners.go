@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/listening"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -116,7 +117,7 @@ func sameEvent(a, b any) bool {
 
 // heard are listeners that are loud, one for each event.
 func (l *ListenerFaults) heard() (adk.Functional, adk.Observability) {
-	functional, observability := adk.EveryEvent(func(_ adk.Kind, event any) { l.hear(event) })
+	functional, observability := listening.Every(func(_ adk.Kind, event any) { l.hear(event) })
 	observability.TurnGateOpen = func(e adk.TurnGateOpen) { l.Opened(e); l.hear(e) }
 	return functional, observability
 }

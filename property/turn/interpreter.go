@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/listening"
 	"github.com/adkreplay/adkreplay/internal/perform"
 )
 
@@ -271,7 +272,7 @@ func leave(end End) error {
 // listen settles the gates whose waiting says so, and panics where it has to.
 func (s *interpreter) listen(raw *adk.RawTurn) {
 	if len(s.turn.Loud) > 0 {
-		raw.Functional, raw.Observability = adk.EveryEvent(func(kind adk.Kind, _ any) { s.hear(kind) })
+		raw.Functional, raw.Observability = listening.Every(func(kind adk.Kind, _ any) { s.hear(kind) })
 	}
 	hear := raw.Observability.TurnGateOpen
 	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
