@@ -18,6 +18,7 @@ var goroutines = map[string]string{
 	"fakes/suite_storage.go":           "users of a storage, to see whether it can bear them",
 	"fakes/suite_storage_lasting.go":   "a writer, beside whom a storage is read",
 	"fakes/watch.go":                   "user code that may hang, which is then left behind",
+	"property/explore/free.go":         "time that moves for a free strand that waits for it",
 	"property/explore/watcher.go":      "who watches the runs that are under way",
 	"property/explore/search.go":       "workers, which share the schedules of an exploration",
 	"property/explore/worker.go":       "a lane of a worker, which a turn may end or keep for ever",

@@ -39,6 +39,7 @@ const explorer = "explorer"
 type attempt struct {
 	faults  []planned
 	order   order
+	free    bool // strands go on as the system wants it
 	collect bool // what other faults could be made is wanted
 	longest int  // the crossing at which the caller gives up
 
@@ -101,7 +102,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
 	a.history = &history{input: n.input}
-	a.collect = collect
+	a.collect, a.free = collect, n.free
 	a.outside = newOutside()
 	a.told.Store(0)
 	a.ended.Store(false)
@@ -135,6 +136,9 @@ func (a *attempt) run(subject turn.Subject) {
 	config = a.around(config)
 	config.Outside, config.FaultPoints = a.aroundWorld(config.Outside), true
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
+	if a.free {
+		config.Clock = freeClock{clock}
+	}
 	runner, err := adk.NewRunner(config)
 	if err != nil {
 		a.answer = err
@@ -196,7 +200,9 @@ func (a *attempt) pick(c fakes.Choice) int {
 // Observe makes the attempt the observer of its run.
 func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 	a.info = info
-	a.inner = a.scheduler.Observe(info)
+	if a.inner = (freeOrder{}); !a.free {
+		a.inner = a.scheduler.Observe(info)
+	}
 	return a
 }
 

@@ -28,8 +28,9 @@
 // or a channel loses its turn to another one. An exploration ends with its budget,
 // whatever user code does.
 //
-// One strand runs at a time, and what that orders the race detector does not see: run a
-// turn with strands that are free, with a plain adk.Runner under go test -race, as well.
+// One strand runs at a time, and what that orders the race detector does not see. So
+// under go test -race a turn of several strands is run with free ones as well, some
+// twenty times: Options.Free.
 //
 // Package zoo holds agents with bugs and their twins, and what it took to find them.
 // Read on in package shrink, which makes what was found short.

@@ -28,6 +28,10 @@ type Options struct {
 	// UsualInput has every run begin with the conversation that the subject's storage
 	// has, and with no other one.
 	UsualInput bool
+	// Free is how many runs have their strands free, one beside the other, so that the race
+	// detector sees what they share; nothing else is said of these. Zero means 20 where it
+	// watches, and none where it does not; less than zero means none.
+	Free int
 	// AllOrders tries orders of strands that cannot differ too, for user code whose
 	// strands meet elsewhere than in the engine, the storage and the tools.
 	AllOrders bool
@@ -141,6 +145,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Faults == nil {
 		o.Faults = turn.FaultKinds()
+	}
+	if o.Free == 0 && raceDetector {
+		o.Free = usualFree
 	}
 	if o.test == "" {
 		o.test = "explore.Reproduce(t, subject, %q)"

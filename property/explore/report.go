@@ -21,6 +21,8 @@ type Exploration struct {
 	// Random is the probability, or more, with which the random orders have met a bug
 	// that one strand shows which is overtaken at one choice; 0 where there were none.
 	Random float64 `json:"random,omitempty"`
+	// Free is how many runs beside these had free strands, for the race detector.
+	Free int `json:"free,omitempty"`
 	// Waited is in how many of them everything stood still until the caller
 	// cancelled: a gate that nobody answers, a sleep without end. That is no
 	// violation.

@@ -30,6 +30,8 @@ type candidate struct {
 	orders bool
 	// cell is where the table counts the last fault.
 	cell cell
+	// free asks for a run in which strands go on as the system wants it.
+	free bool
 	// again asks for a second run that must be the same.
 	again bool
 	// random asks for an order by chance, with this seed; 0 is none.
@@ -145,6 +147,7 @@ func (e *exploring) close() {
 // explore runs all schedules, those with less wrong first.
 func (e *exploring) explore() {
 	level := e.runLevel([]candidate{{again: true}})
+	e.runFree()
 	if random := e.randoms(); e.stopped == "" && len(random) > 0 {
 		e.runLevel(random)
 		e.result.Random = e.randomCover()

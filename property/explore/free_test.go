@@ -1,0 +1,70 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// In a free run strands are on their way at the same time, which the race detector needs,
+// and nobody waits for time to pass; it is not judged, nor one of the schedules.
+func TestFreeStrands(t *testing.T) {
+	var mu sync.Mutex
+	together, runs := 0, 0
+	s := executing("free", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		mu.Lock()
+		runs++
+		mu.Unlock()
+		var under atomic.Int32
+		var strands []*adk.Strand
+		for range 2 {
+			one, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
+				if err := dc.Sleep(ctx, time.Hour); err != nil {
+					return err
+				}
+				under.Add(1)
+				for range 1000 { // where one strand runs at a time, the other cannot come
+					dc.Now()
+					if under.Load() == 2 {
+						mu.Lock()
+						together++
+						mu.Unlock()
+						return nil
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			strands = append(strands, one)
+		}
+		return errors.Join(strands[0].Wait(), strands[1].Wait(), dc.Ack())
+	})
+	only := explore.Options{Faults: []turn.FaultKind{}, Schedules: 1, Free: -1, Workers: 1}
+	none := explored(t, s, only)
+	assert.Zero(t, none.Free)
+	without := runs
+	only.Free = 30
+	some := explored(t, s, only)
+	assert.Equal(t, 30, some.Free)
+	assert.Equal(t, 1, some.Schedules)
+	assert.Equal(t, 2*without+30, runs)
+	assert.Empty(t, some.Violations, some)
+	assert.Positive(t, together)
+}
+
+// A turn of one strand has nothing to be free of.
+func TestNothingToBeFree(t *testing.T) {
+	one := executing("one", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
+	assert.Zero(t, explored(t, one, explore.Options{Free: 5}).Free)
+}
