@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -221,17 +222,17 @@ var keeping = []family{
 	}},
 	{"the wrong tenant", false, func(broken bool) turn.Instance {
 		storage := conversation()
-		var tenant string
+		var tenant atomic.Value // shared, and yet no race: the bug is another one
 		var seen tally
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := parallel(ctx, dc, 2, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
 				own := fmt.Sprintf("tenant%d", n)
-				tenant = own
+				tenant.Store(own)
 				if _, err := dc.Retrievables().Fetch(ctx); err != nil {
 					return err
 				}
 				if broken {
-					own = tenant
+					own = fmt.Sprint(tenant.Load())
 				}
 				seen.note("%d as %s", n, own)
 				return dc.Memories().Store(ctx, memory(fmt.Sprintf("of%d", n), own))
