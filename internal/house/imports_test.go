@@ -169,7 +169,7 @@ var rooms = []room{
 		because: "an invariant is a function over a trace, whoever recorded it"},
 	{name: "property/turn", ours: []string{"adk", "fakes", "internal/listening", "internal/perform", "internal/plain", "internal/steady", "internal/storages", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
-	{name: "property/explore", ours: []string{"adk", "fakes", "internal/httpform", "internal/plain", "internal/steady", "internal/storages", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
+	{name: "property/explore", ours: []string{"adk", "fakes", "internal/httpform", "internal/plain", "internal/safetext", "internal/steady", "internal/storages", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
 	{name: "property/shrink", ours: []string{"adk", "fakes", "internal/samples", "property", "property/turn", "replay/trace", "replay/transcript"},
 		because: "it makes a turn smaller, whoever found it"},

@@ -55,6 +55,9 @@ type Breach struct {
 	property.Violation
 	// Where says what the schedule does, in a line for each fault.
 	Where []string `json:"where,omitempty"`
+	// Strands are the operations of the strands side by side, from where their order is not
+	// the usual one; empty where it is.
+	Strands string `json:"strands,omitempty"`
 	// Command reproduces it at a terminal, where there is a command for the
 	// subject; Test in go test, given the subject, which has its check.
 	Command string `json:"command,omitempty"`
@@ -187,6 +190,9 @@ func (f Breach) write(b *strings.Builder) {
 	}
 	if f.Schedules > 1 {
 		fmt.Fprintf(b, "    %s show it; this is the simplest\n", inWords(f.Schedules, "schedule"))
+	}
+	if f.Strands != "" {
+		b.WriteString(inset(f.Strands) + "\n")
 	}
 	if f.Stretch != "" {
 		b.WriteString(inset(f.Stretch) + "\n")

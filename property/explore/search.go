@@ -188,8 +188,20 @@ func (e *exploring) show() {
 		}
 		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(b.from, b.Violation)
+			b.Strands = e.strandsOf(b.from, a.crossings)
 		}
 	}
+}
+
+// strandsOf are the strands of a run side by side, if their order is not the usual one.
+func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing) string {
+	if len(n.picks) == 0 {
+		return ""
+	}
+	ordered = slices.Clone(ordered)
+	n.picks, n.pickedAt = nil, nil
+	usual, _ := e.workers[0].run(n, nil, false, false)
+	return besideEachOther(usual.crossings, ordered)
 }
 
 // shown says where something went wrong, and what came of it.
