@@ -19,7 +19,7 @@ const unsteadyRun = "a run is the same every time"
 // sameAgain holds the second run of a schedule against the first: it has to do the
 // same (DET-2).
 func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation {
-	if b.passed.Load() {
+	if b.passed() {
 		return nil // what strands do that are blocked outside the engine has no order
 	}
 	second := b.crossings

@@ -46,19 +46,17 @@ type attempt struct {
 	scheduler *fakes.Scheduler
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
-	outside   *outside
+	present   atomic.Pointer[presentRun]
 	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
 	after     *followed                        // the run that followed
 	instance  turn.Instance                    // as the subject made it
 	label     watchdog.Label                   // of all goroutines that are started in the run
 	built     watchdog.Label                   // of those that are started to make it
-	began     time.Time                        // by the run's clock
 
 	next    atomic.Pointer[attempt] // the run that follows, while it is under way
 	phase   atomic.Int64            // which run is under way, and whether (begin, finish, abandon)
 	told    atomic.Int64            // how many crossings were told
 	ended   atomic.Bool             // turnEnd was told
-	passed  atomic.Bool             // a strand lost the turn where it was blocked
 	thaw    chan struct{}           // closed when a run that crashed may end
 	crashed atomic.Bool             // it was broken off, as the schedule wants it
 	halted  atomic.Bool             // it is not to go on, for one of these reasons, or many crossings
@@ -72,8 +70,7 @@ type attempt struct {
 	wakes   []wakeup   // by the number of the crossing; if collected
 	guarded []bool     // by call; if collected
 	gates   map[int]*adk.TurnGate
-	strands int // that were forked and have not ended
-	waited  bool
+	strands int    // that were forked and have not ended
 	deaf    bool   // user code went on for long after the caller had cancelled
 	endless string // where user code was when the run had too many crossings
 	found   []property.Violation
@@ -103,16 +100,15 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.order.reset(n.picks, asleep, record)
 	a.history = &history{input: n.input}
 	a.collect, a.free = collect, n.free
-	a.outside = newOutside()
+	a.present.Store(&presentRun{outside: newOutside()})
 	a.told.Store(0)
 	a.ended.Store(false)
-	a.passed.Store(false)
 	a.halted.Store(false)
 	a.deaf, a.endless = false, ""
 	a.following, a.after = nil, nil
 	a.steps, a.wakes, a.guarded = a.steps[:0], a.wakes[:0], a.guarded[:0]
 	clear(a.gates)
-	a.strands, a.waited, a.found = 0, false, nil
+	a.strands, a.found = 0, nil
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.unran = a.unran[:0]
@@ -133,6 +129,7 @@ func (a *attempt) run(subject turn.Subject) {
 		a.ordered = fakes.Pick(a.pick)
 	}
 	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
+	a.present.Load().scheduler.Store(a.scheduler)
 	config = a.around(config)
 	config.Outside, config.FaultPoints = a.aroundWorld(config.Outside), true
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
@@ -147,46 +144,70 @@ func (a *attempt) run(subject turn.Subject) {
 	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateEarly }) {
 		runner.Observe(adk.Observability{TurnGateOpen: a.settleEarly})
 	}
-	a.began = clock.Now()
+	began := clock.Now()
+	a.present.Load().began.Store(&began)
 	clock.AfterFunc(patience, func() {
-		a.giveUp()
+		a.present.Load().giveUp()
 		clock.AfterFunc(patience, a.standsStill)
 	})
 	defer func() { a.panicked = recover() }()
-	a.answer = runner.Run(a.outside, a.instance.Raw)
+	a.answer = runner.Run(a.present.Load().outside, a.instance.Raw)
 }
 
 // make makes what the run needs: of the subject, or of the run that it follows.
 func (a *attempt) make(subject turn.Subject) {
+	outside := a.present.Load().outside
 	if a.following == nil {
-		a.instance = subject.Begin(func(cause error) { a.outside.end(context.Canceled, cause) })
+		a.instance = subject.Begin(func(cause error) { outside.end(context.Canceled, cause) })
 		return
 	}
 	a.instance = turn.Instance{Close: func() {}}
 	a.instance.Config, a.instance.Raw = a.following()
 }
 
+// presentRun is the run of an attempt that is under way, as far as the watcher acts on it:
+// on the one that it has looked at, and never on the next.
+type presentRun struct {
+	*outside
+	scheduler atomic.Pointer[fakes.Scheduler]
+	began     atomic.Pointer[time.Time] // by the run's clock
+	waited    atomic.Bool               // until the caller gave up
+	passed    atomic.Bool               // a strand lost the turn where it was blocked
+}
+
+// passed reports whether a strand of the run lost the turn where it was blocked, and waited
+// whether its caller gave up.
+func (a *attempt) passed() bool {
+	run := a.present.Load()
+	return run != nil && run.passed.Load()
+}
+
+func (a *attempt) waited() bool {
+	run := a.present.Load()
+	return run != nil && run.waited.Load()
+}
+
 // giveUp is what the caller does when nothing moves, or too much.
-func (a *attempt) giveUp() {
-	a.mu.Lock()
-	a.waited = true
-	a.mu.Unlock()
-	a.outside.end(context.Canceled, errWaited)
+func (p *presentRun) giveUp() {
+	p.waited.Store(true)
+	p.end(context.Canceled, errWaited)
 }
 
 // standsStill is called when nothing moves although the caller has cancelled. Where a
 // strand is blocked outside the engine it is the watcher who says so.
 func (a *attempt) standsStill() {
-	if !a.passed.Load() {
+	if !a.passed() {
 		a.abandon(a.phase.Load(), stall{kind: deadlocked})
 	}
 }
 
 // passOn takes the turn from a strand that is blocked outside the engine. Time moves if
-// nothing else does, but not as far as limit.
-func (a *attempt) passOn(limit time.Time) {
-	a.passed.Store(true)
-	a.scheduler.PassOn(limit, func() { watchdog.Settle(settling, a.label) })
+// nothing else does, but not as far as limit. The label is that of the run's goroutines.
+func (p *presentRun) passOn(limit time.Time, label watchdog.Label) {
+	p.passed.Store(true)
+	if scheduler := p.scheduler.Load(); scheduler != nil {
+		scheduler.PassOn(limit, func() { watchdog.Settle(settling, label) })
+	}
 }
 
 var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)
@@ -286,10 +307,10 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	switch {
 	case f.Kind == turn.Cancel:
 		f.fired = true
-		a.outside.end(context.Canceled, errBroken)
+		a.present.Load().end(context.Canceled, errBroken)
 	case f.Kind == turn.Deadline:
 		f.fired = true
-		a.outside.end(context.DeadlineExceeded, nil)
+		a.present.Load().end(context.DeadlineExceeded, nil)
 	case f.Kind == turn.Crash:
 		f.fired = true
 		a.crash()
@@ -383,7 +404,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.Kind == turn.CancelAfter && f.At == x.Seq && !f.fired {
 			f.fired = true
-			a.outside.end(context.Canceled, errBroken)
+			a.present.Load().end(context.Canceled, errBroken)
 		}
 	}
 	switch x.Seq {
@@ -402,7 +423,7 @@ func (a *attempt) tooLong() {
 		a.endless = a.lastSeam()
 	}
 	a.mu.Unlock()
-	a.giveUp()
+	a.present.Load().giveUp()
 }
 
 // lastSeam is the last seam at which user code was called.

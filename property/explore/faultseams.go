@@ -270,7 +270,7 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 	if f := a.deafTo(call); f != nil {
 		f.fired = true
 		ctx = context.WithoutCancel(ctx)
-		a.outside.end(context.Canceled, errBroken)
+		a.present.Load().end(context.Canceled, errBroken)
 	}
 	err = a.enter(call, at, func() string { return subjectOf(&adk.Crossing{Args: args}) }, func() (err error) {
 		result, err = inner(ctx, dc, args)

@@ -18,7 +18,7 @@ const unbounded = "a loop has a bound"
 // judge holds everything against a run that can be, and looks what else could go
 // wrong in it.
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
-	t := tried{candidate: n, waited: a.waited}
+	t := tried{candidate: n, waited: a.waited()}
 	if s != nil && s.kind != crashed {
 		t.violations = s.violations(a)
 		return t
@@ -41,7 +41,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t.violations = append(t.violations, a.violations()...)
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
 	t.violations = append(t.violations, e.asked(a, run)...)
-	if e.undisturbed != nil && n.cost == 1 && !a.passed.Load() {
+	if e.undisturbed != nil && n.cost == 1 && !a.passed() {
 		r := a.read()
 		r.reordered = len(n.picks) > 0
 		found, hints := r.behold(e.undisturbed)
@@ -98,7 +98,7 @@ func (a *attempt) violations() []property.Violation {
 		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
 	}
 	for _, f := range a.faults {
-		if !f.fired && !a.passed.Load() {
+		if !f.fired && !a.passed() {
 			add(unsteadyRun, "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
 		}
 	}

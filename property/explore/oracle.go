@@ -81,7 +81,7 @@ type calling struct {
 
 // read reads a run.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, waited: a.waited, tooLong: a.endless != "", calls: make([]calling, 1, 64)}
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, waited: a.waited(), tooLong: a.endless != "", calls: make([]calling, 1, 64)}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
 		case adk.KindCall:

@@ -418,7 +418,7 @@ func (p *part) ran(a *attempt, s *stall) {
 	}
 	p.singles[p.at] = p.e.judge(a, n, s)
 	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
-	if n.again && s == nil && a.after == nil && !a.passed.Load() {
+	if n.again && s == nil && a.after == nil && !a.passed() {
 		p.again = p.e.repeats(n)
 		p.first, a.crossings = a.crossings, p.first
 	}

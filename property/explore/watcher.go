@@ -96,6 +96,7 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 		present = b
 		told += 1<<31 + b.told.Load()
 	}
+	run := present.present.Load()
 	f := dog.Visit(phase<<32+told, now, a.label, a.built)
 	if w.over(now) {
 		w.end(a, phase, f, now)
@@ -110,12 +111,14 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 	switch f.Action {
 	case watchdog.PassOn:
 		w.blocked = true
-		present.passOn(nowhere)
+		run.passOn(nowhere, a.label)
 	case watchdog.MoveTime:
-		present.passOn(present.began.Add(patience / 2))
+		if began := run.began.Load(); began != nil {
+			run.passOn(began.Add(patience/2), a.label)
+		}
 	case watchdog.Cancel:
-		present.passOn(time.Time{})
-		present.giveUp()
+		run.passOn(time.Time{}, a.label)
+		run.giveUp()
 	case watchdog.Deadlock:
 		a.abandon(phase, stall{kind: deadlocked, goroutines: f.Goroutines, after: f.Silence})
 	case watchdog.Hang:

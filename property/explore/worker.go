@@ -70,7 +70,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			ran(a, &s)
 			if s.kind == crashed {
 				close(a.thaw)
-				a.outside.end(context.Canceled, errBroken)
+				a.present.Load().end(context.Canceled, errBroken)
 				a.instance.Close()
 			}
 		}
