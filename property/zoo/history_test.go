@@ -1,12 +1,16 @@
 package zoo_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -161,6 +165,142 @@ var histories = []family{
 		}
 		return i
 	}},
+	{"the first of two calls at once", true, func(broken bool) turn.Instance {
+		call := `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
+		last := `{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`
+		world := fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: call}, fakes.Reply{ContentType: "application/json", Body: last}))
+		client := &http.Client{Transport: adkhttp.NewTransport(world)}
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			sent := []map[string]any{{"role": "user", "content": "Weather?"}}
+			for range 5 {
+				said, err := completed(ctx, client, sent)
+				if err != nil {
+					return err
+				}
+				if len(said.ToolCalls) == 0 {
+					return dc.Ack()
+				}
+				sent = append(sent, map[string]any{"role": "assistant", "tool_calls": said.ToolCalls})
+				calls := said.ToolCalls
+				if broken {
+					calls = calls[:1]
+				}
+				for _, one := range calls {
+					sent = append(sent, map[string]any{"role": "tool", "tool_call_id": one["id"], "content": "4 °C"})
+				}
+			}
+			return errors.New("it goes round in circles")
+		})
+		i.Check = func(r turn.Run) error {
+			for x := range r.Crossings {
+				if x.Kind == adk.KindAsk && x.Phase == adk.Begin && strings.Count(string(x.JSON), `"arguments"`) > strings.Count(string(x.JSON), `"tool_call_id"`) {
+					return errors.New("a call is left without its result")
+				}
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a breaker that never closes", false, func(broken bool) turn.Instance {
+		var tried tally
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			failures := 0
+			for n := range 4 {
+				if broken && failures >= 2 {
+					break // and nobody tries again
+				}
+				id := fmt.Sprintf("n%d", n)
+				tried.note("%s", id)
+				err := dc.Memories().Store(ctx, memory(id, id))
+				if dc.Aborted() {
+					return context.Cause(ctx)
+				}
+				if err != nil {
+					failures++
+					h.Log(adk.LevelWarn, "store", err.Error(), nil)
+				} else {
+					failures = 0
+				}
+			}
+			return dc.Ack()
+		})
+		i.Check = func(r turn.Run) error {
+			if acked(r) && tried.count("n3") == 0 {
+				return errors.New("the storage has recovered, and nobody has tried")
+			}
+			return nil
+		}
+		return i
+	}},
+	{"one record that holds up all", false, func(broken bool) turn.Instance {
+		storage := conversation()
+		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for _, id := range []string{"a", "b", "c"} {
+				var err error
+				for range 3 {
+					if err = dc.Memories().Mutate(ctx, memory(id, id)); err == nil || dc.Aborted() {
+						break
+					}
+				}
+				if dc.Aborted() {
+					return context.Cause(ctx)
+				}
+				if err == nil {
+					continue
+				}
+				h.Log(adk.LevelWarn, "left out", id+": "+err.Error(), nil)
+				if broken {
+					break
+				}
+			}
+			return dc.Ack()
+		})
+		i.Check = func(r turn.Run) error {
+			wanted := map[string]bool{}
+			for x := range r.Crossings {
+				if x.Kind == adk.KindCall && x.Seam.Name == "memories.mutate" {
+					wanted[x.Record.Key()] = true
+				}
+			}
+			if acked(r) && len(wanted) < 3 {
+				return errors.New("one record cannot be written, and the others were not tried")
+			}
+			return nil
+		}
+		return i
+	}},
+}
+
+// modelMessage is what a model says.
+type modelMessage struct {
+	ToolCalls []map[string]any `json:"tool_calls"`
+}
+
+// completed is what a model answers to messages.
+func completed(ctx context.Context, client *http.Client, messages []map[string]any) (said modelMessage, err error) {
+	body, err := json.Marshal(map[string]any{"messages": messages})
+	if err != nil {
+		return said, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return said, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return said, err
+	}
+	defer resp.Body.Close()
+	var read struct {
+		Choices []struct{ Message modelMessage }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&read); err != nil {
+		return said, err
+	}
+	if resp.StatusCode != http.StatusOK || len(read.Choices) == 0 {
+		return said, fmt.Errorf("it answers %s", resp.Status)
+	}
+	return read.Choices[0].Message, nil
 }
 
 // rowed is a collection that writes by rows.
