@@ -17,12 +17,13 @@
 //     and against what is wrong whatever the agent is for: a deadlock, a hang, a loop
 //     without a bound, a goroutine that is left behind, a failure that nobody was told
 //     of, text that was shown and is not kept, an abort that is not heeded, a tool that
-//     writes run twice, a call without a result when the model is asked again, and
-//     advice that applies only where something goes wrong. What may well be meant is a
-//     hint: Exploration.Hints.
+//     writes run twice, a conversation that providers refuse, code that panics of itself,
+//     and advice that applies only where something goes wrong. What may well be meant is
+//     a hint, as that an order of strands decides what is left: Exploration.Hints.
 //  4. The Exploration lists what broke: one Breach for one bug, with the simplest
 //     schedule that shows it, how many do, the lines that show it, and a line of Go
-//     that fails until it is mended: Reproduce.
+//     that fails until it is mended: Reproduce. Breach.GoTest is a test with that line, and
+//     what shows it as its comment. Orders and conversations are as short as they get.
 //
 // User code may block by other means than the engine's: a strand that waits for a lock
 // or a channel loses its turn to another one. An exploration ends with its budget,
