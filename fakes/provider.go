@@ -20,10 +20,12 @@ type Conversation struct {
 
 // Interaction is one request and what answers it.
 type Interaction struct {
-	// Request is what was sent when it was recorded. A Provider does not look at
-	// it; a test may compare it with what it was sent.
+	// Request is what was sent when it was recorded. Where it has a body, Differences
+	// says in what a request differs that it answered all the same.
 	Request  ProviderRequest `json:"request"`
 	Response Reply           `json:"response"`
+	// When says which requests it answers; nil answers any, in its turn.
+	When *Matcher `json:"when,omitempty"`
 }
 
 // ProviderRequest is a request as a Conversation or a Provider keeps it.
@@ -31,8 +33,9 @@ type ProviderRequest struct {
 	Method string `json:"method"`
 	// URL is a whole URL in a recording and where a Transport was asked, and a path
 	// where a Provider was.
-	URL  string `json:"url"`
-	Body string `json:"body"`
+	URL     string      `json:"url"`
+	Headers http.Header `json:"headers,omitempty"`
+	Body    string      `json:"body"`
 }
 
 // Reply is what a Provider answers: the body goes out byte for byte, a
@@ -41,7 +44,9 @@ type Reply struct {
 	// Status 0 means 200.
 	Status      int    `json:"status"`
 	ContentType string `json:"contentType"`
-	Body        string `json:"body"`
+	// Headers are further headers, such as Retry-After.
+	Headers http.Header `json:"headers,omitempty"`
+	Body    string      `json:"body"`
 }
 
 // ReadConversation reads a recorded conversation, a JSON object like
@@ -71,7 +76,8 @@ func Converse(replies ...Reply) Conversation {
 
 // Provider is an HTTP server in the place of a model's provider. It answers
 // each request with the next interaction of its conversation, whatever is
-// asked, and remembers what was. It must be closed.
+// asked, or, where interactions have a Matcher, with the first that fits and has
+// not been used; and it remembers what was asked. It must be closed.
 type Provider struct {
 	server   *http.Server
 	listener net.Listener
@@ -87,7 +93,7 @@ func NewProvider(c Conversation) *Provider {
 	if err != nil {
 		panic("fakes: NewProvider: " + err.Error())
 	}
-	p := &Provider{listener: listener, url: "http://" + listener.Addr().String(), conversing: conversing{replies: c.Interactions}}
+	p := &Provider{listener: listener, url: "http://" + listener.Addr().String(), conversing: newConversing(c)}
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve)}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	return p
@@ -109,7 +115,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "fakes: the request's body cannot be read: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	reply, err := p.next(ProviderRequest{Method: r.Method, URL: r.URL.String(), Body: string(body)})
+	reply, err := p.next(ProviderRequest{Method: r.Method, URL: r.URL.String(), Headers: r.Header.Clone(), Body: string(body)})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -120,9 +126,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 // writeTo writes the reply. A client that went away is nobody's failure here:
 // what it did read is for its own side to judge.
 func (r Reply) writeTo(w http.ResponseWriter) {
-	if r.ContentType != "" {
-		w.Header().Set("Content-Type", r.ContentType)
-	}
+	r.fill(w.Header())
 	if r.Status != 0 {
 		w.WriteHeader(r.Status)
 	}

@@ -45,7 +45,7 @@ func TestProviderServesInOrder(t *testing.T) {
 		t.Errorf("got %d %s, want a 500 that says why", status, body)
 	}
 	requests := p.Requests()
-	if len(requests) != 3 || requests[1] != (fakes.ProviderRequest{Method: "POST", URL: "/v1/chat/completions", Body: "b"}) {
+	if len(requests) != 3 || requests[1].Method != "POST" || requests[1].URL != "/v1/chat/completions" || requests[1].Body != "b" {
 		t.Errorf("remembers %+v", requests)
 	}
 }

@@ -5,36 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 )
-
-// conversing is how far a conversation has come. It may be used by many goroutines.
-type conversing struct {
-	mu       sync.Mutex
-	replies  []Interaction
-	requests []ProviderRequest
-}
-
-// Requests are all requests so far, in order, those beyond the conversation too.
-func (c *conversing) Requests() []ProviderRequest {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.requests)
-}
-
-// next remembers a request and takes its reply.
-func (c *conversing) next(request ProviderRequest) (Reply, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requests = append(c.requests, request)
-	if n := len(c.requests); n > len(c.replies) {
-		return Reply{}, fmt.Errorf("fakes: the conversation has %d interactions and this is request %d: %s %s",
-			len(c.replies), n, request.Method, request.URL)
-	}
-	return c.replies[len(c.requests)-1].Response, nil
-}
 
 // Transport answers the requests of an http.Client as a Provider does, without a server,
 // a socket or a goroutine: the same on every run, and in a testing/synctest bubble too.
@@ -43,9 +15,10 @@ func (c *conversing) next(request ProviderRequest) (Reply, error) {
 type Transport struct{ conversing }
 
 // NewTransport makes a transport that answers each request with the next interaction of
-// a conversation, whatever is asked. A request beyond it is an error of RoundTrip.
+// a conversation, or the first that fits, as a Provider does. A request beyond it is an
+// error of RoundTrip.
 func NewTransport(c Conversation) *Transport {
-	return &Transport{conversing{replies: c.Interactions}}
+	return &Transport{newConversing(c)}
 }
 
 // RoundTrip answers a request.
@@ -62,7 +35,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ctx := req.Context(); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	reply, err := t.next(ProviderRequest{Method: req.Method, URL: req.URL.String(), Body: string(body)})
+	reply, err := t.next(ProviderRequest{Method: req.Method, URL: req.URL.String(), Headers: req.Header.Clone(), Body: string(body)})
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +51,7 @@ func (r Reply) response(req *http.Request) *http.Response {
 	resp := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, ContentLength: -1, Request: req}
 	parts := []string{r.Body}
-	if r.ContentType != "" {
-		resp.Header.Set("Content-Type", r.ContentType)
-	}
+	r.fill(resp.Header)
 	if strings.HasPrefix(r.ContentType, "text/event-stream") {
 		parts = splitEvents(r.Body)
 	} else {
@@ -88,6 +59,16 @@ func (r Reply) response(req *http.Request) *http.Response {
 	}
 	resp.Body = &replyBody{ctx: req.Context(), parts: parts}
 	return resp
+}
+
+// fill sets the headers of the reply.
+func (r Reply) fill(header http.Header) {
+	for name, values := range r.Headers {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	if r.ContentType != "" {
+		header.Set("Content-Type", r.ContentType)
+	}
 }
 
 // replyBody is a body that comes part by part.

@@ -49,5 +49,5 @@ func TestTransportServesInOrder(t *testing.T) {
 	assert.ErrorIs(t, err, left)
 	_, err = post(t.Context(), "d")
 	assert.ErrorContains(t, err, "has 2 interactions and this is request 3")
-	assert.Equal(t, fakes.ProviderRequest{Method: "POST", URL: "https://model.example/v1/chat", Body: "b"}, answers.Requests()[1])
+	assert.Equal(t, fakes.ProviderRequest{Method: "POST", URL: "https://model.example/v1/chat", Headers: http.Header{}, Body: "b"}, answers.Requests()[1])
 }

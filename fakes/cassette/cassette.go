@@ -1,0 +1,247 @@
+package cassette
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+)
+
+// Recording is what was read.
+type Recording struct {
+	fakes.Conversation
+	// Form is the form it was in: go-vcr, VCR.py, httprr, HAR, batch or conversation.
+	Form string
+	// Secrets are how many headers were left out.
+	Secrets int
+}
+
+// Open reads the recording in a file.
+func Open(path string) (*Recording, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	defer f.Close()
+	return Read(path, f)
+}
+
+// Read reads a recording. name stands in errors and is the source of the conversation, unless
+// the recording says its own. A recording holds at least one interaction, and at most
+// MostBytes; what of it cannot be read is refused as a whole.
+func Read(name string, r io.Reader) (*Recording, error) {
+	data, err := readAll(r)
+	if err == nil && bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		data, err = uncompressed(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %s: %w", name, err)
+	}
+	rec := &Recording{Conversation: fakes.Conversation{Source: name}}
+	switch {
+	case bytes.HasPrefix(data, []byte(httprrHead)):
+		err = rec.readHTTPRR(data)
+	case bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\ufeff"), []byte("{")):
+		err = rec.readJSON(bytes.TrimLeft(data, " \t\r\n\ufeff"))
+	default:
+		err = rec.readYAML(data)
+	}
+	if err == nil && len(rec.Interactions) == 0 {
+		err = fmt.Errorf("no interactions")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %s: %w", name, err)
+	}
+	return rec, nil
+}
+
+// MostBytes is how long a recording may be, when it is unpacked.
+const MostBytes = 256 << 20
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
+	if err == nil && len(data) > MostBytes {
+		err = fmt.Errorf("more than %d bytes", MostBytes)
+	}
+	return data, err
+}
+
+func uncompressed(data []byte) ([]byte, error) {
+	unzip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return readAll(unzip)
+}
+
+// add adds an interaction. Of the headers it keeps those that are no secrets, and of the
+// bodies what they were before the wire.
+func (rec *Recording) add(request fakes.ProviderRequest, response fakes.Reply) error {
+	at := len(rec.Interactions) + 1
+	if request.Method == "" || request.URL == "" {
+		return fmt.Errorf("interaction %d has no method or no URL", at)
+	}
+	if response.Status != 0 && (response.Status < 100 || response.Status > 599) {
+		return fmt.Errorf("interaction %d has the status %d", at, response.Status)
+	}
+	var err error
+	if response.Body, err = unpacked(response.Body, response.Headers); err != nil {
+		return fmt.Errorf("interaction %d: the response's body: %w", at, err)
+	}
+	if request.Body, err = unpacked(request.Body, request.Headers); err != nil {
+		return fmt.Errorf("interaction %d: the request's body: %w", at, err)
+	}
+	request.Headers, response.Headers = rec.kept(request.Headers), rec.kept(response.Headers)
+	if response.ContentType == "" {
+		response.ContentType = response.Headers.Get("Content-Type")
+	}
+	response.Headers.Del("Content-Type")
+	for _, headers := range []*http.Header{&request.Headers, &response.Headers} {
+		if len(*headers) == 0 {
+			*headers = nil
+		}
+	}
+	rec.Interactions = append(rec.Interactions, fakes.Interaction{Request: request, Response: response})
+	return nil
+}
+
+// kept are the headers that say something of the conversation, and no secret.
+func (rec *Recording) kept(headers http.Header) http.Header {
+	kept := http.Header{}
+	for name, values := range headers {
+		switch name = http.CanonicalHeaderKey(name); {
+		case httpform.IsSecretHeader(name):
+			rec.Secrets++
+		case name == "Content-Length", name == "Content-Encoding", name == "Transfer-Encoding":
+			// of the wire, which the body has left
+		default:
+			kept[name] = values
+		}
+	}
+	return kept
+}
+
+// unpacked is a body before it was compressed. A recorder that unpacked it itself may
+// have left the header.
+func unpacked(body string, headers http.Header) (string, error) {
+	var unpack func(io.Reader) (io.ReadCloser, error)
+	switch kind := strings.ToLower(http.Header(canonical(headers)).Get("Content-Encoding")); {
+	case kind == "" || kind == "identity":
+		return body, nil
+	case kind == "gzip" && strings.HasPrefix(body, "\x1f\x8b"):
+		unpack = func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+	case kind == "deflate" && strings.HasPrefix(body, "\x78"):
+		unpack = zlib.NewReader
+	case kind == "gzip", kind == "deflate", json.Valid([]byte(body)), strings.HasPrefix(body, "data:"), strings.HasPrefix(body, ":"):
+		return body, nil
+	default:
+		return "", fmt.Errorf("compressed by %q, which nobody here unpacks", kind)
+	}
+	from, err := unpack(strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	data, err := readAll(from)
+	return string(data), err
+}
+
+func canonical(headers http.Header) http.Header {
+	all := http.Header{}
+	for name, values := range headers {
+		all[http.CanonicalHeaderKey(name)] = values
+	}
+	return all
+}
+
+// httprrHead is the first line of an httprr recording.
+const httprrHead = "httprr trace v1\n"
+
+// readHTTPRR reads pairs of a request and a response, each as it went over the wire, behind
+// a line that says how long they are.
+func (rec *Recording) readHTTPRR(data []byte) error {
+	rec.Form = "httprr"
+	data = data[len(httprrHead):]
+	for len(data) > 0 {
+		at := len(rec.Interactions) + 1
+		line, rest, found := bytes.Cut(data, []byte("\n"))
+		var asked, answered int
+		if n, err := fmt.Sscanf(string(line), "%d %d", &asked, &answered); !found || err != nil || n != 2 || asked < 0 || answered < 0 ||
+			asked > len(rest) || answered > len(rest)-asked {
+			return fmt.Errorf("interaction %d: %.80q is not the two lengths of what follows", at, line)
+		}
+		if err := rec.addWire(rest[:asked], rest[asked:asked+answered]); err != nil {
+			return fmt.Errorf("interaction %d: %w", at, err)
+		}
+		data = rest[asked+answered:]
+	}
+	return nil
+}
+
+// addWire adds what went over the wire.
+func (rec *Recording) addWire(asked, answered []byte) error {
+	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(asked)))
+	if err != nil {
+		return fmt.Errorf("the request: %w", err)
+	}
+	sent, err := readAll(req.Body)
+	if err != nil {
+		return fmt.Errorf("the request's body: %w", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(answered)), req)
+	if err != nil {
+		return fmt.Errorf("the response: %w", err)
+	}
+	defer resp.Body.Close()
+	came, err := readAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("the response's body: %w", err)
+	}
+	url := req.URL.String()
+	if !strings.Contains(url, "://") && req.Host != "" {
+		url = "https://" + req.Host + url
+	}
+	return rec.add(fakes.ProviderRequest{Method: req.Method, URL: url, Headers: req.Header, Body: string(sent)},
+		fakes.Reply{Status: resp.StatusCode, Headers: resp.Header, Body: string(came)})
+}
+
+// readJSON reads HAR, or a conversation of our own.
+func (rec *Recording) readJSON(data []byte) error {
+	var form struct {
+		Log          *har
+		Interactions []struct{ Request struct{ URI string } }
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return err
+	}
+	if form.Log != nil {
+		rec.Form = "HAR"
+		return rec.readHAR(form.Log)
+	}
+	if len(form.Interactions) > 0 && form.Interactions[0].Request.URI != "" {
+		return rec.readYAML(data) // VCR.py writes JSON too, which YAML is
+	}
+	rec.Form = "conversation"
+	read, err := fakes.ReadConversation(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	if read.Source != "" {
+		rec.Source = read.Source
+	}
+	for i, one := range read.Interactions {
+		if err := rec.add(one.Request, one.Response); err != nil {
+			return err
+		}
+		rec.Interactions[i].When = one.When
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package cassette_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/fakes/cassette"
+)
+
+// One conversation, told in all forms: a request that was compressed on its way, and an
+// answer that is an event stream.
+const (
+	url   = "https://api.openai.com/v1/chat/completions"
+	sent  = `{"model":"m","messages":[{"role":"user","content":"Ærlig talt?\n"}]}`
+	comes = "data: {\"choices\":[]}\n\n: comment\n\ndata: [DONE]\n\n"
+)
+
+func want(source string) fakes.Conversation {
+	return fakes.Conversation{Source: source, Interactions: []fakes.Interaction{{
+		Request:  fakes.ProviderRequest{Method: "POST", URL: url, Headers: http.Header{"X-Team": {"weather"}}, Body: sent},
+		Response: fakes.Reply{Status: 200, ContentType: "text/event-stream", Headers: http.Header{"Retry-After": {"1"}}, Body: comes},
+	}}}
+}
+
+func zipped(text string) string {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	_, _ = zip.Write([]byte(text))
+	_ = zip.Close()
+	return out.String()
+}
+
+func base64Of(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// chunked is a text as a server sends it whose length it does not say.
+func chunked(text string) string {
+	half := len(text) / 2
+	return fmt.Sprintf("%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", half, text[:half], len(text)-half, text[half:])
+}
+
+func httprr() string {
+	asked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: api.openai.com\r\nX-Team: weather\r\nAuthorization: Bearer s\r\nContent-Length: %d\r\n\r\n%s", url, len(sent), sent)
+	answered := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nRetry-After: 1\r\nSet-Cookie: s\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(zipped(comes))
+	return fmt.Sprintf("httprr trace v1\n%d %d\n%s%s", len(asked), len(answered), asked, answered)
+}
+
+func yamlText(text string) string { return fmt.Sprintf("%q", text) }
+
+// forms are the conversation in each form; secrets are how many headers of it are left out.
+func forms() map[string]struct {
+	text    string
+	form    string
+	secrets int
+} {
+	goVCR := func(version int, request, response string) string {
+		return fmt.Sprintf("---\nversion: %d\ninteractions:\n- %s\n    headers:\n      X-Team: [weather]\n      Authorization: [Bearer s]\n    url: %s\n    method: POST\n"+
+			"  response:\n    %s\n    headers: {Content-Type: [text/event-stream], Retry-After: [\"1\"]}\n    status: 200 OK\n    code: 200\n    duration: 1.5s\n",
+			version, request, url, response)
+	}
+	vcrPy := "interactions:\n- request:\n    body: " + yamlText(sent) + "\n    headers:\n      X-Team:\n      - weather\n      api-key: [s]\n    method: POST\n    uri: " + url +
+		"\n  response:\n    body:\n      string: !!binary |\n        " + base64Of(zipped(comes)) + "\n    headers:\n      content-encoding: [gzip]\n      content-type: [text/event-stream]\n      retry-after: ['1']\n      Set-Cookie: [s]\n" +
+		"    status: {code: 200, message: OK}\nversion: 1\n"
+	har := fmt.Sprintf(`{"log":{"version":"1.2","entries":[{"request":{"method":"POST","url":%q,"headers":[{"name":":authority","value":"x"},{"name":"x-team","value":"weather"},{"name":"authorization","value":"s"}],"postData":{"text":%s}},`+
+		`"response":{"status":200,"headers":[{"name":"retry-after","value":"1"},{"name":"content-encoding","value":"gzip"}],"content":{"mimeType":"text/event-stream","text":%q,"encoding":"base64"}}}]}}`,
+		url, yamlText(sent), base64Of(comes))
+	ours := fmt.Sprintf(`{"source":"ours","interactions":[{"request":{"method":"POST","url":%q,"headers":{"x-team":["weather"]},"body":%s},"response":{"status":200,"contentType":"text/event-stream","headers":{"retry-after":["1"]},"body":%s}}]}`,
+		url, yamlText(sent), yamlText(comes))
+	return map[string]struct {
+		text    string
+		form    string
+		secrets int
+	}{
+		"go-vcr 1":     {goVCR(1, "request:\n    body: "+yamlText(sent)+"\n    form: {}", "body: "+yamlText(comes)), "go-vcr", 1},
+		"go-vcr 2":     {goVCR(2, "id: 0\n  request:\n    proto: HTTP/1.1\n    content_length: 3\n    body: "+yamlText(sent), "proto: HTTP/1.1\n    uncompressed: true\n    body: "+yamlText(comes)), "go-vcr", 1},
+		"VCR.py":       {vcrPy, "VCR.py", 2},
+		"httprr":       {httprr(), "httprr", 2},
+		"httprr, gzip": {zipped(httprr()), "httprr", 2},
+		"HAR":          {har, "HAR", 1},
+		"ours":         {ours, "conversation", 0},
+	}
+}
+
+// CAS-1, CAS-2: one conversation, whatever form it is told in.
+func TestForms(t *testing.T) {
+	for name, c := range forms() {
+		t.Run(name, func(t *testing.T) {
+			rec, err := cassette.Read("x", strings.NewReader(c.text))
+			require.NoError(t, err)
+			assert.Equal(t, c.form, rec.Form)
+			assert.Equal(t, c.secrets, rec.Secrets)
+			source := "x"
+			if c.form == "conversation" {
+				source = "ours"
+			}
+			assert.Equal(t, want(source), rec.Conversation)
+		})
+	}
+}
+
+// CAS-1: the two files of a batch, joined by id, in the order of the requests.
+func TestBatch(t *testing.T) {
+	line := func(id, body string) string {
+		return fmt.Sprintf(`{"custom_id":%q,"method":"POST","url":"/v1/chat/completions","body":%s}`, id, body)
+	}
+	answer := func(id, body string) string {
+		return fmt.Sprintf(`{"id":"b","custom_id":%q,"response":{"status_code":200,"request_id":"r","body":%s},"error":null}`, id, body)
+	}
+	rec, err := cassette.ReadBatch("x", strings.NewReader(line("a", `{"n": 1}`)+"\n\n"+line("b", `2`)), strings.NewReader(answer("b", `{}`)+"\n"+answer("a", `[]`)+"\n"))
+	require.NoError(t, err)
+	require.Len(t, rec.Interactions, 2)
+	assert.Equal(t, `{"n": 1}`, rec.Interactions[0].Request.Body)
+	assert.Equal(t, fakes.Reply{Status: 200, ContentType: "application/json", Body: `[]`}, rec.Interactions[0].Response)
+	for want, files := range map[string][2]string{
+		`request 2 ("b") has no answer`:                        {line("a", "1") + "\n" + line("b", "2"), answer("a", "1")},
+		`answer 2 ("c") has no request`:                        {line("a", "1"), answer("a", "1") + "\n" + answer("c", "2")},
+		`request line 2: the custom_id "a" is none of its own`: {line("a", "1") + "\n" + line("a", "2"), ""},
+		`answer line 1:`:                                       {line("a", "1"), "x"},
+		`no interactions`:                                      {"", ""},
+	} {
+		_, err := cassette.ReadBatch("x", strings.NewReader(files[0]), strings.NewReader(files[1]))
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "cassette: x: ")
+	}
+}
+
+// CAS-2: what is no recording is refused, with its name and the place.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"nothing":            {"", "no interactions"},
+		"a text":             {"hello", "cannot unmarshal"},
+		"another YAML":       {"a: 1\n", "no interactions"},
+		"another JSON":       {`{"a":1}`, "no interactions"},
+		"a cut one":          {`{"interactions":[`, "unexpected end"},
+		"a cut gzip":         {zipped(httprr())[:60], "unexpected EOF"},
+		"no lengths":         {"httprr trace v1\nx\n", "interaction 1: \"x\" is not the two lengths"},
+		"lengths that lie":   {"httprr trace v1\n10 9999999999999\nabc", "interaction 1: "},
+		"negative lengths":   {"httprr trace v1\n-1 3\nabc", "interaction 1: "},
+		"no request":         {"httprr trace v1\n3 3\nabcdef", "interaction 1: the request"},
+		"no response":        {"interactions:\n- request: {method: GET, url: http://x}\n", "interaction 1 has no request or no response"},
+		"no status":          {"interactions:\n- request: {method: GET, url: http://x}\n  response: {body: x}\n", "interaction 1 has no status"},
+		"no URL":             {"interactions:\n- request: {method: GET}\n  response: {code: 200}\n", "interaction 1 has no method or no URL"},
+		"a strange status":   {"interactions:\n- request: {method: GET, url: http://x}\n  response: {code: 99}\n", "interaction 1 has the status 99"},
+		"brotli":             {"interactions:\n- request: {method: GET, url: http://x}\n  response: {code: 200, body: \"\\x01\", headers: {Content-Encoding: [br]}}\n", `interaction 1: the response's body: compressed by "br"`},
+		"no answer in a HAR": {`{"log":{"entries":[{"request":{"method":"GET","url":"http://x"},"response":{"status":0}}]}}`, "interaction 1 has no answer"},
+		"no base64 in a HAR": {`{"log":{"entries":[{"request":{"method":"GET","url":"http://x"},"response":{"status":200,"content":{"text":"!","encoding":"base64"}}}]}}`, "interaction 1: the response's body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := cassette.Read("tapes/x.yaml", strings.NewReader(c.text))
+			assert.ErrorContains(t, err, c.says)
+			assert.ErrorContains(t, err, "cassette: tapes/x.yaml: ")
+		})
+	}
+	_, err := cassette.Open(filepath.Join(t.TempDir(), "none"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// CAS-2: bodies keep their bytes, also those that are no text.
+func TestBytesOfBodies(t *testing.T) {
+	const bytesOf = "\xff\x00\r\n\xc3"
+	rec, err := cassette.Read("x", strings.NewReader("interactions:\n- request: {method: POST, url: http://x, body: !!binary "+base64Of(bytesOf)+"}\n  response: {code: 200, body: !!binary "+base64Of(bytesOf)+"}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, bytesOf, rec.Interactions[0].Request.Body)
+	assert.Equal(t, bytesOf, rec.Interactions[0].Response.Body)
+}
+
+// cassettes are recorded conversations of others, which lie beside the project on some
+// machines.
+const cassettes = "../../../shared/cassettes"
+
+// CAS-1, CAS-2: recorded conversations come through whole.
+func TestRecordings(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(cassettes, "*.json"))
+	if len(files) == 0 {
+		t.Skip("there are no recorded conversations in " + cassettes)
+	}
+	for _, file := range files {
+		rec, err := cassette.Open(file)
+		require.NoError(t, err)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		want, err := fakes.ReadConversation(bytes.NewReader(text))
+		require.NoError(t, err)
+		assert.Equal(t, want, rec.Conversation)
+	}
+}
+
+// CAS-2: whatever is read, it is a conversation or an error with a name.
+func FuzzRead(f *testing.F) {
+	for _, c := range forms() {
+		f.Add([]byte(c.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := cassette.Read("x", bytes.NewReader(data))
+		if err != nil {
+			assert.ErrorContains(t, err, "cassette: x: ")
+			return
+		}
+		require.NotEmpty(t, rec.Interactions)
+		for _, one := range rec.Interactions {
+			assert.NotEmpty(t, one.Request.Method)
+			for _, headers := range []http.Header{one.Request.Headers, one.Response.Headers} {
+				assert.Empty(t, headers.Values("Authorization"))
+			}
+		}
+	})
+}

@@ -1,0 +1,20 @@
+// Package cassette reads the recordings that others have made of providers, so that
+// fakes.Provider and fakes.NewTransport can serve them.
+//
+//	recording, err := cassette.Open("testdata/weather.yaml")
+//	provider := fakes.NewTransport(recording.Conversation)
+//
+// [Read] knows a recording by what it begins with:
+//
+//   - go-vcr, of all its versions, and VCR.py: YAML with interactions
+//   - httprr: "httprr trace v1", then requests and responses as they went over the wire
+//   - HAR: what browsers and proxies save
+//   - the JSON of fakes.ReadConversation
+//
+// each of them also compressed by gzip. [ReadBatch] joins the two files of a batch of
+// OpenAI's.
+//
+// Bodies come as they were, out of whatever compressed them on the wire. Headers that hold
+// secrets are left out and counted. What is no recorded interaction is refused, with its
+// place.
+package cassette
