@@ -149,6 +149,7 @@ func TestAbortWithinACall(t *testing.T) {
 			assert.Empty(t, p.results(t))
 			assert.Empty(t, p.failures)
 			assert.Equal(t, 1, p.toolRuns)
+			assert.NotContains(t, strings.Join(p.reports, " "), "call d")
 			if fails {
 				assert.ErrorContains(t, p.end.Error, "half done")
 			}

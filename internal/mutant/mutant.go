@@ -26,11 +26,13 @@ const Engine = "adk/testdata/mutants"
 var Harness = []string{
 	"adk/artifact/testdata/mutants",
 	"adk/budget/testdata/mutants",
+	"adk/chat/testdata/mutants",
 	"adk/envelope/testdata/mutants",
 	"adk/prompt/testdata/mutants",
 	"adk/storage/database/testdata/mutants",
 	"adk/storage/files/testdata/mutants",
 	"adk/storage/testdata/mutants",
+	"fakes/cassette/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",
 	"internal/perform/testdata/mutants",
