@@ -29,7 +29,13 @@ func (s *Splitter) End(data []byte) int {
 // endOfEvent looks for a blank line: lines end with a line feed, a carriage return, or
 // both.
 func (s *Splitter) endOfEvent(data []byte) int {
-	for i, b := range data {
+	for i := 0; i < len(data); i++ {
+		if s.inLine {
+			if i += withoutEnd(data[i:]); i == len(data) {
+				break
+			}
+		}
+		b := data[i]
 		if s.ending {
 			s.ending, s.afterCR = false, false
 			if b == '\n' {
@@ -53,4 +59,22 @@ func (s *Splitter) endOfEvent(data []byte) int {
 		}
 	}
 	return -1
+}
+
+// withoutEnd is how many bytes come before the end of a line, or all of them. It looks
+// not far ahead of what it finds, so that lines of any length cost what they have.
+func withoutEnd(data []byte) int {
+	for n := 0; ; {
+		near := data[n:min(n+256, len(data))]
+		feed := bytes.IndexByte(near, '\n')
+		if feed >= 0 {
+			near = near[:feed]
+		}
+		if at := bytes.IndexByte(near, '\r'); at >= 0 {
+			return n + at
+		}
+		if n += len(near); feed >= 0 || n == len(data) {
+			return n
+		}
+	}
 }
