@@ -195,7 +195,7 @@ func (a *answer) take(c *chunk) error {
 			a.finish = string(one.FinishReason)
 		}
 	}
-	if hasError := len(c.Error) > 0 && string(c.Error) != "null"; hasError && what == nil || one != nil && one.FinishReason == "error" {
+	if hasError := len(c.Error) > 0 && string(c.Error) != "null" && string(c.Error) != `""`; hasError && what == nil || one != nil && one.FinishReason == "error" {
 		return errStream("the provider says that it failed: "+a.blot(quote(errorText(c.Error))), nil)
 	}
 	if what == nil {
@@ -313,9 +313,6 @@ func (a *answer) ownID() string {
 
 // keep completes and stores the answer, and gives the calls that it wants (ANS-2).
 func (a *answer) keep() ([]WantedCall, error) {
-	if a.stopped() {
-		return nil, nil
-	}
 	wanted := a.calls.Drain()
 	if err := a.keepMessage(); err != nil {
 		return nil, err

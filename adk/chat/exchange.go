@@ -45,7 +45,7 @@ func (it *iteration) exchange(body []byte) (*answer, error) {
 	for attempt := 1; ; attempt++ {
 		a, failed := it.attempt(client, body, attempt)
 		if failed == nil || it.stopped() {
-			return a, it.ctx.Err()
+			return a, nil
 		}
 		if failed.reason == "" || attempt >= it.retry.attempts {
 			it.logFailure(failed, attempt)

@@ -72,7 +72,7 @@ func (it *iteration) run() error {
 		return it.ended(err)
 	}
 	answer, err := it.exchange(body)
-	if err != nil {
+	if err != nil || it.stopped() {
 		return it.ended(err)
 	}
 	wanted, err := answer.keep()

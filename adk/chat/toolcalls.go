@@ -52,8 +52,13 @@ func failing(text string) outcome { return outcome{results: adk.Text(text), fail
 
 func (it *iteration) runCall(call WantedCall) error {
 	args, unread := readArguments(call.Arguments)
-	began := it.now()
-	if _, err := it.h.ReportToolCall(call.ID, adk.ToolCallReport{Tool: call.Name, Args: args}); err != nil {
+	began, announced := it.now(), adk.ToolCallReport{Tool: call.Name, Args: args}
+	_, err := it.h.ReportToolCall(call.ID, announced)
+	if errors.Is(err, adk.E_LLM_EXECUTION_STREAM_SEALED) { // of a call whose record somebody has removed
+		call.ID = it.dc.NewID()
+		_, err = it.h.ReportToolCall(call.ID, announced)
+	}
+	if err != nil {
 		return it.ended(err)
 	}
 	var came outcome

@@ -113,6 +113,23 @@ func TestIDsOfCalls(t *testing.T) {
 	assert.Contains(t, p.results(t)[0], "call_0 weather")
 }
 
+// CAL-7: an id whose call somebody has taken out of the dispatch is borne by it all the same.
+func TestIDOfARemovedCall(t *testing.T) {
+	p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, replies: []reply{
+		calling("call_0", "weather", `{"city":"Oslo"}`), calling("call_0", "weather", `{"city":"Rome"}`), saying("A")},
+		change: func(c *adk.Config) {
+			c.DispatchInput = []adk.DispatchMiddleware{{Name: "shed", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+				if _, err := dc.ToolCalls().Remove("call_0"); err != nil {
+					return err
+				}
+				next(ctx)
+				return nil
+			}}}
+		}}).acked(t)
+	assert.Len(t, p.results(t), 2)
+	assert.Contains(t, p.results(t)[1], "Rome")
+}
+
 // CAL-7: ids of nine letters and digits go out in both messages of a pair, and records keep
 // theirs.
 func TestAlnum9(t *testing.T) {
