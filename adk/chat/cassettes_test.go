@@ -124,6 +124,105 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
+// recordedRequest is what is read of a recorded request.
+type recordedRequest struct {
+	Stream   bool
+	Messages []struct {
+		Role       string
+		Content    any
+		ToolCallID string `json:"tool_call_id"`
+		ToolCalls  []struct {
+			ID       string
+			Function struct{ Name, Arguments string }
+		} `json:"tool_calls"`
+	}
+	Tools []struct {
+		Function struct {
+			Name, Description string
+			Parameters        json.RawMessage
+		}
+	}
+}
+
+// toolsOf are the tools of a recorded conversation, which answer what was recorded.
+func toolsOf(t *testing.T, first recordedRequest, results map[string]string) (all []*adk.Tool) {
+	for _, described := range first.Tools {
+		f := described.Function
+		if len(f.Parameters) == 0 {
+			f.Parameters = json.RawMessage(`{"type":"object"}`)
+		}
+		all = append(all, tool(t, f.Name, func(map[string]any) (adk.ToolResult, error) { return adk.Text(results[f.Name]), nil }, func(init *adk.ToolInit) {
+			init.InputSchema = f.Parameters
+			if f.Description != "" {
+				init.Description = f.Description
+			}
+		}))
+	}
+	return all
+}
+
+// CAL-1, REQ-10, PRO-6: whole turns of other agents, with their tools and their results: what the model
+// is asked next has the calls and the results that the recorded request had, by the same
+// ids.
+func TestRecordedTurns(t *testing.T) {
+	turns := 0
+	for name, conversation := range recordings(t) {
+		var asked []recordedRequest
+		var replies []reply
+		for _, one := range conversation.Interactions {
+			var request recordedRequest
+			require.NoError(t, json.Unmarshal([]byte(one.Request.Body), &request))
+			asked = append(asked, request)
+			replies = append(replies, reply{status: one.Response.Status, kind: one.Response.ContentType, body: one.Response.Body})
+		}
+		last := asked[len(asked)-1]
+		if at := len(last.Messages); len(asked) < 2 || last.Messages[at-1].Role != "tool" {
+			continue // no turn with a tool
+		}
+		turns++
+		t.Run(name, func(t *testing.T) {
+			results, wanted := map[string]string{}, []string{}
+			names := map[string]string{}
+			for _, m := range last.Messages {
+				for _, call := range m.ToolCalls {
+					names[call.ID] = call.Function.Name
+					wanted = append(wanted, call.ID)
+				}
+				if text, isText := m.Content.(string); isText && m.Role == "tool" {
+					results[names[m.ToolCallID]] = text
+				}
+			}
+			options := whole()
+			options.Stream = &asked[0].Stream
+			p := play(t, scene{options: options, replies: replies, tools: toolsOf(t, asked[0], results)}).acked(t)
+			require.Len(t, p.bodies, len(asked))
+			var sent recordedRequest
+			require.NoError(t, json.Unmarshal([]byte(p.bodies[len(asked)-1]), &sent))
+			var made, calls, arguments []string
+			for _, m := range sent.Messages {
+				for _, call := range m.ToolCalls {
+					made, calls = append(made, call.ID), append(calls, call.Function.Name+call.Function.Arguments)
+				}
+				if m.Role == "tool" {
+					assert.Contains(t, m.Content, results[names[m.ToolCallID]])
+				}
+			}
+			for _, answer := range replies[:len(replies)-1] {
+				for _, call := range readRecorded(t, answer.body).calls {
+					arguments = append(arguments, compacted(call))
+				}
+			}
+			assert.Equal(t, wanted, made)
+			assert.Equal(t, arguments, calls)
+			assert.Equal(t, readRecorded(t, replies[len(replies)-1].body).text, said(p))
+			for _, call := range p.storage.ToolCalls() {
+				assert.False(t, call.IsError(), "%s", resultText(t, call.Results()))
+			}
+		})
+	}
+	assert.GreaterOrEqual(t, turns, 3)
+}
+
 // compacted is a name and its arguments, as canonical JSON.
 func compacted(call string) string {
 	at := strings.IndexByte(call, '{')
