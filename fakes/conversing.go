@@ -110,14 +110,14 @@ func pathOf(text string) string {
 type conversing struct {
 	mu           sync.Mutex
 	interactions []Interaction
-	used         []bool
+	spent        []bool
 	inOrder      bool // no interaction has a matcher
 	requests     []ProviderRequest
 	differences  []string
 }
 
 func newConversing(c Conversation) conversing {
-	return conversing{interactions: c.Interactions, used: make([]bool, len(c.Interactions)),
+	return conversing{interactions: c.Interactions, spent: make([]bool, len(c.Interactions)),
 		inOrder: !slices.ContainsFunc(c.Interactions, func(one Interaction) bool { return one.When != nil })}
 }
 
@@ -148,10 +148,10 @@ func (c *conversing) next(request ProviderRequest) (Reply, error) {
 			len(c.interactions), n, request.Method, request.URL)
 	}
 	for i, one := range c.interactions {
-		if c.used[i] || !one.When.fits(request) {
+		if c.spent[i] || !one.When.fits(request) {
 			continue
 		}
-		c.used[i] = one.When == nil || !one.When.Reusable
+		c.spent[i] = one.When == nil || !one.When.Reusable
 		c.differences = append(c.differences, differencesOf(n, one.Request, request)...)
 		return one.Response, nil
 	}
@@ -162,7 +162,7 @@ func (c *conversing) next(request ProviderRequest) (Reply, error) {
 func (c *conversing) rest() string {
 	var left []string
 	for i, one := range c.interactions {
-		if !c.used[i] {
+		if !c.spent[i] {
 			left = append(left, fmt.Sprintf("interaction %d", i+1)+one.When.words())
 		}
 	}

@@ -17,13 +17,13 @@ import (
 // stored by keep.
 type answer struct {
 	*iteration
-	streamed bool
-	id       string // of message and thought, once one is reported (ANS-3)
+	piecewise bool   // it is reported as it comes
+	id        string // of message and thought, once one is reported (ANS-3)
 
 	calls    Accumulator
 	message  strings.Builder // of an answer that is not streamed
 	thoughts map[string]*strings.Builder
-	live     string // the field whose reasoning is reported
+	field    string // the one whose reasoning is reported
 
 	sawMessage, sawThought, sawRefusal, sawOthers, sawDone bool
 
@@ -256,7 +256,7 @@ func (a *answer) add(what *said) error {
 		return err
 	}
 	for i, call := range what.ToolCalls {
-		if !a.streamed {
+		if !a.piecewise {
 			call.Index = &i // each is whole, whatever ids they have
 		}
 		a.calls.Feed(CallDelta{Index: call.Index, ID: string(call.ID), Type: string(call.Type),
@@ -270,7 +270,7 @@ func (a *answer) say(text string) error {
 		return nil
 	}
 	a.sawMessage = true
-	if !a.streamed {
+	if !a.piecewise {
 		a.message.WriteString(text)
 		return nil
 	}
@@ -291,10 +291,10 @@ func (a *answer) think(what *said) error {
 			a.thoughts[field] = &strings.Builder{}
 		}
 		a.thoughts[field].WriteString(text)
-		if a.live == "" && (a.streamed || strings.TrimSpace(text) != "") {
-			a.live = field
+		if a.field == "" && (a.piecewise || strings.TrimSpace(text) != "") {
+			a.field = field
 		}
-		if a.streamed && a.live == field {
+		if a.piecewise && a.field == field {
 			if _, err := a.h.ReportThought(a.ownID(), text, false); err != nil {
 				return err
 			}
@@ -346,10 +346,10 @@ func (a *answer) keepMessage() error {
 
 func (a *answer) keepThoughts() error {
 	var first string
-	if live := a.thoughts[a.live]; live != nil {
+	if live := a.thoughts[a.field]; live != nil {
 		first = live.String()
 		rest := first
-		if a.streamed {
+		if a.piecewise {
 			rest = ""
 		}
 		if _, err := a.h.ReportThought(a.ownID(), rest, true); err != nil {
@@ -363,7 +363,7 @@ func (a *answer) keepThoughts() error {
 	}
 	for _, field := range a.reasoning {
 		held := a.thoughts[field]
-		if held == nil || field == a.live || held.String() == first || strings.TrimSpace(held.String()) == "" {
+		if held == nil || field == a.field || held.String() == first || strings.TrimSpace(held.String()) == "" {
 			continue
 		}
 		id := a.ownID() + ":" + field

@@ -26,14 +26,14 @@ func (s *settings) body(ctx context.Context, shown *prompt.Prompt, tools []*adk.
 	o.Flag("stream", s.stream)
 	var err error
 	for _, r := range table {
-		if r.sent && s.data[r.name] != nil {
+		if r.inBody && s.data[r.name] != nil {
 			o.Field(r.name)
-			if o.Out, err = appendPlain(o.Out, s.given[r.name]); err != nil {
+			if o.Out, err = appendPlain(o.Out, s.options[r.name]); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.name, err)
 			}
 		}
 	}
-	extra, _ := plainMap(s.given["extraBody"])
+	extra, _ := plainMap(s.options["extraBody"])
 	for _, name := range sortedKeys(extra) {
 		o.Field(name)
 		if o.Out, err = appendPlain(o.Out, extra[name]); err != nil {

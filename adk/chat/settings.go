@@ -25,8 +25,8 @@ var reasoningFields = []string{"reasoning", "reasoning_content"}
 // settings are options that were merged and checked: what one iteration goes by. They
 // are not changed.
 type settings struct {
-	given layer          // as they were given
-	data  map[string]any // those that are plain data, as JSON data
+	options layer          // as they were given
+	data    map[string]any // those that are plain data, as JSON data
 
 	endpoint         string
 	headers          http.Header
@@ -60,7 +60,7 @@ func isOption(name string) bool {
 // settle checks merged options, and makes settings of them. complete says that an
 // iteration goes by them: an encoding then needs its window (BUD-1).
 func settle(merged layer, complete bool) (*settings, error) {
-	s := &settings{given: merged, data: map[string]any{}}
+	s := &settings{options: merged, data: map[string]any{}}
 	var faults []adk.Fault
 	for _, name := range sortedKeys(merged) {
 		faults = append(faults, s.take(name, merged[name])...)
@@ -132,11 +132,11 @@ func (s *settings) fill() {
 	if s.reasoning = s.texts("reasoningFieldPrecedence"); s.reasoning == nil {
 		s.reasoning = reasoningFields
 	}
-	s.transport, _ = s.given["transport"].(http.RoundTripper)
-	s.helpers, _ = s.given["helpers"].(Helpers)
+	s.transport, _ = s.options["transport"].(http.RoundTripper)
+	s.helpers, _ = s.options["helpers"].(Helpers)
 	s.helpers = s.helpers.Over(DefaultHelpers())
 	s.limits = budget.Limits{Encoding: s.text("tokenEncoding")}
-	s.limits.Counter, _ = s.given["counter"].(budget.Counter)
+	s.limits.Counter, _ = s.options["counter"].(budget.Counter)
 	if window, set := s.data["contextWindow"].(float64); set {
 		s.limits.Window = int(window)
 	}
@@ -150,7 +150,7 @@ func (s *settings) fillPrompt() {
 		Self: s.text("selfIdentity"), Surfacing: prompt.Surfacing(s.text("thoughtSurfacing")),
 		ReplayCompatibility: s.texts("replayCompatibility"), Renderers: s.helpers.Renderers,
 	}
-	s.prompt.Artifacts, _ = s.given["artifacts"].(artifact.Config)
+	s.prompt.Artifacts, _ = s.options["artifacts"].(artifact.Config)
 	if order := s.texts("bucketOrder"); order != nil {
 		s.prompt.BucketOrder = make([]prompt.Bucket, len(order))
 		for i, bucket := range order {

@@ -14,11 +14,11 @@ import (
 type events struct {
 	from  io.Reader
 	split httpform.Splitter
-	// read[start:] was read and is not yet given; read[seen:] has no end of an event
-	// that was looked for.
-	read        []byte
-	start, seen int
-	begun       bool
+	// buf[start:] was read and is not yet given; the end of its event is looked for from
+	// buf[scan] on.
+	buf         []byte
+	start, scan int
+	behindFirst bool  // the first event was given
 	err         error // what follows
 }
 
@@ -33,15 +33,15 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // is one.
 func (e *events) next() ([]byte, error) {
 	for {
-		if n := e.split.End(e.read[e.seen:]); n >= 0 {
-			e.seen += n
+		if n := e.split.End(e.buf[e.scan:]); n >= 0 {
+			e.scan += n
 			return e.give(), nil
 		}
-		e.seen = len(e.read)
+		e.scan = len(e.buf)
 		switch {
-		case len(e.read)-e.start > mostOfEvent:
+		case len(e.buf)-e.start > mostOfEvent:
 			return nil, errTooLarge
-		case e.err == io.EOF && e.seen > e.start:
+		case e.err == io.EOF && e.scan > e.start:
 			return e.give(), nil
 		case e.err != nil:
 			return nil, e.err
@@ -52,10 +52,10 @@ func (e *events) next() ([]byte, error) {
 
 // give is what lies before what was seen.
 func (e *events) give() []byte {
-	event := e.read[e.start:e.seen]
-	e.start = e.seen
-	if !e.begun {
-		event, e.begun = bytes.TrimPrefix(event, byteOrderMark), true
+	event := e.buf[e.start:e.scan]
+	e.start = e.scan
+	if !e.behindFirst {
+		event, e.behindFirst = bytes.TrimPrefix(event, byteOrderMark), true
 	}
 	return event
 }
@@ -63,14 +63,14 @@ func (e *events) give() []byte {
 // fill reads once.
 func (e *events) fill() {
 	if e.start > 0 {
-		e.read = e.read[:copy(e.read, e.read[e.start:])]
-		e.seen, e.start = e.seen-e.start, 0
+		e.buf = e.buf[:copy(e.buf, e.buf[e.start:])]
+		e.scan, e.start = e.scan-e.start, 0
 	}
-	if len(e.read) == cap(e.read) {
-		e.read = append(make([]byte, 0, max(4096, 2*cap(e.read))), e.read...)
+	if len(e.buf) == cap(e.buf) {
+		e.buf = append(make([]byte, 0, max(4096, 2*cap(e.buf))), e.buf...)
 	}
-	n, err := e.from.Read(e.read[len(e.read):cap(e.read)])
-	e.read, e.err = e.read[:len(e.read)+n], err
+	n, err := e.from.Read(e.buf[len(e.buf):cap(e.buf)])
+	e.buf, e.err = e.buf[:len(e.buf)+n], err
 }
 
 // payloads are the data of an event: its lines of data as one, or, where that is no
@@ -103,7 +103,7 @@ func payloads(event []byte) [][]byte {
 
 // readStream reads an answer that comes event by event.
 func (a *answer) readStream(body io.Reader, attempt int) *failure {
-	a.streamed = true
+	a.piecewise = true
 	for stream := newEvents(body); ; {
 		event, err := stream.next()
 		switch {

@@ -9,9 +9,9 @@ import (
 
 // row is what is known of an option.
 type row struct {
-	name  string
-	check check // nil for what is code, and not plain data
-	sent  bool  // it goes into the body as it is
+	name   string
+	check  check // nil for what is code, and not plain data
+	inBody bool  // it goes into the body as it is
 }
 
 // table are all options, in the order in which a body has them (REQ-2).
@@ -49,48 +49,48 @@ var table = []row{
 	{name: "resets", check: isListOf(isText)},
 	{name: "toolCallIds", check: isOneOf(string(IDsAsIs), string(IDsAlnum9))},
 
-	{name: "temperature", check: isNumber(0, 2), sent: true},
-	{name: "top_p", check: isNumber(0, 1), sent: true},
-	{name: "frequency_penalty", check: isNumber(-2, 2), sent: true},
-	{name: "presence_penalty", check: isNumber(-2, 2), sent: true},
-	{name: "n", check: isWhole(1, largest), sent: true},
-	{name: "max_tokens", check: isWhole(1, largest), sent: true},
-	{name: "max_completion_tokens", check: isWhole(1, largest), sent: true},
-	{name: "top_logprobs", check: isWhole(0, 20), sent: true},
-	{name: "logprobs", check: isFlag, sent: true},
-	{name: "logit_bias", check: isMapOf(isNumber(-unbounded, unbounded)), sent: true},
-	{name: "seed", check: isWhole(-unbounded, unbounded), sent: true},
-	{name: "stop", check: isTextOr(isText, isListOf(isText)), sent: true},
-	{name: "user", check: isText, sent: true},
-	{name: "store", check: isFlag, sent: true},
-	{name: "metadata", check: isMapOf(isText), sent: true},
-	{name: "safety_identifier", check: isText, sent: true},
-	{name: "prompt_cache_key", check: isText, sent: true},
-	{name: "prompt_cache_retention", check: isOneOf("in_memory", "24h"), sent: true},
-	{name: "reasoning_effort", check: isOneOf("none", "minimal", "low", "medium", "high"), sent: true},
-	{name: "service_tier", check: isOneOf("auto", "default", "flex", "priority", "scale"), sent: true},
-	{name: "verbosity", check: isOneOf("low", "medium", "high"), sent: true},
+	{name: "temperature", check: isNumber(0, 2), inBody: true},
+	{name: "top_p", check: isNumber(0, 1), inBody: true},
+	{name: "frequency_penalty", check: isNumber(-2, 2), inBody: true},
+	{name: "presence_penalty", check: isNumber(-2, 2), inBody: true},
+	{name: "n", check: isWhole(1, largest), inBody: true},
+	{name: "max_tokens", check: isWhole(1, largest), inBody: true},
+	{name: "max_completion_tokens", check: isWhole(1, largest), inBody: true},
+	{name: "top_logprobs", check: isWhole(0, 20), inBody: true},
+	{name: "logprobs", check: isFlag, inBody: true},
+	{name: "logit_bias", check: isMapOf(isNumber(-unbounded, unbounded)), inBody: true},
+	{name: "seed", check: isWhole(-unbounded, unbounded), inBody: true},
+	{name: "stop", check: isTextOr(isText, isListOf(isText)), inBody: true},
+	{name: "user", check: isText, inBody: true},
+	{name: "store", check: isFlag, inBody: true},
+	{name: "metadata", check: isMapOf(isText), inBody: true},
+	{name: "safety_identifier", check: isText, inBody: true},
+	{name: "prompt_cache_key", check: isText, inBody: true},
+	{name: "prompt_cache_retention", check: isOneOf("in_memory", "24h"), inBody: true},
+	{name: "reasoning_effort", check: isOneOf("none", "minimal", "low", "medium", "high"), inBody: true},
+	{name: "service_tier", check: isOneOf("auto", "default", "flex", "priority", "scale"), inBody: true},
+	{name: "verbosity", check: isOneOf("low", "medium", "high"), inBody: true},
 	{name: "response_format", check: isTyped(map[string][]member{
 		"text": nil, "json_object": nil,
 		"json_schema": {{"json_schema", isShape(member{"name", isSomeText, true}, member{"schema", isObject, true},
 			member{"strict", isFlag, false}, member{"description", isText, false}), true}},
-	}), sent: true},
-	{name: "tool_choice", check: isTextOr(isOneOf("none", "auto", "required"), isToolChoice), sent: true},
-	{name: "parallel_tool_calls", check: isFlag, sent: true},
-	{name: "stream_options", check: isShape(member{"include_usage", isFlag, false}, member{"include_obfuscation", isFlag, false}), sent: true},
-	{name: "modalities", check: isListOf(isOneOf("text", "audio")), sent: true},
+	}), inBody: true},
+	{name: "tool_choice", check: isTextOr(isOneOf("none", "auto", "required"), isToolChoice), inBody: true},
+	{name: "parallel_tool_calls", check: isFlag, inBody: true},
+	{name: "stream_options", check: isShape(member{"include_usage", isFlag, false}, member{"include_obfuscation", isFlag, false}), inBody: true},
+	{name: "modalities", check: isListOf(isOneOf("text", "audio")), inBody: true},
 	{name: "audio", check: isShape(member{"voice", isSomeText, true},
-		member{"format", isOneOf("wav", "mp3", "flac", "opus", "pcm16"), true}), sent: true},
+		member{"format", isOneOf("wav", "mp3", "flac", "opus", "pcm16"), true}), inBody: true},
 	{name: "prediction", check: isTyped(map[string][]member{"content": {{"content", isTextOr(isText, isListOf(
-		isTyped(map[string][]member{"text": {{"text", isText, true}}}))), true}}}), sent: true},
+		isTyped(map[string][]member{"text": {{"text", isText, true}}}))), true}}}), inBody: true},
 	{name: "web_search_options", check: isShape(
 		member{"search_context_size", isOneOf("low", "medium", "high"), false},
 		member{"user_location", isTyped(map[string][]member{"approximate": {{"approximate", isShape(
 			member{"city", isText, false}, member{"country", isText, false},
-			member{"region", isText, false}, member{"timezone", isText, false}), true}}}), false}), sent: true},
-	{name: "function_call", check: isTextOr(isOneOf("none", "auto"), isShape(member{"name", isSomeText, true})), sent: true},
+			member{"region", isText, false}, member{"timezone", isText, false}), true}}}), false}), inBody: true},
+	{name: "function_call", check: isTextOr(isOneOf("none", "auto"), isShape(member{"name", isSomeText, true})), inBody: true},
 	{name: "functions", check: isListOf(isShape(member{"name", isSomeText, true},
-		member{"description", isText, false}, member{"parameters", isObject, false})), sent: true},
+		member{"description", isText, false}, member{"parameters", isObject, false})), inBody: true},
 }
 
 // rows are the rows of the table by their names.

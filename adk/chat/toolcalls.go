@@ -44,11 +44,11 @@ const nameless = "unnamed"
 // outcome is what a call came to.
 type outcome struct {
 	results      adk.ToolResult
-	failed       bool
+	isError      bool
 	fromArtifact bool
 }
 
-func failing(text string) outcome { return outcome{results: adk.Text(text), failed: true} }
+func failing(text string) outcome { return outcome{results: adk.Text(text), isError: true} }
 
 func (it *iteration) runCall(call WantedCall) error {
 	args, unread := readArguments(call.Arguments)
@@ -76,7 +76,7 @@ func (it *iteration) runCall(call WantedCall) error {
 	if it.stopped() {
 		return nil
 	}
-	report := adk.ToolCallReport{Results: came.results, IsError: came.failed, Complete: true}
+	report := adk.ToolCallReport{Results: came.results, IsError: came.isError, Complete: true}
 	if _, err := it.h.ReportToolCall(call.ID, report); err != nil {
 		return it.ended(err)
 	}
@@ -105,7 +105,7 @@ func (it *iteration) storeCall(call WantedCall, args *adk.Arguments, came outcom
 		done = began
 	}
 	record, err := adk.NewToolCall(adk.ToolCallInit{ID: call.ID, Tool: call.Name, Args: args, Results: came.results,
-		IsError: came.failed, FromArtifactTool: came.fromArtifact, CreatedAt: began, UpdatedAt: done, CompletedAt: done})
+		IsError: came.isError, FromArtifactTool: came.fromArtifact, CreatedAt: began, UpdatedAt: done, CompletedAt: done})
 	if err != nil {
 		return fmt.Errorf("chat: the call %.80q is no record: %w", call.ID, err)
 	}
