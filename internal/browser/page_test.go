@@ -516,3 +516,39 @@ func TestVerified(t *testing.T) {
 	b.ready()
 	assert.Equal(t, 2, b.count(".trace-row"))
 }
+
+// A trace of which any line is missing can be looked at: what is left is linked as far as
+// it goes.
+func TestDamagedLines(t *testing.T) {
+	p := &page.Page{Title: "damaged"}
+	for _, name := range []string{"tool-round-trip", "asks-a-model", "gate-approved"} {
+		whole, err := trace.Read(bytes.NewReader(fixture(t, name)))
+		require.NoError(t, err)
+		for at := range whole.Lines {
+			var crossings []*adk.Crossing
+			for i := range whole.Lines {
+				if i != at {
+					crossings = append(crossings, &whole.Lines[i].Crossing)
+				}
+			}
+			p.Sources = append(p.Sources, source(fmt.Sprint(name, "-", at+1), recorded(t, crossings...)))
+		}
+	}
+	b := opened(t, written(t, p), "")
+	broken := is[[]string](b, `(async () => {
+		const broken = [];
+		for (const [i, one] of app.contents.traces.entries()) {
+			const turn = await app.unpack(i);
+			for (const seq of [1, turn.trace.length >> 1, turn.trace.length]) {
+				for (const [tab] of tabs) {
+					try { app.go(turn.hash(seq, tab), true); } catch (e) { broken.push(one.name + " #" + seq + "/" + tab + ": " + e.stack); }
+					if (!document.querySelector(".panel").textContent) broken.push(one.name + " #" + seq + "/" + tab);
+				}
+			}
+			for (const x of turn.trace.crossings) if (!turn.trace.row(x.seq)) broken.push(one.name + ": no row for #" + x.seq);
+			app.turns.delete(i);
+		}
+		return broken;
+	})()`)
+	assert.Empty(t, broken)
+}

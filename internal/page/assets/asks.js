@@ -281,7 +281,7 @@ function saidIn(trace, moment) {
   for (let seq = moment.seq + 1, last = moment.row.end?.seq ?? trace.length; seq <= last; seq++) {
     const {kind, call, data} = trace.at(seq);
     if (call !== x.data.id || !kind.startsWith("report-") || kind === "report-log" || data.err) continue;
-    const key = kind + " " + data.id;
+    const key = kind + " " + textOf(data.id);
     const s = said.get(key) ?? {role: kind.slice("report-".length), text: "", blocks: []};
     said.set(key, s);
     s.text += textOf(data.delta);

@@ -19,7 +19,8 @@ function causesOf(verified) {
 }
 
 function verifiedView(app, report) {
-  const traces = report.traces ?? [], causes = report.causes ?? [];
+  const traces = report.traces ?? [], causes = report.causes ?? [], unreadable = traces.filter((t) => t.error);
+  app.reported = new Map(traces.map((t) => [t.trace, t]));
   const same = traces.filter((t) => !t.divergence && !t.error).length;
   return h("section", {class: "report", "aria-labelledby": "verified"},
     h("h2", {id: "verified"}, causes.length ? counted(causes.length, "cause") + " of " + counted(report.divergences, "divergence") : report.divergences || report.unreadable ? counted(report.divergences, "divergence") : "All as recorded"),
@@ -27,15 +28,31 @@ function verifiedView(app, report) {
       report.unreadable > 0 && h("span", {class: "bad"}, report.unreadable + " unreadable"), h("span", {}, counted(report.crossings, "crossing") + " agreed"),
       !report.userCode && h("span", {}, "no user code ran")),
     report.error && h("p", {class: "bad"}, onLine(textOf(report.error))),
-    causes.map((cause, i) => causeView(app, report, cause, i + 1)),
-    traces.filter((t) => t.error).map((t) => h("section", {class: "finding"}, h("h3", {}, "unreadable: ", traceLink(app, t.trace)), prose(textOf(t.error)))));
+    causes.map((cause, i) => causeView(app, cause, i + 1)),
+    unreadable.length > 0 && h("section", {class: "finding"}, h("h3", {}, counted(unreadable.length, "trace") + " cannot be read to the end"),
+      someOf(unreadable, (t) => h("li", {}, traceLink(app, t.trace), " ", h("span", {class: "faint"}, short(textOf(t.error).replace(t.trace, ""), 400))))));
+}
+
+// The most of a list that is shown at once.
+const mostListed = 60;
+
+// someOf is a list of what view makes of each, with the rest behind a button.
+function someOf(all, view, properties = {}) {
+  const list = h("ul", properties);
+  const show = (from) => {
+    list.append(...all.slice(from, from + mostListed).map(view));
+    if (all.length <= from + mostListed) return;
+    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostListed); }}, (all.length - from - mostListed).toLocaleString("en") + " more"));
+    list.append(more);
+  };
+  show(0);
+  return list;
 }
 
 // causeView is one cause: its words, the first divergence that it made side by side, and the
 // traces that it hits.
-function causeView(app, report, cause, number) {
-  const first = (report.traces ?? []).find((t) => t.divergence && (cause.traces ?? []).includes(t.trace));
-  const hit = cause.traces ?? [];
+function causeView(app, cause, number) {
+  const hit = cause.traces ?? [], first = hit.map((name) => app.reported.get(name)).find((t) => t?.divergence);
   return h("section", {class: "finding", id: "cause-" + number},
     h("h3", {}, h("span", {class: "count"}, number), " ", onLine(textOf(cause.text))),
     h("p", {class: "facts"}, h("span", {class: "tag bad"}, onLine(textOf(cause.class))), h("span", {}, counted(hit.length, "trace"))),
@@ -43,16 +60,17 @@ function causeView(app, report, cause, number) {
       h("span", {dir: "auto"}, c.left ? "… " + short(c.left, 200) + " " : "", c.removed && h("del", {}, short(c.removed, 400)), " ", c.added && h("ins", {}, short(c.added, 400)), c.right ? " " + short(c.right, 200) + " …" : ""))),
     first && divergenceView(app, first.trace, first.divergence),
     h("details", {class: "fold hit", open: hit.length <= 12}, h("summary", {}, "hits " + counted(hit.length, "trace")),
-      h("ul", {class: "hits"}, hit.map((name) => {
-        const t = (report.traces ?? []).find((one) => one.trace === name);
+      someOf(hit, (name) => {
+        const t = app.reported.get(name);
         return h("li", {}, traceLink(app, name, t?.divergence?.crossing), t?.divergence && h("span", {class: "faint"}, " at #" + t.divergence.crossing));
-      }))));
+      }, {class: "hits"})));
 }
 
 // traceLink leads to a trace, at a crossing, where the file has it.
 function traceLink(app, name, crossing = 0) {
-  const at = app.contents.traces.findIndex((t) => t.name === name);
-  if (at < 0 || !app.contents.traces[at].held) return h("span", {}, short(name, 200));
+  app.numbers ??= new Map(app.contents.traces.map((t, i) => [t.name, i]));
+  const at = app.numbers.get(name);
+  if (at === undefined || !app.contents.traces[at].held) return h("span", {}, short(name, 200));
   return link(app.hash(at, Math.max(1, Math.min(crossing || 1, app.contents.traces[at].crossings))), {}, short(name, 200));
 }
 

@@ -4,7 +4,7 @@
 let collections = []; // of the table: {name, holds}
 
 // keyOf is the key of a record in its set.
-const keyOf = (r) => typeof r.value === "string" ? r.value : r.kind === "tool" ? r.value.name : r.value.id;
+const keyOf = (r) => typeof r.value === "string" ? r.value : textOf(r.kind === "tool" ? r.value.name : r.value.id ?? r.value);
 
 // View is what can be seen through a context. Its sets hold {ref, seq} by key: the record's
 // number, and the crossing that put it there.
@@ -54,7 +54,6 @@ class Held {
     this.ops = new Map(); // changes that wait for their end
     this.dispatches = [];
     this.removals = []; // {seq, view, set, key, ref}
-    this.streams = 0;
   }
   apply(x) {
     this.seq = x.seq;
@@ -109,12 +108,12 @@ class Held {
 }
 
 const editing = (h, x, c) => {
-  if (!x.data.err && c) h.change(c.view, {set: x.data.of, ref: x.data.record, key: x.data.key});
+  if (!x.data.err && c) h.change(c.view, {set: x.data.of, ref: x.data.record, key: textOf(x.data.key)});
 };
 
 const changing = (h, x, c) => {
   if (x.phase === "begin") {
-    h.ops.set(x.op, {set: x.data.of, ref: x.data.record, key: x.data.key});
+    h.ops.set(x.op, {set: x.data.of, ref: x.data.record, key: textOf(x.data.key)});
     return;
   }
   const change = h.ops.get(x.op);
@@ -125,8 +124,8 @@ const changing = (h, x, c) => {
 const reporting = (h, x, c) => {
   const d = c?.dispatch;
   if (!d || x.data.err) return;
-  const kind = x.kind.slice("report-".length), key = kind + " " + x.data.id;
-  const s = d.streams.get(key) ?? {kind, id: x.data.id, text: "", complete: false, seq: 0};
+  const kind = x.kind.slice("report-".length), key = kind + " " + textOf(x.data.id);
+  const s = d.streams.get(key) ?? {kind, id: textOf(x.data.id), text: "", complete: false, seq: 0};
   d.streams.set(key, s);
   if (s.complete) return;
   s.text += textOf(x.data.delta);
@@ -137,10 +136,14 @@ const reporting = (h, x, c) => {
   s.seq = x.seq;
 };
 
+// isDispatch reports whether a call is that of its dispatch. In a damaged trace there may be
+// no call.
+const isDispatch = (c) => c !== undefined && c.dispatch?.call === c;
+
 // steps are what a kind of crossing changes, as state.Fold has it.
 const steps = {
   call(h, x, parent) {
-    const c = {id: x.data.id, view: parent?.view, dispatch: parent?.dispatch, label: (x.data.seam ?? "").split("/", 1)[0]};
+    const c = {id: x.data.id, view: parent?.view ?? h.turn ?? new View(), dispatch: parent?.dispatch, label: (x.data.seam ?? "").split("/", 1)[0]};
     h.calls.set(c.id, c);
     if (!x.call) {
       c.view = h.begin(x);
@@ -151,7 +154,7 @@ const steps = {
   },
   return(h, x) {
     const c = h.calls.get(x.data.id);
-    if (c?.dispatch?.call === c) c.dispatch.ended = true;
+    if (isDispatch(c)) c.dispatch.ended = true;
   },
   add: editing,
   remove: editing,
@@ -162,10 +165,10 @@ const steps = {
     if (!x.data.err && c) h.change(c.view, {set: "tools", ref: x.data.tool});
   },
   unregister(h, x, c) {
-    if (!x.data.err && c) h.change(c.view, {set: "tools", key: x.data.tool});
+    if (!x.data.err && c) h.change(c.view, {set: "tools", key: textOf(x.data.tool)});
   },
   prune(h, x, c) {
-    for (const key of (c && !x.data.err && x.data.pruned) || []) h.change(c.view, {set: "tools", key});
+    for (const key of (c && !x.data.err && x.data.pruned) || []) h.change(c.view, {set: "tools", key: textOf(key)});
   },
   stash(h, x, c) {
     if (x.data.err || !c) return;
@@ -197,10 +200,10 @@ const steps = {
   dispatchStart(h, x, c) { if (c?.dispatch) c.dispatch.id = textOf(x.data.dispatch); },
   iterationStart(h, x, c) { if (c?.dispatch) c.dispatch.iteration = c.dispatch.iterations++; },
   iterationEnd(h, x, c) {
-    if (c?.dispatch?.call === c) h.flush(c.dispatch, c.dispatch.signal !== "nack" && !h.cancelled);
+    if (isDispatch(c)) h.flush(c.dispatch, c.dispatch.signal !== "nack" && !h.cancelled);
   },
   dispatchEnd(h, x, c) {
-    if (c?.dispatch?.call === c) h.flush(c.dispatch, x.data.status === "ack");
+    if (isDispatch(c)) h.flush(c.dispatch, x.data.status === "ack");
   },
 };
 

@@ -53,11 +53,6 @@ class Crossing {
     this.line = line;
     this.row = kinds.get(this.kind); // what the table says of it
   }
-  // of is the value of a field by its name in adk.Crossing.
-  of(field) {
-    const use = this.row.fields.find((f) => f.field === field && f.phase === this.phase);
-    return use && this.data[use.label];
-  }
 }
 
 // Row is what the tree shows as one: a crossing, with the one that ends it and the events
@@ -138,7 +133,7 @@ class Linker {
         case "Record": this.record(value, x); break;
         case "Records": for (const one of value) this.record(one, x); break;
         case "Result": this.result(value, x); break;
-        case "Payload": this.result(value.results, x); break;
+        case "Payload": if (isObject(value)) this.result(value.results, x); break;
       }
     }
   }
@@ -156,7 +151,7 @@ class Linker {
   lane(x) {
     const lane = this.trace.strands.get(x.strand);
     if (lane) lane.last = x.seq;
-    else this.trace.strands.set(x.strand, {id: x.strand, name: this.forks.get(x.strand)?.crossing.data.name ?? "", first: x.seq, last: x.seq});
+    else this.trace.strands.set(x.strand, {id: x.strand, name: textOf(this.forks.get(x.strand)?.crossing.data.name), first: x.seq, last: x.seq});
   }
   // place is the row that a crossing stands in: one of its own, or that of what it ends or
   // repeats.
