@@ -27,6 +27,7 @@ type showOptions struct {
 	grep     string
 	matching *regexp.Regexp // of grep; nil shows all
 	json     bool
+	phases   bool
 }
 
 func newShow(t *terminal) *cobra.Command {
@@ -43,10 +44,12 @@ With --at it prints instead what the engine held after that crossing: the prompt
 the sets, the tools, the stash, the streams, the gates and the calls that were
 open. With --grep it prints the lines that match, each with the number of its
 crossing and its seam; what a line leaves out of a long text is looked through
-too. With --json it prints a JSON object a crossing with all that is in it, or of
---at the one.
+too. With --phases it prints what listeners heard and what user code changed, under
+the phases of the turn: its input, each iteration of each dispatch, its output.
+With --json it prints a JSON object a crossing with all that is in it, or of --at
+the one.
 ` + exitHelp,
-		Example: "  adkreplay show turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
+		Example: "  adkreplay show turn.jsonl\n  adkreplay show --phases turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
 			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.hasAt = cmd.Flags().Changed("at")
@@ -64,6 +67,7 @@ too. With --json it prints a JSON object a crossing with all that is in it, or o
 	flags.Lookup("to").DefValue = "the last"
 	flags.StringVar(&o.grep, "grep", "", "show the lines that match this regular `expression`")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	flags.BoolVar(&o.phases, "phases", false, "show events and changes under the phases of the turn")
 	return cmd
 }
 
@@ -79,6 +83,8 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 		err = fmt.Errorf("--at %d: crossings are numbered from 1", o.at)
 	case o.hasAt && (o.grep != "" || o.from != 1 || o.to != math.MaxInt):
 		err = errors.New("--at shows one state: it goes with --json alone")
+	case o.phases && (o.hasAt || o.grep != "" || o.json || o.from != 1 || o.to != math.MaxInt):
+		err = errors.New("--phases shows the whole turn: it goes with no other flag")
 	case o.from < 1:
 		err = fmt.Errorf("--from %d: crossings are numbered from 1", o.from)
 	case o.to < o.from:
@@ -103,6 +109,9 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	switch {
 	case o.hasAt:
 		err = showState(t, trace, content, o)
+	case o.phases:
+		t.clear()
+		err = transcript.WritePhases(t.out, content, t.reading(trace))
 	case o.json || o.matching != nil:
 		err = showCrossings(t, trace, content, o)
 	default:

@@ -83,3 +83,18 @@ func TestPagesOfReports(t *testing.T) {
 		assert.Equal(t, name != "explore.html", strings.Contains(string(page), `id="trace-0"`), "%s holds the trace where it has one", name)
 	}
 }
+
+// show --phases prints the phases, and goes with no flag that shows something else.
+func TestShowPhases(t *testing.T) {
+	trace := put(t, "hello.jsonl", fixture(t, "hello"))
+	o := adkreplay("show", "--phases", trace)
+	assert.Equal(t, 0, o.code, o.err)
+	assert.True(t, strings.HasPrefix(o.out, "turn input\n     2  * turnStart turn1\n"), o.out)
+	for _, flags := range [][]string{{"--at", "2"}, {"--grep", "x"}, {"--json"}, {"--from", "2"}} {
+		assert.Equal(t, exitUsage, adkreplay(append([]string{"show", "--phases", trace}, flags...)...).code, flags)
+	}
+	cut := put(t, "cut.jsonl", fixture(t, "hello")[:400])
+	o = adkreplay("show", "--phases", cut)
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, o.out, "turn input")
+}

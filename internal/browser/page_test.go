@@ -143,6 +143,27 @@ func TestStateIsTheFolds(t *testing.T) {
 	}
 }
 
+// The phases of the page are those that show --phases prints.
+func TestPhasesAreThoseInWords(t *testing.T) {
+	sources := allFixtures(t)
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
+	for i, s := range sources {
+		b.goTo(fmt.Sprintf("#%d.2/phases", i+1))
+		var words strings.Builder
+		require.NoError(t, transcript.WritePhases(&words, bytes.NewReader(fixture(t, strings.TrimSuffix(s.Name, corpus.Ending)))))
+		var want []string
+		for line := range strings.Lines(words.String()) {
+			if number := strings.Fields(line)[0]; strings.HasPrefix(line, " ") {
+				want = append(want, "#"+number)
+			} else {
+				want = append(want, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		assert.Equal(t, want, is[[]string](b, `phasesOf(app.turn.trace).flatMap((p) => [p.title, ...p.crossings.map((x) => "#" + x.seq)])`), s.Name)
+		assert.Positive(t, b.count(".phase li"), s.Name)
+	}
+}
+
 // The keys do what the help says.
 func TestKeys(t *testing.T) {
 	b := one(t, "tool-round-trip", "")
@@ -426,7 +447,7 @@ func TestScreenReader(t *testing.T) {
 	require.NotEmpty(t, roles["treeitem"])
 	assert.Contains(t, roles["treeitem"][0], "1: run “You are a helpful assistant.”")
 	assert.Contains(t, strings.Join(roles["treeitem"], "\n"), ", failed: ")
-	assert.Equal(t, []string{"Crossing", "State", "Conversation"}, roles["tab"])
+	assert.Equal(t, []string{"Crossing", "State", "Conversation", "Phases"}, roles["tab"])
 	for _, role := range []string{"button", "searchbox", "checkbox", "combobox", "link", "tab", "tabpanel", "treeitem"} {
 		assert.NotContains(t, roles[role], "", "a %s without a name", role)
 	}

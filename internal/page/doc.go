@@ -12,7 +12,8 @@
 //   - state.js works out what the engine held, as internal/state does;
 //   - asks.js reads what models were asked and answered;
 //   - words.js and dom.js put what they found on the screen, as text and never as markup;
-//   - the views: list.js, overview.js, crossing.js, conversation.js, reports.js, turn.js;
+//   - the views: list.js, overview.js, crossing.js, states.js, conversation.js,
+//     phases.js, reports.js, turn.js;
 //   - app.js joins them.
 //
 // What the scripts know of kinds and collections is the table of package adk, which is

@@ -14,7 +14,7 @@ var assets embed.FS
 
 // scripts are the files of the script, in the order in which they build on one another.
 var scripts = []string{"words.js", "dom.js", "align.js", "trace.js", "state.js", "asks.js",
-	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "reports.js", "turn.js", "app.js"}
+	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "app.js"}
 
 // frame is what stands around the traces of every page.
 type frame struct {

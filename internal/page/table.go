@@ -1,6 +1,9 @@
 package page
 
-import "github.com/adkreplay/adkreplay/adk"
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay/transcript"
+)
 
 // This file hands the tables of the engine to the scripts: what a kind is and which
 // fields it has is decided there alone.
@@ -10,6 +13,7 @@ type kindRow struct {
 	Name     string     `json:"name"`
 	Class    string     `json:"class"`
 	Spanning bool       `json:"spanning,omitempty"`
+	Phased   bool       `json:"phased,omitempty"` // it stands in the phases of a turn
 	Causes   []string   `json:"causes,omitempty"`
 	Fields   []fieldRow `json:"fields"`
 }
@@ -34,7 +38,7 @@ var classNames = map[adk.Class]string{
 
 func kindRows() (rows []kindRow) {
 	for _, kind := range adk.Kinds() {
-		row := kindRow{Name: kind.String(), Class: classNames[kind.Class()], Spanning: kind.Spanning(), Fields: []fieldRow{}}
+		row := kindRow{Name: kind.String(), Class: classNames[kind.Class()], Spanning: kind.Spanning(), Phased: transcript.InPhases(kind), Fields: []fieldRow{}}
 		for _, event := range kind.Causes() {
 			row.Causes = append(row.Causes, event.String())
 		}

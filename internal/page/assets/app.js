@@ -41,7 +41,7 @@ class App {
   }
   help() {
     const keys = [["↑ ↓  or  j k", "the row before, the next"], ["← →", "fold, unfold, go to the row above"], ["n p", "the next crossing, the one before"], ["[ ]", "the ask before, the next"],
-      ["e", "the next failure"], ["1 2 3", "crossing, state, conversation"], ["/", "search"], ["f", "filter"], ["t", "timeline by time or by order"], ["?", "this help"], ["Esc", "close"]];
+      ["e", "the next failure"], ["1 2 3 4", "crossing, state, conversation, phases"], ["/", "search"], ["f", "filter"], ["t", "timeline by time or by order"], ["?", "this help"], ["Esc", "close"]];
     this.helping = fill(document.getElementById("help"), h("h2", {id: "help-title"}, "Keys"),
       h("dl", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
       h("p", {class: "faint"}, "A link such as #23 leads to a crossing. Nothing in this page asks a network."),

@@ -57,6 +57,22 @@ function prose(text, properties = {}) {
   return e;
 }
 
+// The most of a list that is shown at once.
+const mostListed = 60;
+
+// someOf is a list of what view makes of each, with the rest behind a button.
+function someOf(all, view, properties = {}) {
+  const list = h("ul", properties);
+  const show = (from) => {
+    list.append(...all.slice(from, from + mostListed).map(view));
+    if (all.length <= from + mostListed) return;
+    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostListed); }}, (all.length - from - mostListed).toLocaleString("en") + " more"));
+    list.append(more);
+  };
+  show(0);
+  return list;
+}
+
 // say tells a screen reader what has changed.
 function say(text) {
   document.getElementById("status").textContent = text;

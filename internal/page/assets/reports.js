@@ -33,22 +33,6 @@ function verifiedView(app, report) {
       someOf(unreadable, (t) => h("li", {}, traceLink(app, t.trace), " ", h("span", {class: "faint"}, short(textOf(t.error).replace(t.trace, ""), 400))))));
 }
 
-// The most of a list that is shown at once.
-const mostListed = 60;
-
-// someOf is a list of what view makes of each, with the rest behind a button.
-function someOf(all, view, properties = {}) {
-  const list = h("ul", properties);
-  const show = (from) => {
-    list.append(...all.slice(from, from + mostListed).map(view));
-    if (all.length <= from + mostListed) return;
-    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostListed); }}, (all.length - from - mostListed).toLocaleString("en") + " more"));
-    list.append(more);
-  };
-  show(0);
-  return list;
-}
-
 // causeView is one cause: its words, the first divergence that it made side by side, and the
 // traces that it hits.
 function causeView(app, cause, number) {

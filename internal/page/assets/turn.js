@@ -183,7 +183,7 @@ class Turn {
   shortcut(key) {
     const moments = () => momentsOf(this.trace), at = momentAt(this.trace, this.seq);
     switch (key) {
-      case "1": case "2": case "3": this.choose(this.seq, tabs[Number(key) - 1][0]); return true;
+      case "1": case "2": case "3": case "4": this.choose(this.seq, tabs[Number(key) - 1][0]); return true;
       case "j": case "ArrowDown": this.move(1); return true;
       case "k": case "ArrowUp": this.move(-1); return true;
       case "n": this.step(this.seq + 1); return true;
@@ -217,7 +217,7 @@ class Turn {
 const mostPrinted = 3000;
 
 // The tabs beside the tree.
-const tabs = [["crossing", "Crossing", crossingView], ["state", "State", statesView], ["conversation", "Conversation", conversationView]];
+const tabs = [["crossing", "Crossing", crossingView], ["state", "State", statesView], ["conversation", "Conversation", conversationView], ["phases", "Phases", phasesView]];
 
 // searched marks the rows that say a text, in any of their lines, with the records that they
 // speak of.
