@@ -29,6 +29,7 @@ const gists = {
 function headOf(trace, row) {
   const x = row.crossing;
   if (x.kind === "ask") return {verb: "ask", what: onLine(textOf(x.data.of)) + " " + exchangeOf(trace, row).words};
+  if (x.kind === "state") return {verb: "state", what: seenAt(trace, x)};
   if (x.kind === "piece") return {verb: "piece", what: pieceText(x)};
   const what = [];
   for (const use of x.row.fields) {

@@ -36,9 +36,9 @@ function phaseView(turn, phase, seq, isOpen) {
   const fillIn = () => {
     if (!details.open || details.children.length > 1) return;
     details.append(someOf(phase.crossings, (x) => {
-      const row = turn.trace.row(x.seq), own = row.crossing === x ? row : {crossing: x, end: null};
-      const {verb, what} = headOf(turn.trace, own), answer = answerOf(turn.trace, own);
-      return h("li", {class: x.seq === seq ? "chosen" : "", "data-colour": colourOf(own)}, link(turn.hash(x.seq), {class: "n"}, "#" + x.seq), " ", h("span", {class: "verb"}, verb), " ",
+      const row = turn.trace.row(x.seq); // an event says what the operation does that caused it
+      const {what} = headOf(turn.trace, row), answer = answerOf(turn.trace, row);
+      return h("li", {class: x.seq === seq ? "chosen" : "", "data-colour": x.row.class}, link(turn.hash(x.seq), {class: "n"}, "#" + x.seq), " ", h("span", {class: "verb"}, x.kind), " ",
         h("span", {dir: "auto"}, what), answer?.bad && h("span", {class: "bad"}, " → " + answer.text));
     }));
   };

@@ -216,6 +216,26 @@ function heldAt(trace, seq) {
   return held;
 }
 
+// seenAt is what is visible where a state is told, in words.
+function seenAt(trace, x) {
+  if (!trace.seen) {
+    trace.seen = new Map();
+    const held = new Held(trace);
+    for (const one of trace.crossings) {
+      held.apply(one);
+      if (one.kind === "state") trace.seen.set(one.seq, seenWords(held.calls.get(one.call)?.view));
+    }
+  }
+  return trace.seen.get(x.seq) ?? "";
+}
+
+function seenWords(view) {
+  if (!view) return "";
+  const words = collections.map(({name, holds}) => [view.sets.get(name).size, holds.replace(/[A-Z]/g, (c) => " " + c.toLowerCase())])
+    .filter(([n]) => n).map(([n, noun]) => counted(n, noun));
+  return [...(view.prompt ? ["prompt"] : []), ...words, ...(Object.keys(view.stash).length ? ["stash"] : [])].join(", ");
+}
+
 // openAt are the calls and operations that were open after a crossing.
 function openAt(trace, seq) {
   const open = [];

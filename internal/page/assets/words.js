@@ -27,7 +27,8 @@ function short(text, most = 120) {
 const quoted = (text, most) => "“" + short(text, most) + "”";
 
 function counted(n, noun) {
-  return Number(n ?? 0).toLocaleString("en") + " " + (n === 1 ? noun : /(s|x|ch|sh)$/.test(noun) ? noun + "es" : noun + "s");
+  const many = /(s|x|ch|sh)$/.test(noun) ? noun + "es" : noun.replace(/([^aeiou])y$/, "$1ie") + "s";
+  return Number(n ?? 0).toLocaleString("en") + " " + (n === 1 ? noun : many);
 }
 
 // lasting is a duration, given in nanoseconds.
