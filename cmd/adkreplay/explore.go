@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -20,6 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -237,10 +240,20 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	return all.conclude(t, o)
 }
 
-// page writes the page of it all, with the turns as they are when nothing is broken, where
-// they were read from files.
+// page writes the page of it all, with the runs that violate something, and the turns as they
+// are when nothing is broken, where they were read from files.
 func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) error {
 	p := &page.Page{Title: "explored " + counted(len(all.Explorations), "turn"), Explored: all, Reading: t.limits}
+	listed := map[string]bool{}
+	for _, x := range all.Explorations {
+		for _, b := range x.Violations {
+			name := x.Subject + " " + b.Schedule.String() // the page's scripts know it by this
+			if b.Run != nil && !listed[name] {
+				listed[name] = true
+				p.Sources = append(p.Sources, page.Source{Name: name, Open: func() (io.ReadCloser, error) { return recordedRun(b.Run) }})
+			}
+		}
+	}
 	for _, one := range o.targets {
 		if _, err := os.Stat(one.name); err == nil {
 			p.Sources = append(p.Sources, page.Source{Name: one.name, Open: file(one.name).open})
@@ -290,6 +303,13 @@ func (all *explored) add(x *explore.Exploration) {
 	if len(x.Violations) > 0 {
 		all.ExitCode = exitFound
 	}
+}
+
+// recordedRun is the file of a trace that is in memory.
+func recordedRun(run *trace.Trace) (io.ReadCloser, error) {
+	var content bytes.Buffer
+	_, err := run.WriteTo(&content)
+	return io.NopCloser(&content), err
 }
 
 // printExploration prints what came of a subject, with the table if it is asked for.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +11,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // view writes one file that stands alone, and says where.
@@ -97,4 +104,27 @@ func TestShowPhases(t *testing.T) {
 	o = adkreplay("show", "--phases", cut)
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, o.out, "turn input")
+}
+
+// The page of an exploration holds the runs that violate something, by the names under which
+// its scripts look for them.
+func TestExplorePageHoldsTheRuns(t *testing.T) {
+	hello, found := scenarios.Named("hello")
+	require.True(t, found)
+	s := subjectOf(hello)
+	s.Check = func(turn.Run) error { return errors.New("it is never good enough") }
+	x, err := explore.Explore(t.Context(), s, explore.Options{Schedules: 5})
+	require.NoError(t, err)
+	require.NotEmpty(t, x.Violations)
+	all, file := &explored{}, filepath.Join(t.TempDir(), "explored.html")
+	all.add(x)
+	var out, warnings bytes.Buffer
+	require.NoError(t, all.page(t.Context(), newTerminal(&out, &warnings), exploreOptions{html: file}))
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	name, err := json.Marshal("hello " + x.Violations[0].Schedule.String())
+	require.NoError(t, err)
+	assert.Contains(t, string(page), `"traces":[{"name":`+string(name))
+	assert.Contains(t, string(page), `id="trace-0"`)
+	assert.Contains(t, out.String(), file+": 1 trace")
 }

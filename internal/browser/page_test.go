@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,9 +21,12 @@ import (
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
+	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // allFixtures are the traces of all scenarios.
@@ -536,6 +540,40 @@ func TestVerified(t *testing.T) {
 	b.until(`app.turn === null`)
 	b.ready()
 	assert.Equal(t, 2, b.count(".trace-row"))
+}
+
+// A finding of an exploration leads to the run that shows it, at the crossing.
+func TestExplored(t *testing.T) {
+	hello, found := scenarios.Named("hello")
+	require.True(t, found)
+	subject := turn.Subject{Name: "hello", Scripted: true, Build: func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return hello.Build(scenarios.Outside{Cancel: cancel})
+	}, Check: func(run turn.Run) error {
+		crossings := 0
+		for range run.Crossings {
+			crossings++
+		}
+		if crossings < 20 {
+			return errors.New("it is over early")
+		}
+		return nil
+	}}
+	x, err := explore.Explore(t.Context(), subject, explore.Options{Schedules: 60})
+	require.NoError(t, err)
+	require.NotEmpty(t, x.Violations)
+	first := x.Violations[0]
+	var run bytes.Buffer
+	_, err = first.Run.WriteTo(&run)
+	require.NoError(t, err)
+	b := opened(t, written(t, &page.Page{Title: "explored", Explored: map[string]any{"explorations": []any{x}, "violations": len(x.Violations), "schedules": x.Schedules},
+		Sources: []page.Source{source("hello "+first.Schedule.String(), run.Bytes())}}), "")
+	b.shot("explored")
+	assert.Contains(t, b.text(".finding"), "it is over early")
+	assert.Contains(t, b.text(".finding"), first.Schedule.String())
+	b.do(chromedp.Click(chromedp.CSS(".finding a")))
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, min(first.Crossing, len(first.Run.Lines)), is[int](b, `app.turn.seq`))
 }
 
 // A trace of which any line is missing can be looked at: what is left is linked as far as

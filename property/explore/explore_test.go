@@ -195,6 +195,11 @@ func TestViolationsAreReproduced(t *testing.T) {
 		assert.Len(t, shown.Where, len(f.Schedule.Faults))
 		assert.Equal(t, f.Violation, shown.Violation)
 		assert.Equal(t, f.Schedule, shown.Schedule)
+		require.NotNil(t, shown.Run)
+		require.GreaterOrEqual(t, len(shown.Run.Lines)+1, shown.Crossing)
+		if at := shown.Crossing; at <= len(shown.Run.Lines) {
+			assert.Equal(t, at, shown.Run.Lines[at-1].Seq, "the violation speaks of the run's own crossings")
+		}
 		if len(f.Schedule.Order) > 0 {
 			withOrder++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Exploration is what was tried with a subject, and what came of it.
@@ -65,6 +66,8 @@ type Breach struct {
 	// Stretch is the stretch of the run's transcript that shows it, with the
 	// crossings at which something goes wrong.
 	Stretch string `json:"stretch,omitempty"`
+	// Run is the whole run that the schedule makes; nil where Stretch is empty.
+	Run *trace.Trace `json:"-"`
 
 	from candidate // that shows it first
 	last int       // the number of the last one that does

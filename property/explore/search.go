@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // candidate is a schedule that is to be run, with what is known of it.
@@ -189,6 +190,7 @@ func (e *exploring) show() {
 		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(b.from, b.Violation)
 			b.Strands = e.strandsOf(b.from, a.crossings)
+			b.Run = a.recorded()
 		}
 	}
 }
@@ -218,6 +220,18 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		where = append(where, a.says(f))
 	}
 	return where, property.Excerpt(a.all(), max(1, min(v.Crossing, len(a.crossings))), related)
+}
+
+// recorded is the run as a trace, nil where nothing of it was told.
+func (a *attempt) recorded() *trace.Trace {
+	if len(a.crossings) == 0 {
+		return nil
+	}
+	run := &trace.Trace{Header: trace.Header{Info: a.info, Start: a.crossings[0].At}}
+	for _, x := range a.crossings { // which the next run overwrites
+		run.Lines = append(run.Lines, trace.Line{Crossing: x})
+	}
+	return run
 }
 
 // faultWords say what a fault does, for the place behind them.

@@ -28,6 +28,11 @@ class App {
       this.hasFront && link("", {class: "home", title: "all that is in this file"}, "☰ All"), this.title, this.search, this.look,
       h("button", {class: "quiet", title: "keys  ?", "aria-label": "help", onclick: () => this.helping.showModal()}, "?"));
   }
+  // numberOf is the number of the trace of a name.
+  numberOf(name) {
+    this.numbers ??= new Map(this.contents.traces.map((t, i) => [t.name, i]));
+    return this.numbers.get(name);
+  }
   // shortName is the name of a trace without the folder that all are in.
   shortName(i) { return short(this.contents.traces[i].name.slice(this.folder.length), 300); }
   searching() {

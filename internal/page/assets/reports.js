@@ -5,7 +5,7 @@ function frontView(app) {
   const {verified, explored} = app.contents;
   return h("div", {class: "front"},
     verified && verifiedView(app, verified),
-    explored && exploredView(explored),
+    explored && exploredView(app, explored),
     app.contents.traces.length > 0 && tracesView(app, verified));
 }
 
@@ -51,11 +51,10 @@ function causeView(app, cause, number) {
 }
 
 // traceLink leads to a trace, at a crossing, where the file has it.
-function traceLink(app, name, crossing = 0) {
-  app.numbers ??= new Map(app.contents.traces.map((t, i) => [t.name, i]));
-  const at = app.numbers.get(name);
-  if (at === undefined || !app.contents.traces[at].held) return h("span", {}, short(name, 200));
-  return link(app.hash(at, Math.max(1, Math.min(crossing || 1, app.contents.traces[at].crossings))), {}, short(name, 200));
+function traceLink(app, name, crossing = 0, text = short(name, 200)) {
+  const at = app.numberOf(name);
+  if (at === undefined || !app.contents.traces[at].held) return h("span", {}, text);
+  return link(app.hash(at, Math.max(1, Math.min(crossing || 1, app.contents.traces[at].crossings))), {}, text);
 }
 
 // divergenceView is the recorded crossing and today's, side by side, with the words that
@@ -93,7 +92,7 @@ function plainText(json) {
 // visible is a text with its lines, and escapes for what is not printable.
 const visible = (text) => text.replace(unprintable, (c) => c === "\n" || c === "\t" ? c : escapeOf(c));
 
-function exploredView(explored) {
+function exploredView(app, explored) {
   const all = explored.explorations ?? [];
   return h("section", {class: "report", "aria-labelledby": "explored"},
     h("h2", {id: "explored"}, explored.violations ? counted(explored.violations, "violation") : "Nothing broke it"),
@@ -102,16 +101,17 @@ function exploredView(explored) {
     all.map((x) => h("section", {class: "exploration"},
       h("h3", {}, onLine(textOf(x.subject))),
       h("p", {class: "facts"}, h("span", {}, counted(x.schedules, "schedule") + ", bound " + x.bound), x.waited > 0 && h("span", {}, x.waited + " stood still until the caller cancelled")),
-      (x.violations ?? []).map((v) => breachView(v, "bad")),
-      (x.hints ?? []).map((v) => breachView(v, "")),
+      (x.violations ?? []).map((v) => breachView(app, x, v, "bad")),
+      (x.hints ?? []).map((v) => breachView(app, x, v, "")),
       (x.notCovered ?? []).length > 0 && h("details", {class: "fold"}, h("summary", {}, "not covered"), h("ul", {}, x.notCovered.map((text) => h("li", {}, onLine(text))))),
       triedView(x.table))));
 }
 
-function breachView(v, tone) {
+function breachView(app, x, v, tone) {
+  const run = x.subject + " " + v.schedule, isHeld = app.numberOf(run) !== undefined; // as the command names it
   return h("section", {class: "finding"},
     h("h4", {}, h("span", {class: "tag " + tone}, onLine(textOf(v.invariant))), " ", h("span", {class: "faint"}, onLine(textOf(v.rule))), " ", short(textOf(v.text), 400)),
-    h("p", {class: "facts"}, h("span", {}, "broken by ", h("code", {}, onLine(textOf(v.schedule)) || "nothing")), h("span", {}, "at #" + v.crossing + (v.seam ? " in " + onLine(v.seam) : "")), h("span", {}, "shown by " + counted(v.schedules, "schedule"))),
+    h("p", {class: "facts"}, h("span", {}, "broken by ", h("code", {}, onLine(textOf(v.schedule)) || "nothing")), h("span", {}, "at #" + v.crossing + (v.seam ? " in " + onLine(v.seam) : "")), isHeld && h("span", {}, traceLink(app, run, v.crossing, "look at the run")), h("span", {}, "shown by " + counted(v.schedules, "schedule"))),
     (v.where ?? []).length > 0 && h("ul", {}, v.where.map((line) => h("li", {}, onLine(line)))),
     v.stretch && h("pre", {}, visible(textOf(v.stretch))),
     (v.command || v.test) && h("details", {class: "fold"}, h("summary", {}, "make it again"), v.command && h("pre", {}, visible(v.command)), v.test && h("pre", {}, visible(v.test))));

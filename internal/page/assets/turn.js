@@ -208,7 +208,8 @@ class Turn {
     this.paper = null;
     if (!on) return;
     const rows = this.visible.slice(0, mostPrinted);
-    this.paper = h("div", {class: "paper"}, rows.map((_, i) => this.rowView(i)),
+    const onPaper = (_, i) => { const e = this.rowView(i); e.removeAttribute("id"); return e; };
+    this.paper = h("div", {class: "paper"}, rows.map(onPaper),
       this.visible.length > rows.length && h("p", {}, `The first ${rows.length} of ${counted(this.visible.length, "row")}: filter or search for fewer.`));
     this.tree.after(this.paper);
   }
