@@ -574,6 +574,7 @@ func TestExplored(t *testing.T) {
 	b.until(`app.turn !== null`)
 	b.ready()
 	assert.Equal(t, min(first.Crossing, len(first.Run.Lines)), is[int](b, `app.turn.seq`))
+	assert.Zero(t, b.count(".notice"), "the run is whole")
 }
 
 // A trace of which any line is missing can be looked at: what is left is linked as far as

@@ -196,6 +196,7 @@ func TestViolationsAreReproduced(t *testing.T) {
 		assert.Equal(t, f.Violation, shown.Violation)
 		assert.Equal(t, f.Schedule, shown.Schedule)
 		require.NotNil(t, shown.Run)
+		assert.True(t, shown.Run.Sealed)
 		require.GreaterOrEqual(t, len(shown.Run.Lines)+1, shown.Crossing)
 		if at := shown.Crossing; at <= len(shown.Run.Lines) {
 			assert.Equal(t, at, shown.Run.Lines[at-1].Seq, "the violation speaks of the run's own crossings")
