@@ -469,6 +469,24 @@ func (b *tab) emulate(width int64, features ...emulation.MediaFeature) {
 	require.NoError(b.t, err)
 }
 
+// Every view has a picture, for those who ask for pictures.
+func TestPictures(t *testing.T) {
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")
+	number := is[int](b, `app.numberOf("parallel-tools.jsonl") + 1`)
+	for _, look := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			b.emulate(width, emulation.MediaFeature{Name: "prefers-color-scheme", Value: look})
+			for _, view := range []string{"crossing", "state", "conversation", "phases"} {
+				b.goTo(fmt.Sprintf("#%d.95/%s", number, view))
+				assert.Equal(t, view, is[string](b, `app.turn.tab`))
+				b.shot(fmt.Sprintf("%s-%s-%d", view, look, width))
+			}
+			b.goTo("#")
+			b.shot(fmt.Sprintf("front-%s-%d", look, width))
+		}
+	}
+}
+
 // At 360 pixels nothing sticks out, and everything can be reached.
 func TestNarrow(t *testing.T) {
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")

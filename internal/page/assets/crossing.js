@@ -71,8 +71,9 @@ function spoken(trace, row) {
   return `${row.seq}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
 }
 
-// groupOf is what the filter calls a row: its seam where it is a call, else its kind.
-const groupOf = (row) => row.crossing.kind === "call" ? seamColour(row.crossing.data.seam) : row.crossing.kind;
+// groupOf is what the filter calls a row: the label of its seam where it is a call, else its
+// kind.
+const groupOf = (row) => row.crossing.kind === "call" ? seamColour(row.crossing.data.seam) + "/" : row.crossing.kind;
 
 // colourOf is the name of the colour of a row.
 function colourOf(row) {

@@ -50,10 +50,15 @@ class Turn {
       entry.errors > 0 && h("span", {class: "bad"}, counted(entry.errors, "error")), h("span", {class: "faint"}, textOf(t.header.start)));
   }
   filterView() {
-    const groups = new Map();
-    for (const row of this.trace.rows) groups.set(groupOf(row), (groups.get(groupOf(row)) ?? 0) + 1);
+    const groups = {seams: new Map(), kinds: new Map()};
+    for (const row of this.trace.rows) {
+      const of = row.crossing.kind === "call" ? groups.seams : groups.kinds;
+      of.set(groupOf(row), (of.get(groupOf(row)) ?? 0) + 1);
+    }
     const box = (label, checked, change, extra) => h("label", {}, h("input", {type: "checkbox", checked, onchange: (e) => { change(e.target.checked); this.filter(); }}), " ", label, " ", h("span", {class: "faint"}, extra));
-    this.boxes = h("fieldset", {}, h("legend", {}, "show"), [...groups].sort().map(([name, n]) => box(onLine(name), true, (on) => { if (on) this.hidden.delete(name); else this.hidden.add(name); }, n)));
+    const choice = (legend) => h("fieldset", {}, h("legend", {}, legend), [...groups[legend]].sort().map(([name, n]) =>
+      box(onLine(name), true, (on) => { if (on) this.hidden.delete(name); else this.hidden.add(name); }, n)));
+    this.boxes = h("div", {}, choice("seams"), choice("kinds"));
     const all = (on) => { for (const input of this.boxes.querySelectorAll("input")) if (input.checked !== on) input.click(); };
     return h("details", {class: "filters"}, h("summary", {title: "f"}, "Filter"),
       h("div", {class: "menu"}, box("failures only", false, (on) => { this.failuresOnly = on; }, this.trace.rows.filter(isFailure).length),
