@@ -69,6 +69,7 @@ type tab struct {
 	mu       sync.Mutex
 	messages []string // on the console
 	requests []string // for anything but the page
+	blocked  []string // why requests were refused
 	dialogs  int
 }
 
@@ -118,6 +119,8 @@ func (b *tab) listen(event any) {
 		b.messages = append(b.messages, e.Entry.Text)
 	case *protocol.EventJavascriptDialogOpening:
 		b.dialogs++
+	case *network.EventLoadingFailed:
+		b.blocked = append(b.blocked, string(e.BlockedReason))
 	case *network.EventRequestWillBeSent:
 		if url, _, _ := strings.Cut(e.Request.URL, "#"); url != "file://"+b.file && url != "about:blank" {
 			b.requests = append(b.requests, e.Request.URL)

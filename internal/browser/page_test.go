@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
@@ -476,8 +477,8 @@ func TestPictures(t *testing.T) {
 	for _, look := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 360} {
 			b.emulate(width, emulation.MediaFeature{Name: "prefers-color-scheme", Value: look})
-			for _, view := range []string{"crossing", "state", "conversation", "phases"} {
-				b.goTo(fmt.Sprintf("#%d.95/%s", number, view))
+			for view, seq := range map[string]int{"crossing": 40, "state": 51, "conversation": 90, "phases": 48} {
+				b.goTo(fmt.Sprintf("#%d.%d/%s", number, seq, view))
 				assert.Equal(t, view, is[string](b, `app.turn.tab`))
 				b.shot(fmt.Sprintf("%s-%s-%d", view, look, width))
 			}
@@ -629,4 +630,105 @@ func TestDamagedLines(t *testing.T) {
 		return broken;
 	})()`)
 	assert.Empty(t, broken)
+}
+
+// asked is a trace of asks: what was asked, and what came in pieces.
+func asked(t *testing.T, asks ...[]string) []byte {
+	t.Helper()
+	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	for i, one := range asks {
+		crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Call: 1, Op: i + 1, Name: "model", JSON: json.RawMessage(one[0])})
+		for _, piece := range one[1:] {
+			crossings = append(crossings, &adk.Crossing{Kind: adk.KindPiece, Call: 1, Op: i + 1, JSON: json.RawMessage(piece)})
+		}
+		crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: i + 1})
+	}
+	return recorded(t, append(crossings, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
+}
+
+// A request says what was new in it since the one before, and what of that is gone.
+func TestWhatIsNewInAnAsk(t *testing.T) {
+	message := func(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
+	request := func(messages ...string) string {
+		return `{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[` + strings.Join(messages, ",") + `]}}`
+	}
+	system, hello, hi := message("system", "Be brief."), message("user", "Hello?"), message("assistant", "Hi.")
+	content := asked(t, []string{request(system, hello)}, []string{request(system, hello, hi, message("user", "And now?"))}, []string{request(system, message("user", "Summary."))})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2/conversation")
+	said := func() []string {
+		return is[[]string](b, `[...document.querySelectorAll(".messages > li")].map((e) => (e.classList.contains("new") ? "+" : "") + e.querySelector(".prose").textContent)`)
+	}
+	assert.Equal(t, []string{"Be brief.", "Hello?"}, said(), "of the first nothing is new, since all is")
+	b.press("]")
+	assert.Equal(t, []string{"Be brief.", "Hello?", "+Hi.", "+And now?"}, said())
+	b.press("]")
+	assert.Equal(t, []string{"Be brief.", "+Summary."}, said())
+	assert.Contains(t, b.text(".conversation"), "3 messages of the ask before are gone")
+}
+
+// Answers are put together whatever API they are of: the text, the calls, why they end and
+// what they cost.
+func TestAnswers(t *testing.T) {
+	const want = `["It is cold.",[["weather",{"city":"Oslo"}]],"%s",[12,7]]`
+	cases := []struct {
+		name, request, finish string
+		pieces                []string
+	}{
+		{"completions", `{"body":{"messages":[]}}`, "tool_calls", []string{`{"status":200,"headers":{}}`,
+			`{"body":{"choices":[{"message":{"content":"It is cold.","tool_calls":[{"id":"c","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":12,"completion_tokens":7}}}`}},
+		{"completions in pieces", `{"body":{"messages":[]}}`, "tool_calls", []string{`{"status":200,"headers":{}}`,
+			`{"data":{"choices":[{"delta":{"content":"It is "}}]}}`, `{"data":{"choices":[{"delta":{"content":"cold."}}]}}`,
+			`{"data":{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"weather","arguments":"{\"city\""}}]}}]}}`,
+			`{"data":{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}}`,
+			`{"data":{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":7}}}`, `{"data":"[DONE]"}`}},
+		{"messages", `{"body":{"messages":[],"system":"x"}}`, "tool_use", []string{`{"status":200,"headers":{}}`,
+			`{"body":{"type":"message","content":[{"type":"text","text":"It is cold."},{"type":"tool_use","id":"c","name":"weather","input":{"city":"Oslo"}}],"stop_reason":"tool_use","usage":{"input_tokens":12,"output_tokens":7}}}`}},
+		{"messages in pieces", `{"body":{"messages":[]}}`, "tool_use", []string{`{"status":200,"headers":{}}`,
+			`{"event":"message_start","data":{"type":"message_start","message":{"usage":{"input_tokens":12,"output_tokens":1}}}}`,
+			`{"data":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}`, `{"data":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"It is cold."}}}`,
+			`{"data":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"c","name":"weather","input":{}}}}`,
+			`{"data":{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"city\":\"Oslo\"}"}}}`,
+			`{"data":{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}}`, `{"data":{"type":"message_stop"}}`}},
+		{"responses", `{"body":{"input":"hi"}}`, "completed", []string{`{"status":200,"headers":{}}`,
+			`{"body":{"object":"response","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"It is cold."}]},{"type":"function_call","name":"weather","call_id":"c","arguments":"{\"city\":\"Oslo\"}"}],"usage":{"input_tokens":12,"output_tokens":7}}}`}},
+		{"responses in pieces", `{"body":{"input":"hi"}}`, "completed", []string{`{"data":{"type":"response.output_text.delta","delta":"It is cold."}}`,
+			`{"data":{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","name":"weather","call_id":"c"}}}`,
+			`{"data":{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{\"city\":\"Oslo\"}"}}`,
+			`{"data":{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":12,"output_tokens":7}}}}`}},
+		{"gemini", `{"body":{"contents":[]}}`, "STOP", []string{`{"data":{"candidates":[{"content":{"parts":[{"text":"It is "}]}}]}}`,
+			`{"data":{"candidates":[{"content":{"parts":[{"text":"cold."},{"functionCall":{"name":"weather","args":{"city":"Oslo"}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":7}}}`}},
+	}
+	var asks [][]string
+	for _, c := range cases {
+		asks = append(asks, append([]string{c.request}, c.pieces...))
+	}
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", asked(t, asks...))}}), "")
+	assert.Contains(t, b.text(".summary"), "84 tokens in, 49 out")
+	got := is[[]string](b, `app.turn.trace.rows.filter((row) => row.crossing.kind === "ask").map((row) => { const a = exchangeOf(app.turn.trace, row).answer;
+		return JSON.stringify([a.text, [...a.calls.values()].map((c) => [c.call, JSON.parse(c.args)]), a.finish, [a.tokens.in, a.tokens.out]]); })`)
+	for i, c := range cases {
+		assert.JSONEq(t, fmt.Sprintf(want, c.finish), got[i], c.name)
+	}
+}
+
+// Where a script came into the page all the same, the browser would not run it, nor ask
+// anybody for it.
+func TestPolicyHolds(t *testing.T) {
+	b := one(t, "hello", "")
+	refused := is[bool](b, `(async () => {
+		const script = document.createElement("script");
+		try { script.textContent = "window.hacked = 1"; document.body.append(script); } catch { /* text that nobody trusts */ }
+		try { document.body.innerHTML = "<img src=x onerror='window.hacked = 1'>"; } catch { /* likewise */ }
+		const image = new Image();
+		const asked = new Promise((done) => { image.onerror = () => done("refused"); image.onload = () => done("shown"); });
+		image.src = "https://example.com/x.png";
+		const fetched = await fetch("https://example.com/").then(() => "answered", () => "refused");
+		return !("hacked" in window) && await asked === "refused" && fetched === "refused";
+	})()`)
+	assert.True(t, refused)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	assert.Contains(t, b.blocked, string(network.BlockedReasonCsp))
+	assert.NotEmpty(t, b.messages, "the browser says what it refused")
+	b.messages, b.requests = nil, nil
 }

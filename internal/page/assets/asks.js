@@ -3,23 +3,22 @@
 // as the JSON that it is.
 
 // Exchange is one ask: its request, and its answer put together from the pieces in which it
-// came.
+// came. Of a long conversation each ask says all that was said before: its messages are read
+// when somebody looks at them.
 class Exchange {
   constructor(trace, row) {
     this.row = row;
     this.of = textOf(row.crossing.data.of);
     this.request = row.crossing.data.request;
-    this.body = isObject(this.request) && isObject(this.request.body) ? this.request.body : this.request;
-    this.messages = messagesOf(this.body); // null where it is no conversation
+    this.body = bodyOf(row);
     this.answer = new Answer();
-    for (let seq = row.seq + 1, last = row.end?.seq ?? trace.length; seq <= last; seq++) {
-      const x = trace.at(seq);
-      if (x.kind === "piece" && x.op === row.crossing.op) this.answer.add(x.data.piece, x.data.open);
-    }
+    for (const x of trace.pieces.get(row.crossing.op) ?? []) this.answer.add(x.data.piece, x.data.open);
     const end = row.end?.data;
     if (end?.answer !== undefined) this.answer.add(end.answer, false);
     this.err = end?.err;
   }
+  // messages are the conversation; null where it is none.
+  get messages() { return this.read ??= messagesOf(this.body); }
   // settings are what a request says beside its messages.
   get settings() {
     if (!isObject(this.body)) return [];
@@ -29,7 +28,8 @@ class Exchange {
     const r = this.request;
     let words = isObject(r) && typeof r.method === "string" ? r.method + " " + textOf(r.path) : compact(r, 100);
     if (isObject(this.body) && typeof this.body.model === "string") words += " " + this.body.model;
-    if (this.messages) words += ", " + counted(this.messages.length, "message");
+    const said = talkIn(this.body);
+    if (said) words += ", " + counted(typeof said === "string" ? 1 : said.length, "message");
     return onLine(words);
   }
 }
@@ -44,10 +44,22 @@ function exchangeOf(trace, row) {
 // The members of a request that make the conversation.
 const talk = ["messages", "input", "contents", "system", "instructions", "systemInstruction", "system_instruction"];
 
+// bodyOf is the body of the request of an ask, or all of a request that has none.
+function bodyOf(row) {
+  const request = row.crossing.data.request;
+  return isObject(request) && isObject(request.body) ? request.body : request;
+}
+
+// talkIn is the list of messages in a body, or the text of the only one; null where there is
+// none.
+function talkIn(body) {
+  const list = isObject(body) ? body.messages ?? body.contents ?? body.input : null;
+  return Array.isArray(list) || typeof list === "string" ? list : null;
+}
+
 function messagesOf(body) {
-  if (!isObject(body)) return null;
-  const list = body.messages ?? body.contents ?? body.input;
-  if (!Array.isArray(list) && typeof list !== "string") return null;
+  const list = talkIn(body);
+  if (list === null) return null;
   const system = body.system ?? body.instructions ?? body.systemInstruction ?? body.system_instruction;
   const messages = system === undefined ? [] : [new Message("system", system)];
   if (typeof list === "string") return [...messages, new Message("user", list)];
@@ -222,20 +234,15 @@ function momentsOf(trace) {
   };
   const asks = trace.rows.filter((row) => row.crossing.kind === "ask");
   for (const row of asks) {
-    if (!messagesIn(row)) continue;
+    if (talkIn(bodyOf(row)) === null) continue;
     for (let c = trace.calls.get(row.crossing.call); c; c = c.parent) asked.add(c.id);
   }
   for (const row of trace.rows) {
     const x = row.crossing;
-    if (x.kind === "ask" && messagesIn(row)) add(row, "ask " + textOf(x.data.of));
+    if (x.kind === "ask" && talkIn(bodyOf(row)) !== null) add(row, "ask " + textOf(x.data.of));
     if (x.kind === "call" && (x.data.seam ?? "").startsWith("executor/") && !asked.has(x.data.id)) add(row, "dispatch " + x.call);
   }
   return trace.moments = moments;
-}
-
-function messagesIn(row) {
-  const request = row.crossing.data.request;
-  return messagesOf(isObject(request) && isObject(request.body) ? request.body : request) !== null;
 }
 
 // momentAt is the last one at a crossing, or the first one behind it; -1 where there is none.

@@ -84,6 +84,7 @@ class Trace {
     this.rows = [];
     this.rowOf = []; // by the number of a crossing
     this.calls = new Map(); // by number: {id, row, seam, label, parent, strand}
+    this.pieces = new Map(); // of answers, by the number of the operation that asked
     this.strands = new Map(); // by number: {id, name, first, last}
     this.elapsed = 0;
     const linker = new Linker(this);
@@ -171,6 +172,11 @@ class Linker {
       return cause.row;
     }
     const row = this.begun(x, this.above(x));
+    if (x.kind === "piece") {
+      const pieces = this.trace.pieces.get(x.op);
+      if (pieces) pieces.push(x);
+      else this.trace.pieces.set(x.op, [x]);
+    }
     if (x.row.causes?.length === 1) this.waiting.set(x.call, {kind: x.row.causes[0], row});
     return row;
   }
