@@ -13,6 +13,7 @@ class App {
     this.help();
     addEventListener("popstate", () => this.route()); // links too, and the browser's ways back
     addEventListener("keydown", (e) => this.key(e));
+    addEventListener("click", (e) => { if (this.turn?.filters.open && !e.target.closest(".filters")) this.turn.filters.open = false; });
     addEventListener("beforeprint", () => this.turn?.print(true));
     addEventListener("afterprint", () => this.turn?.print(false));
   }

@@ -95,12 +95,19 @@ class Turn {
     const e = h("div", {class: "row" + (isFailure(row) ? " failed" : ""), role: "treeitem", id: "row-" + row.number, "data-colour": colourOf(row),
       "aria-level": row.depth + 1, "aria-setsize": this.visible.length, "aria-posinset": i + 1, "aria-selected": String(isChosen), "aria-label": spoken(this.trace, row),
       "aria-expanded": isParent ? String(!row.closed) : null},
-      h("span", {class: "n"}, row.seq), this.gutter(row), twist, h("span", {class: "verb"}, verb), h("span", {class: "what", dir: "auto"}, what),
-      answer && h("span", {class: answer.bad ? "answer bad" : "answer", dir: "auto"}, "→ " + answer.text),
+      h("span", {class: "n"}, row.seq), this.gutter(row), twist, h("span", {class: "verb"}, this.found(verb)), h("span", {class: "what", dir: "auto"}, this.found(what)),
+      answer && h("span", {class: answer.bad ? "answer bad" : "answer", dir: "auto"}, "→ ", this.found(answer.text)),
       row.events.length > 0 && h("span", {class: "event", title: "told to listeners"}, "•"),
       h("span", {class: "took"}, row.takes > 0 ? lasting(row.takes) : ""));
     twist.style.marginInlineStart = Math.min(row.depth, mostIndent) * 14 + "px";
     return e;
+  }
+  // found is a text in which what is searched is marked.
+  found(text) {
+    const at = this.needle ? text.toLowerCase().indexOf(this.needle.toLowerCase()) : -1;
+    if (at < 0) return text;
+    const end = at + this.needle.length;
+    return [text.slice(0, at), h("mark", {}, text.slice(at, end)), text.slice(end)];
   }
   gutter(row) {
     if (this.lanes.length < 2) return null;
@@ -161,7 +168,11 @@ class Turn {
   }
   move(by) {
     if (!this.visible.length) return;
-    const row = this.trace.row(this.seq), at = this.places.get(row) ?? this.visible.findIndex((r) => r.seq >= this.seq);
+    let at = this.places.get(this.trace.row(this.seq));
+    if (at === undefined) { // it is between two of those that are shown
+      const next = this.visible.findIndex((row) => row.seq > this.seq);
+      at = (next < 0 ? this.visible.length : next) - (by > 0 ? 1 : 0);
+    }
     const to = this.visible[Math.min(this.visible.length - 1, Math.max(0, at + by))];
     this.step(to.seq);
   }
