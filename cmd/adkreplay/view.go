@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,8 @@ It holds the traces, so it is as private as they are. A link such as
 adkreplay.html#23 leads to a crossing. In the page ? shows the keys.
 
 Of a trace that breaks off the page shows what there is and says so, and view
-fails. Where all traces together are beyond ` + mostInPage + `, the last ones
-are listed without what is in them.
+fails. Where all traces together are beyond ` + mostInPage + ` when they are compressed, the
+last ones are listed without what is in them.
 ` + exitHelp,
 		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view - <turn.jsonl -o - >turn.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +62,7 @@ are listed without what is in them.
 }
 
 // mostInPage is how much of traces a page holds, for people.
-var mostInPage = safetext.Counted(page.DefaultMostBytes>>20, "MB packed")
+var mostInPage = strconv.Itoa(page.DefaultMostBytes>>20) + " MB"
 
 // checkPaths refuses an empty path, which is what a shell makes of a variable that is not
 // set, and a second standard input.

@@ -25,7 +25,9 @@ func OfCorpus(title string, report *corpus.Report, sources []corpus.Source, read
 		}
 	}
 	for _, cause := range report.Causes { // one of each before the second of any
-		list(cause.Traces[0])
+		if len(cause.Traces) > 0 {
+			list(cause.Traces[0])
+		}
 	}
 	for rank := range 3 {
 		for _, t := range report.Traces {
