@@ -137,6 +137,9 @@ func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
 			return w.CloseWith(r.Footer())
 		}
 		if err != nil {
+			if one.Crossings == 0 {
+				_ = w.Close() // for the header, which is written with what follows it
+			}
 			return err
 		}
 		if err := w.WriteLine(line); err != nil {
