@@ -125,7 +125,7 @@ function lineView(turn, x, isChosen, several) {
   return h("section", {class: "line" + (isChosen ? " chosen" : "")},
     several && h("h3", {}, link(turn.hash(x.seq), {}, "#" + x.seq), " ", x.kind === "return" ? "returns" : x.phase === "whole" ? x.kind : x.phase === "begin" ? "begins" : "done",
       turn.trace.elapsed > 0 && h("span", {class: "faint"}, " " + lasting(x.at))),
-    wanted.length + others.length > 0 && h("dl", {}, wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label]))]),
+    wanted.length + others.length > 0 && h("dl", {}, wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label], x.seq))]),
       others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))])));
 }
 

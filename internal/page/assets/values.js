@@ -22,7 +22,7 @@ function valueView(value, depth = 0) {
     const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostMembers); }}, counted(left, "member") + " more"));
     list.append(more);
   };
-  const details = h("details", {class: "fold"}, h("summary", {}, h("span", {class: "gist"}, isList ? counted(names.length, "element") : compact(value, 80))), list);
+  const details = h("details", {class: "fold"}, h("summary", {}, h("span", {class: "gist"}, compact(value, 80)), h("span", {class: "size"}, counted(names.length, isList ? "element" : "member"))), list);
   let made = false;
   const make = () => { if (!made && details.open) { made = true; show(0); } };
   details.addEventListener("toggle", make);
@@ -76,10 +76,11 @@ function errorView(e, depth = 0) {
     causes.map((cause) => h("div", {class: "cause"}, h("p", {class: "faint"}, "caused by"), errorView(cause, depth + 1))));
 }
 
-// fieldView shows a field of a crossing by what it is.
-function fieldView(trace, field, value) {
+// fieldView shows a field of a crossing by what it is. A record that an earlier crossing said
+// in full is on a line, which opens.
+function fieldView(trace, field, value, seq) {
   switch (field) {
-    case "Record": return recordView(trace, value);
+    case "Record": return trace.recordOf(value)?.seq < seq ? foldedRecord(trace, value) : recordView(trace, value);
     case "Records": return h("ol", {class: "records"}, value.slice(0, mostMembers).map((one) => h("li", {}, foldedRecord(trace, one))),
       value.length > mostMembers && h("li", {}, "… " + counted(value.length - mostMembers, "record") + " more"));
     case "Result": return resultView(trace, value);
