@@ -74,7 +74,7 @@ type tab struct {
 }
 
 // patience is how long a browser may take for one thing; it is far more than it takes.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // opened opens the file of a page in a tab of its own. When the test ends, nothing may be on
 // the console, and nothing may have been asked of anybody.

@@ -13,21 +13,45 @@ class App {
     this.help();
     addEventListener("popstate", () => this.route()); // links too, and the browser's ways back
     addEventListener("keydown", (e) => this.key(e));
-    addEventListener("click", (e) => { if (this.turn?.filters.open && !e.target.closest(".filters")) this.turn.filters.open = false; });
+    addEventListener("click", (e) => {
+      if (this.turn?.filters.open && !e.target.closest(".filters")) this.turn.filters.open = false;
+    });
     addEventListener("beforeprint", () => this.turn?.print(true));
     addEventListener("afterprint", () => this.turn?.print(false));
   }
   head() {
     this.title = h("h1", {}, "");
-    this.search = h("input", {type: "search", placeholder: "Search  /", "aria-label": "search the crossings", "aria-keyshortcuts": "/", oninput: () => this.searching()});
-    this.search.addEventListener("keydown", (e) => {
-      if (e.key === "Enter") { this.turn?.move(1); e.preventDefault(); }
-      if (e.key === "Escape") { this.search.value = ""; this.turn?.search(""); this.turn?.tree.focus(); }
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search  /",
+      "aria-label": "search the crossings",
+      "aria-keyshortcuts": "/",
+      oninput: () => this.searching(),
     });
-    this.look = h("button", {class: "quiet", title: "light or dark", "aria-label": "light or dark", onclick: () => this.turnLights()}, "◐");
-    fill(document.getElementById("top"),
-      this.hasFront && link("", {class: "home", title: "all that is in this file"}, "☰ All"), this.title, this.search, this.look,
-      h("button", {class: "quiet", title: "keys  ?", "aria-label": "help", onclick: () => this.helping.showModal()}, "?"));
+    this.search.addEventListener("keydown", (e) => {
+      if (e.key === "Enter") {
+        this.turn?.move(1);
+        e.preventDefault();
+      }
+      if (e.key === "Escape") {
+        this.search.value = "";
+        this.turn?.search("");
+        this.turn?.tree.focus();
+      }
+    });
+    this.look = h(
+      "button",
+      { class: "quiet", title: "light or dark", "aria-label": "light or dark", onclick: () => this.turnLights() },
+      "◐",
+    );
+    fill(
+      document.getElementById("top"),
+      this.hasFront && link("", { class: "home", title: "all that is in this file" }, "☰ All"),
+      this.title,
+      this.search,
+      this.look,
+      h("button", { class: "quiet", title: "keys  ?", "aria-label": "help", onclick: () => this.helping.showModal() }, "?"),
+    );
   }
   // numberOf is the number of the trace of a name.
   numberOf(name) {
@@ -35,30 +59,63 @@ class App {
     return this.numbers.get(name);
   }
   // shortName is the name of a trace without the folder that all are in.
-  shortName(i) { return short(this.contents.traces[i].name.slice(this.folder.length), 300); }
+  shortName(i) {
+    return short(this.contents.traces[i].name.slice(this.folder.length), 300);
+  }
   searching() {
     clearTimeout(this.typing);
     this.typing = setTimeout(() => this.turn?.search(this.search.value.trim()), 120);
   }
   turnLights() {
-    const root = document.documentElement, dark = root.dataset.look ? root.dataset.look === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const root = document.documentElement,
+      dark = root.dataset.look ? root.dataset.look === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.look = dark ? "light" : "dark";
     this.turn?.overview.draw();
   }
   help() {
-    const keys = [["↑ ↓  or  j k", "the row before, the next"], ["← →", "fold, unfold, go to the row above"], ["n p", "the next crossing, the one before"], ["[ ]", "the ask before, the next"],
-      ["e", "the next failure"], ["1 2 3 4", "crossing, state, conversation, phases"], ["/", "search"], ["f", "filter"], ["t", "timeline by time or by order"], ["?", "this help"], ["Esc", "close"]];
-    this.helping = fill(document.getElementById("help"), h("h2", {id: "help-title"}, "Keys"),
-      h("dl", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
-      h("p", {class: "faint"}, "A link such as #23 leads to a crossing. Nothing in this page asks a network."),
-      h("form", {method: "dialog"}, h("button", {}, "Close")));
+    const keys = [
+      ["↑ ↓  or  j k", "the row before, the next"],
+      ["← →", "fold, unfold, go to the row above"],
+      ["n p", "the next crossing, the one before"],
+      ["[ ]", "the ask before, the next"],
+      ["e", "the next failure"],
+      ["1 2 3 4", "crossing, state, conversation, phases"],
+      ["/", "search"],
+      ["f", "filter"],
+      ["t", "timeline by time or by order"],
+      ["?", "this help"],
+      ["Esc", "close"],
+    ];
+    this.helping = fill(
+      document.getElementById("help"),
+      h("h2", { id: "help-title" }, "Keys"),
+      h(
+        "dl",
+        {},
+        keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)]),
+      ),
+      h("p", { class: "faint" }, "A link such as #23 leads to a crossing. Nothing in this page asks a network."),
+      h("form", { method: "dialog" }, h("button", {}, "Close")),
+    );
   }
   key(e) {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || this.helping.open) return;
     if (e.target.closest("input[type=search], select, textarea")) return;
-    if (e.key === "?") { this.helping.showModal(); e.preventDefault(); return; }
-    if (e.key === "/" && this.turn) { this.search.focus(); this.search.select(); e.preventDefault(); return; }
-    if (e.key === "Escape" && this.turn?.filters.open) { this.turn.filters.open = false; return; }
+    if (e.key === "?") {
+      this.helping.showModal();
+      e.preventDefault();
+      return;
+    }
+    if (e.key === "/" && this.turn) {
+      this.search.focus();
+      this.search.select();
+      e.preventDefault();
+      return;
+    }
+    if (e.key === "Escape" && this.turn?.filters.open) {
+      this.turn.filters.open = false;
+      return;
+    }
     const scrolls = e.target.closest(".panel, .menu, [role=tablist], summary, button") && e.key.startsWith("Arrow");
     if (!scrolls && this.turn?.shortcut(e.key)) e.preventDefault();
   }
@@ -72,7 +129,9 @@ class App {
   // they rest: browsers refuse to do so too often.
   go(hash, isStep) {
     this.route("#" + hash);
-    const enter = () => { if (location.hash !== "#" + hash) history[isStep ? "replaceState" : "pushState"](null, "", "#" + hash); };
+    const enter = () => {
+      if (location.hash !== "#" + hash) history[isStep ? "replaceState" : "pushState"](null, "", "#" + hash);
+    };
     if (isStep) this.resting = setTimeout(enter, 200);
     else enter();
   }
@@ -110,8 +169,12 @@ class App {
     this.turn = null;
     this.search.hidden = true;
     this.title.textContent = onLine(this.contents.title);
-    fill(this.main, this.contents.traces.length + Number(Boolean(this.contents.verified)) + Number(Boolean(this.contents.explored)) === 0
-      ? h("p", {class: "lead"}, "There is nothing in this page.") : frontView(this));
+    fill(
+      this.main,
+      this.contents.traces.length + Number(Boolean(this.contents.verified)) + Number(Boolean(this.contents.explored)) === 0
+        ? h("p", { class: "lead" }, "There is nothing in this page.")
+        : frontView(this),
+    );
     document.title = onLine(this.contents.title);
   }
   showTurn(turn, seq, tab) {
@@ -120,12 +183,12 @@ class App {
       this.turn = turn;
       this.search.hidden = false;
       this.search.value = turn.needle;
-      fill(this.title, h("span", {class: "faint"}, onLine(this.folder)), this.shortName(number));
+      fill(this.title, h("span", { class: "faint" }, onLine(this.folder)), this.shortName(number));
       document.title = onLine(this.contents.traces[number].name);
       fill(this.main, turn.element);
       turn.filter();
       turn.show(seq, tab);
-      if (!document.activeElement || document.activeElement === document.body) turn.tree.focus({preventScroll: true});
+      if (!document.activeElement || document.activeElement === document.body) turn.tree.focus({ preventScroll: true });
       return;
     }
     turn.show(seq, tab);
@@ -135,7 +198,8 @@ class App {
 // commonFolder is the folder that all names begin with, with the slash at its end.
 function commonFolder(names) {
   let folder = (names[0] ?? "").slice(0, (names[0] ?? "").lastIndexOf("/") + 1);
-  while (folder && !names.every((name) => name.startsWith(folder))) folder = folder.slice(0, folder.lastIndexOf("/", folder.length - 2) + 1);
+  while (folder && !names.every((name) => name.startsWith(folder)))
+    folder = folder.slice(0, folder.lastIndexOf("/", folder.length - 2) + 1);
   return folder;
 }
 
@@ -154,6 +218,15 @@ const app = (() => {
 
 // broken says that the file is not whole: a page that was cut short ends within its data.
 function broken(e) {
-  fill(document.getElementById("main"), h("p", {class: "lead", role: "alert"}, "This page cannot be shown: " + onLine(String(e?.message ?? e)) + ". The file may have been cut short; adkreplay view makes it again."));
+  fill(
+    document.getElementById("main"),
+    h(
+      "p",
+      { class: "lead", role: "alert" },
+      "This page cannot be shown: " +
+        onLine(String(e?.message ?? e)) +
+        ". The file may have been cut short; adkreplay view makes it again.",
+    ),
+  );
   throw e;
 }

@@ -18,11 +18,15 @@ class Exchange {
     this.err = end?.err;
   }
   // messages are the conversation; null where it is none.
-  get messages() { return this.read ??= messagesOf(this.body); }
+  get messages() {
+    return (this.read ??= messagesOf(this.body));
+  }
   // settings are what a request says beside its messages.
   get settings() {
     if (!isObject(this.body)) return [];
-    return Object.keys(this.body).filter((name) => !talk.includes(name)).map((name) => [name, this.body[name]]);
+    return Object.keys(this.body)
+      .filter((name) => !talk.includes(name))
+      .map((name) => [name, this.body[name]]);
   }
   get words() {
     const r = this.request;
@@ -53,7 +57,7 @@ function bodyOf(row) {
 // talkIn is the list of messages in a body, or the text of the only one; null where there is
 // none.
 function talkIn(body) {
-  const list = isObject(body) ? body.messages ?? body.contents ?? body.input : null;
+  const list = isObject(body) ? (body.messages ?? body.contents ?? body.input) : null;
   return Array.isArray(list) || typeof list === "string" ? list : null;
 }
 
@@ -77,27 +81,40 @@ class Message {
   }
   take(v, depth) {
     if (v === null || v === undefined || v === "") return;
-    if (typeof v === "string") { this.blocks.push({text: v}); return; }
-    if (Array.isArray(v) && depth < 4) { for (const one of v) this.take(one, depth + 1); return; }
-    if (!isObject(v) || depth >= 4) { this.blocks.push({json: v}); return; }
+    if (typeof v === "string") {
+      this.blocks.push({ text: v });
+      return;
+    }
+    if (Array.isArray(v) && depth < 4) {
+      for (const one of v) this.take(one, depth + 1);
+      return;
+    }
+    if (!isObject(v) || depth >= 4) {
+      this.blocks.push({ json: v });
+      return;
+    }
     const f = v.function ?? v.functionCall;
     if (isObject(f) || v.type === "tool_use" || v.type === "function_call") {
-      const name = f?.name ?? v.name, args = f?.arguments ?? f?.args ?? v.input ?? v.arguments;
-      this.blocks.push({call: textOf(name), args: argsOf(args ?? {}), id: textOf(v.id ?? v.call_id)});
+      const name = f?.name ?? v.name,
+        args = f?.arguments ?? f?.args ?? v.input ?? v.arguments;
+      this.blocks.push({ call: textOf(name), args: argsOf(args ?? {}), id: textOf(v.id ?? v.call_id) });
     } else if (v.functionResponse || v.type === "tool_result" || v.type === "function_call_output") {
-      this.blocks.push({result: v.functionResponse?.response ?? v.content ?? v.output, of: textOf(v.tool_use_id ?? v.call_id ?? v.functionResponse?.name)});
+      this.blocks.push({
+        result: v.functionResponse?.response ?? v.content ?? v.output,
+        of: textOf(v.tool_use_id ?? v.call_id ?? v.functionResponse?.name),
+      });
     } else if (v.tool_call_id !== undefined) {
-      this.blocks.push({result: v.content, of: textOf(v.tool_call_id)});
+      this.blocks.push({ result: v.content, of: textOf(v.tool_call_id) });
     } else if (typeof v.text === "string") {
-      this.blocks.push({text: v.text});
+      this.blocks.push({ text: v.text });
     } else if (typeof v.thinking === "string") {
-      this.blocks.push({thought: v.thinking});
+      this.blocks.push({ thought: v.thinking });
     } else if (v.content !== undefined || v.parts !== undefined || v.tool_calls !== undefined) {
-      if (typeof v.reasoning_content === "string") this.blocks.push({thought: v.reasoning_content});
+      if (typeof v.reasoning_content === "string") this.blocks.push({ thought: v.reasoning_content });
       this.take(v.content ?? v.parts, depth + 1);
       this.take(v.tool_calls, depth + 1);
     } else {
-      this.blocks.push({json: v});
+      this.blocks.push({ json: v });
     }
   }
 }
@@ -122,8 +139,8 @@ class Answer {
       this.status = piece.status;
       if (piece.body === undefined) return;
     }
-    const data = isObject(piece) ? piece.data ?? piece.body ?? piece.line ?? piece.text ?? piece : piece;
-    if (data === "[DONE]" || typeof data === "string" && data.startsWith(":")) return;
+    const data = isObject(piece) ? (piece.data ?? piece.body ?? piece.line ?? piece.text ?? piece) : piece;
+    if (data === "[DONE]" || (typeof data === "string" && data.startsWith(":"))) return;
     if (!isObject(data) || !this.take(data)) this.others.push(data);
   }
   // take reports whether a part of an answer has a form that is known.
@@ -135,13 +152,13 @@ class Answer {
   }
   count(u) {
     const number = (...values) => values.find((v) => typeof v === "number");
-    const t = this.tokens ??= {in: 0, out: 0, cached: 0};
+    const t = (this.tokens ??= { in: 0, out: 0, cached: 0 });
     t.in = number(u.prompt_tokens, u.input_tokens, u.promptTokenCount, t.in);
     t.out = number(u.completion_tokens, u.output_tokens, u.candidatesTokenCount, t.out);
     t.cached = number(u.prompt_tokens_details?.cached_tokens, u.cache_read_input_tokens, u.cachedContentTokenCount, t.cached);
   }
   call(place, name, args, id) {
-    const c = this.calls.get(place) ?? {call: "", args: "", id: ""};
+    const c = this.calls.get(place) ?? { call: "", args: "", id: "" };
     this.calls.set(place, c);
     if (name && name !== c.call) c.call += name;
     if (id) c.id = id;
@@ -167,7 +184,7 @@ class Answer {
     }
     switch (e.type) {
       case "content_block_start":
-        this.block(e.index, {...e.content_block, input: undefined});
+        this.block(e.index, { ...e.content_block, input: undefined });
         return true;
       case "content_block_delta":
         this.text += textOf(e.delta?.text);
@@ -186,10 +203,22 @@ class Answer {
     this.thought += textOf(b?.thinking);
   }
   ofResponses(e) {
-    if (e.type === "response.output_text.delta") { this.text += textOf(e.delta); return true; }
-    if (e.type === "response.function_call_arguments.delta") { this.call(e.output_index, "", e.delta); return true; }
-    if (e.type === "response.output_item.added" && e.item?.type === "function_call") { this.call(e.output_index, e.item.name, "", e.item.call_id); return true; }
-    if (typeof e.type === "string" && e.type.startsWith("response.")) { this.finish = textOf(e.response?.status) || this.finish; return true; }
+    if (e.type === "response.output_text.delta") {
+      this.text += textOf(e.delta);
+      return true;
+    }
+    if (e.type === "response.function_call_arguments.delta") {
+      this.call(e.output_index, "", e.delta);
+      return true;
+    }
+    if (e.type === "response.output_item.added" && e.item?.type === "function_call") {
+      this.call(e.output_index, e.item.name, "", e.item.call_id);
+      return true;
+    }
+    if (typeof e.type === "string" && e.type.startsWith("response.")) {
+      this.finish = textOf(e.response?.status) || this.finish;
+      return true;
+    }
     if (e.object !== "response" || !Array.isArray(e.output)) return false;
     for (const [i, item] of e.output.entries()) {
       if (item?.type === "function_call") this.call(i, item.name, item.arguments, item.call_id);
@@ -226,9 +255,11 @@ class Answer {
 // the executor calls in which there is none. Each has the one before it of its like.
 function momentsOf(trace) {
   if (trace.moments) return trace.moments;
-  const moments = [], asked = new Set(), before = new Map();
+  const moments = [],
+    asked = new Set(),
+    before = new Map();
   const add = (row, like) => {
-    const m = {row, seq: row.seq, like, before: before.get(like) ?? null};
+    const m = { row, seq: row.seq, like, before: before.get(like) ?? null };
     before.set(like, m);
     moments.push(m);
   };
@@ -242,7 +273,7 @@ function momentsOf(trace) {
     if (x.kind === "ask" && talkIn(bodyOf(row)) !== null) add(row, "ask " + textOf(x.data.of));
     if (x.kind === "call" && (x.data.seam ?? "").startsWith("executor/") && !asked.has(x.data.id)) add(row, "dispatch " + x.call);
   }
-  return trace.moments = moments;
+  return (trace.moments = moments);
 }
 
 // momentAt is the last one at a crossing, or the first one behind it; -1 where there is none.
@@ -258,27 +289,29 @@ function seenIn(trace, moment) {
   const x = moment.row.crossing;
   const view = heldAt(trace, moment.seq).calls.get(x.data.id)?.view;
   if (!view) return [];
-  const seen = view.prompt ? [{role: "prompt", blocks: [{text: view.prompt}], seq: 1}] : [];
+  const seen = view.prompt ? [{ role: "prompt", blocks: [{ text: view.prompt }], seq: 1 }] : [];
   const talk = [];
-  for (const {name} of collections) {
+  for (const { name } of collections) {
     for (const held of view.sets.get(name).values()) {
-      const record = held.ref ? trace.records.get(held.ref) : {kind: "instruction", value: held.text};
-      if (record && name !== "tools") (["messages", "thoughts", "toolCalls"].includes(name) ? talk : seen).push(messageOfRecord(trace, record, held.seq));
+      const record = held.ref ? trace.records.get(held.ref) : { kind: "instruction", value: held.text };
+      if (record && name !== "tools")
+        (["messages", "thoughts", "toolCalls"].includes(name) ? talk : seen).push(messageOfRecord(trace, record, held.seq));
     }
   }
-  talk.sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : 0);
+  talk.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   return [...seen, ...talk];
 }
 
 function messageOfRecord(trace, record, seq) {
-  const v = record.value, blocks = [];
-  if (typeof v === "string") blocks.push({text: v});
+  const v = record.value,
+    blocks = [];
+  if (typeof v === "string") blocks.push({ text: v });
   else if (record.kind === "toolCall") {
-    blocks.push({call: textOf(v.tool), args: argsOf(v.args ?? {}), id: textOf(v.id)});
-    if (v.results) blocks.push({result: v.results.text ?? v.results, of: textOf(v.id), failed: v.isError});
-  } else if (v.content !== undefined) blocks.push({text: textOf(v.content)});
-  else blocks.push({json: v});
-  return {role: textOf(v.role) || record.kind, blocks, seq, time: typeof v === "string" ? "" : textOf(v.createdAt)};
+    blocks.push({ call: textOf(v.tool), args: argsOf(v.args ?? {}), id: textOf(v.id) });
+    if (v.results) blocks.push({ result: v.results.text ?? v.results, of: textOf(v.id), failed: v.isError });
+  } else if (v.content !== undefined) blocks.push({ text: textOf(v.content) });
+  else blocks.push({ json: v });
+  return { role: textOf(v.role) || record.kind, blocks, seq, time: typeof v === "string" ? "" : textOf(v.createdAt) };
 }
 
 // saidIn is what an executor call reported: its streams, put together.
@@ -286,10 +319,10 @@ function saidIn(trace, moment) {
   const said = new Map();
   const x = moment.row.crossing;
   for (let seq = moment.seq + 1, last = moment.row.end?.seq ?? trace.length; seq <= last; seq++) {
-    const {kind, call, data} = trace.at(seq);
+    const { kind, call, data } = trace.at(seq);
     if (call !== x.data.id || !kind.startsWith("report-") || kind === "report-log" || data.err) continue;
     const key = kind + " " + textOf(data.id);
-    const s = said.get(key) ?? {role: kind.slice("report-".length), text: "", blocks: []};
+    const s = said.get(key) ?? { role: kind.slice("report-".length), text: "", blocks: [] };
     said.set(key, s);
     s.text += textOf(data.delta);
     s.tool = data.tool ?? s.tool;
@@ -298,9 +331,9 @@ function saidIn(trace, moment) {
     s.failed ||= data.isError;
   }
   for (const s of said.values()) {
-    if (s.role === "tool-call") s.blocks.push({call: textOf(s.tool), args: argsOf(s.args ?? {})});
-    else s.blocks.push(s.role === "thought" ? {thought: s.text} : {text: s.text});
-    if (s.results) s.blocks.push({result: s.results.text ?? s.results, failed: s.failed});
+    if (s.role === "tool-call") s.blocks.push({ call: textOf(s.tool), args: argsOf(s.args ?? {}) });
+    else s.blocks.push(s.role === "thought" ? { thought: s.text } : { text: s.text });
+    if (s.results) s.blocks.push({ result: s.results.text ?? s.results, failed: s.failed });
   }
   return [...said.values()];
 }
@@ -308,12 +341,16 @@ function saidIn(trace, moment) {
 // totals are what all asks together cost, as their answers say.
 function totals(trace) {
   if (trace.totals) return trace.totals;
-  const t = {asks: 0, in: 0, out: 0, counted: false};
+  const t = { asks: 0, in: 0, out: 0, counted: false };
   for (const row of trace.rows) {
     if (row.crossing.kind !== "ask") continue;
     t.asks++;
     const tokens = exchangeOf(trace, row).answer.tokens;
-    if (tokens) { t.in += tokens.in; t.out += tokens.out; t.counted = true; }
+    if (tokens) {
+      t.in += tokens.in;
+      t.out += tokens.out;
+      t.counted = true;
+    }
   }
-  return trace.totals = t;
+  return (trace.totals = t);
 }

@@ -4,23 +4,30 @@
 const gists = {
   Seam: (t, v) => onLine(textOf(v)),
   Name: (t, v) => short(textOf(v), 60),
-  Key: (t, v) => /^[0-9a-f]{64}$/.test(v) ? "#" + v.slice(0, 8) : short(textOf(v), 60),
+  Key: (t, v) => (/^[0-9a-f]{64}$/.test(v) ? "#" + v.slice(0, 8) : short(textOf(v), 60)),
   Text: (t, v) => quoted(textOf(v)),
-  Texts: (t, v) => v.slice(0, 8).map((one) => short(textOf(one), 60)).join(", "),
+  Texts: (t, v) =>
+    v
+      .slice(0, 8)
+      .map((one) => short(textOf(one), 60))
+      .join(", "),
   Collection: (t, v) => onLine(textOf(v)),
   Record: (t, v) => recordText(t, v),
-  Records: (t, v) => v.length === 1 ? recordText(t, v[0]) : counted(v.length, "record"),
+  Records: (t, v) => (v.length === 1 ? recordText(t, v[0]) : counted(v.length, "record")),
   Value: (t, v) => compact(v, 120),
   Args: (t, v) => argsText(v),
   Result: (t, v) => "gave " + resultText(t, v),
   Status: (t, v) => onLine(textOf(v)),
-  Flag: (t, v, label) => v ? label : "",
-  IsError: (t, v) => v ? "failed" : "",
+  Flag: (t, v, label) => (v ? label : ""),
+  IsError: (t, v) => (v ? "failed" : ""),
   N: (t, v) => String(v),
   ID: (t, v) => String(v),
   Duration: (t, v) => textOf(v),
   Cause: (t, v) => "with " + errorText(v),
-  Payload: (t, v) => isObject(v) ? [v.tool, v.delta !== undefined ? quoted(textOf(v.delta)) : "", v.args ? argsText(v.args) : ""].filter(Boolean).join(" ") : compact(v),
+  Payload: (t, v) =>
+    isObject(v)
+      ? [v.tool, v.delta !== undefined ? quoted(textOf(v.delta)) : "", v.args ? argsText(v.args) : ""].filter(Boolean).join(" ")
+      : compact(v),
   Schema: () => "with a schema",
   Digest: (t, v) => v.slice(0, 8),
 };
@@ -28,9 +35,9 @@ const gists = {
 // headOf is what a row is: a verb, and what it is about.
 function headOf(trace, row) {
   const x = row.crossing;
-  if (x.kind === "ask") return {verb: "ask", what: onLine(textOf(x.data.of)) + " " + exchangeOf(trace, row).words};
-  if (x.kind === "state") return {verb: "state", what: seenAt(trace, x)};
-  if (x.kind === "piece") return {verb: "piece", what: pieceText(x)};
+  if (x.kind === "ask") return { verb: "ask", what: onLine(textOf(x.data.of)) + " " + exchangeOf(trace, row).words };
+  if (x.kind === "state") return { verb: "state", what: seenAt(trace, x) };
+  if (x.kind === "piece") return { verb: "piece", what: pieceText(x) };
   const what = [];
   for (const use of x.row.fields) {
     const v = x.data[use.label];
@@ -38,42 +45,45 @@ function headOf(trace, row) {
     const words = gists[use.field]?.(trace, v, use.label);
     if (words) what.push(words);
   }
-  return {verb: x.kind === "call" ? onLine(x.data.seam ?? "") : x.kind, what: what.join(" ")};
+  return { verb: x.kind === "call" ? onLine(x.data.seam ?? "") : x.kind, what: what.join(" ") };
 }
 
 // pieceText is what a piece of an answer adds to it, or its JSON where that is nothing.
 function pieceText(x) {
   const part = new Answer();
   part.add(x.data.piece, x.data.open);
-  return !part.others.length && part.words || compact(x.data.piece?.data ?? x.data.piece, 160);
+  return (!part.others.length && part.words) || compact(x.data.piece?.data ?? x.data.piece, 160);
 }
 
 // answerOf is what a row came back with: {text, bad}, or null where that is nothing.
 function answerOf(trace, row) {
-  const x = row.end ?? row.crossing, d = x.data;
+  const x = row.end ?? row.crossing,
+    d = x.data;
   if (row.crossing.kind === "ask") {
     const words = exchangeOf(trace, row).answer.words;
-    return d.err !== undefined ? {text: errorText(d.err), bad: true} : words ? {text: words} : null;
+    return d.err !== undefined ? { text: errorText(d.err), bad: true } : words ? { text: words } : null;
   }
-  if (d.err !== undefined && x.kind !== "error") return {text: errorText(d.err), bad: true};
-  if (x.kind === "error") return {text: errorText(d.err), bad: true};
-  if (x.kind === "return" && d.outcome && d.outcome !== "ok") return {text: d.outcome, bad: true};
+  if (d.err !== undefined && x.kind !== "error") return { text: errorText(d.err), bad: true };
+  if (x.kind === "error") return { text: errorText(d.err), bad: true };
+  if (x.kind === "return" && d.outcome && d.outcome !== "ok") return { text: d.outcome, bad: true };
   if (!row.end) return null;
-  if (d.result !== undefined) return {text: resultText(trace, d.result)};
-  if (d.records !== undefined) return {text: d.records.length === 1 ? recordText(trace, d.records[0]) : counted(d.records.length, "record")};
-  if (d.bytes !== undefined) return {text: "bytes"};
+  if (d.result !== undefined) return { text: resultText(trace, d.result) };
+  if (d.records !== undefined)
+    return { text: d.records.length === 1 ? recordText(trace, d.records[0]) : counted(d.records.length, "record") };
+  if (d.bytes !== undefined) return { text: "bytes" };
   return null;
 }
 
 // spoken is a row for a screen reader, in one sentence.
 function spoken(trace, row) {
-  const {verb, what} = headOf(trace, row), answer = answerOf(trace, row);
+  const { verb, what } = headOf(trace, row),
+    answer = answerOf(trace, row);
   return `${row.seq}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
 }
 
 // groupOf is what the filter calls a row: the label of its seam where it is a call, else its
 // kind.
-const groupOf = (row) => row.crossing.kind === "call" ? seamColour(row.crossing.data.seam) + "/" : row.crossing.kind;
+const groupOf = (row) => (row.crossing.kind === "call" ? seamColour(row.crossing.data.seam) + "/" : row.crossing.kind);
 
 // colourOf is the name of the colour of a row.
 function colourOf(row) {
@@ -84,15 +94,25 @@ function colourOf(row) {
 
 // crossingView shows one crossing: where it is, its fields, and what it began or ended.
 function crossingView(turn, seq) {
-  const trace = turn.trace, x = trace.at(seq), row = trace.row(seq);
-  const {verb, what} = headOf(trace, row);
-  return h("article", {class: "crossing", "data-colour": colourOf(row)},
-    h("h2", {}, h("span", {class: "verb"}, verb), " ", h("span", {class: "what", dir: "auto"}, what)),
-    h("p", {class: "where"}, wayTo(turn, row)),
-    h("p", {class: "facts"}, factsOf(turn, x, row)),
+  const trace = turn.trace,
+    x = trace.at(seq),
+    row = trace.row(seq);
+  const { verb, what } = headOf(trace, row);
+  return h(
+    "article",
+    { class: "crossing", "data-colour": colourOf(row) },
+    h("h2", {}, h("span", { class: "verb" }, verb), " ", h("span", { class: "what", dir: "auto" }, what)),
+    h("p", { class: "where" }, wayTo(turn, row)),
+    h("p", { class: "facts" }, factsOf(turn, x, row)),
     row.crossing.kind === "ask" && askView(trace, row),
     linesOf(row).map((one) => lineView(turn, one, one === x, linesOf(row).length > 1)),
-    h("details", {class: "raw"}, h("summary", {}, "as the trace writes it"), linesOf(row).map((one) => h("pre", {}, one.line.length > 20000 ? onLine(one.line.slice(0, 20000)) + " …" : onLine(one.line)))));
+    h(
+      "details",
+      { class: "raw" },
+      h("summary", {}, "as the trace writes it"),
+      linesOf(row).map((one) => h("pre", {}, one.line.length > 20000 ? onLine(one.line.slice(0, 20000)) + " …" : onLine(one.line))),
+    ),
+  );
 }
 
 // linesOf are the crossings of a row, in order.
@@ -102,69 +122,137 @@ const linesOf = (row) => [row.crossing, ...row.events, ...(row.end ? [row.end] :
 function wayTo(turn, row) {
   const way = [];
   for (let r = row.parent; r && way.length < 64; r = r.parent) way.unshift(r);
-  return way.map((r, i) => [i > 0 && " › ", link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam ?? "") : r.crossing.kind)]);
+  return way.map((r, i) => [
+    i > 0 && " › ",
+    link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam ?? "") : r.crossing.kind),
+  ]);
 }
 
 function factsOf(turn, x, row) {
   const facts = [h("span", {}, "#" + row.seq + (row.end ? "–#" + row.end.seq : ""))];
   const isTimed = turn.trace.elapsed > 0; // else the clock stood
-  if (isTimed) facts.push(h("span", {title: "since the turn began"}, "at " + lasting(row.crossing.at)));
+  if (isTimed) facts.push(h("span", { title: "since the turn began" }, "at " + lasting(row.crossing.at)));
   if (row.end) facts.push(isTimed && h("span", {}, "took " + lasting(row.takes)));
-  else if (row.crossing.kind === "call" || row.crossing.phase === "begin") facts.push(h("span", {class: "bad"}, "never ended"));
+  else if (row.crossing.kind === "call" || row.crossing.phase === "begin") facts.push(h("span", { class: "bad" }, "never ended"));
   if (x.strand) facts.push(h("span", {}, "strand s" + x.strand + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
   return facts;
 }
 
 // lineView shows the fields of one crossing of a row.
 function lineView(turn, x, isChosen, several) {
-  const fields = x.row.fields.filter((use) => x.data[use.label] !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID");
+  const fields = x.row.fields.filter(
+    (use) => x.data[use.label] !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID",
+  );
   const wanted = fields.filter((use) => !(x.kind === "ask" && use.field === "JSON"));
   if (!several && !wanted.length) return null;
   const known = new Set(["kind", "phase", "at", "in", "strand", "op", ...x.row.fields.map((use) => use.label)]);
   const others = Object.keys(x.data).filter((name) => !known.has(name));
-  return h("section", {class: "line" + (isChosen ? " chosen" : "")},
-    several && h("h3", {}, link(turn.hash(x.seq), {}, "#" + x.seq), " ", x.kind === "return" ? "returns" : x.phase === "whole" ? x.kind : x.phase === "begin" ? "begins" : "done",
-      turn.trace.elapsed > 0 && h("span", {class: "faint"}, " " + lasting(x.at))),
-    wanted.length + others.length > 0 && h("dl", {}, wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label], x.seq))]),
-      others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))])));
+  return h(
+    "section",
+    { class: "line" + (isChosen ? " chosen" : "") },
+    several &&
+      h(
+        "h3",
+        {},
+        link(turn.hash(x.seq), {}, "#" + x.seq),
+        " ",
+        x.kind === "return" ? "returns" : x.phase === "whole" ? x.kind : x.phase === "begin" ? "begins" : "done",
+        turn.trace.elapsed > 0 && h("span", { class: "faint" }, " " + lasting(x.at)),
+      ),
+    wanted.length + others.length > 0 &&
+      h(
+        "dl",
+        {},
+        wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label], x.seq))]),
+        others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))]),
+      ),
+  );
 }
 
 // askView shows what was asked beside the conversation, and what was answered.
 function askView(trace, row) {
-  const e = exchangeOf(trace, row), a = e.answer;
-  return h("section", {class: "ask"},
+  const e = exchangeOf(trace, row),
+    a = e.answer;
+  return h(
+    "section",
+    { class: "ask" },
     h("h3", {}, "asked"),
-    e.messages ? h("p", {class: "faint"}, counted(e.messages.length, "message") + ": see Conversation") : valueView(e.request),
-    e.messages && h("dl", {}, e.settings.map(([name, value]) => [h("dt", {}, short(name, 60)), h("dd", {}, valueView(value, 1))])),
+    e.messages ? h("p", { class: "faint" }, counted(e.messages.length, "message") + ": see Conversation") : valueView(e.request),
+    e.messages &&
+      h(
+        "dl",
+        {},
+        e.settings.map(([name, value]) => [h("dt", {}, short(name, 60)), h("dd", {}, valueView(value, 1))]),
+      ),
     h("h3", {}, "answered"),
     answerView(a),
-    e.err !== undefined && errorView(e.err));
+    e.err !== undefined && errorView(e.err),
+  );
 }
 
 // answerView shows an answer that was put together from pieces.
 function answerView(a) {
   const facts = [];
-  if (a.status) facts.push(h("span", {class: a.status >= 400 ? "bad" : ""}, "HTTP " + a.status));
-  if (a.tokens) facts.push(h("span", {}, `${a.tokens.in.toLocaleString("en")} tokens in, ${a.tokens.out.toLocaleString("en")} out` + (a.tokens.cached ? `, ${a.tokens.cached.toLocaleString("en")} cached` : "")));
+  if (a.status) facts.push(h("span", { class: a.status >= 400 ? "bad" : "" }, "HTTP " + a.status));
+  if (a.tokens)
+    facts.push(
+      h(
+        "span",
+        {},
+        `${a.tokens.in.toLocaleString("en")} tokens in, ${a.tokens.out.toLocaleString("en")} out` +
+          (a.tokens.cached ? `, ${a.tokens.cached.toLocaleString("en")} cached` : ""),
+      ),
+    );
   if (a.finish) facts.push(h("span", {}, "ended by " + short(textOf(a.finish), 40)));
   if (a.pieces > 1) facts.push(h("span", {}, counted(a.pieces, "piece")));
-  if (a.open) facts.push(h("span", {class: "bad"}, "cut off"));
-  return h("div", {class: "answer"},
-    facts.length > 0 && h("p", {class: "facts"}, facts),
-    blocksView([...(a.thought ? [{thought: a.thought}] : []), ...(a.text ? [{text: a.text}] : []),
-      ...[...a.calls.values()].map((c) => ({call: c.call, args: argsOf(c.args), id: c.id})), ...a.others.slice(0, mostMembers).map((json) => ({json}))]),
-    !a.pieces && h("p", {class: "faint"}, "nothing"));
+  if (a.open) facts.push(h("span", { class: "bad" }, "cut off"));
+  return h(
+    "div",
+    { class: "answer" },
+    facts.length > 0 && h("p", { class: "facts" }, facts),
+    blocksView([
+      ...(a.thought ? [{ thought: a.thought }] : []),
+      ...(a.text ? [{ text: a.text }] : []),
+      ...[...a.calls.values()].map((c) => ({ call: c.call, args: argsOf(c.args), id: c.id })),
+      ...a.others.slice(0, mostMembers).map((json) => ({ json })),
+    ]),
+    !a.pieces && h("p", { class: "faint" }, "nothing"),
+  );
 }
 
 // blocksView shows what a message says.
 function blocksView(blocks) {
   return blocks.map((b) => {
     if (b.text !== undefined) return prose(b.text);
-    if (b.thought !== undefined) return h("div", {class: "thought"}, prose(b.thought));
-    if (b.call !== undefined) return h("div", {class: "block"}, h("p", {}, h("span", {class: "tag"}, "calls"), " ", h("strong", {}, short(b.call, 80)), " ", h("span", {class: "faint"}, short(b.id ?? "", 60))), valueView(b.args, 1));
+    if (b.thought !== undefined) return h("div", { class: "thought" }, prose(b.thought));
+    if (b.call !== undefined)
+      return h(
+        "div",
+        { class: "block" },
+        h(
+          "p",
+          {},
+          h("span", { class: "tag" }, "calls"),
+          " ",
+          h("strong", {}, short(b.call, 80)),
+          " ",
+          h("span", { class: "faint" }, short(b.id ?? "", 60)),
+        ),
+        valueView(b.args, 1),
+      );
     if (b.result !== undefined) {
-      return h("div", {class: "block"}, h("p", {}, h("span", {class: b.failed ? "tag bad" : "tag"}, b.failed ? "failed" : "gave"), " ", h("span", {class: "faint"}, short(b.of ?? "", 60))),
-        typeof b.result === "string" ? prose(b.result) : valueView(b.result, 1));
+      return h(
+        "div",
+        { class: "block" },
+        h(
+          "p",
+          {},
+          h("span", { class: b.failed ? "tag bad" : "tag" }, b.failed ? "failed" : "gave"),
+          " ",
+          h("span", { class: "faint" }, short(b.of ?? "", 60)),
+        ),
+        typeof b.result === "string" ? prose(b.result) : valueView(b.result, 1),
+      );
     }
     return valueView(b.json, 1);
   });

@@ -37,20 +37,33 @@ function link(hash, properties, ...children) {
 }
 
 // The most characters of a text that are shown at once.
-const mostText = 4000, nextText = 200_000;
+const mostText = 4000,
+  nextText = 200_000;
 
 // prose is a text with its lines as they are, with escapes for what is not printable, cut
 // where it is long.
 function prose(text, properties = {}) {
-  const e = h("div", {class: "prose", dir: "auto", ...properties});
+  const e = h("div", { class: "prose", dir: "auto", ...properties });
   const show = (from, to) => {
-    for (const [i, piece] of text.slice(from, to).split(/([\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}])/u).entries()) {
+    for (const [i, piece] of text
+      .slice(from, to)
+      .split(/([\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}])/u)
+      .entries()) {
       if (i % 2 === 0 || piece === "\n" || piece === "\t") e.append(piece);
-      else e.append(h("span", {class: "escape", title: "a character that is not printable"}, escapeOf(piece)));
+      else e.append(h("span", { class: "escape", title: "a character that is not printable" }, escapeOf(piece)));
     }
     if (to >= text.length) return;
-    const more = h("button", {class: "more", onclick: () => { more.remove(); show(to, to + nextText); }},
-      "show more of " + counted(text.length, "character"));
+    const more = h(
+      "button",
+      {
+        class: "more",
+        onclick: () => {
+          more.remove();
+          show(to, to + nextText);
+        },
+      },
+      "show more of " + counted(text.length, "character"),
+    );
     e.append(more);
   };
   show(0, mostText);
@@ -66,7 +79,21 @@ function someOf(all, view, properties = {}) {
   const show = (from) => {
     list.append(...all.slice(from, from + mostListed).map(view));
     if (all.length <= from + mostListed) return;
-    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostListed); }}, (all.length - from - mostListed).toLocaleString("en") + " more"));
+    const more = h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          class: "more",
+          onclick: () => {
+            more.remove();
+            show(from + mostListed);
+          },
+        },
+        (all.length - from - mostListed).toLocaleString("en") + " more",
+      ),
+    );
     list.append(more);
   };
   show(0);

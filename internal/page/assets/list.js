@@ -11,9 +11,9 @@ class LongList {
     this.render = render;
     this.count = 0;
     this.shown = new Map(); // elements by their places
-    this.room = h("div", {class: "room", role: "presentation"});
+    this.room = h("div", { class: "room", role: "presentation" });
     fill(box, this.room);
-    box.addEventListener("scroll", () => this.later(), {passive: true});
+    box.addEventListener("scroll", () => this.later(), { passive: true });
     new ResizeObserver(() => this.later()).observe(box);
   }
   // reset shows so many rows, all of them anew.
@@ -29,17 +29,28 @@ class LongList {
   }
   // spread is how many rows stand for one of the scrolled height: more than one where all of
   // them would be too tall.
-  get spread() { return Math.max(1, this.count * this.height / mostHeight); }
-  get inSight() { return Math.ceil(this.box.clientHeight / this.height); }
+  get spread() {
+    return Math.max(1, (this.count * this.height) / mostHeight);
+  }
+  get inSight() {
+    return Math.ceil(this.box.clientHeight / this.height);
+  }
   later() {
-    this.frame ??= requestAnimationFrame(() => { this.frame = null; this.draw(); });
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.draw();
+    });
   }
   draw() {
     const top = this.box.scrollTop;
-    const first = Math.floor(top * this.spread / this.height);
-    const from = Math.max(0, first - 8), to = Math.min(this.count, first + this.inSight + 9);
+    const first = Math.floor((top * this.spread) / this.height);
+    const from = Math.max(0, first - 8),
+      to = Math.min(this.count, first + this.inSight + 9);
     for (const [i, e] of this.shown) {
-      if (i < from || i >= to) { e.remove(); this.shown.delete(i); }
+      if (i < from || i >= to) {
+        e.remove();
+        this.shown.delete(i);
+      }
     }
     for (let i = from; i < to; i++) {
       if (!this.shown.has(i)) {
@@ -53,7 +64,10 @@ class LongList {
   // reveal brings a row into sight: beside the edge where it is next to what is seen, as when
   // one goes on, else into the upper part.
   reveal(i) {
-    const at = i * this.height / this.spread, top = this.box.scrollTop, seen = this.box.clientHeight, margin = 2 * this.height;
+    const at = (i * this.height) / this.spread,
+      top = this.box.scrollTop,
+      seen = this.box.clientHeight,
+      margin = 2 * this.height;
     if (at < top - margin || at > top + seen + margin) this.box.scrollTop = at - seen / 3;
     else if (at < top + margin) this.box.scrollTop = at - margin;
     else if (at + this.height > top + seen - margin) this.box.scrollTop = at + this.height - seen + margin;

@@ -4,21 +4,27 @@
 const mostLanes = 10;
 
 // How tall a bar is, how many stand below one another in a lane, and where they begin.
-const barHeight = 7, levels = 4, laneHeight = barHeight * levels + 8, axisHeight = 16;
+const barHeight = 7,
+  levels = 4,
+  laneHeight = barHeight * levels + 8,
+  axisHeight = 16;
 
 class Overview {
   constructor(trace, choose) {
     this.trace = trace;
     this.choose = choose;
     this.byTime = trace.elapsed > 0;
-    this.canvas = h("canvas", {"aria-hidden": "true"});
-    this.cursor = h("div", {class: "cursor", "aria-hidden": "true"});
+    this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.cursor = h("div", { class: "cursor", "aria-hidden": "true" });
     this.lanes = [...trace.strands.values()].sort((a, b) => a.id - b.id);
-    this.names = h("ol", {class: "lane-names", "aria-label": "strands"},
-      this.lanes.slice(0, mostLanes).map((lane, i) => h("li", {}, this.laneName(lane, i))));
-    this.picture = h("div", {class: "picture"}, this.canvas, this.cursor);
-    this.scale = h("button", {class: "quiet", onclick: () => this.turn(), title: "t"}, "");
-    this.element = h("section", {class: "overview", "aria-label": "timeline"}, this.names, this.picture, this.scale);
+    this.names = h(
+      "ol",
+      { class: "lane-names", "aria-label": "strands" },
+      this.lanes.slice(0, mostLanes).map((lane, i) => h("li", {}, this.laneName(lane, i))),
+    );
+    this.picture = h("div", { class: "picture" }, this.canvas, this.cursor);
+    this.scale = h("button", { class: "quiet", onclick: () => this.turn(), title: "t" }, "");
+    this.element = h("section", { class: "overview", "aria-label": "timeline" }, this.names, this.picture, this.scale);
     this.picture.addEventListener("click", (e) => this.click(e));
     new ResizeObserver(() => requestAnimationFrame(() => this.draw())).observe(this.picture);
     this.label();
@@ -43,13 +49,16 @@ class Overview {
     return this.byTime ? x.at / (this.trace.elapsed || 1) : (x.seq - 1) / Math.max(1, this.trace.length - 1);
   }
   draw() {
-    const width = this.picture.clientWidth, lanes = Math.min(this.lanes.length, mostLanes), height = lanes * laneHeight + axisHeight;
+    const width = this.picture.clientWidth,
+      lanes = Math.min(this.lanes.length, mostLanes),
+      height = lanes * laneHeight + axisHeight;
     if (!width) return;
     const dots = window.devicePixelRatio || 1;
     this.canvas.width = width * dots;
     this.canvas.height = height * dots;
     this.canvas.style.height = height + "px";
-    const g = this.canvas.getContext("2d"), style = getComputedStyle(this.element);
+    const g = this.canvas.getContext("2d"),
+      style = getComputedStyle(this.element);
     const colours = new Map();
     const colour = (name) => {
       if (!colours.has(name)) {
@@ -66,26 +75,31 @@ class Overview {
     for (const row of this.trace.rows) this.bar(g, row, width, laneOf, colour, drawn);
     g.fillStyle = colour("error");
     for (const row of this.trace.rows) {
-      if (isFailure(row)) g.fillRect(Math.max(0, this.place(row.crossing) * width - 1), laneOf.get(row.crossing.strand) * laneHeight + 1, 2, laneHeight - 3);
+      if (isFailure(row))
+        g.fillRect(Math.max(0, this.place(row.crossing) * width - 1), laneOf.get(row.crossing.strand) * laneHeight + 1, 2, laneHeight - 3);
     }
     this.axis(g, width, lanes * laneHeight, style, colour("faint"));
     this.select(this.seq ?? 1);
   }
   bar(g, row, width, laneOf, colour, drawn) {
-    const x = row.crossing, spans = x.kind === "call" || ["ask", "wait-for", "sleep"].includes(x.kind);
+    const x = row.crossing,
+      spans = x.kind === "call" || ["ask", "wait-for", "sleep"].includes(x.kind);
     if (!spans) return;
     let level = 0;
     for (let r = row.parent; r && r.crossing.strand === x.strand && level < levels - 1; r = r.parent) {
       if (r.crossing.kind === "call") level++;
     }
-    const from = this.place(x) * width, to = (row.end ? this.place(row.end) : 1) * width;
-    const y = laneOf.get(x.strand) * laneHeight + level * barHeight + 2, w = Math.max(1.5, to - from - 0.5);
-    const name = x.kind === "call" ? seamColour(x.data.seam) : x.kind === "ask" ? "ask" : "fact", line = y + name;
+    const from = this.place(x) * width,
+      to = (row.end ? this.place(row.end) : 1) * width;
+    const y = laneOf.get(x.strand) * laneHeight + level * barHeight + 2,
+      w = Math.max(1.5, to - from - 0.5);
+    const name = x.kind === "call" ? seamColour(x.data.seam) : x.kind === "ask" ? "ask" : "fact",
+      line = y + name;
     if (to - from < 1 && drawn.get(line) === Math.floor(from)) return; // nothing would be seen of it
     drawn.set(line, Math.floor(from));
     g.fillStyle = colour(name);
     g.fillRect(Math.min(from, width - 1.5), y, w, barHeight - 1.5);
-    this.bars.push({from, to: from + w, y, row});
+    this.bars.push({ from, to: from + w, y, row });
   }
   axis(g, width, y, style, colour) {
     g.fillStyle = colour;
@@ -93,10 +107,12 @@ class Overview {
     g.textBaseline = "top";
     const steps = width > 600 ? 4 : 2;
     for (let i = 0; i <= steps; i++) {
-      const text = this.byTime ? lasting(Math.round(this.trace.elapsed * i / steps)) : "#" + (1 + Math.round((this.trace.length - 1) * i / steps));
+      const text = this.byTime
+        ? lasting(Math.round((this.trace.elapsed * i) / steps))
+        : "#" + (1 + Math.round(((this.trace.length - 1) * i) / steps));
       g.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
-      g.fillRect(Math.min(width - 1, width * i / steps), y - 2, 1, 4);
-      g.fillText(text, width * i / steps, y + 4);
+      g.fillRect(Math.min(width - 1, (width * i) / steps), y - 2, 1, 4);
+      g.fillText(text, (width * i) / steps, y + 4);
     }
   }
   select(seq) {
@@ -105,20 +121,31 @@ class Overview {
     if (x) this.cursor.style.left = this.place(x) * 100 + "%";
   }
   click(e) {
-    const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
+    const box = this.canvas.getBoundingClientRect(),
+      x = e.clientX - box.left,
+      y = e.clientY - box.top;
     let best = null;
     for (const bar of this.bars ?? []) {
-      if (x >= bar.from - 2 && x <= bar.to + 2 && y >= bar.y - 1 && y <= bar.y + barHeight && (!best || bar.to - bar.from < best.to - best.from)) best = bar;
+      if (
+        x >= bar.from - 2 &&
+        x <= bar.to + 2 &&
+        y >= bar.y - 1 &&
+        y <= bar.y + barHeight &&
+        (!best || bar.to - bar.from < best.to - best.from)
+      )
+        best = bar;
     }
     const share = Math.min(1, Math.max(0, x / box.width));
     this.choose(best ? best.row.seq : this.nearest(share));
   }
   nearest(share) {
     if (!this.byTime) return 1 + Math.round(share * (this.trace.length - 1));
-    let low = 0, high = this.trace.length - 1;
+    let low = 0,
+      high = this.trace.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.trace.crossings[middle].at < share * this.trace.elapsed) low = middle + 1; else high = middle;
+      if (this.trace.crossings[middle].at < share * this.trace.elapsed) low = middle + 1;
+      else high = middle;
     }
     return low + 1;
   }
@@ -130,5 +157,7 @@ const seamColour = (seam) => (seam ?? "").split("/", 1)[0];
 // isFailure reports whether something went wrong in a row: it answered an error, or a call
 // did not end well.
 function isFailure(row) {
-  return row.failed ??= [row.crossing, row.end].some((x) => x && (x.data.err !== undefined || (x.data.outcome ?? "ok") !== "ok" || x.data.isError === true));
+  return (row.failed ??= [row.crossing, row.end].some(
+    (x) => x && (x.data.err !== undefined || (x.data.outcome ?? "ok") !== "ok" || x.data.isError === true),
+  ));
 }

@@ -4,7 +4,7 @@
 let collections = []; // of the table: {name, holds}
 
 // keyOf is the key of a record in its set.
-const keyOf = (r) => typeof r.value === "string" ? r.value : textOf(r.kind === "tool" ? r.value.name : r.value.id ?? r.value);
+const keyOf = (r) => (typeof r.value === "string" ? r.value : textOf(r.kind === "tool" ? r.value.name : (r.value.id ?? r.value)));
 
 // View is what can be seen through a context. Its sets hold {ref, seq} by key: the record's
 // number, and the crossing that put it there.
@@ -62,14 +62,14 @@ class Held {
     const c = this.calls.get(x.call);
     step(this, x, c);
   }
-  change(view, {set, ref, key}) {
+  change(view, { set, ref, key }) {
     const held = view?.sets.get(set);
     if (!held) return;
     const record = ref && this.trace.recordOf(ref);
     if (record) {
-      held.set(keyOf(record), {ref: ref["#"], seq: this.seq});
+      held.set(keyOf(record), { ref: ref["#"], seq: this.seq });
     } else if (held.has(key)) {
-      this.removals.push({seq: this.seq, view, set, key, ref: held.get(key).ref});
+      this.removals.push({ seq: this.seq, view, set, key, ref: held.get(key).ref });
       held.delete(key);
     }
   }
@@ -87,19 +87,32 @@ class Held {
   }
   opened(c, view, source, seam, above) {
     c.view = view;
-    c.dispatch = {call: c, view, source, above, seam, id: "", queue: [], signal: "", iteration: 0, iterations: 0, streams: new Map(), ended: false};
+    c.dispatch = {
+      call: c,
+      view,
+      source,
+      above,
+      seam,
+      id: "",
+      queue: [],
+      signal: "",
+      iteration: 0,
+      iterations: 0,
+      streams: new Map(),
+      ended: false,
+    };
     this.dispatches.push(c.dispatch);
   }
   begin(x) {
     const v = new View();
     v.prompt = textOf(x.data.prompt);
-    const records = (x.data.records ?? []).map((ref) => ({ref, record: this.trace.recordOf(ref)}));
+    const records = (x.data.records ?? []).map((ref) => ({ ref, record: this.trace.recordOf(ref) }));
     for (const text of x.data.instructions ?? []) {
-      v.sets.get("instructions")?.set(textOf(text), {text: textOf(text), seq: x.seq});
+      v.sets.get("instructions")?.set(textOf(text), { text: textOf(text), seq: x.seq });
     }
-    for (const {ref, record} of records) {
+    for (const { ref, record } of records) {
       const of = record && collections.find((c) => c.holds === record.kind);
-      if (of) v.sets.get(of.name).set(keyOf(record), {ref: ref["#"], seq: x.seq});
+      if (of) v.sets.get(of.name).set(keyOf(record), { ref: ref["#"], seq: x.seq });
     }
     if (isObject(x.data.stash)) v.stash = branch(x.data.stash);
     this.turn = v;
@@ -108,12 +121,12 @@ class Held {
 }
 
 const editing = (h, x, c) => {
-  if (!x.data.err && c) h.change(c.view, {set: x.data.of, ref: x.data.record, key: textOf(x.data.key)});
+  if (!x.data.err && c) h.change(c.view, { set: x.data.of, ref: x.data.record, key: textOf(x.data.key) });
 };
 
 const changing = (h, x, c) => {
   if (x.phase === "begin") {
-    h.ops.set(x.op, {set: x.data.of, ref: x.data.record, key: textOf(x.data.key)});
+    h.ops.set(x.op, { set: x.data.of, ref: x.data.record, key: textOf(x.data.key) });
     return;
   }
   const change = h.ops.get(x.op);
@@ -124,8 +137,9 @@ const changing = (h, x, c) => {
 const reporting = (h, x, c) => {
   const d = c?.dispatch;
   if (!d || x.data.err) return;
-  const kind = x.kind.slice("report-".length), key = kind + " " + textOf(x.data.id);
-  const s = d.streams.get(key) ?? {kind, id: textOf(x.data.id), text: "", complete: false, seq: 0};
+  const kind = x.kind.slice("report-".length),
+    key = kind + " " + textOf(x.data.id);
+  const s = d.streams.get(key) ?? { kind, id: textOf(x.data.id), text: "", complete: false, seq: 0 };
   d.streams.set(key, s);
   if (s.complete) return;
   s.text += textOf(x.data.delta);
@@ -143,7 +157,12 @@ const isDispatch = (c) => c !== undefined && c.dispatch?.call === c;
 // steps are what a kind of crossing changes, as state.Fold has it.
 const steps = {
   call(h, x, parent) {
-    const c = {id: x.data.id, view: parent?.view ?? h.turn ?? new View(), dispatch: parent?.dispatch, label: (x.data.seam ?? "").split("/", 1)[0]};
+    const c = {
+      id: x.data.id,
+      view: parent?.view ?? h.turn ?? new View(),
+      dispatch: parent?.dispatch,
+      label: (x.data.seam ?? "").split("/", 1)[0],
+    };
     h.calls.set(c.id, c);
     if (!x.call) {
       c.view = h.begin(x);
@@ -162,17 +181,18 @@ const steps = {
   mutate: changing,
   delete: changing,
   register(h, x, c) {
-    if (!x.data.err && c) h.change(c.view, {set: "tools", ref: x.data.tool});
+    if (!x.data.err && c) h.change(c.view, { set: "tools", ref: x.data.tool });
   },
   unregister(h, x, c) {
-    if (!x.data.err && c) h.change(c.view, {set: "tools", key: textOf(x.data.tool)});
+    if (!x.data.err && c) h.change(c.view, { set: "tools", key: textOf(x.data.tool) });
   },
   prune(h, x, c) {
-    for (const key of (c && !x.data.err && x.data.pruned) || []) h.change(c.view, {set: "tools", key: textOf(key)});
+    for (const key of (c && !x.data.err && x.data.pruned) || []) h.change(c.view, { set: "tools", key: textOf(key) });
   },
   stash(h, x, c) {
     if (x.data.err || !c) return;
-    const path = textOf(x.data.path).split("."), last = path.pop();
+    const path = textOf(x.data.path).split("."),
+      last = path.pop();
     let node = c.view.stash;
     for (const segment of path) {
       if (node[segment] === undefined) {
@@ -192,13 +212,21 @@ const steps = {
   nack(h, x, c) {
     if (c?.dispatch && !c.dispatch.signal) c.dispatch.signal = "nack";
   },
-  cancel(h, x) { h.cancelled ||= x.seq; },
+  cancel(h, x) {
+    h.cancelled ||= x.seq;
+  },
   "report-message": reporting,
   "report-thought": reporting,
   "report-tool-call": reporting,
-  turnStart(h, x) { h.turnID = textOf(x.data.turn); },
-  dispatchStart(h, x, c) { if (c?.dispatch) c.dispatch.id = textOf(x.data.dispatch); },
-  iterationStart(h, x, c) { if (c?.dispatch) c.dispatch.iteration = c.dispatch.iterations++; },
+  turnStart(h, x) {
+    h.turnID = textOf(x.data.turn);
+  },
+  dispatchStart(h, x, c) {
+    if (c?.dispatch) c.dispatch.id = textOf(x.data.dispatch);
+  },
+  iterationStart(h, x, c) {
+    if (c?.dispatch) c.dispatch.iteration = c.dispatch.iterations++;
+  },
   iterationEnd(h, x, c) {
     if (isDispatch(c)) h.flush(c.dispatch, c.dispatch.signal !== "nack" && !h.cancelled);
   },
@@ -231,8 +259,10 @@ function seenAt(trace, x) {
 
 function seenWords(view) {
   if (!view) return "";
-  const words = collections.map(({name, holds}) => [view.sets.get(name).size, holds.replace(/[A-Z]/g, (c) => " " + c.toLowerCase())])
-    .filter(([n]) => n).map(([n, noun]) => counted(n, noun));
+  const words = collections
+    .map(({ name, holds }) => [view.sets.get(name).size, holds.replace(/[A-Z]/g, (c) => " " + c.toLowerCase())])
+    .filter(([n]) => n)
+    .map(([n, noun]) => counted(n, noun));
   return [...(view.prompt ? ["prompt"] : []), ...words, ...(Object.keys(view.stash).length ? ["stash"] : [])].join(", ");
 }
 

@@ -19,75 +19,173 @@ function sinceOf(trace, seq, span) {
 }
 
 function statesView(turn, seq) {
-  const trace = turn.trace, held = heldAt(trace, seq), since = sinceOf(trace, seq, turn.span);
+  const trace = turn.trace,
+    held = heldAt(trace, seq),
+    since = sinceOf(trace, seq, turn.span);
   const contexts = [];
   if (held.turn && !held.dispatches.some((d) => d.view === held.turn)) contexts.push(["turn " + held.turnID, held.turn, null]);
   for (const d of held.dispatches) if (!d.ended || trace.at(seq).call === d.call.id) contexts.push([d.seam + " " + d.id, d.view, d]);
-  const choose = h("select", {"aria-label": "what counts as new", onchange: (e) => { turn.span = e.target.value; turn.show(); }},
-    spans.map(([value, text]) => h("option", {value, selected: value === turn.span}, "new " + text)));
-  return h("article", {class: "states"},
+  const choose = h(
+    "select",
+    {
+      "aria-label": "what counts as new",
+      onchange: (e) => {
+        turn.span = e.target.value;
+        turn.show();
+      },
+    },
+    spans.map(([value, text]) => h("option", { value, selected: value === turn.span }, "new " + text)),
+  );
+  return h(
+    "article",
+    { class: "states" },
     h("h2", {}, "Held after #" + seq),
-    h("p", {class: "facts"}, choose, endsOf(trace.row(seq), seq).map(([x, what]) => h("span", {}, what + " ", link(turn.hash(x.seq), {}, "#" + x.seq))), held.cancelled > 0 && h("span", {class: "bad"}, "cancelled by ", link(turn.hash(held.cancelled), {}, "#" + held.cancelled))),
+    h(
+      "p",
+      { class: "facts" },
+      choose,
+      endsOf(trace.row(seq), seq).map(([x, what]) => h("span", {}, what + " ", link(turn.hash(x.seq), {}, "#" + x.seq))),
+      held.cancelled > 0 && h("span", { class: "bad" }, "cancelled by ", link(turn.hash(held.cancelled), {}, "#" + held.cancelled)),
+    ),
     contexts.reverse().map(([name, view, d]) => contextView(turn, name, view, d, since, held)),
-    openView(turn, seq));
+    openView(turn, seq),
+  );
 }
 
 // endsOf are the beginning and the end of a row, but for the one that is shown.
 function endsOf(row, seq) {
-  return [[row.crossing, "after its beginning"], [row.end, "after its end"]].filter(([x]) => x && x.seq !== seq);
+  return [
+    [row.crossing, "after its beginning"],
+    [row.end, "after its end"],
+  ].filter(([x]) => x && x.seq !== seq);
 }
 
 function contextView(turn, name, view, d, since, held) {
   const facts = [];
   if (d) {
     facts.push(h("span", {}, "iteration " + d.iteration));
-    if (d.signal) facts.push(h("span", {class: "tag"}, d.signal));
+    if (d.signal) facts.push(h("span", { class: "tag" }, d.signal));
     if (d.queue.length) facts.push(h("span", {}, counted(d.queue.length, "change") + " to flush"));
   }
-  return h("section", {class: "context"},
-    h("h3", {}, onLine(name)), facts.length > 0 && h("p", {class: "facts"}, facts),
-    view.prompt && h("div", {class: "set"}, h("h4", {}, "prompt"), prose(view.prompt)),
+  return h(
+    "section",
+    { class: "context" },
+    h("h3", {}, onLine(name)),
+    facts.length > 0 && h("p", { class: "facts" }, facts),
+    view.prompt && h("div", { class: "set" }, h("h4", {}, "prompt"), prose(view.prompt)),
     collections.map((c) => setView(turn, c, view, since, held)),
     stashView(turn, view, since),
-    d && d.streams.size > 0 && h("div", {class: "set"}, h("h4", {}, "streams ", h("span", {class: "faint"}, d.streams.size)),
-      h("ul", {}, [...d.streams.values()].slice(-mostMembers).map((s) => h("li", {class: s.seq > since ? "new" : ""},
-        h("span", {class: "tag"}, s.kind), " ", s.text ? quoted(s.text) : onLine(textOf(s.tool)), !s.complete && h("span", {class: "faint"}, " open"), seqLink(turn, s.seq))))));
+    d &&
+      d.streams.size > 0 &&
+      h(
+        "div",
+        { class: "set" },
+        h("h4", {}, "streams ", h("span", { class: "faint" }, d.streams.size)),
+        h(
+          "ul",
+          {},
+          [...d.streams.values()]
+            .slice(-mostMembers)
+            .map((s) =>
+              h(
+                "li",
+                { class: s.seq > since ? "new" : "" },
+                h("span", { class: "tag" }, s.kind),
+                " ",
+                s.text ? quoted(s.text) : onLine(textOf(s.tool)),
+                !s.complete && h("span", { class: "faint" }, " open"),
+                seqLink(turn, s.seq),
+              ),
+            ),
+        ),
+      ),
+  );
 }
 
-const seqLink = (turn, seq) => link(turn.hash(seq), {class: "since", title: "put there by #" + seq}, "#" + seq);
+const seqLink = (turn, seq) => link(turn.hash(seq), { class: "since", title: "put there by #" + seq }, "#" + seq);
 
-function setView(turn, {name}, view, since, held) {
-  const set = view.sets.get(name), gone = held.removals.filter((r) => r.view === view && r.set === name && r.seq > since);
+function setView(turn, { name }, view, since, held) {
+  const set = view.sets.get(name),
+    gone = held.removals.filter((r) => r.view === view && r.set === name && r.seq > since);
   if (!set.size && !gone.length) return null;
   const items = [...set.entries()];
-  const list = h("ul", {}, gone.map((r) => h("li", {class: "gone"}, r.ref ? recordText(turn.trace, {"#": r.ref}) : onLine(r.key), seqLink(turn, r.seq))));
+  const list = h(
+    "ul",
+    {},
+    gone.map((r) => h("li", { class: "gone" }, r.ref ? recordText(turn.trace, { "#": r.ref }) : onLine(r.key), seqLink(turn, r.seq))),
+  );
   const show = (from) => {
     for (const [key, one] of items.slice(from, from + mostMembers)) {
-      list.append(h("li", {class: one.seq > since ? "new" : ""},
-        one.ref ? foldedRecord(turn.trace, {"#": one.ref}) : prose(one.text ?? key), seqLink(turn, one.seq)));
+      list.append(
+        h(
+          "li",
+          { class: one.seq > since ? "new" : "" },
+          one.ref ? foldedRecord(turn.trace, { "#": one.ref }) : prose(one.text ?? key),
+          seqLink(turn, one.seq),
+        ),
+      );
     }
     if (items.length <= from + mostMembers) return;
-    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostMembers); }}, counted(items.length - from - mostMembers, "record") + " more"));
+    const more = h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          class: "more",
+          onclick: () => {
+            more.remove();
+            show(from + mostMembers);
+          },
+        },
+        counted(items.length - from - mostMembers, "record") + " more",
+      ),
+    );
     list.append(more);
   };
   show(0);
-  return h("div", {class: "set"}, h("h4", {}, name, " ", h("span", {class: "faint"}, set.size)), list);
+  return h("div", { class: "set" }, h("h4", {}, name, " ", h("span", { class: "faint" }, set.size)), list);
 }
 
 function stashView(turn, view, since) {
   if (!Object.keys(view.stash).length) return null;
   const set = [...view.stashSeq].filter(([, seq]) => seq > since);
-  return h("div", {class: "set"}, h("h4", {}, "stash"),
-    set.length > 0 && h("ul", {}, set.map(([path, seq]) => h("li", {class: "new"}, h("code", {}, short(path, 120)), seqLink(turn, seq)))),
-    valueView(view.stash));
+  return h(
+    "div",
+    { class: "set" },
+    h("h4", {}, "stash"),
+    set.length > 0 &&
+      h(
+        "ul",
+        {},
+        set.map(([path, seq]) => h("li", { class: "new" }, h("code", {}, short(path, 120)), seqLink(turn, seq))),
+      ),
+    valueView(view.stash),
+  );
 }
 
 function openView(turn, seq) {
   const open = openAt(turn.trace, seq);
   if (!open.length) return null;
-  return h("section", {class: "context"}, h("h3", {}, "under way"),
-    h("ul", {class: "open"}, open.slice(-mostMembers).map((row) => {
-      const {verb, what} = headOf(turn.trace, row);
-      return h("li", {"data-colour": colourOf(row)}, h("span", {class: "verb"}, verb), " ", h("span", {class: "faint"}, short(what, 80)), " ", link(turn.hash(row.seq), {class: "since"}, "#" + row.seq));
-    })));
+  return h(
+    "section",
+    { class: "context" },
+    h("h3", {}, "under way"),
+    h(
+      "ul",
+      { class: "open" },
+      open.slice(-mostMembers).map((row) => {
+        const { verb, what } = headOf(turn.trace, row);
+        return h(
+          "li",
+          { "data-colour": colourOf(row) },
+          h("span", { class: "verb" }, verb),
+          " ",
+          h("span", { class: "faint" }, short(what, 80)),
+          " ",
+          link(turn.hash(row.seq), { class: "since" }, "#" + row.seq),
+        );
+      }),
+    ),
+  );
 }

@@ -3,20 +3,29 @@
 // unpacked is what packed.go has packed.
 async function unpacked(text) {
   const bytes = bytesOf85(text);
-  const stream = new Blob([bytes]).stream()
-    .pipeThrough(new DecompressionStream("gzip")).pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
 }
 
 // bytesOf85 is what ascii85 says, in which v stands for < and w for &.
 function bytesOf85(text) {
   const out = new Uint8Array(Math.ceil(text.length / 5) * 4 + 4 * (text.match(/z/g)?.length ?? 0));
-  let at = 0, group = 0, length = 0;
-  const flush = (bytes) => { for (let i = 0; i < bytes; i++) out[at++] = group >>> (24 - 8 * i); group = 0; length = 0; };
+  let at = 0,
+    group = 0,
+    length = 0;
+  const flush = (bytes) => {
+    for (let i = 0; i < bytes; i++) out[at++] = group >>> (24 - 8 * i);
+    group = 0;
+    length = 0;
+  };
   for (let i = 0; i < text.length; i++) {
     let code = text.charCodeAt(i);
-    if (code === 0x7a && length === 0) { flush(4); continue; } // z is four zeros
-    if (code === 0x76) code = 0x3c; else if (code === 0x77) code = 0x26;
+    if (code === 0x7a && length === 0) {
+      flush(4);
+      continue;
+    } // z is four zeros
+    if (code === 0x76) code = 0x3c;
+    else if (code === 0x77) code = 0x26;
     if (code < 33 || code > 117) continue;
     group = (group * 85 + code - 33) >>> 0;
     if (++length === 5) flush(4);
@@ -69,9 +78,13 @@ class Row {
     this.closed = false; // what is below it is not shown
     this.failed = null; // whether it did (overview.js), once somebody asked
   }
-  get seq() { return this.crossing.seq; }
+  get seq() {
+    return this.crossing.seq;
+  }
   // takes is how long it took; 0 where it is one crossing.
-  get takes() { return this.end ? this.end.at - this.crossing.at : 0; }
+  get takes() {
+    return this.end ? this.end.at - this.crossing.at : 0;
+  }
 }
 
 // Trace is a trace that was unpacked.
@@ -98,11 +111,19 @@ class Trace {
       linker.add(x);
     }
   }
-  get length() { return this.crossings.length; }
-  at(seq) { return this.crossings[seq - 1]; }
-  row(seq) { return this.rowOf[seq]; }
+  get length() {
+    return this.crossings.length;
+  }
+  at(seq) {
+    return this.crossings[seq - 1];
+  }
+  row(seq) {
+    return this.rowOf[seq];
+  }
   // recordOf is the record that a reference speaks of.
-  recordOf(ref) { return isObject(ref) ? this.records.get(ref["#"]) : undefined; }
+  recordOf(ref) {
+    return isObject(ref) ? this.records.get(ref["#"]) : undefined;
+  }
   // seamOf is the path of the seam call that a crossing belongs to.
   seamOf(x) {
     const id = x.kind === "call" || x.kind === "return" ? x.data.id : x.call;
@@ -131,17 +152,25 @@ class Linker {
       const value = x.data[use.label];
       if (value === undefined) continue;
       switch (use.field) {
-        case "Record": this.record(value, x); break;
-        case "Records": for (const one of value) this.record(one, x); break;
-        case "Result": this.result(value, x); break;
-        case "Payload": if (isObject(value)) this.result(value.results, x); break;
+        case "Record":
+          this.record(value, x);
+          break;
+        case "Records":
+          for (const one of value) this.record(one, x);
+          break;
+        case "Result":
+          this.result(value, x);
+          break;
+        case "Payload":
+          if (isObject(value)) this.result(value.results, x);
+          break;
       }
     }
   }
   record(ref, x) {
     if (!isObject(ref)) return;
     for (const kind in ref) {
-      if (kind !== "#" && !this.trace.records.has(ref["#"])) this.trace.records.set(ref["#"], {kind, value: ref[kind], seq: x.seq});
+      if (kind !== "#" && !this.trace.records.has(ref["#"])) this.trace.records.set(ref["#"], { kind, value: ref[kind], seq: x.seq });
     }
   }
   result(result, x) {
@@ -152,7 +181,13 @@ class Linker {
   lane(x) {
     const lane = this.trace.strands.get(x.strand);
     if (lane) lane.last = x.seq;
-    else this.trace.strands.set(x.strand, {id: x.strand, name: textOf(this.forks.get(x.strand)?.crossing.data.name), first: x.seq, last: x.seq});
+    else
+      this.trace.strands.set(x.strand, {
+        id: x.strand,
+        name: textOf(this.forks.get(x.strand)?.crossing.data.name),
+        first: x.seq,
+        last: x.seq,
+      });
   }
   // place is the row that a crossing stands in: one of its own, or that of what it ends or
   // repeats.
@@ -177,7 +212,7 @@ class Linker {
       if (pieces) pieces.push(x);
       else this.trace.pieces.set(x.op, [x]);
     }
-    if (x.row.causes?.length === 1) this.waiting.set(x.call, {kind: x.row.causes[0], row});
+    if (x.row.causes?.length === 1) this.waiting.set(x.call, { kind: x.row.causes[0], row });
     return row;
   }
   ended(row, x) {
@@ -191,7 +226,14 @@ class Linker {
     if (parent) parent.children++;
     if (x.kind === "call") {
       const seam = x.data.seam ?? "";
-      this.trace.calls.set(x.data.id, {id: x.data.id, row, seam, label: seam.split("/", 1)[0], parent: this.trace.calls.get(x.call) ?? null, strand: x.strand});
+      this.trace.calls.set(x.data.id, {
+        id: x.data.id,
+        row,
+        seam,
+        label: seam.split("/", 1)[0],
+        parent: this.trace.calls.get(x.call) ?? null,
+        strand: x.strand,
+      });
     }
     if (x.kind === "fork") this.forks.set(x.data.id, row);
     if (x.kind === "ask") row.closed = true; // its pieces are read as one answer
@@ -205,7 +247,7 @@ class Linker {
   around(x) {
     const key = x.call * 2 ** 26 + x.strand; // both are less, and this is faster than a text
     let list = this.within.get(key);
-    if (!list) this.within.set(key, list = []);
+    if (!list) this.within.set(key, (list = []));
     return list;
   }
   // above is the row that a crossing stands below: the operation that it is a piece of, the

@@ -3,7 +3,8 @@
 const rowHeight = 26;
 
 // The most that a row stands further in, and the most lanes beside it.
-const mostIndent = 24, mostGutter = 8;
+const mostIndent = 24,
+  mostGutter = 8;
 
 class Turn {
   constructor(app, number, trace) {
@@ -19,51 +20,148 @@ class Turn {
     this.visible = [];
     this.build();
   }
-  hash(seq, tab = this.tab) { return this.app.hash(this.number, seq, tab); }
+  hash(seq, tab = this.tab) {
+    return this.app.hash(this.number, seq, tab);
+  }
   build() {
     this.overview = new Overview(this.trace, (seq) => this.choose(seq));
-    this.tree = h("div", {class: "rows", role: "tree", tabIndex: 0, "aria-label": "crossings", onkeydown: (e) => this.key(e), onclick: (e) => this.click(e)});
+    this.tree = h("div", {
+      class: "rows",
+      role: "tree",
+      tabIndex: 0,
+      "aria-label": "crossings",
+      onkeydown: (e) => this.key(e),
+      onclick: (e) => this.click(e),
+    });
     this.list = new LongList(this.tree, rowHeight, (i) => this.rowView(i));
     this.lanes = [...this.trace.strands.values()].sort((a, b) => a.id - b.id).slice(0, mostGutter);
-    this.count = h("span", {class: "faint", role: "status"});
+    this.count = h("span", { class: "faint", role: "status" });
     this.filters = this.filterView();
-    this.panel = h("div", {class: "panel", role: "tabpanel", id: "panel", tabIndex: 0, "aria-labelledby": "tab-crossing"});
-    this.tabs = h("div", {class: "tabs", role: "tablist", "aria-label": "what is chosen"}, tabs.map(([name, text], i) =>
-      h("button", {role: "tab", id: "tab-" + name, "aria-controls": "panel", title: String(i + 1), onclick: () => this.choose(this.seq, name), onkeydown: (e) => this.tabKey(e, i)}, text)));
+    this.panel = h("div", { class: "panel", role: "tabpanel", id: "panel", tabIndex: 0, "aria-labelledby": "tab-crossing" });
+    this.tabs = h(
+      "div",
+      { class: "tabs", role: "tablist", "aria-label": "what is chosen" },
+      tabs.map(([name, text], i) =>
+        h(
+          "button",
+          {
+            role: "tab",
+            id: "tab-" + name,
+            "aria-controls": "panel",
+            title: String(i + 1),
+            onclick: () => this.choose(this.seq, name),
+            onkeydown: (e) => this.tabKey(e, i),
+          },
+          text,
+        ),
+      ),
+    );
     const entry = this.app.contents.traces[this.number];
-    this.element = h("div", {class: "turn"},
-      entry.fault && h("p", {class: "notice", role: "alert"}, "This trace breaks off: " + onLine(entry.fault)),
+    this.element = h(
+      "div",
+      { class: "turn" },
+      entry.fault && h("p", { class: "notice", role: "alert" }, "This trace breaks off: " + onLine(entry.fault)),
       this.summary(),
       this.overview.element,
-      h("div", {class: "split"},
-        h("section", {class: "left", "aria-label": "tree of calls"}, h("div", {class: "bar"}, this.filters, this.count), this.tree),
-        h("section", {class: "right", "aria-label": "details"}, this.tabs, this.panel)));
+      h(
+        "div",
+        { class: "split" },
+        h("section", { class: "left", "aria-label": "tree of calls" }, h("div", { class: "bar" }, this.filters, this.count), this.tree),
+        h("section", { class: "right", "aria-label": "details" }, this.tabs, this.panel),
+      ),
+    );
   }
   summary() {
-    const t = this.trace, sum = totals(t), facts = [counted(t.length, "crossing")];
+    const t = this.trace,
+      sum = totals(t),
+      facts = [counted(t.length, "crossing")];
     if (t.elapsed) facts.push(lasting(t.elapsed));
     if (sum.asks) facts.push(counted(sum.asks, "ask"));
     if (sum.counted) facts.push(`${sum.in.toLocaleString("en")} tokens in, ${sum.out.toLocaleString("en")} out`);
     if (t.strands.size > 1) facts.push(counted(t.strands.size, "strand"));
     const entry = this.app.contents.traces[this.number];
-    return h("p", {class: "facts summary"}, facts.map((text) => h("span", {}, text)), entry.status && h("span", {class: "tag"}, onLine(entry.status)),
-      entry.errors > 0 && h("span", {class: "bad"}, counted(entry.errors, "error")), h("span", {class: "faint"}, textOf(t.header.start)));
+    return h(
+      "p",
+      { class: "facts summary" },
+      facts.map((text) => h("span", {}, text)),
+      entry.status && h("span", { class: "tag" }, onLine(entry.status)),
+      entry.errors > 0 && h("span", { class: "bad" }, counted(entry.errors, "error")),
+      h("span", { class: "faint" }, textOf(t.header.start)),
+    );
   }
   filterView() {
-    const groups = {seams: new Map(), kinds: new Map()};
+    const groups = { seams: new Map(), kinds: new Map() };
     for (const row of this.trace.rows) {
       const of = row.crossing.kind === "call" ? groups.seams : groups.kinds;
       of.set(groupOf(row), (of.get(groupOf(row)) ?? 0) + 1);
     }
-    const box = (label, checked, change, extra) => h("label", {}, h("input", {type: "checkbox", checked, onchange: (e) => { change(e.target.checked); this.filter(); }}), " ", label, " ", h("span", {class: "faint"}, extra));
-    const choice = (legend) => h("fieldset", {}, h("legend", {}, legend), [...groups[legend]].sort().map(([name, n]) =>
-      box(onLine(name), true, (on) => { if (on) this.hidden.delete(name); else this.hidden.add(name); }, n)));
+    const box = (label, checked, change, extra) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "checkbox",
+          checked,
+          onchange: (e) => {
+            change(e.target.checked);
+            this.filter();
+          },
+        }),
+        " ",
+        label,
+        " ",
+        h("span", { class: "faint" }, extra),
+      );
+    const choice = (legend) =>
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, legend),
+        [...groups[legend]].sort().map(([name, n]) =>
+          box(
+            onLine(name),
+            true,
+            (on) => {
+              if (on) this.hidden.delete(name);
+              else this.hidden.add(name);
+            },
+            n,
+          ),
+        ),
+      );
     this.boxes = h("div", {}, choice("seams"), choice("kinds"));
-    const all = (on) => { for (const input of this.boxes.querySelectorAll("input")) if (input.checked !== on) input.click(); };
-    return h("details", {class: "filters"}, h("summary", {title: "f"}, "Filter"),
-      h("div", {class: "menu"}, box("failures only", false, (on) => { this.failuresOnly = on; }, this.trace.rows.filter(isFailure).length),
-        h("p", {}, h("button", {onclick: () => all(true)}, "all"), " ", h("button", {onclick: () => all(false)}, "none"), " ", h("button", {onclick: () => this.fold(true)}, "fold"), " ", h("button", {onclick: () => this.fold(false)}, "unfold")),
-        this.boxes));
+    const all = (on) => {
+      for (const input of this.boxes.querySelectorAll("input")) if (input.checked !== on) input.click();
+    };
+    return h(
+      "details",
+      { class: "filters" },
+      h("summary", { title: "f" }, "Filter"),
+      h(
+        "div",
+        { class: "menu" },
+        box(
+          "failures only",
+          false,
+          (on) => {
+            this.failuresOnly = on;
+          },
+          this.trace.rows.filter(isFailure).length,
+        ),
+        h(
+          "p",
+          {},
+          h("button", { onclick: () => all(true) }, "all"),
+          " ",
+          h("button", { onclick: () => all(false) }, "none"),
+          " ",
+          h("button", { onclick: () => this.fold(true) }, "fold"),
+          " ",
+          h("button", { onclick: () => this.fold(false) }, "unfold"),
+        ),
+        this.boxes,
+      ),
+    );
   }
   fold(closed) {
     for (const row of this.trace.rows) row.closed = closed && row.children > 0 && row.depth > 0;
@@ -76,10 +174,16 @@ class Turn {
     const hiddenBelow = new Uint8Array(this.trace.rows.length);
     this.visible = this.trace.rows.filter((row) => {
       if (row.parent && !narrow) hiddenBelow[row.number] = hiddenBelow[row.parent.number] || row.parent.closed ? 1 : 0;
-      return !hiddenBelow[row.number] && !this.hidden.has(groupOf(row)) && (!this.failuresOnly || isFailure(row)) && (!found || found[row.number]);
+      return (
+        !hiddenBelow[row.number] &&
+        !this.hidden.has(groupOf(row)) &&
+        (!this.failuresOnly || isFailure(row)) &&
+        (!found || found[row.number])
+      );
     });
     this.places = new Map(this.visible.map((row, i) => [row, i]));
-    this.count.textContent = narrow || this.hidden.size ? `${this.visible.length.toLocaleString("en")} of ${this.trace.rows.length.toLocaleString("en")}` : "";
+    this.count.textContent =
+      narrow || this.hidden.size ? `${this.visible.length.toLocaleString("en")} of ${this.trace.rows.length.toLocaleString("en")}` : "";
     this.list.reset(this.visible.length);
     this.mark();
   }
@@ -89,16 +193,35 @@ class Turn {
     say(needle ? counted(this.visible.length, "match") : "");
   }
   rowView(i) {
-    const row = this.visible[i], {verb, what} = headOf(this.trace, row), answer = answerOf(this.trace, row);
-    const isParent = row.children > 0, isChosen = row === this.trace.row(this.seq);
-    const twist = h("span", {class: "twist"}, isParent ? (row.closed ? "▸" : "▾") : "");
-    const e = h("div", {class: "row" + (isFailure(row) ? " failed" : ""), role: "treeitem", id: "row-" + row.number, "data-colour": colourOf(row),
-      "aria-level": row.depth + 1, "aria-setsize": this.visible.length, "aria-posinset": i + 1, "aria-selected": String(isChosen), "aria-label": spoken(this.trace, row),
-      "aria-expanded": isParent ? String(!row.closed) : null},
-      h("span", {class: "n"}, row.seq), this.gutter(row), twist, h("span", {class: "verb"}, this.found(verb)), h("span", {class: "what", dir: "auto"}, this.found(what)),
-      answer && h("span", {class: answer.bad ? "answer bad" : "answer", dir: "auto"}, "→ ", this.found(answer.text)),
-      row.events.length > 0 && h("span", {class: "event", title: "told to listeners"}, "•"),
-      h("span", {class: "took"}, row.takes > 0 ? lasting(row.takes) : ""));
+    const row = this.visible[i],
+      { verb, what } = headOf(this.trace, row),
+      answer = answerOf(this.trace, row);
+    const isParent = row.children > 0,
+      isChosen = row === this.trace.row(this.seq);
+    const twist = h("span", { class: "twist" }, isParent ? (row.closed ? "▸" : "▾") : "");
+    const e = h(
+      "div",
+      {
+        class: "row" + (isFailure(row) ? " failed" : ""),
+        role: "treeitem",
+        id: "row-" + row.number,
+        "data-colour": colourOf(row),
+        "aria-level": row.depth + 1,
+        "aria-setsize": this.visible.length,
+        "aria-posinset": i + 1,
+        "aria-selected": String(isChosen),
+        "aria-label": spoken(this.trace, row),
+        "aria-expanded": isParent ? String(!row.closed) : null,
+      },
+      h("span", { class: "n" }, row.seq),
+      this.gutter(row),
+      twist,
+      h("span", { class: "verb" }, this.found(verb)),
+      h("span", { class: "what", dir: "auto" }, this.found(what)),
+      answer && h("span", { class: answer.bad ? "answer bad" : "answer", dir: "auto" }, "→ ", this.found(answer.text)),
+      row.events.length > 0 && h("span", { class: "event", title: "told to listeners" }, "•"),
+      h("span", { class: "took" }, row.takes > 0 ? lasting(row.takes) : ""),
+    );
     twist.style.marginInlineStart = Math.min(row.depth, mostIndent) * 14 + "px";
     return e;
   }
@@ -111,8 +234,16 @@ class Turn {
   }
   gutter(row) {
     if (this.lanes.length < 2) return null;
-    return h("span", {class: "gutter"}, this.lanes.map((lane) => h("span", {
-      class: lane.id === row.crossing.strand ? "here" : lane.first <= row.seq && row.seq <= lane.last ? "alive" : "", "data-lane": lane.id % 6})));
+    return h(
+      "span",
+      { class: "gutter" },
+      this.lanes.map((lane) =>
+        h("span", {
+          class: lane.id === row.crossing.strand ? "here" : lane.first <= row.seq && row.seq <= lane.last ? "alive" : "",
+          "data-lane": lane.id % 6,
+        }),
+      ),
+    );
   }
   click(e) {
     const at = e.target.closest(".row");
@@ -130,13 +261,15 @@ class Turn {
   choose(seq, tab = this.tab, isStep = false) {
     this.app.go(this.hash(Math.min(Math.max(1, seq), this.trace.length), tab), isStep);
   }
-  step(seq) { this.choose(seq, this.tab, true); }
+  step(seq) {
+    this.choose(seq, this.tab, true);
+  }
   // show shows what is chosen.
   show(seq = this.seq, tab = this.tab) {
     this.seq = Math.min(Math.max(1, seq), Math.max(1, this.trace.length));
     this.tab = tab;
     if (!this.trace.length) {
-      fill(this.panel, h("p", {class: "lead"}, "There is no crossing in this trace."));
+      fill(this.panel, h("p", { class: "lead" }, "There is no crossing in this trace."));
       return;
     }
     for (const [name] of tabs) {
@@ -154,14 +287,22 @@ class Turn {
   // open shows the rows above one, so that it can be seen.
   open(row) {
     let changed = false;
-    for (let r = row.parent; r; r = r.parent) if (r.closed) { r.closed = false; changed = true; }
+    for (let r = row.parent; r; r = r.parent)
+      if (r.closed) {
+        r.closed = false;
+        changed = true;
+      }
     if (changed) this.filter();
   }
   // mark marks the chosen row.
   mark() {
-    const row = this.trace.row(this.seq), at = row && this.places?.get(row);
+    const row = this.trace.row(this.seq),
+      at = row && this.places?.get(row);
     for (const [i, e] of this.list.shown) e.setAttribute("aria-selected", String(i === at));
-    if (at === undefined) { this.tree.removeAttribute("aria-activedescendant"); return; }
+    if (at === undefined) {
+      this.tree.removeAttribute("aria-activedescendant");
+      return;
+    }
     this.list.reveal(at);
     for (const [i, e] of this.list.shown) e.setAttribute("aria-selected", String(i === at));
     this.tree.setAttribute("aria-activedescendant", "row-" + row.number);
@@ -169,7 +310,8 @@ class Turn {
   move(by) {
     if (!this.visible.length) return;
     let at = this.places.get(this.trace.row(this.seq));
-    if (at === undefined) { // it is between two of those that are shown
+    if (at === undefined) {
+      // it is between two of those that are shown
       const next = this.visible.findIndex((row) => row.seq > this.seq);
       at = (next < 0 ? this.visible.length : next) - (by > 0 ? 1 : 0);
     }
@@ -177,8 +319,9 @@ class Turn {
     this.step(to.seq);
   }
   key(e) {
-    const row = this.trace.row(this.seq), page = Math.max(1, this.list.inSight - 2);
-    const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
+    const row = this.trace.row(this.seq),
+      page = Math.max(1, this.list.inSight - 2);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key in moves) this.move(moves[e.key]);
     else if (e.key === "ArrowRight") row.children && row.closed ? this.toggle(row, false) : this.move(1);
@@ -188,7 +331,7 @@ class Turn {
     e.preventDefault();
   }
   tabKey(e, i) {
-    const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[e.key];
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1 }[e.key];
     if (to === undefined) return;
     e.preventDefault();
     const [name] = tabs[(to + tabs.length) % tabs.length];
@@ -197,24 +340,52 @@ class Turn {
   }
   // shortcut is a key that is pressed anywhere; it reports whether it means something.
   shortcut(key) {
-    const moments = () => momentsOf(this.trace), at = momentAt(this.trace, this.seq);
+    const moments = () => momentsOf(this.trace),
+      at = momentAt(this.trace, this.seq);
     switch (key) {
-      case "1": case "2": case "3": case "4": this.choose(this.seq, tabs[Number(key) - 1][0]); return true;
-      case "j": case "ArrowDown": this.move(1); return true;
-      case "k": case "ArrowUp": this.move(-1); return true;
-      case "n": this.step(this.seq + 1); return true;
-      case "p": this.step(this.seq - 1); return true;
-      case "[": if (moments()[at - 1]) this.choose(moments()[at - 1].seq); return true;
-      case "]": if (moments()[at + 1]) this.choose(moments()[this.seq < moments()[at].seq ? at : at + 1].seq); return true;
-      case "e": this.failure(); return true;
-      case "t": this.overview.turn(); return true;
-      case "f": this.filters.open = !this.filters.open; if (this.filters.open) this.filters.querySelector("input").focus(); return true;
+      case "1":
+      case "2":
+      case "3":
+      case "4":
+        this.choose(this.seq, tabs[Number(key) - 1][0]);
+        return true;
+      case "j":
+      case "ArrowDown":
+        this.move(1);
+        return true;
+      case "k":
+      case "ArrowUp":
+        this.move(-1);
+        return true;
+      case "n":
+        this.step(this.seq + 1);
+        return true;
+      case "p":
+        this.step(this.seq - 1);
+        return true;
+      case "[":
+        if (moments()[at - 1]) this.choose(moments()[at - 1].seq);
+        return true;
+      case "]":
+        if (moments()[at + 1]) this.choose(moments()[this.seq < moments()[at].seq ? at : at + 1].seq);
+        return true;
+      case "e":
+        this.failure();
+        return true;
+      case "t":
+        this.overview.turn();
+        return true;
+      case "f":
+        this.filters.open = !this.filters.open;
+        if (this.filters.open) this.filters.querySelector("input").focus();
+        return true;
     }
     return false;
   }
   // failure goes to the next row in which something went wrong.
   failure() {
-    const failed = this.trace.rows.filter(isFailure), next = failed.find((row) => row.seq > this.seq) ?? failed[0];
+    const failed = this.trace.rows.filter(isFailure),
+      next = failed.find((row) => row.seq > this.seq) ?? failed[0];
     if (next) this.choose(next.seq);
     else say("nothing went wrong");
   }
@@ -224,9 +395,18 @@ class Turn {
     this.paper = null;
     if (!on) return;
     const rows = this.visible.slice(0, mostPrinted);
-    const onPaper = (_, i) => { const e = this.rowView(i); e.removeAttribute("id"); return e; };
-    this.paper = h("div", {class: "paper"}, rows.map(onPaper),
-      this.visible.length > rows.length && h("p", {}, `The first ${rows.length} of ${counted(this.visible.length, "row")}: filter or search for fewer.`));
+    const onPaper = (_, i) => {
+      const e = this.rowView(i);
+      e.removeAttribute("id");
+      return e;
+    };
+    this.paper = h(
+      "div",
+      { class: "paper" },
+      rows.map(onPaper),
+      this.visible.length > rows.length &&
+        h("p", {}, `The first ${rows.length} of ${counted(this.visible.length, "row")}: filter or search for fewer.`),
+    );
     this.tree.after(this.paper);
   }
 }
@@ -234,7 +414,12 @@ class Turn {
 const mostPrinted = 3000;
 
 // The tabs beside the tree.
-const tabs = [["crossing", "Crossing", crossingView], ["state", "State", statesView], ["conversation", "Conversation", conversationView], ["phases", "Phases", phasesView]];
+const tabs = [
+  ["crossing", "Crossing", crossingView],
+  ["state", "State", statesView],
+  ["conversation", "Conversation", conversationView],
+  ["phases", "Phases", phasesView],
+];
 
 // searched marks the rows that say a text, in any of their lines, with the records that they
 // speak of.
@@ -245,7 +430,8 @@ function searched(trace, needle) {
   const found = new Uint8Array(trace.rows.length);
   for (const x of trace.crossings) {
     const row = trace.row(x.seq);
-    if (!found[row.number] && (says(x.data, needle, records, 0) || trace.seamOf(x).toLowerCase().includes(needle) && (x.kind === "call"))) found[row.number] = 1;
+    if (!found[row.number] && (says(x.data, needle, records, 0) || (trace.seamOf(x).toLowerCase().includes(needle) && x.kind === "call")))
+      found[row.number] = 1;
   }
   return found;
 }
@@ -259,7 +445,11 @@ function says(value, needle, records, depth) {
   if (records && records.get(value["#"])) return true;
   for (const name in value) {
     if (depth > 0 && name.toLowerCase().includes(needle)) return true;
-    if (!(depth === 0 && (name === "at" || name === "in" || name === "op" || name === "strand")) && says(value[name], needle, records, depth + 1)) return true;
+    if (
+      !(depth === 0 && (name === "at" || name === "in" || name === "op" || name === "strand")) &&
+      says(value[name], needle, records, depth + 1)
+    )
+      return true;
   }
   return false;
 }

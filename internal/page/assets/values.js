@@ -1,30 +1,64 @@
 // ---- values.js: values, records, errors and results in full.
 
 // The most members that are shown at once, and how deep values are shown open.
-const mostMembers = 100, openDepth = 2, deepestValue = 48;
+const mostMembers = 100,
+  openDepth = 2,
+  deepestValue = 48;
 
 // valueView shows JSON: lists and objects can be folded, long texts are cut.
 function valueView(value, depth = 0) {
-  if (typeof value === "string") return value.length > 80 || value.includes("\n") ? prose(value) : h("span", {class: "text", dir: "auto"}, "“" + onLine(value) + "”");
-  if (typeof value !== "object" || value === null) return h("span", {class: "atom"}, String(value));
-  const names = Object.keys(value), isList = Array.isArray(value);
-  if (!names.length) return h("span", {class: "atom"}, isList ? "[]" : "{}");
-  const isFlat = names.length <= 4 && names.every((name) => typeof value[name] !== "object" || value[name] === null), line = isFlat ? compact(value, 90) : "";
-  if (isFlat && !line.endsWith("…")) return h("code", {class: "flat", dir: "auto"}, line);
-  if (depth > deepestValue) return h("span", {class: "atom"}, "… deeper than is shown");
-  const list = h("ul", {class: "tree"});
+  if (typeof value === "string")
+    return value.length > 80 || value.includes("\n") ? prose(value) : h("span", { class: "text", dir: "auto" }, "“" + onLine(value) + "”");
+  if (typeof value !== "object" || value === null) return h("span", { class: "atom" }, String(value));
+  const names = Object.keys(value),
+    isList = Array.isArray(value);
+  if (!names.length) return h("span", { class: "atom" }, isList ? "[]" : "{}");
+  const isFlat = names.length <= 4 && names.every((name) => typeof value[name] !== "object" || value[name] === null),
+    line = isFlat ? compact(value, 90) : "";
+  if (isFlat && !line.endsWith("…")) return h("code", { class: "flat", dir: "auto" }, line);
+  if (depth > deepestValue) return h("span", { class: "atom" }, "… deeper than is shown");
+  const list = h("ul", { class: "tree" });
   const show = (from) => {
     for (const name of names.slice(from, from + mostMembers)) {
-      list.append(h("li", {}, h("span", {class: "member"}, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1)));
+      list.append(h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1)));
     }
     const left = names.length - from - mostMembers;
     if (left <= 0) return;
-    const more = h("li", {}, h("button", {class: "more", onclick: () => { more.remove(); show(from + mostMembers); }}, counted(left, "member") + " more"));
+    const more = h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          class: "more",
+          onclick: () => {
+            more.remove();
+            show(from + mostMembers);
+          },
+        },
+        counted(left, "member") + " more",
+      ),
+    );
     list.append(more);
   };
-  const details = h("details", {class: "fold"}, h("summary", {}, h("span", {class: "gist"}, compact(value, 80)), h("span", {class: "size"}, counted(names.length, isList ? "element" : "member"))), list);
+  const details = h(
+    "details",
+    { class: "fold" },
+    h(
+      "summary",
+      {},
+      h("span", { class: "gist" }, compact(value, 80)),
+      h("span", { class: "size" }, counted(names.length, isList ? "element" : "member")),
+    ),
+    list,
+  );
   let made = false;
-  const make = () => { if (!made && details.open) { made = true; show(0); } };
+  const make = () => {
+    if (!made && details.open) {
+      made = true;
+      show(0);
+    }
+  };
   details.addEventListener("toggle", make);
   details.open = depth < openDepth && names.length <= 20;
   make();
@@ -36,11 +70,20 @@ function recordView(trace, ref) {
   const r = trace.recordOf(ref);
   if (!r) return valueView(ref);
   if (typeof r.value === "string") return prose(r.value);
-  const {content, role, ...rest} = r.value;
-  return h("div", {class: "record"},
-    h("p", {class: "of"}, h("span", {class: "tag"}, onLine(textOf(role) || r.kind)), " ", h("span", {class: "faint"}, short(textOf(keyOf(r)), 80))),
+  const { content, role, ...rest } = r.value;
+  return h(
+    "div",
+    { class: "record" },
+    h(
+      "p",
+      { class: "of" },
+      h("span", { class: "tag" }, onLine(textOf(role) || r.kind)),
+      " ",
+      h("span", { class: "faint" }, short(textOf(keyOf(r)), 80)),
+    ),
     content !== undefined && prose(textOf(content)),
-    valueView(resolved(trace, rest)));
+    valueView(resolved(trace, rest)),
+  );
 }
 
 // resolved is a value whose references to records are those records, near its surface.
@@ -58,45 +101,99 @@ function resultView(trace, result) {
   if (!isObject(result)) return valueView(result);
   if (result.text !== undefined) return prose(textOf(result.text));
   if (result.media !== undefined) return recordView(trace, result.media);
-  if (Array.isArray(result.mediaList)) return h("div", {}, result.mediaList.map((one) => recordView(trace, one)));
+  if (Array.isArray(result.mediaList))
+    return h(
+      "div",
+      {},
+      result.mediaList.map((one) => recordView(trace, one)),
+    );
   return valueView(result);
 }
 
 // errorView shows an error with all its causes.
 function errorView(e, depth = 0) {
-  if (!isObject(e) || depth > deepestValue) return h("div", {class: "err"}, prose(textOf(e)));
+  if (!isObject(e) || depth > deepestValue) return h("div", { class: "err" }, prose(textOf(e)));
   const causes = [...(e.cause ? [e.cause] : []), ...(Array.isArray(e.causes) ? e.causes : [])];
   const says = e.message ?? e.text ?? e.panic ?? e.sentinel ?? e.cut;
-  return h("div", {class: "err"},
-    h("p", {}, e.code && h("span", {class: "tag bad"}, onLine(textOf(e.code))), e.panic !== undefined && h("span", {class: "tag bad"}, "panic"),
-      e.sentinel !== undefined && h("span", {class: "tag"}, "value"), e.stage && h("span", {class: "faint"}, " in " + onLine(textOf(e.stage)) + (e.name ? "/" + onLine(textOf(e.name)) : ""))),
+  return h(
+    "div",
+    { class: "err" },
+    h(
+      "p",
+      {},
+      e.code && h("span", { class: "tag bad" }, onLine(textOf(e.code))),
+      e.panic !== undefined && h("span", { class: "tag bad" }, "panic"),
+      e.sentinel !== undefined && h("span", { class: "tag" }, "value"),
+      e.stage && h("span", { class: "faint" }, " in " + onLine(textOf(e.stage)) + (e.name ? "/" + onLine(textOf(e.name)) : "")),
+    ),
     says !== undefined && prose(textOf(says)),
-    Array.isArray(e.faults) && h("ul", {class: "faults"}, e.faults.slice(0, mostMembers).map((f) => h("li", {},
-      h("code", {}, onLine(textOf(f.path)) || "/"), " ", h("span", {class: "tag"}, onLine(textOf(f.keyword))), " ", short(textOf(f.message), 400)))),
-    causes.map((cause) => h("div", {class: "cause"}, h("p", {class: "faint"}, "caused by"), errorView(cause, depth + 1))));
+    Array.isArray(e.faults) &&
+      h(
+        "ul",
+        { class: "faults" },
+        e.faults
+          .slice(0, mostMembers)
+          .map((f) =>
+            h(
+              "li",
+              {},
+              h("code", {}, onLine(textOf(f.path)) || "/"),
+              " ",
+              h("span", { class: "tag" }, onLine(textOf(f.keyword))),
+              " ",
+              short(textOf(f.message), 400),
+            ),
+          ),
+      ),
+    causes.map((cause) => h("div", { class: "cause" }, h("p", { class: "faint" }, "caused by"), errorView(cause, depth + 1))),
+  );
 }
 
 // fieldView shows a field of a crossing by what it is. A record that an earlier crossing said
 // in full is on a line, which opens.
 function fieldView(trace, field, value, seq) {
   switch (field) {
-    case "Record": return trace.recordOf(value)?.seq < seq ? foldedRecord(trace, value) : recordView(trace, value);
-    case "Records": return h("ol", {class: "records"}, value.slice(0, mostMembers).map((one) => h("li", {}, foldedRecord(trace, one))),
-      value.length > mostMembers && h("li", {}, "… " + counted(value.length - mostMembers, "record") + " more"));
-    case "Result": return resultView(trace, value);
-    case "Err": case "Cause": return errorView(value);
-    case "Args": return valueView(argsOf(value));
-    case "Text": return prose(textOf(value));
-    case "Texts": return h("ul", {class: "texts"}, value.slice(0, mostMembers).map((one) => h("li", {}, prose(textOf(one)))));
-    case "Name": case "Key": case "Seam": case "Collection": case "Outcome": case "Status": case "Digest":
-      return h("code", {class: "name"}, short(textOf(value), 400));
+    case "Record":
+      return trace.recordOf(value)?.seq < seq ? foldedRecord(trace, value) : recordView(trace, value);
+    case "Records":
+      return h(
+        "ol",
+        { class: "records" },
+        value.slice(0, mostMembers).map((one) => h("li", {}, foldedRecord(trace, one))),
+        value.length > mostMembers && h("li", {}, "… " + counted(value.length - mostMembers, "record") + " more"),
+      );
+    case "Result":
+      return resultView(trace, value);
+    case "Err":
+    case "Cause":
+      return errorView(value);
+    case "Args":
+      return valueView(argsOf(value));
+    case "Text":
+      return prose(textOf(value));
+    case "Texts":
+      return h(
+        "ul",
+        { class: "texts" },
+        value.slice(0, mostMembers).map((one) => h("li", {}, prose(textOf(one)))),
+      );
+    case "Name":
+    case "Key":
+    case "Seam":
+    case "Collection":
+    case "Outcome":
+    case "Status":
+    case "Digest":
+      return h("code", { class: "name" }, short(textOf(value), 400));
   }
   return valueView(resolved(trace, value));
 }
 
 // foldedRecord is a record on a line, which opens.
 function foldedRecord(trace, ref) {
-  const details = h("details", {class: "fold"}, h("summary", {}, h("span", {class: "gist"}, recordText(trace, ref))));
-  details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(recordView(trace, ref)); });
+  const details = h("details", { class: "fold" }, h("summary", {}, h("span", { class: "gist" }, recordText(trace, ref))));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(recordView(trace, ref));
+  });
   return details;
 }

@@ -34,8 +34,13 @@ function counted(n, noun) {
 // lasting is a duration, given in nanoseconds.
 function lasting(ns) {
   if (ns < 0) return "−" + lasting(-ns);
-  for (const [size, unit] of [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
-    if (ns >= size) return Number((ns / size).toPrecision(3)).toLocaleString("en", {maximumFractionDigits: 2}) + " " + unit;
+  for (const [size, unit] of [
+    [60e9, "min"],
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+  ]) {
+    if (ns >= size) return Number((ns / size).toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 2 }) + " " + unit;
   }
   return ns === 0 ? "0" : ns + " ns";
 }
@@ -56,12 +61,24 @@ const mostCompact = 400;
 // value.
 function compact(value, most = mostCompact) {
   let out = "";
-  const add = (text) => { out += text; return out.length < most; };
+  const add = (text) => {
+    out += text;
+    return out.length < most;
+  };
   const walk = (v, depth) => {
     if (out.length >= most) return;
-    if (typeof v === "string") { add(JSON.stringify(v.length > most ? v.slice(0, most) : v)); return; }
-    if (typeof v !== "object" || v === null) { add(String(v)); return; }
-    if (depth > 32) { add("…"); return; }
+    if (typeof v === "string") {
+      add(JSON.stringify(v.length > most ? v.slice(0, most) : v));
+      return;
+    }
+    if (typeof v !== "object" || v === null) {
+      add(String(v));
+      return;
+    }
+    if (depth > 32) {
+      add("…");
+      return;
+    }
     const isList = Array.isArray(v);
     add(isList ? "[" : "{");
     let first = true;
@@ -81,10 +98,14 @@ function compact(value, most = mostCompact) {
 // argsOf are the arguments of a tool: an object, or the JSON text of one.
 function argsOf(args) {
   if (typeof args !== "string") return args;
-  try { return JSON.parse(args); } catch { return args; }
+  try {
+    return JSON.parse(args);
+  } catch {
+    return args;
+  }
 }
 
-const argsText = (args) => typeof args === "string" ? short(args) : compact(args, 160);
+const argsText = (args) => (typeof args === "string" ? short(args) : compact(args, 160));
 
 // errorText is an error on a line: its code and what it says.
 function errorText(e) {
@@ -101,7 +122,7 @@ function resultText(trace, r) {
   if (r.text !== undefined) return quoted(textOf(r.text));
   if (r.bytes !== undefined) return "bytes " + short(textOf(r.bytes), 24);
   if (r.media !== undefined) return recordText(trace, r.media);
-  if (Array.isArray(r.mediaList)) return counted(r.mediaList.length, "media") ;
+  if (Array.isArray(r.mediaList)) return counted(r.mediaList.length, "media");
   return compact(r);
 }
 
@@ -112,10 +133,14 @@ function recordText(trace, ref) {
   const v = r.value;
   if (typeof v === "string") return quoted(v);
   switch (r.kind) {
-    case "tool": return textOf(v.name);
-    case "message": return textOf(v.role) + " " + (v.content ? quoted(textOf(v.content)) : "");
-    case "toolCall": return textOf(v.tool) + " " + argsText(v.args ?? {}) + (v.results ? " → " + resultText(trace, v.results) : "");
-    case "media": return "media " + textOf(v.filename ?? v.mimeType ?? v.id);
+    case "tool":
+      return textOf(v.name);
+    case "message":
+      return textOf(v.role) + " " + (v.content ? quoted(textOf(v.content)) : "");
+    case "toolCall":
+      return textOf(v.tool) + " " + argsText(v.args ?? {}) + (v.results ? " → " + resultText(trace, v.results) : "");
+    case "media":
+      return "media " + textOf(v.filename ?? v.mimeType ?? v.id);
   }
   return v.content !== undefined ? quoted(textOf(v.content)) : compact(v);
 }
