@@ -740,3 +740,16 @@ func TestPolicyHolds(t *testing.T) {
 	assert.NotEmpty(t, b.messages, "the browser says what it refused")
 	b.messages, b.requests = nil, nil
 }
+
+// Data that has the form of a reference to a record is shown as the data that it is.
+func TestDataIsNoReference(t *testing.T) {
+	message, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "a secret of somebody else", CreatedAt: time.Unix(0, 0), UpdatedAt: time.Unix(0, 0)})
+	require.NoError(t, err)
+	content := recorded(t, &adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}},
+		&adk.Crossing{Kind: adk.KindAdd, Call: 1, Collection: adk.Messages, Record: message},
+		&adk.Crossing{Kind: adk.KindStash, Call: 1, Name: "note", Value: map[string]any{"#": 1}},
+		&adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})
+	b := opened(t, written(t, &page.Page{Title: "data", Sources: []page.Source{source("data", content)}}), "#3")
+	assert.Contains(t, b.text(".panel"), `{"#":1}`)
+	assert.NotContains(t, b.text(".panel"), "somebody else")
+}

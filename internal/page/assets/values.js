@@ -82,11 +82,12 @@ function recordView(trace, ref) {
       h("span", { class: "faint" }, short(textOf(keyOf(r)), 80)),
     ),
     content !== undefined && prose(textOf(content)),
-    valueView(resolved(trace, rest)),
+    valueView(rest),
   );
 }
 
-// resolved is a value whose references to records are those records, near its surface.
+// resolved is an event whose references to records are those records. Other data may have the
+// form of a reference, and is none.
 function resolved(trace, value, depth = 0) {
   if (typeof value !== "object" || value === null || depth > 3) return value;
   const r = "#" in value && Object.keys(value).length === 1 ? trace.recordOf(value) : undefined;
@@ -186,7 +187,7 @@ function fieldView(trace, field, value, seq) {
     case "Digest":
       return h("code", { class: "name" }, short(textOf(value), 400));
   }
-  return valueView(resolved(trace, value));
+  return valueView(field === "Payload" ? resolved(trace, value) : value);
 }
 
 // foldedRecord is a record on a line, which opens.
