@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/safetext"
-	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -134,21 +132,21 @@ func titleOf(paths []string) string {
 // writePage writes a page as a whole, and gives what became of its traces and the words that
 // say where it is: none where that is the standard output.
 func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (entries []page.Entry, words string, err error) {
-	var content bytes.Buffer
-	entries, err = p.Write(&content)
+	size := 0
+	if file == stdout {
+		entries, err = p.Write(t.out)
+	} else {
+		entries, size, err = p.WriteFile(file)
+	}
 	switch {
 	case ctx.Err() != nil:
-		return entries, "", internal(errors.New("interrupted: no page was written"))
+		return entries, "", internal(errors.New("interrupted: there is no page"))
 	case err != nil:
-		return entries, "", internal(err)
-	case file == stdout:
-		_, err := t.out.Write(content.Bytes())
-		return entries, "", err
-	}
-	if err := wholefile.Write(file, content.Bytes()); err != nil {
 		return entries, "", internal(fmt.Errorf("%s: the page cannot be written: %w", safetext.Line(file), withoutPath(err)))
+	case file == stdout:
+		return entries, "", nil
 	}
-	return entries, pageWords(file, entries, content.Len()), nil
+	return entries, pageWords(file, entries, size), nil
 }
 
 func pageWords(file string, entries []page.Entry, size int) string {

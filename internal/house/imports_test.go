@@ -163,7 +163,7 @@ var rooms = []room{
 		because: "it runs a turn again by the one door that replay has for it"},
 	{name: "replay/corpus", ours: []string{"adk", "internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/jsondiff", "internal/safetext", "internal/shell", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and runs none itself"},
-	{name: "internal/page", ours: []string{"adk", "internal/safetext", "replay/corpus", "replay/trace", "replay/transcript"},
+	{name: "internal/page", ours: []string{"adk", "internal/safetext", "internal/wholefile", "replay/corpus", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "scenarios", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/tools/numbers", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},

@@ -3,7 +3,9 @@ package page
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -69,7 +71,7 @@ type Entry struct {
 
 // Write writes the page, and gives what became of the traces, in their order: one that
 // cannot be read, or breaks off, is shown as far as it goes and says why it ends. The
-// error is that of w.
+// error is that of w, or of a source that somebody cancelled: then there is no page.
 func (p *Page) Write(w io.Writer) ([]Entry, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
 	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Traces: []Entry{}}
@@ -122,6 +124,9 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	out.text("</script>\n")
 	if err != nil && out.err == nil {
 		one.Fault = fault(source.Name, err)
+	}
+	if errors.Is(err, context.Canceled) {
+		out.err = err
 	}
 }
 

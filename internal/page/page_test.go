@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/ascii85"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
@@ -242,6 +245,19 @@ func TestPageThatCannotBeWritten(t *testing.T) {
 	assert.ErrorIs(t, err, full)
 }
 
+// Who cancels gets no page.
+func TestPageIsCancelled(t *testing.T) {
+	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	cancelled := Source{"a", func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(recorded[:900]), iotest.ErrReader(context.Canceled))), nil
+	}}
+	file := filepath.Join(t.TempDir(), "page.html")
+	_, _, err = (&Page{Sources: []Source{cancelled}}).WriteFile(file)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.NoFileExists(t, file)
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
@@ -264,4 +280,28 @@ func TestTables(t *testing.T) {
 		}
 	}
 	assert.Len(t, collections(), len(adk.Collections()))
+}
+
+// A page may be read by those who may read all traces in it.
+func TestPageIsAsPrivateAsItsTraces(t *testing.T) {
+	recorded, err := fixtures.Traces.ReadFile("hello.jsonl")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	trace := func(name string, mode fs.FileMode) Source {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, recorded, mode))
+		require.NoError(t, os.Chmod(path, mode))
+		return Source{path, func() (io.ReadCloser, error) { return os.Open(path) }}
+	}
+	open, own := trace("open.jsonl", 0o644), trace("own.jsonl", 0o600)
+	for want, sources := range map[fs.FileMode][]Source{0o600: {open, own}, 0o644: {open, source("none", recorded)}} {
+		file := filepath.Join(t.TempDir(), "page.html")
+		entries, size, err := (&Page{Sources: sources}).WriteFile(file)
+		require.NoError(t, err)
+		assert.Len(t, entries, 2)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		assert.EqualValues(t, size, info.Size())
+		assert.Equal(t, want, info.Mode().Perm())
+	}
 }

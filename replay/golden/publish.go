@@ -61,13 +61,9 @@ func (c *corpusCheck) page() {
 		c.t.Errorf("replay: %s: %s has the page of %s: a * in the name stands for the test", pageVariable, file, other)
 		return
 	}
-	var content bytes.Buffer
-	_, err := page.OfCorpus(name, c.report, c.sources, c.reading).Write(&content)
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(file), 0o755)
-	}
-	if err == nil {
-		err = wholefile.Write(file, content.Bytes())
+		_, _, err = page.OfCorpus(name, c.report, c.sources, c.reading).WriteFile(file)
 	}
 	if err != nil {
 		c.t.Errorf("replay: %s: the page cannot be written: %v", pageVariable, err)
