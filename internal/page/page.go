@@ -130,11 +130,15 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	}
 }
 
-// copyLines writes the lines of a trace in today's format, and notes what the list says of
-// them. The error says why there are no more.
+// linesVersion is the version of the format in which a page holds traces: the last one in
+// which each line says in full what was asked.
+const linesVersion = 3
+
+// copyLines writes the lines of a trace in the format of pages, and notes what the list says
+// of them. The error says why there are no more.
 func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
 	header := r.Header()
-	header.Version = trace.FormatVersion
+	header.Version = linesVersion
 	w := trace.NewWriter(out, header, r.Options())
 	for {
 		line, err := r.Next()
