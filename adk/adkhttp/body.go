@@ -2,6 +2,7 @@ package adkhttp
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -62,8 +63,8 @@ func (b *body) Read(p []byte) (int, error) {
 		n, err = b.more(p) // the piece had ended before
 	}
 	b.take(p[:n])
-	if b.left == 0 && b.restErr == nil && (err == nil || err == io.EOF) {
-		b.tellEnd(io.EOF)
+	if b.left == 0 && b.restErr == nil && (err == nil || err == io.EOF) && len(b.resp.Trailer) == 0 {
+		b.tellEnd(io.EOF) // which not every client reads to; trailers come with it
 	}
 	if err != nil {
 		b.tellEnd(err)
@@ -138,7 +139,9 @@ func (b *body) tellEnd(err error) {
 }
 
 func (b *body) tellTrailers() {
-	if held := headersOf(b.resp.Trailer, unheldAnswerHeader); len(held) > 0 {
+	came := maps.Clone(b.resp.Trailer)
+	maps.DeleteFunc(came, func(_ string, values []string) bool { return len(values) == 0 }) // announced, and not sent
+	if held := headersOf(came, unheldAnswerHeader); len(held) > 0 {
 		b.x.Piece(httpform.Piece{Trailers: held}.JSON(), false)
 	}
 }

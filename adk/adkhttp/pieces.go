@@ -2,7 +2,10 @@ package adkhttp
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
@@ -14,6 +17,9 @@ func headJSON(resp *http.Response) json.RawMessage {
 		if text, ok := held.Headers[name].(string); ok {
 			held.Headers[name] = withoutSecrets(text)
 		}
+	}
+	if len(resp.Trailer) > 0 {
+		held.Headers["trailer"] = strings.Join(slices.Sorted(maps.Keys(resp.Trailer)), ", ")
 	}
 	raw, _ := httpform.Marshal(held) // texts and numbers always have a JSON
 	return raw

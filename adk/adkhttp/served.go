@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
@@ -54,10 +55,24 @@ func responseOf(h *httpform.Head, req *http.Request) *http.Response {
 			resp.Header.Add(name, one)
 		}
 	}
+	resp.Trailer = announced(resp.Header.Get("Trailer"))
+	resp.Header.Del("Trailer") // clients have it there alone
 	if n, err := strconv.ParseInt(resp.Header.Get("Content-Length"), 10, 64); err == nil {
 		resp.ContentLength = n
 	}
 	return resp
+}
+
+// announced are the trailers that a head says will come.
+func announced(names string) http.Header {
+	if names == "" {
+		return nil
+	}
+	trailer := http.Header{}
+	for name := range strings.SplitSeq(names, ", ") {
+		trailer[name] = nil
+	}
+	return trailer
 }
 
 // allOf are the values of a header as headersOf holds them.
@@ -103,7 +118,9 @@ func (b *servedBody) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if one.Trailers != nil {
-			b.resp.Trailer = http.Header{}
+			if b.resp.Trailer == nil {
+				b.resp.Trailer = http.Header{}
+			}
 			for name, value := range one.Trailers {
 				b.resp.Trailer[http.CanonicalHeaderKey(name)] = allOf(value)
 			}
