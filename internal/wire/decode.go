@@ -181,6 +181,7 @@ func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 	d.Seq++
 	x.Seq = d.Seq
 	d.Media.note(x)
+	d.noteOpened(x)
 	return extra, nil
 }
 

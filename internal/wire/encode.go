@@ -210,6 +210,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 		}
 	}
 	e.Last = c.At
+	e.noteOpened(c)
 	return e.End()
 }
 

@@ -17,8 +17,9 @@ import (
 // answer that is like the piece before it.
 
 // The members of what stands for a text of which a part was said before. The first is
-// the number of the ask that said it; of that text the beginning and the end are taken,
-// so many bytes each, and the text stands between them.
+// the number of the ask that said it, or 0; of that text the beginning and the end are
+// taken, so many bytes each, and the text stands between them: a string, or a list of
+// strings and of media that were opened.
 const (
 	RepeatMark = "$from"
 	repeatHead = "head"
@@ -57,6 +58,8 @@ type repeats struct {
 	requests []saidText     // those used last at the end
 	held     int64          // bytes of requests
 	latest   map[int][]byte // of those that repeat what was said in their op, by that
+	media    []writtenMedia // of who writes
+	opened   map[int][]byte // of who reads: media, by the number of their opening
 	restored int64
 }
 
@@ -70,14 +73,24 @@ type saidText struct {
 type repeat struct {
 	from       int
 	head, tail int
+	media      []spot // of media, in what is new
 }
 
-// find looks for what of a text was said before: of a piece by the one before it, and of
-// a request by the one with which it has the longest beginning in common.
-func (r *repeats) find(x *adk.Crossing, how adk.Repetition, text []byte) (found repeat) {
+// some reports whether anything of the text was said before.
+func (r *repeat) some() bool { return r.from != 0 || len(r.media) > 0 }
+
+// find looks for what of a text was said before: by another text, and by media that were
+// opened.
+func (r *repeats) find(x *adk.Crossing, how adk.Repetition, text []byte) repeat {
 	if int64(len(text)) > min(r.limits.Text, r.limits.Restored-r.restored) {
 		return repeat{}
 	}
+	return r.withoutMedia(text, r.findText(x, how, text))
+}
+
+// findText looks for a text that was said before: of a piece the one before it, and of a
+// request the one with which it has the longest beginning in common.
+func (r *repeats) findText(x *adk.Crossing, how adk.Repetition, text []byte) (found repeat) {
 	var base []byte
 	if how == adk.RepeatsOp {
 		base = r.latest[x.Op]
@@ -164,15 +177,18 @@ func (r *repeats) said(x *adk.Crossing, how adk.Repetition, from int) ([]byte, e
 }
 
 // restore is the text that is meant where only what is new was written.
-func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, text string) (json.RawMessage, error) {
-	base, err := r.said(x, how, by.from)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %d: %w", RepeatMark, by.from, err)
+func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, rest newText) (json.RawMessage, error) {
+	var base []byte
+	if by.from != 0 {
+		var err error
+		if base, err = r.said(x, how, by.from); err != nil {
+			return nil, fmt.Errorf("%s: %d: %w", RepeatMark, by.from, err)
+		}
 	}
 	if by.head < 0 || by.tail < 0 || by.head > len(base) || by.tail > len(base)-by.head {
 		return nil, fmt.Errorf("%s and %s are %d and %d: there are %d bytes", repeatHead, repeatTail, by.head, by.tail, len(base))
 	}
-	size := by.head + len(text) + by.tail
+	size := by.head + rest.size() + by.tail
 	if int64(size) > r.limits.Text {
 		return nil, ErrTextTooLong
 	}
@@ -180,7 +196,7 @@ func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, text s
 		return nil, ErrRestoredMuch
 	}
 	whole := append(make(json.RawMessage, 0, size), base[:by.head]...)
-	whole = append(whole, text...)
+	whole = rest.appendTo(whole)
 	return append(whole, base[len(base)-by.tail:]...), nil
 }
 
@@ -253,7 +269,7 @@ func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 	if line != nil && e.repeats != nil && e.use.Repeats != adk.RepeatsNothing {
 		by = e.repeatField(name, e.repeats.find(x, e.use.Repeats, line), line)
 	}
-	if by.from == 0 {
+	if !by.some() {
 		e.writeSchema(name, x.JSON, line, SchemaMark, RepeatMark)
 	} else {
 		e.repeats.restored += int64(len(line))
@@ -275,15 +291,18 @@ func textHeld(text, line []byte) []byte {
 // repeatField writes a text by what of it was said before, where that is shorter, and
 // gives what it wrote.
 func (e *Encoder) repeatField(name string, by repeat, text []byte) repeat {
-	if by.from == 0 {
+	if !by.some() {
 		return by
 	}
 	begin, extra := len(e.Out), e.extra
 	e.Key(name)
 	e.Out = append(e.Out, '{')
-	e.rawInt(RepeatMark, by.from)
+	e.rawKey(RepeatMark)
+	e.Out = strconv.AppendInt(e.Out, int64(by.from), 10)
 	e.rawInt(repeatHead, by.head)
-	if rest := text[by.head : len(text)-by.tail]; len(rest) > 0 {
+	if rest := text[by.head : len(text)-by.tail]; len(by.media) > 0 {
+		e.withMedia(text, by)
+	} else if len(rest) > 0 {
 		e.always(repeatText, string(rest))
 	}
 	e.rawInt(repeatTail, by.tail)
@@ -343,11 +362,11 @@ func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by 
 	if d.repeats == nil || how == adk.RepeatsNothing {
 		return by, fmt.Errorf("%s: %w", RepeatMark, errNothingBefore)
 	}
-	by, text, err := readRepeat(raw)
+	by, rest, err := d.readRepeat(raw)
 	if err != nil {
 		return by, err
 	}
-	if x.JSON, err = d.repeats.restore(x, how, by, text); err != nil {
+	if x.JSON, err = d.repeats.restore(x, how, by, rest); err != nil {
 		return by, err
 	}
 	values, err := countJSON(x.JSON)
@@ -360,10 +379,10 @@ func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by 
 }
 
 // readRepeat reads what repeatField writes.
-func readRepeat(raw []byte) (by repeat, text string, err error) {
+func (d *Decoder) readRepeat(raw []byte) (by repeat, rest newText, err error) {
 	members, err := ScanMembers(make([]ScannedMember, 0, 4), raw)
 	if err != nil {
-		return by, "", err
+		return by, nil, err
 	}
 	for _, m := range members {
 		switch string(m.Name) {
@@ -374,13 +393,13 @@ func readRepeat(raw []byte) (by repeat, text string, err error) {
 		case repeatTail:
 			by.tail, err = IntOfJSON(m.Value)
 		case repeatText:
-			text, err = TextOfJSON(m.Value)
+			rest, err = d.newText(m.Value)
 		default:
 			err = errors.New("is no member of what names another text")
 		}
 		if err != nil {
-			return by, "", fmt.Errorf("%s: %w", Clip(string(m.Name)), err)
+			return by, nil, fmt.Errorf("%s: %w", Clip(string(m.Name)), err)
 		}
 	}
-	return by, text, nil
+	return by, rest, nil
 }

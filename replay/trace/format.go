@@ -65,7 +65,8 @@
 //     of an answer with the piece before it, is {"$from":op,"head":n,"text":…,"tail":n}:
 //     so many bytes of the beginning and of the end of what was said in that op, with the
 //     text between them. It can be one of the 16 latest, of those of which no later one
-//     had all.
+//     had all; 0 is none. Where the text has the base64 of a media that was opened before,
+//     it is a list of texts and of {"media":op}, the number of that open-media.
 //   - An error is a tree: {"code":…,"message":…,"stage":…,"name":…,"faults":[…],
 //     "cause":…} is an *adk.Error, whose faults are {"path":…,"keyword":…,
 //     "message":…}; {"panic":text} an *adk.PanicError, with a cause where

@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -137,11 +138,15 @@ func drawAsks(t *rapid.T) (all []adk.Crossing) {
 	for range rapid.IntRange(1, 60).Draw(t, "lines") {
 		op := rapid.IntRange(1, 24).Draw(t, "op")
 		x := adk.Crossing{Kind: adk.KindPiece, At: tracetest.TestStart, Op: op, JSON: text()}
-		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0, 1:
 			x.Kind, x.Phase = adk.KindAsk, adk.Begin
 		case 2:
 			x.Kind, x.Phase = adk.KindAsk, adk.Done
+		case 3:
+			media := bytes.Repeat([]byte{byte(rapid.IntRange(0, 2).Draw(t, "media"))}, rapid.SampledFrom([]int{10, 96, 97, 300}).Draw(t, "size"))
+			said = append(said, `"`+base64.StdEncoding.EncodeToString(media)+`"`)
+			x = adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, At: tracetest.TestStart, Op: op, Value: media}
 		}
 		all = append(all, x)
 	}
@@ -292,4 +297,52 @@ func TestAnsweredAsksAreNotHeld(t *testing.T) {
 	assert.Equal(t, lines[1], lines[4])
 	got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, lines[1], lines[3], lines[2]}, ""))
 	assert.Contains(t, got.Reason, "names what was not said before")
+}
+
+// WLD-2: media that were opened through the context stand in a trace once, however often
+// a request shows them, and requests are restored to the byte.
+func TestMediaInRequestsAreNamed(t *testing.T) {
+	header := bytes.Repeat([]byte("as all of its format begin "), 20)
+	image := func(n byte) []byte {
+		return append(bytes.Clone(header), bytes.Repeat([]byte{n, 7, n ^ 99}, 5001)...)
+	}
+	showing := func(data []byte) string {
+		return `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(data) + `"}}`
+	}
+	silence := make([]byte, 20_000)
+	request := func(parts ...string) json.RawMessage {
+		return json.RawMessage(`{"body":{"messages":[{"role":"user","content":[` + strings.Join(parts, ",") + `]}],"temperature":0.5}}`)
+	}
+	requests := []json.RawMessage{
+		request(showing(image(1))),
+		request(showing(image(2))),
+		request(showing(image(1)), showing(image(2)), showing(image(1))),
+		request(showing(silence[:19_999]), showing(silence), `"`+strings.Repeat("A", 30_000)+`"`),
+		request(showing(image(1)[:15_000]), showing(image(2))),
+	}
+	var all []adk.Crossing
+	for op, data := range [][]byte{image(1), image(2), silence} {
+		all = append(all, adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Begin, At: tracetest.TestStart, Op: op + 1},
+			adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, At: tracetest.TestStart, Op: op + 1, Value: data})
+	}
+	for i, r := range requests {
+		all = append(all, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, At: tracetest.TestStart, Op: 10 + i, JSON: r},
+			adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, At: tracetest.TestStart, Op: 10 + i})
+	}
+	data := tracetest.WriteTrace(t, all...)
+	lines := strings.Split(string(data), "\n")
+	assert.Contains(t, lines[7], `"request":{"$from":0,"text":["{\"body\":{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,",{"media":1},"\"}}]}],\"temperature\":0.5}}"]}}`)
+	assert.Regexp(t, `"request":{"\$from":10,"head":\d+,"text":\["",{"media":2},""\],"tail":\d+}}`, lines[9])
+	assert.Equal(t, 2, strings.Count(lines[11], `{"media":`), "what the request before has is taken from it")
+	assert.Equal(t, 1, strings.Count(lines[13], `{"media":3}`))
+	assert.Equal(t, 1, strings.Count(lines[15], `{"media":2}`))
+	read := tracetest.ReadTrace(t, data)
+	for i, r := range requests {
+		assert.True(t, string(r) == string(read.Lines[6+2*i].JSON), i)
+	}
+	tracetest.RequireSameAgain(t, read, data)
+	former := tracetest.ReadTrace(t, []byte(wholeLines(t, read)))
+	assert.True(t, string(requests[4]) == string(former.Lines[14].JSON))
+	got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, lines[7]}, ""))
+	assert.Contains(t, got.Reason, "media: 1: names what was not said before")
 }
