@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"hash/maphash"
 	"path"
 	"regexp"
 	"slices"
@@ -56,11 +58,12 @@ func (l Live) names(of string) bool {
 // recordedAsks are the asks of a recording, and which of them were taken.
 type recordedAsks struct {
 	all []*recordedAsk
-	// equals are those that asked the same and whose answers no equal one has yet; there
-	// is a list wherever there was one.
-	equals map[equalAsk][]*recordedAsk
-	known  bool
-	real   bool // the run has come to where the world may be asked (Live.OutsideFrom)
+	// byText are the asks by hashes of their requests, and byJSON by those of the JSON
+	// that these say: nil until an ask comes of which no text is.
+	byText, byJSON map[uint64][]*recordedAsk
+
+	known bool
+	real  bool // the run has come to where the world may be asked (Live.OutsideFrom)
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int
@@ -74,33 +77,31 @@ type recordedAsks struct {
 type recordedAsk struct {
 	step  *calls.Step
 	shape string
-	words map[string]int // of the request, made when they are asked for
-	taken int            // the number of the new ask that has its answer; 0 if there is none
+	words *requestWords // with shape made when it is asked for
+	taken int           // the number of the new ask that has its answer; 0 if there is none
+	equal bool          // that one asked the same
 }
 
-// equalAsk is what asks have in common that ask the same.
-type equalAsk struct {
-	shape, status string
-	request       adk.Digest
-}
-
-func equalOf(x *adk.Crossing, shape string) equalAsk {
-	return equalAsk{shape, x.Status, wire.SumOfJSON(x.JSON)}
+// liken makes what tells how much like another the ask is.
+func (a *recordedAsk) liken() {
+	if a.words == nil {
+		a.shape, a.words = shapeOf(a.step.X), wordsOf(a.step.X.JSON)
+	}
 }
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.equals = true, map[equalAsk][]*recordedAsk{}
-	r.counterparts, r.rivals, r.alone = map[int]int{}, map[int]int{}, map[int]int{}
+	r.known, r.counterparts, r.rivals, r.alone = true, map[int]int{}, map[int]int{}, map[int]int{}
+	r.byText = map[uint64][]*recordedAsk{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
 			continue
 		}
 		for _, s := range t.Calls[x.ID].Steps {
 			if s.IsAsk() {
-				a := &recordedAsk{step: s, shape: shapeOf(s.X)}
-				of := equalOf(s.X, a.shape)
-				r.all, r.equals[of] = append(r.all, a), append(r.equals[of], a)
+				a := &recordedAsk{step: s}
+				key := maphash.Bytes(requestHash, s.X.JSON)
+				r.all, r.byText[key] = append(r.all, a), append(r.byText[key], a)
 			}
 		}
 	}
@@ -114,24 +115,23 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	}
 	asked := *got
 	asked.JSON = p.ids.inText(got.JSON)
-	shape := shapeOf(&asked)
 	scopes := []func(*recordedAsk) bool{
 		func(a *recordedAsk) bool { return a.step.In == c.rec },
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	if a, recorded := r.asEqual(equalOf(&asked, shape), scopes); a != nil {
-		return r.gives(a, got.Seq)
+	if a, recorded := r.asEqual(&asked, scopes); a != nil {
+		return r.gives(a, got.Seq, true)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
 	}
-	words := wordsOf(asked.JSON)
+	shape, words := shapeOf(&asked), wordsOf(asked.JSON)
 	for _, in := range scopes {
-		if a, rival := r.mostAlike(words, func(a *recordedAsk) bool { return in(a) && a.shape == shape }); a != nil {
+		if a, rival := r.mostAlike(words, shape, in); a != nil {
 			if rival != nil {
 				r.rivals[got.Seq] = rival.step.X.Seq
 			}
-			return r.gives(a, got.Seq)
+			return r.gives(a, got.Seq, false)
 		}
 	}
 	return r.givesNone(got)
@@ -143,28 +143,51 @@ func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
 	return nil
 }
 
+// requestHash is how requests are looked for.
+var requestHash = maphash.MakeSeed()
+
 // asEqual is the first recorded ask of the narrowest scope that asked the same, and
-// whose answer no other has that did: it is taken out of these. recorded tells whether
-// there was one at all.
-func (r *recordedAsks) asEqual(asked equalAsk, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
-	left, recorded := r.equals[asked]
-	for _, in := range scopes {
-		if at := slices.IndexFunc(left, in); at >= 0 {
-			first = left[at]
-			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
-			r.equals[asked] = left[1:]
-			return first, true
+// whose answer no other has that did; recorded tells whether there is one at all. One
+// of the same text goes before one of the same JSON. Each request is read once, however
+// many there are.
+func (r *recordedAsks) asEqual(asked *adk.Crossing, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
+	same := func(a *recordedAsk) bool { return bytes.Equal(a.step.X.JSON, asked.JSON) }
+	if first, _ = firstFree(r.byText[maphash.Bytes(requestHash, asked.JSON)], asked, same, scopes); first != nil {
+		return first, true
+	}
+	if r.byJSON == nil {
+		r.byJSON = map[uint64][]*recordedAsk{}
+		for _, a := range r.all {
+			key := maphash.Bytes(requestHash, wire.SortedJSON(a.step.X.JSON))
+			r.byJSON[key] = append(r.byJSON[key], a)
 		}
 	}
-	return nil, recorded
+	same = func(a *recordedAsk) bool { return wire.SameJSON(a.step.X.JSON, asked.JSON) }
+	return firstFree(r.byJSON[maphash.Bytes(requestHash, wire.SortedJSON(asked.JSON))], asked, same, scopes)
+}
+
+// firstFree is the first of some asks that asked the same and are free, in the narrowest
+// scope; found reports whether any asked the same.
+func firstFree(among []*recordedAsk, asked *adk.Crossing, same func(*recordedAsk) bool, scopes []func(*recordedAsk) bool) (first *recordedAsk, found bool) {
+	for _, in := range scopes {
+		for _, a := range among {
+			if !in(a) || a.equal && found || a.step.X.Name != asked.Name || a.step.X.Status != asked.Status || !same(a) {
+				continue
+			}
+			if found = true; !a.equal {
+				return a, true
+			}
+		}
+	}
+	return nil, found
 }
 
 // gives notes whose answer a new ask gets.
-func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
+func (r *recordedAsks) gives(a *recordedAsk, to int, equal bool) *calls.Step {
 	if a.taken > 0 {
 		delete(r.counterparts, a.taken) // it was changed, and got the answer of this one
 	}
-	a.taken = to
+	a.taken, a.equal = to, equal
 	r.counterparts[to] = a.step.X.Seq
 	return a.step
 }
@@ -173,17 +196,32 @@ func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 // of that in it, so that it is given its answer: half of their words.
 const LeastAlike = 0.5
 
-// mostAlike is the recorded ask that nobody has taken and whose request is most like
-// some words, and nil where none is alike enough. Of several it is the first; rival is
-// then another one, unless all of them asked the same.
-func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bool) (best, rival *recordedAsk) {
-	most := LeastAlike
+// mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
+// request is most like some words, and nil where none is alike enough. Of several it is
+// the first; rival is then another one, unless all of them asked the same. Of asks that
+// are much longer or shorter than the best one words are not compared.
+func (r *recordedAsks) mostAlike(words *requestWords, shape string, in func(*recordedAsk) bool) (best, rival *recordedAsk) {
+	var free []*recordedAsk
+	var nearest *recordedAsk
 	for _, a := range r.all {
-		if a.taken > 0 || !may(a) {
+		if a.taken > 0 || !in(a) {
 			continue
 		}
-		if a.words == nil {
-			a.words = wordsOf(a.step.X.JSON)
+		if a.liken(); a.shape != shape {
+			continue
+		}
+		free = append(free, a)
+		if nearest == nil || mostAlikeness(words, a.words) > mostAlikeness(words, nearest.words) {
+			nearest = a
+		}
+	}
+	if nearest == nil {
+		return nil, nil
+	}
+	most, least := LeastAlike, alike(words, nearest.words)
+	for _, a := range free {
+		if mostAlikeness(words, a.words) < max(most, least) {
+			continue
 		}
 		switch likeness := alike(words, a.words); {
 		case likeness > most || best == nil && likeness == most:
@@ -195,29 +233,43 @@ func (r *recordedAsks) mostAlike(words map[string]int, may func(*recordedAsk) bo
 	return best, rival
 }
 
+// requestWords are the words of a request, and how many there are.
+type requestWords struct {
+	count map[string]int
+	all   int
+}
+
 // alike is the part of the words of two requests that are in both: 1 for the same.
-func alike(a, b map[string]int) float64 {
-	both, all := 0, 0
-	for word, n := range a {
-		both += min(n, b[word])
-		all += n
-	}
-	for _, n := range b {
-		all += n
-	}
-	if all == 0 {
+func alike(a, b *requestWords) float64 {
+	if a.all+b.all == 0 {
 		return 1
 	}
-	return 2 * float64(both) / float64(all)
+	both := 0
+	for word, n := range a.count {
+		both += min(n, b.count[word])
+	}
+	return 2 * float64(both) / float64(a.all+b.all)
+}
+
+// mostAlikeness is what alike is at most, as far as the numbers of words say.
+func mostAlikeness(a, b *requestWords) float64 {
+	if a.all+b.all == 0 {
+		return 1
+	}
+	return 2 * float64(min(a.all, b.all)) / float64(a.all+b.all)
 }
 
 // wordsOf counts the words of a request, each with the member that it stands in, and
 // all other values. It goes through the request once.
-func wordsOf(request json.RawMessage) map[string]int {
-	words := map[string]int{}
+func wordsOf(request json.RawMessage) *requestWords {
+	words := &requestWords{count: map[string]int{}}
+	add := func(word string) {
+		words.count[word]++
+		words.all++
+	}
 	var value any
 	if json.Unmarshal(request, &value) != nil {
-		words[string(request)]++
+		add(string(request))
 		return words
 	}
 	var walk func(name string, value any)
@@ -233,11 +285,11 @@ func wordsOf(request json.RawMessage) map[string]int {
 			}
 		case string:
 			for word := range strings.FieldsSeq(value) {
-				words[name+"="+word]++
+				add(name + "=" + word)
 			}
 		default:
 			text, _ := json.Marshal(value)
-			words[name+"="+string(text)]++
+			add(name + "=" + string(text))
 		}
 	}
 	walk("", value)
