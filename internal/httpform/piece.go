@@ -144,6 +144,7 @@ func IsCompact(data []byte) bool {
 		return false
 	}
 	var line bytes.Buffer
+	line.Grow(len(data))
 	return json.Compact(&line, data) == nil && bytes.Equal(line.Bytes(), data)
 }
 

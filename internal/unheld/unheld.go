@@ -27,6 +27,7 @@ func Is(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte(`{"`+memb
 // none: because of err, or as raw is no JSON. nil stays nil.
 func Line(raw json.RawMessage, err error) json.RawMessage {
 	var line bytes.Buffer
+	line.Grow(len(raw))
 	switch {
 	case err != nil:
 		return Because(err.Error())
