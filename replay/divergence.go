@@ -171,8 +171,8 @@ type Candidate struct {
 	Text     string `json:"text"`
 	// Refused are the reasons.
 	Refused []string `json:"refused"`
-	// Spent tells that nothing else is wrong with it but that it was given already: the
-	// operation was recorded once less.
+	// Spent tells that nothing else is wrong with it but that it has answered already: the
+	// new run makes the operation more often than the recording.
 	Spent bool `json:"spent,omitempty"`
 	// Elsewhere tells that it is of another seam or strand.
 	Elsewhere bool `json:"elsewhere,omitempty"`

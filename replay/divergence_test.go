@@ -55,7 +55,7 @@ func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 // not told beside it, however near it is.
 func TestASpentAnswerIsToldOfAlone(t *testing.T) {
 	other := Candidate{Crossing: 55, Text: "store call2", Refused: []string{`of is "toolCalls" and not "messages"`}, Elsewhere: true}
-	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{"was given already: it was recorded once less"}, Spent: true}
+	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{spentAnswer}, Spent: true}
 	for name, c := range map[string]struct {
 		near        []Candidate
 		told, quiet string

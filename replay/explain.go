@@ -405,7 +405,7 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
 		c.Elsewhere = call.Strand != gotCall.Strand || !sameSeam(call, gotCall)
 		if len(c.Refused) == 0 {
-			c.Spent, c.Refused = true, []string{"was given already: it was recorded once less"}
+			c.Spent, c.Refused = true, []string{spentAnswer}
 		}
 		near = append(near, c)
 	}
@@ -416,6 +416,9 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	}
 	return near
 }
+
+// spentAnswer is why a recorded operation does not answer a new one that is just like it.
+const spentAnswer = "has answered already: today's code does this once more"
 
 // sameSeam reports whether two calls are of one seam, in whatever iteration.
 func sameSeam(a, b *calls.Call) bool {

@@ -172,7 +172,7 @@ func (n *Namer) Answer(x *adk.Crossing) string {
 		}
 		return safetext.List(x.Texts, safetext.PlainName)
 	case adk.KindNow:
-		return safetext.Lasting(x.At.Sub(n.Fold.StartedAt)) + " into the turn"
+		return safetext.Into(x.At.Sub(n.Fold.StartedAt))
 	case adk.KindNewID:
 		return n.Name(state.SpaceMade, x.Name)
 	case adk.KindAsk:

@@ -139,6 +139,15 @@ func Lasting(d time.Duration) string {
 	return d.String()
 }
 
+// Into is how long after its beginning something is in a turn. Where no time has passed, as
+// where time is virtual, nobody is told of none.
+func Into(passed time.Duration) string {
+	if passed == 0 {
+		return "as the turn began"
+	}
+	return Lasting(passed) + " into the turn"
+}
+
 // Shortly is a value of a payload, for the message of an error.
 func Shortly(v any) string {
 	switch v := v.(type) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/describe"
@@ -23,10 +24,19 @@ func (s *State) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
+// passedWords say how long after the turn's beginning a state is; nothing where no time
+// has passed.
+func passedWords(passed time.Duration) string {
+	if passed == 0 {
+		return ""
+	}
+	return ", " + safetext.Into(passed)
+}
+
 // String is the text that WriteTo writes.
 func (s *State) String() string {
 	t := &stateText{names: s.names}
-	t.line(0, fmt.Sprintf("after crossing %d of %d, %s into the turn, in %s", s.Crossing, s.Crossings, safetext.Lasting(s.At), safetext.Bare(s.Seam)))
+	t.line(0, fmt.Sprintf("after crossing %d of %d%s, in %s", s.Crossing, s.Crossings, passedWords(s.At), safetext.Bare(s.Seam)))
 	t.line(1, s.Line)
 	if s.Cancelled {
 		t.line(1, "the run is cancelled")

@@ -1,0 +1,40 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Who does something once more than it was recorded reads so, in words that need nothing
+// else to be understood.
+func TestOnceMoreThanRecorded(t *testing.T) {
+	told := func(times int) adk.Config {
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for range times {
+				if _, err := dc.Messages().Fetch(ctx); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}
+	}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(told(2), replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
+	report, err := replay.Verify(t.Context(), &recorded, replay.Live{Config: told(3), Seams: []string{replay.Executor}})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	said := strings.Join(strings.Fields(report.Divergence.String()), " ")
+	assert.Contains(t, said, ", which has answered already: today's code does this once more")
+}
