@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,26 +148,37 @@ func TestRedactedThought(t *testing.T) {
 	assert.ErrorContains(t, err, "want one of them or both")
 }
 
-// PRM-8: a reader may tell how much there is without being read.
+// PRM-8: a reader may tell how much there is without being read. It is asked once, and the
+// media tells it ever after: as JSON, with another reader, and made anew.
 func TestMediaSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "five")
 	require.NoError(t, os.WriteFile(path, []byte("12345"), 0o600))
-	unread := func(context.Context) (io.ReadCloser, error) { panic("is read") }
-	sizeOf := func(reader adk.MediaReader) (n int64, known bool) {
-		return picture("p", unread).WithReader(reader).Size()
-	}
+	unread := adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { panic("is read") })
+	seven := int64(7)
 	for name, c := range map[string]struct {
 		reader adk.MediaReader
+		beside *int64
 		n      int64
 		known  bool
 	}{
-		"bytes": {adk.MediaBytes([]byte("123")), 3, true}, "file": {adk.MediaFile(path), 5, true},
-		"no file": {adk.MediaFile(path + "?"), 0, false}, "function": {adk.MediaFunc(unread), 0, false}, "none": {nil, 0, false},
+		"bytes": {adk.MediaBytes([]byte("123")), nil, 3, true}, "no bytes": {adk.MediaBytes(nil), nil, 0, true}, "file": {adk.MediaFile(path), nil, 5, true},
+		"no file": {adk.MediaFile(path + "?"), nil, 0, false}, "function": {unread, nil, 0, false},
+		"beside a function": {unread, &seven, 7, true}, "beside bytes": {adk.MediaBytes([]byte("123")), &seven, 3, true},
 	} {
-		n, known := sizeOf(c.reader)
-		assert.Equal(t, c.n, n, name)
-		assert.Equal(t, c.known, known, name)
+		init := picture("p", unread).Init()
+		init.Reader, init.Size = c.reader, c.beside
+		media := must(adk.NewMedia(init))
+		read := must(adk.ParseRecord(adk.RecordMedia, must(media.MarshalJSON()))).(*adk.Media)
+		again := read.WithReader(unread).Init()
+		for of, m := range map[string]*adk.Media{"itself": media, "from JSON": read, "made anew": must(adk.NewMedia(again)), "with none": media.WithReader(nil)} {
+			n, known := m.Size()
+			assert.Equal(t, c.n, n, "%s, %s", name, of)
+			assert.Equal(t, c.known, known, "%s, %s", name, of)
+			assert.Equal(t, media.Digest(), m.Digest(), "%s, %s", name, of)
+		}
 	}
 	_, known := (&adk.Media{}).Size()
 	assert.False(t, known)
+	_, err := adk.ParseRecord(adk.RecordMedia, []byte(strings.Replace(string(must(picture("p", unread).MarshalJSON())), "{", `{"size":-1,`, 1)))
+	assert.ErrorContains(t, err, "size: is -1, want the length of the bytes, or nil where nobody knows it")
 }

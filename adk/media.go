@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
@@ -70,6 +71,9 @@ type MediaInit struct {
 	ModalityHazard ModalityHazard
 	// Source is where the media was found, such as a URL; optional.
 	Source string
+	// Size is the length of the bytes, where it is known and the reader does not tell it;
+	// optional. Nil leaves it to a SizedMediaReader, whose word counts for more.
+	Size *int64
 	// Stash is what is known of the media, by keys that are not empty.
 	Stash map[string]MediaStashEntry
 }
@@ -98,6 +102,9 @@ func NewMedia(init MediaInit) (*Media, error) {
 	c.trustTier("trustTier", init.TrustTier)
 	fields.OneOf(&c.Check, "modalityHazard", init.ModalityHazard, HazardInert, HazardExtractableInstructions, HazardOpaquePerceptual)
 	c.Optional("source", init.Source)
+	if init.Size != nil && *init.Size < 0 {
+		c.Fault("size", "is %d, want the length of the bytes, or nil where nobody knows it", *init.Size)
+	}
 	c.mediaStash("stash", init.Stash)
 	if err, bad := c.err(E_INVALID_INITIAL_MEDIA_VALUE).(*Error); bad {
 		if readerless {
@@ -105,8 +112,22 @@ func NewMedia(init MediaInit) (*Media, error) {
 		}
 		return nil, err
 	}
-	init.Stash = copyMediaStash(init.Stash)
+	init.Size, init.Stash = toldSize(init), copyMediaStash(init.Stash)
 	return &Media{init: init}, nil
+}
+
+// toldSize is the size that the reader of a media tells, or that somebody told beside it.
+func toldSize(init MediaInit) *int64 {
+	if sized, ok := init.Reader.(SizedMediaReader); ok {
+		if n, known := sized.Size(); known && n >= 0 {
+			return &n
+		}
+	}
+	if init.Size == nil {
+		return nil
+	}
+	n := *init.Size
+	return &n
 }
 
 func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) {
@@ -206,7 +227,10 @@ func (m *Media) Stashed(key string) (entry MediaStashEntry, found bool) {
 // what should differ and give it to NewMedia.
 func (m *Media) Init() MediaInit {
 	init := m.init
-	init.Stash = m.Stash()
+	init.Size, init.Stash = nil, m.Stash()
+	if n, known := m.Size(); known {
+		init.Size = &n
+	}
 	return init
 }
 
@@ -243,17 +267,14 @@ func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	return stream, nil
 }
 
-// Size is the length of the bytes, where the reader can tell it without reading
-// (SizedMediaReader). Like Open, it stands in no trace.
+// Size is the length of the bytes, as it was told when the media was made: by a reader
+// that knows it without reading (SizedMediaReader), or by MediaInit. It is a part of what
+// is known of the media, and stands in the trace with that.
 func (m *Media) Size() (n int64, known bool) {
-	if !made(m) {
+	if !made(m) || m.init.Size == nil {
 		return 0, false
 	}
-	sized, ok := m.init.Reader.(SizedMediaReader)
-	if !ok {
-		return 0, false
-	}
-	return sized.Size()
+	return *m.init.Size, true
 }
 
 // Bytes reads all the bytes anew.
@@ -305,6 +326,10 @@ func (m *Media) AppendJSON(dst []byte) []byte {
 	j.Text("trustTier", string(m.init.TrustTier))
 	j.Text("modalityHazard", string(m.init.ModalityHazard))
 	j.SomeText("source", m.init.Source)
+	if n, known := m.Size(); known {
+		j.Field("size")
+		j.Out = strconv.AppendInt(j.Out, n, 10)
+	}
 	if len(m.init.Stash) > 0 {
 		j.Field("stash")
 		j.Out = m.appendStash(j.Out)

@@ -15,7 +15,7 @@ type MediaReader interface {
 }
 
 // SizedMediaReader is a MediaReader that can tell the length of its bytes without
-// reading them; known is false where it cannot at present. Media.Size asks it.
+// reading them; known is false where it cannot at present. NewMedia asks it.
 type SizedMediaReader interface {
 	MediaReader
 	Size() (n int64, known bool)

@@ -342,7 +342,7 @@ func TestMediaStash(t *testing.T) {
 func TestRecordJSON(t *testing.T) {
 	media := someMedia(t)
 	const mediaText = `{"id":"pic","kind":"image","mimeType":"image/png","filename":"a.png","trustTier":"third-party-public",` +
-		`"modalityHazard":"opaque-perceptual","source":"https://example.org/a.png","stash":{"size":{"value":{"w":{"$int64":"3"}},` +
+		`"modalityHazard":"opaque-perceptual","source":"https://example.org/a.png","size":3,"stash":{"size":{"value":{"w":{"$int64":"3"}},` +
 		`"trustTier":"first-party"},"text:caption":{"value":"a cat","trustTier":"third-party-public","derivedFrom":"pic"}}}`
 	init := someToolCallInit()
 	init.Results, init.IsError = MediaList{media}, true

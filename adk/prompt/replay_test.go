@@ -39,7 +39,8 @@ func TestPromptsOfReplays(t *testing.T) {
 	view.ToolCalls = append(view.ToolCalls,
 		k.call("call-4", "web", k.artifact("call-4", "the body", artifact.TextFlavour, public), 12),
 		k.call("call-5", "web", k.media(adk.MediaDocument, "application/pdf", own, adk.HazardExtractableInstructions), 13),
-		k.call("call-6", "web", k.media(adk.MediaVideo, "video/mp4", own, adk.HazardOpaquePerceptual, func(i *adk.MediaInit) { i.Reader = noReading(t) }), 14))
+		k.call("call-6", "web", k.media(adk.MediaVideo, "video/mp4", own, adk.HazardOpaquePerceptual, func(i *adk.MediaInit) { i.Reader = noReading(t) }), 14),
+		k.call("call-7", "web", k.media(adk.MediaVideo, "video/mp4", own, adk.HazardOpaquePerceptual, func(i *adk.MediaInit) { i.Reader = adk.MediaBytes(make([]byte, 2048)) }), 15))
 	var seed []adk.Record
 	for _, m := range view.Messages {
 		seed = append(seed, m)
@@ -79,4 +80,5 @@ func TestPromptsOfReplays(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence, "%s", report)
 	assert.Contains(t, recorded.String(), "[media: a.bin, video/mp4, unknown size]")
+	assert.Contains(t, recorded.String(), "[media: a.bin, video/mp4, 2.0 KB]", "which stands in the trace, though nobody read it")
 }
