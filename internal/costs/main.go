@@ -1,7 +1,8 @@
 // Command costs says what the commands of adkreplay cost, in time and memory, for traces
 // of every shape: from a thousand crossings to a million (make large), or of a hundred
 // megabytes (make weigh). It fails where a command takes more than its memory or its time.
-// Its arguments are other numbers of crossings; or heavy, and other numbers of megabytes.
+// Its arguments are other numbers of crossings, or heavy and other numbers of megabytes;
+// and the names of shapes, where not all are wanted.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/large"
@@ -40,6 +42,31 @@ var lists = []list{
 	{"heavy", large.Heavy, []int{100}},
 }
 
+// choose leaves the sizes and the shapes that arguments name, where they name any.
+func (l *list) choose(args []string) error {
+	var sizes []int
+	var shapes []large.Shape
+	for _, arg := range args {
+		size, err := strconv.Atoi(arg)
+		at := slices.IndexFunc(l.shapes, func(s large.Shape) bool { return s.Name == arg })
+		switch {
+		case err == nil && size > 0:
+			sizes = append(sizes, size)
+		case at >= 0:
+			shapes = append(shapes, l.shapes[at])
+		default:
+			return fmt.Errorf("%q is neither a number nor a shape of %s", arg, l.name)
+		}
+	}
+	if sizes != nil {
+		l.sizes = sizes
+	}
+	if shapes != nil {
+		l.shapes = shapes
+	}
+	return nil
+}
+
 func run(ctx context.Context, args []string) error {
 	if task, is := taskOf(args); is {
 		return task.do(ctx)
@@ -48,15 +75,8 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == lists[1].name {
 		measured, args = lists[1], args[1:]
 	}
-	if len(args) > 0 {
-		measured.sizes = nil
-	}
-	for _, arg := range args {
-		size, err := strconv.Atoi(arg)
-		if err != nil || size < 1 {
-			return fmt.Errorf("%q is no number of %s", arg, measured.name)
-		}
-		measured.sizes = append(measured.sizes, size)
+	if err := measured.choose(args); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "costs")
 	if err != nil {
