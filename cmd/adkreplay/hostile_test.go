@@ -68,6 +68,24 @@ func TestCommandsEndOnEdits(t *testing.T) {
 	})
 }
 
+// FuzzCommands holds every command to its end on a trace of any lines that breaks off
+// anywhere, with a footer that fits: cut is how many of its lines are left, and 0 is all.
+func FuzzCommands(f *testing.F) {
+	names := []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "waits-cut-short"}
+	for at := range ofTrace {
+		body := tracetest.FixtureNamed(f, names[at%len(names)]).Body()
+		f.Add(body, uint16(at*bytes.Count(body, []byte{'\n'})/len(ofTrace)), byte(at))
+	}
+	f.Fuzz(func(t *testing.T, lines []byte, cut uint16, command byte) {
+		if all := bytes.SplitAfterN(lines, []byte{'\n'}, int(cut)+1); cut > 0 && len(all) > int(cut) {
+			lines = bytes.Join(all[:cut], nil)
+		}
+		path := filepath.Join(t.TempDir(), "turn.jsonl")
+		require.NoError(t, os.WriteFile(path, tracetest.Resealed(lines), 0o600))
+		ends(t, "a trace of lines", ofTrace[int(command)%len(ofTrace)], path)
+	})
+}
+
 // A call that names nobody who made it, and an execute of no tool, are said to be none.
 func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
 	f := tracetest.FixtureNamed(t, "tool-round-trip")

@@ -83,6 +83,9 @@ func Prefixes(f Fixture) iter.Seq2[int, []byte] {
 	}
 }
 
+// Body is the file without its footer.
+func (f Fixture) Body() []byte { return f.Bytes[:bytes.LastIndex(f.Bytes, []byte(`{"end":`))] }
+
 // AddBodies gives a fuzz target fixtures without their footers: what it makes of them
 // gets one that fits (Resealed). Without names it is a few that differ much.
 func AddBodies(f *testing.F, names ...string) {
@@ -90,8 +93,7 @@ func AddBodies(f *testing.F, names ...string) {
 		names = []string{"hello", "tool-round-trip", "gate-timeout", "parallel-tools", "sub-agents", "read-image", "streamed-reply", "waits-cut-short"}
 	}
 	for _, name := range names {
-		file := FixtureNamed(f, name).Bytes
-		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))])
+		f.Add(FixtureNamed(f, name).Body())
 	}
 }
 

@@ -17,8 +17,7 @@ import (
 // wrong is an error of the file or of the number, and what is said can be printed.
 func FuzzAt(f *testing.F) {
 	for _, name := range []string{"hello", "gate-timeout", "parallel-tools", "sub-agents", "stash", "streamed-reply", "asks-a-model"} {
-		file := tracetest.FixtureNamed(f, name).Bytes
-		f.Add(file[:bytes.LastIndex(file, []byte(`{"end":`))], 20)
+		f.Add(tracetest.FixtureNamed(f, name).Body(), 20)
 	}
 	f.Fuzz(func(t *testing.T, lines []byte, at int) {
 		file, options := tracetest.Resealed(lines), trace.Options{MaxLine: 1 << 20}
