@@ -9,6 +9,7 @@ import (
 type ahead struct {
 	blocks [][]byte // of whole lines, but for the end of a file that was cut short
 	lines  int
+	size   int64 // of all of them, in bytes
 	err    error // what comes behind them
 }
 
@@ -31,6 +32,7 @@ func (a *ahead) add(line []byte) {
 	}
 	a.blocks[last] = append(a.blocks[last], line...)
 	a.lines++
+	a.size += int64(len(line))
 }
 
 // next gives the next line with its end, and at last what comes behind them.

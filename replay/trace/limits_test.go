@@ -117,3 +117,23 @@ func TestHeldTraces(t *testing.T) {
 		assert.Less(t, held, 10*int64(len(data)), shape.Name)
 	}
 }
+
+// What is held of a trace are its texts as well as its values: a trace of many values whose
+// one text is longer takes as much more.
+func TestHeldTextsCount(t *testing.T) {
+	shape, ok := large.Named("arguments")
+	require.True(t, ok)
+	short := shape.Trace(2_000)
+	short = short[:bytes.LastIndex(short, []byte(`{"end":`))]
+	needs := func(body []byte) (limit int64) {
+		file := tracetest.Resealed(body)
+		for limit = 1 << 20; ; limit += 128 << 10 {
+			if _, err := trace.Read(bytes.NewReader(file), trace.Options{MaxMemory: limit}); err == nil {
+				return limit
+			}
+		}
+	}
+	const more = 1 << 20
+	long := bytes.Replace(short, []byte("Be brief."), bytes.Repeat([]byte{'a'}, more), 1)
+	assert.GreaterOrEqual(t, needs(long)-needs(short), int64(more-128<<10))
+}

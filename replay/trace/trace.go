@@ -47,7 +47,7 @@ func (r *Reader) Rest() (*Trace, error) {
 		return t, r.err
 	}
 	t.Lines = make([]Line, r.ahead.lines)
-	n, held := 0, lineMemory*int64(len(t.Lines))
+	n, held := 0, r.ahead.size+lineMemory*int64(len(t.Lines))
 	for r.err == nil {
 		if n == len(t.Lines) { // what comes is no crossing
 			t.Lines = append(t.Lines, Line{})
