@@ -27,7 +27,8 @@ type Row struct {
 	// bytes are not to be changed, by whoever has the row.
 	Body   []byte
 	Digest adk.Digest
-	// TurnID and DispatchID say who wrote it, for people: UTF-8 without NUL.
+	// TurnID and DispatchID say who wrote it, for people: UTF-8 without NUL. A fetch need
+	// not give them.
 	TurnID, DispatchID string
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/internal/storages"
@@ -23,17 +25,34 @@ func New(config Config, rows Rows) (adk.Storage, error) {
 		return adk.Storage{}, err
 	}
 	k := &keeper{config: config, rows: rows}
+	k.known, _ = lru.New[adk.Digest, knownRecord](mostKnown) // which fails for no size alone
 	if config.Spool != nil {
 		k.parser.MediaReader = artifact.Readers(config.Spool)
 	}
 	return storages.Of(k), nil
 }
 
+// A session that goes on is fetched again and again: these many records are kept as they
+// were read, and none of more bytes.
+const (
+	mostKnown  = 4096
+	knownBytes = 4 << 10
+)
+
 // keeper makes rows of records, and records of rows.
 type keeper struct {
 	config Config
 	rows   Rows
 	parser adk.RecordParser
+	// known are records that were read, by their digests: equal bytes are the same record,
+	// wherever they stand, and records do not change.
+	known *lru.Cache[adk.Digest, knownRecord]
+}
+
+// knownRecord is a record that was read, and held against its row.
+type knownRecord struct {
+	record adk.Record
+	key    KeyHash
 }
 
 // Fetch gives the records of a collection, each as it was stored, or an error: nothing is
@@ -129,6 +148,9 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	if adk.DigestOf(row.Body) != row.Digest {
 		return nil, wrong("the bytes of the record are not those that were stored", nil)
 	}
+	if known, is := k.known.Get(row.Digest); is && known.key == row.Key && known.record.RecordKind() == of.Holds() {
+		return known.record, nil
+	}
 	record, err := k.parser.Parse(of.Holds(), row.Body)
 	switch {
 	case err != nil:
@@ -137,6 +159,9 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 		return nil, wrong("the record holds what this release does not know", nil)
 	case HashOf(record.Key()) != row.Key:
 		return nil, wrong("the record stands under the key of another", nil)
+	}
+	if len(row.Body) <= knownBytes {
+		k.known.Add(row.Digest, knownRecord{record, row.Key})
 	}
 	return record, nil
 }

@@ -98,6 +98,7 @@ var rooms = []room{
 	{name: "adk/tools/...", ours: []string{"adk", "adk/artifact", "adk/tools/...", "internal/canonical", "internal/jsontree"},
 		because: "batteries rest on the engine and on artifacts"},
 	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/storages"},
+		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // records that were read lately
 		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
 	{name: "adk/storage/memory", ours: []string{"adk", "adk/storage", "internal/ordered"},
 		because: "rows in memory"},

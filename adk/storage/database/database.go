@@ -98,7 +98,7 @@ func (db *DB) read(ctx context.Context, statement string, args []any) (rows []st
 	for found.Next() {
 		var row storage.Row
 		var key, digest sql.RawBytes
-		if err := found.Scan(&key, &row.Body, &digest, &row.TurnID, &row.DispatchID); err != nil {
+		if err := found.Scan(&key, &row.Body, &digest); err != nil {
 			return nil, err
 		}
 		copy(row.Key[:], key) // another length is another key, and is found so

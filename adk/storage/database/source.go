@@ -68,7 +68,7 @@ func (d *dialect) migrations() fs.FS {
 
 // The statements, which are written as Postgres wants them.
 const (
-	selectRecords = `select key_hash, body, digest, turn_id, dispatch_id from records where tenant = $1 and session = $2 and collection = $3 order by pos`
+	selectRecords = `select key_hash, body, digest from records where tenant = $1 and session = $2 and collection = $3 order by pos`
 	selectLast    = selectRecords + ` desc limit $4`
 
 	// takePositions reserves so many positions of a collection, and locks it.

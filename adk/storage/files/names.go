@@ -111,6 +111,6 @@ func (d *Dir) read(name string, key storage.KeyHash) (storage.Row, error) {
 		return row, nil
 	}
 	copy(row.Digest[:], digest)
-	row.Body, row.TurnID, row.DispatchID = body, said.TurnID, said.DispatchID
+	row.Body = body
 	return row, nil
 }
