@@ -71,12 +71,20 @@ func Database(t TB) string {
 	return server.dsn + " dbname=" + name
 }
 
-// Stop ends the server at once, as a crash does, and Start begins it again on what it has on
-// its disk; both are of the server that was begun here, and skip the test with another one.
-func Stop(t TB) { control(t, "stop", "-m", "immediate") }
+// Own skips the test where the server is not one that was begun here: only that one can be
+// stopped.
+func Own(t TB) {
+	t.Helper()
+	if cluster.dir == "" {
+		t.Skipf("the server in %s is not ours to stop", Variable)
+	}
+}
 
-// Start is the other half of Stop.
-func Start(t TB) { control(t, start...) }
+// Stop ends the server at once, as a crash does.
+func Stop(t require.TestingT) { require.NoError(t, pgctl("stop", "-m", "immediate", "-s")) }
+
+// Start begins it again on what it has on its disk.
+func Start(t require.TestingT) { require.NoError(t, pgctl(start...)) }
 
 func command(t TB, statement string) {
 	db, err := sql.Open("pgx", server.dsn)
@@ -144,14 +152,6 @@ func appendConfig(lines ...string) error {
 
 func pgctl(args ...string) error {
 	return run("pg_ctl", append([]string{"-D", cluster.dir + "/data", "-l", cluster.dir + "/log"}, args...)...)
-}
-
-func control(t TB, args ...string) {
-	t.Helper()
-	if cluster.dir == "" {
-		t.Skipf("the server in %s is not ours to stop", Variable)
-	}
-	require.NoError(t, pgctl(args...))
 }
 
 // run runs a program of the server as the user that it belongs to.

@@ -23,6 +23,20 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
+// childVariable tells a copy of this program which directory to open.
+const childVariable = "ADKREPLAY_FILES_CHILD"
+
+func TestMain(m *testing.M) {
+	if dir, is := os.LookupEnv(childVariable); is {
+		d, err := files.Open(dir, storage.Config{})
+		if err == nil {
+			err = storagetest.KeepUntilKilled(d.Storage())
+		}
+		log.Fatal(err)
+	}
+	os.Exit(m.Run())
+}
+
 func open(t require.TestingT, dir string, config storage.Config) *files.Dir {
 	d, err := files.Open(dir, config)
 	require.NoError(t, err)
@@ -173,6 +187,25 @@ func TestManySessions(t *testing.T) {
 		assert.Len(t, fetched, 2)
 	}
 	assert.NoError(t, d.Close())
+}
+
+// STO-6, STO-12: a process that is killed in the middle of a write has kept all that it was
+// told it had, and its directory is free.
+func TestKilled(t *testing.T) {
+	dir := storagetest.TempDir(t)
+	kept := storagetest.Kill(t, childVariable+"="+dir)
+	d := open(t, dir, storage.Config{})
+	storagetest.HoldsKept(t, d.Storage(), kept)
+	assert.NoError(t, d.Close())
+}
+
+// STO-6, STO-19: a file system that is full takes nothing more, and loses nothing.
+func TestFullFileSystem(t *testing.T) {
+	dir := storagetest.SmallDisk(t)
+	storagetest.FillDisk(t, dir, func() (storagetest.Opened, adk.Storage) {
+		d := open(t, filepath.Join(dir, "agent"), storage.Config{})
+		return d, d.Storage()
+	})
 }
 
 // A record is a file that a person can read.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,6 +239,53 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	fetched, err := db.Storage().Instructions.Fetch(t.Context(), scope)
 	require.NoError(t, err)
 	assert.Len(t, fetched, 1)
+	assert.NoError(t, db.Close())
+}
+
+// STO-6: a server that is gone in the middle of writes has kept all that it said it had, and
+// who was open goes on when it is back.
+func TestServerGoesAway(t *testing.T) {
+	dsn, scope := postgrestest.Database(t), storagetest.ScopeOf("shop", "one")
+	postgrestest.Own(t)
+	db := open(t, dsn, storage.Config{})
+	const writers, before = 8, 100
+	var wg sync.WaitGroup
+	var all atomic.Int64
+	enough := make(chan struct{})
+	kept := make([]int, writers)
+	for w := range writers {
+		wg.Go(func() {
+			for {
+				if db.Storage().Instructions.Store(t.Context(), scope, adk.NewTokenizable(fmt.Sprintf("%d-%d", w, kept[w]))) != nil {
+					return
+				}
+				kept[w]++
+				if all.Add(1) == before {
+					close(enough)
+				}
+			}
+		})
+	}
+	<-enough
+	postgrestest.Stop(t)
+	wg.Wait()
+	_, err := db.Storage().Instructions.Fetch(t.Context(), scope)
+	require.Error(t, err)
+	postgrestest.Start(t)
+	fetched, err := db.Storage().Instructions.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	found := make([]int, writers)
+	for _, one := range fetched {
+		var w, n int
+		_, err := fmt.Sscanf(one.String(), "%d-%d", &w, &n)
+		require.NoError(t, err)
+		assert.Equal(t, found[w], n, "in the order in which they were written")
+		found[w]++
+	}
+	for w := range writers {
+		assert.Contains(t, []int{kept[w], kept[w] + 1}, found[w], "the one that the server went away in may be there")
+	}
+	require.NoError(t, db.Storage().Instructions.Store(t.Context(), scope, adk.NewTokenizable("again")))
 	assert.NoError(t, db.Close())
 }
 

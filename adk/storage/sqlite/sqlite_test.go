@@ -210,6 +210,15 @@ func TestFullDisk(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
+// STO-6, STO-19: so it is where the file system is full.
+func TestFullFileSystem(t *testing.T) {
+	dir := storagetest.SmallDisk(t)
+	storagetest.FillDisk(t, dir, func() (storagetest.Opened, adk.Storage) {
+		db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
+		return db, db.Storage()
+	})
+}
+
 const (
 	children = 4
 	// keptByEach is how many records each child keeps.
@@ -222,6 +231,9 @@ func child(path, name string) error {
 	db, err := sqlite.Open(context.Background(), path, database.Config{})
 	if err != nil {
 		return err
+	}
+	if name == "killed" {
+		return storagetest.KeepUntilKilled(db.Storage())
 	}
 	for i := range keptByEach {
 		for _, key := range []string{fmt.Sprint(name, "-", i), "all"} {
@@ -259,6 +271,16 @@ func TestProcesses(t *testing.T) {
 			next[name]++
 		}
 	}
+	assert.NoError(t, db.Close())
+}
+
+// STO-6: a process that is killed in the middle of a write has kept all that it was told it
+// had.
+func TestKilled(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	kept := storagetest.Kill(t, childVariable+"="+path+"|killed")
+	db := open(t, path, storage.Config{})
+	storagetest.HoldsKept(t, db.Storage(), kept)
 	assert.NoError(t, db.Close())
 }
 
