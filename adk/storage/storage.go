@@ -125,6 +125,9 @@ func (k *keeper) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 // Storing is the change that keeps a record. A record of another collection is an error,
 // as is one that no constructor made.
 func Storing(place Place, record adk.Record) (Change, error) {
+	if record == nil {
+		return Change{}, errors.New("the record is nil")
+	}
 	if record.RecordKind() != place.Collection.Holds() {
 		return Change{}, fmt.Errorf("a %s is no record of %s", record.RecordKind(), place.Collection)
 	}

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -209,10 +210,17 @@ func TestTx(t *testing.T) {
 		assert.Error(t, db.Tx(t.Context(), all(last)), name)
 		assert.Empty(t, held(), name)
 	}
-	ended, end := context.WithCancelCause(t.Context())
-	end(refused)
-	assert.ErrorIs(t, db.Tx(ended, all(func(*database.Writes) error { return nil })), refused)
-	assert.Empty(t, held())
+	for _, when := range []string{"before", "in the middle"} {
+		ended, end := context.WithCancelCause(t.Context())
+		if when == "before" {
+			end(refused)
+		}
+		assert.ErrorIs(t, db.Tx(ended, all(func(w *database.Writes) error {
+			w.Do(func(context.Context, *sql.Tx) error { end(refused); return nil })
+			return nil
+		})), refused, when)
+		assert.Empty(t, held(), when)
+	}
 
 	require.NoError(t, db.Tx(t.Context(), all(func(*database.Writes) error { return nil })))
 	assert.Equal(t, []string{"b", "c", "a"}, held())
@@ -230,6 +238,28 @@ func TestTransactionsInEveryOrder(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), database.Config{})
 	storagetest.InEveryOrder(t, db)
 	assert.NoError(t, db.Close())
+}
+
+// STO-8: the last records of a session are found by an index, however many there are.
+func TestLastRecordsAreFoundByAnIndex(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	require.NoError(t, open(t, path, database.Config{}).Close())
+	raw, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	for name, statement := range map[string]string{"all": database.SelectRecords, "last": database.SelectLast} {
+		rows, err := raw.Query("explain query plan "+strings.ReplaceAll(statement, "$", "?"), "shop", "one", "messages", 50)
+		require.NoError(t, err, name)
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+			plan = append(plan, detail)
+		}
+		require.NoError(t, rows.Err())
+		assert.Equal(t, []string{"SEARCH records USING INDEX sqlite_autoindex_records_2 (tenant=? AND session=? AND collection=?)"}, plan, name)
+	}
+	assert.NoError(t, raw.Close())
 }
 
 // Two records are kept together, or none of them is.

@@ -56,7 +56,7 @@ func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 	if err := gather(w); err != nil {
 		return err
 	}
-	return db.transact(ctx, func(tx *sql.Tx) error {
+	err := db.transact(ctx, func(tx *sql.Tx) error {
 		for _, f := range w.own {
 			if err := f(ctx, tx); err != nil {
 				return err
@@ -64,4 +64,8 @@ func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 		}
 		return db.apply(ctx, tx, w.changes)
 	})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }

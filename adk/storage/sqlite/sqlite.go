@@ -59,6 +59,7 @@ func Open(ctx context.Context, path string, config database.Config) (*database.D
 		return nil, errors.Join(err, writer.Close())
 	}
 	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
 	db, err := database.Open(ctx, database.Source{Dialect: database.SQLite, Writer: writer, Reader: reader, Busy: isBusy, Lock: lockOf(whole)}, config)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %s: %w", path, err)

@@ -184,6 +184,25 @@ func TestStrict(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
+// STO-14: what is written is on the disk, and others read meanwhile.
+func TestPragmas(t *testing.T) {
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
+	require.NoError(t, db.Tx(t.Context(), func(w *database.Writes) error {
+		w.Do(func(ctx context.Context, tx *sql.Tx) error {
+			for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "5000"} {
+				var got string
+				if err := tx.QueryRowContext(ctx, "pragma "+pragma).Scan(&got); err != nil {
+					return err
+				}
+				assert.Equal(t, want, got, pragma)
+			}
+			return nil
+		})
+		return nil
+	}))
+	assert.NoError(t, db.Close())
+}
+
 // STO-6: a disk that is full takes nothing more, and loses nothing.
 func TestFullDisk(t *testing.T) {
 	path, scope := filepath.Join(storagetest.TempDir(t), "a.db"), storagetest.ScopeOf("shop", "one")
