@@ -41,6 +41,17 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// CopyBody copies the body of a key to where a spool of one's own keeps it, to its end or
+// that of the context, and measures it. A body of more than most bytes is
+// E_SPOOL_TOO_LARGE; 0 is no bound.
+func CopyBody(ctx context.Context, to io.Writer, key string, body io.Reader, most int64) (Entry, error) {
+	meter := newMeter()
+	if _, err := io.Copy(io.MultiWriter(to, meter), &bounded{ctx: ctx, body: body, key: key, most: most}); err != nil {
+		return Entry{}, err
+	}
+	return meter.entry(key), nil
+}
+
 // MemorySpool keeps bodies in memory. The zero MemorySpool is empty and has no bound; it
 // must not be copied.
 type MemorySpool struct {
@@ -65,11 +76,10 @@ func (s *MemorySpool) Write(ctx context.Context, key string, body io.Reader) (En
 		return Entry{}, err
 	}
 	var data bytes.Buffer
-	meter := newMeter()
-	if _, err := io.Copy(io.MultiWriter(&data, meter), &bounded{ctx: ctx, body: body, key: key, most: s.MaxBytes}); err != nil {
+	entry, err := CopyBody(ctx, &data, key, body, s.MaxBytes)
+	if err != nil {
 		return Entry{}, err
 	}
-	entry := meter.entry(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bodies == nil {

@@ -105,7 +105,7 @@ var rooms = []room{
 	{name: "adk/storage/files", ours: []string{"adk", "adk/storage", "internal/ordered"},
 		others:  []string{"github.com/gofrs/flock"}, // one process has a directory, on any system
 		because: "rows in files"},
-	{name: "adk/storage/database", ours: []string{"adk", "adk/storage"},
+	{name: "adk/storage/database", ours: []string{"adk", "adk/artifact", "adk/storage"}, // whose spool it is
 		others:  []string{"github.com/pressly/goose/v3", "github.com/pressly/goose/v3/database"}, // migrations
 		because: "rows in a database, whoever's driver opened it"},
 	{name: "adk/storage/sqlite", ours: []string{"adk/storage/database"},
@@ -194,7 +194,7 @@ var rooms = []room{
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/storagetest", ours: []string{"adk", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
-		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
+		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/assert", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/postgrestest",
 		others:  []string{"github.com/jackc/pgx/v5/stdlib", "github.com/stretchr/testify/require"}, // it is a part of tests

@@ -20,6 +20,9 @@ type Config struct {
 	// NoMigrate leaves the tables as they are: where they are older than this release
 	// needs, Open fails with E_STORAGE_SCHEMA.
 	NoMigrate bool
+	// MaxBody is how many bytes a body in the spool has at most: a longer one is
+	// E_SPOOL_TOO_LARGE. 0 is no bound.
+	MaxBody int64
 }
 
 // DB is a storage on a database. It is safe for concurrent use, by many processes and, on
@@ -27,6 +30,7 @@ type Config struct {
 type DB struct {
 	source      Source
 	config      storage.Config
+	mostBody    int64
 	obligations adk.Storage
 }
 
@@ -46,7 +50,7 @@ func Open(ctx context.Context, source Source, config Config) (*DB, error) {
 	if source.Lock == nil {
 		source.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
 	}
-	db := &DB{source: source, config: config.Config}
+	db := &DB{source: source, config: config.Config, mostBody: config.MaxBody}
 	obligations, err := storage.New(config.Config, db)
 	if err == nil {
 		err = db.migrate(ctx, config.NoMigrate)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -16,9 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/adk/storage/database"
 	"github.com/adkreplay/adkreplay/adk/storage/sqlite"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
@@ -59,7 +62,9 @@ func tables(t *testing.T, path string) (names []string) {
 // released are the hashes of the migrations that people have run.
 var released = map[string]string{
 	"migrations/postgres/00001_records.sql": "e0d3fbc57b4a1db18a562bcda4f3816fa42ad55b9777e175f070438aa7cdb965",
+	"migrations/postgres/00002_spool.sql":   "ad62c7f4541505bc2f46912c015cc3a5f92cf85bfa589c9d459a62f4ad354d46",
 	"migrations/sqlite/00001_records.sql":   "809a104a030fc99731e43f37d8aaba9162559d13813c65d2263b0d180765d005",
+	"migrations/sqlite/00002_spool.sql":     "4e7012f00d13389b3e8d246aed7a9273df24b4061a2060c5a51fc3bab327ab65",
 }
 
 // STO-16: a migration that was released never changes: a database that has run it would
@@ -80,7 +85,7 @@ const keepVariable = "ADKREPLAY_KEEP_SCHEMA"
 
 // STO-17: a database of every released version is read as it was written, and written.
 func TestReleasedDatabases(t *testing.T) {
-	const kept, latest = "testdata/sqlite-*.db", "testdata/sqlite-1.db"
+	const kept, latest = "testdata/sqlite-*.db", "testdata/sqlite-2.db"
 	scope := storagetest.ScopeOf("shop", "one")
 	if os.Getenv(keepVariable) != "" {
 		require.NoError(t, os.RemoveAll(latest))
@@ -90,6 +95,8 @@ func TestReleasedDatabases(t *testing.T) {
 				require.NoError(t, storages.Each(db.Storage())[of].Write(t.Context(), scope, of, adk.KindStore, record, ""))
 			}
 		}
+		_, err := db.Spool().Write(t.Context(), "kept", strings.NewReader("a body"))
+		require.NoError(t, err)
 		require.NoError(t, db.Close())
 		require.NoError(t, os.Remove(latest+".lock"))
 	}
@@ -136,7 +143,7 @@ func TestTablesOfALaterRelease(t *testing.T) {
 	for _, never := range []bool{false, true} {
 		_, err = sqlite.Open(t.Context(), path, database.Config{NoMigrate: never})
 		assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
-		assert.ErrorContains(t, err, "need a release that knows version 99, this one knows 1")
+		assert.ErrorContains(t, err, "need a release that knows version 99, this one knows 2")
 	}
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -148,10 +155,10 @@ func TestNoMigrate(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	_, err := sqlite.Open(t.Context(), path, database.Config{NoMigrate: true})
 	assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
-	assert.ErrorContains(t, err, "the tables are of version 0, this release needs 1")
+	assert.ErrorContains(t, err, "the tables are of version 0, this release needs 2")
 	assert.Empty(t, tables(t, path))
 	require.NoError(t, open(t, path, database.Config{}).Close())
-	assert.Equal(t, []string{"goose_db_version", "positions", "records", "schema_compat"}, tables(t, path))
+	assert.Equal(t, []string{"goose_db_version", "positions", "records", "schema_compat", "spool_chunks", "spool_entries"}, tables(t, path))
 	require.NoError(t, open(t, path, database.Config{NoMigrate: true}).Close())
 }
 
@@ -260,6 +267,88 @@ func TestLastRecordsAreFoundByAnIndex(t *testing.T) {
 		assert.Equal(t, []string{"SEARCH records USING INDEX sqlite_autoindex_records_2 (tenant=? AND session=? AND collection=?)"}, plan, name)
 	}
 	assert.NoError(t, raw.Close())
+}
+
+// SPL-11, STO-15: the spool of a database passes the suite of all spools.
+func TestSpool(t *testing.T) {
+	dir, n := storagetest.TempDir(t), 0
+	err := fakes.TestSpool(func() artifact.Spool {
+		n++
+		db := open(t, filepath.Join(dir, fmt.Sprint(n)), database.Config{})
+		t.Cleanup(func() { assert.NoError(t, db.Close()) })
+		return db.Spool()
+	})
+	assert.NoError(t, err)
+}
+
+// SPL-7: a body longer than is allowed is refused, and what was there stays.
+func TestSpoolIsBounded(t *testing.T) {
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), database.Config{MaxBody: 10})
+	_, err := db.Spool().Write(t.Context(), "k", strings.NewReader("0123456789"))
+	require.NoError(t, err)
+	_, err = db.Spool().Write(t.Context(), "k", strings.NewReader("0123456789a"))
+	assert.ErrorIs(t, err, adk.E_SPOOL_TOO_LARGE)
+	assert.Equal(t, "0123456789", body(t, db, "k"))
+	assert.NoError(t, db.Close())
+}
+
+func body(t *testing.T, db *database.DB, key string) string {
+	reader, found, err := db.Spool().Read(t.Context(), key)
+	require.NoError(t, err)
+	require.True(t, found)
+	stream, err := reader.Open(t.Context())
+	require.NoError(t, err)
+	data, err := io.ReadAll(stream)
+	require.NoError(t, errors.Join(err, stream.Close()))
+	return string(data)
+}
+
+// STO-2: a body of which a row is gone, or shorter, is an error, and never a shorter body.
+func TestSpoolThatSomebodyChanged(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	db := open(t, path, database.Config{})
+	for _, statement := range []string{"delete from spool_chunks where n = 1", "update spool_chunks set data = x'' where n = 1", "update spool_chunks set data = x'00' where n = 0"} {
+		_, err := db.Spool().Write(t.Context(), "k", strings.NewReader(strings.Repeat("a", 600_000)))
+		require.NoError(t, err)
+		change(t, path, statement)
+		reader, _, err := db.Spool().Read(t.Context(), "k")
+		require.NoError(t, err)
+		stream, err := reader.Open(t.Context())
+		require.NoError(t, err)
+		_, err = io.ReadAll(stream)
+		assert.ErrorIs(t, err, adk.E_ARTIFACT_CHANGED, statement)
+	}
+	assert.NoError(t, db.Close())
+}
+
+// STO-18: a body is kept together with its record, or neither is.
+func TestBodiesInATransaction(t *testing.T) {
+	temporary := storagetest.TempDir(t)
+	t.Setenv("TMPDIR", temporary)
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), database.Config{})
+	refused := errors.New("not this one")
+	for _, last := range []error{refused, nil} {
+		err := db.Tx(t.Context(), func(w *database.Writes) error {
+			for _, key := range []string{"b", "a"} {
+				entry, err := w.Body(t.Context(), key, strings.NewReader("body of "+key))
+				require.NoError(t, err)
+				assert.EqualValues(t, 9, entry.Bytes)
+			}
+			w.Do(func(context.Context, *sql.Tx) error { return last })
+			return w.Store(shop, adk.Instructions, adk.NewTokenizable("Read the body."))
+		})
+		assert.ErrorIs(t, err, last)
+		_, found, err := db.Spool().Read(t.Context(), "a")
+		require.NoError(t, err)
+		assert.Equal(t, last == nil, found)
+	}
+	assert.Equal(t, "body of b", body(t, db, "b"))
+	_, err := db.Spool().Write(t.Context(), "../a", strings.NewReader("x"))
+	assert.ErrorIs(t, err, adk.E_SPOOL_KEY)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.NoError(t, db.Close())
 }
 
 // Two records are kept together, or none of them is.

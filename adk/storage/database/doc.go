@@ -6,7 +6,8 @@
 //
 // A source ([Source]) is an opened database with the SQL that it speaks ([Dialect]). A
 // database ([DB]) is a storage on one: its tables are records, positions (where the next
-// record of a collection stands), schema_compat and goose_db_version. Give it a database, or
+// record of a collection stands), spool_entries and spool_chunks (bodies of media),
+// schema_compat and goose_db_version. Give it a database, or
 // a schema, of its own.
 //
 // # The way through
@@ -19,7 +20,8 @@
 //     Config.Strict is new(false). Databases are strict unless told otherwise.
 //  3. Each obligation is one transaction. What a database refuses because others are busy is
 //     tried again, five times within the context, and then is E_STORAGE_BUSY.
-//  4. [DB.Tx] makes several changes at once.
+//  4. [DB.Tx] makes several changes at once, and [DB.Spool] keeps bodies of media: put
+//     artifact.Spooling with it around the storage.
 //
 // A row of records can be read with plain SQL: the body is the record's JSON, byte for byte.
 package database

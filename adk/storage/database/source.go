@@ -85,6 +85,15 @@ const (
 		select $1, $2, $3, $4, position.next, $5, $6, $7, $8, $9 from position` + onConflict
 	deleteRecord = `delete from records where tenant = $1 and session = $2 and collection = $3 and key_hash = $4`
 
+	putEntry = `insert into spool_entries (key, bytes, lines, sha256, written_at) values ($1, $2, $3, $4, $5) on conflict (key)
+		do update set bytes = excluded.bytes, lines = excluded.lines, sha256 = excluded.sha256, written_at = excluded.written_at`
+	putChunk      = `insert into spool_chunks (key, sha256, n, data) values ($1, $2, $3, $4)`
+	selectEntry   = `select bytes, sha256 from spool_entries where key = $1`
+	selectEntries = `select key, bytes, lines, sha256, written_at from spool_entries where key >= $1 and key > $2 order by key limit $3`
+	selectChunk   = `select data from spool_chunks where key = $1 and sha256 = $2 and n = $3`
+	deleteEntry   = `delete from spool_entries where key = $1`
+	deleteChunks  = `delete from spool_chunks where key = $1`
+
 	selectMinVersion = `select max(min_version) from schema_compat`
 	selectVersion    = `select coalesce(max(version_id), 0) from goose_db_version where is_applied`
 )

@@ -3,8 +3,12 @@ package database
 import (
 	"context"
 	"database/sql"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
@@ -13,6 +17,8 @@ type Writes struct {
 	config  storage.Config
 	own     []func(context.Context, *sql.Tx) error
 	changes []storage.Change
+	spool   spool
+	bodies  []*spilled
 }
 
 // Store keeps a record in its collection of a partition. The errors are those of the
@@ -40,6 +46,17 @@ func (w *Writes) Delete(p storage.Partition, of adk.CollectionName, key string) 
 	return nil
 }
 
+// Body keeps a body in the spool of the database (DB.Spool). It is read to its end at once,
+// and waits in a file for the transaction.
+func (w *Writes) Body(ctx context.Context, key string, body io.Reader) (artifact.Entry, error) {
+	file, err := w.spool.spill(ctx, key, body)
+	if err != nil {
+		return artifact.Entry{}, err
+	}
+	w.bodies = append(w.bodies, file)
+	return file.entry, nil
+}
+
 // Do has f called in the transaction, before anything is written: for tables of one's own,
 // and for what has to be true. If f fails, nothing is made. It may be called again, where
 // others were busy.
@@ -47,12 +64,18 @@ func (w *Writes) Do(f func(ctx context.Context, tx *sql.Tx) error) { w.own = app
 
 // Tx makes all that gather asks for in one transaction, or nothing (STO-18). First comes
 // what Writes.Do was given, then the collections are locked in one order, then the changes
-// are made in the order in which they were asked for. gather is called once.
+// are made in the order in which they were asked for, and at last the bodies in that of
+// their keys. gather is called once.
 func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	w := &Writes{config: db.config}
+	w := &Writes{config: db.config, spool: spool{db}}
+	defer func() {
+		for _, body := range w.bodies {
+			_ = body.remove() // a temporary file, and the transaction has ended
+		}
+	}()
 	if err := gather(w); err != nil {
 		return err
 	}
@@ -62,7 +85,16 @@ func (db *DB) Tx(ctx context.Context, gather func(*Writes) error) error {
 				return err
 			}
 		}
-		return db.apply(ctx, tx, w.changes)
+		if err := db.apply(ctx, tx, w.changes); err != nil {
+			return err
+		}
+		slices.SortStableFunc(w.bodies, func(a, b *spilled) int { return strings.Compare(a.entry.Key, b.entry.Key) })
+		for _, body := range w.bodies {
+			if err := w.spool.keep(ctx, tx, body); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/adk/storage/database"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
@@ -84,6 +85,18 @@ func TestAgainstMemory(t *testing.T) {
 			assert.NoError(t, db.Close())
 		})
 	}
+}
+
+// SPL-11, STO-15: the spool of a database passes the suite of all spools.
+func TestSpool(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	db, raw := open(t, dsn, storage.Config{}), plainSQL(t, dsn)
+	assert.NoError(t, fakes.TestSpool(func() artifact.Spool {
+		_, err := raw.Exec("delete from spool_entries; delete from spool_chunks")
+		require.NoError(t, err)
+		return db.Spool()
+	}))
+	assert.NoError(t, db.Close())
 }
 
 // STO-2, STO-15: who reads the rows with plain SQL finds the record's own JSON, the hash of
