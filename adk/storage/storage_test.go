@@ -84,13 +84,26 @@ func TestCorruptRecords(t *testing.T) {
 		"other bytes for the same": {func(r *storage.Row) { r.Body = append(r.Body, ' ') }, `"m1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept, scope := newMemory(t, storage.Config{}), storagetest.ScopeOf("shop", "one")
-			require.NoError(t, kept.Storage().Messages.Store(t.Context(), scope, message(t, "m1", "secret")))
-			fetched, err := newStorage(t, storage.Config{}, spoiled{Rows: kept, spoil: c.spoil}).Messages.Fetch(t.Context(), scope)
-			assert.ErrorIs(t, err, adk.E_STORAGE_CORRUPT)
-			assert.Nil(t, fetched)
-			assert.ErrorContains(t, err, "storage: messages: fetch "+c.key)
-			assert.NotContains(t, err.Error(), "secret")
+			for _, known := range []bool{false, true} { // read before, when it was whole
+				kept, scope, whole := newMemory(t, storage.Config{}), storagetest.ScopeOf("shop", "one"), known
+				require.NoError(t, kept.Storage().Messages.Store(t.Context(), scope, message(t, "m1", "secret")))
+				messages := newStorage(t, storage.Config{}, spoiled{Rows: kept, spoil: func(r *storage.Row) {
+					if !whole {
+						c.spoil(r)
+					}
+				}}).Messages
+				if known {
+					fetched, err := messages.Fetch(t.Context(), scope)
+					require.NoError(t, err)
+					require.Len(t, fetched, 1)
+				}
+				whole = false
+				fetched, err := messages.Fetch(t.Context(), scope)
+				assert.ErrorIs(t, err, adk.E_STORAGE_CORRUPT)
+				assert.Nil(t, fetched)
+				assert.ErrorContains(t, err, "storage: messages: fetch "+c.key)
+				assert.NotContains(t, err.Error(), "secret")
+			}
 		})
 	}
 }

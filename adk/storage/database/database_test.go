@@ -321,6 +321,25 @@ func TestSpoolThatSomebodyChanged(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
+// SPL-2: a reader from before does not go on in a body of the same length that replaced its
+// own.
+func TestSpoolThatWasReplaced(t *testing.T) {
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), database.Config{})
+	_, err := db.Spool().Write(t.Context(), "k", strings.NewReader(strings.Repeat("a", 300_000)))
+	require.NoError(t, err)
+	reader, _, err := db.Spool().Read(t.Context(), "k")
+	require.NoError(t, err)
+	stream, err := reader.Open(t.Context())
+	require.NoError(t, err)
+	_, err = io.ReadFull(stream, make([]byte, 10))
+	require.NoError(t, err)
+	_, err = db.Spool().Write(t.Context(), "k", strings.NewReader(strings.Repeat("b", 300_000)))
+	require.NoError(t, err)
+	_, err = io.ReadAll(stream)
+	assert.ErrorIs(t, err, adk.E_ARTIFACT_CHANGED)
+	assert.NoError(t, errors.Join(stream.Close(), db.Close()))
+}
+
 // STO-18: a body is kept together with its record, or neither is.
 func TestBodiesInATransaction(t *testing.T) {
 	temporary := storagetest.TempDir(t)
