@@ -44,14 +44,26 @@ func (n *Namer) Renamed(other func(id string) (string, bool)) *Namer {
 	return there
 }
 
-var recordSpaces = map[adk.RecordKind]string{
+// shortSpaces are the kinds of records whose names are shorter than the kind.
+var shortSpaces = map[adk.RecordKind]string{
 	adk.RecordMessage:     state.SpaceMessage,
 	adk.RecordMemory:      "mem",
 	adk.RecordThought:     state.SpaceThought,
 	adk.RecordToolCall:    state.SpaceToolCall,
 	adk.RecordRetrievable: "r",
 	adk.RecordInstruction: "i",
-	adk.RecordMedia:       "media",
+}
+
+// recordSpace is what the names of a kind of records begin with; of tools, which people
+// have named, it is empty.
+func recordSpace(kind adk.RecordKind) string {
+	if short, has := shortSpaces[kind]; has {
+		return short
+	}
+	if kind == adk.RecordTool {
+		return ""
+	}
+	return string(kind)
 }
 
 // New names what the crossings of a fold speak of. Its lines show every
@@ -115,7 +127,7 @@ func (n *Namer) Note(x *adk.Crossing) {
 	}
 	if x.Kind == adk.KindCall {
 		for _, text := range x.Texts {
-			n.Name(recordSpaces[adk.RecordInstruction], text)
+			n.Name(recordSpace(adk.RecordInstruction), text)
 		}
 	}
 	n.noteRecord(x.Record)
@@ -128,7 +140,7 @@ func (n *Namer) noteRecord(record adk.Record) {
 	if record == nil {
 		return
 	}
-	if space, ok := recordSpaces[record.RecordKind()]; ok {
+	if space := recordSpace(record.RecordKind()); space != "" {
 		n.Name(space, record.Key())
 	}
 }
@@ -407,7 +419,7 @@ func (n *Namer) gate(x *adk.Crossing) string {
 
 // Alias is the name of a record alone.
 func (n *Namer) Alias(record adk.Record) string {
-	if space, ok := recordSpaces[record.RecordKind()]; ok {
+	if space := recordSpace(record.RecordKind()); space != "" {
 		return n.Name(space, record.Key())
 	}
 	return safetext.PlainName(record.Key())

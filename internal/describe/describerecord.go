@@ -37,7 +37,7 @@ func (n *Namer) key(of adk.CollectionName, key string) string {
 	if at < 0 {
 		return safetext.PlainName(key)
 	}
-	return n.Name(recordSpaces[state.SetOrder[at].Kind], key)
+	return n.Name(recordSpace(state.SetOrder[at].Kind), key)
 }
 
 // Content is what is in a record; its times are left out.
@@ -64,7 +64,7 @@ func (n *Namer) Content(record adk.Record) string {
 	case *adk.Media:
 		return mediaWords(r)
 	}
-	panic(fmt.Sprintf("replay: a record of the type %T", record))
+	return safetext.BareJSON(string(record.AppendJSON(nil)))
 }
 
 func (n *Namer) message(m *adk.Message) string {

@@ -203,10 +203,6 @@ func (g *goWriter) result(v *turn.Value) string {
 	return g.value(v.V)
 }
 
-// recordTypes are the types of records, by their kind.
-var recordTypes = map[adk.RecordKind]string{adk.RecordMessage: "Message", adk.RecordMemory: "Memory", adk.RecordThought: "Thought",
-	adk.RecordToolCall: "ToolCall", adk.RecordRetrievable: "Retrievable", adk.RecordMedia: "Media"}
-
 // record writes a record: by its constructor where that says all of it in a few
 // words, and otherwise as the JSON that it is kept as.
 func (g *goWriter) record(r adk.Record) string {
@@ -218,7 +214,7 @@ func (g *goWriter) record(r adk.Record) string {
 	case *adk.Tool:
 		return g.tool(x)
 	}
-	name := recordTypes[r.RecordKind()]
+	name := reflect.TypeOf(r).Elem().Name()
 	if fields, ok := g.fields(r); ok {
 		return g.must(fmt.Sprintf("adk.New%s(adk.%[1]sInit{%s})", name, fields))
 	}

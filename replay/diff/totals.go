@@ -115,16 +115,10 @@ func (t *totaller) record(record adk.Record) int {
 // textsOf are the texts of a record that a model may read.
 func textsOf(record adk.Record) []*adk.Tokenizable {
 	switch r := record.(type) {
-	case *adk.Message:
-		if r.Content() != nil {
-			return []*adk.Tokenizable{r.Content()}
+	case interface{ Content() *adk.Tokenizable }:
+		if text := r.Content(); text != nil {
+			return []*adk.Tokenizable{text}
 		}
-	case *adk.Memory:
-		return []*adk.Tokenizable{r.Content()}
-	case *adk.Thought:
-		return []*adk.Tokenizable{r.Content()}
-	case *adk.Retrievable:
-		return []*adk.Tokenizable{r.Content()}
 	case *adk.Tokenizable:
 		return []*adk.Tokenizable{r}
 	case *adk.ToolCall:
