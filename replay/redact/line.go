@@ -88,18 +88,10 @@ func (l *lineRedactor) stashed(d *wire.Decoder, value []byte) error {
 // field writes one field of a crossing.
 func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) error {
 	switch use.Field {
-	case adk.FieldName, adk.FieldText:
-		if l.deltas && use.Field == adk.FieldText {
-			l.raw(value)
-			return nil
-		}
-		return l.text(value)
-	case adk.FieldKey:
-		if use.Names == adk.Checksum {
-			l.raw(value)
-			return nil
-		}
-		return l.text(value)
+	case adk.FieldID, adk.FieldSeam, adk.FieldCollection, adk.FieldOutcome, adk.FieldStatus, adk.FieldFlag, adk.FieldIsError,
+		adk.FieldN, adk.FieldDuration, adk.FieldDigest:
+		l.raw(value) // numbers and words of the format; the seam's name comes later
+		return nil
 	case adk.FieldTexts:
 		return l.list(value, l.text)
 	case adk.FieldRecord:
@@ -125,10 +117,15 @@ func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) err
 		return l.seams(value)
 	case adk.FieldPayload:
 		return l.event(value)
-	default: // numbers, words of the format, digests; the seam's name comes later
+	}
+	switch {
+	case use.Names == adk.Checksum, l.deltas && use.Field == adk.FieldText:
 		l.raw(value)
 		return nil
+	case value[0] == '"':
+		return l.text(value)
 	}
+	return l.rawJSON(value) // of a field that nobody has thought of here
 }
 
 // Writing.
