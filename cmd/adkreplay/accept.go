@@ -109,7 +109,7 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 			t.warn("interrupted: not everything is accepted")
 			return exitInternal
 		}
-		t.judged(red, "refused", fault(r.Trace, r.Refused))
+		t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
 		code = max(code, refusedCode(r.Refused))
 	}
 	if a != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -92,7 +93,7 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 	defer content.Close()
 	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 5))
 	if err != nil {
-		err = errors.New(fault(f.name, err))
+		err = errors.New(safetext.OfFile(f.name, err))
 	}
 	return recorded, err
 }

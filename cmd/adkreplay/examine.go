@@ -103,13 +103,13 @@ func (q *inquiry) examine(ctx context.Context, t *terminal, recorded corpus.Sour
 	defer f.Close()
 	e, err := property.Examine(interruptible{ctx, f}, t.reading(traceFile{name: recorded.Name}))
 	if err != nil {
-		one.Error = fault(recorded.Name, err)
+		one.Error = safetext.OfFile(recorded.Name, err)
 	}
 	if e != nil {
 		one.Crossings = e.Crossings
 		one.found = q.find(e, &one)
 		if e.Cut != nil {
-			one.Cut = fault(recorded.Name, e.Cut)
+			one.Cut = safetext.OfFile(recorded.Name, e.Cut)
 		}
 	}
 	return one

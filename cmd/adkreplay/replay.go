@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/whatif"
@@ -147,7 +148,7 @@ func notReplayed(ctx context.Context, recorded traceFile, err error) error {
 	case errors.Is(err, whatif.ErrOverride):
 		return &exitError{exitUsage, fmt.Errorf("--set %s", strings.TrimPrefix(err.Error(), "replay: "))}
 	case errors.As(err, &format):
-		return unreadable(errors.New(fault(recorded.name, err)))
+		return unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}
-	return internal(errors.New(fault(recorded.name, err)))
+	return internal(errors.New(safetext.OfFile(recorded.name, err)))
 }

@@ -137,9 +137,9 @@ func shown(ctx context.Context, t *terminal, recorded traceFile, err error) erro
 	case errors.As(err, new(*exitError)):
 		return err
 	case errors.Is(err, transcript.ErrNoCrossing) && !errors.As(err, &format):
-		return &exitError{exitUsage, errors.New(fault(recorded.name, err))}
+		return &exitError{exitUsage, errors.New(safetext.OfFile(recorded.name, err))}
 	}
-	return unreadable(errors.New(fault(recorded.name, err)))
+	return unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 }
 
 func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) error {

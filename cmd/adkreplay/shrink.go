@@ -125,14 +125,14 @@ func readTurn(ctx context.Context, t *terminal, recorded traceFile) (turn.Turn, 
 	case ctx.Err() != nil:
 		return turn.Turn{}, internal(errors.New("interrupted"))
 	case err != nil:
-		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
+		return turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}
 	one, err := shrink.TurnOf(read)
 	if err == nil {
 		err = refused(one)
 	}
 	if err != nil {
-		return turn.Turn{}, unreadable(errors.New(fault(recorded.name, err)))
+		return turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}
 	return one, nil
 }

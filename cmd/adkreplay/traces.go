@@ -142,14 +142,3 @@ func withoutPath(err error) error {
 	}
 	return err
 }
-
-// fault says in a line why a trace could not be used, beginning with where: the
-// file, and the line where there is one.
-func fault(name string, err error) string {
-	name = safetext.Line(name)
-	text := strings.TrimPrefix(err.Error(), "replay: ")
-	if strings.HasPrefix(text, name+":") {
-		return text
-	}
-	return name + ": " + text
-}

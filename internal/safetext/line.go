@@ -16,6 +16,17 @@ func Line(text string) string { return escaped(text, func(rune) bool { return fa
 // Lines is a text whose lines stay lines: each is as Line has it.
 func Lines(text string) string { return escaped(text, func(r rune) bool { return r == '\n' }) }
 
+// OfFile says in a line why a file could not be used, beginning with where: its name, and
+// the line where the error names one.
+func OfFile(name string, err error) string {
+	name = Line(name)
+	text := strings.TrimPrefix(err.Error(), "replay: ")
+	if strings.HasPrefix(text, name+":") {
+		return text
+	}
+	return name + ": " + text
+}
+
 func escaped(text string, keeps func(rune) bool) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) && !keeps(r) }) < 0 {
 		return text

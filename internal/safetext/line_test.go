@@ -2,6 +2,7 @@ package safetext_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -44,4 +45,15 @@ func TestLineAndJSONOfAnything(t *testing.T) {
 		require.NoError(t, json.Unmarshal(safe, &after))
 		require.Equal(t, before, after)
 	})
+}
+
+// What is wrong with a file begins with its name, once.
+func TestOfFile(t *testing.T) {
+	for said, want := range map[string]string{
+		"replay: it is empty":  "a.jsonl: it is empty",
+		"a.jsonl:3: no line":   "a.jsonl:3: no line",
+		"a.jsonl has no turns": "a.jsonl: a.jsonl has no turns",
+	} {
+		assert.Equal(t, want, safetext.OfFile("a.jsonl", errors.New(said)))
+	}
 }

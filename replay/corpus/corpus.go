@@ -316,7 +316,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	t := &TraceReport{Trace: source.Name}
 	in, err := source.Open()
 	if err != nil {
-		t.Error = fault(source.Name, err)
+		t.Error = safetext.OfFile(source.Name, err)
 		return t
 	}
 	defer in.Close()
@@ -328,7 +328,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Report = *report
 	}
 	if err != nil {
-		t.Error = fault(source.Name, err)
+		t.Error = safetext.OfFile(source.Name, err)
 	}
 	if t.Divergence != nil {
 		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted { // what a run is given is made there
@@ -338,17 +338,6 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Divergence = abridged(t.Divergence)
 	}
 	return t
-}
-
-// fault says in a line why a trace could not be used, beginning with where: the
-// trace, and the line where there is one.
-func fault(name string, err error) string {
-	name = safetext.Line(name)
-	text := strings.TrimPrefix(err.Error(), "replay: ")
-	if strings.HasPrefix(text, name+":") {
-		return text
-	}
-	return name + ": " + text
 }
 
 // longestKept is how much is kept of one value of a divergence, in bytes.
