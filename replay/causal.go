@@ -2,9 +2,9 @@ package replay
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -272,18 +272,18 @@ func (p *causal) NewID() string {
 		}
 	}
 	p.made++
-	return fmt.Sprintf(madeID, p.made)
+	return madeID + strconv.Itoa(p.made)
 }
 
-// madeID is an id that is not in the recording.
-const madeID = "live-%d"
+// madeID begins an id that is not in the recording; a number follows.
+const madeID = "live-"
 
 // madeIn is the highest number of such an id that is: the recording may be of a
 // replay.
 func madeIn(lines []*adk.Crossing) (highest int) {
 	for _, x := range lines {
-		var n int
-		if _, err := fmt.Sscanf(wire.MadeID(x), madeID, &n); err == nil {
+		if number, made := strings.CutPrefix(wire.MadeID(x), madeID); made {
+			n, _ := strconv.Atoi(number)
 			highest = max(highest, n)
 		}
 	}

@@ -112,15 +112,21 @@ func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.
 // label alone stands for a seam without a name, as in Report.Live.
 func (l Live) Takes(seam string) bool {
 	return slices.ContainsFunc(l.Seams, func(pattern string) bool {
+		if pattern == seam || pattern == Everything {
+			return true
+		}
 		matched, _ := path.Match(oneSlash(pattern), oneSlash(seam))
-		return matched || pattern == seam || pattern == Everything
+		return matched
 	})
 }
 
 // oneSlash is a seam path, or a pattern of one, with no slash but that before the
 // name: the * of a pattern takes all of a name.
 func oneSlash(seam string) string {
-	label, name, _ := strings.Cut(seam, "/")
+	label, name, named := strings.Cut(seam, "/")
+	if named && !strings.Contains(name, "/") { // as nearly all are
+		return seam
+	}
 	return label + "/" + strings.ReplaceAll(name, "/", "\x00")
 }
 
