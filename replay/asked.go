@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"hash/maphash"
 	"path"
 	"regexp"
 	"slices"
@@ -58,12 +56,11 @@ func (l Live) names(of string) bool {
 // recordedAsks are the asks of a recording, and which of them were taken.
 type recordedAsks struct {
 	all []*recordedAsk
-	// byText are the asks by hashes of their requests, and byJSON by those of the JSON
-	// that these say: nil until an ask comes of which no text is.
-	byText, byJSON map[uint64][]*recordedAsk
-
-	known bool
-	real  bool // the run has come to where the world may be asked (Live.OutsideFrom)
+	// equals are those that asked the same and whose answers no equal one has yet; there
+	// is a list wherever there was one.
+	equals map[equalAsk][]*recordedAsk
+	known  bool
+	real   bool // the run has come to where the world may be asked (Live.OutsideFrom)
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int
@@ -77,31 +74,33 @@ type recordedAsks struct {
 type recordedAsk struct {
 	step  *calls.Step
 	shape string
-	words *requestWords // with shape made when it is asked for
+	words *requestWords // made when they are asked for
 	taken int           // the number of the new ask that has its answer; 0 if there is none
-	equal bool          // that one asked the same
 }
 
-// liken makes what tells how much like another the ask is.
-func (a *recordedAsk) liken() {
-	if a.words == nil {
-		a.shape, a.words = shapeOf(a.step.X), wordsOf(a.step.X.JSON)
-	}
+// equalAsk is what asks have in common that ask the same.
+type equalAsk struct {
+	shape, status string
+	request       adk.Digest
+}
+
+func equalOf(x *adk.Crossing, shape string) equalAsk {
+	return equalAsk{shape, x.Status, wire.SumOfJSON(x.JSON)}
 }
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.counterparts, r.rivals, r.alone = true, map[int]int{}, map[int]int{}, map[int]int{}
-	r.byText = map[uint64][]*recordedAsk{}
+	r.known, r.equals = true, map[equalAsk][]*recordedAsk{}
+	r.counterparts, r.rivals, r.alone = map[int]int{}, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
 			continue
 		}
 		for _, s := range t.Calls[x.ID].Steps {
 			if s.IsAsk() {
-				a := &recordedAsk{step: s}
-				key := maphash.Bytes(requestHash, s.X.JSON)
-				r.all, r.byText[key] = append(r.all, a), append(r.byText[key], a)
+				a := &recordedAsk{step: s, shape: shapeOf(s.X)}
+				of := equalOf(s.X, a.shape)
+				r.all, r.equals[of] = append(r.all, a), append(r.equals[of], a)
 			}
 		}
 	}
@@ -115,23 +114,24 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	}
 	asked := *got
 	asked.JSON = p.ids.inText(got.JSON)
+	shape := shapeOf(&asked)
 	scopes := []func(*recordedAsk) bool{
 		func(a *recordedAsk) bool { return a.step.In == c.rec },
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	if a, recorded := r.asEqual(&asked, scopes); a != nil {
-		return r.gives(a, got.Seq, true)
+	if a, recorded := r.asEqual(equalOf(&asked, shape), scopes); a != nil {
+		return r.gives(a, got.Seq)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
 	}
-	shape, words := shapeOf(&asked), wordsOf(asked.JSON)
+	words := wordsOf(asked.JSON)
 	for _, in := range scopes {
 		if a, rival := r.mostAlike(words, shape, in); a != nil {
 			if rival != nil {
 				r.rivals[got.Seq] = rival.step.X.Seq
 			}
-			return r.gives(a, got.Seq, false)
+			return r.gives(a, got.Seq)
 		}
 	}
 	return r.givesNone(got)
@@ -143,51 +143,28 @@ func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
 	return nil
 }
 
-// requestHash is how requests are looked for.
-var requestHash = maphash.MakeSeed()
-
 // asEqual is the first recorded ask of the narrowest scope that asked the same, and
-// whose answer no other has that did; recorded tells whether there is one at all. One
-// of the same text goes before one of the same JSON. Each request is read once, however
-// many there are.
-func (r *recordedAsks) asEqual(asked *adk.Crossing, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
-	same := func(a *recordedAsk) bool { return bytes.Equal(a.step.X.JSON, asked.JSON) }
-	if first, _ = firstFree(r.byText[maphash.Bytes(requestHash, asked.JSON)], asked, same, scopes); first != nil {
-		return first, true
-	}
-	if r.byJSON == nil {
-		r.byJSON = map[uint64][]*recordedAsk{}
-		for _, a := range r.all {
-			key := maphash.Bytes(requestHash, wire.SortedJSON(a.step.X.JSON))
-			r.byJSON[key] = append(r.byJSON[key], a)
-		}
-	}
-	same = func(a *recordedAsk) bool { return wire.SameJSON(a.step.X.JSON, asked.JSON) }
-	return firstFree(r.byJSON[maphash.Bytes(requestHash, wire.SortedJSON(asked.JSON))], asked, same, scopes)
-}
-
-// firstFree is the first of some asks that asked the same and are free, in the narrowest
-// scope; found reports whether any asked the same.
-func firstFree(among []*recordedAsk, asked *adk.Crossing, same func(*recordedAsk) bool, scopes []func(*recordedAsk) bool) (first *recordedAsk, found bool) {
+// whose answer no other has that did: it is taken out of these. recorded tells whether
+// there was one at all.
+func (r *recordedAsks) asEqual(asked equalAsk, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
+	left, recorded := r.equals[asked]
 	for _, in := range scopes {
-		for _, a := range among {
-			if !in(a) || a.equal && found || a.step.X.Name != asked.Name || a.step.X.Status != asked.Status || !same(a) {
-				continue
-			}
-			if found = true; !a.equal {
-				return a, true
-			}
+		if at := slices.IndexFunc(left, in); at >= 0 {
+			first = left[at]
+			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
+			r.equals[asked] = left[1:]
+			return first, true
 		}
 	}
-	return nil, found
+	return nil, recorded
 }
 
 // gives notes whose answer a new ask gets.
-func (r *recordedAsks) gives(a *recordedAsk, to int, equal bool) *calls.Step {
+func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 	if a.taken > 0 {
 		delete(r.counterparts, a.taken) // it was changed, and got the answer of this one
 	}
-	a.taken, a.equal = to, equal
+	a.taken = to
 	r.counterparts[to] = a.step.X.Seq
 	return a.step
 }
@@ -204,11 +181,11 @@ func (r *recordedAsks) mostAlike(words *requestWords, shape string, in func(*rec
 	var free []*recordedAsk
 	var nearest *recordedAsk
 	for _, a := range r.all {
-		if a.taken > 0 || !in(a) {
+		if a.taken > 0 || a.shape != shape || !in(a) {
 			continue
 		}
-		if a.liken(); a.shape != shape {
-			continue
+		if a.words == nil {
+			a.words = wordsOf(a.step.X.JSON)
 		}
 		free = append(free, a)
 		if nearest == nil || mostAlikeness(words, a.words) > mostAlikeness(words, nearest.words) {

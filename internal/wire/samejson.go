@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // SameJSON reports whether two texts say the same JSON, in whatever order and with
@@ -19,14 +21,15 @@ func SameJSON(a, b json.RawMessage) bool {
 	return isJSON && both && reflect.DeepEqual(one, other)
 }
 
-// SortedJSON is one text for all that SameJSON takes for the same.
-func SortedJSON(text json.RawMessage) []byte {
+// SumOfJSON is a digest that two texts have in common where they say the same JSON, as
+// SameJSON has it, and no others do.
+func SumOfJSON(text json.RawMessage) adk.Digest {
 	if value, isJSON := decodedJSON(text); isJSON {
 		if sorted, err := json.Marshal(value); err == nil {
-			return sorted
+			return adk.DigestOf(append([]byte("json "), sorted...))
 		}
 	}
-	return text
+	return adk.DigestOf(append([]byte("text "), text...))
 }
 
 func decodedJSON(text []byte) (value any, ok bool) {
