@@ -1,10 +1,6 @@
 package adk
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "github.com/adkreplay/adkreplay/internal/seampath"
 
 // The labels of seams. The first four are the pipelines' and are the Stage of
 // a pipeline's errors (PIP-5).
@@ -35,47 +31,26 @@ type Seam struct {
 	Iteration int
 }
 
-// perIteration reports whether the seam is called once an iteration.
-func (s Seam) perIteration() bool {
-	return s.Label == LabelDispatchInput || s.Label == LabelDispatchOutput || s.Label == LabelExecutor
+// formOf is what stands behind a label in a path: an iteration where the seam is called
+// once in each.
+func formOf(label string) seampath.Form {
+	switch label {
+	case LabelRun, LabelDispatch:
+		return seampath.Bare
+	case LabelTurnInput, LabelTurnOutput, LabelTool, LabelStorage, LabelOnAck, LabelStrand:
+		return seampath.Named
+	case LabelDispatchInput, LabelDispatchOutput, LabelExecutor:
+		return seampath.Numbered
+	}
+	return seampath.Unknown
 }
 
 // String is the seam's path: label, name, and the iteration where there is one,
 // as in dispatch-input/cap#2.
-func (s Seam) String() string {
-	var slash, mark, iteration string // put together at once, which allocates once
-	if s.Name != "" {
-		slash = "/"
-	}
-	if s.perIteration() {
-		mark, iteration = "#", strconv.Itoa(s.Iteration)
-	}
-	return s.Label + slash + s.Name + mark + iteration
-}
+func (s Seam) String() string { return seampath.Of(s.Label, s.Name, s.Iteration, formOf(s.Label)) }
 
 // ParseSeam reads a path that String wrote.
-func ParseSeam(path string) (Seam, error) {
-	var s Seam
-	s.Label, s.Name, _ = strings.Cut(path, "/")
-	switch s.Label {
-	case LabelRun, LabelDispatch:
-		return s, nil
-	case LabelTurnInput, LabelTurnOutput, LabelTool, LabelStorage, LabelOnAck, LabelStrand:
-		if s.Name == "" {
-			return Seam{}, fmt.Errorf("seam path %q has no name", path)
-		}
-		return s, nil
-	case LabelDispatchInput, LabelDispatchOutput, LabelExecutor:
-		at := strings.LastIndexByte(s.Name, '#')
-		if at <= 0 {
-			return Seam{}, fmt.Errorf("seam path %q has no name#iteration", path)
-		}
-		n, err := strconv.Atoi(s.Name[at+1:])
-		if err != nil || n < 0 || strconv.Itoa(n) != s.Name[at+1:] {
-			return Seam{}, fmt.Errorf("seam path %q has no iteration number after #", path)
-		}
-		s.Name, s.Iteration = s.Name[:at], n
-		return s, nil
-	}
-	return Seam{}, fmt.Errorf("seam path %q begins with no known label", path)
+func ParseSeam(path string) (s Seam, err error) {
+	s.Label, s.Name, s.Iteration, err = seampath.Parse(path, formOf)
+	return s, err
 }

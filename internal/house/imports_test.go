@@ -60,6 +60,7 @@ var rooms = []room{
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
 	{name: "internal/codeplace", ours: []string{"adk"}, because: "it tells user code from the engine above it, and reads nothing else"},
+	{name: "internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
@@ -69,7 +70,7 @@ var rooms = []room{
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
 	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
-		"internal/schema", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
+		"internal/schema", "internal/seampath", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/artifact", ours: []string{"adk", "internal/jsonpath", "internal/jsontree", "internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
