@@ -46,7 +46,12 @@ func blocksOf(page []byte) (blocks []block) {
 // variable is what is another in every run: how long something took, and when.
 var variable = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\(cached\)|\b[0-9]+(\.[0-9]+)?(ns|µs|ms|s)\b`)
 
-func steady(output string) string { return variable.ReplaceAllString(output, "…") }
+// taking is what a step took, which stands behind those alone that took a while.
+var taking = regexp.MustCompile(` +\+[0-9]+(\.[0-9]+)?(ns|µs|ms|s)\b`)
+
+func steady(output string) string {
+	return variable.ReplaceAllString(taking.ReplaceAllString(output, ""), "…")
+}
 
 // module is a stranger's module, as go get and go mod tidy leave it, but for that this
 // repository is at hand: the example's, which has the same dependencies.
