@@ -61,7 +61,7 @@ var artifacts = []Scenario{
 		Build: func(Outside) (adk.Config, adk.RawTurn) {
 			spool := artifact.NewMemorySpool()
 			entry := must(spool.Write(context.Background(), "yesterday", strings.NewReader(clusterLog())))
-			body := must(artifact.New(artifact.Init{ID: "call-1", Flavour: artifact.TextFlavour, Filename: "log.txt", Reader: adk.MediaBytes(nil), TrustTier: adk.TrustThirdPartyPublic, Known: &entry}))
+			body := must(artifact.New(artifact.Init{ID: "call-1", Flavour: artifact.TextFlavour, Filename: "log.txt", Reader: artifact.MemoryReader([]byte(clusterLog())), TrustTier: adk.TrustThirdPartyPublic, Known: &entry}))
 			past := must(adk.NewToolCall(adk.ToolCallInit{ID: "call-1", Tool: "log", Args: map[string]any{}, Results: body.WithReader(nil), Inline: new(false), CreatedAt: earlier, UpdatedAt: earlier, CompletedAt: earlier}))
 			script := fakes.Script{
 				{fakes.Call("artifact_grep", `{"callId":"call-1","pattern":"ERROR"}`)},

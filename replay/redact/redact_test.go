@@ -61,7 +61,7 @@ func formatSays(word string) bool {
 		first-party third-party-public third-party-private content identity identifier representation
 		storage/tools.fetch reads writes media image mimeType filename derivedFrom inert opaque-perceptual modalityHazard document extractable-instructions application/x-redacted fromArtifactTool
 		meta pattern minLength maxLength ack nack aborted resolved rejected refused timeout outside abort goexit word
-		$from head tail`, word)
+		$from head tail size`, word)
 }
 
 // engineSays reports whether a word may be the engine's own: of an error's
