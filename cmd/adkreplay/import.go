@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/fakes/cassette"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wholefile"
+)
+
+// importOptions say what to read, and which file gets the conversation.
+type importOptions struct {
+	recording, answers string // answers are those of a batch, else empty
+	file               string
+}
+
+func newImport(t *terminal) *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use:   "import recording [answers]",
+		Short: "Read what others have recorded of a provider, and write it as a conversation",
+		Long: `import reads what somebody else has recorded of a provider, and writes it as the
+conversation that fakes.ReadConversation reads and fakes.NewProvider and
+fakes.NewTransport serve. A turn that runs over it can be recorded then.
+
+It knows go-vcr (all versions) and VCR.py, httprr, HAR, and its own form, each
+also compressed by gzip; and with a second file the requests and the answers of
+a batch of OpenAI's. Headers that hold secrets are left out; bodies stay as they
+were, so the conversation is as private as the recording.
+
+What is no recording is refused as a whole, with the place.
+` + exitHelp,
+		Example: "  adkreplay import fixtures/weather.yaml -o weather.json\n  adkreplay import requests.jsonl answers.jsonl >batch.json\n  adkreplay import - <session.har",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.parse(args); err != nil {
+				return misused(cmd, err)
+			}
+			return runImport(t, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.file, "output", "o", stdout, "write the conversation to this `file`; - is the standard output")
+	return cmd
+}
+
+func (o *importOptions) parse(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return fmt.Errorf("import takes a recording, or the two files of a batch, and got %d arguments", len(args))
+	case slices.Contains(args, ""):
+		return fmt.Errorf("argument %d is empty: give a file", slices.Index(args, "")+1)
+	case o.file == "":
+		return errors.New("--output needs a file, or - for the standard output")
+	}
+	o.recording = args[0]
+	if len(args) == 2 {
+		o.answers = args[1]
+	}
+	return checkInputs(args)
+}
+
+func runImport(t *terminal, o importOptions) error {
+	recording, err := readRecording(o)
+	if err != nil {
+		return unreadable(err)
+	}
+	content, err := json.MarshalIndent(recording.Conversation, "", "  ")
+	if err != nil {
+		return internal(err)
+	}
+	content = append(content, '\n')
+	if o.file == stdout {
+		_, err = t.out.Write(content)
+		return err
+	}
+	write := func() error { return wholefile.WriteBeside(o.file, content, o.recording) }
+	if o.recording == stdin {
+		write = func() error { return wholefile.Write(o.file, content) }
+	}
+	if err := write(); err != nil {
+		return internal(fmt.Errorf("%s: the conversation cannot be written: %w", safetext.Line(o.file), withoutPath(err)))
+	}
+	left := ""
+	if recording.Secrets > 0 {
+		left = fmt.Sprintf(", %s with secrets left out", counted(recording.Secrets, "header"))
+	}
+	t.printf("%s: %s of %s%s", safetext.Line(o.file), counted(len(recording.Interactions), "interaction"), recording.Form, left)
+	return nil
+}
+
+func readRecording(o importOptions) (*cassette.Recording, error) {
+	recording, err := readWhole(o.recording)
+	if err != nil {
+		return nil, err
+	}
+	if o.answers == "" {
+		return cassette.Read(safetext.Line(o.recording), recording)
+	}
+	answers, err := readWhole(o.answers)
+	if err != nil {
+		return nil, err
+	}
+	return cassette.ReadBatch(safetext.Line(o.recording), recording, answers)
+}
+
+// readWhole reads a file, or the standard input, up to one byte more than a recording
+// may have: who reads that says so.
+func readWhole(path string) (io.Reader, error) {
+	recording, err := file(path).open()
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(recording, cassette.MostBytes+1))
+	if err := errors.Join(err, recording.Close()); err != nil {
+		return nil, because(path, err)
+	}
+	return bytes.NewReader(content), nil
+}

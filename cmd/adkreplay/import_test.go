@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+const govcr = `version: 2
+interactions:
+  - request:
+      method: POST
+      url: https://api.example.com/v1/chat/completions
+      headers: {Authorization: [Bearer sk-secret]}
+      body: '{"model":"m"}'
+    response:
+      status: 200 OK
+      code: 200
+      headers: {Content-Type: [application/json]}
+      body: '{"choices":[]}'
+`
+
+// WLD-7, CAS-1: what others have recorded is written as a conversation that is read
+// again, without the headers that hold secrets, and as private as it was.
+func TestImport(t *testing.T) {
+	folder := t.TempDir()
+	recording, conversation := filepath.Join(folder, "weather.yaml"), filepath.Join(folder, "weather.json")
+	require.NoError(t, os.WriteFile(recording, []byte(govcr), 0o600))
+	o := adkreplay("import", recording, "-o", conversation)
+	assert.Zero(t, o.code, o.err)
+	assert.Equal(t, conversation+": 1 interaction of go-vcr, 1 header with secrets left out", strings.Join(strings.Fields(o.out), " "))
+	written, err := os.ReadFile(conversation)
+	require.NoError(t, err)
+	assert.NotContains(t, string(written), "sk-secret")
+	read, err := fakes.ReadConversation(strings.NewReader(string(written)))
+	require.NoError(t, err)
+	require.Len(t, read.Interactions, 1)
+	assert.Contains(t, read.Interactions[0].Response.Body, "choices")
+	info, err := os.Stat(conversation)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	o = adkreplay("import", recording)
+	assert.Equal(t, outcome{out: string(written)}, o, "the conversation is all that is written")
+	o = adkreplay("import", conversation)
+	assert.Equal(t, outcome{out: string(written)}, o, "its own form comes back")
+}
+
+// The two files of a batch are one conversation.
+func TestImportOfABatch(t *testing.T) {
+	requests := put(t, "requests.jsonl", []byte(`{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`+"\n"))
+	answers := put(t, "answers.jsonl", []byte(`{"custom_id":"a","response":{"status_code":200,"body":{"choices":[]}},"error":null}`+"\n"))
+	o := adkreplay("import", requests, answers)
+	assert.Zero(t, o.code, o.err)
+	assert.Contains(t, o.out, "/v1/chat/completions")
+}
+
+// What is no recording, and what is no file, is said with its place, and nothing is
+// written.
+func TestImportRefuses(t *testing.T) {
+	folder := t.TempDir()
+	there := filepath.Join(folder, "there.json")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitUsage, "and got 0 arguments"},
+		{[]string{"a", "b", "c"}, exitUsage, "and got 3 arguments"},
+		{[]string{""}, exitUsage, "argument 1 is empty"},
+		{[]string{"-", "-"}, exitUsage, "standard input"},
+		{[]string{put(t, "a.yaml", []byte(govcr)), "-o", ""}, exitUsage, "--output needs a file"},
+		{[]string{put(t, "b.yaml", []byte("version: 2\ninteractions: []\n")), "-o", there}, exitUnreadable, "b.yaml"},
+		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
+		{[]string{filepath.Join(folder, "none.yaml"), "-o", there}, exitUnreadable, "none.yaml: no such file or directory"},
+		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
+	} {
+		o := adkreplay(append([]string{"import"}, c.args...)...)
+		assert.Equal(t, c.code, o.code, "%q: %s", c.args, o.err)
+		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
+		assert.NoFileExists(t, there)
+	}
+}
