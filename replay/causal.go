@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -686,10 +687,11 @@ func (p *causal) Handler(tool *adk.Tool) adk.ToolHandler {
 
 // isUnasked reports whether a tool that is executed is of live code's own and does
 // not belong there: the context has another of its name, or it is chosen and could
-// write. mu is held.
+// write. One that was forged belongs wherever it was merged for a call of the model, and
+// is answered by its call and arguments (ART-24). mu is held.
 func (p *causal) isUnasked(record adk.Record) bool {
 	tool, ok := record.(*adk.Tool)
-	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) {
+	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) || forging.IsForged(tool) {
 		return false
 	}
 	return !p.registered[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())

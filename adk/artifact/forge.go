@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
@@ -353,7 +354,7 @@ func cut(text string, most int) string {
 func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
 	tools, installed := dc.Tools(), false
 	for _, tool := range tools.All() {
-		if isForged(tool) {
+		if forging.IsForged(tool) {
 			installed = true
 			if !forged.Has(tool.Name()) {
 				if _, err := tools.Unregister(tool.Name()); err != nil {
@@ -378,10 +379,4 @@ func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
 	}
 	_, err := tools.Bind()
 	return err
-}
-
-// isForged reports whether a tool is one that Forge made.
-func isForged(tool *adk.Tool) bool {
-	forged, _ := tool.MetaAt("artifact.forged")
-	return forged == true
 }

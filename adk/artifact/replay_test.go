@@ -61,7 +61,7 @@ func recorded(t *testing.T, config adk.Config) string {
 }
 
 // ART-11, ART-24: a replay of today's executor forges the tools again, and gets what they
-// answered; with the tools live, they get the body that they read, from the trace.
+// answered, also where it merges them for one call of the model and installs none; with the tools live, they get the body that they read, from the trace.
 func TestReplays(t *testing.T) {
 	fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`),
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
@@ -73,7 +73,7 @@ func TestReplays(t *testing.T) {
 	for _, c := range []struct {
 		install bool
 		seams   []string
-	}{{false, nil}, {true, nil}, {true, []string{"executor/*"}}, {false, []string{"executor/*", "tool/artifact_*"}}, {true, []string{"executor/*", "tool/artifact_*"}}} {
+	}{{false, nil}, {true, nil}, {true, []string{"executor/*"}}, {false, []string{"executor/*"}}, {false, []string{"executor/*", "tool/artifact_*"}}, {true, []string{"executor/*", "tool/artifact_*"}}} {
 		trace := recorded(t, config(body, c.install))
 		report, err := replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: config(body, c.install), Seams: c.seams})
 		require.NoError(t, err)

@@ -60,6 +60,7 @@ var rooms = []room{
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
 	{name: "internal/codeplace", ours: []string{"adk"}, because: "it tells user code from the engine above it, and reads nothing else"},
+	{name: "internal/forging", because: "a leaf: what says that a tool was forged"},
 	{name: "internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
@@ -72,7 +73,7 @@ var rooms = []room{
 	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/seampath", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
-	{name: "adk/artifact", ours: []string{"adk", "internal/jsonpath", "internal/jsontree", "internal/yamltree"},
+	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonpath", "internal/jsontree", "internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
 			"github.com/yuin/goldmark", "github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/extension/ast",
 			"github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
@@ -157,7 +158,7 @@ var rooms = []room{
 	{name: "replay/golden", ours: []string{"adk", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
-	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/codeplace", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
