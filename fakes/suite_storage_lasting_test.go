@@ -109,7 +109,7 @@ func TestStorageSuiteFindsWhatDoesNotLast(t *testing.T) {
 			return odd{Collection: c, fetch: func(ctx context.Context, scope adk.Scope) ([]*adk.Message, error) {
 				all, err := c.Fetch(ctx, scope)
 				for range all {
-					waste = make([]byte, 64<<10)
+					waste.Store(new([64 << 10]byte))
 				}
 				return all, err
 			}}
@@ -148,7 +148,7 @@ func TestStorageSuiteFindsWhatDoesNotLast(t *testing.T) {
 }
 
 // waste is what a fetch takes too much.
-var waste []byte
+var waste atomic.Pointer[[64 << 10]byte]
 
 // STO-6: a write that wrote and then says that it failed is found, and one that fails
 // whole is not.

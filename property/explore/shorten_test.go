@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,13 +37,16 @@ func TestFewestMessages(t *testing.T) {
 // lastFirst is a subject whose bug takes the last of many strands to come before the first.
 func lastFirst() turn.Subject {
 	return turn.Subject{Name: "last first", Open: func(context.CancelCauseFunc) turn.Instance {
+		var mu sync.Mutex // strands are free where the race detector looks
 		var came []int
 		s := executing("", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			var strands []*adk.Strand
 			for n := range 6 {
 				one, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
 					_, err := dc.Memories().Fetch(ctx)
+					mu.Lock()
 					came = append(came, n)
+					mu.Unlock()
 					return errors.Join(err, dc.Memories().Mutate(ctx, noted(fmt.Sprint(n), "x")))
 				})
 				if err != nil {

@@ -101,6 +101,11 @@ var atOnce = []family{
 			left--
 			return left >= 0
 		}
+		isLeft := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return left > 0
+		}
 		spend := tool("spend", adk.EffectWrites, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			spent.note("spent %v", args["on"])
 			return adk.Text("spent"), nil
@@ -108,14 +113,14 @@ var atOnce = []family{
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			err := parallel(ctx, dc, 2, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
 				switch {
-				case broken && left <= 0, !broken && !take():
+				case broken && !isLeft(), !broken && !take():
 					return nil
 				}
 				if _, err := dc.Execute(ctx, spend, map[string]any{"on": n}); err != nil {
 					return err
 				}
 				if broken {
-					left--
+					take()
 				}
 				return nil
 			})
