@@ -75,25 +75,21 @@ const mostListed = 60;
 
 // someOf is a list of what view makes of each, with the rest behind a button.
 function someOf(all, view, properties = {}) {
-  const list = h("ul", properties);
+  return inParts(h("ul", properties), all, mostListed, view, (left) => left.toLocaleString("en"));
+}
+
+// inParts adds to a list what view makes of each, at most so many at a time: words say on a
+// button how many are left.
+function inParts(list, all, most, view, words) {
   const show = (from) => {
-    list.append(...all.slice(from, from + mostListed).map(view));
-    if (all.length <= from + mostListed) return;
-    const more = h(
-      "li",
-      {},
-      h(
-        "button",
-        {
-          class: "more",
-          onclick: () => {
-            more.remove();
-            show(from + mostListed);
-          },
-        },
-        (all.length - from - mostListed).toLocaleString("en") + " more",
-      ),
-    );
+    list.append(...all.slice(from, from + most).map(view));
+    const left = all.length - from - most;
+    if (left <= 0) return;
+    const proceed = () => {
+      more.remove();
+      show(from + most);
+    };
+    const more = h("li", {}, h("button", { class: "more", onclick: proceed }, words(left) + " more"));
     list.append(more);
   };
   show(0);

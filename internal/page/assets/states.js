@@ -114,36 +114,14 @@ function setView(turn, { name }, view, since, held) {
     {},
     gone.map((r) => h("li", { class: "gone" }, r.ref ? recordText(turn.trace, { "#": r.ref }) : onLine(r.key), seqLink(turn, r.seq))),
   );
-  const show = (from) => {
-    for (const [key, one] of items.slice(from, from + mostMembers)) {
-      list.append(
-        h(
-          "li",
-          { class: one.seq > since ? "new" : "" },
-          one.ref ? foldedRecord(turn.trace, { "#": one.ref }) : prose(one.text ?? key),
-          seqLink(turn, one.seq),
-        ),
-      );
-    }
-    if (items.length <= from + mostMembers) return;
-    const more = h(
+  const item = ([key, one]) =>
+    h(
       "li",
-      {},
-      h(
-        "button",
-        {
-          class: "more",
-          onclick: () => {
-            more.remove();
-            show(from + mostMembers);
-          },
-        },
-        counted(items.length - from - mostMembers, "record") + " more",
-      ),
+      { class: one.seq > since ? "new" : "" },
+      one.ref ? foldedRecord(turn.trace, { "#": one.ref }) : prose(one.text ?? key),
+      seqLink(turn, one.seq),
     );
-    list.append(more);
-  };
-  show(0);
+  inParts(list, items, mostMembers, item, (left) => counted(left, "record"));
   return h("div", { class: "set" }, h("h4", {}, name, " ", h("span", { class: "faint" }, set.size)), list);
 }
 

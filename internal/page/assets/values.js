@@ -18,29 +18,7 @@ function valueView(value, depth = 0) {
   if (isFlat && !line.endsWith("…")) return h("code", { class: "flat", dir: "auto" }, line);
   if (depth > deepestValue) return h("span", { class: "atom" }, "… deeper than is shown");
   const list = h("ul", { class: "tree" });
-  const show = (from) => {
-    for (const name of names.slice(from, from + mostMembers)) {
-      list.append(h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1)));
-    }
-    const left = names.length - from - mostMembers;
-    if (left <= 0) return;
-    const more = h(
-      "li",
-      {},
-      h(
-        "button",
-        {
-          class: "more",
-          onclick: () => {
-            more.remove();
-            show(from + mostMembers);
-          },
-        },
-        counted(left, "member") + " more",
-      ),
-    );
-    list.append(more);
-  };
+  const member = (name) => h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1));
   const details = h(
     "details",
     { class: "fold" },
@@ -56,7 +34,7 @@ function valueView(value, depth = 0) {
   const make = () => {
     if (!made && details.open) {
       made = true;
-      show(0);
+      inParts(list, names, mostMembers, member, (left) => counted(left, "member"));
     }
   };
   details.addEventListener("toggle", make);
