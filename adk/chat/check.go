@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // check says what is wrong with a value, which is JSON data: nothing is converted.
@@ -19,21 +20,21 @@ func fault(path, format string, args ...any) []adk.Fault {
 
 func isText(path string, v any) []adk.Fault {
 	if _, ok := v.(string); !ok {
-		return fault(path, "is %s, want a text", kindOf(v))
+		return fault(path, "is %s, want a string", canonical.KindOf(v))
 	}
 	return nil
 }
 
 func isSomeText(path string, v any) []adk.Fault {
 	if v == "" {
-		return fault(path, "is empty, want a text")
+		return fault(path, "is empty, want a string")
 	}
 	return isText(path, v)
 }
 
 func isFlag(path string, v any) []adk.Fault {
 	if _, ok := v.(bool); !ok {
-		return fault(path, "is %s, want true or false", kindOf(v))
+		return fault(path, "is %s, want true or false", canonical.KindOf(v))
 	}
 	return nil
 }
@@ -41,7 +42,7 @@ func isFlag(path string, v any) []adk.Fault {
 // isObject takes any object, as schemas are.
 func isObject(path string, v any) []adk.Fault {
 	if _, ok := v.(map[string]any); !ok {
-		return fault(path, "is %s, want an object", kindOf(v))
+		return fault(path, "is %s, want an object", canonical.KindOf(v))
 	}
 	return nil
 }
@@ -50,7 +51,7 @@ func isNumber(low, high float64) check {
 	return func(path string, v any) []adk.Fault {
 		switch n, ok := v.(float64); {
 		case !ok:
-			return fault(path, "is %s, want a number", kindOf(v))
+			return fault(path, "is %s, want a number", canonical.KindOf(v))
 		case n < low || n > high:
 			return fault(path, "is out of bounds, want %s", bounds(low, high))
 		}
@@ -85,7 +86,7 @@ func isOneOf(words ...string) check {
 	return func(path string, v any) []adk.Fault {
 		text, ok := v.(string)
 		if !ok {
-			return fault(path, "is %s, want %s", kindOf(v), anyOf(words))
+			return fault(path, "is %s, want %s", canonical.KindOf(v), anyOf(words))
 		}
 		if !slices.Contains(words, text) {
 			return fault(path, "is %.40q, want %s", text, anyOf(words))
@@ -100,7 +101,7 @@ func isListOf(one check) check {
 	return func(path string, v any) (faults []adk.Fault) {
 		list, ok := v.([]any)
 		if !ok {
-			return fault(path, "is %s, want a list", kindOf(v))
+			return fault(path, "is %s, want an array", canonical.KindOf(v))
 		}
 		for i, item := range list {
 			faults = append(faults, one(fmt.Sprintf("%s[%d]", path, i), item)...)
@@ -113,7 +114,7 @@ func isMapOf(one check) check {
 	return func(path string, v any) (faults []adk.Fault) {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return fault(path, "is %s, want an object", kindOf(v))
+			return fault(path, "is %s, want an object", canonical.KindOf(v))
 		}
 		for _, key := range sortedKeys(object) {
 			faults = append(faults, one(path+"."+key, object[key])...)
@@ -134,7 +135,7 @@ func isShape(members ...member) check {
 	return func(path string, v any) (faults []adk.Fault) {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return fault(path, "is %s, want an object", kindOf(v))
+			return fault(path, "is %s, want an object", canonical.KindOf(v))
 		}
 		known := map[string]bool{}
 		for _, m := range members {
@@ -159,7 +160,7 @@ func isTyped(shapes map[string][]member) check {
 	return func(path string, v any) []adk.Fault {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return fault(path, "is %s, want an object", kindOf(v))
+			return fault(path, "is %s, want an object", canonical.KindOf(v))
 		}
 		kind, _ := object["type"].(string)
 		members, known := shapes[kind]
@@ -178,21 +179,4 @@ func isTextOr(text, other check) check {
 		}
 		return other(path, v)
 	}
-}
-
-// kindOf says what a value of JSON is.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case float64:
-		return "a number"
-	case string:
-		return "a text"
-	case []any:
-		return "a list"
-	}
-	return "an object"
 }

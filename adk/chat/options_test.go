@@ -119,7 +119,7 @@ func TestWhatIsNoOption(t *testing.T) {
 		"helpers":            {`{"helpers":{}}`, "helpers in the stash is no text"},
 		"unknown":            {`{"tempo":1}`, "tempo is unknown"},
 		"former":             {`{"bucketBudgets":{},"maxInlineToolResultFraction":1,"trustedTools":[]}`, "bucketBudgets is unknown; maxInlineToolResultFraction is unknown; trustedTools is unknown"},
-		"several":            {`{"temperature":3,"top_p":"x"}`, "temperature is out of bounds, want 0 to 2; top_p is a text, want a number"},
+		"several":            {`{"temperature":3,"top_p":"x"}`, "temperature is out of bounds, want 0 to 2; top_p is a string, want a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var options object
@@ -149,7 +149,7 @@ func TestNew(t *testing.T) {
 	assert.ErrorContains(t, err, "model is missing")
 	for _, number := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		_, err = chat.New(chat.Options{Model: "m", Temperature: &number})
-		assert.ErrorContains(t, err, "temperature is a text, want a number", "%v", number)
+		assert.ErrorContains(t, err, "temperature is a string, want a number", "%v", number)
 	}
 	_, err = chat.New(chat.Options{Model: "m"})
 	assert.NoError(t, err)

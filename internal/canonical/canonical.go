@@ -89,7 +89,7 @@ func ParseObject(text []byte) (map[string]any, error) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("is %s, not an object", kindOf(v))
+		return nil, fmt.Errorf("is %s, not an object", KindOf(v))
 	}
 	if err := tidy(object, 0); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func ParseObject(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// kindOf names what JSON calls a decoded value.
-func kindOf(v any) string {
+// KindOf names what JSON calls a decoded value.
+func KindOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -108,9 +108,10 @@ func kindOf(v any) string {
 		return "a number"
 	case string:
 		return "a string"
-	default:
+	case []any:
 		return "an array"
 	}
+	return "an object"
 }
 
 func appendValue(dst []byte, v any, depth int) ([]byte, error) {
