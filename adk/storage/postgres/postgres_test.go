@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -172,12 +171,8 @@ func TestTransactionsInEveryOrder(t *testing.T) {
 	assert.Zero(t, deadlocks)
 }
 
-const (
-	children   = 4
-	keptByEach = 25
-	// lockPatience is how long a test waits until a write waits for a lock.
-	lockPatience = 30 * time.Second
-)
+// lockPatience is how long a test waits until a write waits for a lock.
+const lockPatience = 30 * time.Second
 
 // child opens a database, at the same time as others, and keeps records under keys of its
 // own and under one of all.
@@ -186,42 +181,16 @@ func child(dsn, name string) error {
 	if err != nil {
 		return err
 	}
-	for i := range keptByEach {
-		for _, key := range []string{fmt.Sprint(name, "-", i), "all"} {
-			init := adk.MemoryInit{ID: key, Content: name, Confidence: new(0.5), Importance: new(0.5), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}
-			if err := db.Storage().Memories.Store(context.Background(), storagetest.ScopeOf("shop", name), samples.Must(adk.NewMemory(init))); err != nil {
-				return err
-			}
-		}
-	}
-	return db.Close()
+	return errors.Join(storagetest.KeepBesideOthers(db.Storage(), name), db.Close())
 }
 
 // STO-11, STO-16: processes that open a new database at the same moment make its tables
 // once, and none loses what it keeps.
 func TestProcesses(t *testing.T) {
 	dsn := postgrestest.Database(t)
-	var wg sync.WaitGroup
-	for i := range children {
-		wg.Go(func() {
-			command := exec.CommandContext(t.Context(), os.Args[0])
-			command.Env = append(os.Environ(), childVariable+"="+dsn+"|"+fmt.Sprint("child", i))
-			out, err := command.CombinedOutput()
-			assert.NoError(t, err, "%s", out)
-		})
-	}
-	wg.Wait()
+	storagetest.Processes(t, func(name string) string { return childVariable + "=" + dsn + "|" + name })
 	db := open(t, dsn, storage.Config{})
-	fetched, err := db.Storage().Memories.Fetch(t.Context(), storagetest.ScopeOf("shop", "any"))
-	require.NoError(t, err)
-	assert.Len(t, fetched, children*keptByEach+1)
-	next := map[string]int{}
-	for _, m := range fetched {
-		if name, number, of := strings.Cut(m.ID(), "-"); of {
-			assert.Equal(t, fmt.Sprint(next[name]), number, "the records of a writer stand in the order in which it wrote")
-			next[name]++
-		}
-	}
+	storagetest.HoldsOfAll(t, db.Storage())
 	assert.NoError(t, db.Close())
 }
 

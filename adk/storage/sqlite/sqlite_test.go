@@ -4,14 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -238,12 +237,6 @@ func TestFullFileSystem(t *testing.T) {
 	})
 }
 
-const (
-	children = 4
-	// keptByEach is how many records each child keeps.
-	keptByEach = 25
-)
-
 // child opens a database, at the same time as others, and keeps records under keys of its
 // own and under one of all.
 func child(path, name string) error {
@@ -254,42 +247,16 @@ func child(path, name string) error {
 	if name == "killed" {
 		return storagetest.KeepUntilKilled(db.Storage())
 	}
-	for i := range keptByEach {
-		for _, key := range []string{fmt.Sprint(name, "-", i), "all"} {
-			init := adk.MemoryInit{ID: key, Content: name, Confidence: new(0.5), Importance: new(0.5), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}
-			if err := db.Storage().Memories.Store(context.Background(), storagetest.ScopeOf("shop", name), samples.Must(adk.NewMemory(init))); err != nil {
-				return err
-			}
-		}
-	}
-	return db.Close()
+	return errors.Join(storagetest.KeepBesideOthers(db.Storage(), name), db.Close())
 }
 
 // STO-11, STO-16: processes that open a new file at the same moment make its tables once,
 // and none loses what it keeps.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
-	var wg sync.WaitGroup
-	for i := range children {
-		wg.Go(func() {
-			command := exec.CommandContext(t.Context(), os.Args[0])
-			command.Env = append(os.Environ(), childVariable+"="+path+"|"+fmt.Sprint("child", i))
-			out, err := command.CombinedOutput()
-			assert.NoError(t, err, "%s", out)
-		})
-	}
-	wg.Wait()
+	storagetest.Processes(t, func(name string) string { return childVariable + "=" + path + "|" + name })
 	db := open(t, path, storage.Config{})
-	fetched, err := db.Storage().Memories.Fetch(t.Context(), storagetest.ScopeOf("shop", "any"))
-	require.NoError(t, err)
-	assert.Len(t, fetched, children*keptByEach+1)
-	next := map[string]int{}
-	for _, m := range fetched {
-		if name, number, of := strings.Cut(m.ID(), "-"); of {
-			assert.Equal(t, fmt.Sprint(next[name]), number, "the records of a writer stand in the order in which it wrote")
-			next[name]++
-		}
-	}
+	storagetest.HoldsOfAll(t, db.Storage())
 	assert.NoError(t, db.Close())
 }
 
