@@ -3,15 +3,41 @@ package schema
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
+	"weak"
 )
 
+// closedSchemas are the closed schemas that somebody still holds, as weak pointers by the
+// text each was compiled of. One tool stands in every trace of a folder, and is made anew
+// for each run of an exploration: its schema is most of what it costs.
+var closedSchemas sync.Map
+
 // CompileClosed compiles a tool's schema after closing it, and gives the
-// closed schema as JSON with sorted keys too.
+// closed schema as JSON with sorted keys too, which nobody may change.
 func CompileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil, errors.New("want a JSON Schema")
 	}
+	text := string(raw)
+	if held, ok := closedSchemas.Load(text); ok {
+		if s := held.(weak.Pointer[Schema]).Value(); s != nil {
+			return s, s.closed, nil
+		}
+	}
+	compiled, effective, err := compileClosed(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	compiled.closed = effective
+	held := weak.Make(compiled)
+	closedSchemas.Store(text, held)
+	runtime.AddCleanup(compiled, func(text string) { closedSchemas.CompareAndDelete(text, held) }, text)
+	return compiled, effective, nil
+}
+
+func compileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 	tree, err := decodeJSON(raw)
 	if err != nil {
 		return nil, nil, err

@@ -21,6 +21,7 @@ type Schema struct {
 	resolved *jsonschema.Resolved
 	quick    *quickSchema // nil where only the library can say
 	draft7   bool
+	closed   json.RawMessage // what it was compiled of, where CompileClosed made it
 }
 
 // Fault is one thing wrong with a value: where, as a JSON pointer, by which
