@@ -23,7 +23,8 @@ import (
 )
 
 // A mutant that does not compile is never held against its tests: each is checked as
-// the compiler would, one package at a time and without a build.
+// the compiler would, without a build. All those of a package that change it in places of
+// their own are checked as one, and each alone only where that fails.
 func TestMutantsCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("what mutants import is built: not with -short")
@@ -32,8 +33,13 @@ func TestMutantsCompile(t *testing.T) {
 	require.NoError(t, err)
 	broken := mutant.Mutant{Name: "broken", File: "internal/mutant/build.go", Old: "const Few = 5", New: "const Few = many"}
 	c := newChecker(t, slices.Concat(all, []mutant.Mutant{broken}))
-	for _, m := range all {
-		assert.NoError(t, c.check(m), "%s/%s", m.Package(), m.Name)
+	for _, group := range together(t, all) {
+		if c.check(group...) == nil {
+			continue
+		}
+		for _, m := range group {
+			assert.NoError(t, c.check(m), "%s/%s", m.Package(), m.Name)
+		}
 	}
 	assert.ErrorContains(t, c.check(broken), "undefined: many")
 }
@@ -71,23 +77,61 @@ func newChecker(t *testing.T, mutants []mutant.Mutant) *checker {
 	return &checker{fset: fset, known: known, parsed: map[string]*ast.File{}}
 }
 
-// check gives what the compiler would first say against a mutant.
-func (c *checker) check(m mutant.Mutant) error {
-	mutated, err := m.Source(treeRoot)
-	if err != nil {
-		return err
+// together are groups of mutants of one package, no two of which change the same text.
+func together(t *testing.T, all []mutant.Mutant) (groups [][]mutant.Mutant) {
+	t.Helper()
+	type span struct{ from, to int }
+	taken := []map[string][]span{} // of each group, by file
+	for _, m := range all {
+		source, err := os.ReadFile(filepath.Join(treeRoot, m.File))
+		require.NoError(t, err)
+		at := strings.Index(string(source), m.Old)
+		require.GreaterOrEqual(t, at, 0, "%s: the old text is not in %s", m.Name, m.File)
+		here := span{at, at + len(m.Old)}
+		overlaps := func(s span) bool { return s.from < here.to && here.from < s.to }
+		fits := func(group int) bool {
+			return filepath.Dir(groups[group][0].File) == filepath.Dir(m.File) && !slices.ContainsFunc(taken[group][m.File], overlaps)
+		}
+		group := 0
+		for group < len(groups) && !fits(group) {
+			group++
+		}
+		if group == len(groups) {
+			groups, taken = append(groups, nil), append(taken, map[string][]span{})
+		}
+		groups[group] = append(groups[group], m)
+		taken[group][m.File] = append(taken[group][m.File], here)
 	}
-	dir := filepath.Dir(m.File)
+	return groups
+}
+
+// check gives what the compiler would first say against mutants of one package, all in
+// place at once.
+func (c *checker) check(mutants ...mutant.Mutant) error {
+	mutated := map[string]string{}
+	for _, m := range mutants {
+		source, err := m.Source(treeRoot)
+		if err != nil {
+			return err
+		}
+		if before, several := mutated[m.File]; several {
+			source = strings.Replace(before, m.Old, m.New, 1)
+		}
+		mutated[m.File] = source
+	}
+	dir := filepath.Dir(mutants[0].File)
 	pkg, err := build.ImportDir(filepath.Join(treeRoot, dir), 0)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(pkg.GoFiles, filepath.Base(m.File)) {
-		return fmt.Errorf("%s is not built here", m.File)
+	for path := range mutated {
+		if !slices.Contains(pkg.GoFiles, filepath.Base(path)) {
+			return fmt.Errorf("%s is not built here", path)
+		}
 	}
 	var files []*ast.File
 	for _, name := range pkg.GoFiles {
-		file, err := c.file(filepath.Join(dir, name), m.File, mutated)
+		file, err := c.file(filepath.Join(dir, name), mutated)
 		if err != nil {
 			return err
 		}
@@ -98,9 +142,9 @@ func (c *checker) check(m mutant.Mutant) error {
 }
 
 // file is a file of the tree, or the mutated one in its place.
-func (c *checker) file(path, mutatedPath, mutated string) (*ast.File, error) {
-	if path == filepath.FromSlash(mutatedPath) {
-		return parser.ParseFile(c.fset, path, mutated, parser.SkipObjectResolution)
+func (c *checker) file(path string, mutated map[string]string) (*ast.File, error) {
+	if source, ok := mutated[filepath.ToSlash(path)]; ok {
+		return parser.ParseFile(c.fset, path, source, parser.SkipObjectResolution)
 	}
 	if c.parsed[path] == nil {
 		file, err := parser.ParseFile(c.fset, filepath.Join(treeRoot, path), nil, parser.SkipObjectResolution)

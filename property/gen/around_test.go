@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -54,10 +56,14 @@ func TestAroundFinds(t *testing.T) {
 	assert.Contains(t, all, `{"prompt":"p"}`, "the turn around it does not matter")
 }
 
-// around are the complaints of a property about user code.
+// around are the complaints of a property about user code, about the first turn that
+// shows them: no smaller one is looked for.
 func around(t *testing.T, make func() gen.Mine) string {
 	t.Helper()
 	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
+	looks := flag.Lookup("rapid.shrinktime").Value
+	defer func(usual string) { assert.NoError(t, looks.Set(usual)) }(looks.String())
+	require.NoError(t, looks.Set("0s"))
 	failing := &complaints{TB: t}
 	rapid.Check(failing, gen.Around(gen.Knobs{}, make))
 	return strings.Join(failing.texts, "\n")
