@@ -73,10 +73,8 @@ func (p *player) waiting() (said []string) {
 		for range s.blocked() {
 			said = append(said, fmt.Sprintf("strand %d inside the engine", n))
 		}
-		for _, w := range p.waits {
-			if w.of == s {
-				said = append(said, fmt.Sprintf("strand %d for a crossing of its own", n))
-			}
+		for range s.held {
+			said = append(said, fmt.Sprintf("strand %d for a crossing of its own", n))
 		}
 	}
 	return said

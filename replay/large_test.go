@@ -19,6 +19,21 @@ func liveAgain(t testing.TB, shape large.Shape, crossings int) {
 	require.Nil(t, report.Divergence, "%v", report.Divergence)
 }
 
+// Four times as many strands at once cost four times as much: each is woken for its own steps.
+func TestStrandsAreReplayedInLinearTime(t *testing.T) {
+	shape, ok := large.Named("wide")
+	require.True(t, ok)
+	cost := func(crossings int) float64 {
+		recorded := shape.Trace(crossings)
+		return float64(large.Allocated(func() {
+			result, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{})
+			require.NoError(t, err)
+			require.Nil(t, result.Divergence)
+		}))
+	}
+	assert.Less(t, cost(16_000)/cost(4_000), 5.0)
+}
+
 // A replay with live seams costs twice as much for twice the crossings, and what it
 // holds of a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {

@@ -40,8 +40,7 @@ type player struct {
 	trail     stub.Trail
 	cancel    func(cause, err error) // ends the context of the new run
 
-	stub.Timers            // with the lock that guards what follows
-	moved       *sync.Cond // the head moved, or a strand's state changed, or all stopped
+	stub.Timers // with the lock that guards what follows
 	ahead       []*adk.Crossing
 	readErr     error // what ended the reading, io.EOF included
 	matched     int
@@ -54,7 +53,8 @@ type player struct {
 
 	strands map[int]*strand
 	alive   int                 // goroutines of the new run: those of its strands, begun or forked and not ended
-	waits   []*wait             // those of them that are held back here
+	parked  int                 // what all strands wait for inside the engine
+	waits   map[*wait]bool      // those of the goroutines that are held back here
 	running map[int]*stub.Timer // by the operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what the gate of each wait was resolved with.
@@ -75,6 +75,8 @@ type player struct {
 // strand is what the player knows of a strand of the new run.
 type strand struct {
 	parked []func() bool // what its goroutines wait for inside the engine, if it has come
+	held   int           // its goroutines that are held back here
+	moved  *sync.Cond    // the head moved to where they may go on, or all stopped
 	// Of a scripted call that waits for what it does next: tells its last line.
 	ends func(*adk.Crossing) bool
 }
@@ -91,7 +93,8 @@ func newPlayer(src source, known wire.Comparer) *player {
 		source:   src,
 		comparer: known,
 		namer:    describe.New(state.New()),
-		strands:  map[int]*strand{0: {}},
+		strands:  map[int]*strand{},
+		waits:    map[*wait]bool{},
 		alive:    1,
 		running:  map[int]*stub.Timer{},
 		gates:    map[string]*adk.TurnGate{},
@@ -102,7 +105,7 @@ func newPlayer(src source, known wire.Comparer) *player {
 		gateOps:  map[string]int{},
 		trail:    stub.Trail{},
 	}
-	p.moved = sync.NewCond(&p.Mu)
+	p.strand(0)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
@@ -147,7 +150,25 @@ func (p *player) advance() {
 	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
-	p.moved.Broadcast()
+	p.wake()
+}
+
+// wake lets those look at the head again who may make it: of thousands of strands the one
+// whose it is, if it is held back, and all only where it may be anybody's. mu is held.
+func (p *player) wake() {
+	x := p.head()
+	if x == nil || x != p.peek(0) || p.settles(x) || p.orphaned(x) {
+		p.wakeAll()
+	} else if s := p.strands[x.Strand]; s != nil {
+		s.moved.Broadcast()
+	}
+}
+
+// wakeAll lets all look at the head again. mu is held.
+func (p *player) wakeAll() {
+	for w := range p.waits {
+		w.of.moved.Broadcast()
+	}
 }
 
 // outside makes what comes from outside as soon as the cursor stands at it: a
@@ -270,7 +291,7 @@ func (p *player) unlocked(call func()) {
 func (p *player) strand(n int) *strand {
 	s := p.strands[n]
 	if s == nil {
-		s = &strand{}
+		s = &strand{moved: sync.NewCond(&p.Mu)}
 		p.strands[n] = s
 	}
 	return s
@@ -301,7 +322,7 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 	s := p.strands[n]
 	if s == nil {
-		s = &strand{} // it has ended, and its handle is used late
+		s = &strand{moved: sync.NewCond(&p.Mu)} // it has ended, and its handle is used late
 	}
 	for {
 		p.act()
@@ -316,13 +337,15 @@ func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 			return x
 		}
 		w := &wait{n, s, scripted}
-		p.waits = append(p.waits, w)
+		p.waits[w] = true
+		s.held++
 		if p.stuck(x) {
 			p.deadlock(x)
 		} else {
-			p.moved.Wait()
+			s.moved.Wait()
 		}
-		p.waits = state.Without(p.waits, w)
+		s.held--
+		delete(p.waits, w)
 	}
 }
 
@@ -352,8 +375,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 	if s == nil {
 		return wire.IsContained(x)
 	}
-	held := slices.ContainsFunc(p.waits, func(w *wait) bool { return w.of == s })
-	return !held && s.blocked() > 0 && s.blocked() == len(s.parked) &&
+	return s.held == 0 && s.blocked() > 0 && s.blocked() == len(s.parked) &&
 		(x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Kind == adk.KindPiece || x.Kind == adk.KindAsk)
 }
 
@@ -373,10 +395,15 @@ func (s *strand) blocked() (n int) {
 // and not found by the strands that they say they are of: an engine that says a
 // wrong one must not be waited for. mu is held.
 func (p *player) stuck(x *adk.Crossing) bool {
-	if p.acting > 0 || p.settles(p.peek(0)) {
+	if p.acting > 0 || len(p.waits)+p.parked < p.alive || p.settles(p.peek(0)) {
 		return false
 	}
-	for _, w := range p.waits {
+	if x != nil && x == p.peek(0) {
+		if s := p.strands[x.Strand]; s != nil && s.held > 0 {
+			return false // it takes x
+		}
+	}
+	for w := range p.waits {
 		if x == nil || p.takes(w.strand, w.scripted, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
@@ -470,15 +497,19 @@ func (p *player) Park(n int, ready func() bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if ready == nil {
+		if s := p.strands[n]; s != nil {
+			p.parked -= len(s.parked)
+		}
 		delete(p.strands, n)
 		p.alive--
 	} else {
 		s := p.strand(n)
 		s.parked = append(s.parked, ready)
+		p.parked++
 	}
 	p.act()
 	p.check()
-	p.moved.Broadcast()
+	p.wake()
 }
 
 // Resume holds a woken strand back until the recording says that it is its
@@ -486,15 +517,16 @@ func (p *player) Park(n int, ready func() bool) {
 func (p *player) Resume(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	p.strand(n).wake()
+	p.resumed(p.strand(n))
 	p.await(n)
 }
 
-// wake takes away what a goroutine waited for that goes on.
-func (s *strand) wake() {
+// resumed takes away what a goroutine waited for that goes on. mu is held.
+func (p *player) resumed(s *strand) {
 	at := max(slices.IndexFunc(s.parked, func(ready func() bool) bool { return ready() }), 0)
 	if at < len(s.parked) {
 		s.parked = slices.Delete(s.parked, at, at+1)
+		p.parked--
 	}
 }
 
@@ -643,7 +675,7 @@ func (p *player) stop() {
 		t.Expire()
 	}
 	p.cancel(stub.ErrStopped, context.Canceled)
-	p.moved.Broadcast()
+	p.wakeAll()
 }
 
 // again makes the recorded run ready to be run again. The error of what it gives

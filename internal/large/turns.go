@@ -29,6 +29,7 @@ var Shapes = []Shape{
 	{"nesting", nesting},
 	{"history", history},
 	{"parallel", parallel},
+	{"wide", wide},
 	{"arguments", arguments},
 	{"asks", asks},
 }
@@ -158,13 +159,21 @@ func said(i int, at time.Time) (*adk.Message, error) {
 }
 
 // parallel is a model that asks for a hundred tools at once, again and again.
-func parallel(crossings int) adk.Config {
-	const width, ofOne = 100, 9 // the crossings of a call
+func parallel(crossings int) adk.Config { return atOnce(100, crossings) }
+
+// wide is a model that asks for all its tools at once.
+func wide(crossings int) adk.Config { return atOnce(max(1, crossings/crossingsOfCall), crossings) }
+
+// crossingsOfCall are the crossings of a call in a strand of its own.
+const crossingsOfCall = 9
+
+// atOnce is a model that asks for so many tools at once, again and again.
+func atOnce(width, crossings int) adk.Config {
 	tool := fakes.NewTool("weather", "Tells the weather in a city.", "4 °C")
 	tool.Repeat = true
 	return agent(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		round := dc.Iteration()
-		if round >= max(1, crossings/(width*ofOne)) {
+		if round >= max(1, crossings/(width*crossingsOfCall)) {
 			return dc.Ack()
 		}
 		for i := range width {
