@@ -46,7 +46,8 @@ var rooms = []room{
 	{name: "internal/pieces", because: "a leaf of the engine"},
 	{name: "internal/strandtime", because: "a leaf of the engine"},
 	{name: "internal/tally", because: "a leaf of the engine"},
-	{name: "internal/unheld", ours: []string{"internal/canonical"}, because: "a leaf of the engine"},
+	{name: "internal/jsonscan", because: "a leaf of the engine: JSON is walked, and nothing made of it"},
+	{name: "internal/unheld", ours: []string{"internal/canonical", "internal/jsonscan"}, because: "a leaf of the engine"},
 	{name: "internal/align", because: "a leaf"},
 	{name: "internal/jsondiff", because: "a leaf"},
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
@@ -55,7 +56,7 @@ var rooms = []room{
 	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "internal/roundtrip", because: "a leaf"},
-	{name: "internal/httpform", because: "a leaf: who tells answers over HTTP and who breaks them know one form of them"},
+	{name: "internal/httpform", ours: []string{"internal/jsonscan"}, because: "but for the scanner a leaf: who tells answers over HTTP and who breaks them know one form of them"},
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media"},
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
@@ -132,7 +133,7 @@ var rooms = []room{
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},
-	{name: "internal/wire", ours: []string{"adk", "internal/canonical", "internal/plain"},
+	{name: "internal/wire", ours: []string{"adk", "internal/canonical", "internal/jsonscan", "internal/plain"},
 		because: "a crossing and its line, and nothing of the others around it"},
 	{name: "replay/trace", ours: []string{"adk", "internal/safetext", "internal/wire"},
 		others:  []string{"github.com/klauspost/compress/zstd"}, // compressed traces

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
 // Form is how a body comes in pieces.
@@ -140,12 +142,7 @@ func ReadPiece(raw json.RawMessage) (p Piece, err error) {
 // IsCompact reports whether data is JSON of an object or a list without white space
 // that says nothing, so that it comes back from a trace as it is.
 func IsCompact(data []byte) bool {
-	if len(data) == 0 || data[0] != '{' && data[0] != '[' || !IsText(data) {
-		return false
-	}
-	var line bytes.Buffer
-	line.Grow(len(data))
-	return json.Compact(&line, data) == nil && bytes.Equal(line.Bytes(), data)
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[') && jsonscan.IsCompact(data)
 }
 
 // IsText reports whether data is UTF-8.

@@ -5,9 +5,9 @@ package unheld
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
 // member is the one member of the object.
@@ -24,17 +24,17 @@ func Because(why string) json.RawMessage {
 func Is(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte(`{"`+member+`":`)) }
 
 // Line is JSON without the white space that carries nothing, or what says why there is
-// none: because of err, or as raw is no JSON. nil stays nil.
+// none: because of err, or as raw is no JSON. nil stays nil. What is given may be raw
+// itself.
 func Line(raw json.RawMessage, err error) json.RawMessage {
-	var line bytes.Buffer
-	line.Grow(len(raw))
-	switch {
-	case err != nil:
+	if err != nil {
 		return Because(err.Error())
-	case raw == nil:
-		return nil
-	case !utf8.Valid(raw) || json.Compact(&line, raw) != nil:
-		return Because("it is no JSON")
 	}
-	return line.Bytes()
+	if raw == nil {
+		return nil
+	}
+	if line, _ := jsonscan.Compact(raw); line != nil {
+		return line
+	}
+	return Because("it is no JSON")
 }

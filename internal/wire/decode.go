@@ -10,10 +10,10 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -46,12 +46,9 @@ func NewDecoder(s *Sentinels) *Decoder {
 
 // Scan reads the members of a line.
 func (d *Decoder) Scan(line []byte) (err error) {
-	if !utf8.Valid(line) {
-		return errNotUTF8
-	}
-	s := scanner{data: line}
-	d.Members, err = s.members(d.Members[:0])
-	d.Values = s.values - len(d.Members)
+	s := jsonscan.Scanner{Data: line}
+	d.Members, err = membersOf(&s, d.Members[:0])
+	d.Values = s.Values - len(d.Members)
 	return err
 }
 
@@ -462,7 +459,7 @@ func bytesOfString(raw []byte) ([]byte, error) {
 	if raw[0] != '"' {
 		return nil, ErrWant("a string", raw)
 	}
-	return Unquote(raw)
+	return jsonscan.Unquote(raw)
 }
 
 func textList(raw []byte) ([]string, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -102,9 +103,6 @@ func (e *Encoder) End() error {
 
 // CheckLine says what no line can hold.
 func CheckLine(line []byte) error {
-	if !utf8.Valid(line) {
-		return errNotUTF8
-	}
 	if _, err := ScanMembers(nil, line); err != nil {
 		return fmt.Errorf("a line with unknown members: %w", err)
 	}
@@ -523,7 +521,7 @@ const (
 const SchemaMark = "$json"
 
 func (e *Encoder) schema(label string, schema json.RawMessage) {
-	line, _ := compactJSON(schema)
+	line, _ := jsonscan.Compact(schema)
 	e.writeSchema(label, schema, line, SchemaMark)
 }
 
@@ -542,22 +540,6 @@ func (e *Encoder) writeSchema(label string, text json.RawMessage, line []byte, m
 	e.Out = append(e.Out, `{"`+SchemaMark+`":`...)
 	e.Text(string(text))
 	e.Out = append(e.Out, '}')
-}
-
-// compactJSON is JSON without blanks, and how many values it has; nil for what is none.
-func compactJSON(text json.RawMessage) (line []byte, values int) {
-	s := scanner{data: text}
-	if len(text) == 0 || s.check() != nil {
-		return nil, 0
-	}
-	if !s.blanks {
-		return text, s.values
-	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, text) != nil {
-		return nil, 0
-	}
-	return compact.Bytes(), s.values
 }
 
 // AppendTime writes a time in UTC.

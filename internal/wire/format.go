@@ -2,10 +2,6 @@ package wire
 
 import "encoding/json"
 
-// MaxDepth bounds how deep a line's JSON is nested. Plain data may be nested
-// 500 deep and arguments 1000, with marks between.
-const MaxDepth = 4096
-
 // Member is a member of a header, a line or a footer that this package does not
 // know: what a later version or another program wrote.
 type Member struct {

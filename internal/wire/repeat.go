@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
 // This file lets a trace say once what asks say again: a request that begins as an
@@ -257,7 +258,7 @@ func (r *repeats) drop(i int) {
 // that, where that is shorter.
 func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 	e.RestoredValues = 0
-	line, values := compactJSON(x.JSON)
+	line, values := jsonscan.Compact(x.JSON)
 	if !hasRepeats(e.Format) {
 		e.writeSchema(name, x.JSON, line, SchemaMark)
 		return
@@ -369,7 +370,7 @@ func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by 
 	if x.JSON, err = d.repeats.restore(x, how, by, rest); err != nil {
 		return by, err
 	}
-	values, err := countJSON(x.JSON)
+	values, err := jsonscan.Count(x.JSON)
 	if err != nil {
 		return by, fmt.Errorf("%s: what is restored is no JSON: %w", RepeatMark, err)
 	}

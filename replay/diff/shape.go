@@ -168,8 +168,8 @@ func (s *shaper) literal(literal []byte, member string, depth int, place idPlace
 		return
 	}
 	if bytes.IndexByte(inside, '\\') >= 0 {
-		if plain, err := wire.Unquote(literal); err == nil {
-			inside = plain
+		if plain, err := wire.TextOfJSON(literal); err == nil {
+			inside = []byte(plain)
 		}
 	}
 	if !s.free[string(inside)] {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
-	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -175,9 +175,9 @@ func TestNestingIsBounded(t *testing.T) {
 	deep := func(n int) string {
 		return `{"kind":"now","x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
 	}
-	_, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, deep(wire.MaxDepth)}, "")))
+	_, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, deep(jsonscan.MaxDepth)}, "")))
 	require.NoError(t, err)
-	format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, deep(wire.MaxDepth + 1<<20)}, ""))
+	format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, deep(jsonscan.MaxDepth + 1<<20)}, ""))
 	assert.Contains(t, format.Reason, "nested more than")
 }
 

@@ -1,0 +1,317 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// MaxDepth bounds how deep a text is nested. In a line of a trace plain data may be
+// nested 500 deep and arguments 1000, with marks between.
+const MaxDepth = 4096
+
+// Scanner walks a text of JSON strictly. It uses no recursion, so that no input can
+// exhaust the stack.
+type Scanner struct {
+	// Data is the text, and At where in it the scanner stands.
+	Data []byte
+	At   int
+	// Values counts those that were skipped, at any depth.
+	Values int
+	// Blanks says that there were some between tokens.
+	Blanks bool
+
+	depth       int                   // of containers that it is in
+	objects     [MaxDepth / 64]uint64 // which of them are objects, a bit each
+	beyondASCII bool                  // a string has more than ASCII in it
+}
+
+// Next skips blanks and gives the byte it stands at, 0 at the end.
+func (s *Scanner) Next() byte {
+	for s.At < len(s.Data) {
+		switch c := s.Data[s.At]; c {
+		case ' ', '\t', '\r', '\n':
+			s.At++
+			s.Blanks = true
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// Take takes the byte that has to stand where the scanner is, behind blanks; what says
+// what that is.
+func (s *Scanner) Take(c byte, what string) error {
+	if s.Next() != c {
+		return s.Want(what)
+	}
+	s.At++
+	return nil
+}
+
+// End takes the blanks at the end, where nothing may follow, and sees that the text is
+// UTF-8.
+func (s *Scanner) End() error {
+	if s.Next(); s.At < len(s.Data) {
+		return s.Want("nothing more")
+	}
+	if s.beyondASCII && !utf8.Valid(s.Data) {
+		return errNotUTF8
+	}
+	return nil
+}
+
+var errNotUTF8 = errors.New("the text is not valid UTF-8")
+
+// Want says what should stand where the scanner is.
+func (s *Scanner) Want(what string) error {
+	if s.At >= len(s.Data) {
+		return fmt.Errorf("column %d: want %s, found the end", s.At+1, what)
+	}
+	r, _ := utf8.DecodeRune(s.Data[s.At:])
+	return fmt.Errorf("column %d: want %s, found %q", s.At+1, what, r)
+}
+
+// Skip takes one value, whatever it is, and checks all of it.
+func (s *Scanner) Skip() error {
+	base := s.depth
+	for {
+		complete, err := s.enter()
+		if err != nil {
+			return err
+		}
+		if !complete {
+			continue
+		}
+		more, err := s.leave(base)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// enter takes a scalar or an empty container, which is then complete, or what
+// opens a container, up to its first value.
+func (s *Scanner) enter() (complete bool, err error) {
+	s.Values++
+	switch c := s.Next(); c {
+	case '{', '[':
+		if s.depth >= MaxDepth {
+			return false, fmt.Errorf("column %d: the text is nested more than %d deep", s.At+1, MaxDepth)
+		}
+		s.At++
+		if s.Next() == c+2 { // '}' and ']' follow their openers by two
+			s.At++
+			return true, nil
+		}
+		s.depth++
+		if s.setObject(c == '{'); c == '{' {
+			_, err := s.SkipName()
+			return false, err
+		}
+		return false, nil
+	case '"':
+		return true, s.SkipString()
+	case 't':
+		return true, s.word("true")
+	case 'f':
+		return true, s.word("false")
+	case 'n':
+		return true, s.word("null")
+	default:
+		return true, s.number()
+	}
+}
+
+// leave stands behind a value: it takes the ends of containers, and tells
+// whether another value follows in one that was opened after base.
+func (s *Scanner) leave(base int) (more bool, err error) {
+	for s.depth > base {
+		end := byte(']')
+		if s.inObject() {
+			end = '}'
+		}
+		switch s.Next() {
+		case ',':
+			s.At++
+			if end == '}' {
+				_, err = s.SkipName()
+			}
+			return true, err
+		case end:
+			s.At++
+			s.depth--
+		default:
+			return false, s.Want("a comma or " + string(rune(end)))
+		}
+	}
+	return false, nil
+}
+
+func (s *Scanner) inObject() bool { return s.objects[(s.depth-1)/64]&(1<<((s.depth-1)%64)) != 0 }
+
+// setObject notes whether the container that was opened is an object.
+func (s *Scanner) setObject(is bool) {
+	word, bit := &s.objects[(s.depth-1)/64], uint64(1)<<((s.depth-1)%64)
+	if *word &^= bit; is {
+		*word |= bit
+	}
+}
+
+// SkipName takes a member's name and the colon. quoted is the name as it is written.
+func (s *Scanner) SkipName() (quoted []byte, err error) {
+	if s.Next() != '"' {
+		return nil, s.Want("a name in quotes")
+	}
+	start := s.At
+	if err := s.SkipString(); err != nil {
+		return nil, err
+	}
+	return s.Data[start:s.At], s.Take(':', "a colon")
+}
+
+// SkipString takes a string; the scanner stands at its first quote.
+func (s *Scanner) SkipString() error {
+	for i := s.At + 1; ; {
+		if i = s.plainUntil(i); i == len(s.Data) {
+			break
+		}
+		switch s.Data[i] {
+		case '"':
+			s.At = i + 1
+			return nil
+		case '\\':
+			n := escapeLen(s.Data[i:])
+			if n == 0 {
+				s.At = i
+				return s.Want("an escape")
+			}
+			i += n
+		default:
+			s.At = i
+			return s.Want("a character that is not a control character")
+		}
+	}
+	s.At = len(s.Data)
+	return s.Want("a quote")
+}
+
+// What tells of eight bytes at once which of them end a run of plain characters.
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x80 * eachByte
+)
+
+// plainUntil is where from i on stands the first quote, backslash or control character,
+// or the end. It looks at eight bytes at a time: texts are most of what is ever scanned.
+func (s *Scanner) plainUntil(i int) int {
+	var all uint64
+	data := s.Data
+	for ; i+8 <= len(data); i += 8 {
+		block := binary.LittleEndian.Uint64(data[i : i+8])
+		quote, backslash := block^('"'*eachByte), block^('\\'*eachByte)
+		found := ((quote - eachByte) &^ quote) | ((backslash - eachByte) &^ backslash) | ((block - ' '*eachByte) &^ block)
+		if found &= highBits; found != 0 { // the lowest bit that is set is exact, those above it need not be
+			n := bits.TrailingZeros64(found) / 8
+			s.beyondASCII = s.beyondASCII || (all|block&(1<<(8*n)-1))&highBits != 0
+			return i + n
+		}
+		all |= block
+	}
+	for ; i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\'; i++ {
+		all |= uint64(data[i])
+	}
+	s.beyondASCII = s.beyondASCII || all&highBits != 0
+	return i
+}
+
+// escapeLen is the length of the escape that text begins with, 0 for none.
+func escapeLen(text []byte) int {
+	if len(text) < 2 {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(text[2:]); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
+func hex4(text []byte) (rune, bool) {
+	if len(text) < 4 {
+		return 0, false
+	}
+	var r rune
+	for _, c := range text[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+func (s *Scanner) word(word string) error {
+	if !bytes.HasPrefix(s.Data[s.At:], []byte(word)) {
+		return s.Want("a value")
+	}
+	s.At += len(word)
+	return nil
+}
+
+func (s *Scanner) number() error {
+	start := s.At
+	if s.is('-') {
+		s.At++
+	}
+	switch {
+	case s.is('0'):
+		s.At++
+	case !s.digits():
+		if s.At == start {
+			return s.Want("a value")
+		}
+		return s.Want("a digit")
+	}
+	if s.is('.') {
+		s.At++
+		if !s.digits() {
+			return s.Want("a digit")
+		}
+	}
+	if s.is('e') || s.is('E') {
+		s.At++
+		if s.is('+') || s.is('-') {
+			s.At++
+		}
+		if !s.digits() {
+			return s.Want("a digit")
+		}
+	}
+	return nil
+}
+
+func (s *Scanner) is(c byte) bool { return s.At < len(s.Data) && s.Data[s.At] == c }
+
+func (s *Scanner) digits() bool {
+	start := s.At
+	for s.At < len(s.Data) && s.Data[s.At] >= '0' && s.Data[s.At] <= '9' {
+		s.At++
+	}
+	return s.At > start
+}

@@ -1,0 +1,66 @@
+package jsonscan
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Unquote gives the text of a valid JSON string. Where there is no escape in
+// it, that is a part of quoted.
+func Unquote(quoted []byte) ([]byte, error) {
+	text := quoted[1 : len(quoted)-1]
+	next := bytes.IndexByte(text, '\\')
+	if next < 0 {
+		return text, nil
+	}
+	plain := make([]byte, 0, len(text))
+	for next >= 0 {
+		plain = append(plain, text[:next]...)
+		r, n := escaped(text[next:])
+		if n == 0 {
+			return nil, errors.New("a string has half of a surrogate pair")
+		}
+		plain = utf8.AppendRune(plain, r)
+		text = text[next+n:]
+		next = bytes.IndexByte(text, '\\')
+	}
+	return append(plain, text...), nil
+}
+
+// escaped decodes the escape that text begins with, and a second one where it
+// takes two; 0 bytes for half a surrogate pair.
+func escaped(text []byte) (rune, int) {
+	switch c := text[1]; c {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		return unicodeEscape(text)
+	default:
+		return rune(c), 2
+	}
+}
+
+func unicodeEscape(text []byte) (rune, int) {
+	r, _ := hex4(text[2:])
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if len(text) < 12 || text[6] != '\\' || text[7] != 'u' {
+		return 0, 0
+	}
+	low, ok := hex4(text[8:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
