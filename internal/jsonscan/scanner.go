@@ -43,6 +43,84 @@ func (s *Scanner) Next() byte {
 	return 0
 }
 
+// EachMember takes the members of the object that is all of the text, in their order,
+// each name without quotes and escapes. An error of give ends it.
+func (s *Scanner) EachMember(give func(name, value []byte) error) error {
+	if s.Next() != '{' {
+		return s.Want("an object")
+	}
+	for more, err := s.Open(); more || err != nil; more, err = s.More('{') {
+		if err != nil {
+			return err
+		}
+		quoted, err := s.SkipName()
+		if err != nil {
+			return err
+		}
+		name, err := Unquote(quoted)
+		if err != nil {
+			return err
+		}
+		value, err := s.Value()
+		if err != nil {
+			return err
+		}
+		if err := give(name, value); err != nil {
+			return err
+		}
+	}
+	return s.End()
+}
+
+// Value takes one value, as Skip does, and gives its text.
+func (s *Scanner) Value() ([]byte, error) {
+	s.Next()
+	start := s.At
+	err := s.Skip()
+	return s.Data[start:s.At], err
+}
+
+// Open enters the container that the scanner stands at, and reports whether there is
+// anything in it; an empty one it takes. What is in it is the caller's to take: values,
+// or a name with SkipName and a value, with More between any two.
+func (s *Scanner) Open() (some bool, err error) {
+	if err := s.deeper(); err != nil {
+		return false, err
+	}
+	end := s.Data[s.At] + 2 // '}' and ']' follow their openers by two
+	s.At++
+	if s.Next() != end {
+		return true, nil
+	}
+	s.At++
+	s.depth--
+	return false, nil
+}
+
+// More takes the comma that stands before what is next in a container, or its end, and
+// reports whether there is more. begin is what the container began with.
+func (s *Scanner) More(begin byte) (more bool, err error) {
+	switch s.Next() {
+	case ',':
+		s.At++
+		return true, nil
+	case begin + 2:
+		s.At++
+		s.depth--
+		return false, nil
+	}
+	return false, s.Want("a comma or " + string(rune(begin+2)))
+}
+
+// deeper notes that the scanner enters a container.
+func (s *Scanner) deeper() error {
+	if s.depth >= MaxDepth {
+		return fmt.Errorf("column %d: the text is nested more than %d deep", s.At+1, MaxDepth)
+	}
+	s.depth++
+	return nil
+}
+
 // Take takes the byte that has to stand where the scanner is, behind blanks; what says
 // what that is.
 func (s *Scanner) Take(c byte, what string) error {
@@ -100,20 +178,14 @@ func (s *Scanner) enter() (complete bool, err error) {
 	s.Values++
 	switch c := s.Next(); c {
 	case '{', '[':
-		if s.depth >= MaxDepth {
-			return false, fmt.Errorf("column %d: the text is nested more than %d deep", s.At+1, MaxDepth)
+		some, err := s.Open()
+		if err != nil || !some {
+			return !some, err
 		}
-		s.At++
-		if s.Next() == c+2 { // '}' and ']' follow their openers by two
-			s.At++
-			return true, nil
-		}
-		s.depth++
 		if s.setObject(c == '{'); c == '{' {
-			_, err := s.SkipName()
-			return false, err
+			_, err = s.SkipName()
 		}
-		return false, nil
+		return false, err
 	case '"':
 		return true, s.SkipString()
 	case 't':
@@ -130,26 +202,19 @@ func (s *Scanner) enter() (complete bool, err error) {
 // leave stands behind a value: it takes the ends of containers, and tells
 // whether another value follows in one that was opened after base.
 func (s *Scanner) leave(base int) (more bool, err error) {
-	for s.depth > base {
-		end := byte(']')
+	for s.depth > base && !more {
+		begin := byte('[')
 		if s.inObject() {
-			end = '}'
+			begin = '{'
 		}
-		switch s.Next() {
-		case ',':
-			s.At++
-			if end == '}' {
-				_, err = s.SkipName()
-			}
-			return true, err
-		case end:
-			s.At++
-			s.depth--
-		default:
-			return false, s.Want("a comma or " + string(rune(end)))
+		if more, err = s.More(begin); err != nil {
+			return false, err
+		}
+		if more && begin == '{' {
+			_, err = s.SkipName()
 		}
 	}
-	return false, nil
+	return more, err
 }
 
 func (s *Scanner) inObject() bool { return s.objects[(s.depth-1)/64]&(1<<((s.depth-1)%64)) != 0 }

@@ -11,22 +11,25 @@ import (
 // it, that is a part of quoted.
 func Unquote(quoted []byte) ([]byte, error) {
 	text := quoted[1 : len(quoted)-1]
-	next := bytes.IndexByte(text, '\\')
-	if next < 0 {
+	if bytes.IndexByte(text, '\\') < 0 {
 		return text, nil
 	}
-	plain := make([]byte, 0, len(text))
-	for next >= 0 {
-		plain = append(plain, text[:next]...)
+	return AppendUnquoted(make([]byte, 0, len(text)), quoted)
+}
+
+// AppendUnquoted appends the text of a valid JSON string.
+func AppendUnquoted(dst, quoted []byte) ([]byte, error) {
+	text := quoted[1 : len(quoted)-1]
+	for next := bytes.IndexByte(text, '\\'); next >= 0; next = bytes.IndexByte(text, '\\') {
+		dst = append(dst, text[:next]...)
 		r, n := escaped(text[next:])
 		if n == 0 {
 			return nil, errors.New("a string has half of a surrogate pair")
 		}
-		plain = utf8.AppendRune(plain, r)
+		dst = utf8.AppendRune(dst, r)
 		text = text[next+n:]
-		next = bytes.IndexByte(text, '\\')
 	}
-	return append(plain, text...), nil
+	return append(dst, text...), nil
 }
 
 // escaped decodes the escape that text begins with, and a second one where it

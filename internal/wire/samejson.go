@@ -2,42 +2,144 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
-	"io"
-	"reflect"
+	"hash/maphash"
+	"slices"
 
-	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
 // SameJSON reports whether two texts say the same JSON, in whatever order and with
-// whatever white space; a number is the same in one spelling only. What is no JSON is
-// the same as itself.
+// whatever white space; a number is the same in one spelling only. What is no JSON, or
+// has a member twice, is the same as itself.
 func SameJSON(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	one, isJSON := decodedJSON(a)
-	other, both := decodedJSON(b)
-	return isJSON && both && reflect.DeepEqual(one, other)
+	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && SumOfJSON(a) == SumOfJSON(b)
 }
 
-// SumOfJSON is a digest that two texts have in common where they say the same JSON, as
-// SameJSON has it, and no others do.
-func SumOfJSON(text json.RawMessage) adk.Digest {
-	if value, isJSON := decodedJSON(text); isJSON {
-		if sorted, err := json.Marshal(value); err == nil {
-			return adk.DigestOf(append([]byte("json "), sorted...))
+// JSONSum is what two texts have in common where they say the same JSON, as SameJSON has
+// it; that others have one in common is as likely as that two ids of 128 random bits are
+// one. It means nothing to another process.
+type JSONSum [2]uint64
+
+// SumOfJSON is the sum of a text. It is made in one walk, without the values: a list is
+// summed up in its order, and an object in any, since its members are added.
+func SumOfJSON(text json.RawMessage) JSONSum {
+	s := jsonSummer{Scanner: jsonscan.Scanner{Data: text}}
+	sum, err := s.value()
+	if err != nil || s.End() != nil {
+		return sumOf('?', text)
+	}
+	return sum
+}
+
+// jsonSummer sums up a text.
+type jsonSummer struct {
+	jsonscan.Scanner
+	names []uint64 // of the members so far, of all objects that it is in
+	text  []byte   // a string whose escapes are resolved
+}
+
+var sumSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// sumOf sums up bytes that stand for a thing of a sort.
+func sumOf(sort byte, text []byte) JSONSum {
+	return JSONSum{maphash.Bytes(sumSeeds[0], text) + uint64(sort), maphash.Bytes(sumSeeds[1], text) + uint64(sort)}
+}
+
+// then is the sum of two things in their order.
+func (a JSONSum) then(b JSONSum) JSONSum {
+	var both [32]byte
+	for i, part := range [4]uint64{a[0], a[1], b[0], b[1]} {
+		binary.LittleEndian.PutUint64(both[8*i:], part)
+	}
+	return JSONSum{maphash.Bytes(sumSeeds[0], both[:]), maphash.Bytes(sumSeeds[1], both[:])}
+}
+
+func (s *jsonSummer) value() (JSONSum, error) {
+	switch s.Next() {
+	case '{':
+		return s.object()
+	case '[':
+		return s.list()
+	case '"':
+		return s.string()
+	}
+	start := s.At
+	if err := s.Skip(); err != nil {
+		return JSONSum{}, err
+	}
+	return sumOf('v', s.Data[start:s.At]), nil
+}
+
+func (s *jsonSummer) string() (JSONSum, error) {
+	start := s.At
+	if err := s.SkipString(); err != nil {
+		return JSONSum{}, err
+	}
+	return s.unquoted(s.Data[start:s.At])
+}
+
+func (s *jsonSummer) unquoted(quoted []byte) (_ JSONSum, err error) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return sumOf('"', quoted[1:len(quoted)-1]), nil
+	}
+	if s.text, err = jsonscan.AppendUnquoted(s.text[:0], quoted); err != nil {
+		return JSONSum{}, err
+	}
+	return sumOf('"', s.text), nil
+}
+
+func (s *jsonSummer) list() (JSONSum, error) {
+	sum := JSONSum{'['}
+	for more, err := s.Open(); more || err != nil; more, err = s.More('[') {
+		if err != nil {
+			return sum, err
 		}
+		one, err := s.value()
+		if err != nil {
+			return sum, err
+		}
+		sum = sum.then(one)
 	}
-	return adk.DigestOf(append([]byte("text "), text...))
+	return sum, nil
 }
 
-func decodedJSON(text []byte) (value any, ok bool) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
-		return nil, false
+func (s *jsonSummer) object() (JSONSum, error) {
+	var sum JSONSum
+	outer := len(s.names)
+	for more, err := s.Open(); more || err != nil; more, err = s.More('{') {
+		if err != nil {
+			return sum, err
+		}
+		name, member, err := s.member()
+		if err != nil {
+			return sum, err
+		}
+		sum[0], sum[1] = sum[0]+member[0], sum[1]+member[1]
+		s.names = append(s.names, name[0])
 	}
-	_, err := decoder.Token()
-	return value, err == io.EOF
+	names := s.names[outer:]
+	if s.names = s.names[:outer]; hasTwice(names) {
+		return sum, errTwice(nil)
+	}
+	return JSONSum{'{'}.then(sum), nil
+}
+
+func (s *jsonSummer) member() (name, both JSONSum, err error) {
+	quoted, err := s.SkipName()
+	if err != nil {
+		return name, both, err
+	}
+	if name, err = s.unquoted(quoted); err != nil {
+		return name, both, err
+	}
+	value, err := s.value()
+	return name, name.then(value), err
+}
+
+// hasTwice reports whether a number is there twice. It may change their order.
+func hasTwice(all []uint64) bool {
+	slices.Sort(all)
+	return len(slices.Compact(all)) < len(all)
 }

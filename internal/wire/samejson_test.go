@@ -2,9 +2,15 @@ package wire_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -24,8 +30,76 @@ func TestSameJSON(t *testing.T) {
 		{`{} {}`, `{}`, false},
 		{``, `null`, false},
 		{``, ``, true},
+		{`{"a":1,"a":2}`, `{"a":2}`, false}, // who reads it decides which
+		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false},
+		{`{"a":1,"a":2}`, `{"a":1,"a":2}`, true},
+		{`{"\u0061":"\u00e9"}`, `{"a":"é"}`, true},
+		{`{"a":{"b":1}}`, `{"b":{"a":1}}`, false},
+		{`{"a":["b"],"c":[]}`, `{"a":[],"c":["b"]}`, false},
+		{`[["a"],"b"]`, `["a",["b"]]`, false},
+		{`["1"]`, `[1]`, false},
+		{`[[]]`, `[{}]`, false},
+		{`{"a":[{},{}]}`, `{"a":[{}]}`, false},
+		{` [ 1 ] `, `[1]`, true},
+		{`"\ud800"`, `"\udbff"`, false},
 	} {
 		assert.Equal(t, c.same, wire.SameJSON(json.RawMessage(c.a), json.RawMessage(c.b)), "%s %s", c.a, c.b)
 		assert.Equal(t, c.same, wire.SumOfJSON(json.RawMessage(c.a)) == wire.SumOfJSON(json.RawMessage(c.b)), "the sums of %s %s", c.a, c.b)
+	}
+}
+
+// What is drawn is the same JSON as its members in another order, with white space and
+// escapes, and another one with any of its texts changed.
+func TestSameJSONOfWhatIsDrawn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.MapOf(rapid.StringN(0, 3, -1), rapid.SliceOf(rapid.MapOf(rapid.String(), rapid.Int()))).Draw(t, "value")
+		one, err := json.Marshal(value)
+		require.NoError(t, err)
+		other, err := json.MarshalIndent(value, "", " ")
+		require.NoError(t, err)
+		assert.Equal(t, wire.SumOfJSON(one), wire.SumOfJSON(other))
+		var reordered strings.Builder
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(value))) {
+			part, err := json.Marshal(map[string]any{name: value[name]})
+			require.NoError(t, err)
+			fmt.Fprintf(&reordered, ",%s", part[1:len(part)-1])
+		}
+		assert.True(t, wire.SameJSON(one, json.RawMessage("{"+strings.TrimPrefix(reordered.String(), ",")+"}")))
+		for name := range value {
+			value[name+"'"] = value[name]
+			delete(value, name)
+			changed, err := json.Marshal(value)
+			require.NoError(t, err)
+			assert.False(t, wire.SameJSON(one, changed), "%s %s", one, changed)
+			break
+		}
+	})
+}
+
+// Requests of any length are compared in one walk each, and with as few allocations.
+func TestComparingAllocatesAlmostNothing(t *testing.T) {
+	for _, messages := range []int{10, 100, 1000} {
+		one, other := longRequest(messages, "4"), longRequest(messages, "5")
+		assert.LessOrEqual(t, testing.AllocsPerRun(10, func() { wire.SameJSON(one, other) }), 4.0, messages) // for the names
+	}
+}
+
+// longRequest repeats a conversation of so many messages.
+func longRequest(messages int, temperature string) json.RawMessage {
+	one := `{"role":"user","content":"How is the weather in Oslo, and what do I put on?"},`
+	return json.RawMessage(`{"body":{"messages":[` + strings.TrimSuffix(strings.Repeat(one, messages), ",") + `],"temperature":` + temperature + `}}`)
+}
+
+// How long it takes to tell a message of a request from that of another one, which is the
+// same in a request of any length.
+func BenchmarkSameJSON(b *testing.B) {
+	for _, messages := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(messages), func(b *testing.B) {
+			one, other := longRequest(messages, "4"), longRequest(messages, "5")
+			for b.Loop() {
+				require.False(b, wire.SameJSON(one, other))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*messages), "ns/message")
+		})
 	}
 }

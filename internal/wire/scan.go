@@ -21,25 +21,12 @@ func ScanMembers(dst []ScannedMember, data []byte) ([]ScannedMember, error) {
 
 // membersOf takes the members of the object that is all of a scanner's text.
 func membersOf(s *jsonscan.Scanner, dst []ScannedMember) ([]ScannedMember, error) {
-	if s.Next() != '{' {
-		return dst, s.Want("an object")
-	}
-	s.At++
 	first := len(dst)
-	for s.Next() != '}' {
-		if len(dst) > first {
-			if err := s.Take(',', "a comma or the end of the object"); err != nil {
-				return dst, err
-			}
-		}
-		name, value, err := memberAt(s)
-		if err != nil {
-			return dst, err
-		}
+	err := s.EachMember(func(name, value []byte) error {
 		dst = append(dst, ScannedMember{name, value})
-	}
-	s.At++
-	if err := s.End(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return dst, err
 	}
 	return dst, uniqueNames(dst[first:])
@@ -49,23 +36,6 @@ func membersOf(s *jsonscan.Scanner, dst []ScannedMember) ([]ScannedMember, error
 func CheckJSON(data []byte) error {
 	_, err := jsonscan.Count(data)
 	return err
-}
-
-// memberAt takes the member that a scanner stands at.
-func memberAt(s *jsonscan.Scanner) (name, value []byte, err error) {
-	quoted, err := s.SkipName()
-	if err != nil {
-		return nil, nil, err
-	}
-	if name, err = jsonscan.Unquote(quoted); err != nil {
-		return nil, nil, err
-	}
-	s.Next()
-	start := s.At
-	if err := s.Skip(); err != nil {
-		return nil, nil, err
-	}
-	return name, s.Data[start:s.At], nil
 }
 
 // uniqueNames refuses an object that says something twice.
@@ -104,22 +74,17 @@ func Elements(data []byte) ([][]byte, error) {
 	if s.Next() != '[' {
 		return nil, ErrWant("a list", data)
 	}
-	s.At++
 	list := [][]byte{}
-	for s.Next() != ']' {
-		if len(list) > 0 {
-			if err := s.Take(',', "a comma or the end of the list"); err != nil {
-				return nil, err
-			}
-			s.Next()
-		}
-		start := s.At
-		if err := s.Skip(); err != nil {
+	for more, err := s.Open(); more || err != nil; more, err = s.More('[') {
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, data[start:s.At])
+		value, err := s.Value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
 	}
-	s.At++
 	return list, s.End()
 }
 
