@@ -2,7 +2,6 @@ package adkhttp
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"sync"
 
@@ -139,10 +138,11 @@ func (b *body) tellEnd(err error) {
 }
 
 func (b *body) tellTrailers() {
-	came := maps.Clone(b.resp.Trailer)
-	maps.DeleteFunc(came, func(_ string, values []string) bool { return len(values) == 0 }) // announced, and not sent
-	if held := headersOf(came, unheldAnswerHeader); len(held) > 0 {
-		b.x.Piece(httpform.Piece{Trailers: held}.JSON(), false)
+	if len(b.resp.Trailer) == 0 {
+		return
+	}
+	if trailers := trailersJSON(b.resp); trailers != nil {
+		b.x.Piece(trailers, false)
 	}
 }
 

@@ -5,22 +5,38 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// headJSON is the head of an answer.
+// headJSON is the head of an answer, which httpform.ReadHead reads.
 func headJSON(resp *http.Response) json.RawMessage {
-	held := httpform.Head{Status: resp.StatusCode, Headers: headersOf(resp.Header, unheldAnswerHeader)}
-	for _, name := range []string{"location", "content-location"} {
-		if text, ok := held.Headers[name].(string); ok {
-			held.Headers[name] = withoutSecrets(text)
-		}
-	}
+	headers := valuesOf(resp.Header, unheldAnswerHeader)
+	headers.set("location", withoutSecrets)
+	headers.set("content-location", withoutSecrets)
 	if len(resp.Trailer) > 0 {
-		held.Headers["trailer"] = strings.Join(slices.Sorted(maps.Keys(resp.Trailer)), ", ")
+		names := strings.Join(slices.Sorted(maps.Keys(resp.Trailer)), ", ")
+		headers = append(toldValues{{"trailer", []string{names}}}, headers...)
+		headers.sort()
 	}
-	raw, _ := httpform.Marshal(held) // texts and numbers always have a JSON
-	return raw
+	o := canonical.Open(nil)
+	o.Field("status")
+	o.Out = strconv.AppendInt(o.Out, int64(resp.StatusCode), 10)
+	headers.write(&o, "headers")
+	return o.Close()
+}
+
+// trailersJSON are the trailers that have come; nil where there are none to tell.
+func trailersJSON(resp *http.Response) json.RawMessage {
+	came := maps.Clone(resp.Trailer)
+	maps.DeleteFunc(came, func(_ string, values []string) bool { return len(values) == 0 }) // announced, and not sent
+	trailers := valuesOf(came, unheldAnswerHeader)
+	if len(trailers) == 0 {
+		return nil
+	}
+	o := canonical.Open(nil)
+	trailers.write(&o, "trailers")
+	return o.Close()
 }

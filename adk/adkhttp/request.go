@@ -2,84 +2,89 @@ package adkhttp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// request is what is told of a request. The body is in one of three members: body
-// where it is compact JSON of an object or a list, text where it is any other text, and
-// base64.
-type request struct {
-	Method  string          `json:"method"`
-	Path    string          `json:"path"`
-	Query   map[string]any  `json:"query,omitempty"`
-	Headers map[string]any  `json:"headers,omitempty"`
-	Body    json.RawMessage `json:"body,omitempty"`
-	Text    string          `json:"text,omitempty"`
-	Base64  []byte          `json:"base64,omitempty"`
-}
-
-// requestJSON is the JSON of a request, whose body it puts back as it was.
+// requestJSON is what is told of a request: method, path, query and headers, and the body
+// in one of three members: body where it is compact JSON of an object or a list, text where
+// it is any other text, and base64. It puts the body back as it was.
 func (t *transport) requestJSON(req *http.Request) (json.RawMessage, error) {
-	held := request{Method: req.Method, Path: req.URL.EscapedPath(), Query: queryOf(req.URL.RawQuery), Headers: headersOf(req.Header, unheldRequestHeader)}
-	if held.Method == "" {
-		held.Method = http.MethodGet
+	room := 1 << 9
+	if req.ContentLength > 0 {
+		room += int(min(req.ContentLength, t.maxBody))
 	}
-	body, unheld, err := t.requestBody(req)
-	if err != nil {
+	o := canonical.Open(make([]byte, 0, room))
+	o.Text("method", cmp.Or(req.Method, http.MethodGet))
+	o.Text("path", req.URL.EscapedPath())
+	queryOf(req.URL.RawQuery).write(&o, "query")
+	headers := valuesOf(req.Header, unheldRequestHeader)
+	boundary := headers.withoutBoundary()
+	headers.write(&o, "headers")
+	if err := t.writeBody(&o, req, boundary); err != nil {
 		return nil, err
 	}
-	body = withoutBoundary(&held, body)
+	return o.Close(), nil
+}
+
+// writeBody writes the body of a request. It is read to where it stands if it is JSON:
+// copying and looking through it is most of what telling a request costs.
+func (t *transport) writeBody(o *canonical.ObjectWriter, req *http.Request, boundary string) error {
+	end := len(o.Out)
+	o.Field("body")
+	begin := len(o.Out)
+	all, unheld, err := t.requestBody(o.Out, req)
+	if err != nil {
+		return err
+	}
+	body := all[begin:]
+	if boundary != "" {
+		body = bytes.ReplaceAll(body, []byte("--"+boundary), []byte("--"+oneBoundary))
+	}
 	switch {
 	case unheld != nil:
-		held.Body = unheld
+		o.Out = append(all[:begin], unheld...)
 	case httpform.IsCompact(body):
-		return withBody(held, body)
+		o.Out = append(all[:begin], body...) // where it stands already
 	case httpform.IsText(body):
-		held.Text = string(body)
+		text := string(body)
+		o.Out = all[:end]
+		o.SomeText("text", text)
 	default:
-		held.Base64 = body
+		text := base64.StdEncoding.EncodeToString(body)
+		o.Out = all[:end]
+		o.Text("base64", text)
 	}
-	return httpform.Marshal(held)
+	return nil
 }
 
-// withBody is the JSON of a request with a body that is JSON already: looking through it
-// once more would be most of what telling a request costs.
-func withBody(held request, body []byte) (json.RawMessage, error) {
-	head, err := httpform.Marshal(held)
-	if err != nil {
-		return nil, err
-	}
-	all := append(make(json.RawMessage, 0, len(head)+len(`,"body":`)+len(body)), head[:len(head)-1]...)
-	return append(append(append(all, `,"body":`...), body...), '}'), nil
-}
-
-// requestBody reads the body of a request from a copy of it, or puts what it read in
-// the place of the rest. unheld stands for a body that is too long.
-func (t *transport) requestBody(req *http.Request) (body []byte, unheld json.RawMessage, err error) {
+// requestBody appends the body of a request, of which it reads a copy, or puts what it
+// read in the place of the rest. unheld stands for a body that is too long.
+func (t *transport) requestBody(dst []byte, req *http.Request) (all []byte, unheld json.RawMessage, err error) {
 	switch {
 	case !hasBody(req):
-		return nil, nil, nil
+		return dst, nil, nil
 	case req.GetBody != nil:
 		again, err := req.GetBody()
 		if err != nil {
 			return nil, nil, fmt.Errorf("its body cannot be read a second time: %w", err)
 		}
 		defer again.Close()
-		return t.hold(again)
+		return t.hold(dst, again)
 	case req.ContentLength > t.maxBody:
-		return nil, adk.Unheld(fmt.Sprintf("%d bytes, which are more than %d", req.ContentLength, t.maxBody)), nil
+		return dst, adk.Unheld(fmt.Sprintf("%d bytes, which are more than %d", req.ContentLength, t.maxBody)), nil
 	}
 	var read bytes.Buffer
 	_, failed := io.Copy(&read, io.LimitReader(req.Body, req.ContentLength))
@@ -91,16 +96,17 @@ func (t *transport) requestBody(req *http.Request) (body []byte, unheld json.Raw
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(read.Bytes()), rest), req.Body}
-	return read.Bytes(), nil, failed
+	return append(dst, read.Bytes()...), nil, failed
 }
 
 type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// hold reads a whole body, up to what is held; of a longer one the length and hash.
-func (t *transport) hold(from io.Reader) (body []byte, unheld json.RawMessage, err error) {
-	h := holder{most: t.maxBody}
+// hold appends a whole body, up to what is held; of a longer one it has the length and
+// hash.
+func (t *transport) hold(dst []byte, from io.Reader) (all []byte, unheld json.RawMessage, err error) {
+	h := holder{most: t.maxBody, begin: len(dst), bytes: dst}
 	if _, err := io.Copy(&h, from); err != nil {
 		return nil, nil, err
 	}
@@ -111,23 +117,38 @@ func (t *transport) hold(from io.Reader) (body []byte, unheld json.RawMessage, e
 type holder struct {
 	most  int64
 	n     int64
-	bytes []byte
+	begin int       // how many bytes stood before the first that was written
+	bytes []byte    // with these
 	hash  hash.Hash // nil within the bound
 }
 
 // Write never fails.
 func (h *holder) Write(p []byte) (int, error) {
-	h.n += int64(len(p))
-	if h.hash == nil && h.n > h.most {
-		h.hash = sha256.New()
-		h.hash.Write(h.bytes)
-		h.bytes = nil
-	}
-	if h.hash != nil {
+	if h.taken(len(p)) {
 		return h.hash.Write(p)
 	}
 	h.bytes = append(h.bytes, p...)
 	return len(p), nil
+}
+
+// WriteString is Write.
+func (h *holder) WriteString(text string) (int, error) {
+	if h.taken(len(text)) {
+		return io.WriteString(h.hash, text)
+	}
+	h.bytes = append(h.bytes, text...)
+	return len(text), nil
+}
+
+// taken counts n bytes more, and reports whether they are beyond the bound.
+func (h *holder) taken(n int) bool {
+	h.n += int64(n)
+	if h.hash == nil && h.n > h.most {
+		h.hash = sha256.New()
+		h.hash.Write(h.bytes[h.begin:])
+		h.bytes = h.bytes[:h.begin]
+	}
+	return h.hash != nil
 }
 
 // unheld says what is not held; nil if everything is.
@@ -138,48 +159,16 @@ func (h *holder) unheld() json.RawMessage {
 	return adk.Unheld(fmt.Sprintf("%d bytes with the SHA-256 %s, which are more than %d", h.n, hex.EncodeToString(h.hash.Sum(nil)), h.most))
 }
 
-// withoutBoundary puts one boundary in the place of that of a multipart body, which is
-// another one each time.
-func withoutBoundary(held *request, body []byte) []byte {
-	kind, _ := held.Headers["content-type"].(string)
-	name, with, err := mime.ParseMediaType(kind)
-	boundary := with["boundary"]
-	if err != nil || boundary == "" || !strings.HasPrefix(name, "multipart/") {
-		return body
-	}
-	const one = "boundary"
-	with["boundary"] = one
-	held.Headers["content-type"] = mime.FormatMediaType(name, with)
-	return bytes.ReplaceAll(body, []byte("--"+boundary), []byte("--"+one))
-}
-
 // queryOf is a query by its names.
-func queryOf(raw string) map[string]any {
+func queryOf(raw string) toldValues {
+	if raw == "" {
+		return nil
+	}
 	values, _ := url.ParseQuery(raw) // what of it can be read
-	held := map[string]any{}
-	for name, all := range values {
+	for name := range values {
 		if httpform.IsSecretParameter(name) {
-			all = []string{leftOut}
-		}
-		held[name] = oneOrAll(all)
-	}
-	return held
-}
-
-func oneOrAll(all []string) any {
-	if len(all) == 1 {
-		return all[0]
-	}
-	return all
-}
-
-// headersOf are the headers that are held, by their names in small letters.
-func headersOf(headers http.Header, unheld func(name string) bool) map[string]any {
-	held := map[string]any{}
-	for name, all := range headers {
-		if name = strings.ToLower(name); !unheld(name) {
-			held[name] = oneOrAll(all)
+			values[name] = []string{leftOut}
 		}
 	}
-	return held
+	return sortedValues(values)
 }

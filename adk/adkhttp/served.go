@@ -1,7 +1,6 @@
 package adkhttp
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +17,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 	var h httpform.Head
 	switch {
 	case ok:
-		err = json.Unmarshal(first.Value, &h)
+		h, err = httpform.ReadHead(first.Value)
 	case err == nil:
 		err = errNoHead
 	}

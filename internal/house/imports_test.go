@@ -56,7 +56,7 @@ var rooms = []room{
 	{name: "internal/schema", others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "internal/roundtrip", because: "a leaf"},
-	{name: "internal/httpform", ours: []string{"internal/jsonscan"}, because: "but for the scanner a leaf: who tells answers over HTTP and who breaks them know one form of them"},
+	{name: "internal/httpform", ours: []string{"internal/canonical", "internal/jsonscan"}, because: "but for how JSON is written and walked a leaf: who tells answers over HTTP and who breaks them know one form of them"},
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media"},
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
@@ -122,7 +122,7 @@ var rooms = []room{
 			"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgconn/ctxwatch", "github.com/jackc/pgx/v5/stdlib", // the driver
 		},
 		because: "who wants Postgres compiles its driver, and nobody else does"},
-	{name: "adk/adkhttp", ours: []string{"adk", "internal/httpform"},
+	{name: "adk/adkhttp", ours: []string{"adk", "internal/canonical", "internal/httpform"},
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},

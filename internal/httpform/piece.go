@@ -5,9 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"strconv"
 	"unicode/utf8"
 
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
@@ -46,8 +47,28 @@ type Piece struct {
 
 // JSON is the piece as it is told.
 func (p Piece) JSON() json.RawMessage {
-	raw, _ := Marshal(p) // texts and JSON always have a JSON
-	return raw
+	o := canonical.Open(make([]byte, 0, 64+len(p.Data)+len(p.Line)+len(p.Body)+len(p.Text)))
+	o.SomeText("event", p.Event)
+	someJSON(&o, "data", p.Data)
+	o.SomeText("eol", p.EOL)
+	someJSON(&o, "line", p.Line)
+	someJSON(&o, "body", p.Body)
+	o.SomeText("text", p.Text)
+	if p.Base64 != nil {
+		o.Text("base64", *p.Base64)
+	}
+	if len(p.Trailers) > 0 {
+		trailers, _ := Marshal(p.Trailers) // texts always have a JSON
+		someJSON(&o, "trailers", trailers)
+	}
+	return o.Close()
+}
+
+func someJSON(o *canonical.ObjectWriter, name string, value json.RawMessage) {
+	if len(value) > 0 {
+		o.Field(name)
+		o.Out = append(o.Out, value...)
+	}
 }
 
 // PieceOf is a part of a body of a form.
@@ -75,15 +96,15 @@ func PieceOf(form Form, data []byte) Piece {
 // eventOf is an event of one line of data, and perhaps one with its name. Whether it
 // says all that is in data is the caller's to see.
 func eventOf(data []byte) (p Piece) {
-	eol := "\n"
+	eol := []byte("\n")
 	if bytes.HasSuffix(data, []byte("\r\n")) {
-		eol, p.EOL = "\r\n", "\r\n"
+		eol, p.EOL = []byte("\r\n"), "\r\n"
 	}
-	for _, line := range strings.Split(string(data), eol) {
-		if text, ok := strings.CutPrefix(line, "data: "); ok {
-			p.Data = dataJSON([]byte(text))
-		} else if text, ok := strings.CutPrefix(line, "event: "); ok && p.Data == nil {
-			p.Event = text
+	for line := range bytes.SplitSeq(data, eol) {
+		if text, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			p.Data = dataJSON(text)
+		} else if text, ok := bytes.CutPrefix(line, []byte("event: ")); ok && p.Data == nil {
+			p.Event = string(text)
 		}
 	}
 	return p
@@ -92,14 +113,13 @@ func eventOf(data []byte) (p Piece) {
 // dataJSON is the data of an event: JSON that is compact as it is, and any other text
 // as a string.
 func dataJSON(text []byte) json.RawMessage {
-	if IsCompact(text) {
+	switch {
+	case IsCompact(text):
 		return text
-	}
-	if !IsText(text) {
+	case !IsText(text):
 		return nil
 	}
-	raw, _ := Marshal(string(text))
-	return raw
+	return canonical.AppendString(nil, string(text))
 }
 
 // Bytes is what the piece says.
@@ -114,9 +134,8 @@ func (p *Piece) Bytes() []byte {
 	}
 	if p.Data != nil {
 		data := []byte(p.Data)
-		var text string
-		if json.Unmarshal(p.Data, &text) == nil {
-			data = []byte(text)
+		if len(data) > 0 && data[0] == '"' {
+			data, _ = jsonscan.Unquote(data)
 		}
 		out = append(append(append(append(out, "data: "...), data...), eol...), eol...)
 	}
@@ -131,12 +150,80 @@ func (p *Piece) Bytes() []byte {
 	return out
 }
 
+// ReadHead reads the head of an answer.
+func ReadHead(raw json.RawMessage) (h Head, err error) {
+	s := jsonscan.Scanner{Data: raw}
+	err = s.EachMember(func(name, value []byte) (err error) {
+		switch string(name) {
+		case "status":
+			h.Status, err = strconv.Atoi(string(value))
+		case "headers":
+			h.Headers, err = readValues(value)
+		}
+		return err
+	})
+	if err != nil {
+		return h, fmt.Errorf("adkhttp: what was recorded is no head of an answer: %w", err)
+	}
+	return h, nil
+}
+
+// readValues reads headers: texts, or lists of them.
+func readValues(raw []byte) (map[string]any, error) {
+	values := map[string]any{}
+	s := jsonscan.Scanner{Data: raw}
+	return values, s.EachMember(func(name, value []byte) (err error) {
+		if value[0] != '"' {
+			var list any
+			err = json.Unmarshal(value, &list)
+			values[string(name)] = list
+			return err
+		}
+		var text string
+		err = readText(&text, value)
+		values[string(name)] = text
+		return err
+	})
+}
+
 // ReadPiece reads what JSON wrote.
 func ReadPiece(raw json.RawMessage) (p Piece, err error) {
-	if err := json.Unmarshal(raw, &p); err != nil {
+	s := jsonscan.Scanner{Data: raw}
+	err = s.EachMember(func(name, value []byte) (err error) {
+		switch string(name) {
+		case "event":
+			err = readText(&p.Event, value)
+		case "data":
+			p.Data = value
+		case "eol":
+			err = readText(&p.EOL, value)
+		case "line":
+			p.Line = value
+		case "body":
+			p.Body = value
+		case "text":
+			err = readText(&p.Text, value)
+		case "base64":
+			p.Base64 = new(string)
+			err = readText(p.Base64, value)
+		case "trailers":
+			p.Trailers, err = readValues(value)
+		}
+		return err
+	})
+	if err != nil {
 		return p, fmt.Errorf("adkhttp: what was recorded is no piece of an answer: %w", err)
 	}
 	return p, nil
+}
+
+func readText(into *string, value []byte) error {
+	if value[0] != '"' {
+		return fmt.Errorf("%.60s is no text", value)
+	}
+	text, err := jsonscan.Unquote(value)
+	*into = string(text)
+	return err
 }
 
 // IsCompact reports whether data is JSON of an object or a list without white space

@@ -1,0 +1,103 @@
+package adkhttp
+
+import (
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// toldValues are the headers or the parameters that are told, in the order of their names.
+type toldValues []toldValue
+
+// toldValue is a header or a parameter, which may have several values.
+type toldValue struct {
+	name   string
+	values []string
+}
+
+// valuesOf are the headers that are told, by their names in small letters.
+func valuesOf(headers http.Header, unheld func(name string) bool) toldValues {
+	told := make(toldValues, 0, 16)
+	for name, values := range headers {
+		if name = strings.ToLower(name); !unheld(name) {
+			told = append(told, toldValue{name, values})
+		}
+	}
+	told.sort()
+	return told
+}
+
+// sortedValues are all of some values.
+func sortedValues(all map[string][]string) toldValues {
+	told := make(toldValues, 0, len(all))
+	for name, values := range all {
+		told = append(told, toldValue{name, values})
+	}
+	told.sort()
+	return told
+}
+
+func (t toldValues) sort() {
+	slices.SortFunc(t, func(a, b toldValue) int { return strings.Compare(a.name, b.name) })
+}
+
+// write writes a member with the values, if there are any: a text, or a list where
+// there is another number of them.
+func (t toldValues) write(o *canonical.ObjectWriter, member string) {
+	if len(t) == 0 {
+		return
+	}
+	o.Field(member)
+	inner := canonical.Open(o.Out)
+	for i, one := range t {
+		switch {
+		case i > 0 && t[i-1].name == one.name: // another spelling of it
+		case len(one.values) == 1:
+			inner.Text(one.name, one.values[0])
+		default:
+			inner.Field(one.name)
+			inner.Out = append(inner.Out, '[')
+			for i, value := range one.values {
+				if i > 0 {
+					inner.Out = append(inner.Out, ',')
+				}
+				inner.Out = canonical.AppendString(inner.Out, value)
+			}
+			inner.Out = append(inner.Out, ']')
+		}
+	}
+	o.Out = inner.Close()
+}
+
+// set puts another value in the place of the one that a name has; one that has none, or
+// several, is left alone.
+func (t toldValues) set(name string, value func(string) string) {
+	for i, one := range t {
+		if one.name == name && len(one.values) == 1 {
+			t[i].values = []string{value(one.values[0])}
+		}
+	}
+}
+
+// oneBoundary stands for the boundary of a multipart body, which is another one each time.
+const oneBoundary = "boundary"
+
+// withoutBoundary puts one boundary in the place of that of a multipart body, which it
+// gives; empty where there is none.
+func (t toldValues) withoutBoundary() (boundary string) {
+	t.set("content-type", func(kind string) string {
+		if !strings.HasPrefix(strings.ToLower(kind), "multipart/") {
+			return kind
+		}
+		name, with, err := mime.ParseMediaType(kind)
+		if boundary = with["boundary"]; err != nil || boundary == "" {
+			return kind
+		}
+		with["boundary"] = oneBoundary
+		return mime.FormatMediaType(name, with)
+	})
+	return boundary
+}
