@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -73,20 +72,17 @@ type recordedAsks struct {
 
 type recordedAsk struct {
 	step  *calls.Step
-	shape string
-	words *requestWords // made when they are asked for
-	taken int           // the number of the new ask that has its answer; 0 if there is none
+	like  *likeness // made when it is asked for
+	taken int       // the number of the new ask that has its answer; 0 if there is none
 }
 
 // equalAsk is what asks have in common that ask the same.
 type equalAsk struct {
-	shape, status string
-	request       adk.Digest
+	of, effect string
+	request    wire.JSONSum
 }
 
-func equalOf(x *adk.Crossing, shape string) equalAsk {
-	return equalAsk{shape, x.Status, wire.SumOfJSON(x.JSON)}
-}
+func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.SumOfJSON(x.JSON)} }
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
@@ -98,8 +94,7 @@ func (r *recordedAsks) index(t *calls.Tree) {
 		}
 		for _, s := range t.Calls[x.ID].Steps {
 			if s.IsAsk() {
-				a := &recordedAsk{step: s, shape: shapeOf(s.X)}
-				of := equalOf(s.X, a.shape)
+				a, of := &recordedAsk{step: s}, equalOf(s.X)
 				r.all, r.equals[of] = append(r.all, a), append(r.equals[of], a)
 			}
 		}
@@ -114,20 +109,19 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	}
 	asked := *got
 	asked.JSON = p.ids.inText(got.JSON)
-	shape := shapeOf(&asked)
 	scopes := []func(*recordedAsk) bool{
 		func(a *recordedAsk) bool { return a.step.In == c.rec },
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	if a, recorded := r.asEqual(equalOf(&asked, shape), scopes); a != nil {
+	if a, recorded := r.asEqual(equalOf(&asked), scopes); a != nil {
 		return r.gives(a, got.Seq)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
 	}
-	words := wordsOf(asked.JSON)
+	like := likenessOf(&asked)
 	for _, in := range scopes {
-		if a, rival := r.mostAlike(words, shape, in); a != nil {
+		if a, rival := r.mostAlike(like, in); a != nil {
 			if rival != nil {
 				r.rivals[got.Seq] = rival.step.X.Seq
 			}
@@ -174,33 +168,36 @@ func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 const LeastAlike = 0.5
 
 // mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
-// request is most like some words, and nil where none is alike enough. Of several it is
+// request is most like a changed one, and nil where none is alike enough. Of several it is
 // the first; rival is then another one, unless all of them asked the same. Of asks that
 // are much longer or shorter than the best one words are not compared.
-func (r *recordedAsks) mostAlike(words *requestWords, shape string, in func(*recordedAsk) bool) (best, rival *recordedAsk) {
+func (r *recordedAsks) mostAlike(asked *likeness, in func(*recordedAsk) bool) (best, rival *recordedAsk) {
 	var free []*recordedAsk
 	var nearest *recordedAsk
 	for _, a := range r.all {
-		if a.taken > 0 || a.shape != shape || !in(a) {
+		if a.taken > 0 || a.step.X.Name != asked.of || !in(a) {
 			continue
 		}
-		if a.words == nil {
-			a.words = wordsOf(a.step.X.JSON)
+		if a.like == nil {
+			a.like = likenessOf(a.step.X)
+		}
+		if a.like.method != asked.method || a.like.path != asked.path {
+			continue
 		}
 		free = append(free, a)
-		if nearest == nil || mostAlikeness(words, a.words) > mostAlikeness(words, nearest.words) {
+		if nearest == nil || mostAlikeness(asked.words, a.like.words) > mostAlikeness(asked.words, nearest.like.words) {
 			nearest = a
 		}
 	}
 	if nearest == nil {
 		return nil, nil
 	}
-	most, least := LeastAlike, alike(words, nearest.words)
+	most, least := LeastAlike, alike(asked.words, nearest.like.words)
 	for _, a := range free {
-		if mostAlikeness(words, a.words) < max(most, least) {
+		if mostAlikeness(asked.words, a.like.words) < max(most, least) {
 			continue
 		}
-		switch likeness := alike(words, a.words); {
+		switch likeness := alike(asked.words, a.like.words); {
 		case likeness > most || best == nil && likeness == most:
 			best, rival, most = a, nil, likeness
 		case likeness == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
@@ -208,6 +205,19 @@ func (r *recordedAsks) mostAlike(words *requestWords, shape string, in func(*rec
 		}
 	}
 	return best, rival
+}
+
+// likeness is what an ask is compared by with another one that may answer it: who is
+// asked, of a request over HTTP its method and path, and the words of the request.
+type likeness struct {
+	of, method, path string
+	words            *requestWords
+}
+
+func likenessOf(x *adk.Crossing) *likeness {
+	var request struct{ Method, Path string }
+	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
+	return &likeness{x.Name, request.Method, request.Path, wordsOf(x.JSON)}
 }
 
 // requestWords are the words of a request, and how many there are.
@@ -273,26 +283,52 @@ func wordsOf(request json.RawMessage) *requestWords {
 	return words
 }
 
-// shapeOf is what two asks have in common of which one may answer the other: who is
-// asked, and of a request over HTTP its method and path.
-func shapeOf(x *adk.Crossing) string {
-	var request struct{ Method, Path string }
-	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
-	return x.Name + "\n" + request.Method + "\n" + request.Path
-}
+// minIDInText is how long a text is at least that is taken for an id inside another one.
+const minIDInText = 8
 
-// idInText is what can be an id inside a text.
-var idInText = regexp.MustCompile(`[A-Za-z0-9_\-.:]{8,}`)
-
-// inText puts recorded ids in the place of those of the new run inside a request.
+// inText puts recorded ids in the place of those of the new run inside a request: where
+// all is one that stands between what no id has in it. What an escape says is none of it.
 func (r *renaming) inText(request json.RawMessage) json.RawMessage {
-	if len(r.want) == 0 || len(request) == 0 {
+	if len(r.want) == 0 {
 		return request
 	}
-	return idInText.ReplaceAllFunc(request, func(id []byte) []byte {
-		if recorded, found := r.want[string(id)]; found {
-			return []byte(recorded)
+	renamed := request[:0:0]
+	kept := 0
+	for from := 0; from < len(request); from++ {
+		if request[from] == '\\' {
+			from += escapeLength(request[from:]) - 1
+			continue
 		}
-		return id
-	})
+		to := from
+		for to < len(request) && inID[request[to]] {
+			to++
+		}
+		if to-from >= minIDInText {
+			if recorded, found := r.want[string(request[from:to])]; found {
+				renamed = append(append(renamed, request[kept:from]...), recorded...)
+				kept = to
+			}
+		}
+		from = max(from, to-1)
+	}
+	if len(renamed) == 0 {
+		return request
+	}
+	return append(renamed, request[kept:]...)
 }
+
+// escapeLength is how many bytes the escape has that a text of JSON begins with.
+func escapeLength(text []byte) int {
+	if len(text) > 1 && text[1] == 'u' {
+		return min(6, len(text))
+	}
+	return min(2, len(text))
+}
+
+// inID has the characters of ids: letters, digits, and what stands between them.
+var inID = func() (in [256]bool) {
+	for c := range in {
+		in[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':'
+	}
+	return in
+}()

@@ -317,26 +317,29 @@ func TestTiesAreAmbiguous(t *testing.T) {
 }
 
 // WLD-6: an id that live code made is another one in every run, also inside a text that
-// is asked; what is merely like one is not.
+// is asked, whatever stands around it; what is merely like one is not.
 func TestIDsInsideRequestsAreRenamed(t *testing.T) {
-	made := 0
-	suffix := ""
-	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		made++
-		id := fmt.Sprintf("note-%06d", made)
-		_ = tracetest.Must(h.ReportMessage(id, "noted", true))
-		_, err := adk.Ask(ctx, "model", "see "+id+suffix+", please", func(_ context.Context, text string) (string, error) { return "seen", nil })
-		return errors.Join(err, dc.Ack())
-	}
-	var out bytes.Buffer
-	tracetest.SampleTurn{Name: "asks", Prepare: func(t *tracetest.SampleKit) {
-		t.Config.Executor.Run, t.Config.Probe = run, replay.Record(&out)
-	}}.RunUnobserved(t)
-	for want, with := range map[bool]string{true: "", false: "x"} {
-		suffix = with
-		report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.LiveExecutor(run))
-		require.NoError(t, err)
-		assert.Equal(t, want, report.Divergence == nil, "%s", report)
+	for _, text := range []string{"see %s, please", "%s", "a line\n%s\tand more", `{"of":"%s"}`, "é%sé", "a \\%s", "%[1]s/%[1]s"} {
+		t.Run(text, func(t *testing.T) {
+			made, suffix := 0, ""
+			run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				made++
+				id := fmt.Sprintf("note-%06d", made)
+				_ = tracetest.Must(h.ReportMessage(id, "noted", true))
+				_, err := adk.Ask(ctx, "model", fmt.Sprintf(text, id+suffix), func(_ context.Context, text string) (string, error) { return "seen", nil })
+				return errors.Join(err, dc.Ack())
+			}
+			var out bytes.Buffer
+			tracetest.SampleTurn{Name: "asks", Prepare: func(t *tracetest.SampleKit) {
+				t.Config.Executor.Run, t.Config.Probe = run, replay.Record(&out)
+			}}.RunUnobserved(t)
+			for want, with := range map[bool]string{true: "", false: "x"} {
+				suffix = with
+				report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.LiveExecutor(run))
+				require.NoError(t, err)
+				assert.Equal(t, want, report.Divergence == nil, "%s", report)
+			}
+		})
 	}
 }
 

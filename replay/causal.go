@@ -150,7 +150,7 @@ func (p *causal) index() {
 		}
 		if x.Kind == adk.KindCall {
 			for _, s := range p.tree.Calls[x.ID].Steps {
-				if s.X.Kind.Class() == adk.ClassOperation {
+				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which takeAsk finds
 					p.pool(p.tree.Calls[x.ID], s)
 				}
 			}
