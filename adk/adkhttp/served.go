@@ -56,8 +56,10 @@ func responseOf(h *httpform.Head, req *http.Request) *http.Response {
 	}
 	resp.Trailer = announced(resp.Header.Get("Trailer"))
 	resp.Header.Del("Trailer") // clients have it there alone
-	if n, err := strconv.ParseInt(resp.Header.Get("Content-Length"), 10, 64); err == nil {
-		resp.ContentLength = n
+	if length := resp.Header.Get("Content-Length"); length != "" {
+		if n, err := strconv.ParseInt(length, 10, 64); err == nil {
+			resp.ContentLength = n
+		}
 	}
 	return resp
 }

@@ -153,13 +153,18 @@ func (t *transport) of(req *http.Request) string {
 // a port that another one takes tomorrow, and is localhost.
 func host(req *http.Request) string {
 	name := strings.ToLower(req.URL.Hostname())
-	if name == "localhost" || net.ParseIP(name).IsLoopback() {
+	if name == "localhost" || isAddress(name) && net.ParseIP(name).IsLoopback() {
 		return "localhost"
 	}
 	if name == "" {
 		return "nobody"
 	}
 	return strings.ToLower(req.URL.Host)
+}
+
+// isAddress reports whether a host may be an IP address and no name.
+func isAddress(host string) bool {
+	return host != "" && (host[0] >= '0' && host[0] <= '9' || strings.Contains(host, ":"))
 }
 
 func effectOf(req *http.Request) adk.Effect {

@@ -62,7 +62,11 @@ func TestValuesAreCounted(t *testing.T) {
 	assert.EqualError(t, err, "column 3: want nothing more, found '2'")
 	_, err = jsonscan.Count([]byte("\"\xff\""))
 	assert.ErrorContains(t, err, "UTF-8")
-	_, err = jsonscan.Count([]byte(strings.Repeat("[", jsonscan.MaxDepth+1)))
+	deep := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	values, err = jsonscan.Count(deep(jsonscan.MaxDepth + 1))
+	require.NoError(t, err)
+	assert.Equal(t, jsonscan.MaxDepth+1, values)
+	_, err = jsonscan.Count(deep(jsonscan.MaxDepth + 2))
 	assert.ErrorContains(t, err, "nested more than")
 }
 

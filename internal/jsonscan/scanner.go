@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep a text is nested. In a line of a trace plain data may be
-// nested 500 deep and arguments 1000, with marks between.
+// MaxDepth bounds how deep the values of an object or a list are nested. In a line of a
+// trace plain data may be nested 500 deep and arguments 1000, with marks between.
 const MaxDepth = 4096
 
 // Scanner walks a text of JSON strictly. It uses no recursion, so that no input can
@@ -24,9 +24,9 @@ type Scanner struct {
 	// Blanks says that there were some between tokens.
 	Blanks bool
 
-	depth       int                   // of containers that it is in
-	objects     [MaxDepth / 64]uint64 // which of them are objects, a bit each
-	beyondASCII bool                  // a string has more than ASCII in it
+	depth       int                     // of containers that it is in
+	objects     [MaxDepth/64 + 1]uint64 // which of them are objects, a bit each
+	beyondASCII bool                    // a string has more than ASCII in it
 }
 
 // Next skips blanks and gives the byte it stands at, 0 at the end.
@@ -114,7 +114,7 @@ func (s *Scanner) More(begin byte) (more bool, err error) {
 
 // deeper notes that the scanner enters a container.
 func (s *Scanner) deeper() error {
-	if s.depth >= MaxDepth {
+	if s.depth > MaxDepth {
 		return fmt.Errorf("column %d: the text is nested more than %d deep", s.At+1, MaxDepth)
 	}
 	s.depth++

@@ -363,6 +363,24 @@ func (d *Decoder) mediaList(raw []byte) (adk.MediaList, error) {
 	return all, nil
 }
 
+// beginsWith reports whether raw is an object whose first member is of a name. Most of
+// what could be a mark is none, and is not gone through to find that out.
+func beginsWith(raw []byte, name string) bool {
+	s := jsonscan.Scanner{Data: raw}
+	if s.Next() != '{' {
+		return false
+	}
+	if some, err := s.Open(); !some || err != nil {
+		return false
+	}
+	quoted, err := s.SkipName()
+	if err != nil {
+		return false
+	}
+	text, err := jsonscan.Unquote(quoted)
+	return err == nil && string(text) == name
+}
+
 // OnlyMember reads an object of one member.
 func OnlyMember(raw []byte) (ScannedMember, error) {
 	members, err := ScanMembers(make([]ScannedMember, 0, 1), raw)
@@ -590,8 +608,8 @@ func Base64OfJSON(raw []byte) ([]byte, error) {
 }
 
 func schemaOfJSON(raw []byte) (json.RawMessage, error) {
-	if raw[0] == '{' {
-		if m, err := OnlyMember(raw); err == nil && string(m.Name) == SchemaMark {
+	if beginsWith(raw, SchemaMark) {
+		if m, err := OnlyMember(raw); err == nil {
 			text, err := TextOfJSON(m.Value)
 			return json.RawMessage(text), err
 		}

@@ -59,6 +59,7 @@ type repeats struct {
 	requests []saidText     // those used last at the end
 	held     int64          // bytes of requests
 	latest   map[int][]byte // of those that repeat what was said in their op, by that
+	spare    []byte         // the room of a copy that nobody names any more
 	media    []writtenMedia // of who writes
 	opened   map[int][]byte // of who reads: media, by the number of their opening
 	restored int64
@@ -203,8 +204,9 @@ func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, rest n
 
 // note takes in what a line said, so that others can name it: the text itself, or a copy.
 func (r *repeats) note(x *adk.Crossing, how adk.Repetition, text []byte, by repeat, copied bool) {
-	if x.Phase == adk.Done {
+	if last := r.latest[x.Op]; last != nil && x.Phase == adk.Done {
 		delete(r.latest, x.Op)
+		r.leave(last, copied)
 	}
 	switch {
 	case len(text) == 0:
@@ -215,10 +217,28 @@ func (r *repeats) note(x *adk.Crossing, how adk.Repetition, text []byte, by repe
 			r.latest = map[int][]byte{}
 		}
 		if copied {
-			text = append(r.latest[x.Op][:0], text...)
+			room := r.latest[x.Op]
+			if room == nil {
+				room = r.room()
+			}
+			text = append(room[:0], text...)
 		}
 		r.latest[x.Op] = text
 	}
+}
+
+// leave keeps the room of a text that nobody names any more, if it is a copy of ours.
+func (r *repeats) leave(text []byte, copied bool) {
+	if copied && cap(text) > cap(r.spare) {
+		r.spare = text
+	}
+}
+
+// room gives the room that was left, if there is any.
+func (r *repeats) room() []byte {
+	room := r.spare
+	r.spare = nil
+	return room[:0]
 }
 
 // noteRequest holds a request. It takes the place of the one it names where it has all
@@ -240,11 +260,15 @@ func (r *repeats) noteRequest(op int, text []byte, by repeat, copied bool) {
 		}
 	}
 	if copied {
+		if room == nil {
+			room = r.room()
+		}
 		text = append(room[:same], text[same:]...)
 	}
 	r.requests = append(r.requests, saidText{op, text})
 	r.held += int64(len(text))
 	for len(r.requests) > maxRequests || r.held > r.limits.Text && len(r.requests) > 1 {
+		r.leave(r.requests[0].text, copied)
 		r.drop(0)
 	}
 }

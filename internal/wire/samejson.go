@@ -36,8 +36,7 @@ func SumOfJSON(text json.RawMessage) JSONSum {
 // jsonSummer sums up a text.
 type jsonSummer struct {
 	jsonscan.Scanner
-	names []uint64 // of the members so far, of all objects that it is in
-	text  []byte   // a string whose escapes are resolved
+	text []byte // a string whose escapes are resolved
 }
 
 var sumSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -107,7 +106,8 @@ func (s *jsonSummer) list() (JSONSum, error) {
 
 func (s *jsonSummer) object() (JSONSum, error) {
 	var sum JSONSum
-	outer := len(s.names)
+	var few [16]uint64 // as most objects have no more members
+	names := few[:0]
 	for more, err := s.Open(); more || err != nil; more, err = s.More('{') {
 		if err != nil {
 			return sum, err
@@ -117,10 +117,9 @@ func (s *jsonSummer) object() (JSONSum, error) {
 			return sum, err
 		}
 		sum[0], sum[1] = sum[0]+member[0], sum[1]+member[1]
-		s.names = append(s.names, name[0])
+		names = append(names, name[0])
 	}
-	names := s.names[outer:]
-	if s.names = s.names[:outer]; hasTwice(names) {
+	if hasTwice(names) {
 		return sum, errTwice(nil)
 	}
 	return JSONSum{'{'}.then(sum), nil
