@@ -3,6 +3,7 @@ package fakes
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
@@ -97,12 +99,19 @@ func sameURL(a, b string) bool {
 	return a == b || !whole && pathOf(a) == pathOf(b)
 }
 
-// pathOf is the path of a URL and its query.
+// pathOf is the path of a URL and its query, by the names of what it asks, without what is
+// a secret: recordings have none.
 func pathOf(text string) string {
 	to, err := url.Parse(text)
 	if err != nil {
 		return text
 	}
+	query, err := url.ParseQuery(to.RawQuery)
+	if err != nil {
+		return to.RequestURI()
+	}
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return httpform.IsSecretParameter(name) })
+	to.RawQuery = query.Encode()
 	return to.RequestURI()
 }
 

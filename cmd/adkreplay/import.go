@@ -70,27 +70,32 @@ func runImport(t *terminal, o importOptions) error {
 	if err != nil {
 		return unreadable(err)
 	}
+	return writeConversation(t, recording, o.recording, o.file)
+}
+
+// writeConversation writes what was read from a file to another one.
+func writeConversation(t *terminal, recording *cassette.Recording, from, to string) error {
 	content, err := json.MarshalIndent(recording.Conversation, "", "  ")
 	if err != nil {
 		return internal(err)
 	}
 	content = append(content, '\n')
-	if o.file == stdout {
+	if to == stdout {
 		_, err = t.out.Write(content)
 		return err
 	}
-	write := func() error { return wholefile.WriteBeside(o.file, content, o.recording) }
-	if o.recording == stdin {
-		write = func() error { return wholefile.Write(o.file, content) }
+	write := func() error { return wholefile.WriteBeside(to, content, from) }
+	if from == stdin {
+		write = func() error { return wholefile.Write(to, content) }
 	}
 	if err := write(); err != nil {
-		return internal(fmt.Errorf("%s: the conversation cannot be written: %w", safetext.Line(o.file), withoutPath(err)))
+		return internal(fmt.Errorf("%s: the conversation cannot be written: %w", safetext.Line(to), withoutPath(err)))
 	}
 	left := ""
 	if recording.Secrets > 0 {
-		left = fmt.Sprintf(", %s with secrets left out", counted(recording.Secrets, "header"))
+		left = fmt.Sprintf(", %s left out", counted(recording.Secrets, "secret"))
 	}
-	t.printf("%s: %s of %s%s", safetext.Line(o.file), counted(len(recording.Interactions), "interaction"), recording.Form, left)
+	t.printf("%s: %s of %s%s", safetext.Line(to), counted(len(recording.Interactions), "interaction"), recording.Form, left)
 	return nil
 }
 

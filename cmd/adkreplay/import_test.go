@@ -34,7 +34,7 @@ func TestImport(t *testing.T) {
 	require.NoError(t, os.WriteFile(recording, []byte(govcr), 0o600))
 	o := adkreplay("import", recording, "-o", conversation)
 	assert.Zero(t, o.code, o.err)
-	assert.Equal(t, conversation+": 1 interaction of go-vcr, 1 header with secrets left out", strings.Join(strings.Fields(o.out), " "))
+	assert.Equal(t, conversation+": 1 interaction of go-vcr, 1 secret left out", strings.Join(strings.Fields(o.out), " "))
 	written, err := os.ReadFile(conversation)
 	require.NoError(t, err)
 	assert.NotContains(t, string(written), "sk-secret")

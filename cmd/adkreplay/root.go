@@ -111,7 +111,7 @@ Everything happens in this process: no network, no model, no key.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
-		newRun(t), newImport(t), newShow(t), newView(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
+		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

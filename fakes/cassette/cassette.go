@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fakes"
@@ -19,9 +21,9 @@ import (
 // Recording is what was read.
 type Recording struct {
 	fakes.Conversation
-	// Form is the form it was in: go-vcr, VCR.py, httprr, HAR, batch or conversation.
+	// Form is the form it was in: go-vcr, VCR.py, httprr, HAR, batch, trace or conversation.
 	Form string
-	// Secrets are how many headers were left out.
+	// Secrets are how many headers, and parameters of URLs, were left out.
 	Secrets int
 }
 
@@ -100,6 +102,7 @@ func (rec *Recording) add(request fakes.ProviderRequest, response fakes.Reply) e
 	if request.Body, err = unpacked(request.Body, request.Headers); err != nil {
 		return fmt.Errorf("interaction %d: the request's body: %w", at, err)
 	}
+	request.URL = rec.keptURL(request.URL)
 	request.Headers, response.Headers = rec.kept(request.Headers), rec.kept(response.Headers)
 	if response.ContentType == "" {
 		response.ContentType = response.Headers.Get("Content-Type")
@@ -128,6 +131,26 @@ func (rec *Recording) kept(headers http.Header) http.Header {
 		}
 	}
 	return kept
+}
+
+// keptURL is a URL without the parameters that are secrets.
+func (rec *Recording) keptURL(text string) string {
+	path, query, found := strings.Cut(text, "?")
+	if !found {
+		return text
+	}
+	params := strings.Split(query, "&")
+	all := len(params)
+	params = slices.DeleteFunc(params, func(param string) bool {
+		name, _, _ := strings.Cut(param, "=")
+		name, err := url.QueryUnescape(name)
+		return err == nil && httpform.IsSecretParameter(name)
+	})
+	rec.Secrets += all - len(params)
+	if len(params) == 0 {
+		return path
+	}
+	return path + "?" + strings.Join(params, "&")
 }
 
 // unpacked is a body before it was compressed. A recorder that unpacked it itself may
@@ -205,11 +228,11 @@ func (rec *Recording) addWire(asked, answered []byte) error {
 	if err != nil {
 		return fmt.Errorf("the response's body: %w", err)
 	}
-	url := req.URL.String()
-	if !strings.Contains(url, "://") && req.Host != "" {
-		url = "https://" + req.Host + url
+	to := req.URL.String()
+	if !strings.Contains(to, "://") && req.Host != "" {
+		to = "https://" + req.Host + to
 	}
-	return rec.add(fakes.ProviderRequest{Method: req.Method, URL: url, Headers: req.Header, Body: string(sent)},
+	return rec.add(fakes.ProviderRequest{Method: req.Method, URL: to, Headers: req.Header, Body: string(sent)},
 		fakes.Reply{Status: resp.StatusCode, Headers: resp.Header, Body: string(came)})
 }
 

@@ -1,5 +1,5 @@
-// Package cassette reads the recordings that others have made of providers, so that
-// fakes.Provider and fakes.NewTransport can serve them.
+// Package cassette reads the recordings that others have made of providers, and traces, so
+// that fakes.Provider and fakes.NewTransport can serve them.
 //
 //	recording, err := cassette.Open("testdata/weather.yaml")
 //	provider := fakes.NewTransport(recording.Conversation)
@@ -12,9 +12,10 @@
 //   - the JSON of fakes.ReadConversation
 //
 // each of them also compressed by gzip. [ReadBatch] joins the two files of a batch of
-// OpenAI's.
+// OpenAI's, [ReadTrace] takes what a trace holds of exchanges over HTTP, and [WriteTrace]
+// makes a trace of a conversation.
 //
-// Bodies come as they were, out of whatever compressed them on the wire. Headers that hold
-// secrets are left out and counted. What is no recorded interaction is refused, with its
-// place.
+// Bodies come as they were, out of whatever compressed them on the wire. Headers, and
+// parameters of URLs, that hold secrets are left out and counted. What is no recorded
+// interaction, and what a trace does not hold, is refused with its place.
 package cassette

@@ -126,10 +126,7 @@ var rooms = []room{
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
-	{name: "fakes/cassette", ours: []string{"fakes", "internal/httpform"},
-		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
-		because: "who scripts a provider carries no importer of recordings"},
-	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/jsondiff", "internal/watchdog"}, // whose spools it checks, and whose words it records
+	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/httpform", "internal/jsondiff", "internal/watchdog"}, // whose spools it checks, and whose words it records
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},
@@ -162,6 +159,9 @@ var rooms = []room{
 	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
+	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "replay", "replay/trace"},
+		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
+		because: "who scripts a provider carries no importer of recordings, and traces are one more kind of them"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/trace"},
 		because: "it runs a turn again by the one door that replay has for it"},

@@ -38,6 +38,7 @@ var kindsByRight = map[string]string{
 	"replay/rerecord.go":                 "what the clock gave stays what it gave",
 	"replay/golden/observe.go":           "a golden test is told of contained failures",
 	"fakes/scheduler.go":                 "a wait for a strand passes the turn where it parks",
+	"fakes/cassette/trace.go":            "what is told of an ask, and so can be exported",
 	"fakes/suite_executor.go":            "what an executor misuses is told as contained",
 	"property/turn/perform.go":           "how each operation of a drawn turn is made",
 	"property/turn/answers.go":           "what callers of dispatches and tools were told",

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/fakes/cassette"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// CAS-4: what a trace holds of a provider is written as the conversation that it was.
+func TestExport(t *testing.T) {
+	want := fakes.Conversation{Interactions: []fakes.Interaction{{
+		Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m"}`},
+		Response: fakes.StreamReply("It is ", "cold."),
+	}}}
+	var written bytes.Buffer
+	require.NoError(t, cassette.WriteTrace(&written, want))
+	turn, conversation := put(t, "turn.jsonl", written.Bytes()), filepath.Join(t.TempDir(), "turn.json")
+	want.Source = turn
+
+	o := adkreplay("export", turn)
+	assert.Zero(t, o.code, o.err)
+	read, err := fakes.ReadConversation(strings.NewReader(o.out))
+	require.NoError(t, err)
+	assert.Equal(t, want, read)
+	o = adkreplay("export", turn, "-o", conversation, "--of", "https://api.example.com")
+	assert.Zero(t, o.code, o.err)
+	assert.Equal(t, conversation+": 1 interaction of trace", strings.Join(strings.Fields(o.out), " "))
+	again := adkreplay("import", conversation)
+	assert.Zero(t, again.code, again.err)
+	assert.Contains(t, again.out, "It is ")
+}
+
+// What is no trace, and what a trace does not hold, is said with its place, and nothing is
+// written.
+func TestExportRefuses(t *testing.T) {
+	folder := t.TempDir()
+	there := filepath.Join(folder, "there.json")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitUsage, "and got 0 arguments"},
+		{[]string{"a", "b"}, exitUsage, "and got 2 arguments"},
+		{[]string{""}, exitUsage, "argument 1 is empty"},
+		{[]string{"-", "-o", ""}, exitUsage, "--output needs a file"},
+		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
+		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
+		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
+		{[]string{put(t, "d.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", there}, exitUnreadable, "d.jsonl: no exchanges over HTTP"},
+	} {
+		o := adkreplay(append([]string{"export"}, c.args...)...)
+		assert.Equal(t, c.code, o.code, "%q: %s", c.args, o.err)
+		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
+		assert.NoFileExists(t, there)
+	}
+}

@@ -1,0 +1,283 @@
+package cassette
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// ReadTrace reads what a trace holds of what was asked over HTTP (package adkhttp), in the
+// order in which it was asked; with of, of what these were asked alone, by the names that
+// the trace gives them. name stands in errors and is the source of the conversation. What was
+// asked by adk.Ask is no exchange over HTTP, and left out.
+//
+// A URL is path and query, and all of it where the name of who was asked is its origin, as
+// in what WriteTrace writes. What the trace does not hold, since it was cut off, redacted
+// or too long, is an error with its crossing, and so is a turn that asked nothing.
+func ReadTrace(name string, r io.Reader, of ...string) (*Recording, error) {
+	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: name}}
+	if err := rec.readTrace(r, of); err != nil {
+		return nil, fmt.Errorf("cassette: %s: %w", name, err)
+	}
+	return rec, nil
+}
+
+func (rec *Recording) readTrace(r io.Reader, of []string) error {
+	reader, err := trace.NewReader(r)
+	if err != nil {
+		return err
+	}
+	var asked tracedAsks
+	for at := 1; ; at++ {
+		line, err := reader.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := asked.take(at, &line.Crossing, of); err != nil {
+			return err
+		}
+	}
+	redacted := len(trace.RedactedNote(reader.Footer())) > 0
+	for _, one := range asked.all {
+		if err := one.addTo(rec, redacted); err != nil {
+			return err
+		}
+	}
+	if len(rec.Interactions) == 0 {
+		return errors.New("no exchanges over HTTP in this trace")
+	}
+	return nil
+}
+
+// tracedAsks are what a trace says of asks, in the order in which they began.
+type tracedAsks struct {
+	all []*tracedAsk
+	ops map[int]*tracedAsk
+}
+
+// tracedAsk is one of them. Places are the numbers of crossings.
+type tracedAsk struct {
+	at, doneAt, hiddenAt int // begin, end, and where a placeholder of redaction stands
+	of                   string
+	request              json.RawMessage
+	pieces               []json.RawMessage
+	piecesAt             []int
+	isValue              bool // it is answered by one value, which HTTP never is
+	err                  error
+}
+
+// take takes in a crossing.
+func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
+	switch {
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && (len(of) == 0 || slices.Contains(of, x.Name)):
+		one := &tracedAsk{at: at, of: x.Name}
+		one.request = one.keep(at, x.JSON)
+		if a.ops == nil {
+			a.ops = map[int]*tracedAsk{}
+		}
+		a.all, a.ops[x.Op] = append(a.all, one), one
+	case x.Kind == adk.KindContained && x.Name == adk.PassedBy && len(of) == 0:
+		return fmt.Errorf("crossing %d: what was asked is not held: %s", at, x.Text)
+	}
+	one := a.ops[x.Op]
+	switch {
+	case one == nil:
+	case x.Kind == adk.KindPiece:
+		one.pieces, one.piecesAt = append(one.pieces, one.keep(at, x.JSON)), append(one.piecesAt, at)
+	case x.Kind == adk.KindAsk && x.Phase == adk.Done:
+		one.doneAt, one.isValue, one.err = at, x.JSON != nil, x.Err
+		delete(a.ops, x.Op)
+	}
+	return nil
+}
+
+// keep is a copy of what crossed, in which it looks for placeholders.
+func (a *tracedAsk) keep(at int, raw json.RawMessage) json.RawMessage {
+	if a.hiddenAt == 0 && bytes.Contains(raw, []byte("[redacted:")) {
+		a.hiddenAt = at
+	}
+	return slices.Clone(raw)
+}
+
+// heldRequest is what adkhttp tells of a request.
+type heldRequest struct {
+	Method, Path string
+	Query        map[string]any
+	Headers      map[string]any
+	Body         json.RawMessage
+	Text         string
+	Base64       []byte
+}
+
+// addTo adds what was asked and answered, where that was over HTTP.
+func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
+	var request heldRequest
+	if a.isValue || !adk.IsUnheld(a.request) && (json.Unmarshal(a.request, &request) != nil || request.Method == "" || request.Path == "") {
+		return nil
+	}
+	switch {
+	case redacted && a.hiddenAt > 0:
+		return fmt.Errorf("crossing %d: a part of what %s said was redacted", a.hiddenAt, a.of)
+	case adk.IsUnheld(a.request), adk.IsUnheld(request.Body):
+		return fmt.Errorf("crossing %d: the request to %s is not held", a.at, a.of)
+	case a.doneAt == 0:
+		return fmt.Errorf("crossing %d: the answer of %s was still to come at the end of the trace", a.at, a.of)
+	case a.err != nil && !a.readToItsEnd():
+		return fmt.Errorf("crossing %d: the answer of %s is not whole: %w", a.doneAt, a.of, a.err)
+	}
+	reply, err := a.reply()
+	if err != nil {
+		return err
+	}
+	return rec.add(request.sent(a.of), reply)
+}
+
+// readToItsEnd reports whether a client stopped reading where the answer ends by what it
+// says: what follows [DONE] is nothing.
+func (a *tracedAsk) readToItsEnd() bool {
+	if !errors.Is(a.err, adk.E_ASK_STOPPED) || len(a.pieces) == 0 {
+		return false
+	}
+	last, err := httpform.ReadPiece(a.pieces[len(a.pieces)-1])
+	return err == nil && string(last.Data) == `"[DONE]"`
+}
+
+// reply puts the pieces of an answer together.
+func (a *tracedAsk) reply() (reply fakes.Reply, err error) {
+	var head httpform.Head
+	if len(a.pieces) == 0 || json.Unmarshal(a.pieces[0], &head) != nil || head.Status == 0 {
+		return reply, fmt.Errorf("crossing %d: the answer of %s has no status", a.at, a.of)
+	}
+	reply = fakes.Reply{Status: head.Status, Headers: headersIn(head.Headers)}
+	var body strings.Builder
+	for i, raw := range a.pieces[1:] {
+		at := a.piecesAt[i+1]
+		piece, err := httpform.ReadPiece(raw)
+		switch {
+		case adk.IsUnheld(raw) || err != nil:
+			return reply, fmt.Errorf("crossing %d: a part of the answer of %s is not held", at, a.of)
+		case piece.Trailers != nil:
+			return reply, fmt.Errorf("crossing %d: trailers follow the answer of %s, which no conversation has", at, a.of)
+		}
+		body.Write(piece.Bytes())
+	}
+	reply.Body = body.String()
+	return reply, nil
+}
+
+// sent is the request, without what stands for secrets.
+func (r *heldRequest) sent(of string) fakes.ProviderRequest {
+	to := url.URL{RawQuery: url.Values(valuesIn(r.Query)).Encode()}
+	to.Path, _ = url.PathUnescape(r.Path)
+	to.RawPath = r.Path
+	address := to.String()
+	if strings.Contains(of, "://") {
+		address = of + address
+	}
+	body := string(r.Body) + r.Text + string(r.Base64) // one of them
+	return fakes.ProviderRequest{Method: r.Method, URL: address, Headers: headersIn(r.Headers), Body: body}
+}
+
+func headersIn(held map[string]any) http.Header {
+	headers := http.Header{}
+	for name, values := range valuesIn(held) {
+		headers[http.CanonicalHeaderKey(name)] = values
+	}
+	return headers
+}
+
+// valuesIn are one value or several for each name.
+func valuesIn(held map[string]any) map[string][]string {
+	all := map[string][]string{}
+	for name, value := range held {
+		switch value := value.(type) {
+		case string:
+			all[name] = []string{value}
+		case []any:
+			for _, one := range value {
+				all[name] = append(all[name], fmt.Sprint(one))
+			}
+		}
+	}
+	return all
+}
+
+// WriteTrace writes a conversation as the trace of a turn that asks all of it in its order
+// and has the recorded answers: to be shown, compared and redacted as any other. ReadTrace
+// gives the same conversation back, but for its source and for headers that no trace holds.
+// An interaction without a whole request, or with a Matcher, has no place in a trace, and
+// is an error.
+func WriteTrace(w io.Writer, c fakes.Conversation) error {
+	requests, err := requestsOf(c)
+	if err != nil {
+		return fmt.Errorf("cassette: %s: %w", c.Source, err)
+	}
+	world := fakes.NewTransport(c)
+	recorder := replay.Record(w)
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "cassette",
+		Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for _, req := range requests {
+				if err := askAgain(req.WithContext(ctx), world); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}}}, recorder))
+	if err != nil {
+		return err
+	}
+	return errors.Join(runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Asks what was asked in: " + c.Source}), recorder.Err())
+}
+
+// requestsOf are the requests of a conversation, to be made again.
+func requestsOf(c fakes.Conversation) (all []*http.Request, err error) {
+	for i, one := range c.Interactions {
+		to, err := url.Parse(one.Request.URL)
+		switch {
+		case one.When != nil:
+			return nil, fmt.Errorf("interaction %d has a matcher, which no trace holds", i+1)
+		case one.Request.Method == "" || err != nil || to.Path == "":
+			return nil, fmt.Errorf("interaction %d has no request that could be made again", i+1)
+		}
+		req, err := http.NewRequest(one.Request.Method, one.Request.URL, strings.NewReader(one.Request.Body))
+		if err != nil {
+			return nil, fmt.Errorf("interaction %d: %w", i+1, err)
+		}
+		req.Header = canonical(one.Request.Headers)
+		all = append(all, req)
+	}
+	return all, nil
+}
+
+// askAgain makes a request, and reads its answer to the end.
+func askAgain(req *http.Request, world http.RoundTripper) error {
+	origin := func(req *http.Request) string {
+		if req.URL.Host == "" {
+			return "provider"
+		}
+		return req.URL.Scheme + "://" + req.URL.Host
+	}
+	resp, err := adkhttp.NewTransport(world, adkhttp.Name(origin)).RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
+}
