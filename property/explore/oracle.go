@@ -232,18 +232,14 @@ func keyOf(x *adk.Crossing) string {
 
 // shownAndLost: a message was reported in a turn that was cancelled, and nobody even
 // tried to store it, although the undisturbed turn does. It is silent where the storing
-// was tried: whether a cancelled context may refuse it is the agent's to say.
+// was tried: whether a cancelled context may refuse it is the agent's to say. And it is
+// silent on what was shown as it came, of an answer of the world that the cancel has cut:
+// the reader saw it break off, and half an answer is none (RTY-5).
 func shownAndLost(r, undisturbed *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
-	shown := map[string]*adk.Crossing{}
-	for i := range r.crossings {
-		x := &r.crossings[i]
-		if x.Kind == adk.KindReportMessage && x.Text != "" && x.Err == nil && r.within(x.Call) {
-			shown[x.Name] = x
-		}
-	}
+	shown := r.shown()
 	for i := range r.crossings {
 		x := &r.crossings[i]
 		if m, ok := x.Record.(*adk.Message); ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindAdd) {
@@ -256,6 +252,27 @@ func shownAndLost(r, undisturbed *reading) (found []exhibit) {
 		}
 	}
 	return found
+}
+
+// shown are the last reports of the messages of which something was shown, but for those
+// that were never complete and came from an answer that was still to end.
+func (r *reading) shown() map[string]*adk.Crossing {
+	shown, said, asking := map[string]*adk.Crossing{}, map[string]bool{}, map[int]int{} // asking: by seam call
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		switch {
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+			asking[x.Call]++
+		case x.Kind == adk.KindAsk && x.Phase == adk.Done:
+			asking[x.Call]--
+		case x.Kind == adk.KindReportMessage && x.Err == nil && r.within(x.Call):
+			said[x.Name] = said[x.Name] || x.Text != ""
+			if said[x.Name] && (x.Flag || asking[x.Call] == 0) {
+				shown[x.Name] = x
+			}
+		}
+	}
+	return shown
 }
 
 func (r *reading) storesMessage(id string) bool {
