@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,6 +83,9 @@ func (a *askReader) done(x *adk.Crossing, end string) string {
 		return end
 	}
 	delete(a.open, x.Op)
+	if exchange.answer.isDone && errors.Is(x.Err, adk.E_ASK_STOPPED) {
+		end = "" // what follows [DONE] is nothing, and nobody reads it
+	}
 	words := exchange.answer.words()
 	switch {
 	case words == "" && end == "":

@@ -132,6 +132,19 @@ func TestAsksOfModels(t *testing.T) {
 	assert.Contains(t, all, `{"index":0,"delta":{"content":"4 "}}`, "and each piece")
 }
 
+// Who stops reading behind [DONE] has read all; who stops before it has not.
+func TestAskReadToItsEnd(t *testing.T) {
+	said, done := event(`{"choices":[{"delta":{"content":"4 °C."}}]}`), event(`"[DONE]"`)
+	stopped := &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}
+	for end, pieces := range map[string][]string{
+		"→ \"4 °C.\"\n": {okHead, said, done},
+		"→ \"4 °C.\", then error E_ASK_STOPPED: the body was closed before its end\n": {okHead, said},
+	} {
+		text := linesWithin(t, askedOf(t, exchange{of: "model", body: body("", question), pieces: pieces, err: stopped}))
+		assert.True(t, strings.HasSuffix(text, end), text)
+	}
+}
+
 // Of other requests that are too long to be shown whole, the members that changed are
 // said.
 func TestAsksOfOthers(t *testing.T) {

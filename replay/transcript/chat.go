@@ -244,6 +244,7 @@ type chatAnswer struct {
 	others  []string
 	another int
 	hasOpen bool // a piece was never finished
+	isDone  bool // the stream said so
 }
 
 // chatChoice is one of the messages of an answer.
@@ -278,7 +279,9 @@ func (a *chatAnswer) add(raw json.RawMessage, open bool) {
 	data := slices.Concat(piece.Data, piece.Body, piece.Line)
 	var chunk chatChunk
 	switch {
-	case string(data) == `"[DONE]"` || strings.HasPrefix(piece.Text, ":"): // the end of a stream, or a comment in it
+	case string(data) == `"[DONE]"`:
+		a.isDone = true
+	case strings.HasPrefix(piece.Text, ":"): // a comment
 	case err == nil && json.Unmarshal(data, &chunk) == nil && (chunk.Choices != nil || chunk.Usage != nil):
 		a.take(&chunk)
 	case piece.Text != "":
