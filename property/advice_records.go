@@ -168,12 +168,20 @@ func (w *setsNeverHydrated) end(*history) {}
 
 // outsideTime: a record that is kept for the first time says that it was created
 // or updated after the turn began, at a time that is no reading of the turn's
-// clock, nor one cut to micro-, milliseconds or seconds. It is silent about
-// earlier times, which a record may bring along.
+// clock, nor one cut to micro-, milliseconds or seconds, nor the first moment behind
+// another record, where who keeps it wants it behind that one while the clock stands
+// still (PRO-5). It is silent about earlier times, which a record may bring along.
 type outsideTime struct {
 	readings []time.Time // in order
 	known    map[adk.Record]bool
+	behind   map[int64]bool // first moments behind records that are known, in nanoseconds
 	hinted   map[string]bool
+}
+
+// datedRecord is a record that says when it was made.
+type datedRecord interface {
+	CreatedAt() time.Time
+	UpdatedAt() time.Time
 }
 
 func (w *outsideTime) see(s *history, x *adk.Crossing) {
@@ -185,10 +193,7 @@ func (w *outsideTime) see(s *history, x *adk.Crossing) {
 	}
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindAdd:
-		if dated, ok := x.Record.(interface {
-			CreatedAt() time.Time
-			UpdatedAt() time.Time
-		}); ok && !w.known[x.Record] && !w.hinted[x.Record.Key()] {
+		if dated, ok := x.Record.(datedRecord); ok && !w.known[x.Record] && !w.hinted[x.Record.Key()] {
 			w.look(s, x, dated.CreatedAt(), dated.UpdatedAt())
 		}
 		w.know(x.Record)
@@ -200,14 +205,18 @@ func (w *outsideTime) know(record adk.Record) {
 		return
 	}
 	if w.known == nil {
-		w.known = map[adk.Record]bool{}
+		w.known, w.behind = map[adk.Record]bool{}, map[int64]bool{}
 	}
 	w.known[record] = true
+	if dated, ok := record.(datedRecord); ok {
+		w.behind[dated.CreatedAt().UnixNano()+1] = true
+		w.behind[dated.UpdatedAt().UnixNano()+1] = true
+	}
 }
 
 func (w *outsideTime) look(s *history, x *adk.Crossing, times ...time.Time) {
 	for _, at := range times {
-		if at.After(w.readings[0]) && !w.read(at) {
+		if at.After(w.readings[0]) && !w.read(at) && !w.behind[at.UnixNano()] {
 			if w.hinted == nil {
 				w.hinted = map[string]bool{}
 			}

@@ -276,6 +276,22 @@ func TestOutsideTimeOfTheFirstRecord(t *testing.T) {
 	assert.Equal(t, "outside-time", e.Hints[1].Advice)
 }
 
+// PRO-5: the first moment behind another record is fine: where the clock stands still, a
+// record says so what it follows.
+func TestTimeBehindARecord(t *testing.T) {
+	for behind, hints := range map[time.Duration]int{1: 0, 2: 1} {
+		assert.Len(t, examined(t, saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for i, at := range []time.Time{dc.Now(), dc.Now().Add(behind)} {
+				said := adk.MessageInit{ID: fmt.Sprint("a", i), Role: adk.RoleAssistant, Content: "Hi.", CreatedAt: at, UpdatedAt: at}
+				if err := dc.Messages().Store(ctx, sure(adk.NewMessage(said))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})).Hints, hints)
+	}
+}
+
 // What a turn that failed leaves undone is no mistake: the user left, or the
 // model did.
 func TestNoHintsOfFailure(t *testing.T) {
