@@ -1,10 +1,11 @@
 // Package agent is a weather assistant on adkreplay, small enough to copy: a
-// prompt, three middlewares, a tool, a storage, and an executor that asks a
-// model. Its tests hold it against recorded turns.
+// prompt, four middlewares, a tool, a storage, and the options of the executor
+// that asks a model. Its tests hold it against recorded turns.
 //
 // Read it in the order of a turn: Config puts the parts together, middleware.go
-// loads what the turn needs, executor.go asks the model of model.go and runs the
-// tools it wants, tool.go does their work, storage.go keeps what was said.
+// loads what the turn needs and says when it is done, model.go says how the model
+// is asked, tool.go does the work of the tool that it wants, storage.go keeps what
+// was said.
 package agent
 
 import (
@@ -12,6 +13,7 @@ import (
 	"errors"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
 )
 
 // prompt is what the model is told first.
@@ -21,7 +23,7 @@ const prompt = "You are a weather assistant. Be brief. Name the city and the day
 // Outside is what the agent talks to. Programs put their clients here. A replay asks
 // none of them: what they said is in the trace.
 type Outside struct {
-	Model     *Model
+	Model     chat.Options // Model makes them
 	Forecasts Forecasts
 	Storage   *Storage
 }
@@ -42,6 +44,10 @@ var ErrNoSuchCity = errors.New("no such city")
 
 // Config is the agent.
 func Config(o Outside) (adk.Config, error) {
+	model, err := chat.New(o.Model)
+	if err != nil {
+		return adk.Config{}, err
+	}
 	forecast, err := forecastTool(o.Forecasts)
 	if err != nil {
 		return adk.Config{}, err
@@ -54,9 +60,12 @@ func Config(o Outside) (adk.Config, error) {
 		DispatchInput: []adk.DispatchMiddleware{
 			{Name: "cap", Run: limit},
 		},
-		Executor: adk.Executor{Name: "model", Run: think(o.Model)},
-		Tools:    []*adk.Tool{forecast},
-		Storage:  o.Storage.Obligations(),
+		Executor: model.Executor("model"),
+		DispatchOutput: []adk.DispatchMiddleware{
+			{Name: "finish", Run: finish},
+		},
+		Tools:   []*adk.Tool{forecast},
+		Storage: o.Storage.Obligations(),
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func TestExplored(t *testing.T) {
 // storage said then.
 func TestRecordedTurnsExplored(t *testing.T) {
 	explore.Traces(t, folder, func(string) turn.Instance {
-		live := today(agent.NewModel("http://localhost/v1", "", "small", nil))
+		live := today(agent.Model("http://localhost/v1", "", "small"))
 		live.Config.Storage = adk.Storage{} // the recording's
 		return turn.Instance{Config: live.Config, Raw: live.Turn, Check: answered}
 	}, explore.Options{}, reading)
@@ -35,8 +35,9 @@ func TestRecordedTurnsExplored(t *testing.T) {
 // subject is the turn for an exploration: its model has no server.
 func (c conversation) subject() turn.Subject {
 	return turn.Subject{Name: c.name, Check: answered, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
-		world := fakes.NewTransport(fakes.Converse(completions(c.replies)...))
-		config, raw, err := c.build(agent.NewModel("https://model.example/v1", "sk-example", "small", world))
+		model := agent.Model("https://model.example/v1", "sk-example", "small")
+		model.Transport = fakes.NewTransport(fakes.Converse(c.replies...))
+		config, raw, err := c.build(model)
 		if err != nil {
 			panic(err)
 		}
@@ -47,30 +48,44 @@ func (c conversation) subject() turn.Subject {
 // answered holds that a turn ends well with all that the model said last, and with
 // something.
 func answered(r turn.Run) error {
-	var last, said, reason string
+	var last, said string // of the model, and to the user
+	var stored *adk.Message
 	for x := range r.Crossings {
-		var piece struct{ Body *modelAnswer }
 		switch {
-		case x.Kind == adk.KindPiece && json.Unmarshal(x.JSON, &piece) == nil && piece.Body != nil && len(piece.Body.Choices) > 0:
-			choice := piece.Body.Choices[0]
-			last, reason = choice.Message.Content+choice.Message.Refusal, choice.FinishReason
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name != "forecasts":
+			last = ""
+		case x.Kind == adk.KindPiece:
+			last += deltaIn(x.JSON)
 		case x.Kind == adk.KindReportMessage && x.Err == nil:
-			said = x.Text
+			said += x.Text
+		case x.Kind == adk.KindIterationStart:
+			said = ""
+		case x.Kind == adk.KindStore:
+			if m, is := x.Record.(*adk.Message); is {
+				stored = m
+			}
 		case x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck:
-			if said == "" || said != last || reason != "stop" {
-				return fmt.Errorf("the turn ended well with %q, and the model ended with %q for the reason %s", said, last, reason)
+			if said == "" || said != last || stored.Content().String() != said {
+				return fmt.Errorf("the turn ended well with %q, and the model ended with %q", said, last)
 			}
 		}
 	}
 	return nil
 }
 
-// modelAnswer is what the check reads of an answer.
-type modelAnswer struct {
-	Choices []struct {
-		Message struct {
-			Content, Refusal string
-		}
-		FinishReason string `json:"finish_reason"`
+// deltaIn is what a piece of an answer adds to the text.
+func deltaIn(piece json.RawMessage) string {
+	type message struct{ Content, Refusal string }
+	type answer struct {
+		Choices []struct{ Delta, Message message }
 	}
+	var p struct{ Data, Body answer }
+	if json.Unmarshal(piece, &p) != nil {
+		return ""
+	}
+	text := ""
+	for _, c := range append(p.Data.Choices, p.Body.Choices...) {
+		text += c.Delta.Content + c.Delta.Refusal + c.Message.Content + c.Message.Refusal
+	}
+	return text
 }

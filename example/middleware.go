@@ -57,3 +57,18 @@ func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	next(ctx)
 	return nil
 }
+
+// finish ends the dispatch with an answer. While the newest is what a tool gave, or
+// nothing was said, the model is asked again.
+func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	next(ctx)
+	messages, calls := dc.Messages().All(), dc.ToolCalls().All()
+	if len(messages) == 0 {
+		return nil
+	}
+	last := messages[len(messages)-1]
+	if last.Role() != adk.RoleAssistant || len(calls) > 0 && !last.CreatedAt().After(calls[len(calls)-1].CreatedAt()) {
+		return nil
+	}
+	return dc.Ack()
+}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +12,8 @@ import (
 	"example.com/agent"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/adk/prompt"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
@@ -32,11 +32,11 @@ var reading = trace.Options{Sentinels: map[string]error{"agent.ErrNoSuchCity": a
 // service and the storage said comes from the trace, and what they are asked is held
 // against it.
 func TestReplay(t *testing.T) {
-	golden.Replay(t, folder, func(string) replay.Live { return today(agent.NewModel("http://localhost/v1", "", "small", nil)) }, reading)
+	golden.Replay(t, folder, func(string) replay.Live { return today(agent.Model("http://localhost/v1", "", "small")) }, reading)
 }
 
 // today is the agent of today in a replay.
-func today(model *agent.Model) replay.Live {
+func today(model chat.Options) replay.Live {
 	nobody := func(context.Context, agent.Query) (string, error) { panic("the service was asked") }
 	config := must(agent.Config(agent.Outside{Model: model, Forecasts: nobody, Storage: must(agent.NewStorage())}))
 	return replay.Live{Config: config, Turn: agent.Turn(), Seams: []string{
@@ -60,39 +60,43 @@ func TestStorage(t *testing.T) {
 }
 
 // Whatever changes in what the model is asked, the replay is red, and its first lines
-// name what changed. The change is made where an agent's own code would make it.
+// name what changed.
 func TestChangedRequestsAreRed(t *testing.T) {
-	unchanged := func(map[string]any) {}
+	shown := chat.DefaultHelpers()
 	for _, c := range []struct {
 		name, member string
-		change       func(request map[string]any)
+		change       func(model *chat.Options)
 	}{
-		{"nothing", "", unchanged},
-		{"a memory is dropped", "request.body.messages[0].content", func(r map[string]any) {
-			system := messages(r)[0].(map[string]any)
-			system["content"], _, _ = strings.Cut(system["content"].(string), "\nOf the user you know")
+		{"nothing", "", func(*chat.Options) {}},
+		{"a memory is dropped", "request.body.messages[0].content", func(o *chat.Options) {
+			o.Helpers.Memories = func(context.Context, []prompt.Item[*adk.Memory]) (string, error) { return "", nil }
 		}},
-		{"a result of a tool is cut", "request.body.messages[5].content", func(r map[string]any) {
-			for _, one := range messages(r) {
-				if m := one.(map[string]any); m["role"] == "tool" {
-					m["content"] = m["content"].(string)[:4]
-				}
+		{"a result of a tool is cut", "request.body.messages[5].content", func(o *chat.Options) {
+			o.Helpers.ToolResult = func(ctx context.Context, call *adk.ToolCall, tool *adk.Tool, with prompt.Setting) (prompt.Content, error) {
+				content, err := shown.ToolResult(ctx, call, tool, with)
+				content.Text = content.Text[:4]
+				return content, err
 			}
 		}},
-		{"the temperature", "request.body.temperature", func(r map[string]any) { r["temperature"] = 0.9 }},
-		{"the model", "request.body.model", func(r map[string]any) { r["model"] = "large" }},
-		{"the schema of a tool", "request.body.tools[0].function.parameters.properties.days.maximum", func(r map[string]any) {
-			parameters := r["tools"].([]any)[0].(map[string]any)["function"].(map[string]any)["parameters"].(map[string]any)
-			parameters["properties"].(map[string]any)["days"].(map[string]any)["maximum"] = 14
+		{"the temperature", "request.body.temperature", func(o *chat.Options) { o.Temperature = new(0.9) }},
+		{"the model", "request.body.model", func(o *chat.Options) { o.Model = "large" }},
+		{"the schema of a tool", "request.body.tools[0].function.parameters.properties.days.maximum", func(o *chat.Options) {
+			o.Helpers.Schema = func(ctx context.Context, tool *adk.Tool) (json.RawMessage, error) {
+				schema, err := shown.Schema(ctx, tool)
+				return bytes.Replace(schema, []byte(`"maximum":7`), []byte(`"maximum":14`), 1), err
+			}
 		}},
-		{"the order of the messages", "request.body.messages[1]", func(r map[string]any) {
-			all := messages(r)
-			all[1], all[2] = all[2], all[1]
+		{"the order of the messages", "request.body.messages[1]", func(o *chat.Options) {
+			o.Helpers.History = func(ctx context.Context, of prompt.History) (*prompt.Prompt, error) {
+				all, err := shown.History(ctx, of)
+				all.Messages[1], all.Messages[2] = all.Messages[2], all.Messages[1]
+				return all, err
+			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			model := agent.NewModel("http://localhost/v1", "", "small", nil)
-			model.Client.Transport = changing{model.Client.Transport, c.change}
+			model := agent.Model("http://localhost/v1", "", "small")
+			c.change(&model)
 			file, err := os.Open(filepath.Join(folder, "two-cities.jsonl"))
 			if err != nil {
 				t.Fatal(err)
@@ -112,25 +116,4 @@ func TestChangedRequestsAreRed(t *testing.T) {
 			}
 		})
 	}
-}
-
-func messages(request map[string]any) []any { return request["messages"].([]any) }
-
-// changing changes the requests of a client before they are asked.
-type changing struct {
-	http.RoundTripper
-	change func(request map[string]any)
-}
-
-func (c changing) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body map[string]any
-	if err := json.NewDecoder(req.Body).Decode(&body); err != nil {
-		return nil, err
-	}
-	c.change(body)
-	changed := must(json.Marshal(body))
-	req = req.Clone(req.Context())
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(changed)), nil }
-	return c.RoundTripper.RoundTrip(req)
 }

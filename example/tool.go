@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -13,8 +16,8 @@ import (
 // forecastArgs are the arguments of the tool. The model is shown a schema that
 // is made of them.
 type forecastArgs struct {
-	City string `json:"city" jsonschema:"the name of the city, in English"`
-	Days int    `json:"days,omitempty" jsonschema:"how many days to look ahead, from 1 to 7"`
+	Cities []string `json:"cities" jsonschema:"the names of the cities, in English"`
+	Days   int      `json:"days,omitempty" jsonschema:"how many days to look ahead, from 1 to 7"`
 }
 
 // defaultDays is how far the tool looks ahead when the model does not say.
@@ -28,15 +31,14 @@ func forecastTool(service Forecasts) (*adk.Tool, error) {
 	}
 	return adk.NewTypedTool(adk.ToolInit{
 		Name:        "forecast",
-		Description: "Tells the weather of a city for the coming days.",
+		Description: "Tells the weather of cities for the coming days.",
 		InputSchema: schema,
 		Effect:      adk.EffectReads,
 	}, func(ctx context.Context, dc *adk.DispatchContext, in forecastArgs) (adk.ToolResult, error) {
 		units, _ := dc.Stash().Get("user.units", "metric").(string)
-		q := Query{in.City, in.Days, units}
-		text, err := adk.Ask(ctx, "forecasts", q, service, adk.AskOptions{Effect: adk.EffectReads})
+		text, err := forecasts(ctx, dc, service, in, units)
 		if err != nil {
-			return nil, fmt.Errorf("no forecast for %s: %w", in.City, err)
+			return nil, err
 		}
 		return adk.Text(text), nil
 	})
@@ -48,8 +50,63 @@ func forecastSchema() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	schema.Properties["cities"].MinItems = jsonschema.Ptr(1)
 	days := schema.Properties["days"]
 	days.Minimum, days.Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(7.0)
 	days.Default = json.RawMessage(fmt.Sprint(defaultDays))
 	return json.Marshal(schema)
+}
+
+// forecasts asks for all cities at once, each in a strand. The strands have one name:
+// what is the same in all of them is then one cause in a report. What is not known of a
+// city stands in its line; it is an error where nothing is known of any.
+func forecasts(ctx context.Context, dc *adk.DispatchContext, service Forecasts, in forecastArgs, units string) (string, error) {
+	lines := make([]string, len(in.Cities))
+	var strands []*adk.Strand
+	for i, city := range in.Cities {
+		strand, err := dc.Fork(ctx, "city", func(ctx context.Context, dc *adk.DispatchContext) (err error) {
+			lines[i], err = forecast(ctx, dc, service, Query{city, in.Days, units})
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		strands = append(strands, strand)
+	}
+	var failed []error
+	for i, strand := range strands {
+		if err := strand.Wait(); err != nil {
+			lines[i] = err.Error()
+			failed = append(failed, err)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case len(failed) == len(strands):
+		return "", errors.Join(failed...)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// A service that fails is asked once more, after a pause.
+const (
+	mostAttempts = 2
+	pause        = time.Second
+)
+
+// forecast asks for one city.
+func forecast(ctx context.Context, dc *adk.DispatchContext, service Forecasts, q Query) (string, error) {
+	for attempt := 1; ; attempt++ {
+		text, err := adk.Ask(ctx, "forecasts", q, service, adk.AskOptions{Effect: adk.EffectReads})
+		if err == nil {
+			return q.City + ": " + text, nil
+		}
+		if attempt == mostAttempts || errors.Is(err, ErrNoSuchCity) {
+			return "", fmt.Errorf("no forecast for %s: %w", q.City, err)
+		}
+		if err := dc.Sleep(ctx, pause); err != nil {
+			return "", err
+		}
+	}
 }

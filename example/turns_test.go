@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"example.com/agent"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
@@ -32,8 +34,8 @@ import (
 type conversation struct {
 	name      string
 	question  string
-	stranger  bool // nothing is known of the user
-	replies   []agent.Reply
+	stranger  bool                      // nothing is known of the user
+	replies   []fakes.Reply             // of the model
 	forecasts map[agent.Query][]weather // each in order
 	leaves    bool                      // the user, when the first call of a tool is complete
 	ends      string                    // how the dispatch ends
@@ -47,21 +49,24 @@ type weather struct {
 
 var errBusy = errors.New("the weather service is busy")
 
+// call is a call of the tool.
+type call struct{ id, args string }
+
 // turns are the turns in testdata/turns: each way in which one can go.
 var turns = []conversation{
 	{
 		name:     "greeting",
 		question: "Hello!",
 		stranger: true,
-		replies:  []agent.Reply{{Text: "Hello! Which city?"}},
+		replies:  []fakes.Reply{fakes.StreamReply("Hello! ", "Which city?")},
 		ends:     adk.StatusAck,
 	},
 	{
 		name:     "one-city",
 		question: "What is the weather in Oslo?",
-		replies: []agent.Reply{
-			{Text: "Let me look.", Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"Oslo"}`}}},
-			{Text: "Oslo today: rain, 46 °F."},
+		replies: []fakes.Reply{
+			calling("Let me look.", call{"call_1", `{"cities":["Oslo"]}`}),
+			fakes.StreamReply("Oslo today: ", "rain, 46 °F."),
 		},
 		forecasts: map[agent.Query][]weather{{"Oslo", 1, "imperial"}: {{text: "rain, 46 °F"}}},
 		ends:      adk.StatusAck,
@@ -69,12 +74,9 @@ var turns = []conversation{
 	{
 		name:     "two-cities",
 		question: "Is it warmer in Rome than in Oslo, over the weekend?",
-		replies: []agent.Reply{
-			{Calls: []agent.Call{
-				{ID: "call_1", Tool: "forecast", Args: `{"city":"Rome","days":3}`},
-				{ID: "call_2", Tool: "forecast", Args: `{"city":"Oslo","days":3}`},
-			}},
-			{Text: "Yes: Rome has 75 °F on Sunday, Oslo 48 °F."},
+		replies: []fakes.Reply{
+			fakes.StreamToolCall("call_1", "forecast", `{"cities":["Rome",`, `"Oslo"],"days":3}`),
+			fakes.StreamReply("Yes: Rome has 75 °F on Sunday, ", "Oslo 48 °F."),
 		},
 		forecasts: map[agent.Query][]weather{
 			{"Rome", 3, "imperial"}: {{text: "sun, 72 to 75 °F"}},
@@ -85,12 +87,10 @@ var turns = []conversation{
 	{
 		name:     "busy-and-unknown",
 		question: "And in Bergen and Osslo?",
-		replies: []agent.Reply{
-			{Calls: []agent.Call{
-				{ID: "call_1", Tool: "forecast", Args: `{"city":"Bergen"}`},
-				{ID: "call_2", Tool: "forecast", Args: `{"city":"Osslo"}`},
-			}},
-			{Text: "Bergen today: rain, 50 °F. I do not know Osslo: did you mean Oslo?"},
+		replies: []fakes.Reply{
+			{Status: http.StatusServiceUnavailable, Headers: http.Header{"Retry-After": {"1"}}, Body: "busy"},
+			fakes.StreamToolCall("call_1", "forecast", `{"cities":["Bergen","Osslo"]}`),
+			fakes.StreamReply("Bergen today: rain, 50 °F. ", "I do not know Osslo: did you mean Oslo?"),
 		},
 		forecasts: map[agent.Query][]weather{
 			{"Bergen", 1, "imperial"}: {{err: errBusy}, {text: "rain, 50 °F"}},
@@ -101,10 +101,10 @@ var turns = []conversation{
 	{
 		name:     "in-circles",
 		question: "How cold will it be?",
-		replies: []agent.Reply{
-			{Calls: []agent.Call{{ID: "call_1", Tool: "forecast", Args: `{"city":"here"}`}}},
-			{Calls: []agent.Call{{ID: "call_2", Tool: "forecast", Args: `{"city":"home"}`}}},
-			{Calls: []agent.Call{{ID: "call_3", Tool: "forecast", Args: `{"days":9}`}}},
+		replies: []fakes.Reply{
+			fakes.StreamToolCall("call_1", "forecast", `{"cities":["here"]}`),
+			fakes.StreamToolCall("call_2", "forecast", `{"cities":["home"]}`),
+			fakes.StreamToolCall("call_3", "forecast", `{"days":9}`),
 		},
 		forecasts: map[agent.Query][]weather{
 			{"here", 1, "imperial"}: {{err: agent.ErrNoSuchCity}},
@@ -115,19 +115,27 @@ var turns = []conversation{
 	{
 		name:     "user-leaves",
 		question: "Rome or Bergen?",
-		replies: []agent.Reply{
-			{Text: "One moment.", Calls: []agent.Call{
-				{ID: "call_1", Tool: "forecast", Args: `{"city":"Bergen"}`},
-				{ID: "call_2", Tool: "forecast", Args: `{"city":"Rome"}`},
-			}},
+		replies: []fakes.Reply{
+			calling("One moment.", call{"call_1", `{"cities":["Rome"]}`}, call{"call_2", `{"cities":["Bergen"]}`}),
 		},
-		forecasts: map[agent.Query][]weather{
-			{"Bergen", 1, "imperial"}: {{err: errBusy}},
-			{"Rome", 1, "imperial"}:   {{text: "sun, 72 °F"}},
-		},
-		leaves: true,
-		ends:   adk.StatusAborted,
+		forecasts: map[agent.Query][]weather{{"Rome", 1, "imperial"}: {{text: "sun, 72 °F"}}},
+		leaves:    true,
+		ends:      adk.StatusAborted,
 	},
+}
+
+// calling is a model that says something, and wants the tool.
+func calling(text string, calls ...call) fakes.Reply {
+	var wanted []any
+	for i, c := range calls {
+		wanted = append(wanted, map[string]any{"index": i, "id": c.id, "type": "function",
+			"function": map[string]any{"name": "forecast", "arguments": c.args}})
+	}
+	body := ""
+	for _, choice := range []map[string]any{{"delta": map[string]any{"content": text}}, {"delta": map[string]any{"tool_calls": wanted}, "finish_reason": "tool_calls"}} {
+		body += "data: " + string(must(json.Marshal(map[string]any{"choices": []any{choice}}))) + "\n\n"
+	}
+	return fakes.Reply{ContentType: "text/event-stream", Body: body + "data: [DONE]\n\n"}
 }
 
 var record = flag.Bool("record", false, "record the turns in testdata/turns again")
@@ -166,9 +174,9 @@ func (c conversation) run(probe adk.Probe) error { return c.play(probe, false) }
 // play plays the turn, observed by the probe. For real it has the machine's clock,
 // strands that run freely and ids of its own, as it has in production.
 func (c conversation) play(probe adk.Probe, real bool) error {
-	provider := fakes.NewProvider(fakes.Converse(completions(c.replies)...))
+	provider := fakes.NewProvider(fakes.Converse(c.replies...))
 	defer provider.Close()
-	config, raw, err := c.build(agent.NewModel(provider.URL()+"/v1", "sk-example", "small", nil))
+	config, raw, err := c.build(agent.Model(provider.URL()+"/v1", "sk-example", "small"))
 	if err != nil {
 		return err
 	}
@@ -202,7 +210,7 @@ func (c conversation) play(probe adk.Probe, real bool) error {
 }
 
 // build is the agent with a model, and all else that is outside played by the script.
-func (c conversation) build(model *agent.Model) (adk.Config, adk.RawTurn, error) {
+func (c conversation) build(model chat.Options) (adk.Config, adk.RawTurn, error) {
 	storage, err := agent.NewStorage(c.before()...)
 	if err != nil {
 		return adk.Config{}, adk.RawTurn{}, err
@@ -234,26 +242,6 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
-}
-
-// completions are replies as the protocol of Chat Completions has them.
-func completions(replies []agent.Reply) (all []fakes.Reply) {
-	for n, reply := range replies {
-		message := map[string]any{"role": "assistant", "content": reply.Text}
-		var calls []any
-		for _, call := range reply.Calls {
-			calls = append(calls, map[string]any{"id": call.ID, "type": "function",
-				"function": map[string]any{"name": call.Tool, "arguments": call.Args}})
-		}
-		finish := "stop"
-		if calls != nil {
-			message["tool_calls"], finish = calls, "tool_calls"
-		}
-		body := must(json.Marshal(map[string]any{"id": fmt.Sprint("chatcmpl-", n+1), "object": "chat.completion",
-			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}}))
-		all = append(all, fakes.Reply{ContentType: "application/json", Body: string(body)})
-	}
-	return all
 }
 
 // service is a weather service whose answers are known, for each query one after

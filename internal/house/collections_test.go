@@ -16,7 +16,6 @@ var listCollections = map[string]string{
 	"internal/samples/samples.go":   "a record of each to draw",
 	"fakes/collections.go":          "a storage with a getter for each, and a record to check storages with",
 	"example/storage.go":            "a storage as a user writes it",
-	"example/model.go":              "a user shows a model what there is of each",
 	"adk/prompt/*.go":               "each is shown to a model in a way of its own (ENV-20 to 34)",
 	"adk/budget/measure.go":         "the five figures are of single collections (BUD-2)",
 	"replay/transcript/state.go":    "the JSON of a state has a member for each",

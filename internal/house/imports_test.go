@@ -205,9 +205,9 @@ var rooms = []room{
 	{name: "internal/turntest", ours: []string{"..."},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "example", ours: []string{"adk", "adk/adkhttp"},
+	{name: "example", ours: []string{"adk", "adk/chat"},
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
-		because: "an agent in production rests on the engine alone; its tests may use the rest"},
+		because: "an agent in production rests on the engine and its executor; its tests may use the rest"},
 	{name: "example/guide", ours: []string{"adk"},
 		others:  []string{"github.com/modelcontextprotocol/go-sdk/mcp"}, // what an MCP server is to a program
 		because: "as of the example"},

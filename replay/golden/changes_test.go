@@ -37,7 +37,8 @@ type change struct {
 
 const (
 	inputs = "\t\t\t{Name: \"history\", Run: history},\n\t\t\t{Name: \"profile\", Run: profile},\n"
-	store  = "\treturn dc.Messages().Store(ctx, m)\n"
+	ask    = "\t\ttext, err := adk.Ask(ctx, \"forecasts\", q, service, adk.AskOptions{Effect: adk.EffectReads})\n"
+	forked = "\t\t\tlines[i], err = forecast("
 
 	toProfile = "\tnext(ctx)\n\treturn nil\n}\n\n// profile"
 	setUnits  = "\tif err := tc.Stash().Set(\"user.units\", units); err != nil {\n\t\treturn err\n\t}\n\tnext(ctx)\n\treturn nil\n}\n"
@@ -48,7 +49,7 @@ var changes = []change{
 	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}, ""},
 	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}, ""},
 	{"a bound in the schema", []edit{{"tool.go", "jsonschema.Ptr(7.0)", "jsonschema.Ptr(14.0)"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.maximum: 7 → 14"}, ""},
-	{"a field of the schema", []edit{{"tool.go", `json:"city"`, `json:"town"`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.town", "properties.city"}, ""},
+	{"a field of the schema", []edit{{"tool.go", `json:"days,omitempty"`, `json:"nights,omitempty"`}, {"tool.go", `schema.Properties["days"]`, `schema.Properties["nights"]`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.nights", "properties.days"}, ""},
 	{"the description of the tool", []edit{{"tool.go", "the coming days.", "the next days."}}, replay.ChangedInput, []string{`tool forecast.description: "coming" → "next"`}, ""},
 	{"a default argument", []edit{{"tool.go", "defaultDays = 1", "defaultDays = 3"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.default: 1 → 3"}, ""},
 	{"a dropped middleware", []edit{{"agent.go", "\t\t\t{Name: \"profile\", Run: profile},\n", ""}}, replay.Missing, []string{"in turn-input/profile", `without "profile"`}, ""},
@@ -57,25 +58,25 @@ var changes = []change{
 	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}, ""},
 	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}, `tc.Stash().Set("user.unit"`},
 	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}, ""},
-	{"a retry of whatever the tool gives", []edit{{"executor.go", "\t\tresult, err = dc.Execute(ctx, tool, args)\n", "\t\t_, _ = dc.Execute(ctx, tool, args)\n\t\tresult, err = dc.Execute(ctx, tool, args)\n"}}, replay.Extra, []string{"in strand/forecast: execute forecast, once more than recorded"}, ""},
-	{"a retry more", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/forecast: sleep, once more than recorded", "in-circles"}, "dc.Sleep(ctx, pause)"},
-	{"no retry", []edit{{"executor.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/forecast: sleep"}, "dc.Execute(ctx, tool, args)"},
-	{"a longer pause", []edit{{"executor.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/forecast", `sleep, for: "1s" → "2s"`}, "dc.Sleep(ctx, pause)"},
-	{"an extra store", []edit{{"executor.go", store, "\t_ = dc.Messages().Store(ctx, m)\n" + store}}, replay.Unanswered, []string{"in executor/model: store"}, "return dc.Messages().Store(ctx, m)"},
-	{"a store less", []edit{{"executor.go", store, "\t_ = m\n\treturn nil\n"}}, replay.Missing, []string{"in executor/model: store messages"}, "h.ReportMessage("},
-	{"another argument", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, `{\"city\":\"Paris\"}`)"}}, replay.ChangedInput, []string{"in strand/forecast: execute", `args.city`, `"Paris"`}, ""},
+	{"a retry of whatever the service gives", []edit{{"tool.go", ask, strings.Replace(ask, "text, err :=", "_, _ =", 1) + ask}}, replay.Extra, []string{"in strand/city: ask forecasts, once more than recorded"}, ""},
+	{"a retry more", []edit{{"tool.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/city: sleep, once more than recorded", "in-circles"}, "dc.Sleep(ctx, pause)"},
+	{"no retry", []edit{{"tool.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/city: sleep"}, "adk.Ask(ctx"},
+	{"a longer pause", []edit{{"tool.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/city", `sleep, for: "1s" → "2s"`}, "dc.Sleep(ctx, pause)"},
+	{"an extra fetch", []edit{{"middleware.go", "tc.Messages().Fetch(ctx)\n", "tc.Messages().Fetch(ctx)\n\t_, _ = tc.Messages().Fetch(ctx)\n"}}, replay.Unanswered, []string{"in turn-input/history: fetch"}, "_, _ = tc.Messages().Fetch(ctx)"},
+	{"a fetch less", []edit{{"middleware.go", "tc.Memories().Fetch(ctx)\n", "[]*adk.Memory(nil), error(nil)\n"}}, replay.Missing, []string{"in turn-input/profile: fetch memories"}, ""},
+	{"another argument", []edit{{"tool.go", "Query{city,", "Query{city + \"!\","}}, replay.ChangedInput, []string{"in strand/city: ask", `request.city`, `!`}, ""},
 	{"a cancelled sibling", []edit{
-		{"executor.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
-		{"executor.go", "\t\t\treturn runTool(", "\t\t\tdefer cancel(errors.New(\"one answer is enough\"))\n\t\t\treturn runTool("},
-	}, replay.ChangedError, []string{"in strand/forecast: sleep", `err: now with "one answer is enough"`}, ""},
-	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in tool/forecast", "err.text", "nothing on"}, ""},
+		{"tool.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
+		{"tool.go", forked, "\t\t\tdefer cancel(errors.New(\"one answer is enough\"))\n" + forked},
+	}, replay.ChangedError, []string{"in strand/city: sleep", `err: now with "one answer is enough"`}, ""},
+	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in strand/city", "err.text", "nothing on"}, ""},
 	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
 	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Missing, []string{"in dispatch-input/cap: nack", "next in its place", "in-circles"}, "next(ctx)"},
-	{"a timeout that strikes", []edit{{"executor.go", "\t\t\treturn runTool(", "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n\t\t\treturn runTool("}}, replay.ChangedError, []string{"in strand/forecast", "context.DeadlineExceeded"}, ""},
+	{"a timeout that strikes", []edit{{"tool.go", forked, "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n" + forked}}, replay.ChangedError, []string{"in strand/city", "context.DeadlineExceeded"}, ""},
 	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add messages"}, "tc.Messages().Fetch(ctx)"},
-	{"a message that the model is not told", []edit{{"model.go", "said := range dc.Messages().All()", "said := range dc.Messages().All()[1:]"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages"}, ""},
-	{"a memory that the model is not told", []edit{{"model.go", "range dc.Memories().All()", "range dc.Memories().All()[:0]"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages[].content: without"}, ""},
-	{"what the service is asked", []edit{{"tool.go", "{in.City, in.Days, units}", "{in.City, in.Days + 1, units}"}}, replay.ChangedInput, []string{"in tool/forecast: ask", "request.days"}, ""},
+	{"a temperature", []edit{{"model.go", "new(0.2)", "new(0.7)"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.temperature: 0.2 → 0.7"}, ""},
+	{"a memory that the model is not told", []edit{{"model.go", "Temperature:       ", "BucketOrder: append(chat.Options{}.BucketOrder, \"timeline\"), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.messages[].content: without"}, ""},
+	{"what the service is asked", []edit{{"tool.go", "{city, in.Days, units}", "{city, in.Days + 1, units}"}}, replay.ChangedInput, []string{"in strand/city: ask", "request.days"}, ""},
 	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
 	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: now with "weather"; tool: without "forecast"`}, ""},
 	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, "tc.Messages().Add(m)"},
@@ -83,9 +84,12 @@ var changes = []change{
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, now before stash user.units"}, ""},
-	{"white space in the arguments", []edit{{"executor.go", "dc.Execute(ctx, tool, args)", "dc.Execute(ctx, tool, args+\" \")"}}, replay.ChangedInput, []string{"in strand/forecast: execute, args: another ‹white space›"}, ""},
-	{"results under another id", []edit{{"executor.go", "dc.Helpers().ReportToolCall(call.ID,", "dc.Helpers().ReportToolCall(call.ID+\"b\","}}, replay.ChangedInput, []string{"in strand/forecast: report-tool-call, id"}, ""},
-	{"another name of the executor", []edit{{"agent.go", `Name: "model"`, `Name: "brain"`}}, replay.Missing, []string{`executor: "model" → "brain"`}, ""},
+	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", "another ‹white space›"}, ""},
+	{"ids as a provider wants them", []edit{{"model.go", "Temperature:       ", "ToolCallIDs: chat.IDsAlnum9, Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "tool_call_id"}, ""},
+	{"no retry of a busy model", []edit{{"model.go", "MaxAttempts: new(3)", "MaxAttempts: new(1)"}}, replay.Missing, []string{"in executor/model: now"}, ""},
+	{"an answer that is no stream", []edit{{"model.go", "Temperature:       ", "Stream: new(false), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.stream: true → false"}, ""},
+	{"an answer that ends nothing", []edit{{"middleware.go", "return dc.Ack()", "return nil"}}, replay.Missing, []string{"in dispatch-output/finish: ack"}, "next(ctx)"},
+	{"another name of the executor", []edit{{"agent.go", `model.Executor("model")`, `model.Executor("brain")`}}, replay.Missing, []string{`executor: "model" → "brain"`}, ""},
 }
 
 // apply gives the changed files, by their names.
