@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
@@ -96,7 +97,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	}
 	comparer := wire.Comparer{Sentinels: known, Format: want.Version()}
 	p := newCausal(want, live, comparer)
-	runCtx := stub.NewRunContext(ctx)
+	runCtx := stub.NewRunContext(withRedactedSizes(ctx, want))
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
@@ -138,6 +139,33 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
 	return again, nil
+}
+
+// withRedactedSizes has those who make artifacts of tool calls again leave out what
+// redaction took from their marks (ART-25).
+func withRedactedSizes(ctx context.Context, want *calls.Tree) context.Context {
+	var sizes map[string]forging.Size
+	for _, x := range want.Lines {
+		call, _ := x.Record.(*adk.ToolCall)
+		if call == nil {
+			continue
+		}
+		media, _ := call.Results().(*adk.Media)
+		if media == nil {
+			continue
+		}
+		mark, _ := media.Stashed(forging.StashKey)
+		if size, unhashed := forging.Unhashed(mark.Value); unhashed {
+			if sizes == nil {
+				sizes = map[string]forging.Size{}
+			}
+			sizes[call.ID()] = size
+		}
+	}
+	if sizes == nil {
+		return ctx
+	}
+	return forging.WithSizes(ctx, sizes)
 }
 
 // read reads the new run as it was recorded.

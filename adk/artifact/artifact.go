@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
@@ -164,13 +165,10 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 // matches.
 const maxAnswerDepth = maxDocumentDepth + 10
 
-// spoolName is who is asked of a large body, in traces.
-const spoolName = "spool"
-
 // crossing asks a large body: the question and its answer stand in a trace, and a replay
 // answers from there without the body.
 func crossing(ctx context.Context, question request, do func(context.Context, request) (reply, error)) (reply, error) {
-	return adk.Ask(ctx, spoolName, question, do, adk.AskOptions{Effect: adk.EffectReads})
+	return adk.Ask(ctx, forging.Spool, question, do, adk.AskOptions{Effect: adk.EffectReads})
 }
 
 // body is where the bytes of a question come from.
@@ -283,6 +281,9 @@ func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCl
 	}
 	if sized, is := reader.(adk.SizedMediaReader); is {
 		if n, known := sized.Size(); known && n != r.mark.Bytes {
+			if r.mark.SHA256 == "" { // which is not compared, and so cannot say where a body ends
+				return nil, false, nil
+			}
 			return nil, true, changed(r.media.ID())
 		}
 	}

@@ -3,9 +3,11 @@ package artifact
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
 // Text makes a text artifact of text or bytes, with the body in memory (ART-7). Its
@@ -99,7 +101,7 @@ func Wrap(ctx context.Context, tool *adk.Tool, callID string, result adk.ToolRes
 	}
 	made, err := make(ctx, result)
 	if err == nil {
-		made, err = owned(tool, callID, made)
+		made, err = owned(ctx, tool, callID, made)
 	}
 	if err != nil {
 		return nil, false, &adk.Error{Code: adk.E_ARTIFACT_CONSTRUCTOR, Message: fmt.Sprintf("call %.80q of tool %.80q", callID, tool.Name()), Cause: err}
@@ -108,8 +110,9 @@ func Wrap(ctx context.Context, tool *adk.Tool, callID string, result adk.ToolRes
 }
 
 // owned is what a constructor gave, with the id, the name and the tier of its call if
-// it is an artifact (ART-8, ART-9).
-func owned(tool *adk.Tool, callID string, made adk.ToolResult) (adk.ToolResult, error) {
+// it is an artifact (ART-8, ART-9). In a replay of a redacted trace its mark is what the
+// trace has: the body may be another there (ART-25).
+func owned(ctx context.Context, tool *adk.Tool, callID string, made adk.ToolResult) (adk.ToolResult, error) {
 	if _, textual, err := textOf(made); err != nil {
 		return nil, err
 	} else if _, isBytes := made.(adk.Bytes); textual && isBytes {
@@ -125,6 +128,20 @@ func owned(tool *adk.Tool, callID string, made adk.ToolResult) (adk.ToolResult, 
 	if tool.Trusted() {
 		init.TrustTier = adk.TrustFirstParty
 	}
+	if size, redacted := forging.SizeOf(ctx, callID); redacted {
+		mark.SHA256, mark.Bytes, mark.Lines = "", int64(size.Bytes), size.Lines
+		init.Reader = recordedSize{media, mark.Bytes}
+	}
 	mark.put(&init)
 	return asResult(adk.NewMedia(init))
 }
+
+// recordedSize reads a body that may have been redacted, and says how long it was.
+type recordedSize struct {
+	body  *adk.Media
+	bytes int64
+}
+
+func (r recordedSize) Open(ctx context.Context) (io.ReadCloser, error) { return r.body.Open(ctx) }
+
+func (r recordedSize) Size() (n int64, known bool) { return r.bytes, true }

@@ -13,10 +13,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
 // StashKey is the entry of a media's stash that makes it an artifact (ART-1).
-const StashKey = "artifact"
+const StashKey = forging.StashKey
 
 // Mark is what a media says of the body behind it (ART-1).
 type Mark struct {
@@ -65,8 +66,8 @@ func anyMark(media *adk.Media) (mark Mark, marked bool) {
 	marked = true
 	mark = Mark{Flavour: text("flavour"), Key: text("key"), Bytes: int64(whole("bytes")), Lines: whole("lines")}
 	known := 4
-	if _, has := object["sha256"]; has {
-		mark.SHA256, known = text("sha256"), known+1
+	if _, has := object[forging.Hash]; has {
+		mark.SHA256, known = text(forging.Hash), known+1
 	}
 	if _, has := object["format"]; has {
 		mark.Format, known = text("format"), known+1
@@ -81,7 +82,7 @@ func anyMark(media *adk.Media) (mark Mark, marked bool) {
 func (m Mark) value() map[string]any {
 	object := map[string]any{"flavour": m.Flavour, "key": m.Key, "bytes": int(m.Bytes), "lines": m.Lines}
 	if m.SHA256 != "" {
-		object["sha256"] = m.SHA256
+		object[forging.Hash] = m.SHA256
 	}
 	if m.Format != "" {
 		object["format"] = m.Format

@@ -3,6 +3,7 @@ package artifact_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,12 +15,22 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// asking is an executor that calls a tool, wraps its result, forges, and asks.
+// asking is an executor that wraps a body, or else what the tool gives, forges, and asks.
 func asking(body string, install bool) adk.Executor {
 	return adk.Executor{Name: "asking", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		wrapped, from, err := artifact.Wrap(ctx, dc.Tools().All()[0], "call-1", adk.Text(body))
+		fetch := dc.Tools().All()[0]
+		var result adk.ToolResult = adk.Text(body)
+		if body == "" { // what the tool gives
+			fetched, err := dc.Execute(ctx, fetch, `{}`)
+			if err != nil {
+				return err
+			}
+			result = fetched
+		}
+		wrapped, from, err := artifact.Wrap(ctx, fetch, "call-1", result)
 		if err != nil {
 			return err
 		}
@@ -169,6 +180,59 @@ func TestQuestionsToLargeBodiesCross(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Contains(t, report.String(), "valve")
+}
+
+// ART-25: redaction takes the hash of every body from the whole trace, also where a key or an
+// id holds a part of it, and leaves the sizes; the trace replays, with today's executor and
+// tools too, whether the secret stood in the body or not.
+func TestRedactedMarks(t *testing.T) {
+	rules := replay.RecordOptions{Redact: &redact.Rules{Patterns: []redact.Pattern{{Kind: "pin", Expr: `pin [0-9]{4}`}}}}
+	for _, body := range []string{"b: pin 4711\n", "b: nothing of it\n"} {
+		agent := func() adk.Config {
+			fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`), ArtifactConstructor: artifact.JSON,
+				Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+					return adk.Text(body), nil
+				}})
+			require.NoError(t, err)
+			return adk.Config{Executor: asking("", true), Tools: []*adk.Tool{fetch},
+				Storage: artifact.Spooling(fakes.NewStorage().Storage(), artifact.NewMemorySpool(), artifact.SpoolingOptions{})}
+		}
+		var file bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(agent(), replay.Record(&file, rules)))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "x"}))
+		hash := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+		assert.NotContains(t, file.String(), hash[:16])
+		assert.NotContains(t, file.String(), "4711")
+		assert.Contains(t, file.String(), fmt.Sprintf(`"bytes":%d,`, len(body)))
+
+		for _, seams := range [][]string{nil, {"executor/*"}, {"executor/*", "tool/artifact_*"}} {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(file.Bytes()), replay.Live{Config: agent(), Seams: seams})
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence, "%q %s: %s", body, seams, report)
+		}
+	}
+}
+
+// ART-25: a question to a large body says no hash either.
+func TestRedactedQuestions(t *testing.T) {
+	fetch, err := adk.NewTool(adk.ToolInit{Name: "fetch", Description: "Fetches.", InputSchema: []byte(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return artifact.Text(t.Context(), adk.Text(largeBody))
+		}})
+	require.NoError(t, err)
+	agent := adk.Config{Executor: questioning(artifact.Config{}, [2]string{"artifact_grep", `{"callId":"call-1","pattern":"pump"}`}), Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fetch}}
+	var file bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(agent, replay.Record(&file, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"password"}}})))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "x"}))
+	assert.Contains(t, file.String(), `"kind":"ask"`)
+	assert.NotContains(t, file.String(), fmt.Sprintf("%x", sha256.Sum256([]byte(largeBody)))[:16], "the id of what a constructor made begins with the hash")
+	for _, seams := range [][]string{nil, {"executor/*", "tool/artifact_*"}} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(file.Bytes()), replay.Live{Config: agent, Seams: seams})
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s: %s", seams, report)
+	}
 }
 
 // ART-8, ART-24: what makes an artifact of a tool's results is today's code also where the

@@ -61,7 +61,7 @@ var rooms = []room{
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
 	{name: "internal/codeplace", ours: []string{"adk"}, because: "it tells user code from the engine above it, and reads nothing else"},
-	{name: "internal/forging", because: "a leaf: what says that a tool was forged"},
+	{name: "internal/forging", because: "a leaf: what says that a tool was forged, and what a mark says"},
 	{name: "internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
@@ -149,7 +149,7 @@ var rooms = []room{
 		because: "it performs what was recorded, and does not know why it is asked"},
 	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
-	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
+	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/jsondiff", "internal/ordered", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},

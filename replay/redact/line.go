@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -27,6 +28,8 @@ type lineRedactor struct {
 	// inPiece says that texts are those of a piece; pieces are the ones to come.
 	inPiece bool
 	pieces  []pieceText
+	// ofBody says that the line is a question to the body of an artifact.
+	ofBody bool
 }
 
 // Line redacts the line of a crossing. What a path finds in it is looked for in
@@ -62,6 +65,7 @@ func (l *lineRedactor) crossing(line []byte) error {
 		return err
 	}
 	fields := c.Kind.Fields(c.Phase)
+	l.ofBody = string(d.Member("of")) == `"`+forging.Spool+`"`
 	return l.object(members, func(m wire.ScannedMember) error {
 		use := wire.FieldNamed(fields, m.Name)
 		if use == nil {
@@ -167,6 +171,10 @@ func (l *lineRedactor) entries(value []byte, each func([]byte) error) error {
 	if err != nil {
 		return err
 	}
+	return l.entriesOf(members, each)
+}
+
+func (l *lineRedactor) entriesOf(members []wire.ScannedMember, each func([]byte) error) error {
 	under := make([]string, len(members)) // the names as they were, which paths go by
 	for i, m := range members {
 		under[i] = string(m.Name)
@@ -407,9 +415,13 @@ func (l *lineRedactor) mimeType(value []byte) error {
 
 func (l *lineRedactor) mediaStash(value []byte) error {
 	return l.entries(value, func(entry []byte) error {
+		isMark := l.path[len(l.path)-1] == forging.StashKey
 		return l.members(entry, func(m wire.ScannedMember) error {
 			switch string(m.Name) {
 			case "value":
+				if isMark {
+					return l.unhashed(m.Value)
+				}
 				return l.plain(m.Value)
 			case "trustTier":
 				l.raw(m.Value)
@@ -418,6 +430,32 @@ func (l *lineRedactor) mediaStash(value []byte) error {
 			return l.json(m.Value)
 		})
 	})
+}
+
+// unhashed writes the mark of an artifact, or a question to its body, without the hash of
+// the body: that of a short secret can be guessed (ART-25). Ids and keys that hold a part
+// of it do not say it either.
+func (l *lineRedactor) unhashed(value []byte) error {
+	if value[0] != '{' || !l.rules.any() {
+		return l.plain(value)
+	}
+	members, err := wire.ScanMembers(nil, value)
+	if err != nil {
+		return err
+	}
+	kept := members[:0]
+	for _, m := range members {
+		if string(m.Name) != forging.Hash || m.Value[0] != '"' {
+			kept = append(kept, m)
+			continue
+		}
+		hash, err := wire.TextOfJSON(m.Value)
+		if err != nil {
+			return err
+		}
+		l.huntHash(hash)
+	}
+	return l.entriesOf(kept, l.plain)
 }
 
 // result writes what a tool gave. Within a record a media stands whole, else
@@ -556,6 +594,9 @@ func (l *lineRedactor) piece(value []byte) error {
 
 // rawJSON writes what the world was asked or answered.
 func (l *lineRedactor) rawJSON(value []byte) error {
+	if l.ofBody {
+		return l.unhashed(value)
+	}
 	if m, err := wire.OnlyMember(value); value[0] == '{' && err == nil && string(m.Name) == wire.SchemaMark {
 		return l.schema(value)
 	}

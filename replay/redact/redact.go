@@ -61,7 +61,8 @@ import (
 // What the format itself says is no field: kinds, phases, outcomes, roles, error
 // codes, times and digests. Whether a secret shows in something that is made of
 // it in another way than those above, as in its hash, a pattern of its own must
-// say. The footer counts the placeholders.
+// say. But the hash of an artifact's body, which may hold secrets, is taken from its mark,
+// whatever the rules; its length stays. The footer counts the placeholders.
 type Rules struct {
 	// Paths name fields by the last names on the way to them, as a trace writes
 	// them: "password" is every field of that name, "args.password" one that
@@ -115,6 +116,9 @@ func Compile(r *Rules) (*Compiled, error) {
 	}
 	return rules, errors.Join(wrong...)
 }
+
+// any reports whether there is a rule, so that anything may be redacted.
+func (rules *Compiled) any() bool { return len(rules.paths)+len(rules.patterns) > 0 }
 
 // Text is a text that stands alone without what the patterns find in it.
 func (rules *Compiled) Text(text string) string { return newRedactor(rules).Text(text) }
@@ -219,6 +223,16 @@ func (r *redactor) hunt(kind string, texts ...string) {
 	slices.SortStableFunc(wanted, func(a, b string) int { return len(b) - len(a) }) // the whole of it first
 	if p, err := streamre.CompileTexts(kind, wanted); err == nil {
 		r.hunted = append(r.hunted, p)
+	}
+}
+
+// huntHash has the hash of a body looked for everywhere, and the beginnings of it that
+// are a part of ids and keys.
+func (r *redactor) huntHash(hash string) {
+	for _, digits := range []int{len(hash), 32, 16} {
+		if digits <= len(hash) {
+			r.hunt("hash", hash[:digits])
+		}
 	}
 }
 
