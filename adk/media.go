@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
 // MediaKind is what a media is to a model.
@@ -264,7 +265,7 @@ func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stream, nil
+	return reread.Opened(ctx, stream)
 }
 
 // Size is the length of the bytes, as it was told when the media was made: by a reader

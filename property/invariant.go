@@ -156,6 +156,10 @@ var invariants = []Invariant{
 		made[asksEndWithCalls], only(adk.KindReturn)},
 	{"call-ids", "TOL-4", "Equal calls are not known to be equal, and a detector of repetitions is blind.",
 		made[callIDs], only(adk.KindExecute, adk.KindToolExecutionStart, adk.KindToolCallEvent)},
+	{"bodies-as-marked", "ART-23", "A model is answered from another body than the one that its tool left behind.",
+		made[bodiesAsMarked], only(adk.KindOpenMedia)},
+	{"questions-change-nothing", "ART-26", "To look at a result changes the conversation, or what is stored of it.",
+		made[questionsChangeNothing], kinds(only(adk.KindExecute, adk.KindAdd, adk.KindRemove), writeKinds)},
 	{"gates-settle-once", "GAT-2", "An approval is given and revoked at once, or nobody is told that it was given.",
 		made[gatesSettleOnce], only(adk.KindWaitFor, adk.KindTurnGateOpen, adk.KindTurnGateClosed, adk.KindSettle, adk.KindTimer)},
 

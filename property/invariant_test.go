@@ -158,6 +158,14 @@ var hands = map[string]*hand{
 
 	"storage-receipt": {fixture: "hello", edit: func(r *recording) { r.lines[r.called(adk.LabelStorage, 1)].Seam.Name = "messages.mutate" },
 		says: "storage/messages.mutate is called, and executor/model#0 has no such operation open"},
+	"bodies-as-marked": {fixture: "artifact-grep", edit: func(r *recording) {
+		done := r.at(adk.KindOpenMedia, adk.Done, 0)
+		done.Value = append([]byte("x"), done.Value.([]byte)...)
+	}, says: "what was read of an artifact is not what its mark says"},
+	"questions-change-nothing": {fixture: "artifact-grep", edit: func(r *recording) {
+		at := r.find(adk.KindOpenMedia, adk.Begin, 0)
+		r.insert(at, adk.Crossing{Kind: adk.KindRemove, Call: r.lines[at].Call, Collection: adk.Messages, Key: "unknown"})
+	}, says: "a question to an artifact makes a remove"},
 	"flush-in-order": {fixture: "write-behind", edit: func(r *recording) {
 		r.lines[r.called(adk.LabelStorage, 1)].Record = r.at(adk.KindStore, adk.Begin, 1).Record
 	}, says: "is called by the flush, and the change of messages is the next one"},

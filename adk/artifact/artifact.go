@@ -69,8 +69,18 @@ func Open(_ context.Context, opener Opener, media *adk.Media, config Config) (*A
 	if !marked {
 		return nil, &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: "the media is no artifact: it bears no mark"}
 	}
-	reader := &bodyReader{media: media, mark: mark, spool: config.Spool}
-	return &Artifact{media: media.WithReader(reader), mark: mark, opener: opener, limit: config.recordLimit()}, nil
+	return &Artifact{media: Checked(media, config.Spool), mark: mark, opener: opener, limit: config.recordLimit()}, nil
+}
+
+// Checked is an artifact that fails with E_ARTIFACT_CHANGED at the end of a body that is not
+// what its mark says, for who reads it as a media (ART-23); one without a reader is read
+// from the spool, if there is any. A media without a mark is given back.
+func Checked(media *adk.Media, spool Spool) *adk.Media {
+	mark, marked := Of(media)
+	if !marked {
+		return media
+	}
+	return media.WithReader(&bodyReader{media: media, mark: mark, spool: spool})
 }
 
 // ByteLength is the length of the body, from its mark.

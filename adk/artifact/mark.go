@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/forging"
+	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
 // StashKey is the entry of a media's stash that makes it an artifact (ART-1).
@@ -203,7 +204,10 @@ func open(ctx context.Context, reader adk.MediaReader) (io.ReadCloser, error) {
 	if err == nil && stream == nil {
 		return nil, &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: "the reader opened nothing, want a stream or an error"}
 	}
-	return stream, err
+	if err != nil {
+		return nil, err
+	}
+	return reread.Opened(ctx, stream)
 }
 
 // meter counts what is written to it.

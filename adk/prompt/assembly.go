@@ -97,7 +97,7 @@ func (a *Assembly) read(ctx context.Context, media *adk.Media) ([]byte, error) {
 	if a.options.Opener == nil {
 		return nil, errNoOpener
 	}
-	data, err := a.options.Opener.OpenMedia(ctx, media)
+	data, err := a.options.Opener.OpenMedia(ctx, artifact.Checked(media, a.options.Artifacts.Spool))
 	if err == nil {
 		a.bytes[media] = data
 	}

@@ -40,6 +40,13 @@ func Unhashed(mark any) (size Size, unhashed bool) {
 	return Size{bytes, lines}, sized && counted && !hashed
 }
 
+// HashOf is the hash of the body that a mark says; false where it says none.
+func HashOf(mark any) (hash string, hashed bool) {
+	object, _ := mark.(map[string]any)
+	hash, hashed = object[Hash].(string)
+	return hash, hashed
+}
+
 type sizesKey struct{}
 
 // WithSizes is a context of a replay in which the bodies of these tool calls may have been

@@ -1,5 +1,5 @@
 // Package reread has bytes that can be read again and again, each time from the first,
-// also while another reading is under way.
+// also while another reading is under way, and readings that somebody breaks.
 package reread
 
 import (

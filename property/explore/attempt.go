@@ -47,6 +47,7 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.Observer
 	present   atomic.Pointer[presentRun]
+	reading   atomic.Pointer[planned]          // the fault of what is read next
 	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
 	after     *followed                        // the run that followed
 	instance  turn.Instance                    // as the subject made it
@@ -101,6 +102,8 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.history = &history{input: n.input}
 	a.collect, a.free = collect, n.free
 	a.present.Store(&presentRun{outside: newOutside()})
+	a.present.Load().breaker = a.breakReading
+	a.reading.Store(nil)
 	a.told.Store(0)
 	a.ended.Store(false)
 	a.halted.Store(false)
@@ -314,6 +317,8 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	case f.Kind == turn.Crash:
 		f.fired = true
 		a.crash()
+	case f.Kind.OfMedia():
+		a.reading.Store(f)
 	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation:
 		f.breakHere()
 	}

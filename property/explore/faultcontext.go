@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
 // outside is the context that is given to Run: it ends when the schedule says
@@ -17,6 +19,8 @@ type outside struct {
 	err    error
 	ended  context.Context // nil before the end
 	follow []func()        // in the order they came; nil where one was stopped
+
+	breaker reread.Breaker // of what is read in the run
 }
 
 func newOutside() *outside { return &outside{done: make(chan struct{})} }
@@ -58,8 +62,11 @@ func (o *outside) Err() error {
 	return o.err
 }
 
-// Value gives ended to context.Cause, and has nothing else to give.
+// Value gives ended to context.Cause, and the breaker to what is read.
 func (o *outside) Value(key any) any {
+	if key == (reread.BreakerKey{}) {
+		return o.breaker
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil {

@@ -81,6 +81,9 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.DownOne:       (*faultPoint).refusesDownOne,
 	turn.Crash:         (*faultPoint).refusesCrash,
 	turn.GateTwice:     func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
+	turn.MediaFails:    (*faultPoint).refusesMedia,
+	turn.MediaShort:    (*faultPoint).refusesUnmarked,
+	turn.MediaOther:    (*faultPoint).refusesUnmarked,
 }
 
 // refuses says why a fault cannot be tried at the spot; it is empty where it can.

@@ -401,11 +401,15 @@ func (t Table) String() string {
 const reasonLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // shows reports whether a kind of fault has a column: those of the world have one where
-// any of them was tried, which is where the world is asked.
+// any of them was tried, which is where the world is asked, and so have those of media.
 func (t Table) shows(k turn.FaultKind) bool {
-	return !k.OfWorld() || slices.ContainsFunc(t.Rows, func(r TableRow) bool {
+	like := turn.FaultKind.OfWorld
+	if k.OfMedia() {
+		like = turn.FaultKind.OfMedia
+	}
+	return !like(k) || slices.ContainsFunc(t.Rows, func(r TableRow) bool {
 		for i, c := range r.Cells {
-			if c.Tried > 0 && t.Faults[i].OfWorld() {
+			if c.Tried > 0 && like(t.Faults[i]) {
 				return true
 			}
 		}

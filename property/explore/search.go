@@ -249,6 +249,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.AskSlow: "the answer takes an hour to", turn.ChatArguments: "arguments that are no JSON come of", turn.ChatTool: "a tool that there is not is wanted by",
 	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of",
 	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
+	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -35,6 +36,7 @@ const (
 	isEmpty      = "the answer is empty"
 	onlyChat     = "only a chat completion with what the fault changes in it"
 	aborted      = "the run is aborted, and nobody is asked"
+	isOfBody     = "what is asked of a body is answered from that body, or not at all"
 	slowAnswer   = time.Hour
 	retryAfter   = "1"
 	answerFormat = "application/json"
@@ -229,6 +231,8 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		return nil, onlyAtAsks
 	case !s.world.done:
 		return nil, notAnswered
+	case s.world.of == forging.Spool && (k == turn.AskEmpty || k == turn.AskOther):
+		return nil, isOfBody
 	case s.ended && s.x.Kind == adk.KindAsk:
 		return nil, aborted
 	}

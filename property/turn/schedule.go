@@ -99,6 +99,12 @@ const (
 	// AskDown lets nobody take this call, nor any later one of the same.
 	AskDown
 
+	// A reader of bytes breaks: MediaFails has it fail in the middle. Where a mark says
+	// which bytes there are, MediaShort has it end early, and MediaOther give other ones.
+	MediaFails
+	MediaShort
+	MediaOther
+
 	FaultKindEnd
 )
 
@@ -112,11 +118,15 @@ var faultNames = [FaultKindEnd]string{
 	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
 	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
 	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down",
+	MediaFails: "media-fails", MediaShort: "media-short", MediaOther: "media-other",
 }
 
 // OfWorld reports whether the fault is one of what comes from the world: of an ask, and
 // of nothing else.
-func (k FaultKind) OfWorld() bool { return k >= AskRefused && k < FaultKindEnd }
+func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskDown }
+
+// OfMedia reports whether the fault is one of a reader of bytes.
+func (k FaultKind) OfMedia() bool { return k >= MediaFails && k < FaultKindEnd }
 
 // FaultKinds lists all kinds, in the order in which they are tried.
 func FaultKinds() []FaultKind {

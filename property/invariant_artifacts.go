@@ -1,0 +1,69 @@
+package property
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
+)
+
+// bodiesAsMarked: what is read of an artifact is what its mark says, or the reading fails
+// (ART-23). A mark without a hash says nothing.
+type bodiesAsMarked struct {
+	hashes map[int]string // that marks say, by the openings that are not done
+}
+
+func (w *bodiesAsMarked) see(s *history, x *adk.Crossing) {
+	if x.Phase == adk.Begin {
+		media, _ := x.Record.(*adk.Media)
+		if media == nil {
+			return
+		}
+		mark, _ := media.Stashed(forging.StashKey)
+		if hash, hashed := forging.HashOf(mark.Value); hashed {
+			if w.hashes == nil {
+				w.hashes = map[int]string{}
+			}
+			w.hashes[x.Op] = hash
+		}
+		return
+	}
+	data, read := x.Value.([]byte)
+	hash, marked := w.hashes[x.Op]
+	delete(w.hashes, x.Op)
+	if !read || !marked || s.op == nil {
+		return
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+		s.breaks(since(s.op.began), "what was read of an artifact is not what its mark says")
+	}
+}
+
+func (w *bodiesAsMarked) end(*history) {}
+
+// questionsChangeNothing: within the call of a forged tool, or below it, nothing is stored
+// and no set is changed (ART-26).
+type questionsChangeNothing struct {
+	asked map[int]bool // the executions of forged tools
+}
+
+func (w *questionsChangeNothing) see(s *history, x *adk.Crossing) {
+	if x.Kind.LeadsTo() == adk.LabelTool {
+		if tool, _ := x.Record.(*adk.Tool); tool != nil && forging.IsForged(tool) {
+			if w.asked == nil {
+				w.asked = map[int]bool{}
+			}
+			w.asked[x.Op] = true
+		}
+		return
+	}
+	for c := s.at; c != nil && len(w.asked) > 0; c = c.parent {
+		if c.op != nil && w.asked[c.op.number] {
+			s.breaks(since(c.began), "a question to an artifact makes a %s", x.Kind)
+			return
+		}
+	}
+}
+
+func (w *questionsChangeNothing) end(*history) {}
