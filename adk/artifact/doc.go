@@ -20,7 +20,9 @@
 //     answers. Bodies up to [Config].RecordLimit are read through the context, so that a
 //     trace holds them and a replay gives them back; of larger ones the questions cross.
 //  5. [Spooling] around the storage keeps the bodies of what is stored in a spool:
-//     [NewMemorySpool], [NewDirSpool], or one of the user's, which fakes.TestSpool checks.
+//     [NewMemorySpool], [NewDirSpool], that of a database or of an object store
+//     (adk/storage/database, adk/storage/blob), or one of the user's, which fakes.TestSpool
+//     checks.
 //
 // The layer authorises nothing, removes no duplicates, and puts no body into a message
 // (ART-6). Nothing here writes but the spools.

@@ -1,0 +1,163 @@
+package blob_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	adkblob "github.com/adkreplay/adkreplay/adk/storage/blob"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// opened gives a bucket of each kind that needs no cloud.
+var opened = map[string]func(t *testing.T) *blob.Bucket{
+	"memory": func(*testing.T) *blob.Bucket { return memblob.OpenBucket(nil) },
+	"files": func(t *testing.T) *blob.Bucket {
+		bucket, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+		require.NoError(t, err)
+		return bucket
+	},
+}
+
+// SPL-1 to SPL-8, SPL-11: the spool in a bucket passes the suite of all spools.
+func TestSpool(t *testing.T) {
+	for name, open := range opened {
+		t.Run(name, func(t *testing.T) {
+			assert.NoError(t, fakes.TestSpool(func() artifact.Spool {
+				bucket := open(t)
+				t.Cleanup(func() { _ = bucket.Close() })
+				return adkblob.NewSpool(bucket)
+			}))
+		})
+	}
+}
+
+// SPL-7: a longer body is refused, and nothing of it is kept.
+func TestSpoolIsBounded(t *testing.T) {
+	for name, open := range opened {
+		t.Run(name, func(t *testing.T) {
+			bucket := open(t)
+			defer bucket.Close()
+			spool := adkblob.NewSpool(bucket)
+			spool.MaxBytes = 4
+			_, err := spool.Write(t.Context(), "k", strings.NewReader("1234"))
+			require.NoError(t, err)
+			_, err = spool.Write(t.Context(), "k", strings.NewReader("12345"))
+			require.ErrorIs(t, err, adk.E_SPOOL_TOO_LARGE)
+			assert.Equal(t, "1234", body(t, spool, "k"))
+			assert.Len(t, objects(t, bucket), 2, "a body and its entry")
+		})
+	}
+}
+
+// SPL-2: what is replaced, deleted or broken off leaves no body behind.
+func TestNothingIsLeftBehind(t *testing.T) {
+	for name, open := range opened {
+		t.Run(name, func(t *testing.T) {
+			bucket := open(t)
+			defer bucket.Close()
+			spool := adkblob.NewSpool(bucket)
+			for n := range 3 {
+				_, err := spool.Write(t.Context(), "k", strings.NewReader(fmt.Sprint("body ", n)))
+				require.NoError(t, err)
+			}
+			_, err := spool.Write(t.Context(), "other", io.MultiReader(strings.NewReader("half"), broken{}))
+			require.ErrorIs(t, err, errBroken)
+			assert.Len(t, objects(t, bucket), 2)
+			was, err := spool.Delete(t.Context(), "k")
+			require.NoError(t, err)
+			assert.True(t, was)
+			assert.Empty(t, objects(t, bucket))
+		})
+	}
+}
+
+// SPL-4, SPL-5: keys whose names would be too long for a store are kept, listed by any part
+// of their beginning, and told apart.
+func TestLongKeys(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer bucket.Close()
+	spool := adkblob.NewSpool(bucket)
+	long := strings.Repeat("é/ü", 90)
+	for _, key := range []string{long + "a", long + "b", "é/other"} {
+		_, err := spool.Write(t.Context(), key, strings.NewReader(key))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, long+"b", body(t, spool, long+"b"))
+	for prefix, want := range map[string]int{"": 3, "é/": 3, "é/ü": 2, long: 2, long + "a": 1, "u": 0} {
+		n := 0
+		for entry, err := range spool.List(t.Context(), prefix) {
+			require.NoError(t, err)
+			assert.True(t, strings.HasPrefix(entry.Key, prefix))
+			assert.False(t, entry.Written.IsZero())
+			n++
+		}
+		assert.Equal(t, want, n, "%.20q", prefix)
+	}
+	for _, name := range objects(t, bucket) {
+		assert.Less(t, len(name), 200)
+	}
+}
+
+// SPL-9: a turn's results are kept in a bucket, and found again.
+func TestSpooling(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer bucket.Close()
+	spool := adkblob.NewSpool(bucket)
+	storage := artifact.Spooling(fakes.NewStorage().Storage(), spool, artifact.SpoolingOptions{
+		Key: func(_ adk.Scope, record string, _ *adk.Media) string { return "ada/" + record }})
+	result, err := artifact.Text(t.Context(), adk.Text("alpha\nbeta\n"))
+	require.NoError(t, err)
+	call, err := adk.NewToolCall(adk.ToolCallInit{ID: "call-1", Tool: "fetch", Args: map[string]any{}, Results: result, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch, CompletedAt: fakes.Epoch})
+	require.NoError(t, err)
+	require.NoError(t, storage.ToolCalls.Store(t.Context(), adk.Scope{}, call))
+	calls, err := storage.ToolCalls.Fetch(t.Context(), adk.Scope{})
+	require.NoError(t, err)
+	require.Len(t, calls, 1)
+	data, err := calls[0].Results().(*adk.Media).Bytes(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "alpha\nbeta\n", string(data))
+}
+
+var errBroken = errors.New("broke off")
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errBroken }
+
+func body(t *testing.T, spool artifact.Spool, key string) string {
+	t.Helper()
+	reader, found, err := spool.Read(t.Context(), key)
+	require.NoError(t, err)
+	require.True(t, found)
+	stream, err := reader.Open(t.Context())
+	require.NoError(t, err)
+	defer stream.Close()
+	data, err := io.ReadAll(stream)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// objects are the names of all that a bucket holds.
+func objects(t *testing.T, bucket *blob.Bucket) (names []string) {
+	t.Helper()
+	for all := bucket.List(nil); ; {
+		object, err := all.Next(context.Background())
+		if err == io.EOF {
+			return names
+		}
+		require.NoError(t, err)
+		names = append(names, object.Key)
+	}
+}
