@@ -28,3 +28,6 @@ func CrossingsOf(e *Examination) iter.Seq[*adk.Crossing] { return e.again }
 func ViolationsInPart(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
 	return newStory(info).holds(crossings, false)
 }
+
+// MadeOf says what an id is of a text.
+var MadeOf = madeOf

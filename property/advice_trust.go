@@ -1,0 +1,348 @@
+package property
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// What is copied has to be so long for it to be no chance, and of what others said so
+// many bytes are kept.
+const (
+	leastCopied = 32
+	mostOutside = 4 << 20
+)
+
+// outsideText is a text that somebody else than the developers has written.
+type outsideText struct {
+	text, from string
+	at         int
+	whole      bool // it counts as copied only where it is all of a text
+}
+
+// outsideTexts are texts from outside, in the order in which they came. The oldest are
+// forgotten where there are too many.
+type outsideTexts struct {
+	all  []outsideText
+	held int
+}
+
+func (o *outsideTexts) add(one outsideText) {
+	one.text = strings.TrimSpace(one.text)
+	if len(one.text) < leastCopied {
+		return
+	}
+	o.all = append(o.all, one)
+	for o.held += len(one.text); o.held > mostOutside; o.all = o.all[1:] {
+		o.held -= len(o.all[0].text)
+	}
+}
+
+// addAll adds the texts in plain data.
+func (o *outsideTexts) addAll(data any, from string, at int) {
+	switch v := data.(type) {
+	case string:
+		o.add(outsideText{text: v, from: from, at: at})
+	case map[string]any:
+		for _, one := range v {
+			o.addAll(one, from, at)
+		}
+	case []any:
+		for _, one := range v {
+			o.addAll(one, from, at)
+		}
+	}
+}
+
+// copied is what of it a text is a copy of, or a part, or has in it.
+func (o *outsideTexts) copied(text string) (from outsideText, is bool) {
+	text = strings.TrimSpace(text)
+	if len(text) < leastCopied {
+		return from, false
+	}
+	for _, one := range o.all {
+		if one.text == text || !one.whole && (strings.Contains(text, one.text) || strings.Contains(one.text, text)) {
+			return one, true
+		}
+	}
+	return from, false
+}
+
+// seeRecord adds what a record holds of others: what a user says, whole, and what was
+// retrieved of third parties.
+func (o *outsideTexts) seeRecord(record adk.Record, at int) {
+	switch r := record.(type) {
+	case *adk.Message:
+		if r.Role() == adk.RoleUser && r.Content() != nil {
+			o.add(outsideText{r.Content().String(), fmt.Sprintf("message %q of the user", r.ID()), at, true})
+		}
+	case *adk.Retrievable:
+		if r.TrustTier() != adk.TrustFirstParty {
+			o.add(outsideText{r.Content().String(), fmt.Sprintf("retrievable %q of a third party", r.ID()), at, false})
+		}
+	}
+}
+
+// executedTools are the tools of the calls that have begun, by the number of the
+// operation that runs them.
+type executedTools map[int]*adk.Tool
+
+func (e *executedTools) see(x *adk.Crossing) {
+	if tool, is := x.Record.(*adk.Tool); is && x.Kind == adk.KindExecute && x.Phase == adk.Begin {
+		if *e == nil {
+			*e = executedTools{}
+		}
+		(*e)[x.Op] = tool
+	}
+}
+
+// of is the tool that runs in a seam call, and the call; nil where there is none.
+func (e executedTools) of(c *seamCall) (*adk.Tool, *seamCall) {
+	for ; c != nil && c.known(); c = c.parent {
+		if c.seam.Label == adk.LabelTool && c.op != nil {
+			return e[c.op.number], c
+		}
+	}
+	return nil, nil
+}
+
+// resultText is what a tool returned, where that is a text.
+func resultText(result adk.ToolResult) string {
+	switch r := result.(type) {
+	case *adk.Tokenizable:
+		return r.String()
+	case adk.Bytes:
+		return string(r)
+	}
+	return ""
+}
+
+// raisedTrust: a text that came from outside in the turn is kept as a first-party
+// retrievable, or as a standing instruction: what the user said, or what of a third
+// party, or of a tool that is not trusted, makes up all of it or a long part. It is
+// silent about what was fetched before, about memories, whose envelope claims nothing,
+// and about what the world was asked: that may be the developers' own.
+type raisedTrust struct {
+	outside outsideTexts
+	tools   executedTools
+	fetched map[string]bool // keys of records
+}
+
+func (w *raisedTrust) see(s *history, x *adk.Crossing) {
+	w.tools.see(x)
+	for _, record := range x.Records {
+		w.outside.seeRecord(record, s.n)
+		w.know(record.Key())
+	}
+	switch x.Kind {
+	case adk.KindAdd, adk.KindStore, adk.KindMutate:
+		if x.Record == nil {
+			return
+		}
+		w.look(s, x)
+		w.outside.seeRecord(x.Record, s.n)
+		w.know(x.Record.Key())
+	case adk.KindReturn:
+		if tool, _ := w.tools.of(s.called); tool != nil && !tool.Trusted() && s.called.seam.Label == adk.LabelTool {
+			w.outside.add(outsideText{resultText(x.Result), s.called.seam.String(), s.n, false})
+		}
+	}
+}
+
+func (w *raisedTrust) know(key string) {
+	if w.fetched == nil {
+		w.fetched = map[string]bool{}
+	}
+	w.fetched[key] = true
+}
+
+func (w *raisedTrust) look(s *history, x *adk.Crossing) {
+	var text, as string
+	switch r := x.Record.(type) {
+	case *adk.Retrievable:
+		if r.TrustTier() == adk.TrustFirstParty {
+			text, as = r.Content().String(), fmt.Sprintf("first-party retrievable %q", r.ID())
+		}
+	case *adk.Tokenizable:
+		if x.Collection == adk.Instructions {
+			text, as = r.String(), "standing instruction"
+		}
+	}
+	if as == "" || w.fetched[x.Record.Key()] {
+		return
+	}
+	if from, is := w.outside.copied(text); is {
+		s.hint(s.n, s.at, since(from.at), "%s is a text of %s", as, from.from)
+	}
+}
+
+func (w *raisedTrust) end(*history) {}
+
+// needlessTrust: a tool that is trusted returns a text that others have written: what it
+// was answered over HTTP, an argument, what the user said, or what came of a third party
+// or of a tool that is not trusted. It is silent about what was asked of functions, which
+// may be the developers' own, and about short texts.
+type needlessTrust struct {
+	outside outsideTexts
+	tools   executedTools
+	asked   map[*seamCall]*outsideTexts // of tools that are trusted
+	overs   map[int]string              // whom the asks of these ask over HTTP, by operation
+}
+
+func (w *needlessTrust) see(s *history, x *adk.Crossing) {
+	w.tools.see(x)
+	for _, record := range x.Records {
+		w.outside.seeRecord(record, s.n)
+	}
+	switch x.Kind {
+	case adk.KindAdd, adk.KindStore:
+		w.outside.seeRecord(x.Record, s.n)
+	case adk.KindCall:
+		if tool, c := w.tools.of(s.called); tool != nil && tool.Trusted() && c == s.called {
+			w.asking(c).addAll(x.Args, "its arguments", s.n)
+		}
+	case adk.KindAsk, adk.KindPiece:
+		if tool, c := w.tools.of(s.at); tool != nil && tool.Trusted() {
+			w.answer(s, c, x)
+		}
+	case adk.KindReturn:
+		tool, c := w.tools.of(s.called)
+		if tool == nil || c != s.called {
+			return
+		}
+		if tool.Trusted() {
+			w.look(s, x, w.asking(c))
+		} else {
+			w.outside.add(outsideText{resultText(x.Result), c.seam.String(), s.n, false})
+		}
+	}
+}
+
+// asking is what a call of a tool has heard.
+func (w *needlessTrust) asking(c *seamCall) *outsideTexts {
+	if w.asked == nil {
+		w.asked, w.overs = map[*seamCall]*outsideTexts{}, map[int]string{}
+	}
+	if w.asked[c] == nil {
+		w.asked[c] = &outsideTexts{}
+	}
+	return w.asked[c]
+}
+
+// answer takes in what a tool is answered over HTTP.
+func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
+	heard := w.asking(c)
+	var data map[string]any
+	switch {
+	case x.Kind == adk.KindPiece && w.overs[x.Op] != "":
+		if json.Unmarshal(x.JSON, &data) == nil {
+			heard.addAll(data, "what "+w.overs[x.Op]+" answers", s.n)
+		}
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && isHTTP(x.JSON):
+		w.overs[x.Op] = x.Name
+	}
+}
+
+// isHTTP reports whether a request is one over HTTP.
+func isHTTP(request json.RawMessage) bool {
+	var over struct{ Method, Path string }
+	return json.Unmarshal(request, &over) == nil && over.Method != "" && over.Path != ""
+}
+
+func (w *needlessTrust) look(s *history, x *adk.Crossing, heard *outsideTexts) {
+	text := resultText(x.Result)
+	from, is := heard.copied(text)
+	if !is {
+		from, is = w.outside.copied(text)
+	}
+	if is {
+		s.hint(s.n, s.called, since(from.at), "%s is trusted, and gives a text of %s", s.called.seam, from.from)
+	}
+	delete(w.asked, s.called)
+}
+
+func (w *needlessTrust) end(*history) {}
+
+// uncountedBudget: an executor asks over HTTP although a stash of chat's options bounds
+// its prompts, and counts nothing; or a model refuses a request for its length, and
+// nothing had been counted in the turn. It is silent about options that no stash has.
+type uncountedBudget struct {
+	bounded int // where a stash said so
+	counted map[*seamCall]bool
+	ever    bool
+	refused map[int]bool // asks with a status that may mean it, by operation
+	hinted  bool
+}
+
+// What chat calls its options in a stash, and its log of what it has counted.
+const (
+	chatOptions  = "openaiChatCompletions"
+	chatWindow   = "contextWindow"
+	chatEncoding = "tokenEncoding"
+	chatUsage    = "context-window-usage"
+)
+
+func (w *uncountedBudget) see(s *history, x *adk.Crossing) {
+	if w.refused == nil {
+		w.counted, w.refused = map[*seamCall]bool{}, map[int]bool{}
+	}
+	switch x.Kind {
+	case adk.KindCall:
+		if all, is := x.Value.(map[string]any); is {
+			w.bound(s, all[chatOptions])
+		}
+	case adk.KindStash:
+		switch x.Name {
+		case chatOptions:
+			w.bound(s, x.Value)
+		case chatOptions + "." + chatWindow:
+			w.bound(s, map[string]any{chatWindow: x.Value})
+		}
+	case adk.KindReportLog:
+		if x.Name == chatUsage {
+			w.counted[s.at], w.ever = true, true
+		}
+	case adk.KindAsk:
+		if x.Phase == adk.Begin && w.bounded > 0 && inExecutor(s.at) && !w.counted[s.at] && isHTTP(x.JSON) {
+			w.say(s, w.bounded, "%s is asked, and nobody has counted what it is shown: the stash has a %s, and no %s", x.Name, chatWindow, chatEncoding)
+		}
+	case adk.KindPiece:
+		w.piece(s, x)
+	}
+}
+
+// bound takes in a layer of options.
+func (w *uncountedBudget) bound(s *history, layer any) {
+	options, _ := layer.(map[string]any)
+	if window, has := options[chatWindow]; has && window != nil && options[chatEncoding] == nil {
+		w.bounded = s.n
+	}
+}
+
+// tooLong are what providers say of a request that is too long for a model.
+var tooLong = []string{"context_length_exceeded", "maximum context length", "prompt is too long", "context window"}
+
+// piece looks for a refusal.
+func (w *uncountedBudget) piece(s *history, x *adk.Crossing) {
+	var head struct{ Status int }
+	text := string(x.JSON)
+	switch {
+	case json.Unmarshal(x.JSON, &head) == nil && head.Status > 0:
+		w.refused[x.Op] = head.Status == 400 || head.Status == 413 || head.Status == 422
+	case w.refused[x.Op] && !w.ever && slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(text, words) }):
+		w.say(s, 0, "a request is refused for its length, and nothing was counted in this turn")
+	}
+}
+
+// say hints once: all that follows is the same.
+func (w *uncountedBudget) say(s *history, related int, format string, args ...any) {
+	if !w.hinted {
+		w.hinted = true
+		s.hint(s.n, s.at, since(related), format, args...)
+	}
+}
+
+func (w *uncountedBudget) end(*history) {}
