@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -293,6 +294,65 @@ func recorded(t *testing.T, crossings ...*adk.Crossing) []byte {
 	}
 	require.NoError(t, w.Close())
 	return content.Bytes()
+}
+
+// askedAgain are asks of three conversations that take turns, with an image that was opened
+// and with what is no JSON or looks like a mark of the format.
+func askedAgain() (all []*adk.Crossing) {
+	image := bytes.Repeat([]byte{0x89, 'P', 'N', 'G'}, 100)
+	all = append(all, &adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Begin, Op: 900},
+		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 900, Value: image})
+	odd := []string{`{"$from":1,"head":2}`, `{"$json":"x"}`, "no JSON", `"` + strings.Repeat(`\\\"[{`, 90) + `"`}
+	messages := make([][]string, 3)
+	for op := 1; op <= 150; op++ {
+		one := &messages[op%3]
+		content := fmt.Sprintf(`"Frage %d: wie ist \"das\" Wetter in Ålesund \\ 🌧? %s"`, op, strings.Repeat("…", op%7))
+		if op%20 == 1 {
+			content = `"data:image/png;base64,` + base64.StdEncoding.EncodeToString(image) + `"`
+		}
+		*one = append(*one, `{"role":"user","content":`+content+`}`)
+		request := fmt.Sprintf(`{"n":%d.0,"body":{"messages":[%s],"tools":["%s"]}}`, op%3, strings.Join(*one, ","), strings.Repeat("Tells the weather. ", 20))
+		if op%30 < len(odd) {
+			request = odd[op%30]
+		}
+		all = append(all, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: op, Name: `a "request":{`, JSON: json.RawMessage(request), Status: "reads"})
+		for i, word := range []string{"It", "is", "four", "°C", "", "{"} {
+			piece := fmt.Sprintf(`{"data":{"id":"chatcmpl-%d","object":"chat.completion.chunk","created":1735689600,"choices":[{"index":0,"delta":{"content":%q}}]}}`, op, word)
+			all = append(all, &adk.Crossing{Kind: adk.KindPiece, Op: op, JSON: json.RawMessage(piece), Flag: i == 5})
+		}
+		all = append(all, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: op})
+	}
+	return all
+}
+
+// What asks said again is shown in full, whichever of them is looked at first.
+func TestAskedAgain(t *testing.T) {
+	all := askedAgain()
+	content := recorded(t, all...)
+	assert.Greater(t, bytes.Count(content, []byte(`"$from":`)), 800, "it is a test of what says it again")
+	assert.Contains(t, string(content), `{"media":900}`)
+	b := opened(t, written(t, &page.Page{Title: "again", Sources: []page.Source{source("again", content)}}), "")
+	saying := map[adk.Kind]string{adk.KindAsk: "request", adk.KindPiece: "piece"}
+	for _, order := range []func(int) int{func(i int) int { return len(all) - 1 - i }, func(i int) int { return i * 7 % len(all) }, func(i int) int { return i }} {
+		b.do(chromedp.Reload())
+		b.ready()
+		got := map[string]any{}
+		var numbers []int
+		for i := range all {
+			numbers = append(numbers, order(i)+1)
+		}
+		asked, err := json.Marshal(numbers)
+		require.NoError(t, err)
+		expression := fmt.Sprintf(`JSON.stringify(Object.fromEntries(%s.map((n) => [n, app.turn.trace.at(n).data.request ?? app.turn.trace.at(n).data.piece ?? null])))`, asked)
+		require.NoError(t, json.Unmarshal([]byte(is[string](b, expression)), &got))
+		for i, x := range all {
+			var want any
+			if len(x.JSON) > 0 && json.Unmarshal(x.JSON, &want) != nil {
+				want = string(x.JSON)
+			}
+			require.Equal(t, want, got[fmt.Sprint(i+1)], "the %s of crossing %d", saying[x.Kind], i+1)
+		}
+	}
 }
 
 // hostile are texts that should do nothing.

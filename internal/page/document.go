@@ -7,13 +7,18 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"sync"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// scripts are the files of the script, in the order in which they build on one another.
-var scripts = []string{"words.js", "dom.js", "align.js", "trace.js", "state.js", "asks.js",
+// unpacking is the file of the script that unpacks what is packed.
+const unpacking = "packed.js"
+
+// scripts are the files of the one that it unpacks first, in the order in which they build on
+// one another.
+var scripts = []string{"words.js", "dom.js", "align.js", "said.js", "trace.js", "state.js", "asks.js",
 	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "app.js"}
 
 // frame is what stands around the traces of every page.
@@ -25,18 +30,19 @@ type frame struct {
 // titleMark stands for the title in page.html.
 const titleMark = "TITLE"
 
-// document is that frame.
-var document = newFrame()
+// document is that frame, made when the first page is.
+var document = sync.OnceValue(newFrame)
 
 func newFrame() frame {
-	style, script := asset("page.css"), "\"use strict\";\n"
+	const strict = "\"use strict\";\n"
+	style, first, script := asset("page.css"), strict+asset(unpacking), strict
 	for _, name := range scripts {
 		script += asset(name)
 	}
-	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-		hashOf(script), hashOf(style))
+	policy := fmt.Sprintf("default-src 'none'; script-src %s %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types adkreplay",
+		hashOf(first), hashOf(script), hashOf(style))
 	begin := strings.NewReplacer("POLICY", policy, "STYLE", style).Replace(asset("page.html"))
-	return frame{begin, "<script>" + script + "</script>\n</body>\n</html>\n"}
+	return frame{begin, `<script type="application/x-adkreplay-scripts" id="scripts">` + packedText(script) + "</script>\n<script>" + first + "</script>\n</body>\n</html>\n"}
 }
 
 // head is all that stands before the traces.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The lines of a trace stand in a page compressed and as text. Browsers unpack gzip by
+// The lines of a trace, and the scripts, stand in a page compressed and as text. Browsers unpack gzip by
 // themselves and zstd not; but gzip writes what comes again and again, as the lines of a
 // trace do, as many equal references, so that a second one takes what the first has left,
 // and both together take less than zstd. Text of 85 characters is a quarter longer than
@@ -38,6 +38,15 @@ func (p *packer) Close() error {
 		}
 	}
 	return nil
+}
+
+// packedText is a text, packed.
+func packedText(text string) string {
+	var out strings.Builder
+	p := newPacker(&out)
+	_, _ = io.WriteString(p, text) // a builder takes all
+	_ = p.Close()
+	return out.String()
 }
 
 // markupFree writes text of ascii85 with two of the characters that it has no use for in

@@ -75,7 +75,8 @@ type Entry struct {
 func (p *Page) Write(w io.Writer) ([]Entry, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
 	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Traces: []Entry{}}
-	out.text(document.head(safetext.Line(p.Title)))
+	frame := document()
+	out.text(frame.head(safetext.Line(p.Title)))
 	begin, most := out.n, cmp.Or(p.MostBytes, DefaultMostBytes)
 	for i, source := range p.Sources {
 		one := Entry{Name: source.Name}
@@ -91,7 +92,7 @@ func (p *Page) Write(w io.Writer) ([]Entry, error) {
 	if err != nil {
 		return all.Traces, fmt.Errorf("page: %w", err)
 	}
-	out.text(`<script type="application/json" id="contents">` + string(safetext.JSON(text)) + "</script>\n" + document.tail)
+	out.text(`<script type="application/json" id="contents">` + string(safetext.JSON(text)) + "</script>\n" + frame.tail)
 	if out.err == nil {
 		out.err = out.w.Flush()
 	}
@@ -130,9 +131,9 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	}
 }
 
-// linesVersion is the version of the format in which a page holds traces: the last one in
-// which each line says in full what was asked.
-const linesVersion = 3
+// linesVersion is the version of the format in which a page holds traces: the one that the
+// scripts read.
+const linesVersion = 4
 
 // copyLines writes the lines of a trace in the format of pages, and notes what the list says
 // of them. The error says why there are no more.

@@ -8,8 +8,10 @@ import (
 	"encoding/ascii85"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +27,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -64,14 +67,20 @@ func linesIn(t *testing.T, text, number string) string {
 	_, rest, found := strings.Cut(text, `<script type="application/x-adkreplay-trace" id="trace-`+number+`">`)
 	require.True(t, found)
 	packed, _, _ := strings.Cut(rest, "</script>")
+	return unpacked(t, packed)
+}
+
+// unpacked is what a browser unpacks of a text that was packed.
+func unpacked(t *testing.T, packed string) string {
+	t.Helper()
 	assert.NotRegexp(t, "[<&]", packed)
 	inner, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(strings.NewReplacer("v", "<", "w", "&").Replace(packed))))
 	require.NoError(t, err)
 	outer, err := gzip.NewReader(inner)
 	require.NoError(t, err)
-	lines, err := io.ReadAll(outer)
+	text, err := io.ReadAll(outer)
 	require.NoError(t, err)
-	return string(lines)
+	return string(text)
 }
 
 // What a page holds of a trace are its lines as they are, and its list says how many.
@@ -180,14 +189,15 @@ func TestPolicy(t *testing.T) {
 	text, _ := written(t, &Page{})
 	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(text)[1]
 	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(text)[1]
-	script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindStringSubmatch(text)[1]
+	first := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindStringSubmatch(text)[1]
+	script := unpacked(t, regexp.MustCompile(`<script type="application/x-adkreplay-scripts" id="scripts">(.*?)</script>`).FindStringSubmatch(text)[1])
 	directives := map[string]string{}
 	for _, directive := range strings.Split(policy, "; ") {
 		name, value, _ := strings.Cut(directive, " ")
 		directives[name] = value
 	}
-	assert.Equal(t, map[string]string{"default-src": "'none'", "script-src": hashOf(script), "style-src": hashOf(style), "img-src": "data:",
-		"base-uri": "'none'", "form-action": "'none'", "require-trusted-types-for": "'script'", "trusted-types": "'none'"}, directives)
+	assert.Equal(t, map[string]string{"default-src": "'none'", "script-src": hashOf(first) + " " + hashOf(script), "style-src": hashOf(style), "img-src": "data:",
+		"base-uri": "'none'", "form-action": "'none'", "require-trusted-types-for": "'script'", "trusted-types": "adkreplay"}, directives)
 }
 
 // The scripts make no markup of text, load nothing and leave nothing behind.
@@ -201,16 +211,25 @@ func TestScriptsAreTame(t *testing.T) {
 		if strings.HasSuffix(entry.Name(), ".js") {
 			all = append(all, entry.Name())
 			assert.NotRegexp(t, `innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\(|XMLHttp|WebSocket|import\(|localStorage|cookie|</script|<!--|setAttribute\("(on|style|src|href)`, content, entry.Name())
+			assert.Equal(t, entry.Name() == unpacking, strings.Contains(content, `createElement("script")`), entry.Name())
 		}
 		assert.NotRegexp(t, `https?://|@import|url\(`, content, entry.Name())
 	}
-	listed := slices.Sorted(slices.Values(scripts))
+	listed := slices.Sorted(slices.Values(append([]string{unpacking}, scripts...)))
 	assert.Equal(t, all, listed, "the files of the folder are those of the list")
 }
 
 // A page is at most half as long again as the compressed trace, but for what is in every page.
 func TestPageIsSmall(t *testing.T) {
 	empty, _ := written(t, &Page{})
+	isSmall := func(name string, recorded []byte) {
+		packed, err := zstd.NewWriter(nil)
+		require.NoError(t, err)
+		compressed := len(packed.EncodeAll(recorded, nil))
+		text, _ := written(t, &Page{Sources: []Source{source("trace", recorded)}})
+		assert.LessOrEqual(t, len(text)-len(empty), compressed*3/2+200, name)
+	}
+	isSmall("a growing history", growingHistory(t, 100))
 	for _, shape := range large.Shapes {
 		var recorded bytes.Buffer
 		crossings := 10_000
@@ -218,13 +237,41 @@ func TestPageIsSmall(t *testing.T) {
 			crossings = 1_000
 		}
 		require.NoError(t, shape.Write(&recorded, crossings))
-		packed, err := zstd.NewWriter(nil)
-		require.NoError(t, err)
-		compressed := len(packed.EncodeAll(recorded.Bytes(), nil))
-		text, _ := written(t, &Page{Sources: []Source{source("trace", recorded.Bytes())}})
-		assert.LessOrEqual(t, len(text)-len(empty), compressed*3/2+200, shape.Name)
+		isSmall(shape.Name, recorded.Bytes())
 	}
-	assert.Less(t, len(empty), 150<<10)
+	assert.Less(t, len(empty), 80<<10)
+}
+
+// growingHistory is a trace of a model that is asked so many times, each time with all that
+// was said before.
+func growingHistory(t *testing.T, asks int) []byte {
+	t.Helper()
+	draw := rand.New(rand.NewPCG(1, 2))
+	said := func() string { // words that no compression can guess
+		var words strings.Builder
+		for range 40 {
+			fmt.Fprintf(&words, "%x ", draw.Uint32())
+		}
+		return words.String()
+	}
+	var messages []string
+	var all []adk.Crossing
+	for op := 1; op <= asks; op++ {
+		answer := said()
+		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q}`, said()))
+		request := `{"method":"POST","body":{"model":"small","messages":[` + strings.Join(messages, ",") + `]}}`
+		messages = append(messages, fmt.Sprintf(`{"role":"assistant","content":%q}`, answer))
+		all = append(all, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: op, Name: "model", JSON: json.RawMessage(request)})
+		for word := range strings.FieldsSeq(answer) {
+			piece := fmt.Sprintf(`{"data":{"id":"chatcmpl-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"%s "}}]}}`, op, word)
+			all = append(all, adk.Crossing{Kind: adk.KindPiece, Op: op, JSON: json.RawMessage(piece)})
+		}
+		all = append(all, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: op})
+	}
+	for i := range all {
+		all[i].At = tracetest.TestStart
+	}
+	return tracetest.WriteTrace(t, all...)
 }
 
 // The traces of a cause come first, one of each before the second of any, and those that are

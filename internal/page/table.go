@@ -18,12 +18,14 @@ type kindRow struct {
 	Fields   []fieldRow `json:"fields"`
 }
 
-// fieldRow is a field of a kind: its label, which field of a crossing it is, and on which
-// line of a spanning operation it stands.
+// fieldRow is a field of a kind: its label, which field of a crossing it is, on which line
+// of a spanning operation it stands, and what of earlier crossings it may name.
 type fieldRow struct {
 	Label string `json:"label"`
 	Field string `json:"field"`
 	Phase string `json:"phase"`
+	// Again is what a crossing may say again of: run, op, or nothing.
+	Again string `json:"again,omitempty"`
 }
 
 // collection is a set of a context, and what a record of it is.
@@ -36,6 +38,8 @@ var classNames = map[adk.Class]string{
 	adk.ClassCall: "call", adk.ClassOperation: "operation", adk.ClassEvent: "event", adk.ClassFact: "fact",
 }
 
+var again = map[adk.Repetition]string{adk.RepeatsNothing: "", adk.RepeatsRun: "run", adk.RepeatsOp: "op"}
+
 func kindRows() (rows []kindRow) {
 	for _, kind := range adk.Kinds() {
 		row := kindRow{Name: kind.String(), Class: classNames[kind.Class()], Spanning: kind.Spanning(), Phased: transcript.InPhases(kind), Fields: []fieldRow{}}
@@ -44,7 +48,7 @@ func kindRows() (rows []kindRow) {
 		}
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
 			for _, use := range kind.Fields(phase) {
-				row.Fields = append(row.Fields, fieldRow{use.Label, use.Field.String(), phase.String()})
+				row.Fields = append(row.Fields, fieldRow{use.Label, use.Field.String(), phase.String(), again[use.Repeats]})
 			}
 		}
 		rows = append(rows, row)

@@ -1,48 +1,11 @@
 // ---- trace.js: the lines of a trace, and how they belong together.
 
-// unpacked is what packed.go has packed.
-async function unpacked(text) {
-  const bytes = bytesOf85(text);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-
-// bytesOf85 is what ascii85 says, in which v stands for < and w for &.
-function bytesOf85(text) {
-  const out = new Uint8Array(Math.ceil(text.length / 5) * 4 + 4 * (text.match(/z/g)?.length ?? 0));
-  let at = 0,
-    group = 0,
-    length = 0;
-  const flush = (bytes) => {
-    for (let i = 0; i < bytes; i++) out[at++] = group >>> (24 - 8 * i);
-    group = 0;
-    length = 0;
-  };
-  for (let i = 0; i < text.length; i++) {
-    let code = text.charCodeAt(i);
-    if (code === 0x7a && length === 0) {
-      flush(4);
-      continue;
-    } // z is four zeros
-    if (code === 0x76) code = 0x3c;
-    else if (code === 0x77) code = 0x26;
-    if (code < 33 || code > 117) continue;
-    group = (group * 85 + code - 33) >>> 0;
-    if (++length === 5) flush(4);
-  }
-  if (length > 1) {
-    const bytes = length - 1;
-    while (length++ < 5) group = (group * 85 + 84) >>> 0;
-    flush(bytes);
-  }
-  return out.subarray(0, at);
-}
-
 // What the table of kinds says, by the names of kinds.
 const kinds = new Map();
 
 function learnKinds(rows) {
   for (const row of rows) {
+    row.again = row.fields.find((use) => use.again);
     row.records = row.fields.filter((use) => ["Record", "Records", "Result", "Payload"].includes(use.field));
     kinds.set(row.name, row);
   }
@@ -61,6 +24,7 @@ class Crossing {
     this.data = data;
     this.line = line;
     this.row = kinds.get(this.kind); // what the table says of it
+    this.said = null; // what it says again, where it may (said.js)
   }
 }
 
@@ -139,8 +103,10 @@ class Linker {
     this.within = new Map(); // and in their order, by call and strand (around)
     this.forks = new Map(); // the rows of forks, by strand
     this.waiting = new Map(); // rows whose one event is to come, by call
+    this.texts = new Texts();
   }
   add(x) {
+    this.texts.add(x);
     this.learn(x);
     this.lane(x);
     const row = this.place(x);

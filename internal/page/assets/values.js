@@ -18,7 +18,8 @@ function valueView(value, depth = 0) {
   if (isFlat && !line.endsWith("…")) return h("code", { class: "flat", dir: "auto" }, line);
   if (depth > deepestValue) return h("span", { class: "atom" }, "… deeper than is shown");
   const list = h("ul", { class: "tree" });
-  const member = (name) => h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1));
+  const member = (name) =>
+    h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1));
   const details = h(
     "details",
     { class: "fold" },
