@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/canonical"
-	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -32,22 +30,15 @@ type totaller struct {
 	Totals
 	encoding adk.Encoding
 	said     map[saidID]*strings.Builder
-	worth    map[adk.Record]int // tokens of records, each counted once
-	counted  countedTokens
+	shown    *state.ShownTokens
 	status   string
-}
-
-// countedTokens are the tokens of the records of a view, as of the call before.
-type countedTokens struct {
-	of   *state.View
-	sets [len(state.View{}.Sets)]ordered.Derived[adk.Record, int]
 }
 
 // saidID tells the streams of messages apart.
 type saidID struct{ dispatch, id string }
 
 func newTotaller(options Options) *totaller {
-	return &totaller{encoding: options.Encoding, said: map[saidID]*strings.Builder{}, worth: map[adk.Record]int{}}
+	return &totaller{encoding: options.Encoding, said: map[saidID]*strings.Builder{}, shown: state.NewShownTokens(options.Encoding)}
 }
 
 // before is told the next crossing before the fold takes it in.
@@ -83,57 +74,8 @@ func (t *totaller) hear(id saidID, delta string) {
 // after is told a crossing that the fold has taken in.
 func (t *totaller) after(f *state.Fold, x *adk.Crossing) {
 	if v := f.Seen(x.ID); x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && v != nil {
-		t.PromptTokens += t.shown(v)
+		t.PromptTokens += t.shown.Of(v)
 	}
-}
-
-// shown is what an executor can put into a prompt.
-func (t *totaller) shown(v *state.View) int {
-	if t.counted.of != v {
-		t.counted = countedTokens{of: v}
-	}
-	tokens := v.SystemPrompt.EstimateTokens(t.encoding)
-	for i := range v.Sets {
-		for _, n := range t.counted.sets[i].Of(v.Sets[i].Values(), t.record) {
-			tokens += n
-		}
-	}
-	return tokens
-}
-
-func (t *totaller) record(record adk.Record) int {
-	tokens, known := t.worth[record]
-	if !known {
-		for _, text := range textsOf(record) {
-			tokens += text.EstimateTokens(t.encoding)
-		}
-		t.worth[record] = tokens
-	}
-	return tokens
-}
-
-// textsOf are the texts of a record that a model may read.
-func textsOf(record adk.Record) []*adk.Tokenizable {
-	switch r := record.(type) {
-	case interface{ Content() *adk.Tokenizable }:
-		if text := r.Content(); text != nil {
-			return []*adk.Tokenizable{text}
-		}
-	case *adk.Tokenizable:
-		return []*adk.Tokenizable{r}
-	case *adk.ToolCall:
-		return toolCallTexts(r)
-	}
-	return nil
-}
-
-func toolCallTexts(call *adk.ToolCall) []*adk.Tokenizable {
-	args, _ := canonical.Marshal(call.Args())
-	texts := []*adk.Tokenizable{adk.NewTokenizable(call.Tool()), adk.NewTokenizable(string(args))}
-	if text, ok := call.Results().(*adk.Tokenizable); ok {
-		texts = append(texts, text)
-	}
-	return texts
 }
 
 // end is told when the trace is at its end.

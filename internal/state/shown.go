@@ -1,0 +1,70 @@
+package state
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/ordered"
+)
+
+// ShownTokens counts the tokens of what an executor can put into a prompt. Of views that
+// grow it counts each record once. It is made by NewShownTokens.
+type ShownTokens struct {
+	encoding adk.Encoding
+	worth    map[adk.Record]int // tokens of records, each counted once
+	of       *View              // that was counted last
+	sets     [sets]ordered.Derived[adk.Record, int]
+}
+
+// NewShownTokens counts in an encoding; empty is adk.EncodingO200kBase.
+func NewShownTokens(encoding adk.Encoding) *ShownTokens {
+	return &ShownTokens{encoding: encoding, worth: map[adk.Record]int{}}
+}
+
+// Of are the tokens of the prompt, the instructions and the texts of all records of a view.
+func (s *ShownTokens) Of(v *View) int {
+	if s.of != v {
+		s.of, s.sets = v, [sets]ordered.Derived[adk.Record, int]{}
+	}
+	tokens := v.SystemPrompt.EstimateTokens(s.encoding)
+	for i := range v.Sets {
+		for _, n := range s.sets[i].Of(v.Sets[i].Values(), s.record) {
+			tokens += n
+		}
+	}
+	return tokens
+}
+
+func (s *ShownTokens) record(record adk.Record) int {
+	tokens, known := s.worth[record]
+	if !known {
+		for _, text := range textsOf(record) {
+			tokens += text.EstimateTokens(s.encoding)
+		}
+		s.worth[record] = tokens
+	}
+	return tokens
+}
+
+// textsOf are the texts of a record that a model may read.
+func textsOf(record adk.Record) []*adk.Tokenizable {
+	switch r := record.(type) {
+	case interface{ Content() *adk.Tokenizable }:
+		if text := r.Content(); text != nil {
+			return []*adk.Tokenizable{text}
+		}
+	case *adk.Tokenizable:
+		return []*adk.Tokenizable{r}
+	case *adk.ToolCall:
+		return toolCallTexts(r)
+	}
+	return nil
+}
+
+func toolCallTexts(call *adk.ToolCall) []*adk.Tokenizable {
+	args, _ := canonical.Marshal(call.Args())
+	texts := []*adk.Tokenizable{adk.NewTokenizable(call.Tool()), adk.NewTokenizable(string(args))}
+	if text, ok := call.Results().(*adk.Tokenizable); ok {
+		texts = append(texts, text)
+	}
+	return texts
+}
