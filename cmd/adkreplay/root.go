@@ -66,7 +66,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON reports whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "stats"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -87,6 +87,8 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &explored{Explorations: []*explore.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
 	case "replay":
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
+	case "stats":
+		return printJSON(t, &statistics{Failed: []string{}, Error: exit.Error(), ExitCode: exit.code})
 	}
 	return refusal(exit).write(t.out)
 }
@@ -111,7 +113,7 @@ Everything happens in this process: no network, no model, no key.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
-		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
+		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/stats"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/transcript"
@@ -27,6 +28,7 @@ var documents = map[string]reflect.Type{
 	"diff":    reflect.TypeFor[diff.Diff](),
 	"show":    reflect.TypeFor[transcript.Expanded](),
 	"show-at": reflect.TypeFor[transcript.State](),
+	"stats":   reflect.TypeFor[statistics](),
 }
 
 func newSchema(t *terminal) *cobra.Command {
@@ -66,8 +68,14 @@ Members may be added without notice; none changes its meaning or goes.
 // schemaOf is the schema of a document. A strict one takes no member that it does not
 // name, which shows in a test that it names all there are.
 func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
+	duration := &jsonschema.Schema{Type: "integer", Description: "nanoseconds"}
+	spread, err := jsonschema.For[stats.SpreadText](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[time.Duration](): duration}})
+	if err != nil {
+		return nil, err
+	}
 	schema, err := jsonschema.ForType(documents[name], &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Duration]():        {Type: "integer", Description: "nanoseconds"},
+		reflect.TypeFor[time.Duration]():        duration,
+		reflect.TypeFor[stats.Spread]():         spread,
 		reflect.TypeFor[turn.FaultKind]():       {Type: "string", Description: "what goes wrong"},
 		reflect.TypeFor[turn.Schedule]():        {Type: "string", Description: "as explore --only takes it"},
 		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON, as a trace has it"},

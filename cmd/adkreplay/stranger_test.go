@@ -180,6 +180,7 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}},
 		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
 	}
+	outputs["stats"] = [][]string{{"stats", "--json"}, {"stats", "--json", good(t), divergent(t), "--fail-if", "crossings > +0"}, {"stats", "--json", "--fail-if", "x"}}
 	report := filepath.Join(t.TempDir(), "report.json")
 	adkreplay("verify", "--json="+report, divergent(t))
 	outputs["merge"] = [][]string{{"merge", "--json", report}, {"merge", "--json", "nosuch.json"}}

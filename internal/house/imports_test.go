@@ -175,6 +175,8 @@ var rooms = []room{
 		because: "it groups what replays report, and runs none itself"},
 	{name: "internal/page", ours: []string{"adk", "internal/safetext", "internal/wholefile", "replay/corpus", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},
+	{name: "internal/stats", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},
+		because: "it counts what is in traces, and runs none"},
 	{name: "scenarios", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/tools/numbers", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stats"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// statsOptions say what to count, and how to tell it.
+type statsOptions struct {
+	before, now []string // paths; before is nil without a second folder, and of nothing now is the embedded traces
+	prices      *stats.Prices
+	encoding    adk.Encoding
+	gates       []stats.Gate
+	json, csv   bool
+}
+
+// statsFlags are the flags of stats as they were given.
+type statsFlags struct {
+	prices, encoding string
+	gates            []string
+	json, csv        bool
+}
+
+// statistics is the result as a whole.
+type statistics struct {
+	// Figures are those of the folder, or of the second one of two.
+	Figures *stats.Figures `json:"figures,omitempty"`
+	// Before are those of the first one of two, and Changes both side by side.
+	Before  *stats.Figures     `json:"before,omitempty"`
+	Changes []stats.Difference `json:"changes,omitempty"`
+	// Failed are the conditions of --fail-if that hold.
+	Failed   []string `json:"failed"`
+	ExitCode int      `json:"exitCode"`
+	// Error says why not everything was counted that was to be.
+	Error string `json:"error,omitempty"`
+}
+
+func newStats(t *terminal) *cobra.Command {
+	var flags statsFlags
+	cmd := &cobra.Command{
+		Use:   "stats [folder [folder2]]",
+		Short: "Count what turns did and cost, or how that has changed",
+		Long: `stats counts what recorded turns did and cost: turns, iterations, asks, tokens,
+time, calls of tools, why models stopped, failures. It runs nothing. Of a folder
+it takes all files that end in .jsonl or .jsonl.zst, at any depth; a file is a
+folder of one. Of two folders it says what has changed from the first one to the
+second. Without arguments it takes the traces that are part of this command.
+
+Tokens are those that the answers of models say. Where none are said they are
+counted, in the encoding that --encoding names; tokens.counted says of how many
+answers that is so. A percentile is off by a hundredth at most.
+
+--prices names a file with what a million tokens cost. In the names of models *
+stands for any characters:
+
+  {"currency": "USD", "models": {"small*": {"in": 0.15, "cached": 0.075, "out": 0.6}}}
+
+--fail-if is a condition with which stats fails: a figure by its name, one of
+> >= < <=, and a number or a duration. With a sign it is on the change from the
+first folder. Of a tool, an error or a model that nothing is recorded of there
+are none, and that is no mistake.
+
+It prints Markdown; --csv and --json have all figures, also those that are
+nothing.
+` + exitHelp,
+		Example: `  adkreplay stats testdata/turns
+  adkreplay stats --prices prices.json --csv testdata/turns >figures.csv
+  adkreplay stats main/turns branch/turns --fail-if 'tokens.out > +10%' --fail-if 'tools.weather.failed > 0'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := parseStats(flags, args)
+			if exit := (*exitError)(nil); errors.As(err, &exit) {
+				return err
+			}
+			if err != nil {
+				return misused(cmd, err)
+			}
+			return runStats(cmd, t, o)
+		},
+	}
+	cmd.Flags().StringVar(&flags.prices, "prices", "", "count what tokens cost by the prices in this `file`")
+	cmd.Flags().StringVar(&flags.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted that no answer says")
+	cmd.Flags().StringArrayVar(&flags.gates, "fail-if", nil, "fail where this `condition` holds; may be given several times")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
+	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	return cmd
+}
+
+func parseStats(flags statsFlags, args []string) (o statsOptions, err error) {
+	if err := checkPaths(args); err != nil {
+		return o, err
+	}
+	o = statsOptions{now: args, encoding: flags.encoding, json: flags.json, csv: flags.csv}
+	switch {
+	case len(args) > 2:
+		return o, fmt.Errorf("stats takes one folder, or two to compare, and got %d", len(args))
+	case len(args) == 2:
+		o.before, o.now = args[:1], args[1:]
+	}
+	for _, text := range flags.gates {
+		gate, err := stats.ParseGate(text)
+		switch {
+		case err != nil:
+			return o, fmt.Errorf("--fail-if: %w", err)
+		case gate.Compares() && o.before == nil:
+			return o, fmt.Errorf("--fail-if: %s is on a change: give two folders", safetext.Quoted(text))
+		}
+		o.gates = append(o.gates, gate)
+	}
+	o.prices, err = readPrices(flags.prices)
+	if err != nil {
+		return o, err
+	}
+	_, err = brokenGates(o.gates, stats.TableOf(nil, stats.NewFigures(o.prices))) // names are wrong before anything is read
+	return o, err
+}
+
+// readPrices reads the file of prices; nil without one.
+func readPrices(path string) (*stats.Prices, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(because(path, err))
+	}
+	defer f.Close()
+	prices, err := stats.ReadPrices(f)
+	if err != nil {
+		return nil, unreadable(errors.New(safetext.OfFile(path, err)))
+	}
+	return prices, nil
+}
+
+func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
+	result := &statistics{Failed: []string{}}
+	var err error
+	if o.before != nil {
+		result.Before, err = gather(cmd.Context(), t, findTraces(o.before), o)
+	}
+	if err == nil {
+		result.Figures, err = gather(cmd.Context(), t, findTraces(o.now), o)
+	}
+	if err != nil {
+		return err
+	}
+	table := stats.TableOf(result.Before, result.Figures)
+	if table.Compared {
+		result.Changes = table.Figures
+	}
+	broken, err := brokenGates(o.gates, table)
+	if err != nil {
+		return misused(cmd, err)
+	}
+	result.Failed = append(result.Failed, broken...)
+	result.ExitCode = result.code()
+	if err := result.print(t, o, table); err != nil {
+		return err
+	}
+	for _, text := range broken {
+		t.warn("--fail-if " + text)
+	}
+	return ended(result.ExitCode)
+}
+
+// gather counts what is in traces, and warns of those that cannot be read.
+func gather(ctx context.Context, t *terminal, sources []corpus.Source, o statsOptions) (*stats.Figures, error) {
+	defer t.busy("counting in " + counted(len(sources), "trace"))()
+	done := 0
+	figures, err := stats.Gather(ctx, sources, stats.Options{
+		Prices: o.prices, Encoding: o.encoding, Reading: t.limits,
+		Each: func(name string, err error) {
+			if done++; err != nil {
+				t.warn(safetext.OfFile(name, err))
+			}
+			t.step(done, len(sources), name)
+		},
+	})
+	if err != nil {
+		return nil, internal(fmt.Errorf("interrupted: %d of %s were counted", done, counted(len(sources), "trace")))
+	}
+	return figures, nil
+}
+
+// brokenGates are the conditions that hold.
+func brokenGates(gates []stats.Gate, table stats.Table) (broken []string, err error) {
+	var names []string
+	for _, d := range table.Figures {
+		names = append(names, d.Name)
+	}
+	for _, gate := range gates {
+		words, isBroken, err := gate.Broken(table)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-if: %w%s", err, didYouMean(gate.Name, names))
+		}
+		if isBroken {
+			broken = append(broken, words)
+		}
+	}
+	return broken, nil
+}
+
+// code is the exit code: of several that apply, the highest.
+func (s *statistics) code() int {
+	code := exitSame
+	if len(s.Failed) > 0 {
+		code = exitFound
+	}
+	for _, f := range []*stats.Figures{s.Before, s.Figures} {
+		if f != nil && f.Unreadable > 0 {
+			code = exitUnreadable
+		}
+	}
+	return code
+}
+
+// print says it in the form that was asked for.
+func (s *statistics) print(t *terminal, o statsOptions, table stats.Table) error {
+	var out bytes.Buffer
+	switch {
+	case o.json:
+		return printJSON(t, s)
+	case o.csv:
+		_ = table.WriteCSV(&out) // a buffer takes all
+	default:
+		_ = table.WriteMarkdown(&out)
+	}
+	t.clear()
+	_, err := t.out.Write(out.Bytes())
+	return err
+}

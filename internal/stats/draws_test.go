@@ -1,0 +1,3 @@
+package stats
+
+import _ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run

@@ -1,0 +1,115 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// Gate is a bound that a figure must not come to, such as "tokens.out > +10%". It is made
+// by ParseGate.
+type Gate struct {
+	// Text is the gate as it was given, and Name the figure that it is on.
+	Text, Name string
+	sign       string // + or - of what is measured from the other folder
+	percent    bool
+	operator   string
+	bound      float64
+}
+
+// ErrNoFigure is of a gate on what is no figure.
+var ErrNoFigure = errors.New("there is no such figure")
+
+var gateForm = regexp.MustCompile(`^\s*(\S.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*(\d+(?:\.\d+)?)(%|[a-zµ]*)\s*$`)
+
+// ParseGate reads a gate: a name of a row, one of > >= < <=, and a bound. A bound with a
+// sign is on how much more or less the figure is than in the other folder: a number, a
+// duration, or a share in percent. The error says what is wrong with it.
+func ParseGate(text string) (Gate, error) {
+	m := gateForm.FindStringSubmatch(text)
+	if m == nil {
+		return Gate{}, fmt.Errorf("%s: want a figure, one of > >= < <=, and a number, as in 'tokens.out > +10%%'", safetext.Quoted(text))
+	}
+	g := Gate{Text: text, Name: m[1], operator: m[2], sign: m[3]}
+	bound, err := strconv.ParseFloat(m[4], 64)
+	if err != nil {
+		return Gate{}, fmt.Errorf("%s: %w", safetext.Quoted(text), err)
+	}
+	switch unit := m[5]; {
+	case unit == "%" && g.sign == "":
+		return Gate{}, fmt.Errorf("%s: a share is of a change: write +%s%% or -%s%%", safetext.Quoted(text), m[4], m[4])
+	case unit == "%":
+		g.percent = true
+	case unit != "":
+		lasting, err := time.ParseDuration(m[4] + unit)
+		if err != nil {
+			return Gate{}, fmt.Errorf("%s: %s is no unit: want none, %% or one of ns, µs, ms, s, m, h", safetext.Quoted(text), unit)
+		}
+		bound = float64(lasting)
+	}
+	if g.sign == "-" {
+		bound = -bound
+	}
+	g.bound = bound
+	return g, nil
+}
+
+// Compares reports whether the gate is on a change, and so needs two folders.
+func (g Gate) Compares() bool { return g.sign != "" }
+
+// Broken reports whether a figure has come to the bound, and says in words what it is. Of
+// what only some traces have, such as a tool, there are none where it has no row. The error
+// is that there can be no such figure.
+func (g Gate) Broken(t Table) (words string, broken bool, err error) {
+	d, err := g.figure(t.Figures)
+	if err != nil || !g.isReached(d) {
+		return "", false, err
+	}
+	words = g.Text + ": it is " + t.words(d.Unit, d.Now)
+	if g.Compares() {
+		words += ", and was " + t.words(d.Unit, d.Was)
+	}
+	return words, true, nil
+}
+
+// figure is the one that the gate is on.
+func (g Gate) figure(figures []Difference) (Difference, error) {
+	d, known := Difference{Name: g.Name, Unit: Number}, inFamily(g.Name)
+	for _, one := range figures {
+		if one.Name == g.Name {
+			d, known = one, true
+		}
+	}
+	if !known {
+		return d, fmt.Errorf("%s: %w", safetext.Quoted(g.Name), ErrNoFigure)
+	}
+	return d, nil
+}
+
+// isReached reports whether a figure has come to the bound.
+func (g Gate) isReached(d Difference) bool {
+	measured := d.Now
+	switch {
+	case g.percent:
+		percent, is := d.Percent()
+		if !is { // it was nothing: any share of that is less
+			return (g.operator[0] == '>') == (d.Change() > 0)
+		}
+		measured = percent
+	case g.Compares():
+		measured = d.Change()
+	}
+	switch g.operator {
+	case ">":
+		return measured > g.bound
+	case ">=":
+		return measured >= g.bound
+	case "<":
+		return measured < g.bound
+	}
+	return measured <= g.bound
+}

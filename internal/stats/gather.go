@@ -1,0 +1,295 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Options say how to count.
+type Options struct {
+	// Prices are what models cost; nil counts no cost.
+	Prices *Prices
+	// Encoding is the one in which tokens are counted that no answer says; empty is
+	// adk.EncodingO200kBase.
+	Encoding adk.Encoding
+	// Reading is how traces are read. Its File is not used: errors name the source.
+	Reading trace.Options
+	// Each is told of every trace when it was read, with what was wrong with it; nil tells
+	// nobody.
+	Each func(name string, err error)
+}
+
+// Gather counts what is in traces, one after the other. A trace that breaks off is counted
+// as far as it goes. The error is that of ctx: then the figures are of those before.
+func Gather(ctx context.Context, sources []corpus.Source, o Options) (*Figures, error) {
+	f := NewFigures(o.Prices)
+	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
+	for _, source := range sources {
+		err := f.read(ctx, source, o)
+		if ctx.Err() != nil {
+			return f, context.Cause(ctx)
+		}
+		f.Traces++
+		if err != nil {
+			f.Unreadable++
+		}
+		if o.Each != nil {
+			o.Each(source.Name, err)
+		}
+	}
+	return f, nil
+}
+
+// read counts what is in one trace.
+func (f *Figures) read(ctx context.Context, source corpus.Source, o Options) error {
+	content, err := source.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	reading := o.Reading
+	reading.File = source.Name
+	r, err := trace.NewReader(content, reading)
+	if err != nil {
+		return err
+	}
+	c := newCounter(f, o)
+	for ctx.Err() == nil {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.take(&line.Crossing)
+	}
+	return nil
+}
+
+// counter counts what is in one trace.
+type counter struct {
+	*Figures
+	prices   *Prices
+	encoding adk.Encoding
+	fold     *state.Fold
+	shown    *state.ShownTokens
+
+	began  map[int]time.Time // turns, by their call
+	asking map[int]*ask      // asks that are under way, by their op
+	tools  map[int]execution // executions that are under way, by their op
+	runs   map[int]*run      // executor calls that are under way
+	failed map[int]uint64    // what the last ask of a call asked, of those that failed
+}
+
+// execution is one of a tool.
+type execution struct {
+	tool  string
+	began time.Time
+}
+
+// run is an executor call.
+type run struct {
+	seam  string
+	shown int             // tokens
+	said  strings.Builder // what it reported
+	asks  bool            // the trace shows whom it asks
+}
+
+func newCounter(f *Figures, o Options) *counter {
+	return &counter{Figures: f, prices: o.Prices, encoding: o.Encoding, fold: state.New(), shown: state.NewShownTokens(o.Encoding),
+		began: map[int]time.Time{}, asking: map[int]*ask{}, tools: map[int]execution{}, runs: map[int]*run{}, failed: map[int]uint64{}}
+}
+
+// take counts one crossing. What no engine would tell is counted as what it is.
+func (c *counter) take(x *adk.Crossing) {
+	_ = c.fold.Apply(x)
+	c.Crossings++
+	switch x.Kind {
+	case adk.KindCall:
+		c.enter(x)
+	case adk.KindReturn:
+		c.leave(x)
+	case adk.KindAsk:
+		c.ask(x)
+	case adk.KindPiece:
+		if a := c.asking[x.Op]; a != nil {
+			a.answer.take(x.JSON)
+		}
+	case adk.KindExecute:
+		c.execute(x)
+	case adk.KindReportMessage, adk.KindReportThought:
+		if run := c.runs[x.Call]; run != nil && x.Err == nil {
+			run.said.WriteString(x.Text)
+		}
+	case adk.KindReportToolCall:
+		if run := c.runs[x.Call]; run != nil && x.Err == nil && x.Result == nil {
+			args, _ := canonical.Marshal(x.Args)
+			run.said.WriteString(x.Key + string(args))
+		}
+	case adk.KindIterationStart:
+		c.Iterations++
+	case adk.KindDispatchEnd:
+		c.Ends[x.Status]++
+	case adk.KindErrorEvent:
+		c.Errors[codeOf(x.Err)]++
+	}
+}
+
+// enter counts a call that begins.
+func (c *counter) enter(x *adk.Crossing) {
+	if x.Call == 0 {
+		c.Turns++
+		c.began[x.ID] = x.At
+	}
+	if view := c.fold.Seen(x.ID); x.Seam.Label == adk.LabelExecutor && view != nil {
+		c.runs[x.ID] = &run{seam: x.Seam.Label + "/" + x.Seam.Name, shown: c.shown.Of(view)}
+	}
+}
+
+// leave counts a call that has returned. Where an executor asked in a way that the trace
+// does not show, what it was shown and what it reported are counted in the place of that.
+func (c *counter) leave(x *adk.Crossing) {
+	if began, is := c.began[x.ID]; is {
+		c.Turn.Add(x.At.Sub(began))
+		delete(c.began, x.ID)
+	}
+	if run := c.runs[x.ID]; run != nil && !run.asks {
+		c.spent(run.seam, x.Outcome != adk.OutcomeOK,
+			Tokens{In: run.shown, Out: adk.EstimateTokens(run.said.String(), c.encoding), Counted: 1})
+	}
+	delete(c.runs, x.ID)
+	delete(c.failed, x.ID)
+}
+
+// spent counts what one answer of a model took.
+func (c *counter) spent(model string, failed bool, t Tokens) {
+	c.Tokens.add(t)
+	m := c.Models[model]
+	m.Calls.add(failed)
+	m.Tokens.add(t)
+	c.Models[model] = m
+	if c.prices == nil {
+		return
+	}
+	if price, known := c.prices.of(model); known {
+		c.Cost.Amount += price.cost(t)
+	} else {
+		c.Cost.Unpriced++
+	}
+}
+
+// execute counts an execution of a tool.
+func (c *counter) execute(x *adk.Crossing) {
+	if tool, is := x.Record.(*adk.Tool); is && x.Phase == adk.Begin {
+		c.tools[x.Op] = execution{tool.Name(), x.At}
+	}
+	one, is := c.tools[x.Op]
+	if !is || x.Phase != adk.Done {
+		return
+	}
+	delete(c.tools, x.Op)
+	calls := c.Tools[one.tool]
+	calls.add(x.Err != nil)
+	c.Tools[one.tool] = calls
+	c.Tool.Add(x.At.Sub(one.began))
+}
+
+// ask is one that is under way.
+type ask struct {
+	request request
+	model   string
+	began   time.Time
+	answer  answer
+}
+
+// ask counts what the world was asked, once it has answered.
+func (c *counter) ask(x *adk.Crossing) {
+	if x.Phase == adk.Begin {
+		a := &ask{request: readRequest(x.Name, x.JSON), began: x.At}
+		c.asking[x.Op] = a
+		if run := c.executor(x.Call); run != nil && a.request.isTalk {
+			run.asks = true
+		}
+		return
+	}
+	a := c.asking[x.Op]
+	if a == nil {
+		return
+	}
+	delete(c.asking, x.Op)
+	if x.JSON != nil {
+		a.answer.take(x.JSON)
+	}
+	failed := x.Err != nil || a.answer.status >= 400
+	c.Asks.add(failed)
+	c.Ask.Add(x.At.Sub(a.began))
+	c.retried(x.Call, a.request.hash, failed)
+	if !a.request.isTalk {
+		return
+	}
+	if a.answer.finish != "" {
+		c.Stops[a.answer.finish]++
+	}
+	c.spent(a.request.model, failed, c.tokensOf(a, failed))
+}
+
+// tokensOf are the tokens of an ask: those that the answer says, or counted ones. What
+// failed without a word on tokens took none.
+func (c *counter) tokensOf(a *ask, failed bool) Tokens {
+	if a.answer.used != nil {
+		return *a.answer.used
+	}
+	if failed && a.answer.said.Len() == 0 {
+		return Tokens{}
+	}
+	return Tokens{In: adk.EstimateTokens(a.request.words(), c.encoding), Out: adk.EstimateTokens(a.answer.said.String(), c.encoding), Counted: 1}
+}
+
+// retried notes whether an ask is made again, and whether that is what it was.
+func (c *counter) retried(call int, request uint64, failed bool) {
+	if before, is := c.failed[call]; is && before == request {
+		c.Retries++
+	}
+	delete(c.failed, call)
+	if failed {
+		c.failed[call] = request
+	}
+}
+
+// executor is the innermost executor call that a call lies in; nil where there is none.
+func (c *counter) executor(call int) *run {
+	for at := c.fold.Calls[call]; at != nil; at = at.Parent {
+		if run := c.runs[at.Id]; run != nil {
+			return run
+		}
+	}
+	return nil
+}
+
+// codeOf is the code of an error, or what it is without one.
+func codeOf(err error) string {
+	var coded *adk.Error
+	if errors.As(err, &coded) {
+		return string(coded.Code)
+	}
+	var panicked *adk.PanicError
+	if errors.As(err, &panicked) {
+		return "panic"
+	}
+	return "without a code"
+}
+
+// seed is of the hashes of this process.
+var seed = maphash.MakeSeed()
