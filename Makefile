@@ -61,6 +61,10 @@ zoo: ## hold exploration to finding every bug of the zoo, and its twins to all p
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: distil
+distil: ## choose among ten thousand traces, and print the time and the memory that it takes
+	$(GO) test -run '^$$' -bench TenThousand -benchtime 1x -benchmem ./internal/distil
+
 .PHONY: large
 large: ## print what every command costs for traces of a thousand to a million crossings, or of LARGE='1000 5000'
 	$(GO) run ./internal/costs $(LARGE)

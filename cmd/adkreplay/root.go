@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/distil"
 	"github.com/adkreplay/adkreplay/property/explore"
 )
 
@@ -66,7 +67,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON reports whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "stats"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "stats", "distil"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -87,6 +88,8 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &explored{Explorations: []*explore.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
 	case "replay":
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
+	case "distil":
+		return printJSON(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
 	case "stats":
 		return printJSON(t, &statistics{Failed: []string{}, Error: exit.Error(), ExitCode: exit.code})
 	}
@@ -113,7 +116,7 @@ Everything happens in this process: no network, no model, no key.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
-		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
+		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

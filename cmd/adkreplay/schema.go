@@ -29,6 +29,7 @@ var documents = map[string]reflect.Type{
 	"show":    reflect.TypeFor[transcript.Expanded](),
 	"show-at": reflect.TypeFor[transcript.State](),
 	"stats":   reflect.TypeFor[statistics](),
+	"distil":  reflect.TypeFor[distilled](),
 }
 
 func newSchema(t *terminal) *cobra.Command {

@@ -181,6 +181,7 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
 	}
 	outputs["stats"] = [][]string{{"stats", "--json"}, {"stats", "--json", good(t), divergent(t), "--fail-if", "crossings > +0"}, {"stats", "--json", "--fail-if", "x"}}
+	outputs["distil"] = [][]string{{"distil", "--json", good(t), put(t, "planner.jsonl", fixture(t, "planner")), truncated(t)}, {"distil", "--json"}}
 	report := filepath.Join(t.TempDir(), "report.json")
 	adkreplay("verify", "--json="+report, divergent(t))
 	outputs["merge"] = [][]string{{"merge", "--json", report}, {"merge", "--json", "nosuch.json"}}

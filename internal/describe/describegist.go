@@ -1,6 +1,8 @@
 package describe
 
 import (
+	"errors"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -96,6 +98,20 @@ func Authored(x *adk.Crossing) (words string, is bool) {
 		return "with " + safetext.ErrorWith(x.Cause), true
 	}
 	return "", false
+}
+
+// FailureName is what a failure is without its words: its code, or that it is a panic or an
+// error without one.
+func FailureName(err error) string {
+	var coded *adk.Error
+	if errors.As(err, &coded) {
+		return string(coded.Code)
+	}
+	var panicked *adk.PanicError
+	if errors.As(err, &panicked) {
+		return "a panic"
+	}
+	return "an error without a code"
 }
 
 // IsMade reports whether code made a crossing: the engine makes all others.

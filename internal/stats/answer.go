@@ -122,17 +122,8 @@ func (a *answer) take(raw json.RawMessage) {
 	if json.Unmarshal(raw, &head) == nil && head.Status != 0 {
 		a.status = head.Status
 	}
-	var piece httpform.Piece
-	said := raw
-	if json.Unmarshal(raw, &piece) == nil {
-		for _, part := range []json.RawMessage{piece.Data, piece.Line, piece.Body} {
-			if part != nil {
-				said = part
-			}
-		}
-	}
-	var event map[string]any
-	if json.Unmarshal(said, &event) != nil {
+	event := eventIn(raw)
+	if event == nil {
 		return
 	}
 	for _, at := range []map[string]any{event, objectIn(event, "message"), objectIn(event, "response")} {
@@ -144,6 +135,26 @@ func (a *answer) take(raw json.RawMessage) {
 	}
 	a.hear(event)
 }
+
+// eventIn is what a piece of an answer says; nil where that is no object.
+func eventIn(raw json.RawMessage) (event map[string]any) {
+	var piece httpform.Piece
+	said := raw
+	if json.Unmarshal(raw, &piece) == nil {
+		for _, part := range []json.RawMessage{piece.Data, piece.Line, piece.Body} {
+			if part != nil {
+				said = part
+			}
+		}
+	}
+	if json.Unmarshal(said, &event) != nil {
+		return nil
+	}
+	return event
+}
+
+// StopReason is why a model stopped, where a piece of its answer says so; else empty.
+func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
 
 // count takes the tokens that an answer says. Later ones go before earlier ones.
 func (a *answer) count(usage map[string]any) {

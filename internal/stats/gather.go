@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -143,7 +144,7 @@ func (c *counter) take(x *adk.Crossing) {
 	case adk.KindDispatchEnd:
 		c.Ends[x.Status]++
 	case adk.KindErrorEvent:
-		c.Errors[codeOf(x.Err)]++
+		c.Errors[describe.FailureName(x.Err)]++
 	}
 }
 
@@ -276,19 +277,6 @@ func (c *counter) executor(call int) *run {
 		}
 	}
 	return nil
-}
-
-// codeOf is the code of an error, or what it is without one.
-func codeOf(err error) string {
-	var coded *adk.Error
-	if errors.As(err, &coded) {
-		return string(coded.Code)
-	}
-	var panicked *adk.PanicError
-	if errors.As(err, &panicked) {
-		return "panic"
-	}
-	return "without a code"
 }
 
 // seed is of the hashes of this process.

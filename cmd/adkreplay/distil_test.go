@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/distil"
+)
+
+// production is a folder of turns, some of which show nothing of their own.
+func production(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for file, name := range map[string]string{"a.jsonl": "hello", "b.jsonl": "hello", "deep/c.jsonl": "tool-failure", "deep/d.jsonl": "tool-round-trip"} {
+		path := filepath.Join(folder, filepath.FromSlash(file))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, fixture(t, name), 0o600))
+	}
+	return folder
+}
+
+func TestDistil(t *testing.T) {
+	folder, out := production(t), filepath.Join(t.TempDir(), "turns")
+	got := adkreplay("distil", folder, "-o", out)
+	assert.Equal(t, exitSame, got.code, got.err)
+	assert.Contains(t, got.out, "copied "+filepath.Join(folder, "deep", "c.jsonl")+": adds ")
+	assert.Contains(t, got.out, "missing no dispatch ends with nack\n")
+	copied, err := os.ReadFile(filepath.Join(out, "deep", "c.jsonl"))
+	require.NoError(t, err)
+	assert.Equal(t, fixture(t, "tool-failure"), copied)
+	assert.NoFileExists(t, filepath.Join(out, "b.jsonl"), "a shows the same")
+	assert.Equal(t, exitSame, adkreplay("verify", out).code)
+
+	var document distilled
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("distil", "--json", "--keep", "1", folder).out), &document))
+	require.Len(t, document.Chosen, 1)
+	assert.Equal(t, document.Behaviours, document.Covered+len(document.Left))
+	assert.NotEmpty(t, document.Left)
+	assert.Contains(t, adkreplay("distil", "--keep", "1", folder).out, "\nleft ")
+}
+
+// What is there is not overwritten, and what was begun is not left half done.
+func TestDistilOverwritesNothing(t *testing.T) {
+	folder, out := production(t), t.TempDir()
+	mine := filepath.Join(out, "deep", "d.jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o755))
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	got := adkreplay("distil", folder, "-o", out)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.err, "is there, and has other content")
+	entries, err := os.ReadDir(out)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "nothing is copied")
+	require.NoError(t, os.Remove(mine))
+	assert.Equal(t, exitSame, adkreplay("distil", folder, "-o", out).code)
+	assert.Equal(t, exitSame, adkreplay("distil", folder, "-o", out).code, "what is the same may be there")
+
+	other := production(t)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "deep", "c.jsonl"), fixture(t, "executor-panic"), 0o600))
+	got = adkreplay("distil", folder, other, "-o", t.TempDir())
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.err, "would both be")
+}
+
+func TestDistilIsRefused(t *testing.T) {
+	for says, args := range map[string][]string{
+		"got none": nil, "no standard input": {"-"}, "--keep is 0": {"x", "--keep", "0"}, "needs a folder": {"x", "-o", ""}, "argument 2 is empty": {"x", ""},
+	} {
+		got := adkreplay(append([]string{"distil"}, args...)...)
+		assert.Equal(t, exitUsage, got.code, args)
+		assert.Contains(t, got.err, says)
+	}
+	got := adkreplay("distil", truncated(t), good(t))
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "1 of 2 traces show ")
+	var document distilled
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("distil", "--json").out), &document))
+	assert.Equal(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exitUsage, document.Error}, document)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, err strings.Builder
+	assert.Equal(t, exitInternal, executeContext(ctx, []string{"distil", good(t)}, &out, &err))
+	assert.Equal(t, "adkreplay: interrupted: 0 of 1 trace were read, and none is chosen\n", err.String())
+}

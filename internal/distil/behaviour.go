@@ -1,0 +1,162 @@
+package distil
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"regexp"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/stats"
+)
+
+// observation notes what one trace shows.
+type observation struct {
+	shown  map[string]bool
+	seen   *seams
+	fold   *state.Fold
+	made   map[place]string // what was made last
+	counts map[place]map[string]int
+	open   map[int]string // operations that are under way, by their number
+}
+
+// place is a strand of a call: what is made there has an order.
+type place struct{ call, strand int }
+
+func newObservation(seen *seams, info adk.RunInfo) *observation {
+	seen.configure(&info)
+	return &observation{shown: map[string]bool{}, seen: seen, fold: state.New(),
+		made: map[place]string{}, counts: map[place]map[string]int{}, open: map[int]string{}}
+}
+
+// take notes what a crossing shows.
+func (o *observation) take(x *adk.Crossing) {
+	x = o.fold.Filled(x)
+	_ = o.fold.Apply(x)
+	o.seen.take(x)
+	within := o.seamOf(x.Call)
+	switch x.Kind.Class() {
+	case adk.ClassCall:
+		if describe.IsClosing(x) {
+			o.left(x, within)
+		} else {
+			o.next(x, within)
+		}
+	case adk.ClassOperation:
+		if describe.IsOpening(x) || x.Phase == adk.Whole {
+			o.next(x, within)
+		}
+		o.failed(x, within)
+	case adk.ClassFact:
+		o.show("%s in %s", gist(x), within)
+		o.answered(x)
+	case adk.ClassEvent:
+		if tellsEnd(x) {
+			o.show("%s in %s", gist(x), within)
+		}
+		if x.Err != nil {
+			o.show("%s in %s with %s", x.Kind, within, describe.FailureName(x.Err))
+		}
+	}
+}
+
+// tellsEnd reports whether an event says how something ended, which no operation does.
+func tellsEnd(x *adk.Crossing) bool {
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if use.Field == adk.FieldStatus {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *observation) show(format string, args ...any) { o.shown[fmt.Sprintf(format, args...)] = true }
+
+// seamOf is the seam of a call.
+func (o *observation) seamOf(call int) string {
+	if c := o.fold.Calls[call]; c != nil {
+		return describe.SeamName(c.Seam)
+	}
+	return "the open"
+}
+
+// counter is a number that somebody has put behind a name, as in "worker 17": it tells
+// nothing of what is done.
+var counter = regexp.MustCompile(`([ _.#/-])\d+`)
+
+// gist is what a crossing is, without data.
+func gist(x *adk.Crossing) string { return counter.ReplaceAllString(describe.Gist(x), "${1}#") }
+
+// next notes what is made next in its place.
+func (o *observation) next(x *adk.Crossing, within string) {
+	at, what := place{x.Call, x.Strand}, gist(x)
+	before, is := o.made[at]
+	if !is {
+		before = "first"
+	}
+	o.show("%s in %s", what, within)
+	o.show("%s, then %s in %s", before, what, within)
+	o.made[at] = what
+	if o.counts[at] == nil {
+		o.counts[at] = map[string]int{}
+	}
+	o.counts[at][what]++
+}
+
+// left notes how a call ended, and what was made in it how often.
+func (o *observation) left(x *adk.Crossing, within string) {
+	name := describe.SeamName(x.Seam)
+	if x.Outcome != adk.OutcomeOK {
+		o.show("%s in %s ends with %s", name, within, x.Outcome)
+	}
+	if x.Err != nil {
+		o.show("%s in %s fails with %s", name, within, describe.FailureName(x.Err))
+	}
+	for at, counts := range o.counts {
+		if at.call != x.ID {
+			continue
+		}
+		o.show("%s, then no more in %s", o.made[at], name)
+		for what, n := range counts {
+			if n > 1 {
+				o.show("%s in %s %d times or more", what, name, 1<<(bits.Len(uint(n))-1))
+			}
+		}
+		delete(o.counts, at)
+		delete(o.made, at)
+	}
+}
+
+// failed notes how an operation failed, if it did. Of one in two lines the first says what
+// it is.
+func (o *observation) failed(x *adk.Crossing, within string) {
+	what := gist(x)
+	switch x.Phase {
+	case adk.Begin:
+		o.open[x.Op] = what
+	case adk.Done:
+		what = o.open[x.Op]
+		delete(o.open, x.Op)
+	}
+	if x.Err != nil {
+		o.show("%s in %s fails with %s", what, within, describe.FailureName(x.Err))
+	}
+}
+
+// answered notes with which status somebody answered, and why a model stopped.
+func (o *observation) answered(x *adk.Crossing) {
+	whom, is := o.open[x.Op]
+	if !is || len(x.JSON) == 0 {
+		return
+	}
+	var head httpform.Head
+	if json.Unmarshal(x.JSON, &head) == nil && head.Status != 0 {
+		o.show("%s is answered with %d", whom, head.Status)
+	}
+	if stop := stats.StopReason(x.JSON); stop != "" {
+		o.show("%s stops with %s", whom, stop)
+	}
+}

@@ -1,0 +1,190 @@
+package distil
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Options say how to choose.
+type Options struct {
+	// Keep is how many traces are chosen at most; 0 is as many as it takes.
+	Keep int
+	// Reading is how traces are read. Its File is not used: errors name the source.
+	Reading trace.Options
+	// Each is told of every trace when it was read, with what was wrong with it; nil tells
+	// nobody.
+	Each func(name string, err error)
+}
+
+// Choice is what was chosen.
+type Choice struct {
+	// Traces is how many were read. Those that are Unreadable are not chosen.
+	Traces     int `json:"traces"`
+	Unreadable int `json:"unreadable"`
+	// Behaviours is how much all of them show, and Covered how much of it those do that
+	// were chosen.
+	Behaviours int `json:"behaviours"`
+	Covered    int `json:"covered"`
+	// Chosen are the traces, the one that shows most first.
+	Chosen []Chosen `json:"chosen"`
+	// Left is what no chosen trace shows, and Missing what no trace does.
+	Left    []string `json:"left"`
+	Missing []string `json:"missing"`
+}
+
+// Chosen is one trace that was chosen.
+type Chosen struct {
+	// Trace is the name of its source.
+	Trace     string `json:"trace"`
+	Crossings int    `json:"crossings"`
+	// Adds is what it shows that none before it does.
+	Adds []string `json:"adds"`
+}
+
+// Choose chooses of traces the fewest that show all that any of them shows, or the Keep
+// that show the most. It is deterministic. The error is that of ctx: then there is no choice.
+func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Choice, error) {
+	all := newCollection()
+	choice := &Choice{Chosen: []Chosen{}, Left: []string{}, Missing: []string{}}
+	for _, source := range sources {
+		err := all.read(ctx, source, o)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		choice.Traces++
+		if err != nil {
+			choice.Unreadable++
+		}
+		if o.Each != nil {
+			o.Each(source.Name, err)
+		}
+	}
+	all.choose(choice, cmp.Or(o.Keep, len(all.shortest)))
+	return choice, nil
+}
+
+// collection is what all traces show.
+type collection struct {
+	behaviours []string
+	numbers    map[string]int // their places
+	seen       *seams
+	// shortest are the traces by what they show: the numbers of that, one behind the other.
+	shortest map[string]candidate
+}
+
+func newCollection() *collection {
+	return &collection{numbers: map[string]int{}, seen: newSeams(), shortest: map[string]candidate{}}
+}
+
+// candidate is a trace that shows what no shorter one shows.
+type candidate struct {
+	name      string
+	crossings int
+	shows     []int
+}
+
+// before orders those that add the same: the shorter one, and then by name.
+func (c candidate) before(other candidate) bool {
+	return cmp.Or(cmp.Compare(c.crossings, other.crossings), cmp.Compare(c.name, other.name)) < 0
+}
+
+// read notes what one trace shows. One that breaks off shows nothing: it would be no test.
+func (all *collection) read(ctx context.Context, source corpus.Source, o Options) error {
+	content, err := source.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	reading := o.Reading
+	reading.File = source.Name
+	r, err := trace.NewReader(content, reading)
+	if err != nil {
+		return err
+	}
+	shown, crossings := newObservation(all.seen, r.Header().Info), 0
+	for ctx.Err() == nil {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			all.add(candidate{name: source.Name, crossings: crossings}, shown.shown)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		crossings++
+		shown.take(&line.Crossing)
+	}
+	return nil
+}
+
+// add holds a trace, unless a shorter one shows the same.
+func (all *collection) add(c candidate, shown map[string]bool) {
+	var numbers []int
+	for behaviour := range shown {
+		number, known := all.numbers[behaviour]
+		if !known {
+			number = len(all.behaviours)
+			all.numbers[behaviour] = number
+			all.behaviours = append(all.behaviours, behaviour)
+		}
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	var key []byte
+	for _, number := range numbers {
+		key = binary.AppendUvarint(key, uint64(number))
+	}
+	if held, is := all.shortest[string(key)]; !is || c.before(held) {
+		all.shortest[string(key)] = c
+	}
+}
+
+// choose chooses at most so many.
+func (all *collection) choose(choice *Choice, most int) {
+	chosen := all.needed(all.greedy(most))
+	covered := make([]bool, len(all.behaviours))
+	for len(chosen) > 0 { // the one that adds most first
+		at := 0
+		for i := range chosen {
+			if a, b := chosen[i].adds(covered), chosen[at].adds(covered); a > b || a == b && chosen[i].before(chosen[at]) {
+				at = i
+			}
+		}
+		one := Chosen{Trace: chosen[at].name, Crossings: chosen[at].crossings, Adds: []string{}}
+		for _, number := range chosen[at].shows {
+			if !covered[number] {
+				covered[number] = true
+				one.Adds = append(one.Adds, all.behaviours[number])
+			}
+		}
+		slices.Sort(one.Adds)
+		choice.Chosen = append(choice.Chosen, one)
+		choice.Covered += len(one.Adds)
+		chosen = slices.Delete(chosen, at, at+1)
+	}
+	choice.Behaviours = len(all.behaviours)
+	for number, behaviour := range all.behaviours {
+		if !covered[number] {
+			choice.Left = append(choice.Left, behaviour)
+		}
+	}
+	slices.Sort(choice.Left)
+	choice.Missing = append(choice.Missing, all.seen.missing()...)
+}
+
+// adds is how much a trace shows that is not covered.
+func (c candidate) adds(covered []bool) (n int) {
+	for _, number := range c.shows {
+		if !covered[number] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,3 @@
+package distil
+
+import _ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run

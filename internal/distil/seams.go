@@ -1,0 +1,96 @@
+package distil
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+)
+
+// seams are what all traces have of user code, and what became of it.
+type seams struct {
+	known map[string]string // what can be entered, with how it was not, in words
+	calls map[string]*fate  // by the path of the seam, or the one who is asked
+	ends  map[string]bool   // of dispatches
+	asked map[int]string    // who, in the trace under way
+}
+
+// fate is whether something was entered, whether it failed, and whether it can.
+type fate struct{ failed, canFail bool }
+
+func newSeams() *seams {
+	return &seams{known: map[string]string{}, calls: map[string]*fate{}, ends: map[string]bool{}}
+}
+
+// configure notes the seams that a run has.
+func (s *seams) configure(info *adk.RunInfo) {
+	s.asked = map[int]string{}
+	for label, names := range map[string][]string{
+		adk.LabelTurnInput: info.TurnInput, adk.LabelTurnOutput: info.TurnOutput, adk.LabelExecutor: {info.Executor},
+		adk.LabelDispatchInput: info.DispatchInput, adk.LabelDispatchOutput: info.DispatchOutput,
+	} {
+		for _, name := range names {
+			s.known[describe.SeamName(adk.Seam{Label: label, Name: name})] = "entered"
+		}
+	}
+}
+
+// failing are the labels of seams whose failures turns have to live with.
+var failing = map[string]bool{adk.LabelExecutor: true, adk.LabelTool: true, adk.LabelStorage: true}
+
+// take notes what a crossing, which a fold has filled, says of seams.
+func (s *seams) take(x *adk.Crossing) {
+	if x.Seams != nil {
+		asked := s.asked
+		s.configure(x.Seams)
+		s.asked = asked
+	}
+	for _, record := range append([]adk.Record{x.Record}, x.Records...) {
+		if tool, is := record.(*adk.Tool); is {
+			s.known[describe.SeamName(adk.Seam{Label: adk.LabelTool, Name: tool.Name()})] = "called"
+		}
+	}
+	switch {
+	case x.Kind.Class() == adk.ClassCall:
+		s.enter(describe.SeamName(x.Seam), failing[x.Seam.Label], x.Outcome != "" && x.Outcome != adk.OutcomeOK)
+	case x.Phase == adk.Begin && len(x.JSON) > 0:
+		s.asked[x.Op] = "ask " + safetext.PlainName(x.Name)
+		s.enter(s.asked[x.Op], true, false)
+	case x.Phase == adk.Done && s.asked[x.Op] != "":
+		s.enter(s.asked[x.Op], true, x.Err != nil)
+	case x.Kind.Class() == adk.ClassEvent && x.Status != "":
+		s.ends[x.Status] = true
+	}
+}
+
+func (s *seams) enter(name string, canFail, failed bool) {
+	f := s.calls[name]
+	if f == nil {
+		f = &fate{}
+		s.calls[name] = f
+	}
+	f.canFail, f.failed = f.canFail || canFail, f.failed || failed
+}
+
+// missing says what no trace shows.
+func (s *seams) missing() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.known)) {
+		if s.calls[name] == nil {
+			all = append(all, fmt.Sprintf("%s is never %s", name, s.known[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.calls)) {
+		if f := s.calls[name]; f.canFail && !f.failed {
+			all = append(all, name+" never fails")
+		}
+	}
+	for _, status := range []string{adk.StatusAck, adk.StatusNack, adk.StatusAborted} {
+		if !s.ends[status] {
+			all = append(all, "no dispatch ends with "+status)
+		}
+	}
+	return all
+}
