@@ -1,11 +1,11 @@
 package adk
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/callers"
+	"github.com/adkreplay/adkreplay/internal/errtree"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
@@ -151,6 +151,58 @@ const (
 	// a replay it also occurs when a recorded answer does not fit the type of today.
 	E_INVALID_ANSWER Code = "E_INVALID_ANSWER"
 
+	// E_INVALID_SESSION_CONFIG occurs when a host of sessions is made with a config that is
+	// wrong; the message names every fault. Its author mends it.
+	E_INVALID_SESSION_CONFIG Code = "E_INVALID_SESSION_CONFIG"
+	// E_INVALID_SESSION_KEY occurs when a key of session values is made of wrong parts; the
+	// message names every fault. Its author mends it.
+	E_INVALID_SESSION_KEY Code = "E_INVALID_SESSION_KEY"
+	// E_INVALID_SESSION_VALUE occurs when a session value does not fit the schema of its
+	// key; the message names each place and no value. Who sets the value mends it.
+	E_INVALID_SESSION_VALUE Code = "E_INVALID_SESSION_VALUE"
+	// E_INVALID_SESSION_STATE occurs when what a session holds, or what a turn has left for
+	// it in the stash, has not the form that keys give it. Who put it there by hand mends it.
+	E_INVALID_SESSION_STATE Code = "E_INVALID_SESSION_STATE"
+	// E_SESSION_CHANNEL_STATE_CHANGED occurs when the state of a channel is another than the
+	// one that the session began with. The author of the channel mends it, with a key.
+	E_SESSION_CHANNEL_STATE_CHANGED Code = "E_SESSION_CHANNEL_STATE_CHANGED"
+	// E_SESSION_UNKNOWN_CHANNEL occurs when a host has no channel of the kind that a session
+	// has. A host of a release that knows it settles the delivery.
+	E_SESSION_UNKNOWN_CHANNEL Code = "E_SESSION_UNKNOWN_CHANNEL"
+	// E_SESSION_SEALED occurs when a session value is set where nothing is kept of it: after
+	// the ack, or in a dispatch beside the turn's own. Its author mends it.
+	E_SESSION_SEALED Code = "E_SESSION_SEALED"
+	// E_SESSION_OUTSIDE occurs when session values are asked for in a turn that no host of
+	// sessions runs. The caller mends it, with Host.Deliver.
+	E_SESSION_OUTSIDE Code = "E_SESSION_OUTSIDE"
+	// E_INVALID_DELIVERY occurs when a delivery has wrong or missing parts; nothing of it is
+	// kept. The sender mends it.
+	E_INVALID_DELIVERY Code = "E_INVALID_DELIVERY"
+	// E_DELIVERY_CONFLICT occurs when a delivery comes again under its id with another
+	// payload. The sender mends it, with an id of its own for each input.
+	E_DELIVERY_CONFLICT Code = "E_DELIVERY_CONFLICT"
+	// E_SESSION_KEY_ABSENT occurs when a session value is asked for that nobody has set.
+	E_SESSION_KEY_ABSENT Code = "E_SESSION_KEY_ABSENT"
+	// E_SESSION_TOO_LARGE occurs when a session value, all of them, or a provider's snapshot
+	// have more bytes than are allowed.
+	E_SESSION_TOO_LARGE Code = "E_SESSION_TOO_LARGE"
+	// E_SESSION_BUSY occurs when another host has the session, or a retry is not due, and the
+	// host is not to wait. The delivery stays accepted.
+	E_SESSION_BUSY Code = "E_SESSION_BUSY"
+	// E_SESSION_LEASE_LOST occurs when a host has lost its session to another one, which goes
+	// on with it: what it did is dropped.
+	E_SESSION_LEASE_LOST Code = "E_SESSION_LEASE_LOST"
+	// E_SESSION_STATE_NEWER occurs when a session holds a value of a later version than the
+	// host's key. A host of a later release settles the delivery.
+	E_SESSION_STATE_NEWER Code = "E_SESSION_STATE_NEWER"
+	// E_SESSION_FORMAT occurs when a stored session is of a format that this release does not
+	// know. A later release reads it.
+	E_SESSION_FORMAT Code = "E_SESSION_FORMAT"
+	// E_SESSION_FULL occurs when a session has as many unsettled deliveries as it can have.
+	E_SESSION_FULL Code = "E_SESSION_FULL"
+	// E_SESSION_ERASED occurs when a session is delivered to, or settled, that was erased.
+	E_SESSION_ERASED Code = "E_SESSION_ERASED"
+
 	// E_INPUT_PIPELINE_ERROR occurs when a turn input middleware fails; the
 	// error carries the middleware's name and the cause.
 	E_INPUT_PIPELINE_ERROR Code = "E_INPUT_PIPELINE_ERROR"
@@ -214,7 +266,9 @@ var fatalCodes = []Code{
 	E_INVALID_TURN_GATE_RESOLUTION, E_TOOL_ALREADY_REGISTERED, E_NOT_A_MEDIA_READER, E_NOT_A_SPOOL_READER,
 	E_INVALID_INITIAL_ARTIFACT_VALUE, E_INVALID_ARTIFACT_CONFIG, E_SPOOL_KEY, E_INVALID_STORAGE_CONFIG,
 	E_STORAGE_PARTITION, E_INVALID_ENVELOPE, E_UNSUPPORTED_MEDIA_MODALITY, E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS,
-	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW, E_INVALID_ANSWER,
+	E_OPENAI_CHAT_COMPLETIONS_CONTEXT_OVERFLOW, E_INVALID_ANSWER, E_INVALID_SESSION_CONFIG, E_INVALID_SESSION_KEY,
+	E_INVALID_SESSION_VALUE, E_INVALID_SESSION_STATE, E_SESSION_CHANNEL_STATE_CHANGED, E_SESSION_UNKNOWN_CHANNEL, E_SESSION_SEALED,
+	E_SESSION_OUTSIDE,
 }
 
 var otherCodes = []Code{
@@ -225,6 +279,8 @@ var otherCodes = []Code{
 	E_TURN_GATE_TIMEOUT, E_INVALID_TOOL_ARGS, E_TOOL_DOWNSTREAM_ERROR, E_ASK_TIMEOUT, E_ASK_STOPPED, E_UNANSWERED,
 	E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT, E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED,
 	E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR, E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS,
+	E_INVALID_DELIVERY, E_DELIVERY_CONFLICT, E_SESSION_KEY_ABSENT, E_SESSION_TOO_LARGE, E_SESSION_BUSY, E_SESSION_LEASE_LOST,
+	E_SESSION_STATE_NEWER, E_SESSION_FORMAT, E_SESSION_FULL, E_SESSION_ERASED,
 }
 
 // Error makes a Code usable as the target of errors.Is.
@@ -361,41 +417,16 @@ func Aborted(reason error) error {
 // is one only if all of them are: a failure joined with an abort stays a failure.
 // So does an error whose own methods panic, as those of a nil pointer that came
 // back as an error do.
-func isAbort(err error) (abort bool) {
-	defer func() {
-		if recover() != nil {
-			abort = false
-		}
-	}()
-	return leadsToAbort(err)
-}
-
-func leadsToAbort(err error) bool {
-	for err != nil {
+func isAbort(err error) bool {
+	return errtree.Every(err, func(err error) (abort, decided bool) {
 		switch e := err.(type) {
 		case *PanicError:
-			return false
+			return false, true
 		case Code:
-			return e == E_TURN_ABORTED
-		case *Error:
-			switch e.Code {
-			case E_TURN_ABORTED:
-				return true
-			case E_TURN_GATE_ABORTED: // its cause ended the gate, not the turn (GAT-1)
-				return false
-			}
-			err = e.Cause
-		case interface{ Unwrap() []error }:
-			all := e.Unwrap()
-			for _, one := range all {
-				if !leadsToAbort(one) {
-					return false
-				}
-			}
-			return len(all) > 0
-		default:
-			err = errors.Unwrap(err)
+			return e == E_TURN_ABORTED, true
+		case *Error: // the cause of a gate's abort ended the gate, not the turn (GAT-1)
+			return e.Code == E_TURN_ABORTED, e.Code == E_TURN_ABORTED || e.Code == E_TURN_GATE_ABORTED
 		}
-	}
-	return false
+		return false, false
+	})
 }

@@ -37,6 +37,7 @@ var rooms = []room{
 		because: "a path selects in a tree; but for that, a leaf"},
 	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
+	{name: "internal/errtree", because: "a leaf of the engine"},
 	{name: "internal/fields", because: "a leaf of the engine"},
 	{name: "internal/machine", others: []string{"github.com/google/uuid"}, // the default ids are UUIDs of version 7 (RUN-7)
 		because: "a leaf of the engine"},
@@ -71,7 +72,7 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
-	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
+	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/errtree", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/seampath", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonpath", "internal/jsontree", "internal/reread", "internal/yamltree"},
