@@ -121,14 +121,18 @@ func (c Config) Place(p Partition, of adk.CollectionName) (Place, error) {
 			return Place{}, partitionError(one.what, wrong)
 		}
 	}
-	shared, said := c.Share[of]
-	if !said {
-		shared = storages.OutlivesSession(of)
-	}
-	if shared {
+	if c.shared(of) {
 		p.Session = ""
 	}
 	return Place{Partition: p, Collection: of}, nil
+}
+
+// shared reports whether all sessions of a tenant share a collection.
+func (c Config) shared(of adk.CollectionName) bool {
+	if shared, said := c.Share[of]; said {
+		return shared
+	}
+	return storages.OutlivesSession(of)
 }
 
 func partitionError(what, wrong string) error {

@@ -105,21 +105,31 @@ func (k *keeper) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 	if ctx.Err() != nil {
 		return fault(of, verb.String(), key, context.Cause(ctx))
 	}
-	place, err := k.config.place(scope, of)
+	change, err := k.change(scope, of, verb, record, key)
 	if err != nil {
-		return fault(of, verb.String(), key, err)
-	}
-	change := Deletion(place, key)
-	if record != nil {
-		if change, err = Storing(place, record); err != nil {
-			return fault(of, verb.String(), key, err)
-		}
-		change.Row.TurnID, change.Row.DispatchID = readable(scope.TurnID), readable(scope.DispatchID)
+		return err
 	}
 	if err := k.rows.Write(ctx, change); err != nil {
 		return fault(of, verb.String(), key, causeOf(ctx, err))
 	}
 	return nil
+}
+
+// change is what Write writes.
+func (k *keeper) change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) (Change, error) {
+	place, err := k.config.place(scope, of)
+	if err != nil {
+		return Change{}, fault(of, verb.String(), key, err)
+	}
+	if record == nil {
+		return Deletion(place, key), nil
+	}
+	change, err := Storing(place, record)
+	if err != nil {
+		return Change{}, fault(of, verb.String(), key, err)
+	}
+	change.Row.TurnID, change.Row.DispatchID = readable(scope.TurnID), readable(scope.DispatchID)
+	return change, nil
 }
 
 // Storing is the change that keeps a record. A record of another collection is an error,

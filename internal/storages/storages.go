@@ -6,6 +6,7 @@ package storages
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -30,6 +31,20 @@ func Of(o Obligations) adk.Storage {
 		Instructions: typed[*adk.Tokenizable]{o, adk.Instructions},
 		Tools:        typed[*adk.Tool]{o, adk.Tools},
 	}
+}
+
+// Made are the obligations that Of made a storage of; nil where it did not, or where a
+// collection of records is another's. Tools may be.
+func Made(s adk.Storage) Obligations {
+	messages, is := s.Messages.(typed[*adk.Message])
+	if !is || !reflect.ValueOf(messages.all).Comparable() {
+		return nil
+	}
+	all := Of(messages.all)
+	if s.Tools, all.Tools = nil, nil; all != s {
+		return nil
+	}
+	return messages.all
 }
 
 // Each are the obligations of the collections of a storage; a collection that is missing

@@ -1,0 +1,39 @@
+package storage
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
+
+// Plan says what a storage that New made would do, without doing it: it is for who keeps
+// writes back until a turn has succeeded, as package session does.
+type Plan struct{ keeper *keeper }
+
+// PlanOf is the plan of a storage; ok is false where New has not made its records'
+// obligations. Those of tools may be another's.
+func PlanOf(s adk.Storage) (p Plan, ok bool) {
+	made, ok := storages.Made(s).(*keeper)
+	return Plan{made}, ok
+}
+
+// Rows are what the storage keeps its rows in.
+func (p Plan) Rows() Rows { return p.keeper.rows }
+
+// Change is what a store or a mutate of a record would write or, where that is nil, a
+// delete of the key. The errors are those of the obligation.
+func (p Plan) Change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) (Change, error) {
+	return p.keeper.change(scope, of, verb, record, key)
+}
+
+// Shared reports whether all sessions of a tenant share a collection.
+func (p Plan) Shared(of adk.CollectionName) bool { return p.keeper.config.shared(of) }
+
+// Limit is how many records a fetch of the collection gives at most; 0 is all.
+func (p Plan) Limit(of adk.CollectionName) int { return p.keeper.config.Limit[of] }
+
+// Unlimited is the storage without its limits.
+func (p Plan) Unlimited() adk.Storage {
+	all := *p.keeper
+	all.config.Limit = nil
+	return storages.Of(&all)
+}
