@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"unicode/utf8"
 )
 
@@ -53,15 +52,7 @@ func (s *Scanner) EachMember(give func(name, value []byte) error) error {
 		if err != nil {
 			return err
 		}
-		quoted, err := s.SkipName()
-		if err != nil {
-			return err
-		}
-		name, err := Unquote(quoted)
-		if err != nil {
-			return err
-		}
-		value, err := s.Value()
+		name, value, err := s.Member()
 		if err != nil {
 			return err
 		}
@@ -70,6 +61,20 @@ func (s *Scanner) EachMember(give func(name, value []byte) error) error {
 		}
 	}
 	return s.End()
+}
+
+// Member takes a member of an object: its name, without quotes and escapes, and the text
+// of its value.
+func (s *Scanner) Member() (name, value []byte, err error) {
+	quoted, err := s.SkipName()
+	if err != nil {
+		return nil, nil, err
+	}
+	if name, err = Unquote(quoted); err != nil {
+		return nil, nil, err
+	}
+	value, err = s.Value()
+	return name, value, err
 }
 
 // Value takes one value, as Skip does, and gives its text.
@@ -156,6 +161,10 @@ func (s *Scanner) Want(what string) error {
 
 // Skip takes one value, whatever it is, and checks all of it.
 func (s *Scanner) Skip() error {
+	if s.Next() == '"' { // as most are
+		s.Values++
+		return s.SkipString()
+	}
 	base := s.depth
 	for {
 		complete, err := s.enter()
@@ -236,7 +245,12 @@ func (s *Scanner) SkipName() (quoted []byte, err error) {
 	if err := s.SkipString(); err != nil {
 		return nil, err
 	}
-	return s.Data[start:s.At], s.Take(':', "a colon")
+	quoted = s.Data[start:s.At]
+	if s.At < len(s.Data) && s.Data[s.At] == ':' {
+		s.At++
+		return quoted, nil
+	}
+	return quoted, s.Take(':', "a colon")
 }
 
 // SkipString takes a string; the scanner stands at its first quote.
@@ -265,33 +279,35 @@ func (s *Scanner) SkipString() error {
 	return s.Want("a quote")
 }
 
-// What tells of eight bytes at once which of them end a run of plain characters.
-const (
-	eachByte = 0x0101010101010101
-	highBits = 0x80 * eachByte
-)
-
 // plainUntil is where from i on stands the first quote, backslash or control character,
 // or the end. It looks at eight bytes at a time: texts are most of what is ever scanned.
 func (s *Scanner) plainUntil(i int) int {
-	var all uint64
 	data := s.Data
-	for ; i+8 <= len(data); i += 8 {
-		block := binary.LittleEndian.Uint64(data[i : i+8])
-		quote, backslash := block^('"'*eachByte), block^('\\'*eachByte)
-		found := ((quote - eachByte) &^ quote) | ((backslash - eachByte) &^ backslash) | ((block - ' '*eachByte) &^ block)
-		if found &= highBits; found != 0 { // the lowest bit that is set is exact, those above it need not be
-			n := bits.TrailingZeros64(found) / 8
-			s.beyondASCII = s.beyondASCII || (all|block&(1<<(8*n)-1))&highBits != 0
-			return i + n
+	for {
+		for i+8 <= len(data) && special(binary.LittleEndian.Uint64(data[i:])) == 0 {
+			i += 8
 		}
-		all |= block
+		for end := min(i+8, len(data)); i < end; i++ {
+			switch c := data[i]; {
+			case c < ' ', c == '"', c == '\\':
+				return i
+			case c >= utf8.RuneSelf:
+				s.beyondASCII = true
+			}
+		}
+		if i == len(data) {
+			return i
+		}
 	}
-	for ; i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\'; i++ {
-		all |= uint64(data[i])
-	}
-	s.beyondASCII = s.beyondASCII || all&highBits != 0
-	return i
+}
+
+// special is not zero where one of eight bytes is a quote, a backslash, a control character
+// or beyond ASCII. The highest bit of a byte is set where it was, or where taking something
+// away went below zero: a space from what is smaller, or one from the zero that a quote or
+// a backslash becomes. Nothing else in ASCII comes to that, nor borrows from the next byte.
+func special(block uint64) uint64 {
+	const each, high = 0x0101010101010101, 0x80 * 0x0101010101010101
+	return (block | (block - ' '*each) | ((block ^ '"'*each) - each) | ((block ^ '\\'*each) - each)) & high
 }
 
 // escapeLen is the length of the escape that text begins with, 0 for none.

@@ -21,12 +21,21 @@ func ScanMembers(dst []ScannedMember, data []byte) ([]ScannedMember, error) {
 
 // membersOf takes the members of the object that is all of a scanner's text.
 func membersOf(s *jsonscan.Scanner, dst []ScannedMember) ([]ScannedMember, error) {
+	if s.Next() != '{' {
+		return dst, s.Want("an object")
+	}
 	first := len(dst)
-	err := s.EachMember(func(name, value []byte) error {
+	for more, err := s.Open(); more || err != nil; more, err = s.More('{') {
+		if err != nil {
+			return dst, err
+		}
+		name, value, err := s.Member()
+		if err != nil {
+			return dst, err
+		}
 		dst = append(dst, ScannedMember{name, value})
-		return nil
-	})
-	if err != nil {
+	}
+	if err := s.End(); err != nil {
 		return dst, err
 	}
 	return dst, uniqueNames(dst[first:])
