@@ -56,10 +56,11 @@ func OfFunc(function any) Place {
 	return OfEntry(v.Pointer())
 }
 
-// OfEntry is where the function with that entry begins; none where there is none.
+// OfEntry is where the function with that entry begins; none where there is none, and of
+// one of ours: what an agent does in it is said where the agent is put together.
 func OfEntry(pc uintptr) Place {
 	f := runtime.FuncForPC(pc)
-	if pc == 0 || f == nil {
+	if pc == 0 || f == nil || isEngine(packageOf(f.Name())) {
 		return Place{}
 	}
 	file, line := f.FileLine(f.Entry())

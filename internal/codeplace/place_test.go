@@ -87,4 +87,5 @@ func TestOfFunc(t *testing.T) {
 		assert.Empty(t, codeplace.OfFunc(what).Behind())
 	}
 	assert.Empty(t, codeplace.OfEntry(0).String())
+	assert.Empty(t, codeplace.OfFunc(adk.NewRunner).String(), "nobody mends an agent in the engine")
 }
