@@ -79,11 +79,7 @@ func payloads(event []byte) [][]byte {
 	var lines [][]byte
 	for len(event) > 0 {
 		var line []byte
-		if at := bytes.IndexAny(event, "\r\n"); at >= 0 {
-			line, event = event[:at], event[at+1:]
-		} else {
-			line, event = event, nil
-		}
+		line, event = cutLine(event)
 		data, isData := bytes.CutPrefix(line, []byte("data"))
 		if !isData || len(data) > 0 && data[0] != ':' {
 			continue
@@ -101,9 +97,20 @@ func payloads(event []byte) [][]byte {
 	return lines
 }
 
+// cutLine cuts off the first line, which ends with a line feed, a carriage return, or both:
+// then the rest begins with a line that is empty.
+func cutLine(text []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	if at := bytes.IndexByte(line, '\r'); at >= 0 {
+		return text[:at], text[at+1:]
+	}
+	return line, rest
+}
+
 // readStream reads an answer that comes event by event.
 func (a *answer) readStream(body io.Reader, attempt int) *failure {
 	a.piecewise = true
+	var c chunk
 	for stream := newEvents(body); ; {
 		event, err := stream.next()
 		switch {
@@ -122,8 +129,7 @@ func (a *answer) readStream(body io.Reader, attempt int) *failure {
 			if a.sawDone = string(data) == "[DONE]"; a.sawDone {
 				return nil
 			}
-			c, ok := readChunk(data)
-			if !ok {
+			if !c.read(data) {
 				a.h.Log(adk.LevelTrace, "sse-parse-failure", "an event is no JSON object", map[string]any{"dataPreview": quote(a.blot(string(data)))})
 				continue
 			}
