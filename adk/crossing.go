@@ -241,6 +241,7 @@ const (
 	RepeatsNothing Repetition = iota
 	RepeatsRun                // much of what the field said in an earlier crossing of the run
 	RepeatsOp                 // much of what it said in the crossing of its op before
+	RepeatsBytes              // all the bytes that it gave in an earlier crossing of the run
 )
 
 // Naming says whose id, name or number a field is.
@@ -405,7 +406,7 @@ var kindTable = [kindEnd]kindRow{
 	KindNow:       stepRow("now").touching(TouchNothing),
 	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs),
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing),
-	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes"), inDone(FieldErr, "err")).touching(TouchMedia),
+	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
 	// User code asks the world: whom, what, and whether that changes anything; then
 	// what was answered, unless it came in pieces.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -254,5 +255,66 @@ func TestConstructorsOfScriptedTools(t *testing.T) {
 		report, err = replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: agent(artifact.Text), Seams: seams})
 		require.NoError(t, err)
 		assert.Contains(t, report.String(), "flavour", "%s", seams)
+	}
+}
+
+// asks asks the artifact of one tool call ten questions in one turn.
+func asks(result adk.ToolResult) adk.Config {
+	fetch := fakes.NewTool("fetch", "Fetches.", result).Tool()
+	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fetch}, Executor: adk.Executor{Name: "asking", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		fetch, _ := dc.Tools().Get("fetch")
+		got, err := dc.Execute(ctx, fetch, `{}`)
+		if err != nil {
+			return err
+		}
+		wrapped, from, err := artifact.Wrap(ctx, fetch, "call-1", got)
+		if err != nil {
+			return err
+		}
+		now := dc.Now()
+		made, err := adk.NewToolCall(adk.ToolCallInit{ID: "call-1", Tool: "fetch", Args: map[string]any{}, Results: wrapped, FromArtifactTool: from, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+		if err != nil {
+			return err
+		}
+		if err := dc.ToolCalls().Store(ctx, made); err != nil {
+			return err
+		}
+		forged, err := artifact.Forge(dc, artifact.Config{})
+		if err != nil {
+			return err
+		}
+		grep, _ := forged.Get("artifact_grep")
+		for n := range 10 {
+			if _, err := dc.Execute(ctx, grep, map[string]any{"callId": "call-1", "pattern": fmt.Sprintf("^line %d7 ", n)}); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}}}
+}
+
+// A turn of ten questions to a body of 1 MiB costs the bytes of that body once in the trace:
+// where its tool gave them, or as the base64 of what was opened first. It replays, with the
+// tools live too.
+func TestEqualBytesStandOnceInTraces(t *testing.T) {
+	var text strings.Builder
+	for n := 0; text.Len() < 1<<20; n++ {
+		fmt.Fprintf(&text, "line %d %x\n", n, sha256.Sum256([]byte{byte(n), byte(n >> 8)}))
+	}
+	body := text.String()[:1<<20]
+	result, err := artifact.Text(t.Context(), adk.Text(body))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		result adk.ToolResult
+		once   int
+	}{{result, base64.StdEncoding.EncodedLen(len(body))}, {adk.Text(body), len(body) + strings.Count(body, "\n")}} {
+		trace := recorded(t, asks(c.result))
+		assert.Equal(t, 10, strings.Count(trace, `"kind":"open-media","phase":"done"`))
+		assert.Less(t, len(trace), c.once+16<<10)
+		for _, seams := range [][]string{nil, {"executor/*"}, {"executor/*", "tool/artifact_*"}} {
+			report, err := replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: asks(c.result), Seams: seams})
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence, "%s: %s", seams, report)
+		}
 	}
 }

@@ -178,7 +178,7 @@ func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 	d.Seq++
 	x.Seq = d.Seq
 	d.Media.note(x)
-	d.noteOpened(x)
+	d.noteSaid(x)
 	return extra, nil
 }
 

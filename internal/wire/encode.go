@@ -189,6 +189,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	if err := checkCrossing(c); err != nil {
 		return err
 	}
+	e.RestoredValues = 0
 	step := c.At.Sub(e.Last)
 	if farthest(step) && !e.Last.Add(step).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.Last)
@@ -208,7 +209,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 		}
 	}
 	e.Last = c.At
-	e.noteOpened(c)
+	e.noteSaid(c)
 	return e.End()
 }
 

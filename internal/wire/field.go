@@ -99,9 +99,9 @@ var FieldRows = [...]fieldRow{
 	},
 	adk.FieldValue: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return plain.Equal(a.Value, b.Value) },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.value(name, x.Value); return nil },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.valueField(name, x); return nil },
 		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
-			x.Value, err = plain.Parse(raw, d.marked)
+			x.Value, err = d.readValue(x, raw)
 			return err
 		},
 		Zero: func(x *adk.Crossing) { x.Value = nil },

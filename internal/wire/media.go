@@ -90,32 +90,6 @@ func (o *Openings) reader(media *adk.Media) adk.MediaReader {
 	})
 }
 
-// noteOpened takes in a line that was written, whose media others may name.
-func (e *Encoder) noteOpened(x *adk.Crossing) {
-	if x.Kind != adk.KindOpenMedia || x.Phase != adk.Done || e.Repeat == (RepeatLimits{}) || !hasRepeats(e.Format) {
-		return
-	}
-	if e.repeats == nil {
-		e.repeats = &repeats{limits: e.Repeat}
-	}
-	data, _ := x.Value.([]byte)
-	e.repeats.noteMedia(x.Op, data)
-}
-
-// noteOpened takes in a line that was read, whose media others may name.
-func (d *Decoder) noteOpened(x *adk.Crossing) {
-	if x.Kind != adk.KindOpenMedia || x.Phase != adk.Done || d.Repeat == (RepeatLimits{}) || !hasRepeats(d.Format) {
-		return
-	}
-	if d.repeats == nil {
-		d.repeats = &repeats{limits: d.Repeat}
-	}
-	if d.repeats.opened == nil {
-		d.repeats.opened = map[int][]byte{}
-	}
-	d.repeats.opened[x.Op], _ = x.Value.([]byte)
-}
-
 // NotHeld is how the text begins of what lacks in a trace.
 const NotHeld = "the trace does not hold"
 

@@ -62,6 +62,7 @@ type repeats struct {
 	spare    []byte         // the room of a copy that nobody names any more
 	media    []writtenMedia // of who writes
 	opened   map[int][]byte // of who reads: media, by the number of their opening
+	results  []saidResult   // of tools, the latest at the end
 	restored int64
 }
 
@@ -281,7 +282,6 @@ func (r *repeats) drop(i int) {
 // jsonField writes what was asked or answered: what of it was said before by naming
 // that, where that is shorter.
 func (e *Encoder) jsonField(name string, x *adk.Crossing) {
-	e.RestoredValues = 0
 	line, values := jsonscan.Compact(x.JSON)
 	if !hasRepeats(e.Format) {
 		e.writeSchema(name, x.JSON, line, SchemaMark)

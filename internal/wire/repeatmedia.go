@@ -33,11 +33,12 @@ type writtenMedia struct {
 // spot is where in a text the base64 of a media stands.
 type spot struct{ op, from, to int }
 
-// noteMedia takes in a media that a line says.
-func (r *repeats) noteMedia(op int, data []byte) {
+// noteMedia takes in a media that a line says, and gives the opening before that gave the
+// same bytes.
+func (r *repeats) noteMedia(op int, data []byte) (from int, same bool) {
 	r.media = slices.DeleteFunc(r.media, func(m writtenMedia) bool { return m.op == op })
 	if len(data) < minMedia {
-		return
+		return 0, false
 	}
 	m := writtenMedia{op: op, size: base64.StdEncoding.EncodedLen(len(data)), begin: base64.StdEncoding.AppendEncode(nil, data[:minMedia])}
 	hash := sha256.New()
@@ -45,10 +46,15 @@ func (r *repeats) noteMedia(op int, data []byte) {
 	_, _ = encode.Write(data) // a hash never fails
 	_ = encode.Close()
 	hash.Sum(m.sum[:0])
+	if at := slices.IndexFunc(r.media, func(one writtenMedia) bool { return one.size == m.size && one.sum == m.sum }); at >= 0 {
+		m, same = r.media[at], true // which is the one to be named
+		r.media = slices.Delete(r.media, at, at+1)
+	}
 	r.media = append(r.media, m)
 	if len(r.media) > maxMedia {
 		r.media = slices.Delete(r.media, 0, 1)
 	}
+	return m.op, same
 }
 
 // withoutMedia takes the media out of what of a text is new. Where one is in part in
@@ -155,7 +161,7 @@ func (d *Decoder) newText(raw []byte) (rest newText, err error) {
 	rest = make(newText, len(list))
 	for i, one := range list {
 		if m, notOne := OnlyMember(one); notOne == nil && string(m.Name) == repeatMedia {
-			rest[i].media, err = d.openedMedia(m.Value)
+			rest[i].media, err = d.openedMedia(repeatMedia, m.Value)
 		} else {
 			rest[i].text, err = TextOfJSON(one)
 		}
@@ -166,15 +172,15 @@ func (d *Decoder) newText(raw []byte) (rest newText, err error) {
 	return rest, nil
 }
 
-// openedMedia are the bytes that an open-media gave, by its number.
-func (d *Decoder) openedMedia(raw []byte) ([]byte, error) {
+// openedMedia are the bytes that an open-media gave, by its number, which a member says.
+func (d *Decoder) openedMedia(name string, raw []byte) ([]byte, error) {
 	op, err := IntOfJSON(raw)
 	if err != nil {
 		return nil, err
 	}
 	data, ok := d.repeats.opened[op]
 	if !ok {
-		return nil, fmt.Errorf("%s: %d: %w", repeatMedia, op, errNothingBefore)
+		return nil, fmt.Errorf("%s: %d: %w", name, op, errNothingBefore)
 	}
 	return data, nil
 }

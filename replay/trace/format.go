@@ -58,7 +58,10 @@
 //   - A tool's result is {"text":…}, {"bytes":"base64"}, {"media":record} or
 //     {"mediaList":[record…]}.
 //   - The bytes of a media stand in the line that ends its open-media, and nowhere
-//     else: a media that nobody opened through a context has none.
+//     else: a media that nobody opened through a context has none. Equal bytes stand
+//     there once: {"$from":op} is what that open-media gave, and {"$result":call} what
+//     the tool gave of which that is the call, as text or bytes, of 1 KiB or more; the
+//     64 latest can be named.
 //   - A schema is its JSON, or {"$json":text} where it is not JSON.
 //   - So is what an ask asked and was answered. A request that has much in common with
 //     that of an earlier ask, as a history has that is sent again with each, and a piece

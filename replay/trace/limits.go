@@ -28,7 +28,7 @@ var limits = []Limit{
 	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},
 	limitNesting:   {"nesting", 20_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
 	limitValues:    {"values", 1 << 20, "JSON values of one line", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
-	limitRestored:  {"restored", 1 << 30, "bytes of requests and pieces that name an earlier one, as they were", "MaxRestored", func(o *Options) *int64 { return &o.MaxRestored }},
+	limitRestored:  {"restored", 1 << 30, "bytes of requests, pieces and media that name an earlier one, as they were", "MaxRestored", func(o *Options) *int64 { return &o.MaxRestored }},
 	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes which is held whole, about", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
 }
 

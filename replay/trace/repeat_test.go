@@ -138,15 +138,18 @@ func drawAsks(t *rapid.T) (all []adk.Crossing) {
 	for range rapid.IntRange(1, 60).Draw(t, "lines") {
 		op := rapid.IntRange(1, 24).Draw(t, "op")
 		x := adk.Crossing{Kind: adk.KindPiece, At: tracetest.TestStart, Op: op, JSON: text()}
-		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0, 1:
 			x.Kind, x.Phase = adk.KindAsk, adk.Begin
 		case 2:
 			x.Kind, x.Phase = adk.KindAsk, adk.Done
-		case 3:
-			media := bytes.Repeat([]byte{byte(rapid.IntRange(0, 2).Draw(t, "media"))}, rapid.SampledFrom([]int{10, 96, 97, 300}).Draw(t, "size"))
+		case 3, 4:
+			media := bytes.Repeat([]byte{byte(rapid.IntRange(0, 2).Draw(t, "media"))}, rapid.SampledFrom([]int{10, 96, 97, 300, 1024}).Draw(t, "size"))
 			said = append(said, `"`+base64.StdEncoding.EncodeToString(media)+`"`)
 			x = adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, At: tracetest.TestStart, Op: op, Value: media}
+			if rapid.IntRange(0, 2).Draw(t, "result") == 0 {
+				x = adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, ID: op, Outcome: adk.OutcomeOK, Result: adk.Bytes(media)}
+			}
 		}
 		all = append(all, x)
 	}
@@ -175,6 +178,7 @@ func TestWhatIsSaidAgainIsRestored(t *testing.T) {
 		require.NoError(t, err, "%s", out.Bytes())
 		for i := range all {
 			assert.Equal(t, string(all[i].JSON), string(read.Lines[i].JSON), i)
+			assert.Equal(t, all[i].Value, read.Lines[i].Value, i)
 		}
 		tracetest.RequireSameAgain(t, read, out.Bytes())
 	})
@@ -206,6 +210,36 @@ func TestBeforeVersion4AsksAreWhole(t *testing.T) {
 	}
 }
 
+// The bytes of a media stand once: where a tool gave them, or where they were opened first.
+// Version 3 says them each time, and a small file that says them without end is given up.
+func TestEqualBytesStandOnce(t *testing.T) {
+	body := strings.Repeat("line é\n", 400)
+	opened := func(op int, data string) adk.Crossing {
+		return adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, At: tracetest.TestStart, Op: op, Value: []byte(data)}
+	}
+	returned := adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, ID: 7, Outcome: adk.OutcomeOK, Result: adk.Text(body)}
+	all := []adk.Crossing{opened(1, body+"x"), returned, opened(2, body), opened(3, body), opened(4, body+"x")}
+	data := tracetest.WriteTrace(t, all...)
+	lines := strings.Split(string(data), "\n")
+	assert.Contains(t, lines[3], `"op":2,"bytes":{"$result":7}`)
+	assert.Contains(t, lines[4], `"op":3,"bytes":{"$from":2}`)
+	assert.Contains(t, lines[5], `"op":4,"bytes":{"$from":1}`)
+	read := tracetest.ReadTrace(t, data)
+	former := wholeLines(t, read)
+	assert.NotContains(t, former, "$from")
+	for _, again := range []*trace.Trace{read, tracetest.ReadTrace(t, []byte(former))} {
+		for i := range all {
+			assert.Equal(t, all[i].Value, again.Lines[i].Value, i)
+		}
+	}
+	for n := range 100 {
+		lines = append(lines[:len(lines)-2], fmt.Sprintf(`{"kind":"open-media","phase":"done","op":%d,"bytes":{"$result":7}}`, n+5), "", "")
+	}
+	whole, byLine := tooLarge(t, tracetest.Seal(lines[:len(lines)-2], ""), trace.Options{MaxRestored: 10_000})
+	assert.Contains(t, whole.Reason, "restored: more than 10000 bytes")
+	assert.Contains(t, byLine.Reason, "restored: more than 10000 bytes")
+}
+
 // Who takes an ask away that others name gets a trace in which these are whole.
 func TestAsksThatOthersNameCanGo(t *testing.T) {
 	one := conversation{system: strings.Repeat("Plan. ", 30)}
@@ -226,6 +260,9 @@ func TestWhatNamesNothing(t *testing.T) {
 		return fmt.Sprintf(`{"kind":"ask","phase":"begin","op":%d,"of":"m","request":%s}`, op, request)
 	}
 	piece := func(op int, text string) string { return fmt.Sprintf(`{"kind":"piece","op":%d,"piece":%s}`, op, text) }
+	opened := func(op int, bytes string) string {
+		return fmt.Sprintf(`{"kind":"open-media","phase":"done","op":%d,"bytes":%s}`, op, bytes)
+	}
 	first := begin(1, `{"a":"`+strings.Repeat("é", 50)+`"}`)
 	for line, want := range map[string]string{
 		begin(2, `{"$from":1,"head":2,"text":"\"b\":1}"}`):            "no JSON",
@@ -239,6 +276,9 @@ func TestWhatNamesNothing(t *testing.T) {
 		piece(1, `{"$from":1,"head":2}`):                              "names what was not said before",
 		piece(2, `{"$from":1,"head":2}`):                              "names what was not said before",
 		`{"kind":"ask","phase":"done","answer":{"$from":1}}`:          "names what was not said before",
+		opened(2, `{"$from":1}`):                                      "$from: 1: names what was not said before",
+		opened(2, `{"$result":1}`):                                    "$result: 1: names what was not said before",
+		opened(2, `{"$result":"1"}`):                                  "want a whole number",
 		begin(2, `{"$from":1,"head":6,"text":"x","tail":2,"tail":3}`): "there twice",
 	} {
 		got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, first, line}, ""))
