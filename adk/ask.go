@@ -35,18 +35,11 @@ type AskOptions struct {
 // cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Of several options the last
 // counts.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
-	var none Res
-	if do == nil {
-		return none, fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
-	}
-	if err := refuseTypes[Req, Res](ctx); err != nil {
-		return none, err
-	}
-	x, err := openExchange(ctx, false, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
-	if err != nil {
-		return none, err
-	}
-	if x == nil {
+	x, err := openAsk[Req, Res](ctx, do != nil, false, of, request, options)
+	switch {
+	case err != nil:
+		return *new(Res), err
+	case x == nil:
 		return do(ctx, request)
 	}
 	return ask(x, request, do)
@@ -118,15 +111,20 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// refuseTypes refuses what JSON does not carry, where it would be told: a request is
-// held against another one and never made again, an answer is.
-func refuseTypes[Req, Res any](ctx context.Context) error {
-	if ctx == nil || !HasHandle(ctx) {
-		return nil
+// openAsk opens the exchange of an ask. Where it would be told it refuses what JSON does
+// not carry: a request is held against another one and never made again, an answer is.
+func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, request Req, options []AskOptions) (*Exchange, error) {
+	if !given {
+		return nil, fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
 	}
-	asked, answered := reflect.TypeFor[Req](), reflect.TypeFor[Res]()
-	return errors.Join(refuse("the request is a %s, which JSON does not hold: %s", asked, roundtrip.Unheld(asked)),
-		refuse("the answer is a %s, which JSON does not give back: %s", answered, roundtrip.Fault(answered)))
+	if ctx != nil && HasHandle(ctx) {
+		asked, answered := reflect.TypeFor[Req](), reflect.TypeFor[Res]()
+		if err := errors.Join(refuse("the request is a %s, which JSON does not hold: %s", asked, roundtrip.Unheld(asked)),
+			refuse("the answer is a %s, which JSON does not give back: %s", answered, roundtrip.Fault(answered))); err != nil {
+			return nil, err
+		}
+	}
+	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
 }
 
 func refuse(says string, t reflect.Type, fault string) error {
@@ -163,14 +161,7 @@ type askStream[Req, P any] struct {
 
 // run asks, and gives the error that is the loop's to see.
 func (s *askStream[Req, P]) run(ctx context.Context, of string, request Req, do func(context.Context, Req, func(P) error) error, options []AskOptions) (err error) {
-	if do == nil {
-		return fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
-	}
-	if err := refuseTypes[Req, P](ctx); err != nil {
-		return err
-	}
-	s.x, err = openExchange(ctx, true, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
-	if err != nil {
+	if s.x, err = openAsk[Req, P](ctx, do != nil, true, of, request, options); err != nil {
 		return err
 	}
 	if s.x != nil {

@@ -68,9 +68,10 @@ type Exchange struct {
 	op     int
 	of     string
 	ctx    context.Context
+	effect Effect
 	answer *Answer
 	limits timelimit.Limiter
-	over   bool // guarded by run.mu: it is done
+	over   bool // guarded by run.mu: it is done, or is an upload that is not told yet
 }
 
 // OpenExchange begins an ask of whom it names (WLD-1). request makes the JSON of what
@@ -93,29 +94,65 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if c == nil {
 		return nil, nil
 	}
-	var with AskOptions
-	if len(options) > 0 {
-		with = options[len(options)-1]
-	}
-	asked := Question{Of: of, Effect: with.Effect, Stream: stream, Call: c.id, Strand: c.strand}
+	x := newExchange(c, of, options)
+	asked := x.question(stream)
 	if request != nil && (c.run.observed() || c.run.config.Outside != nil) {
 		asked.Request = unheld.Line(request())
-	}
-	x := &Exchange{call: c, of: of}
-	if with.Limits != (AskLimits{}) {
-		x.limits.Limits, x.limits.Late = timelimit.Limits(with.Limits), x.errLate
 	}
 	if err := x.begin(&asked); err != nil {
 		return nil, err
 	}
+	return x.start(ctx, asked), nil
+}
+
+func newExchange(c *call, of string, options []AskOptions) *Exchange {
+	x := &Exchange{call: c, of: of}
+	for _, with := range options { // the last one counts
+		x.effect, x.limits.Limits, x.limits.Late = with.Effect, timelimit.Limits(with.Limits), x.errLate
+	}
+	return x
+}
+
+func (x *Exchange) question(stream bool) Question {
+	return Question{Of: x.of, Effect: x.effect, Stream: stream, Call: x.call.id, Strand: x.call.strand}
+}
+
+// start asks who may answer in the world's place, and lets the limits run where the
+// world is asked.
+func (x *Exchange) start(ctx context.Context, asked Question) *Exchange {
 	x.ctx = x.limits.Context(handed.Without(ctx))
-	if outside := c.run.config.Outside; outside != nil {
+	if outside := x.call.run.config.Outside; outside != nil {
 		x.answer = outside(x.ctx, asked)
 	}
 	if x.answer == nil {
 		x.limits.Start()
 	}
-	return x, nil
+	return x
+}
+
+// OpenUpload begins an ask whose request is sent while it is still being written (WLD-3):
+// the world is asked at once, and Asked tells the ask as soon as the request is known;
+// nothing of it is told before. The Exchange is nil where nothing is gained by that: ctx
+// carries no handle, nobody is told, the turn is aborted or the seam call has returned, or
+// somebody answers in the world's place and has to know the request. OpenExchange begins
+// it then.
+func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange {
+	c := handed.In[*call](ctx)
+	if c == nil || c.run.config.Outside != nil || !c.run.observed() || c.over() {
+		return nil
+	}
+	x := newExchange(c, of, options)
+	x.over = true // so far
+	return x.start(ctx, Question{})
+}
+
+// Asked tells the ask of an upload, with the JSON of its request or why there is none.
+// Only the first call counts. Where the turn was aborted or the seam call has returned
+// meanwhile, it is told as OpenExchange would, and nothing of its answer.
+func (x *Exchange) Asked(request json.RawMessage, err error) {
+	asked := x.question(true)
+	asked.Request = unheld.Line(request, err)
+	_ = x.begin(&asked)
 }
 
 // begin tells the ask, unless the turn is over or aborted (ABT-7).
@@ -126,8 +163,11 @@ func (x *Exchange) begin(asked *Question) error {
 	}
 	r := c.run
 	defer r.mu.Unlock()
+	if x.op != 0 {
+		return nil
+	}
 	at := c.now()
-	x.op = r.nextOp()
+	x.op, x.over = r.nextOp(), false
 	asked.Op = x.op
 	if line := r.crossing(c, KindAsk, Begin, at); line != nil {
 		line.Op, line.Name, line.JSON, line.Status = x.op, asked.Of, asked.Request, string(asked.Effect)
@@ -205,11 +245,7 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 		return
 	}
 	x.limits.Touch()
-	var told json.RawMessage
-	if x.Told() {
-		told = unheld.Line(make())
-	}
-	c := x.call
+	told, c := x.line(make), x.call
 	defer c.lock()()
 	if x.over {
 		return
@@ -218,6 +254,14 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 		line.Op, line.JSON, line.Flag = x.op, told, open
 		c.run.tell(line)
 	}
+}
+
+// line is what is told of a JSON; nil where nobody is told.
+func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
+	if !x.Told() {
+		return nil
+	}
+	return unheld.Line(make())
 }
 
 // Done tells that the asking has ended: with err, or well where that is nil, or with
@@ -233,11 +277,7 @@ func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
 		return
 	}
 	x.limits.Stop()
-	var told json.RawMessage
-	if x.Told() {
-		told = unheld.Line(answer())
-	}
-	c := x.call
+	told, c := x.line(answer), x.call
 	c.run.before(c, KindAsk, Done)
 	defer c.lock()()
 	if x.over {
@@ -320,8 +360,7 @@ func FaultPoint(ctx context.Context, name string) error {
 // over reports whether nothing of the call can be told any more but that it comes late:
 // it has returned, or the run's context has ended.
 func (c *call) over() bool {
-	c.run.mu.Lock()
-	defer c.run.mu.Unlock()
+	defer c.lock()()
 	return c.ended || c.run.ctx.Err() != nil
 }
 

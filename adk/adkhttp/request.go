@@ -20,8 +20,8 @@ import (
 
 // requestJSON is what is told of a request: method, path, query and headers, and the body
 // in one of three members: body where it is compact JSON of an object or a list, text where
-// it is any other text, and base64. It puts the body back as it was.
-func (t *transport) requestJSON(req *http.Request) (json.RawMessage, error) {
+// it is any other text, and base64.
+func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMessage, error) {
 	room := 1 << 9
 	if req.ContentLength > 0 {
 		room += int(min(req.ContentLength, t.maxBody))
@@ -33,19 +33,22 @@ func (t *transport) requestJSON(req *http.Request) (json.RawMessage, error) {
 	headers := valuesOf(req.Header, unheldRequestHeader)
 	boundary := headers.withoutBoundary()
 	headers.write(&o, "headers")
-	if err := t.writeBody(&o, req, boundary); err != nil {
+	if err := writeBody(&o, req, read, boundary); err != nil {
 		return nil, err
 	}
 	return o.Close(), nil
 }
 
+// bodyReader appends the body of a request. unheld stands for one that is not held.
+type bodyReader func(dst []byte, req *http.Request) (all []byte, unheld json.RawMessage, err error)
+
 // writeBody writes the body of a request. It is read to where it stands if it is JSON:
 // copying and looking through it is most of what telling a request costs.
-func (t *transport) writeBody(o *canonical.ObjectWriter, req *http.Request, boundary string) error {
+func writeBody(o *canonical.ObjectWriter, req *http.Request, read bodyReader, boundary string) error {
 	end := len(o.Out)
 	o.Field("body")
 	begin := len(o.Out)
-	all, unheld, err := t.requestBody(o.Out, req)
+	all, unheld, err := read(o.Out, req)
 	if err != nil {
 		return err
 	}

@@ -89,8 +89,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.passBy(req, of, why)
 	}
 	out := req.WithContext(ctx) // the body is exchanged, and not the caller's request
-	x, err := adk.OpenExchange(ctx, of, func() (json.RawMessage, error) { return t.requestJSON(out) },
-		adk.AskOptions{Effect: t.effect(req), Limits: t.limits})
+	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits}
+	if hasBody(req) && req.GetBody == nil && req.ContentLength <= t.maxBody {
+		if x := adk.OpenUpload(ctx, of, options); x != nil {
+			return t.upload(x, req, out)
+		}
+	}
+	x, err := adk.OpenExchange(ctx, of, func() (json.RawMessage, error) { return t.requestJSON(out, t.requestBody) }, options)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		closeBody(out)
@@ -107,6 +112,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // ask asks the world.
 func (t *transport) ask(x *adk.Exchange, req, out *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(out.WithContext(x.Context()))
+	return t.answered(x, req, resp, err)
+}
+
+// answered tells what the world has answered.
+func (t *transport) answered(x *adk.Exchange, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		x.Done(nil, err)
 		return resp, x.Failure(err)
