@@ -1,17 +1,20 @@
 package artifact
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	render "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
@@ -236,9 +239,17 @@ func (m *markdown) each(f func(n ast.Node)) {
 	})
 }
 
-// unescaped is a text of the source with its backslashes and entities resolved.
+// unescaped is a text of the source with its backslashes and entities resolved, each once:
+// goldmark writes it so for a page, and a page escapes but a few characters.
 func unescaped(raw []byte) string {
-	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(raw))))
+	if bytes.IndexAny(raw, "\\&\x00") < 0 {
+		return string(raw)
+	}
+	var page bytes.Buffer
+	w := bufio.NewWriterSize(&page, len(raw))
+	render.DefaultWriter.Write(w, raw)
+	_ = w.Flush() // a buffer takes all
+	return html.UnescapeString(page.String())
 }
 
 func destination(raw []byte) string { return unescaped(raw) }

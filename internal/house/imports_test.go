@@ -78,7 +78,7 @@ var rooms = []room{
 	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonpath", "internal/jsontree", "internal/reread", "internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
 			"github.com/yuin/goldmark", "github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/extension/ast",
-			"github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
+			"github.com/yuin/goldmark/renderer/html", "github.com/yuin/goldmark/text",
 		},
 		because: "bodies and questions rest on the engine alone; nobody who runs turns has to carry them"},
 	{name: "adk/envelope", ours: []string{"adk", "internal/canonical"},
