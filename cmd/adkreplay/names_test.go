@@ -45,6 +45,7 @@ func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 	commands := [][]string{
 		{"verify", folder}, {"verify", "--github", folder}, {"verify", "--json", folder}, {"verify", "--junit=-", folder},
 		{"check", folder}, {"check", "--json", folder}, {"lint", folder}, {"lint", "--json", folder}, {"accept", folder},
+		{"review", folder}, {"stats", folder}, {"stats", "--csv", folder, folder}, {"stats", "--json", folder}, {"distil", folder}, {"distil", "--json", folder}, {"distil", folder, "-o", out},
 		{"stale", "--claims", folder}, {"merge", filepath.Join(out, "report.json")}, {"run", "--out", filepath.Join(folder, hostileName), "hello"},
 		{"verify", "--json=" + filepath.Join(out, "report.json"), folder}, {"merge", filepath.Join(out, "report.json")},
 		{"merge", "--github", "--junit", filepath.Join(out, hostileName, "x"), filepath.Join(out, "report.json")}, {"verify", "--json=" + files[0]},

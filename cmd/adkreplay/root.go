@@ -115,7 +115,7 @@ Everything happens in this process: no network, no model, no key.
 	root.SetFlagErrorFunc(misused)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
-	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
+	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newReview(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
 		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	return root

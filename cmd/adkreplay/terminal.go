@@ -20,6 +20,8 @@ import (
 type terminal struct {
 	out      *output
 	err      io.Writer
+	in       io.Reader // where answers come from
+	asks     bool      // somebody is there who answers
 	colour   bool
 	progress bool
 	columns  int           // how wide a report may be; 0 is as wide as it likes
@@ -36,6 +38,8 @@ func newTerminal(out, err io.Writer) *terminal {
 	return &terminal{
 		out:      &output{w: out},
 		err:      err,
+		in:       os.Stdin,
+		asks:     isTerminal(out) && term.IsTerminal(int(os.Stdin.Fd())),
 		colour:   wantsColour(isTerminal(out), os.Getenv),
 		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
 		columns:  columnsOf(out, os.Getenv),

@@ -180,6 +180,8 @@ var rooms = []room{
 		because: "it looks at what traces show, and runs none"},
 	{name: "internal/stats", ours: []string{"adk", "internal/canonical", "internal/describe", "internal/httpform", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},
 		because: "it counts what is in traces, and runs none"},
+	{name: "internal/review", ours: []string{"internal/safetext"},
+		because: "it talks with a person, and knows no file"},
 	{name: "scenarios", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/tools/numbers", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},

@@ -18,6 +18,10 @@
 //
 // Replay does the same for a folder of recorded turns.
 //
+// Where ADKREPLAY_PENDING names a folder by its whole path, what a check finds in the place
+// of what is expected is kept there, and adkreplay review --pending shows it change by
+// change and accepts what somebody accepts.
+//
 // Where ADKREPLAY_CLAIMS names a folder, the checks write down there which files
 // they used, and adkreplay stale tells which ones nobody does.
 //
@@ -211,6 +215,9 @@ func (c check) compare(transcript string) {
 	case string(golden) != transcript:
 		c.t.Errorf("golden: the turn is not the one in %s:\n%s\nIf it is as it should be, this updates the file:\n  %s",
 			c.file(), difference(string(golden), transcript), withReason(c.t))
+		c.keep(string(golden), transcript)
+	default:
+		dropPending(c.t, c.file())
 	}
 }
 
@@ -256,7 +263,9 @@ func (c check) accept(golden, transcript string) {
 	n, was, is, _ := firstDifference(golden, transcript)
 	if err := acceptance.Replace(c.file(), []byte(transcript), fmt.Sprintf("from line %d on:\n- %s\n+ %s", n, was, is)); err != nil {
 		c.fail("it is not accepted: %v", err)
+		return
 	}
+	dropPending(c.t, c.file())
 }
 
 // reasonVariable is the environment variable that says why what is expected

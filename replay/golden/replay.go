@@ -46,7 +46,9 @@ import (
 // a file, relative to the test's folder unless it is absolute, it gets the report as JUnit
 // XML. Of the tests of several packages each needs a file of its own: a * in the name
 // stands for the test. Where ADKREPLAY_HTML names a file in the same way, what is red gets a
-// page there to look at in a browser: the causes, and the traces that they hit.
+// page there to look at in a browser: the causes, and the traces that they hit. Where
+// ADKREPLAY_PENDING names a folder by its whole path, the traces that today's code makes in
+// the place of those that are red are kept there, for adkreplay review.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
@@ -75,10 +77,12 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	case c.report.Divergent > 0:
 		c.unreadable()
 		c.causes()
+		c.keep()
 	case c.report.Unreadable > 0:
 		c.unreadable()
 	default:
 		c.looked()
+		c.keep()
 	}
 }
 
@@ -161,7 +165,9 @@ func (c *corpusCheck) update() {
 	for _, result := range c.report.Accept(context.Background(), acceptance, c.live, c.reading) {
 		if result.Refused != nil {
 			c.t.Errorf("replay: %s is not accepted: %s", result.Trace, strings.TrimPrefix(result.Refused.Error(), "replay: "))
+			continue
 		}
+		dropPending(c.t, result.Trace)
 	}
 	c.unreadable()
 }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/internal/review"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// reviewOptions say what to review.
+type reviewOptions struct {
+	paths   []string
+	pending string // the folder that go test wrote; empty is none
+}
+
+func newReview(t *terminal) *cobra.Command {
+	var o reviewOptions
+	cmd := &cobra.Command{
+		Use:   "review [file|folder ...]",
+		Short: "Go through what has changed, and accept or leave it cause by cause",
+		Long: `review runs traces again as verify does, and asks about each cause of a
+divergence what to do with it: accept it with a reason, in all traces that it
+hits or in some of them, leave it, open a trace in an editor (VISUAL or EDITOR).
+A trace that several causes hit is accepted where all of them are. Nothing is
+written before the end, where it says what would be, and asks.
+
+With --pending it goes through what go test has left: where the environment
+variable ADKREPLAY_PENDING names a folder by its whole path, package golden
+keeps there what it found in the place of golden files and traces, with your own
+code in it.
+
+It needs a terminal. Without one it shows the causes, and says what to call.
+What is accepted is written as accept does, and nothing is where the environment
+variable CI is set.
+` + exitHelp,
+		Example: `  adkreplay review testdata/turns
+  ADKREPLAY_PENDING="$PWD/bin/pending" go test ./...; adkreplay review --pending bin/pending`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths = args
+			if err := o.check(cmd.Flags().Changed("pending"), os.Getenv); err != nil {
+				return misused(cmd, err)
+			}
+			return runReview(cmd.Context(), t, o)
+		},
+	}
+	cmd.Flags().StringVar(&o.pending, "pending", "", "go through what go test has left in this `folder`")
+	return cmd
+}
+
+func (o reviewOptions) check(hasPending bool, env func(string) string) error {
+	switch {
+	case hasPending && o.pending == "":
+		return errors.New("--pending needs a folder: the one that ADKREPLAY_PENDING named")
+	case len(o.paths) == 0 && !hasPending:
+		return errors.New("review takes files or folders, and got none: the embedded traces are no files")
+	case slices.Contains(o.paths, stdin):
+		return errors.New("review reads answers from the standard input, and no trace: give a file or a folder")
+	case corpus.InCI(env):
+		return errors.New("nothing is reviewed where the environment variable CI is set: verify says what has changed")
+	}
+	return checkPaths(o.paths)
+}
+
+// reviewed is what has changed, and how each file of it is accepted.
+type reviewed struct {
+	changes []review.Change
+	report  *corpus.Report // of the traces; nil where none were given
+	pending map[string]corpus.Pending
+}
+
+func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
+	r, err := findChanges(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	code := r.unreadable(t)
+	switch {
+	case len(r.changes) == 0:
+		t.printf("nothing has changed")
+		return ended(code)
+	case !t.asks:
+		r.show(t, o)
+		return ended(max(code, exitDivergence))
+	}
+	dialog := review.Dialog{In: bufio.NewReader(t.in), Out: t.out, Edit: func(file string) error { return edit(ctx, file, os.Getenv) }}
+	decisions, meant := dialog.Ask(r.changes)
+	if !meant {
+		return ended(max(code, exitDivergence))
+	}
+	return ended(max(code, r.accept(ctx, t, decisions)))
+}
+
+// findChanges finds what has changed in traces, and what go test left.
+func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, error) {
+	r := &reviewed{pending: map[string]corpus.Pending{}}
+	if o.pending != "" {
+		all, err := corpus.ReadPending(o.pending)
+		if err != nil {
+			return nil, unreadable(errors.New(withoutPackage(err)))
+		}
+		r.addPending(all)
+	}
+	if len(o.paths) == 0 {
+		return r, nil
+	}
+	sources, done := findTraces(o.paths), 0
+	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Reading: t.limits, Each: func(v *corpus.TraceReport) {
+		done++
+		t.step(done, len(sources), v.Trace)
+	}})
+	if err != nil {
+		return nil, internal(errors.New(withoutPackage(err)))
+	}
+	t.clear()
+	r.report = report
+	for _, cause := range report.Causes {
+		r.changes = append(r.changes, review.Change{Shown: cause.String(), Files: cause.Traces})
+	}
+	return r, nil
+}
+
+// addPending takes in what go test left: files with the same causes are one change.
+func (r *reviewed) addPending(all []corpus.Pending) {
+	places := map[string]int{}
+	for _, p := range all {
+		cause := strings.Join(p.Causes, "\n")
+		r.pending[p.File] = p
+		if at, known := places[cause]; known {
+			r.changes[at].Files = append(r.changes[at].Files, p.File)
+			continue
+		}
+		places[cause] = len(r.changes)
+		r.changes = append(r.changes, review.Change{Shown: safetext.Lines(cause + "\n" + p.Shown), Files: []string{p.File}})
+	}
+	for i := range r.changes {
+		c := &r.changes[i]
+		c.Shown = fmt.Sprintf("in %s: %s\n%s", counted(len(c.Files), "file"), safetext.Short(c.Files, safetext.Line), c.Shown)
+	}
+}
+
+// unreadable says which traces could not be read, and gives the exit code of that.
+func (r *reviewed) unreadable(t *terminal) int {
+	if r.report == nil {
+		return exitSame
+	}
+	for _, one := range r.report.Traces {
+		if one.Error != "" {
+			t.judged(red, "unreadable", safetext.Line(one.Error))
+		}
+	}
+	return unreadableCode(r.report)
+}
+
+// show shows what has changed where nobody can be asked, and says what to call.
+func (r *reviewed) show(t *terminal, o reviewOptions) {
+	for i, c := range r.changes {
+		t.printf("%d of %d: %s", i+1, len(r.changes), strings.TrimRight(c.Shown, "\n"))
+	}
+	if len(o.paths) > 0 {
+		t.printf("next: %s", shell.Adkreplay(append([]string{"accept", "--reason", "why it is meant"}, o.paths...)...))
+	}
+	if len(r.pending) > 0 {
+		t.printf("next: ADKREPLAY_REASON='why it is meant' go test -update, of the tests that are red")
+	}
+	t.printf("review asks in a terminal: there is none")
+}
+
+// accept does what was decided, and gives the exit code of it: what is left is a divergence.
+func (r *reviewed) accept(ctx context.Context, t *terminal, decisions []review.Decision) int {
+	code, accepted := exitSame, 0
+	traces := map[string][]*corpus.TraceReport{} // by the reason
+	var reasons []string
+	for _, one := range decisions {
+		p, isPending := r.pending[one.File]
+		switch {
+		case one.Reason == "":
+			code = max(code, exitDivergence)
+		case isPending:
+			n, refused := acceptPending(t, p, one.Reason)
+			accepted, code = accepted+n, max(code, refused)
+		default:
+			if traces[one.Reason] == nil {
+				reasons = append(reasons, one.Reason)
+			}
+			traces[one.Reason] = append(traces[one.Reason], r.traceOf(one.File))
+		}
+	}
+	for _, reason := range reasons {
+		n, refused := r.acceptTraces(ctx, t, traces[reason], reason)
+		accepted, code = accepted+n, max(code, refused)
+	}
+	t.printf("%d of %s accepted", accepted, counted(len(decisions), "file"))
+	return code
+}
+
+func acceptPending(t *terminal, p corpus.Pending, reason string) (accepted, code int) {
+	a, err := corpus.NewAcceptance(reason, time.Now(), os.Getenv)
+	if err == nil {
+		err = a.ReplacePending(p)
+	}
+	if err != nil {
+		t.judged(red, "refused", safetext.OfFile(p.File, errors.New(withoutPackage(err))))
+		return 0, max(refusedCode(err), exitDivergence)
+	}
+	t.judged(green, "accepted", fmt.Sprintf("%s: the reason is in %s", safetext.Line(p.File), safetext.Line(p.File+corpus.ReasonEnding)))
+	return 1, exitSame
+}
+
+func (r *reviewed) traceOf(file string) *corpus.TraceReport {
+	at := slices.IndexFunc(r.report.Traces, func(t *corpus.TraceReport) bool { return t.Trace == file })
+	return r.report.Traces[at]
+}
+
+// acceptTraces accepts traces for one reason.
+func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corpus.TraceReport, reason string) (accepted, code int) {
+	a, err := corpus.NewAcceptance(reason, time.Now(), os.Getenv)
+	if err != nil {
+		t.warn(withoutPackage(err))
+		return 0, exitInternal
+	}
+	some := *r.report
+	some.Traces = traces
+	for _, result := range some.Accept(ctx, a, nil, t.holding(traceFile{}, 8)) {
+		switch {
+		case result.Refused == nil:
+			accepted++
+			printAccepted(t, result, a)
+		case ctx.Err() != nil:
+			t.warn("interrupted: not everything is accepted")
+			return accepted, exitInternal
+		default:
+			t.judged(red, "refused", safetext.OfFile(result.Trace, result.Refused))
+			code = max(code, refusedCode(result.Refused))
+		}
+	}
+	return accepted, code
+}
+
+// edit opens a file in the editor of the person.
+func edit(ctx context.Context, file string, env func(string) string) error {
+	words := strings.Fields(cmp.Or(env("VISUAL"), env("EDITOR")))
+	if len(words) == 0 {
+		return fmt.Errorf("no editor is known: set VISUAL or EDITOR, or open %s yourself", safetext.Line(file))
+	}
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", words[0], err)
+	}
+	return nil
+}

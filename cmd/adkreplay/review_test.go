@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// answering runs a command in a terminal in which somebody types these lines.
+func answering(t *testing.T, lines string, args ...string) outcome {
+	t.Helper()
+	t.Setenv("CI", "")
+	var out, err bytes.Buffer
+	terminal := newTerminal(&out, &err)
+	terminal.in, terminal.asks = strings.NewReader(lines), true
+	exit := classified(run(context.Background(), terminal, append([]string{"review"}, args...)))
+	if exit.err != nil {
+		terminal.warn(exit.Error())
+	}
+	return outcome{exit.code, out.String(), err.String()}
+}
+
+// Of a cause that is accepted every trace is, with its reason; what is shown is what verify
+// shows.
+func TestReviewAccepts(t *testing.T) {
+	t.Chdir(folder(t, "stash"))
+	before := contents(t, ".")
+	got := answering(t, "a\nIterations are counted when they end.\ny\n", ".")
+	assert.Equal(t, exitUnreadable, got.code, "cut.jsonl cannot be read")
+	assert.Contains(t, got.out, "\n1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1\n  in 3 traces: a.jsonl, b.jsonl, deep/d.jsonl\n")
+	assert.Contains(t, got.out, "\naccept a.jsonl: Iterations are counted when they end.\n")
+	assert.Contains(t, got.out, "\n3 of 3 files to be accepted\nwrite this? [y/N] accepted a.jsonl: ")
+	assert.Equal(t, []string{"3 of 3 files accepted"}, last(1, got.out))
+	after := contents(t, ".")
+	assert.Equal(t, string(fixture(t, "hello")), after["a.jsonl"])
+	assert.Contains(t, after["a.jsonl.reason"], "Iterations are counted when they end.")
+	assert.Equal(t, before["cut.jsonl"], after["cut.jsonl"])
+	require.NoError(t, os.Remove("cut.jsonl"))
+	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, answering(t, "", "."))
+}
+
+// Nothing is written before the end, nor where somebody ends, is gone, or does not mean it.
+func TestReviewWritesNothingUnmeant(t *testing.T) {
+	t.Chdir(folder(t, "stash"))
+	require.NoError(t, os.Remove("cut.jsonl"))
+	before := contents(t, ".")
+	for _, lines := range []string{"", "q\n", "l\n", "a\n", "a\nMeant.\n", "a\nMeant.\nn\n", "a\nMeant.\n\n", "s\n9\nq\n", "s\n1\n\nq\n", "?\nx\n"} {
+		got := answering(t, lines, ".")
+		assert.Equal(t, exitDivergence, got.code, "%q", lines)
+		assert.Equal(t, before, contents(t, "."), "%q", lines)
+	}
+}
+
+// Some traces of a cause are accepted, and the others left: that is a divergence still.
+func TestReviewOfSome(t *testing.T) {
+	t.Chdir(folder(t, "stash"))
+	require.NoError(t, os.Remove("cut.jsonl"))
+	got := answering(t, "s\n1 3-3\nMeant.\ny\n", ".")
+	assert.Equal(t, exitDivergence, got.code, got.out)
+	assert.Contains(t, got.out, "   2  b.jsonl\n")
+	assert.Contains(t, got.out, "\naccept deep/d.jsonl: Meant.\n")
+	assert.Contains(t, got.out, "\nleave  b.jsonl\n")
+	assert.Equal(t, exitSame, adkreplay("verify", "a.jsonl", "deep").code)
+	assert.Equal(t, exitDivergence, adkreplay("verify", "b.jsonl").code)
+}
+
+// A trace is opened in the editor that the person has.
+func TestReviewOpens(t *testing.T) {
+	t.Setenv("VISUAL", "")
+	t.Setenv("EDITOR", "")
+	path := divergent(t)
+	assert.Contains(t, answering(t, "o\nq\n", path).out, "no editor is known: set VISUAL or EDITOR, or open "+path+" yourself\n")
+	t.Setenv("VISUAL", "no-such-editor --wait")
+	assert.Contains(t, answering(t, "o\nq\n", path).out, "no-such-editor: ")
+	if _, err := exec.LookPath("rm"); err != nil {
+		t.Skipf("there is no rm, which shows that it was given the file: %v", err)
+	}
+	t.Setenv("VISUAL", "rm --")
+	assert.Contains(t, answering(t, "o\no\nq\n", path).out, "\n", "what was done to the file is not our business")
+	assert.NoFileExists(t, path)
+}
+
+// Without a terminal the causes are shown, with what to call.
+func TestReviewWithoutATerminal(t *testing.T) {
+	t.Setenv("CI", "")
+	path := divergent(t)
+	got := adkreplay("review", path)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, "1 of 1: changed output in dispatch")
+	assert.Contains(t, got.out, " accept --reason 'why it is meant' "+path+"\n")
+	assert.Equal(t, []string{"review asks in a terminal: there is none"}, last(1, got.out))
+	for says, args := range map[string][]string{"got none": nil, "no trace: give a file": {"-"}, "argument 1 is empty": {""}, "--pending needs a folder": {"--pending", ""}} {
+		got := adkreplay(append([]string{"review"}, args...)...)
+		assert.Equal(t, exitUsage, got.code)
+		assert.Contains(t, got.err, says)
+	}
+	t.Setenv("CI", "true")
+	assert.Equal(t, exitUsage, adkreplay("review", path).code)
+}
+
+// What go test left is reviewed too: files with one cause are one change, and what was
+// changed since is refused.
+func TestReviewOfPending(t *testing.T) {
+	home, pending := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a.golden", "b.golden", "c.golden"} {
+		file := filepath.Join(home, name)
+		require.NoError(t, os.WriteFile(file, []byte("hello\n"), 0o600))
+		word := map[bool]string{true: "goodbye\n", false: "good morning\n"}[name == "c.golden"]
+		p := corpus.Pending{File: file, Causes: []string{"- hello\n+ " + word}, Shown: "@@\n-hello\n+" + word, Changes: []string{"from line 1 on"}, Content: []byte(word)}
+		require.NoError(t, p.Keep(pending))
+	}
+	got := answering(t, "a\nThe sun is up.\nl\ny\n", "--pending", pending)
+	assert.Equal(t, exitDivergence, got.code, got.out+got.err)
+	assert.Contains(t, got.out, "1 of 2: in 2 files: ")
+	content := contents(t, home)
+	assert.Equal(t, []string{"good morning\n", "good morning\n", "hello\n"}, []string{content["a.golden"], content["b.golden"], content["c.golden"]})
+	assert.Contains(t, content["b.golden.reason"], "The sun is up.\n    from line 1 on\n")
+	assert.Len(t, filesIn(t, pending), 1, "what was accepted is pending no more")
+
+	require.NoError(t, os.WriteFile(filepath.Join(home, "c.golden"), []byte("other\n"), 0o600))
+	got = answering(t, "a\nMeant.\ny\n", "--pending", pending)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, "it has changed since the check: run go test again\n")
+	assert.Equal(t, "other\n", contents(t, home)["c.golden"])
+	assert.Contains(t, adkreplay("review", "--pending", pending).out, "go test -update")
+
+	require.NoError(t, os.WriteFile(filepath.Join(pending, "x.pending.json"), []byte("{}"), 0o600))
+	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", pending).code)
+	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", filepath.Join(pending, "none")).code)
+}
