@@ -23,8 +23,8 @@ import (
 )
 
 // The hints that the scenarios get. They are good code, so each of these is
-// meant: three gates that wait until the turn is aborted, and a listener that
-// panics to show that it disturbs nobody.
+// meant: three gates that wait until the turn is aborted, a listener that panics
+// to show that it disturbs nobody, and a turn that is as small as one can be.
 func TestHintsOfTheFixtures(t *testing.T) {
 	var got []string
 	for _, r := range recordings(t) {
@@ -37,6 +37,7 @@ func TestHintsOfTheFixtures(t *testing.T) {
 		`gates-aborted: gate-without-timeout: gate "finance" has no timeout`,
 		`gates-aborted: gate-without-timeout: gate "security" has no timeout`,
 		`loud-listener: contained-failure: listener of message: the screen is gone`,
+		`minimal: sets-never-hydrated: the model is asked without a message: none was fetched`,
 	}, got)
 }
 
