@@ -355,6 +355,31 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// A history that is sent again with each ask is as long as the square of what was said. It
+// is put together of the asks that are looked at, and of no others.
+func TestLongConversation(t *testing.T) {
+	var all []*adk.Crossing
+	var messages []string
+	for op := 1; op <= 1_500; op++ {
+		messages = append(messages, fmt.Sprintf(`{"role":"user","content":"question %d: %s"}`, op, strings.Repeat("why? ", 60)))
+		request := `{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[` + strings.Join(messages, ",") + `]}}`
+		all = append(all, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: op, Name: "model", JSON: json.RawMessage(request)},
+			&adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: op, JSON: json.RawMessage(`{"choices":[{"message":{"content":"Because."}}]}`)})
+	}
+	b := opened(t, written(t, &page.Page{Title: "long", Sources: []page.Source{source("long", recorded(t, all...))}}), "")
+	made := func() int { return is[int](b, `app.turn.trace.texts.made`) }
+	opening := made()
+	assert.Less(t, opening, 100, "those that are in sight")
+	is[bool](b, `(app.search.value = "question 1400:", app.search.dispatchEvent(new Event("input")), true)`)
+	b.until(`app.turn.visible.length === 1`)
+	assert.Less(t, made()-opening, 60, "what is searched is what each adds; the one that is found is shown")
+	b.goTo("#2999/conversation")
+	assert.Equal(t, 1, b.count(".messages > li.new"))
+	assert.Contains(t, b.text(".messages > li.new"), "question 1500:")
+	assert.Less(t, made()-opening, 60+200)
+	assert.Equal(t, 1_500, is[int](b, `momentsOf(app.turn.trace).length`))
+}
+
 // hostile are texts that should do nothing.
 var hostile = []string{
 	`<script>window.hacked = 1</script>`, `<img src=x onerror="window.hacked = 1">`, `"><svg onload=window.hacked=1>`,

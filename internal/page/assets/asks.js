@@ -9,30 +9,40 @@ class Exchange {
   constructor(trace, row) {
     this.row = row;
     this.of = textOf(row.crossing.data.of);
-    this.request = row.crossing.data.request;
-    this.body = bodyOf(row);
     this.answer = new Answer();
     for (const x of trace.pieces.get(row.crossing.op) ?? []) this.answer.add(x.data.piece, x.data.open);
     const end = row.end?.data;
     if (end?.answer !== undefined) this.answer.add(end.answer, false);
     this.err = end?.err;
   }
+  get request() {
+    return this.row.crossing.data.request;
+  }
+  get body() {
+    return bodyOf(this.row);
+  }
   // messages are the conversation; null where it is none.
   get messages() {
-    return (this.read ??= messagesOf(this.body));
+    return messagesOf(this.body);
   }
   // settings are what a request says beside its messages.
   get settings() {
-    if (!isObject(this.body)) return [];
-    return Object.keys(this.body)
+    const body = this.body;
+    if (!isObject(body)) return [];
+    return Object.keys(body)
       .filter((name) => !talk.includes(name))
-      .map((name) => [name, this.body[name]]);
+      .map((name) => [name, body[name]]);
   }
+  // words are the request on a line. They are held: what they are of may be long.
   get words() {
-    const r = this.request;
+    return (this.line ??= this.worded());
+  }
+  worded() {
+    const r = this.request,
+      body = this.body;
     let words = isObject(r) && typeof r.method === "string" ? r.method + " " + textOf(r.path) : compact(r, 100);
-    if (isObject(this.body) && typeof this.body.model === "string") words += " " + this.body.model;
-    const said = talkIn(this.body);
+    if (isObject(body) && typeof body.model === "string") words += " " + body.model;
+    const said = talkIn(body);
     if (said) words += ", " + counted(typeof said === "string" ? 1 : said.length, "message");
     return onLine(words);
   }
@@ -59,6 +69,15 @@ function bodyOf(row) {
 function talkIn(body) {
   const list = isObject(body) ? (body.messages ?? body.contents ?? body.input) : null;
   return Array.isArray(list) || typeof list === "string" ? list : null;
+}
+
+// talks reports whether an ask is a conversation. One that goes on from an earlier ask is what
+// that is.
+function talks(trace, row) {
+  const said = row.crossing.said;
+  const known = (trace.talks ??= new Map());
+  if (!known.has(said)) known.set(said, said?.isLikeBase && known.has(said.base) ? known.get(said.base) : talkIn(bodyOf(row)) !== null);
+  return known.get(said);
 }
 
 function messagesOf(body) {
@@ -265,12 +284,12 @@ function momentsOf(trace) {
   };
   const asks = trace.rows.filter((row) => row.crossing.kind === "ask");
   for (const row of asks) {
-    if (talkIn(bodyOf(row)) === null) continue;
+    if (!talks(trace, row)) continue;
     for (let c = trace.calls.get(row.crossing.call); c; c = c.parent) asked.add(c.id);
   }
   for (const row of trace.rows) {
     const x = row.crossing;
-    if (x.kind === "ask" && talkIn(bodyOf(row)) !== null) add(row, "ask " + textOf(x.data.of));
+    if (x.kind === "ask" && talks(trace, row)) add(row, "ask " + textOf(x.data.of));
     if (x.kind === "call" && (x.data.seam ?? "").startsWith("executor/") && !asked.has(x.data.id)) add(row, "dispatch " + x.call);
   }
   return (trace.moments = moments);

@@ -27,18 +27,20 @@ function conversationView(turn, seq) {
 function askedMessages(trace, moment) {
   const now = exchangeOf(trace, moment.row),
     before = moment.before && exchangeOf(trace, moment.before.row);
+  const was = before?.messages ?? null,
+    is = now.messages ?? [new Message("request", now.request)];
   const same = new Set(),
     gone = [];
-  if (before?.messages) {
+  if (was) {
     let next = 0;
     for (const [i, j] of [
       ...aligned(
-        before.messages.map((m) => m.same),
-        now.messages.map((m) => m.same),
+        was.map((m) => m.same),
+        is.map((m) => m.same),
       ),
-      [before.messages.length, -1],
+      [was.length, -1],
     ]) {
-      gone.push(...before.messages.slice(next, i));
+      gone.push(...was.slice(next, i));
       next = i + 1;
       same.add(j);
     }
@@ -51,7 +53,7 @@ function askedMessages(trace, moment) {
         { class: "facts" },
         h("span", { class: "bad" }, counted(gone.length, "message") + " of the ask before " + (gone.length === 1 ? "is" : "are") + " gone"),
       ),
-    messageList(now.messages.map((m, i) => [m, fresh(i)])),
+    messageList(is.map((m, i) => [m, fresh(i)])),
     h("section", { class: "reply" }, h("h3", {}, "answered"), answerView(now.answer), now.err !== undefined && errorView(now.err)),
   ];
 }

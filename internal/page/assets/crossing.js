@@ -172,13 +172,14 @@ function lineView(turn, x, isChosen, several) {
 // askView shows what was asked beside the conversation, and what was answered.
 function askView(trace, row) {
   const e = exchangeOf(trace, row),
-    a = e.answer;
+    a = e.answer,
+    messages = e.messages;
   return h(
     "section",
     { class: "ask" },
     h("h3", {}, "asked"),
-    e.messages ? h("p", { class: "faint" }, counted(e.messages.length, "message") + ": see Conversation") : valueView(e.request),
-    e.messages &&
+    messages ? h("p", { class: "faint" }, counted(messages.length, "message") + ": see Conversation") : valueView(e.request),
+    messages &&
       h(
         "dl",
         {},

@@ -11,22 +11,20 @@ class Said {
     this.by = x.data[label];
     this.base = base;
     this.media = media;
-    this.depth = base ? base.depth + 1 : 0;
-    this.kept = null; // its bytes, of one in a few
+    this.length = -1; // of its bytes, until somebody asks
   }
   get isAgain() {
     return isObject(this.by) && "$from" in this.by;
   }
-  // written are the bytes of a text that stands in its line.
-  written() {
-    if (isObject(this.by) && typeof this.by.$json === "string") return utf8.encode(this.by.$json);
-    return utf8.encode(textOfMember(this.x.line, this.label));
+  // news is what it says that nothing before it does, as text or in parts.
+  get news() {
+    return this.isAgain ? this.by.text : (this.by?.$json ?? null);
   }
-  // after are its bytes, given those of its base.
-  after(base) {
-    if (!this.isAgain) return this.written();
-    const { head = 0, tail = 0, text = "" } = this.by;
-    return joined([base.subarray(0, head), ...[text].flat().map((part) => this.bytesOf(part)), base.subarray(base.length - tail)]);
+  // own are the bytes that stand in its line: all of them, or those that are new.
+  get own() {
+    if (this.isAgain) return joined([this.by.text ?? ""].flat().map((part) => this.bytesOf(part)));
+    if (typeof this.by?.$json === "string") return utf8.encode(this.by.$json);
+    return utf8.encode(textOfMember(this.x.line, this.label));
   }
   // bytesOf are those of a part of what is new.
   bytesOf(part) {
@@ -34,12 +32,53 @@ class Said {
     if (typeof part.$string === "string") return Uint8Array.from(atob(part.$string), (c) => c.charCodeAt(0));
     return utf8.encode(this.media.get(part.media));
   }
+  get head() {
+    return this.isAgain ? (this.by.head ?? 0) : 0;
+  }
+  get tail() {
+    return this.isAgain ? (this.by.tail ?? 0) : 0;
+  }
+  // size is how many bytes it has.
+  get size() {
+    if (this.length < 0) this.length = this.head + this.own.length + this.tail;
+    return this.length;
+  }
+  // isLikeBase reports whether it says most of what its base says: it is of the same kind.
+  get isLikeBase() {
+    return this.base !== null && this.head + this.tail >= this.base.size * mostlyThere;
+  }
+  // bytes are all of its text. Of each Said that has a part in it that part alone is looked
+  // at, so that the last of many asks takes no longer than it has bytes.
+  get bytes() {
+    const out = new Uint8Array(this.size);
+    const parts = [{ said: this, from: 0, to: this.size, at: 0 }];
+    while (parts.length) {
+      const { said, from, to, at } = parts.pop();
+      const begin = said.head,
+        end = said.size - said.tail;
+      if (from < begin) parts.push({ said: said.base, from, to: Math.min(to, begin), at });
+      if (from < end && to > begin) {
+        const first = Math.max(from, begin);
+        out.set(said.own.subarray(first - begin, to - begin), at + first - from);
+      }
+      if (to > end) {
+        const first = Math.max(from, end),
+          moved = said.base.size - said.size; // the tails end together
+        parts.push({ said: said.base, from: first + moved, to: to + moved, at: at + first - from });
+      }
+    }
+    return out;
+  }
 }
 
 const utf8 = new TextEncoder();
 
-// keptEach is how many texts that name one another are made again, at most, to make one.
-const keptEach = 32;
+// mostlyThere is the share of a text of which another one says the same that goes on from it.
+const mostlyThere = 0.75;
+
+// mostRead is how many texts are held as values: of one that is asked for again and again, and
+// of the one that it is compared with.
+const mostRead = 4;
 
 // Texts holds what the lines that come may name, and makes whole what names it.
 class Texts {
@@ -47,52 +86,44 @@ class Texts {
     this.requests = new Map(); // by the number of the ask
     this.pieces = new Map(); // the latest one of each ask, by that
     this.media = new Map(); // in base64, by the number of what opened it
-    this.latest = null; // {said, bytes}: the one that was made whole last
+    this.read = new Map(); // values, those that were asked for last
+    this.made = 0; // how many texts were made whole
   }
   add(x) {
     if (x.kind === "open-media" && x.phase === "done") this.media.set(x.op, x.data.bytes?.$bytes ?? "");
     const use = x.row.again;
     if (!use || x.data[use.label] === undefined) return;
     const held = use.again === "run" ? this.requests : this.pieces;
-    const said = new Said(x, use.label, held.get(x.data[use.label]?.$from) ?? null, this.media);
-    held.set(x.op, said);
-    if (said.isAgain || said.by?.$json !== undefined) this.whole(x, said);
+    x.said = new Said(x, use.label, held.get(x.data[use.label]?.$from) ?? null, this.media);
+    held.set(x.op, x.said);
+    if (x.said.isAgain || x.said.by?.$json !== undefined) this.whole(x.data, x.said);
   }
-  // whole has a crossing say in full what it says, once somebody asks.
-  whole(x, said) {
-    const set = (value) => Object.defineProperty(x.data, said.label, { value, enumerable: true });
-    Object.defineProperty(x.data, said.label, {
-      enumerable: true,
-      configurable: true,
-      get: () => {
-        const text = new TextDecoder().decode(this.bytes(said));
-        let value = text;
-        try {
-          value = JSON.parse(text);
-        } catch {
-          // what is no JSON is its text
-        }
-        set(value);
-        return value;
-      },
-    });
+  // whole has a crossing say in full what it says, once somebody asks. Who goes through all
+  // that crossings say does not ask: a history that is sent again with each ask is as long
+  // as the square of what there is to be said.
+  whole(data, said) {
+    Object.defineProperty(data, said.label, { enumerable: false, get: () => this.value(said) });
   }
-  bytes(said) {
-    const chain = [];
-    let one = said;
-    for (; one && !one.kept && one !== this.latest?.said; one = one.base) chain.push(one);
-    let bytes = one ? (one.kept ?? this.latest.bytes) : new Uint8Array();
-    for (const next of chain.reverse()) {
-      bytes = next.after(bytes);
-      if (next.depth % keptEach === keptEach - 1) next.kept = bytes;
+  value(said) {
+    let value = this.read.get(said);
+    if (!this.read.delete(said)) {
+      this.made++;
+      const text = new TextDecoder().decode(said.bytes);
+      try {
+        value = JSON.parse(text);
+      } catch {
+        value = text; // what is no JSON is its text
+      }
+      if (this.read.size >= mostRead) this.read.delete(this.read.keys().next().value);
     }
-    this.latest = { said, bytes };
-    return bytes;
+    this.read.set(said, value);
+    return value;
   }
 }
 
 // joined are bytes one behind the other.
 function joined(parts) {
+  if (parts.length === 1) return parts[0];
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -63,6 +63,7 @@ class Trace {
     this.calls = new Map(); // by number: {id, row, seam, label, parent, strand}
     this.pieces = new Map(); // of answers, by the number of the operation that asked
     this.strands = new Map(); // by number: {id, name, first, last}
+    this.texts = new Texts();
     this.elapsed = 0;
     const linker = new Linker(this);
     for (let i = 1; i < lines.length; i++) {
@@ -103,10 +104,9 @@ class Linker {
     this.within = new Map(); // and in their order, by call and strand (around)
     this.forks = new Map(); // the rows of forks, by strand
     this.waiting = new Map(); // rows whose one event is to come, by call
-    this.texts = new Texts();
   }
   add(x) {
-    this.texts.add(x);
+    this.trace.texts.add(x);
     this.learn(x);
     this.lane(x);
     const row = this.place(x);

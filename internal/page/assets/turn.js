@@ -422,7 +422,7 @@ const tabs = [
 ];
 
 // searched marks the rows that say a text, in any of their lines, with the records that they
-// speak of.
+// speak of. What an ask says again is found where it was said first.
 function searched(trace, needle) {
   needle = needle.toLowerCase();
   const records = new Map();
@@ -430,7 +430,12 @@ function searched(trace, needle) {
   const found = new Uint8Array(trace.rows.length);
   for (const x of trace.crossings) {
     const row = trace.row(x.seq);
-    if (!found[row.number] && (says(x.data, needle, records, 0) || (trace.seamOf(x).toLowerCase().includes(needle) && x.kind === "call")))
+    if (
+      !found[row.number] &&
+      (says(x.data, needle, records, 0) ||
+        (x.said && says(x.said.news, needle, null, 1)) ||
+        (trace.seamOf(x).toLowerCase().includes(needle) && x.kind === "call"))
+    )
       found[row.number] = 1;
   }
   return found;
