@@ -13,6 +13,8 @@ import (
 // else (DET-2).
 var goroutines = map[string]string{
 	"adk/call.go":                       "a strand",
+	"adk/session/suite.go":              "callers of a store, to see whether it can bear them",
+	"adk/session/settle.go":             "the renewal of a lease, when its timer fires, which is not to wait",
 	"fakes/provider.go":                 "the server, until it is closed",
 	"fakes/suite_spool.go":              "writers of one key, to see whether a spool can bear them",
 	"fakes/suite_storage.go":            "users of a storage, to see whether it can bear them",

@@ -104,8 +104,12 @@ var rooms = []room{
 	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/storages"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // records that were read lately
 		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
-	{name: "adk/storage/memory", ours: []string{"adk", "adk/storage", "internal/ordered"},
-		because: "rows in memory"},
+	{name: "adk/session", ours: []string{"adk", "adk/storage", "internal/ordered", "internal/schema", "internal/stash", "internal/storages"},
+		because: "it runs turns and knows what a storage would write, whoever keeps the sessions"},
+	{name: "internal/sessionrows", ours: []string{"adk", "adk/session", "adk/storage"},
+		because: "the rules of sessions stand once, over tables that keep rows"},
+	{name: "adk/storage/memory", ours: []string{"adk", "adk/session", "adk/storage", "internal/ordered", "internal/sessionrows"},
+		because: "rows in memory, and sessions beside them"},
 	{name: "adk/storage/files", ours: []string{"adk", "adk/storage", "internal/ordered"},
 		others:  []string{"github.com/gofrs/flock"}, // one process has a directory, on any system
 		because: "rows in files"},

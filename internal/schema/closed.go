@@ -102,3 +102,27 @@ func closeObjectSchema(node map[string]any) {
 		node["additionalProperties"] = false
 	}
 }
+
+// CompileValue compiles the schema of a value of any type, closed as those of tools are.
+func CompileValue(raw json.RawMessage) (*Schema, error) {
+	tree, err := decodeJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	closeSchema(tree)
+	closed, err := Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	return Compile(closed)
+}
+
+// CheckJSON gives every fault of a JSON text, sorted by path.
+func (s *Schema) CheckJSON(raw json.RawMessage) []Fault {
+	value, err := decodeJSON(raw)
+	if err != nil {
+		return []Fault{{Keyword: err.Error()}}
+	}
+	_, faults := s.Check(value)
+	return faults
+}

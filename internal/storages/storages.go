@@ -149,6 +149,11 @@ func OutlivesSession(of adk.CollectionName) bool {
 	return of == adk.Memories || of == adk.Retrievables || of == adk.Instructions
 }
 
+// Delete deletes the record with a key.
+func Delete(ctx context.Context, o Obligations, scope adk.Scope, of adk.CollectionName, key string) error {
+	return o.Write(ctx, scope, of, adk.KindDelete, nil, key)
+}
+
 // Name is the name of the seam of an obligation, as in messages.store.
 func Name(of adk.CollectionName, verb adk.Kind) string { return string(of) + "." + verb.String() }
 

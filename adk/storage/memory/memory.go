@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
@@ -20,6 +21,7 @@ import (
 // use.
 type Memory struct {
 	obligations adk.Storage
+	sessions    session.Store
 
 	mu     sync.RWMutex
 	places map[storage.Place]*ordered.Set[storage.KeyHash, storage.Row]
@@ -32,7 +34,7 @@ func New(config storage.Config) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.obligations = obligations
+	m.obligations, m.sessions = obligations, newSessions(m)
 	return m, nil
 }
 

@@ -1,0 +1,240 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// attempt is one turn that is run for a delivery, under a claim.
+type attempt struct {
+	host   *Host
+	claim  Claim
+	loaded Loaded
+	number int
+	seed   Seed
+	turn   *turn
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	turnID string
+	// status is that of the turn's own dispatch; empty where there was none.
+	status string
+	// failure is the last error of the turn that is not its output's.
+	failure      *adk.Error
+	outputFailed bool
+}
+
+// run runs the turn. An error says that there was none.
+func (a *attempt) run(ctx context.Context) error {
+	c := &a.host.config
+	var raw adk.RawTurn
+	err := contained(func() (err error) {
+		if raw.SystemPrompt, raw.Instructions, err = c.Prompt(a.seed); err != nil || c.Listen == nil {
+			return err
+		}
+		raw.Functional, raw.Observability = c.Listen(a.seed)
+		return nil
+	})
+	if err != nil {
+		return &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Message: "Config.Prompt or Config.Listen failed", Cause: err}
+	}
+	known := func(key string) bool { return a.host.keys[key] != nil }
+	if raw.Stash, err = stashOf(a.seed, a.loaded, known); err != nil {
+		return stateError("the session's values make no stash: %s", err)
+	}
+	a.listen(&raw.Observability)
+	defer a.host.endTurn(a)
+	return a.host.runner.Run(ctx, raw)
+}
+
+// listen has the attempt hear its own turn, before whoever else does.
+func (a *attempt) listen(o *adk.Observability) {
+	theirs := *o
+	o.TurnStart = func(e adk.TurnStart) {
+		a.begun(e.TurnID)
+		if theirs.TurnStart != nil {
+			theirs.TurnStart(e)
+		}
+	}
+	o.DispatchEnd = func(e adk.DispatchEnd) {
+		if e.Name == "" { // the turn's own
+			a.mu.Lock()
+			a.status = e.Status
+			a.mu.Unlock()
+		}
+		if theirs.DispatchEnd != nil {
+			theirs.DispatchEnd(e)
+		}
+	}
+	o.Error = func(e adk.ErrorEvent) {
+		a.failed(e)
+		if theirs.Error != nil {
+			theirs.Error(e)
+		}
+	}
+}
+
+// begun makes the turn known by its id, before any user code of it runs. An id that another
+// turn has is the fault of Config.Agent.IDs: nothing of the turn is kept then.
+func (a *attempt) begun(id string) {
+	a.mu.Lock()
+	a.turnID = id
+	a.mu.Unlock()
+	h := a.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.turns[id] != nil || id == "" {
+		a.cancel(fmt.Errorf("session: the id %.64q of a turn is empty, or another turn's that is not over", id))
+		return
+	}
+	h.turns[id] = a.turn
+}
+
+func (a *attempt) failed(e adk.ErrorEvent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e.Error.Stage == adk.LabelTurnOutput {
+		a.outputFailed = true
+	} else if e.DispatchName == "" {
+		a.failure = e.Error
+	}
+}
+
+// endTurn forgets a turn that is over.
+func (h *Host) endTurn(a *attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h.forget(a.turnID, a.turn)
+}
+
+// verdict is why the attempt does not commit, or nil. The error of a caller that has left is
+// the cause of its context.
+func (a *attempt) verdict(ctx context.Context, notRun error) error {
+	a.mu.Lock()
+	failure := a.failure
+	a.mu.Unlock()
+	a.turn.mu.Lock()
+	left, verdict := a.turn.left, a.turn.verdict
+	a.turn.mu.Unlock()
+	switch {
+	case verdict != nil:
+		return verdict
+	case notRun != nil:
+		return notRun
+	case left != nil:
+		return a.turn.fixed(a.seed.ChannelState)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case failure != nil:
+		return failure
+	}
+	return &adk.Error{Code: adk.E_TURN_ABORTED, Message: "the turn was aborted before its output"}
+}
+
+// change is what the attempt commits, or why it cannot.
+func (a *attempt) change(at time.Time) (Commit, error) {
+	t := a.turn
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := Commit{Delivery: a.seed.Delivery, Attempt: a.number, Revision: a.loaded.Revision, TurnID: a.turnID, Snapshots: t.left.snapshots,
+		Writes: t.writes, Held: a.host.held, Children: t.children, OutputFailed: a.outputFailed || t.left.outputFailed,
+		Told: a.host.config.Notify == nil, At: asMillis(at)}
+	if err := a.untouched(); err != nil {
+		return c, err
+	}
+	var err error
+	c.Puts, c.Deletes, err = a.changed()
+	return c, err
+}
+
+// untouched is the error of what somebody has put below the session's own leaves by hand.
+func (a *attempt) untouched() error {
+	begun, err := stashOf(a.seed, a.loaded, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	own := begun[stashRoot].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(a.turn.left.own)) {
+		path := stashRoot + "." + name
+		switch path {
+		case stashRuntime, stashDispatch, stashSealed, stashPayload:
+		case stashSeed, stashAuth, stashInternal:
+			if fmt.Sprint(own[name]) != fmt.Sprint(a.turn.left.own[name]) {
+				return stateError("%s in the stash was changed: it is the host's", path)
+			}
+		default:
+			return stateError("%.64q in the stash is not the host's: what lies below %q is", path, stashRoot)
+		}
+	}
+	return nil
+}
+
+// changed compares the values that the turn has left with those that it began with.
+func (a *attempt) changed() (puts map[string]Value, deletes []string, err error) {
+	puts = map[string]Value{}
+	var faulty []string
+	size := 0
+	for key, held := range a.loaded.Values {
+		if leaf, has := a.turn.left.values[key]; a.host.keys[key] == nil {
+			size += len(held.Body)
+		} else if !has {
+			deletes = append(deletes, key)
+		} else if before, _ := marshal(held); string(before) == string(leaf) {
+			size += len(held.Body)
+			delete(a.turn.left.values, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.turn.left.values)) {
+		value, ok := parseValue(a.turn.left.values[key])
+		info := a.host.keys[key]
+		if ok = ok && info != nil && value.Version == info.version; ok {
+			ok = !errors.Is(info.check(value.Body), adk.E_INVALID_SESSION_VALUE)
+		}
+		if !ok {
+			faulty = append(faulty, fmt.Sprintf("%.64q", key))
+		}
+		size += len(value.Body)
+		puts[key] = value
+	}
+	slices.Sort(deletes)
+	switch {
+	case len(faulty) > 0:
+		return nil, nil, stateError("what no key has set stands at %s", strings.Join(faulty, ", "))
+	case size > MaxBag:
+		return nil, nil, &adk.Error{Code: adk.E_SESSION_TOO_LARGE, Message: fmt.Sprintf("the session's values have %d bytes, want at most %d", size, MaxBag)}
+	}
+	return puts, deletes, nil
+}
+
+// contained calls user code that no seam contains, and makes an error of its panic.
+func contained(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &adk.PanicError{Value: value}
+		}
+	}()
+	return f()
+}
+
+// codeOf is the outermost code of an error.
+func codeOf(err error) adk.Code {
+	var whole *adk.Error
+	if errors.As(err, &whole) {
+		return whole.Code
+	}
+	var code adk.Code
+	if errors.As(err, &code) {
+		return code
+	}
+	return adk.E_TURN_ABORTED
+}

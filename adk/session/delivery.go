@@ -1,0 +1,215 @@
+package session
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+)
+
+// The bounds of what a session takes (SES-29).
+const (
+	MaxPayload   = 1 << 20   // bytes of a delivery's payload
+	MaxBag       = 1 << 20   // bytes of all values of a session
+	MaxSnapshot  = 256 << 10 // bytes of a provider's snapshot
+	MaxUnsettled = 10_000    // unsettled deliveries of a session
+)
+
+// SessionID names a session: texts of UTF-8 without NUL of at most storage.MaxID bytes. The
+// tenant may be empty.
+type SessionID struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session"`
+}
+
+// DeliveryID names a delivery of a session by the id that its sender chose.
+type DeliveryID struct {
+	SessionID
+	Delivery string `json:"delivery"`
+}
+
+// String is the id as messages show it.
+func (id DeliveryID) String() string {
+	return fmt.Sprintf("delivery %.64q of session %.64q", id.Delivery, id.Session)
+}
+
+// Delivery is one input for a session (SES-9).
+type Delivery struct {
+	// Tenant and Session name the session, which begins with its first delivery. Session
+	// is required.
+	Tenant, Session string
+	// ID is the sender's own, required: the same id is the same input, however often it
+	// comes.
+	ID string
+	// Kind is that of the session's channel, required.
+	Kind string
+	// ChannelState is what the channel is made from, fixed with the first delivery; empty
+	// in a later one means the same. JSON; empty in the first one is null.
+	ChannelState json.RawMessage
+	// Payload is for the channel: JSON of at most MaxPayload bytes, required.
+	Payload json.RawMessage
+	// Auth is who sends this delivery, and Initiator who began the session: that of the
+	// first delivery, or else its Auth. JSON, each may be empty.
+	Auth, Initiator json.RawMessage
+	// Parent is the delivery that this one was made by; the zero value is none.
+	Parent DeliveryID
+}
+
+// SessionID names the session of the delivery.
+func (d Delivery) SessionID() SessionID { return SessionID{d.Tenant, d.Session} }
+
+// DeliveryID names the delivery.
+func (d Delivery) DeliveryID() DeliveryID { return DeliveryID{d.SessionID(), d.ID} }
+
+// Digest tells payloads apart: the SHA-256 of the payload without blanks between its
+// tokens, in lowercase hexadecimal.
+func (d Delivery) Digest() string { return digestOf(d.Payload) }
+
+// digestOf is the SHA-256 of compact JSON.
+func digestOf(raw json.RawMessage) string {
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) != nil {
+		compact.Write(raw)
+	}
+	sum := sha256.Sum256(compact.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+// Check is the error E_INVALID_DELIVERY with every fault of a delivery, or nil.
+func (d Delivery) Check() error {
+	f := faults{code: adk.E_INVALID_DELIVERY}
+	f.id("Tenant", d.Tenant, false)
+	f.id("Session", d.Session, true)
+	f.id("ID", d.ID, true)
+	f.id("Kind", d.Kind, true)
+	for _, one := range []struct {
+		field string
+		raw   json.RawMessage
+		most  int
+	}{{"ChannelState", d.ChannelState, MaxPayload}, {"Payload", d.Payload, MaxPayload}, {"Auth", d.Auth, MaxPayload}, {"Initiator", d.Initiator, MaxPayload}} {
+		switch {
+		case len(one.raw) == 0 && one.field == "Payload":
+			f.add(one.field, "is missing, want JSON")
+		case len(one.raw) > one.most:
+			f.add(one.field, "has %d bytes, want at most %d", len(one.raw), one.most)
+		case len(one.raw) > 0 && !(json.Valid(one.raw) && utf8.Valid(one.raw)):
+			f.add(one.field, "is not JSON in UTF-8")
+		}
+	}
+	return f.err()
+}
+
+// DeliveryState is how far a delivery has come.
+type DeliveryState string
+
+// The states. Committed and failed deliveries are settled: they never run again.
+const (
+	Unsettled DeliveryState = "accepted"
+	Committed DeliveryState = "committed"
+	Failed    DeliveryState = "failed"
+)
+
+// Settled reports whether the delivery is done with.
+func (s DeliveryState) Settled() bool { return s == Committed || s == Failed }
+
+// Outcome is what became of a delivery that is settled.
+type Outcome struct {
+	Delivery DeliveryID
+	// Seq is its place among the session's deliveries, from 1.
+	Seq   int64
+	State DeliveryState
+	// Duplicate says that it had been settled before it came this time.
+	Duplicate bool
+	// Attempt is the attempt that settled it, from 1, and TurnID that one's turn; empty
+	// where no turn was run.
+	Attempt int
+	TurnID  string
+	// Revision is how many deliveries the session had committed, this one among them; 0 of
+	// a failed one.
+	Revision int64
+	// Code is why it failed: the outermost code of the last attempt's error.
+	Code adk.Code
+	// OutputFailed says that the turn's output failed, or was aborted, after the answer was
+	// acked; the delivery is committed all the same.
+	OutputFailed bool
+}
+
+// faults gathers what is wrong with an input.
+type faults struct {
+	code adk.Code
+	all  []adk.Fault
+}
+
+func (f *faults) add(path, format string, args ...any) {
+	f.all = append(f.all, adk.Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// id checks a name that databases have to hold.
+func (f *faults) id(path, name string, required bool) {
+	switch {
+	case name == "" && required:
+		f.add(path, "is missing, want a text")
+	case len(name) > storage.MaxID:
+		f.add(path, "has %d bytes, want at most %d", len(name), storage.MaxID)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		f.add(path, "is not UTF-8 without NUL")
+	}
+}
+
+// err is the one error of all faults, or nil.
+func (f *faults) err() error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	texts := make([]string, len(f.all))
+	for i, one := range f.all {
+		texts[i] = strings.TrimSpace(one.Path + " " + one.Message)
+	}
+	return &adk.Error{Code: f.code, Message: strings.Join(texts, "; "), Faults: f.all}
+}
+
+// sameJSON reports whether two JSON texts say the same: members in any order, numbers as
+// they are written. Nothing is null.
+func sameJSON(a, b json.RawMessage) bool {
+	return bytes.Equal(Canonical(a), Canonical(b))
+}
+
+// Canonical is a JSON text in one form: members sorted by their names, no blanks, numbers as
+// they are written. Nothing is null, and what is no JSON stays as it is.
+func Canonical(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var tree any
+	if decoder.Decode(&tree) != nil || decoder.More() {
+		return raw
+	}
+	text, err := marshal(tree)
+	if err != nil {
+		return raw
+	}
+	return text
+}
+
+// marshal is json.Marshal that leaves <, > and & alone.
+func marshal(value any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// asMillis is a time as stores keep it: UTC, in whole milliseconds.
+func asMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/stash"
+)
+
+// Where a host puts what it has for a turn in the stash (SES-3). All of it is JSON but the
+// values of runtime keys and the id of the dispatch.
+const (
+	stashRoot     = "session"
+	stashSeed     = "session.seed"
+	stashAuth     = "session.auth"     // what redaction masks
+	stashPayload  = "session.payload"  // until the channel has taken it
+	stashContext  = "session.context"  // the values, by their keys
+	stashInternal = "session.internal" // the snapshots, by providers
+	stashRuntime  = "session.runtime"  // any Go values, by runtime keys
+	stashDispatch = "session.dispatch" // whose changes are kept
+	stashSealed   = "session.sealed"   // they are kept no more
+)
+
+// Seed is what the host tells a turn about its delivery.
+type Seed struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session"`
+	// Delivery is the id that its sender chose: with ToolCall.Checksum it is the key by
+	// which others can tell a repeated request (SES-24).
+	Delivery     string          `json:"delivery"`
+	Kind         string          `json:"kind"`
+	ChannelState json.RawMessage `json:"channelState"`
+	Parent       *DeliveryID     `json:"parent,omitempty"`
+	Seq          int64           `json:"seq"`
+	// Attempt counts from 1.
+	Attempt int   `json:"attempt"`
+	Epoch   int64 `json:"epoch"`
+	// Auth is who sent this delivery, Initiator who began the session; null where nobody
+	// said.
+	Auth      json.RawMessage `json:"-"`
+	Initiator json.RawMessage `json:"-"`
+}
+
+// auth is the leaf of the stash that redaction masks.
+type auth struct {
+	Current   json.RawMessage `json:"current"`
+	Initiator json.RawMessage `json:"initiator"`
+}
+
+// Stasher is what has a stash: a *adk.TurnContext or a *adk.DispatchContext.
+type Stasher interface{ Stash() adk.Stash }
+
+// SeedOf is the seed of a turn. Outside of a host's turn it is E_SESSION_OUTSIDE.
+func SeedOf(h Stasher) (Seed, error) {
+	var seed Seed
+	if err := within(h); err != nil {
+		return seed, err
+	}
+	s := h.Stash()
+	var who auth
+	for _, one := range []struct {
+		path string
+		into any
+	}{{stashSeed, &seed}, {stashAuth, &who}} {
+		raw, _ := s.Get(one.path, nil).(json.RawMessage)
+		if err := json.Unmarshal(raw, one.into); err != nil {
+			return Seed{}, stateError("%s in the stash is not what the host has put there", one.path)
+		}
+	}
+	seed.Auth, seed.Initiator = who.Current, who.Initiator
+	return seed, nil
+}
+
+// within is the error of a turn that no host runs, or nil.
+func within(h Stasher) error {
+	if h.Stash().Has(stashSeed) {
+		return nil
+	}
+	return &adk.Error{Code: adk.E_SESSION_OUTSIDE, Message: "this turn has no session: Host.Deliver runs turns that have one"}
+}
+
+func stateError(format string, args ...any) error {
+	f := faults{code: adk.E_INVALID_SESSION_STATE}
+	f.add("", format, args...)
+	return f.err()
+}
+
+// seedOf is the seed of an attempt.
+func seedOf(l Loaded, attempt int, epoch int64) Seed {
+	d := l.Next
+	seed := Seed{Tenant: d.Tenant, Session: d.Session, Delivery: d.ID, Kind: l.Kind, ChannelState: orNull(l.ChannelState),
+		Seq: d.Seq, Attempt: attempt, Epoch: epoch, Auth: orNull(d.Auth), Initiator: orNull(l.Initiator)}
+	if d.Parent != (DeliveryID{}) {
+		seed.Parent = &d.Parent
+	}
+	return seed
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// stashOf is the stash with which an attempt's turn begins: the values of the keys that the
+// host knows, each a leaf.
+func stashOf(seed Seed, l Loaded, known func(key string) bool) (map[string]any, error) {
+	leaves := map[string]any{
+		storage.StashTenant: seed.Tenant, storage.StashSession: seed.Session,
+		stashAuth:    auth{seed.Auth, seed.Initiator},
+		stashSeed:    seed,
+		stashPayload: l.Next.Payload,
+	}
+	for key, value := range l.Values {
+		if known(key) {
+			leaves[stashContext+"."+key] = value
+		}
+	}
+	for provider, snapshot := range l.Snapshots {
+		leaves[stashInternal+"."+provider] = snapshot
+	}
+	var tree stash.Tree
+	for _, path := range slices.Sorted(maps.Keys(leaves)) {
+		leaf := leaves[path]
+		if _, text := leaf.(string); !text {
+			raw, err := marshal(leaf)
+			if err != nil {
+				return nil, err
+			}
+			leaf = raw
+		}
+		if err := tree.Set(path, leaf); err != nil {
+			return nil, err
+		}
+	}
+	return tree.Root(), nil
+}
+
+// valuesIn gives the leaves below session.context of a stash, by key; what is no leaf of a
+// value's form is there without a version.
+func valuesIn(s adk.StashReader) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	under, _ := s.Get(stashContext, nil).(map[string]any)
+	gatherLeaves(under, "", func(key string, leaf any) {
+		raw, _ := leaf.(json.RawMessage)
+		values[key] = raw
+	})
+	return values
+}
+
+func gatherLeaves(tree map[string]any, prefix string, found func(path string, leaf any)) {
+	for name, value := range tree {
+		if below, is := value.(map[string]any); is {
+			gatherLeaves(below, prefix+name+".", found)
+		} else {
+			found(prefix+name, value)
+		}
+	}
+}
+
+// parseValue reads a leaf of session.context.
+func parseValue(raw json.RawMessage) (Value, bool) {
+	var value Value
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&value) != nil || decoder.More() || value.Version < 1 || len(value.Body) == 0 {
+		return Value{}, false
+	}
+	return value, true
+}

@@ -1,0 +1,273 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// try makes one attempt at the session's next delivery. It reports whether that is settled
+// then; an error leaves it accepted and ends the visit.
+func (h *Host) try(ctx context.Context, c Claim, l Loaded) (settled bool, err error) {
+	if err := h.knows(l); err != nil {
+		return false, err
+	}
+	store := h.config.Store
+	if l.Next.Attempts >= h.config.Attempts { // whoever made them is gone, and nothing says why
+		a := &attempt{host: h, claim: c, loaded: l, number: l.Next.Attempts, seed: seedOf(l, l.Next.Attempts, c.Epoch)}
+		return true, a.fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
+	}
+	number, err := store.Begin(ctx, c, l.Next.ID)
+	if err != nil {
+		return false, err
+	}
+	a := &attempt{host: h, claim: c, loaded: l, number: number, seed: seedOf(l, number, c.Epoch)}
+	a.turn = &turn{attempt: a}
+	hydrated := a.step(StepHydrated)
+	hydrated.Revision, hydrated.Bag = l.Revision, Digest(l.Values)
+	h.tell(hydrated)
+	running, cancel := context.WithCancelCause(ctx)
+	a.cancel = cancel
+	defer cancel(nil)
+	lease := h.keepLease(running, a)
+	defer lease.end() // also where the turn ends the goroutine
+	notRun := a.run(running)
+	lease.end()
+	ran := a.step(StepRan)
+	ran.Turn, ran.Status = a.turnID, a.status
+	h.tell(ran)
+	if lease.isLost() {
+		return false, a.dropped(errLeaseLost)
+	}
+	return a.settle(ctx, notRun)
+}
+
+var errLeaseLost = &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "another host has claimed the session"}
+
+// knows is why the host cannot run a session's turns, before any user code: it lacks the
+// channel, or values are of a later release (SES-13). Resume leaves such a session to others.
+func (h *Host) knows(l Loaded) error {
+	err := h.knowsValues(l)
+	if h.config.Channels[l.Kind] == nil {
+		err = unknownChannel(l.Kind)
+	}
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.refused[l.SessionID] = true
+	}
+	return err
+}
+
+func (h *Host) knowsValues(l Loaded) error {
+	var faulty []string
+	for _, key := range slices.Sorted(maps.Keys(l.Values)) {
+		info, value := h.keys[key], l.Values[key]
+		if info == nil {
+			continue
+		}
+		if value.Version > info.version {
+			return info.newer(value)
+		}
+		leaf, err := marshal(value)
+		if _, ok := parseValue(leaf); err != nil || !ok {
+			faulty = append(faulty, fmt.Sprintf("%.64q", key))
+		}
+	}
+	if faulty != nil {
+		return stateError("the session holds what no key has set, at %s", faulty)
+	}
+	return nil
+}
+
+// settle commits the attempt, or keeps that it failed.
+func (a *attempt) settle(ctx context.Context, notRun error) (settled bool, err error) {
+	if err := a.verdict(ctx, notRun); err != nil {
+		return a.notCommitted(ctx, err)
+	}
+	change, err := a.change(a.host.now())
+	if err != nil {
+		return a.notCommitted(ctx, err)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	defer cancel()
+	err = a.host.config.Store.Commit(ending, a.claim, change)
+	var told *adk.Error
+	switch {
+	case err == nil:
+	case errors.Is(err, adk.E_SESSION_LEASE_LOST):
+		return false, a.dropped(err)
+	case errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY:
+		return a.notCommitted(ctx, err) // the store has refused it
+	case !a.isCommitted(ending):
+		return false, err
+	}
+	return true, a.committed(ending, change)
+}
+
+// isCommitted looks what became of a commit that nobody has answered for.
+func (a *attempt) isCommitted(ctx context.Context) bool {
+	found, known, err := a.host.config.Store.Find(ctx, a.loaded.Next.DeliveryID())
+	return err == nil && known && found.State == Committed && found.Epoch == a.claim.Epoch && found.Outcome.Attempt == a.number
+}
+
+// committed does what follows a commit.
+func (a *attempt) committed(ctx context.Context, c Commit) error {
+	h := a.host
+	values := maps.Clone(a.loaded.Values)
+	if values == nil {
+		values = map[string]Value{}
+	}
+	maps.Copy(values, c.Puts)
+	for _, key := range c.Deletes {
+		delete(values, key)
+	}
+	s := a.step(StepCommitted)
+	s.Turn, s.Revision, s.Bag, s.Records = a.turnID, c.Revision+1, Digest(values), recordsOf(c.Writes)
+	s.Keys = slices.Sorted(maps.Keys(c.Puts))
+	s.Keys = append(s.Keys, c.Deletes...)
+	slices.Sort(s.Keys)
+	h.tell(s)
+	next := *a.loaded.Next
+	next.Writes = c.Writes
+	next.Outcome = Outcome{Delivery: next.DeliveryID(), Seq: next.Seq, State: Committed, Attempt: a.number, TurnID: a.turnID, Revision: c.Revision + 1, OutputFailed: c.OutputFailed}
+	if !c.Held && len(c.Writes) > 0 {
+		if err := h.applied(ctx, a.claim, next); err != nil {
+			return err
+		}
+	}
+	if !c.Told {
+		h.notify(ctx, a.claim, next.Outcome)
+	}
+	return nil
+}
+
+// dropped tells that nothing of the attempt is kept, since another host has the session.
+func (a *attempt) dropped(err error) error {
+	a.host.count(func(c *Counters) { c.LeaseLosses++ })
+	s := a.step(StepDropped)
+	s.Code = adk.E_SESSION_LEASE_LOST
+	a.host.tell(s)
+	return err
+}
+
+// notCommitted keeps that the attempt failed, or takes it back where its caller has left.
+func (a *attempt) notCommitted(ctx context.Context, why error) (settled bool, err error) {
+	if ctx.Err() != nil {
+		return false, errors.Join(context.Cause(ctx), a.fail(ctx, nil, false))
+	}
+	final := codeOf(why).Fatal() || a.number >= a.host.config.Attempts
+	return final, a.fail(ctx, why, final)
+}
+
+// fail keeps a failure; nil gives the attempt back.
+func (a *attempt) fail(ctx context.Context, why error, final bool) error {
+	h := a.host
+	now := asMillis(h.now())
+	f := Failure{Delivery: a.seed.Delivery, Attempt: a.number, TurnID: a.turnID, Final: final, GiveBack: why == nil, Told: h.config.Notify == nil, At: now}
+	if why != nil {
+		f.Code = codeOf(why)
+	}
+	if why != nil && !final {
+		f.NotBefore = now.Add(min(firstRetry<<min(a.number-1, 20), lastRetry))
+		h.count(func(c *Counters) { c.Retries++ })
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	defer cancel()
+	if err := h.config.Store.Fail(ending, a.claim, f); err != nil {
+		if errors.Is(err, adk.E_SESSION_LEASE_LOST) {
+			return a.dropped(err)
+		}
+		return err
+	}
+	s := a.step(StepDropped)
+	s.Code, s.Turn = f.Code, a.turnID
+	if final {
+		s.Kind = StepFailed
+	}
+	h.tell(s)
+	if final && !f.Told {
+		id := a.loaded.Next.DeliveryID()
+		h.notify(ending, a.claim, Outcome{Delivery: id, Seq: a.seed.Seq, State: Failed, Attempt: a.number, TurnID: a.turnID, Code: f.Code})
+	}
+	return nil
+}
+
+// lease keeps a claim while a turn runs (SES-26).
+type lease struct {
+	attempt *attempt
+	ctx     context.Context
+	done    func()
+
+	mu      sync.Mutex
+	over    bool
+	lost    bool
+	stop    func() bool
+	renewal sync.WaitGroup
+}
+
+// keepLease renews the lease every third of its time, until it is ended. One that is lost
+// aborts the turn.
+func (h *Host) keepLease(ctx context.Context, a *attempt) *lease {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	l := &lease{attempt: a, ctx: ctx, done: cancel}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arm()
+	return l
+}
+
+// arm sets the timer. mu is held.
+func (l *lease) arm() {
+	h := l.attempt.host
+	l.stop = h.config.Agent.Clock.AfterFunc(h.config.Lease/3, func() {
+		go l.renew() // who fires a timer is not to wait for a store
+	})
+}
+
+func (l *lease) renew() {
+	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		return
+	}
+	l.renewal.Add(1)
+	l.mu.Unlock()
+	defer l.renewal.Done()
+	a := l.attempt
+	now := a.host.now()
+	err := contained(func() error {
+		return a.host.config.Store.Renew(l.ctx, a.claim, now, now.Add(a.host.config.Lease))
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(err, adk.E_SESSION_LEASE_LOST) && !l.over {
+		l.lost = true
+		a.cancel(errLeaseLost)
+		return
+	}
+	if !l.over { // a store that is away for a while may be back before the lease is over
+		l.arm()
+	}
+}
+
+// end stops the renewals, and waits for one that is under way. It may be called again.
+func (l *lease) end() {
+	l.mu.Lock()
+	l.over = true
+	l.stop()
+	l.mu.Unlock()
+	l.done()
+	l.renewal.Wait()
+}
+
+func (l *lease) isLost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}

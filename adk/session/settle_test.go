@@ -1,0 +1,714 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+var errBroken = errors.New("broken")
+
+// SES-11: with NoWait another host's session is busy, and the delivery stays accepted.
+func TestBusySession(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	c.NoWait = true
+	h := w.host(c)
+	deliver(t, h, delivery("one", "a"))
+	other, err := w.kept.Sessions().Claim(t.Context(), delivery("one", "a").SessionID(), "other", w.clock.Now(), w.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	_, err = h.Deliver(t.Context(), delivery("one", "b"))
+	assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	n, err := h.Resume(t.Context(), 10)
+	assert.NoError(t, err)
+	assert.Zero(t, n, "the lease is not over")
+	w.clock.Advance(time.Minute)
+	n, err = h.Resume(t.Context(), 10)
+	assert.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, "2", w.counted(h, "one"))
+	_, err = w.kept.Sessions().Load(t.Context(), other)
+	assert.ErrorIs(t, err, adk.E_SESSION_LEASE_LOST)
+}
+
+// SES-11: otherwise the host waits, by the config's clock, for as long as its caller does.
+func TestWaitingForASession(t *testing.T) {
+	w := newWorld(t)
+	h := w.host(w.config(counting))
+	deliver(t, h, delivery("one", "a"))
+	_, err := w.kept.Sessions().Claim(t.Context(), delivery("one", "a").SessionID(), "other", w.clock.Now(), w.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBroken)
+	_, err = h.Deliver(ctx, delivery("one", "a"))
+	assert.ErrorIs(t, err, errBroken)
+	done := make(chan session.Outcome)
+	go func() {
+		o, err := h.Deliver(t.Context(), delivery("one", "b"))
+		assert.NoError(t, err)
+		done <- o
+	}()
+	for {
+		select {
+		case o := <-done:
+			assert.EqualValues(t, 2, o.Revision)
+			assert.False(t, w.clock.Now().Before(fakes.Epoch.Add(time.Minute)))
+			return
+		default:
+			w.clock.Advance(time.Second)
+		}
+	}
+}
+
+// SES-12: deliveries that come at once count in the order in which they were accepted.
+func TestDeliveriesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	h := w.host(w.config(counting))
+	outcomes := make([]session.Outcome, 16)
+	var all sync.WaitGroup
+	for i := range outcomes {
+		all.Go(func() {
+			o, err := h.Deliver(context.Background(), delivery("one", string(rune('a'+i))))
+			assert.NoError(t, err)
+			outcomes[i] = o
+		})
+	}
+	all.Wait()
+	for _, o := range outcomes {
+		assert.Equal(t, o.Seq, o.Revision, "of %s", o.Delivery)
+	}
+	assert.Equal(t, "16", w.counted(h, "one"))
+}
+
+// SES-13: a host without the channel leaves the delivery to others, without an attempt.
+func TestUnknownChannel(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	older := c
+	older.Channels = map[string]func(json.RawMessage) (session.Channel, error){"mail": newChatChannel}
+	h := w.host(older)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_UNKNOWN_CHANNEL)
+	n, err := h.Resume(t.Context(), 5)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	o := deliver(t, w.host(c), delivery("one", "a"))
+	assert.Equal(t, session.Committed, o.State)
+	assert.Equal(t, 1, o.Attempt)
+	assert.False(t, o.Duplicate)
+}
+
+// SES-13, SES-30: values that no key has set keep the session from going on, and keys that the host
+// does not know keep theirs.
+func TestValuesOfOthers(t *testing.T) {
+	w := newWorld(t)
+	store := w.kept.Sessions()
+	put := func(id string, revision int64, values map[string]session.Value) {
+		_, err := store.Accept(t.Context(), delivery("one", id), w.clock.Now())
+		require.NoError(t, err)
+		claim, err := store.Claim(t.Context(), delivery("one", id).SessionID(), "by hand", w.clock.Now(), w.clock.Now().Add(time.Hour))
+		require.NoError(t, err)
+		attempt, err := store.Begin(t.Context(), claim, id)
+		require.NoError(t, err)
+		require.NoError(t, store.Commit(t.Context(), claim, session.Commit{Delivery: id, Attempt: attempt, Revision: revision, Puts: values, Told: true}))
+		require.NoError(t, store.Release(t.Context(), claim))
+	}
+	kept := session.Value{Version: 9, Body: json.RawMessage(`{ "z": 1 }`)}
+	put("a", 0, map[string]session.Value{"other.key": kept})
+	h := w.host(w.config(counting))
+	deliver(t, h, delivery("one", "b"))
+	l, _, err := store.Look(t.Context(), delivery("one", "a").SessionID())
+	require.NoError(t, err)
+	assert.Equal(t, kept, l.Values["other.key"])
+	state, err := h.State(t.Context(), "shop", "one")
+	require.NoError(t, err)
+	assert.Equal(t, session.KeyState{Name: "other.key", Version: 9, Size: 10}, state.Keys[0], "SES-30: no value of a key that the host does not know")
+
+	put("c", 2, map[string]session.Value{"test.count": {Version: 0, Body: json.RawMessage(`1`)}})
+	_, err = h.Deliver(t.Context(), delivery("one", "d"))
+	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_STATE)
+	assert.ErrorContains(t, err, "test.count")
+	found, _, err := store.Find(t.Context(), delivery("one", "d").DeliveryID())
+	require.NoError(t, err)
+	assert.Zero(t, found.Attempts)
+}
+
+// SES-14: a child is accepted with its parent's commit, and only then, with the initiator of
+// its parent and a session of its own.
+func TestDelegate(t *testing.T) {
+	w := newWorld(t)
+	var h *session.Host
+	var child session.DeliveryID
+	seeds := map[string]session.Seed{}
+	fail := true
+	c := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		seed, err := session.SeedOf(dc)
+		require.NoError(t, err)
+		seeds[seed.Session] = seed
+		if seed.Parent != nil {
+			return nil
+		}
+		_, err = h.Delegate(dc, session.Delivery{Tenant: "other", Kind: "chat", Payload: json.RawMessage(`"x"`)})
+		assert.ErrorIs(t, err, adk.E_INVALID_DELIVERY)
+		_, err = h.Delegate(dc, session.Delivery{Session: "one", Kind: "chat", Payload: json.RawMessage(`"x"`)})
+		assert.ErrorIs(t, err, adk.E_INVALID_DELIVERY)
+		_, err = h.Delegate(dc, session.Delivery{Kind: "chat"})
+		assert.ErrorContains(t, err, "Payload is missing")
+		child, err = h.Delegate(dc, session.Delivery{Kind: "chat", Payload: json.RawMessage(`"look it up"`), Initiator: json.RawMessage(`"somebody"`)})
+		require.NoError(t, err)
+		if fail {
+			return errBroken
+		}
+		return nil
+	})
+	c.NoWait = true
+	h = w.host(c)
+	d := delivery("one", "a")
+	d.Auth, d.Initiator = json.RawMessage(`"ada"`), json.RawMessage(`"grace"`)
+	_, err := h.Deliver(t.Context(), d)
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY, "the retry is not due")
+	n, err := h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Zero(t, n, "nothing is delegated by an attempt that failed")
+	fail = false
+	w.clock.Advance(time.Second)
+	o := deliver(t, h, d)
+	assert.Equal(t, 2, o.Attempt)
+	n, err = h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	seed := seeds[child.Session]
+	assert.Equal(t, &session.DeliveryID{SessionID: session.SessionID{Tenant: "shop", Session: "one"}, Delivery: "a"}, seed.Parent)
+	assert.JSONEq(t, `"grace"`, string(seed.Initiator))
+	assert.JSONEq(t, `"ada"`, string(seed.Auth))
+	assert.Equal(t, child.Delivery, seed.Delivery)
+	later := delivery("one", "b")
+	later.Auth = json.RawMessage(`"eve"`)
+	deliver(t, h, later)
+	assert.JSONEq(t, `"eve"`, string(seeds["one"].Auth))
+	assert.JSONEq(t, `"grace"`, string(seeds["one"].Initiator))
+}
+
+// SES-20: where nobody answers for a commit, the host looks what became of it.
+func TestCommitWithoutAnAnswer(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		w := newWorld(t)
+		c := w.config(counting)
+		s := &faultyStore{Store: c.Store}
+		c.Store = s
+		s.before = func(call string) error {
+			if call == "Commit" && !made {
+				return errBroken
+			}
+			return nil
+		}
+		s.after = func(call string) error {
+			if call == "Commit" {
+				return errBroken
+			}
+			return nil
+		}
+		h := w.host(c)
+		o, err := h.Deliver(t.Context(), delivery("one", "a"))
+		if made {
+			require.NoError(t, err)
+			assert.Equal(t, session.Committed, o.State)
+			continue
+		}
+		require.ErrorIs(t, err, errBroken)
+		s.before, s.after = nil, nil
+		assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
+		assert.Equal(t, "1", w.counted(h, "one"))
+	}
+}
+
+// SES-21: an attempt that fails is tried again, later and later, and no more after the last.
+func TestRetries(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(context.Context, *adk.DispatchContext) error { return errBroken })
+	c.NoWait, c.Attempts = true, 12
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	wait := time.Second
+	for attempt := 2; attempt <= 12; attempt++ {
+		w.clock.Advance(wait - time.Millisecond)
+		n, err := h.Resume(t.Context(), 1)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		w.clock.Advance(time.Millisecond)
+		n, err = h.Resume(t.Context(), 1)
+		require.NoError(t, err)
+		found, _, err := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+		require.NoError(t, err)
+		require.Equal(t, attempt, found.Attempts)
+		assert.Equal(t, attempt == 12, n == 1)
+		wait = min(2*wait, 5*time.Minute)
+	}
+	o := deliver(t, h, delivery("one", "a"))
+	assert.Equal(t, session.Failed, o.State)
+	assert.Equal(t, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, o.Code)
+	assert.True(t, o.Duplicate)
+	assert.EqualValues(t, 11, h.Counters().Retries)
+	assert.Equal(t, session.Failed, w.told[0].State, "SES-22: a failure is an outcome too")
+}
+
+// SES-21: a fatal code is final at once.
+func TestFatalFailure(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	c.Prompt = func(session.Seed) (string, []string, error) { return "", nil, nil }
+	o := deliver(t, w.host(c), delivery("one", "a"))
+	assert.Equal(t, adk.E_INVALID_TURN_CONTEXT, o.Code)
+	assert.Equal(t, 1, o.Attempt)
+	c.Prompt = func(session.Seed) (string, []string, error) { panic("no prompt") }
+	c.Attempts = 1
+	assert.Equal(t, adk.E_INPUT_PIPELINE_ERROR, deliver(t, w.host(c), delivery("one", "b")).Code)
+}
+
+// SES-21: an abort by the caller gives the attempt back.
+func TestCallerThatLeaves(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := w.config(func(context.Context, *adk.DispatchContext) error {
+		cancel(errBroken)
+		return nil
+	})
+	h := w.host(c)
+	_, err := h.Deliver(ctx, delivery("one", "a"))
+	require.ErrorIs(t, err, errBroken)
+	found, _, err := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+	require.NoError(t, err)
+	assert.Zero(t, found.Attempts)
+	assert.Equal(t, session.Unsettled, found.State)
+	assert.True(t, found.NotBefore.IsZero(), "it is due at once")
+}
+
+// SES-21: an input that ends the process does so as often as there are attempts, and then has
+// failed.
+func TestInputThatEndsTheProcess(t *testing.T) {
+	w := newWorld(t)
+	store, id := w.kept.Sessions(), delivery("one", "a").SessionID()
+	_, err := store.Accept(t.Context(), delivery("one", "a"), w.clock.Now())
+	require.NoError(t, err)
+	for range 3 {
+		claim, err := store.Claim(t.Context(), id, "gone", w.clock.Now(), w.clock.Now().Add(time.Minute))
+		require.NoError(t, err)
+		_, err = store.Begin(t.Context(), claim, "a")
+		require.NoError(t, err)
+		w.clock.Advance(time.Minute)
+	}
+	h := w.host(w.config(counting))
+	o := deliver(t, h, delivery("one", "b"))
+	assert.EqualValues(t, 1, o.Revision)
+	failed := deliver(t, h, delivery("one", "a"))
+	assert.Equal(t, session.Failed, failed.State)
+	assert.Equal(t, adk.E_SESSION_LEASE_LOST, failed.Code)
+}
+
+// SES-22, SES-25: an outcome that could not be told is told again by Resume, and by the
+// delivery that comes again, until it was.
+func TestNotifyAgain(t *testing.T) {
+	w := newWorld(t)
+	refusals, told := 3, 0
+	c := w.config(counting)
+	c.Notify = func(context.Context, session.Outcome) error {
+		if refusals--; refusals >= 0 {
+			if refusals == 0 {
+				panic(errBroken)
+			}
+			return errBroken
+		}
+		told++
+		return nil
+	}
+	h := w.host(c)
+	deliver(t, h, delivery("one", "a"))
+	assert.True(t, deliver(t, h, delivery("one", "a")).Duplicate)
+	for range 3 {
+		n, err := h.Resume(t.Context(), 5)
+		require.NoError(t, err)
+		assert.Zero(t, n)
+	}
+	assert.Equal(t, 1, told)
+	assert.EqualValues(t, 3, h.Counters().NotifyFailures)
+	assert.Equal(t, "1", w.counted(h, "one"))
+}
+
+// SES-24: what a tool can tell others stays the same for each attempt.
+func TestSeedOfRetries(t *testing.T) {
+	w := newWorld(t)
+	var seen []session.Seed
+	c := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		seed, err := session.SeedOf(dc)
+		require.NoError(t, err)
+		if seen = append(seen, seed); len(seen) == 1 {
+			return errBroken
+		}
+		return nil
+	})
+	c.NoWait = true
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	w.clock.Advance(time.Second)
+	deliver(t, h, delivery("one", "a"))
+	require.Len(t, seen, 2)
+	assert.Equal(t, "a", seen[1].Delivery)
+	assert.Equal(t, seen[0].Delivery, seen[1].Delivery)
+	assert.Equal(t, 2, seen[1].Attempt)
+}
+
+// SES-25: Resume settles up to a limit, the oldest first.
+func TestResume(t *testing.T) {
+	w := newWorld(t)
+	for i, session := range []string{"b", "a", "c"} {
+		for _, id := range []string{"1", "2"} {
+			_, err := w.kept.Sessions().Accept(t.Context(), delivery(session, id), w.clock.Now().Add(time.Duration(i)*time.Second))
+			require.NoError(t, err)
+		}
+	}
+	h := w.host(w.config(counting))
+	n, err := h.Resume(t.Context(), 3)
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	assert.Equal(t, "2", w.counted(h, "b"))
+	assert.Equal(t, "1", w.counted(h, "a"))
+	unsettled, oldest, err := h.Backlog(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 3, unsettled)
+	assert.Equal(t, fakes.Epoch.Add(time.Second), oldest)
+	n, err = h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	n, err = h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+// SES-26: the lease is renewed while a turn waits, and one that is lost aborts the turn.
+func TestLease(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		w := newWorld(t)
+		c := w.config(nil)
+		s := &faultyStore{Store: c.Store}
+		renewed := make(chan bool)
+		s.after = func(call string) error {
+			if call == "Renew" {
+				renewed <- true
+			}
+			return nil
+		}
+		if lost {
+			s.before = func(call string) error {
+				if call == "Renew" {
+					return s.RaiseEpochs(context.Background())
+				}
+				return nil
+			}
+		}
+		c.Store, c.NoWait, c.Lease = s, true, 3*time.Minute
+		var cause error
+		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if !lost {
+				for range 5 { // longer than the lease
+					w.clock.Advance(time.Minute)
+					<-renewed
+				}
+				return errors.Join(counting(ctx, dc), dc.Ack())
+			}
+			w.clock.Advance(time.Minute)
+			<-renewed
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return cause
+		}
+		h := w.host(c)
+		o, err := h.Deliver(t.Context(), delivery("one", "a"))
+		if !lost {
+			require.NoError(t, err)
+			assert.Equal(t, session.Committed, o.State)
+			continue
+		}
+		require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+		assert.ErrorIs(t, cause, adk.E_SESSION_LEASE_LOST)
+		assert.EqualValues(t, 1, h.Counters().LeaseLosses)
+		found, _, err := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+		require.NoError(t, err)
+		assert.Equal(t, 1, found.Attempts, "it counts as an attempt")
+		assert.Empty(t, w.counted(h, "one"))
+	}
+}
+
+// SES-32: the journal hears what an attempt changed, and no value; one that panics disturbs
+// nothing.
+func TestJournal(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	hear := c.Journal
+	c.Journal = func(s session.Step) { hear(s); panic("full") }
+	h := w.host(c)
+	d := delivery("one", "a")
+	o := deliver(t, h, d)
+	empty := session.Digest(nil)
+	one := session.Digest(map[string]session.Value{"test.count": {Version: 1, Body: json.RawMessage(`1`)}})
+	at := func(kind session.StepKind, n int64) session.Step {
+		return session.Step{Kind: kind, N: n, At: fakes.Epoch, Host: "host", SessionID: d.SessionID(), Epoch: 1, Delivery: "a", Seq: 1, Attempt: 1}
+	}
+	steps := []session.Step{at("accepted", 1), at("claimed", 2), at("hydrated", 3), at("ran", 4), at("committed", 5), at("notified", 6)}
+	steps[0].Epoch, steps[0].Attempt, steps[0].Payload = 0, 0, d.Digest()
+	steps[1].Delivery, steps[1].Seq, steps[1].Attempt = "", 0, 0
+	steps[2].Bag = empty
+	steps[3].Turn, steps[3].Status = o.TurnID, adk.StatusAck
+	steps[4].Turn, steps[4].Revision, steps[4].Bag, steps[4].Keys = o.TurnID, 1, one, []string{"test.count"}
+	steps[4].Records = w.steps[4].Records
+	steps[5].Attempt = 0
+	assert.Equal(t, steps, w.steps)
+	assert.Len(t, w.steps[4].Records, 2)
+	assert.Regexp(t, `^messages\.store [^ ]+ [0-9a-f]{16}$`, w.steps[4].Records[0])
+}
+
+// SES-23: what a turn stores is its own until the commit, in the order and with the limit
+// that the storage will have it.
+func TestStagedRecords(t *testing.T) {
+	w := newWorld(t)
+	text := func(dc *adk.DispatchContext, id, text string) *adk.Message {
+		m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+		require.NoError(t, err)
+		return m
+	}
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		require.NoError(t, dc.Stash().Set("storage.tenant", "others"))
+		require.NoError(t, dc.Stash().Set("storage.session", 7))
+		fetched := func() (texts []string) {
+			all, err := dc.Messages().Fetch(ctx)
+			require.NoError(t, err)
+			for _, m := range all {
+				texts = append(texts, m.Content().String())
+			}
+			return texts
+		}
+		require.NoError(t, dc.Messages().Store(ctx, text(dc, "2", "two")))
+		require.NoError(t, dc.Messages().Store(ctx, text(dc, "3", "three")))
+		require.NoError(t, dc.Messages().Mutate(ctx, text(dc, "2", "zwei")))
+		assert.Equal(t, []string{"a", "zwei", "three"}, fetched())
+		require.NoError(t, dc.Messages().Delete(ctx, "2"))
+		require.NoError(t, dc.Messages().Store(ctx, text(dc, "2", "two again")))
+		require.NoError(t, dc.Messages().Delete(ctx, "none"))
+		assert.Equal(t, []string{"a", "three", "two again"}, fetched())
+		assert.Empty(t, w.said("one"), "nothing is stored before the commit")
+		if seed, err := session.SeedOf(dc); err != nil || seed.Attempt == 1 {
+			return errBroken
+		}
+		return nil
+	})
+	c.NoWait = true
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	assert.Empty(t, w.said("one"), "an attempt that failed leaves nothing")
+	w.clock.Advance(time.Second)
+	deliver(t, h, delivery("one", "a"))
+	assert.Equal(t, []string{"a", "three", "two again"}, w.said("one"))
+}
+
+// SES-23: a record that a limit has cut off keeps its place when it is replaced.
+func TestStagedRecordsWithALimit(t *testing.T) {
+	w := newWorld(t)
+	limited, err := storage.New(storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: 2}}, w.kept)
+	require.NoError(t, err)
+	var seen []string
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		all, err := dc.Messages().Fetch(ctx)
+		seen = nil
+		for _, m := range all {
+			seen = append(seen, m.Content().String())
+		}
+		return err
+	})
+	c.Agent.Storage = limited
+	h := w.host(c)
+	for _, id := range []string{"a", "b", "c"} {
+		deliver(t, h, delivery("one", id))
+	}
+	assert.Equal(t, []string{"b", "c"}, seen)
+	first := fetchAll(t, w, "one")[0]
+	c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		m, err := adk.NewMessage(adk.MessageInit{ID: first.ID(), Role: adk.RoleUser, Content: "changed", CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+		require.NoError(t, err)
+		require.NoError(t, dc.Messages().Mutate(ctx, m))
+		all, err := dc.Messages().Fetch(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, "c", all[0].Content().String())
+		assert.Len(t, all, 2)
+		return dc.Ack()
+	}
+	deliver(t, w.host(c), delivery("one", "d"))
+	assert.Equal(t, []string{"changed", "b", "c", "d"}, w.said("one"))
+}
+
+func fetchAll(t *testing.T, w *world, of string) []*adk.Message {
+	all, err := w.kept.Storage().Messages.Fetch(t.Context(), adk.Scope{Stash: stash{storage.StashTenant: "shop", storage.StashSession: of}})
+	require.NoError(t, err)
+	return all
+}
+
+// SES-23: records that are kept elsewhere are written after the commit, and by Resume where
+// that failed, before the session's next turn; what a tenant shares is written at once.
+func TestRecordsElsewhere(t *testing.T) {
+	w := newWorld(t)
+	elsewhere := fakes.NewStorage()
+	down := true
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		m, err := adk.NewMemory(adk.MemoryInit{ID: "m", Content: "it rains", Confidence: new(1.0), Importance: new(1.0), CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+		require.NoError(t, err)
+		require.NoError(t, dc.Memories().Store(ctx, m))
+		return counting(ctx, dc)
+	})
+	c.Agent.Storage = elsewhere.Storage()
+	store := c.Agent.Storage.Messages
+	c.Agent.Storage.Messages = refusing{store, &down}
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, errBroken)
+	found, _, err := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+	require.NoError(t, err)
+	assert.Equal(t, session.Committed, found.State, "it counts all the same")
+	assert.Len(t, found.Writes, 2)
+	scope := adk.Scope{Stash: stash{}}
+	memories, err := c.Agent.Storage.Memories.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	assert.Len(t, memories, 1)
+	_, err = h.Deliver(t.Context(), delivery("one", "b"))
+	require.ErrorIs(t, err, errBroken, "the next turn would not see what was stored")
+	down = false
+	n, err := h.Resume(t.Context(), 5)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	messages, err := c.Agent.Storage.Messages.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	assert.Len(t, messages, 4)
+}
+
+// refusing are messages whose storage is down at times.
+type refusing struct {
+	adk.Collection[*adk.Message]
+	down *bool
+}
+
+func (r refusing) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	if *r.down {
+		return errBroken
+	}
+	return r.Collection.Store(ctx, scope, m)
+}
+
+// SES-23: written directly, the records of an attempt that failed stay, and its values do
+// not.
+func TestDirectRecords(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		require.NoError(t, dc.Stash().Set("storage.tenant", "others"))
+		return errors.Join(counting(ctx, dc), errBroken)
+	})
+	c.Persist, c.Attempts = session.Direct, 1
+	h := w.host(c)
+	assert.Equal(t, session.Failed, deliver(t, h, delivery("one", "a")).State)
+	assert.Equal(t, []string{"a", "that makes 1"}, w.said("one"))
+	assert.Empty(t, w.counted(h, "one"))
+}
+
+// SES-23, SES-40: what stands around the storage stands outside of what is kept back: bodies
+// are spooled at once, and erased with their records.
+func TestWrap(t *testing.T) {
+	w := newWorld(t)
+	spool := artifact.NewMemorySpool()
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		media, err := artifact.Text(ctx, adk.NewTokenizable("a long report"))
+		require.NoError(t, err)
+		call, err := adk.NewToolCall(adk.ToolCallInit{ID: "call", Tool: "report", Args: map[string]any{}, Results: media, CreatedAt: dc.Now(), UpdatedAt: dc.Now(), CompletedAt: dc.Now()})
+		require.NoError(t, err)
+		return dc.ToolCalls().Store(ctx, call)
+	})
+	c.Wrap = func(s adk.Storage) adk.Storage { return artifact.Spooling(s, spool, artifact.SpoolingOptions{}) }
+	h := w.host(c)
+	deliver(t, h, delivery("one", "a"))
+	keys := func() (n int) {
+		for _, err := range spool.List(t.Context(), "") {
+			require.NoError(t, err)
+			n++
+		}
+		return n
+	}
+	assert.Equal(t, 1, keys())
+	require.NoError(t, h.EraseSession(t.Context(), "shop", "one"))
+	assert.Zero(t, keys())
+	assert.Empty(t, w.said("one"))
+}
+
+// SES-40: a tenant that is erased leaves nothing but that it was, and others keep theirs.
+func TestEraseTenant(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		require.NoError(t, dc.Instructions().Store(ctx, adk.NewTokenizable("Be brief.")))
+		return counting(ctx, dc)
+	})
+	h := w.host(c)
+	other := delivery("one", "a")
+	other.Tenant = "other"
+	deliver(t, h, other)
+	deliver(t, h, delivery("one", "a"))
+	deliver(t, h, delivery("two", "a"))
+	require.NoError(t, h.EraseTenant(t.Context(), "shop"))
+	for _, of := range []string{"one", "two"} {
+		assert.Empty(t, w.said(of))
+		state, err := h.State(t.Context(), "shop", of)
+		require.NoError(t, err)
+		assert.Equal(t, session.State{SessionID: session.SessionID{Tenant: "shop", Session: of}}, state)
+		_, err = h.Deliver(t.Context(), delivery(of, "b"))
+		assert.ErrorIs(t, err, adk.E_SESSION_ERASED)
+	}
+	instructions := func(tenant string) int {
+		all, err := w.kept.Storage().Instructions.Fetch(t.Context(), adk.Scope{Stash: stash{storage.StashTenant: tenant, storage.StashSession: "one"}})
+		require.NoError(t, err)
+		return len(all)
+	}
+	assert.Zero(t, instructions("shop"))
+	assert.Equal(t, 1, instructions("other"))
+	assert.True(t, deliver(t, h, other).Duplicate)
+	purged, err := h.Purge(t.Context(), w.clock.Now().Add(time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, 1, purged)
+	page, err := h.History(t.Context(), storage.Partition{Tenant: "other", Session: "one"}, 0, 10)
+	require.NoError(t, err)
+	assert.Empty(t, page)
+}
+
+// SES-41: when all epochs were raised, no attempt of before commits.
+func TestRaisedEpochs(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		if seed, err := session.SeedOf(dc); err != nil || seed.Attempt == 1 {
+			require.NoError(t, w.kept.Sessions().RaiseEpochs(ctx))
+		}
+		return counting(ctx, dc)
+	})
+	c.NoWait = true
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	assert.Empty(t, w.counted(h, "one"))
+	assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
+}

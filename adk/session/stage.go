@@ -1,0 +1,234 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/stash"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
+
+// stage is the storage as the turns of a host see it: what they write is kept back until the
+// commit, and shown to them as if it had been written (SES-23). Whatever the turn does to its
+// stash, the partition is that of its session.
+type stage struct {
+	host  *Host
+	inner map[adk.CollectionName]storages.Obligations
+	// whole is inner without limits; nil where nothing is known of it.
+	whole map[adk.CollectionName]storages.Obligations
+}
+
+func newStage(h *Host, of adk.Storage) *stage {
+	s := &stage{host: h, inner: storages.Each(of)}
+	if h.planned {
+		s.whole = storages.Each(h.plan.Unlimited())
+	}
+	return s
+}
+
+// Fetch gives what is stored, with what the turn has kept back over it.
+func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	t, scope := s.seen(ctx, scope)
+	writes := t.writesTo(of)
+	if len(writes) == 0 {
+		return s.inner[of].Fetch(ctx, scope, of)
+	}
+	from := s.inner
+	if s.whole != nil && s.host.plan.Limit(of) > 0 { // what was cut may be what is replaced
+		from = s.whole
+	}
+	fetched, err := from[of].Fetch(ctx, scope, of)
+	if err != nil {
+		return nil, err
+	}
+	var all ordered.Set[string, adk.Record]
+	for _, record := range fetched {
+		all.Add(record.Key(), record)
+	}
+	for _, w := range writes {
+		if w.record == nil {
+			all.Remove(w.Key)
+		} else {
+			all.Add(w.Key, w.record)
+		}
+	}
+	records := all.All()
+	if s.host.planned {
+		if most := s.host.plan.Limit(of); most > 0 && most < len(records) {
+			records = records[len(records)-most:]
+		}
+	}
+	return records, nil
+}
+
+// Write keeps back what is to be written. A turn that nobody has claimed writes nothing.
+func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t, scope := s.seen(ctx, scope)
+	if t == nil || t.attempt != nil && s.host.writesAtOnce(of) {
+		return s.inner[of].Write(ctx, scope, of, verb, record, key)
+	}
+	w, err := s.kept(t, scope, of, verb, record, key)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes = append(t.writes, w)
+	return nil
+}
+
+// kept is a write as it is kept back.
+func (s *stage) kept(t *turn, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) (Write, error) {
+	w := Write{Verb: verb.String(), Key: key, TurnID: scope.TurnID, DispatchID: scope.DispatchID, record: record}
+	if s.host.planned {
+		change, err := s.host.plan.Change(scope, of, verb, record, key)
+		w.Place, w.Body, w.change = change.Place, change.Row.Body, change
+		return w, err
+	}
+	w.Place.Collection = of
+	if t.attempt != nil {
+		w.Place.Partition = partitionOf(t.attempt.claim.SessionID)
+	}
+	if record == nil {
+		return w, nil
+	}
+	body, err := record.MarshalJSON()
+	w.Body = body
+	return w, err
+}
+
+// seen is the turn of a scope, nil where it has none, and the scope with the partition of
+// the turn's session.
+func (s *stage) seen(ctx context.Context, scope adk.Scope) (*turn, adk.Scope) {
+	if scope.TurnID == "" {
+		return nil, scope
+	}
+	t := s.host.turnOf(ctx, scope.TurnID)
+	if t.attempt != nil {
+		scope.Stash = pinned{scope.Stash, t.attempt.claim.SessionID}
+	}
+	return t, scope
+}
+
+func (t *turn) writesTo(of adk.CollectionName) (writes []Write) {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.writes {
+		if w.Place.Collection == of {
+			writes = append(writes, w)
+		}
+	}
+	return writes
+}
+
+// writesAtOnce reports whether writes to a collection are not kept back. Where a commit
+// cannot write them itself, those that a tenant shares are not: a list that is applied late
+// would replace what another session has written.
+func (h *Host) writesAtOnce(of adk.CollectionName) bool {
+	if h.config.Persist == Direct {
+		return true
+	}
+	return !h.held && h.shares(of)
+}
+
+// apply makes the writes of a committed delivery, where the store does not hold the records.
+// To make them again changes nothing.
+func (h *Host) apply(ctx context.Context, a Accepted) error {
+	each := storages.Each(h.config.Agent.Storage)
+	for _, w := range a.Writes {
+		of := w.Place.Collection
+		obligations, known := each[of]
+		if !known || of.Holds() == adk.RecordTool {
+			return fmt.Errorf("session: %s: a write to %.40q, which holds no records", a.DeliveryID(), of)
+		}
+		record, err := w.read()
+		if err != nil {
+			return fmt.Errorf("session: %s: %s %.64q: %w", a.DeliveryID(), of, w.Key, err)
+		}
+		scope := adk.Scope{TurnID: w.TurnID, DispatchID: w.DispatchID, Stash: pinned{emptyStash{}, a.SessionID()}}
+		if err := contained(func() error { return obligations.Write(ctx, scope, of, adk.KindByName(w.Verb), record, w.Key) }); err != nil {
+			return fmt.Errorf("session: %s: %s %.64q: %w", a.DeliveryID(), of, w.Key, err)
+		}
+	}
+	return nil
+}
+
+// read gives the record of a write; nil of a delete.
+func (w Write) read() (adk.Record, error) {
+	if w.record != nil || len(w.Body) == 0 {
+		return w.record, nil
+	}
+	var parser adk.RecordParser
+	return parser.Parse(w.Place.Collection.Holds(), w.Body)
+}
+
+// pinned is a stash in which the partition is that of a session.
+type pinned struct {
+	adk.StashReader
+	id SessionID
+}
+
+func (p pinned) Get(path string, fallback any) any {
+	if path != "storage" && !strings.HasPrefix(path, "storage.") {
+		return p.StashReader.Get(path, fallback)
+	}
+	if value, found := stash.Find(p.All(), path); found {
+		return value
+	}
+	return fallback
+}
+
+func (p pinned) Has(path string) bool { return p.Get(path, nil) != nil }
+
+func (p pinned) Keys() []string {
+	tree := stash.New(p.All())
+	return tree.Keys()
+}
+
+func (p pinned) All() map[string]any {
+	all := p.StashReader.All()
+	if all == nil {
+		all = map[string]any{}
+	}
+	below, is := all["storage"].(map[string]any)
+	if !is {
+		below = map[string]any{}
+	}
+	_, tenant, _ := cutLast(storage.StashTenant)
+	_, session, _ := cutLast(storage.StashSession)
+	below[tenant], below[session] = p.id.Tenant, p.id.Session
+	all["storage"] = below
+	return all
+}
+
+// emptyStash is the stash of what no turn does.
+type emptyStash struct{}
+
+func (emptyStash) Get(_ string, fallback any) any { return fallback }
+func (emptyStash) Has(string) bool                { return false }
+func (emptyStash) Keys() []string                 { return nil }
+func (emptyStash) All() map[string]any            { return nil }
+
+// recordsOf are what the writes of a commit did, as a journal says it.
+func recordsOf(writes []Write) []string {
+	texts := make([]string, len(writes))
+	for i, w := range writes {
+		texts[i] = fmt.Sprintf("%s.%s %s", w.Place.Collection, w.Verb, w.Key)
+		if w.Body != nil {
+			texts[i] += " " + digestOf(json.RawMessage(w.Body))[:16]
+		}
+	}
+	return slices.Clip(texts)
+}

@@ -1,0 +1,433 @@
+package sessionrows
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+)
+
+// Of makes a store of tables.
+func Of(t Tables) session.Store { return store{t} }
+
+type store struct{ Tables }
+
+func fault(code adk.Code, format string, args ...any) error {
+	return &adk.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// known is the error of a row that cannot be worked with, or nil.
+func known(s *Session, id session.SessionID) error {
+	switch {
+	case s == nil:
+		return fault(adk.E_SESSION_LEASE_LOST, "there is no session %.64q", id.Session)
+	case s.Format != Format:
+		return fault(adk.E_SESSION_FORMAT, "session %.64q is of format %d, this release knows %d", id.Session, s.Format, Format)
+	case !s.ErasedAt.IsZero():
+		return fault(adk.E_SESSION_ERASED, "session %.64q was erased", id.Session)
+	}
+	return nil
+}
+
+// fenced gives the session of a claim, if that still has it.
+func fenced(ctx context.Context, tx Tx, c session.Claim) (*Session, error) {
+	s, err := tx.Session(ctx, c.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil && !s.ErasedAt.IsZero() || s == nil {
+		return nil, lost(c)
+	}
+	if err := known(s, c.SessionID); err != nil {
+		return nil, err
+	}
+	if s.Epoch != c.Epoch || s.Owner != c.Owner {
+		return nil, lost(c)
+	}
+	return s, nil
+}
+
+func lost(c session.Claim) error {
+	return fault(adk.E_SESSION_LEASE_LOST, "session %.64q is another host's now", c.Session)
+}
+
+// Accept is session.Store's.
+func (t store) Accept(ctx context.Context, d session.Delivery, now time.Time) (a session.Accepted, err error) {
+	err = t.Transact(ctx, now, func(tx Tx) error {
+		a, err = accept(ctx, tx, d, now)
+		return err
+	}, d.SessionID())
+	return a, err
+}
+
+func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a session.Accepted, err error) {
+	now, d = millis(now), cloned(d)
+	s, err := tx.Session(ctx, d.SessionID())
+	if err != nil {
+		return a, err
+	}
+	if s == nil {
+		s = &Session{ID: d.SessionID(), Format: Format, NextSeq: 1, Kind: d.Kind, ChannelState: session.Canonical(d.ChannelState), Initiator: d.Initiator, CreatedAt: now}
+		if len(s.Initiator) == 0 {
+			s.Initiator = d.Auth
+		}
+	}
+	if err := known(s, s.ID); err != nil {
+		return a, err
+	}
+	before, err := tx.Delivery(ctx, d.DeliveryID())
+	if err != nil {
+		return a, err
+	}
+	if before != nil {
+		if before.Digest != d.Digest() {
+			return a, fault(adk.E_DELIVERY_CONFLICT, "%s came before with another payload", d.DeliveryID())
+		}
+		before.Known = true
+		return before.Accepted, nil
+	}
+	changed := len(d.ChannelState) > 0 && string(session.Canonical(d.ChannelState)) != string(session.Canonical(s.ChannelState))
+	switch {
+	case d.Kind != s.Kind || changed:
+		return a, fault(adk.E_SESSION_CHANNEL_STATE_CHANGED, "session %.64q began with another kind or state of its channel", d.Session)
+	case s.Unsettled >= session.MaxUnsettled:
+		return a, fault(adk.E_SESSION_FULL, "session %.64q has %d deliveries that are not settled", d.Session, s.Unsettled)
+	}
+	d.ChannelState = s.ChannelState
+	row := &Delivery{Digest: d.Digest(), Accepted: session.Accepted{Delivery: d, Seq: s.NextSeq, State: session.Unsettled, AcceptedAt: now}}
+	s.NextSeq++
+	s.Unsettled++
+	s.UpdatedAt = now
+	if err := tx.PutSession(ctx, s); err != nil {
+		return a, err
+	}
+	return row.Accepted, tx.PutDelivery(ctx, row)
+}
+
+// cloned is a delivery that nobody else changes.
+func cloned(d session.Delivery) session.Delivery {
+	for _, raw := range []*json.RawMessage{&d.ChannelState, &d.Payload, &d.Auth, &d.Initiator} {
+		*raw = slices.Clone(*raw)
+	}
+	return d
+}
+
+func millis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// Find is session.Store's.
+func (t store) Find(ctx context.Context, id session.DeliveryID) (a session.Accepted, found bool, err error) {
+	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		row, err := tx.Delivery(ctx, id)
+		if found = err == nil && row != nil; found {
+			a = row.Accepted
+		}
+		return err
+	})
+	return a, found, err
+}
+
+// Claim is session.Store's.
+func (t store) Claim(ctx context.Context, id session.SessionID, owner string, now, until time.Time) (c session.Claim, err error) {
+	err = t.Transact(ctx, now, func(tx Tx) error {
+		s, err := tx.Session(ctx, id)
+		if err == nil {
+			err = known(s, id)
+		}
+		if err != nil {
+			return err
+		}
+		present, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if s.Owner != "" && s.LeaseUntil.After(present) {
+			return fault(adk.E_SESSION_BUSY, "session %.64q has a host until %s", id.Session, s.LeaseUntil.Format(time.RFC3339))
+		}
+		lease := until.Sub(now)
+		s.Owner, s.LeaseUntil = owner, millis(present.Add(lease))
+		s.Epoch++
+		c = session.Claim{SessionID: id, Owner: owner, Epoch: s.Epoch, Lease: lease}
+		return tx.PutSession(ctx, s)
+	}, id)
+	return c, err
+}
+
+// Renew is session.Store's.
+func (t store) Renew(ctx context.Context, c session.Claim, now, until time.Time) error {
+	return t.change(ctx, c, now, func(tx Tx, s *Session) error {
+		present, err := tx.Now(ctx)
+		s.LeaseUntil = millis(present.Add(until.Sub(now)))
+		return err
+	})
+}
+
+// change changes the session of a claim.
+func (t store) change(ctx context.Context, c session.Claim, now time.Time, f func(Tx, *Session) error) error {
+	return t.Transact(ctx, now, func(tx Tx) error {
+		s, err := fenced(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		if err := f(tx, s); err != nil {
+			return err
+		}
+		return tx.PutSession(ctx, s)
+	}, c.SessionID)
+}
+
+// Release is session.Store's.
+func (t store) Release(ctx context.Context, c session.Claim) error {
+	err := t.change(ctx, c, time.Time{}, func(_ Tx, s *Session) error {
+		s.Owner, s.LeaseUntil = "", time.Time{}
+		return nil
+	})
+	if errors.Is(err, adk.E_SESSION_LEASE_LOST) {
+		return nil
+	}
+	return err
+}
+
+// Load is session.Store's.
+func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err error) {
+	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		s, err := fenced(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		l, err = loaded(ctx, tx, s)
+		return err
+	}, c.SessionID)
+	return l, err
+}
+
+func loaded(ctx context.Context, tx Tx, s *Session) (l session.Loaded, err error) {
+	l = session.Loaded{SessionID: s.ID, Kind: s.Kind, ChannelState: s.ChannelState, Initiator: s.Initiator, Revision: s.Revision, Snapshots: s.Snapshots}
+	if l.Values, err = tx.Values(ctx, s.ID); err != nil {
+		return l, err
+	}
+	next, err := tx.Next(ctx, s.ID)
+	if err != nil {
+		return l, err
+	}
+	if next != nil {
+		l.Next = &next.Accepted
+	}
+	left, err := tx.Open(ctx, s.ID)
+	for _, d := range left {
+		if len(d.Writes) > 0 {
+			l.Unapplied = append(l.Unapplied, d.Accepted)
+		}
+		if d.NotifiedAt.IsZero() {
+			l.Untold = append(l.Untold, d.Accepted)
+		}
+	}
+	return l, err
+}
+
+// Look is session.Store's.
+func (t store) Look(ctx context.Context, id session.SessionID) (l session.Loaded, found bool, err error) {
+	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		s, err := tx.Session(ctx, id)
+		if err != nil || s == nil || !s.ErasedAt.IsZero() {
+			return err
+		}
+		if err := known(s, id); err != nil {
+			return err
+		}
+		found = true
+		l, err = loaded(ctx, tx, s)
+		return err
+	}, id)
+	return l, found, err
+}
+
+// Begin is session.Store's.
+func (t store) Begin(ctx context.Context, c session.Claim, delivery string) (attempt int, err error) {
+	err = t.onDelivery(ctx, c, delivery, 0, time.Time{}, func(_ Tx, _ *Session, d *Delivery) error {
+		d.Attempts++
+		d.Epoch, attempt = c.Epoch, d.Attempts
+		return nil
+	})
+	return attempt, err
+}
+
+// onDelivery changes an unsettled delivery of a claimed session, whose attempt is the one
+// given unless that is 0.
+func (t store) onDelivery(ctx context.Context, c session.Claim, delivery string, attempt int, now time.Time, f func(Tx, *Session, *Delivery) error, others ...session.SessionID) error {
+	ids := append(others, c.SessionID)
+	slices.SortFunc(ids, compareIDs)
+	return t.Transact(ctx, now, func(tx Tx) error {
+		s, err := fenced(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		d, err := tx.Delivery(ctx, session.DeliveryID{SessionID: c.SessionID, Delivery: delivery})
+		if err != nil {
+			return err
+		}
+		if d == nil || d.State != session.Unsettled || attempt != 0 && (d.Attempts != attempt) {
+			return lost(c)
+		}
+		if err := f(tx, s, d); err != nil {
+			return err
+		}
+		if err := tx.PutDelivery(ctx, d); err != nil {
+			return err
+		}
+		return tx.PutSession(ctx, s)
+	}, slices.Compact(ids)...)
+}
+
+func compareIDs(a, b session.SessionID) int {
+	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Session, b.Session))
+}
+
+// Commit is session.Store's.
+func (t store) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
+	var children []session.SessionID
+	for _, d := range change.Children {
+		children = append(children, d.SessionID())
+	}
+	return t.onDelivery(ctx, c, change.Delivery, change.Attempt, change.At, func(tx Tx, s *Session, d *Delivery) error {
+		if s.Revision != change.Revision || d.Epoch != c.Epoch {
+			return lost(c)
+		}
+		s.Revision++
+		settled(s, d, session.Committed, change.TurnID, change.At, change.Told)
+		d.Outcome.Revision, d.Outcome.OutputFailed = s.Revision, change.OutputFailed
+		if len(change.Snapshots) > 0 {
+			all := map[string]json.RawMessage{}
+			maps.Copy(all, s.Snapshots)
+			maps.Copy(all, change.Snapshots)
+			s.Snapshots = all
+		}
+		if !change.Held && len(change.Writes) > 0 {
+			d.Writes = change.Writes
+		}
+		return commitRest(ctx, tx, c, change)
+	}, children...)
+}
+
+// commitRest makes what a commit has beside the delivery and its session.
+func commitRest(ctx context.Context, tx Tx, c session.Claim, change session.Commit) error {
+	for _, key := range slices.Sorted(maps.Keys(change.Puts)) {
+		if err := tx.PutValue(ctx, c.SessionID, key, change.Puts[key], change.At); err != nil {
+			return err
+		}
+	}
+	for _, key := range change.Deletes {
+		if err := tx.DeleteValue(ctx, c.SessionID, key); err != nil {
+			return err
+		}
+	}
+	if change.Held && len(change.Writes) > 0 {
+		changes := make([]storage.Change, len(change.Writes))
+		for i, w := range change.Writes {
+			changes[i] = w.Change()
+		}
+		if err := tx.Write(ctx, changes); err != nil {
+			return err
+		}
+	}
+	for _, child := range change.Children {
+		if _, err := accept(ctx, tx, child, change.At); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled notes that a delivery is done with.
+func settled(s *Session, d *Delivery, state session.DeliveryState, turnID string, at time.Time, told bool) {
+	d.State, d.SettledAt, d.NotBefore = state, millis(at), time.Time{}
+	d.Outcome = session.Outcome{Delivery: d.DeliveryID(), Seq: d.Seq, State: state, Attempt: d.Attempts, TurnID: turnID}
+	if told {
+		d.NotifiedAt = d.SettledAt
+	}
+	s.Unsettled--
+	s.UpdatedAt = d.SettledAt
+}
+
+// Fail is session.Store's.
+func (t store) Fail(ctx context.Context, c session.Claim, f session.Failure) error {
+	return t.onDelivery(ctx, c, f.Delivery, f.Attempt, f.At, func(_ Tx, s *Session, d *Delivery) error {
+		switch {
+		case f.GiveBack:
+			d.Attempts--
+		case f.Final:
+			settled(s, d, session.Failed, f.TurnID, f.At, f.Told)
+			d.Outcome.Code = f.Code
+		default:
+			d.NotBefore, d.Outcome.Code = millis(f.NotBefore), f.Code
+		}
+		return nil
+	})
+}
+
+// Applied is session.Store's.
+func (t store) Applied(ctx context.Context, id session.DeliveryID, at time.Time) error {
+	return t.mark(ctx, id, func(d *Delivery) bool {
+		d.Writes, d.AppliedAt = nil, millis(at)
+		return d.State == session.Committed
+	})
+}
+
+// Notified is session.Store's.
+func (t store) Notified(ctx context.Context, id session.DeliveryID, at time.Time) error {
+	return t.mark(ctx, id, func(d *Delivery) bool {
+		d.NotifiedAt = millis(at)
+		return d.State.Settled()
+	})
+}
+
+// mark changes a delivery, if it can be so marked.
+func (t store) mark(ctx context.Context, id session.DeliveryID, f func(*Delivery) bool) error {
+	return t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		d, err := tx.Delivery(ctx, id)
+		if err != nil || d == nil || !f(d) {
+			return err
+		}
+		return tx.PutDelivery(ctx, d)
+	}, id.SessionID)
+}
+
+// History is session.Store's.
+func (t store) History(ctx context.Context, id session.SessionID, before int64, limit int) (all []session.Accepted, err error) {
+	err = t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		rows, err := tx.History(ctx, id, before, limit)
+		all = make([]session.Accepted, len(rows))
+		for i, row := range rows {
+			all[i] = row.Accepted
+		}
+		return err
+	})
+	return all, err
+}
+
+// Erase is session.Store's.
+func (t store) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
+	return t.Transact(ctx, now, func(tx Tx) error {
+		s, err := tx.Session(ctx, id)
+		if err != nil || s == nil {
+			return err
+		}
+		if s.Format != Format {
+			return known(s, id)
+		}
+		if err := tx.Clear(ctx, id); err != nil {
+			return err
+		}
+		at := millis(now)
+		return tx.PutSession(ctx, &Session{ID: id, Format: Format, Revision: s.Revision, Epoch: s.Epoch + 1, NextSeq: s.NextSeq, Kind: s.Kind,
+			CreatedAt: s.CreatedAt, UpdatedAt: at, ErasedAt: at})
+	}, id)
+}
