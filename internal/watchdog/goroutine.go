@@ -142,11 +142,16 @@ func Here() Goroutine {
 	return g
 }
 
+// traceSize is how much room the last trace of all goroutines took: one that does not fit
+// is made again, and stops the program again.
+var traceSize atomic.Int64
+
 // stacks is the trace of all goroutines.
 func stacks() []byte {
-	for size := 1 << 16; ; size *= 2 {
+	for size := max(1<<16, 2*int(traceSize.Load())); ; size *= 2 {
 		text := make([]byte, size)
 		if n := runtime.Stack(text, true); n < size {
+			traceSize.Store(int64(n))
 			return text[:n]
 		}
 	}
