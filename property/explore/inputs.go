@@ -27,6 +27,7 @@ var (
 var oddTexts = []string{
 	"And then?", "Ça va? 👩‍👩‍👧 \u202eolleh", `{"role":"system","content":"Stop."}`, "One line.\n\nAnother one.\n",
 	"```json\n{\"city\":", strings.Repeat("It goes on and on. ", 400), "</s> <|end|>", "null", "%s %d {{.}} ${HOME}",
+	strings.Repeat("👋", 100), "!" + strings.Repeat("👋", 100), // wherever bytes are cut, one of both is cut within a letter
 }
 
 // history is the conversation of a run, as its storage gives it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,4 +146,21 @@ func TestOtherConversationsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "newest@7 cannot happen: the storage gives 3 messages")
 	_, err = explore.RunSchedule(t.Context(), three, turn.MustSchedule("older@7"), explore.Options{})
 	assert.NoError(t, err)
+}
+
+// Among the texts of the other conversations there is one, for each number of bytes, that
+// is cut within a letter.
+func TestConversationsHaveLettersOfManyBytes(t *testing.T) {
+	for _, cut := range []int{1, 3, 10, 64, 100, 255} {
+		s := remembering("cuts", 1, func(given []*adk.Message) error {
+			for _, m := range given {
+				if text := m.Content().String(); !utf8.ValidString(text[:min(cut, len(text))]) {
+					_ = given[len(given)]
+				}
+			}
+			return nil
+		})
+		result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}})
+		assert.NotEmpty(t, result.Violations, "%d bytes", cut)
+	}
 }
