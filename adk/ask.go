@@ -50,15 +50,16 @@ func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (
 	defer x.limits.Release()
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
+	if x.answer == nil || x.answer.Asked {
+		err = guarded(func() (err error) {
+			res, err = do(x.ctx, request)
+			return err
+		})
+		err = x.Failure(err)
+	}
 	if x.answer != nil {
 		res, err = served[Res](x)
-		return res, err
 	}
-	err = guarded(func() (err error) {
-		res, err = do(x.ctx, request)
-		return err
-	})
-	err = x.Failure(err)
 	return res, err
 }
 
@@ -173,6 +174,9 @@ func (s *askStream[Req, P]) run(ctx context.Context, of string, request Req, do 
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { s.x.Done(nil, s.told(err)) }()
 	if s.x.Answered() {
+		if s.x.answer.Asked {
+			s.askInVain(ctx, request, do)
+		}
 		err = s.served()
 	} else {
 		err = s.ask(ctx, request, do)
@@ -203,6 +207,11 @@ func (s *askStream[Req, P]) ask(ctx context.Context, request Req, do func(contex
 		}
 	}()
 	return s.x.Failure(do(ctx, request, s.hand))
+}
+
+// askInVain calls do, and lets all that it answers be lost.
+func (s *askStream[Req, P]) askInVain(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) {
+	_ = guarded(func() error { return do(ctx, request, func(P) error { return nil }) })
 }
 
 // hand gives the loop's body a piece, once that is told.

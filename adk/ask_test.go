@@ -480,6 +480,35 @@ func TestOutside(t *testing.T) {
 	assert.Equal(t, "contained passed by", lines[len(lines)-1])
 }
 
+// WLD-6: an answer that says so has the world asked as well, once, and takes the place of
+// what it answers, also of its panic.
+func TestOutsideOfWhatIsDone(t *testing.T) {
+	answers := map[string]*adk.Answer{
+		"lost":   {Asked: true, Err: io.ErrUnexpectedEOF},
+		"panics": {Asked: true, Value: json.RawMessage("5")},
+		"breaks": {Asked: true, Next: pieces("1"), Err: io.EOF},
+	}
+	var done []string
+	lines := asking(t, answering(answers), func(ctx context.Context, _ *adk.DispatchContext) {
+		res, err := adk.Ask(ctx, "lost", "a", func(_ context.Context, what string) (int, error) { done = append(done, what); return 4, nil })
+		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Zero(t, res)
+		assert.Equal(t, 5, must(adk.Ask(ctx, "panics", "b", func(_ context.Context, what string) (int, error) { done = append(done, what); panic("no") })))
+		var got []int
+		for piece, err := range adk.AskStream(ctx, "breaks", "c", func(_ context.Context, what string, yield func(int) error) error {
+			done = append(done, what)
+			return errors.Join(yield(7), yield(8))
+		}) {
+			if err == nil {
+				got = append(got, piece)
+			}
+		}
+		assert.Equal(t, []int{1}, got)
+	})
+	assert.Equal(t, []string{"a", "b", "c"}, done)
+	assert.Len(t, lines, 7, "of the world's own answers nothing is told: %q", lines)
+}
+
 // WLD-6: a dispatch called alone has somebody else's answers as a turn has.
 func TestOutsideOfADispatchAlone(t *testing.T) {
 	raw := &adk.RawDispatch{SystemPrompt: "Plan.", Storage: (&book{}).storage()}

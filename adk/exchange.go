@@ -43,6 +43,9 @@ type Answer struct {
 	// After is how long the end takes, on the config's clock, after the last piece where
 	// there are pieces.
 	After time.Duration
+	// Asked has the world asked as well, and what it answers lost: what was asked for is
+	// done, and this is the answer. Of a transport's ask it says nothing.
+	Asked bool
 	// Next gives the pieces of an AskStream one after the other; ok is false behind the
 	// last. Without it there are none.
 	Next func() (piece Piece, ok bool)
