@@ -20,7 +20,9 @@ const unbounded = "a loop has a bound"
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t := tried{candidate: n, waited: a.waited()}
 	if s != nil && s.kind != crashed {
-		t.violations = s.violations(a)
+		if t.violations = s.violations(a); len(t.violations) > 0 {
+			t.shown = a.stuck(n, s, t.violations[0])
+		}
 		return t
 	}
 	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all(), Crashed: s != nil}
@@ -40,12 +42,16 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	t.violations = append(t.violations, a.violations()...)
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
-	t.violations = append(t.violations, e.asked(a, run)...)
+	if said := e.asked(a, run); a.isDeceived() {
+		t.hints = said
+	} else {
+		t.violations = append(t.violations, said...)
+	}
 	if e.undisturbed != nil && n.cost == 1 && !a.passed() {
 		r := a.read()
 		r.reordered = len(n.picks) > 0
 		found, hints := r.behold(e.undisturbed)
-		t.violations, t.hints = append(t.violations, found...), hints
+		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)
@@ -61,6 +67,14 @@ func (e *exploring) asked(a *attempt, run turn.Run) []property.Violation {
 		return nil
 	}
 	return []property.Violation{{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()}}
+}
+
+// isDeceived reports whether the world gave an answer that looks right and is not. What the
+// subject's check then says is a hint: an agent can doubt all that it is told, and need not.
+func (a *attempt) isDeceived() bool {
+	return slices.ContainsFunc(a.faults, func(f planned) bool {
+		return f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
+	})
 }
 
 // violations are those of the run that followed.

@@ -159,7 +159,7 @@ func (r *reading) hasAdvice(name string) bool {
 	return slices.ContainsFunc(r.hints, func(h property.Hint) bool { return h.Advice == name })
 }
 
-// swallowed: the storage failed, the turn was acked as if nothing had happened, and
+// swallowed: the storage failed, or what was to be written by asking, the turn was acked as if nothing had happened, and
 // nobody was told. It is silent where something was logged, an error event told, a tool
 // answered with an error, the same was tried again with success, or the model or the
 // user was told something else than in the undisturbed turn; and about what is fetched
@@ -169,6 +169,9 @@ func swallowed(r, undisturbed *reading) (found []exhibit) {
 		return nil
 	}
 	for _, f := range r.faults {
+		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq) && !r.askedAgain(f.world.of, x.Seq) {
+			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.world.of))
+		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.call >= len(r.calls) {
 			continue
 		}
@@ -181,6 +184,32 @@ func swallowed(r, undisturbed *reading) (found []exhibit) {
 			fmt.Sprintf("%s failed, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam)})
 	}
 	return found
+}
+
+// failedWrite is where an ask that writes failed because of a fault of the world; nil where
+// the fault is none such.
+func (r *reading) failedWrite(f planned) *adk.Crossing {
+	if f.world == nil {
+		return nil
+	}
+	writes := false
+	for i := range r.crossings {
+		switch x := &r.crossings[i]; {
+		case x.Kind != adk.KindAsk || x.Op != f.world.op:
+		case x.Phase == adk.Begin:
+			writes = x.Status == string(adk.EffectWrites)
+		case writes && x.Err != nil:
+			return x
+		}
+	}
+	return nil
+}
+
+// askedAgain reports whether somebody was asked once more, behind a crossing.
+func (r *reading) askedAgain(of string, behind int) bool {
+	return slices.ContainsFunc(r.crossings[behind:], func(x adk.Crossing) bool {
+		return x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == of
+	})
 }
 
 // said is all that was told to whoever reads the answer, or the model.
@@ -389,10 +418,11 @@ func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) 
 // doneTwice: a tool that says that it writes ran twice with equal arguments, or the world
 // was asked twice to write the same, where the undisturbed turn does it once. It is
 // silent where the first failed before it did anything, about what does not say what it
-// does, and where the world gave another's answer: what wants it twice is then not the
-// agent.
+// does, and where the world's answer itself wants it twice. Equal are those that differ in
+// ids alone that were made in the run: a key that is new each time keeps nobody from doing
+// it again.
 func doneTwice(r, undisturbed *reading) (found []exhibit) {
-	if slices.ContainsFunc(r.faults, func(f planned) bool { return f.Kind == turn.AskOther }) {
+	if slices.ContainsFunc(r.faults, func(f planned) bool { return worldFaults[f.Kind].repeats }) {
 		return nil
 	}
 	usual := undisturbed.writes()
@@ -414,6 +444,7 @@ func doneTwice(r, undisturbed *reading) (found []exhibit) {
 func (r *reading) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
+	withoutIDs := r.withoutIDs()
 	for i := range r.crossings {
 		x := &r.crossings[i]
 		switch {
@@ -423,15 +454,34 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && writes[x.Call] && !r.neverRan(x.ID):
 			args, err := json.Marshal(x.Args)
 			if err == nil {
-				what := x.Seam.Name + string(args)
+				what := x.Seam.Name + withoutIDs(string(args))
 				all[what] = append(all[what], x)
 			}
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x):
-			what := "ask " + x.Name + string(x.JSON)
+			what := "ask " + x.Name + withoutIDs(string(x.JSON))
 			all[what] = append(all[what], x)
 		}
 	}
 	return all
+}
+
+// withoutIDs takes out of texts the ids that were made in the run.
+func (r *reading) withoutIDs() func(string) string {
+	var ids []string
+	for i := range r.crossings {
+		if x := &r.crossings[i]; x.Kind == adk.KindNewID && x.Name != "" {
+			ids = append(ids, x.Name)
+		}
+	}
+	if len(ids) == 0 {
+		return func(text string) string { return text }
+	}
+	slices.SortFunc(ids, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+	var pairs []string
+	for _, id := range ids {
+		pairs = append(pairs, id, "")
+	}
+	return strings.NewReplacer(pairs...).Replace
 }
 
 // neverRan reports whether the explorer kept a call's code from running.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -76,8 +77,8 @@ type Breach struct {
 // shownBreaches is how many violations String shows.
 const shownBreaches = 10
 
-// add takes a violation in, or a hint.
-func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) {
+// add takes a violation in, or a hint. It gives the entry if that is a new one.
+func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Breach {
 	key := groupOf(v)
 	if at, known := x.groups[key]; known {
 		b := &(*list)[at]
@@ -85,13 +86,24 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) {
 			b.Schedules++
 		}
 		b.last = n.number
-		return
+		return nil
 	}
 	if x.groups == nil {
 		x.groups = map[string]int{}
 	}
 	x.groups[key] = len(*list)
 	*list = append(*list, x.breach(n, v))
+	return &(*list)[len(*list)-1]
+}
+
+// crossings are those of the run; none where that is not kept.
+func (f *Breach) crossings() (all []adk.Crossing) {
+	if f.Run != nil {
+		for i := range f.Run.Lines {
+			all = append(all, f.Run.Lines[i].Crossing)
+		}
+	}
+	return all
 }
 
 // breach is a violation by a schedule, with how to see it again.

@@ -74,7 +74,15 @@ type tried struct {
 	// for more.
 	more    []followup
 	refused []untriable
-	choices bool // strands could go on in another order
+	choices bool    // strands could go on in another order
+	shown   display // of a run that did not come to its end, which cannot be run again
+}
+
+// display is what shows a violation.
+type display struct {
+	where   []string
+	stretch string
+	run     *trace.Trace
 }
 
 // untriable says why a fault cannot be tried at a place.
@@ -177,14 +185,24 @@ func (e *exploring) reproduce(n candidate) {
 	e.conclude()
 }
 
-// mostShown is how many violations are run again to show them.
+// mostShown is how many violations, and how many hints, are run again to show them.
 const mostShown = 12
 
-// show fills in what shows the violations: each schedule is run once more.
+// show fills in what shows the violations and the hints: each schedule is run once more.
 func (e *exploring) show() {
-	for i := range e.result.Violations {
-		b := &e.result.Violations[i]
-		if b.Invariant == hangs || i >= mostShown || e.over() {
+	for _, list := range [][]Breach{e.result.Violations, e.result.Hints} {
+		e.showAll(list[:min(mostShown, len(list))])
+	}
+}
+
+func (e *exploring) showAll(list []Breach) {
+	for i := range list {
+		b := &list[i]
+		if e.over() {
+			return
+		}
+		if b.Invariant == hangs { // it was shown when it hung
+			b.Strands = e.strandsOf(b.from, b.crossings())
 			continue
 		}
 		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil || s.kind == crashed {
@@ -247,7 +265,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.AskCut: "the connection breaks before", turn.AskCutWithin: "the connection breaks within", turn.AskTwice: "it comes twice:",
 	turn.AskEmpty: "nothing is what answers", turn.AskShort: "the answer ends, in the middle of its JSON, within", turn.AskOther: "the answer to another one answers",
 	turn.AskSlow: "the answer takes an hour to", turn.ChatArguments: "arguments that are no JSON come of", turn.ChatTool: "a tool that there is not is wanted by",
-	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of",
+	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of", turn.AskLost: "it is done, and the answer is lost, of",
 	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
@@ -518,7 +536,9 @@ func (e *exploring) commit(t tried) {
 	}
 	t.candidate.number = e.result.Schedules
 	for _, v := range t.violations {
-		e.result.add(&e.result.Violations, t.candidate, v)
+		if b := e.result.add(&e.result.Violations, t.candidate, v); b != nil {
+			b.Where, b.Stretch, b.Run = t.shown.where, t.shown.stretch, t.shown.run
+		}
 		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun
 	}
 	for _, v := range t.hints {

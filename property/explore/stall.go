@@ -72,6 +72,16 @@ func (s *stall) violations(a *attempt) []property.Violation {
 	return []property.Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: s.length + 1, Seam: adk.LabelRun, Text: text}}
 }
 
+// stuck shows a run that did not come to its end. What is left of it may still run, but
+// tells nothing any more.
+func (a *attempt) stuck(n candidate, s *stall, v property.Violation) (d display) {
+	told := &attempt{info: a.info, crossings: a.crossings[:min(s.length, len(a.crossings))]}
+	told.crashed.Store(true) // the trace has no end
+	d.where, d.stretch = told.shown(n, v)
+	d.run = told.recorded()
+	return d
+}
+
 // stalls are the runs of an exploration that were given up.
 type stalls struct {
 	mu     sync.Mutex

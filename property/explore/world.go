@@ -19,9 +19,11 @@ import (
 )
 
 // This file breaks what comes from the world. What the world answered in the run in which
-// it was whole is what is broken, and is given by the config's Outside. The world is not
-// asked then, and what stands in its place in a test, a script of answers say, stays where
-// it was; so who is asked next is answered from that run too, as long as that has answers.
+// it was whole is what is broken, and is given by the config's Outside. A function that was
+// handed to adk.Ask is called all the same where what was asked for is done: it may count.
+// A client over HTTP asks nobody then, and what stands in the world's place in a test, a
+// script of answers say, stays where it was; so who is asked next is answered from that run
+// too, as long as that has answers.
 
 // The reasons for which a fault of the world is not tried.
 const (
@@ -32,6 +34,7 @@ const (
 	onlyHTTP     = "only what is asked over HTTP has a status, and bytes that can be cut"
 	onlyStreams  = "only a part of an answer that comes in pieces can come twice"
 	onlyJSON     = "only JSON can end early"
+	onlyValues   = "of an answer in pieces it is the connection that breaks, before the first"
 	nothingElse  = "nothing else was asked of the same and answered otherwise"
 	isEmpty      = "the answer is empty"
 	onlyChat     = "only a chat completion with what the fault changes in it"
@@ -62,7 +65,7 @@ func (w *asked) isPoint() bool { return w != nil && strings.HasPrefix(w.of, adk.
 
 // whole is the answer as it was.
 func (w *asked) whole() *brokenAnswer {
-	return &brokenAnswer{value: w.value, pieces: w.pieces, err: w.err}
+	return &brokenAnswer{value: w.value, pieces: w.pieces, err: w.err, asked: !w.http}
 }
 
 // askedIn are the asks of a run, by their operations.
@@ -101,12 +104,13 @@ type brokenAnswer struct {
 	pieces []adk.Piece
 	err    error
 	after  time.Duration
+	asked  bool // the world is asked all the same
 }
 
 // given is what Outside gives, anew each time.
 func (b *brokenAnswer) given() *adk.Answer {
 	rest := b.pieces
-	return &adk.Answer{Value: b.value, Err: b.err, After: b.after, Next: func() (adk.Piece, bool) {
+	return &adk.Answer{Value: b.value, Err: b.err, After: b.after, Asked: b.asked, Next: func() (adk.Piece, bool) {
 		if len(rest) == 0 {
 			return adk.Piece{}, false
 		}
@@ -124,6 +128,7 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
 		if answer := a.worldAnswers(q); answer != nil {
+			answer.Asked = answer.Asked && inner == nil // who has an Outside keeps the world away
 			return answer
 		}
 		if inner != nil {
@@ -188,6 +193,7 @@ func (f *planned) next(request json.RawMessage) (next *asked) {
 type worldFault struct {
 	atPiece bool
 	given   bool // the answer arrives all the same, and to ask again gets another one
+	repeats bool // the answer may want to have done again what was done
 	refused bool // what was asked was not done
 	breaks  func(w *asked, piece int) (*brokenAnswer, string)
 }
@@ -202,18 +208,19 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskUnauthorized: {refused: true, breaks: answering(http.StatusUnauthorized)},
 	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF)},
 	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
-	turn.AskTwice:        {atPiece: true, given: true, breaks: comingTwice},
+	turn.AskTwice:        {atPiece: true, given: true, repeats: true, breaks: comingTwice},
 	turn.AskEmpty:        {breaks: emptied},
 	turn.AskShort:        {atPiece: true, breaks: shortened},
-	turn.AskOther:        {given: true, breaks: mistaken},
+	turn.AskOther:        {given: true, repeats: true, breaks: mistaken},
 	turn.AskSlow:         {given: true, breaks: slowed},
 	turn.ChatArguments:   {given: true, breaks: chatting(breakArguments)},
 	turn.ChatTool:        {given: true, breaks: chatting(breakTool)},
-	turn.ChatTwins:       {given: true, breaks: chatting(breakIDs)},
+	turn.ChatTwins:       {given: true, repeats: true, breaks: chatting(breakIDs)},
 	turn.ChatLength:      {given: true, breaks: chatting(breakLength)},
 	turn.ChatRefusal:     {given: true, breaks: chatting(breakRefusal)},
-	turn.ChatSeveral:     {given: true, breaks: chatting(breakSeveral)},
+	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(breakSeveral)},
 	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
+	turn.AskLost:         {given: true, breaks: losing},
 }
 
 // broken is what answers at the spot with a fault, or why nothing does.
@@ -239,7 +246,11 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 	if fault.atPiece {
 		piece = slices.Index(s.world.at, s.at)
 	}
-	return fault.breaks(s.world, piece)
+	answer, why := fault.breaks(s.world, piece)
+	if why == "" {
+		answer.asked = !fault.refused && !s.world.http
+	}
+	return answer, why
 }
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -268,6 +279,17 @@ func answering(status int) func(*asked, int) (*brokenAnswer, string) {
 		}
 		return &brokenAnswer{pieces: pieces}, ""
 	}
+}
+
+// errLost is what net says of a connection that was lost while somebody waited.
+var errLost = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// losing loses an answer that does not come in pieces.
+func losing(w *asked, _ int) (*brokenAnswer, string) {
+	if w.http || w.pieces != nil {
+		return nil, onlyValues
+	}
+	return &brokenAnswer{err: errLost}, ""
 }
 
 func cutBefore(err error) func(*asked, int) (*brokenAnswer, string) {

@@ -3,14 +3,17 @@ package explore_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
@@ -134,7 +137,7 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			result := explored(t, subject, explore.Options{Faults: []turn.FaultKind{kind}})
 			var said strings.Builder
-			for _, v := range result.Violations {
+			for _, v := range append(result.Violations, result.Hints...) {
 				said.WriteString(v.Text + "\n")
 				assert.Contains(t, v.Where[0], kind.String())
 			}
@@ -142,5 +145,75 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 				assert.Contains(t, said.String(), one)
 			}
 		})
+	}
+}
+
+// What was asked for is done although its answer is lost, and is not where nobody took the
+// call; a config that answers in the world's place keeps it from being asked.
+func TestWhatIsDoneAlthoughItsAnswerIsLost(t *testing.T) {
+	for kind, want := range map[turn.FaultKind]int{turn.AskLost: 2, turn.AskRefused: 1, turn.AskTimeout: 1, turn.AskSlow: 1, turn.AskDown: 0} {
+		for _, recorded := range []bool{false, true} {
+			var mu sync.Mutex
+			paid := map[int]bool{}
+			s := turn.Subject{Name: "pays", Open: func(context.CancelCauseFunc) turn.Instance {
+				done := 0
+				pay := func(ctx context.Context) error {
+					_, err := adk.Ask(ctx, "bank", "5", func(context.Context, string) (string, error) { done++; return "paid", nil })
+					return err
+				}
+				config := adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					if pay(ctx) != nil {
+						_ = pay(ctx)
+					}
+					return dc.Ack()
+				}}}
+				if recorded {
+					config.Outside = func(context.Context, adk.Question) *adk.Answer { return &adk.Answer{Value: json.RawMessage(`"paid"`)} }
+				}
+				return turn.Instance{Config: config, Raw: adk.RawTurn{SystemPrompt: "Help."}, Check: func(r turn.Run) error {
+					if len(r.Schedule.Faults) > 0 {
+						mu.Lock()
+						defer mu.Unlock()
+						paid[done] = true
+					}
+					return nil
+				}}
+			}}
+			explored(t, s, explore.Options{Faults: []turn.FaultKind{kind}})
+			if recorded {
+				want = 0
+			}
+			assert.Equal(t, map[int]bool{want: true}, paid, "%s, recorded: %v", kind, recorded)
+		}
+	}
+}
+
+// What a check says of a run to which the world gave an answer that looks right and is not
+// is a hint: an agent cannot know, and only who doubts everything would see.
+func TestAnswersThatLookRight(t *testing.T) {
+	s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for _, city := range []string{"Oslo", "Rome"} {
+			text, err := adk.Ask(ctx, "weather", city, func(_ context.Context, city string) (string, error) { return "of " + city, nil })
+			if err != nil {
+				return err
+			}
+			h.Log(adk.LevelInfo, city, text, nil)
+		}
+		return dc.Ack()
+	})
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog && x.Text != "of "+x.Name {
+				return fmt.Errorf("the weather %s is told for that of %s", x.Text, x.Name)
+			}
+		}
+		return nil
+	}
+	for _, kind := range []turn.FaultKind{turn.AskOther, turn.AskEmpty} {
+		result := explored(t, s, explore.Options{Faults: []turn.FaultKind{kind}})
+		assert.Empty(t, result.Violations, result)
+		require.NotEmpty(t, result.Hints, kind)
+		assert.Contains(t, result.Hints[0].Text, "is told for that of Oslo")
+		assert.NotEmpty(t, result.Hints[0].Where, "a hint is shown too")
 	}
 }

@@ -98,6 +98,8 @@ const (
 	ChatSeveral
 	// AskDown lets nobody take this call, nor any later one of the same.
 	AskDown
+	// AskLost has done what was asked for, and the connection breaks before the answer.
+	AskLost
 
 	// A reader of bytes breaks: MediaFails has it fail in the middle. Where a mark says
 	// which bytes there are, MediaShort has it end early, and MediaOther give other ones.
@@ -118,12 +120,13 @@ var faultNames = [FaultKindEnd]string{
 	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
 	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
 	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down",
+	AskLost:    "ask-lost",
 	MediaFails: "media-fails", MediaShort: "media-short", MediaOther: "media-other",
 }
 
 // OfWorld reports whether the fault is one of what comes from the world: of an ask, and
 // of nothing else.
-func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskDown }
+func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskLost }
 
 // OfMedia reports whether the fault is one of a reader of bytes.
 func (k FaultKind) OfMedia() bool { return k >= MediaFails && k < FaultKindEnd }

@@ -1,0 +1,146 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// executor is a subject of one executor.
+func executor(name string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) turn.Subject {
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: run}}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+func exploredAll(t *testing.T, s turn.Subject) *Exploration {
+	t.Helper()
+	result, err := Explore(t.Context(), s, Options{})
+	require.NoError(t, err)
+	return result
+}
+
+// pay asks the bank for a payment.
+func pay(ctx context.Context, key string) error {
+	_, err := adk.Ask(ctx, "bank", map[string]string{"to": "Ada", "key": key}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
+		adk.AskOptions{Effect: adk.EffectWrites})
+	return err
+}
+
+// A key that is made anew for each attempt keeps nobody from paying twice; what is asked
+// for once each is no repetition, whatever its key.
+func TestWritesThatDifferInAnIDAlone(t *testing.T) {
+	const oracle = "what writes is done once"
+	paying := func(key func(dc *adk.DispatchContext, n int) string) []string {
+		return breaches(exploredAll(t, executor("pays", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			err := pay(ctx, key(dc, 0))
+			if err != nil && ctx.Err() == nil {
+				err = pay(ctx, key(dc, 1))
+			}
+			return errors.Join(err, dc.Ack())
+		})).Violations, oracle)
+	}
+	assert.Len(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.NewID() }), 1)
+	assert.Len(t, paying(func(*adk.DispatchContext, int) string { return "k" }), 1)
+	assert.Empty(t, paying(func(_ *adk.DispatchContext, n int) string { return []string{"deposit", "rest"}[n] }))
+
+	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
+	})).Violations, oracle), "the undisturbed turn pays twice too")
+}
+
+// A payment that failed and is told as one that did not is a failure that nobody was told
+// of; who logs it, tries again or answers something else has told it.
+func TestFailedWriteOfAnAsk(t *testing.T) {
+	paying := func(failed func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) (text string)) []string {
+		return breaches(exploredAll(t, executor("pays", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			text := "It is paid."
+			if pay(ctx, "k") != nil {
+				text = failed(ctx, dc, h)
+			}
+			_, err := h.ReportMessage("m", text, true)
+			return errors.Join(err, dc.Ack())
+		})).Violations, "nothing fails in silence")
+	}
+	found := paying(func(context.Context, *adk.DispatchContext, *adk.Helpers) string { return "It is paid." })
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0], "what bank was asked to write failed, the turn was acked, and nobody was told")
+	assert.Empty(t, paying(func(_ context.Context, _ *adk.DispatchContext, h *adk.Helpers) string {
+		h.Log(adk.LevelWarn, "bank", "not paid", nil)
+		return "It is paid."
+	}))
+	assert.Empty(t, paying(func(context.Context, *adk.DispatchContext, *adk.Helpers) string { return "It is not paid." }))
+	assert.Empty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
+		_ = pay(ctx, "again")
+		return "It is paid."
+	}))
+}
+
+// What was shown is kept: a message of user code's own making in every case, one in the
+// midst of the world's stream only where it was reported as whole.
+func TestShownInTheMidstOfAStream(t *testing.T) {
+	streaming := func(ofWorld, whole bool) []string {
+		return breaches(exploredAll(t, executor("streams", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			text := ""
+			tell := func(piece string, last bool) error {
+				text += piece
+				_, err := h.ReportMessage("m", piece, last)
+				return err
+			}
+			if ofWorld {
+				pieces := adk.AskStream(ctx, "model", "?", func(_ context.Context, _ string, yield func(string) error) error { return yield("It rains.") })
+				for piece, err := range pieces {
+					if err != nil {
+						return err
+					}
+					if err := tell(piece, whole); err != nil {
+						return err
+					}
+				}
+			} else if err := tell("It rains.", whole); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !whole {
+				if err := tell("", true); err != nil {
+					return err
+				}
+			}
+			return errors.Join(dc.Messages().Store(context.WithoutCancel(ctx), spoken("m", adk.RoleAssistant, text)), dc.Ack())
+		})).Violations, "what was shown is kept")
+	}
+	assert.Len(t, streaming(false, false), 1)
+	assert.Len(t, streaming(true, true), 1)
+	assert.Empty(t, streaming(true, false))
+}
+
+// A run that does not come to its end is shown as others are: what the schedule does in
+// words, and the crossings before it stood still.
+func TestWhatAHangShows(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	result := exploredAll(t, executor("hangs", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if _, err := dc.Memories().Fetch(ctx); err != nil {
+			<-never
+			return err
+		}
+		return dc.Ack()
+	}))
+	require.Len(t, result.Violations, 1, result)
+	b := result.Violations[0]
+	assert.Equal(t, hangs, b.Invariant)
+	require.Len(t, b.Where, 1)
+	assert.Contains(t, b.Where[0], "the caller cancels behind \"call executor\", in executor/model#0")
+	assert.Contains(t, b.Stretch, "fetch done → error: context canceled")
+	assert.NotNil(t, b.Run)
+	assert.Contains(t, result.String(), b.Where[0])
+}
