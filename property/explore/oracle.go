@@ -3,7 +3,9 @@ package explore
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -43,6 +45,7 @@ type exhibit struct {
 var oracles = []oracle{
 	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed, false},
 	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
+	{"what was shown is what is kept", "The reader saw one text, and the next turn goes on from another.", shownOtherwise, false},
 	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
 	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
@@ -304,6 +307,47 @@ func (r *reading) shown() map[string]*adk.Crossing {
 	return shown
 }
 
+// shownOtherwise: in a turn that was acked, a message was stored with another text than the
+// one that was reported under its id, as whole. It is silent where the undisturbed turn
+// does so too: what is shown may be made for the eye.
+func shownOtherwise(r, undisturbed *reading) []exhibit {
+	if r.status != adk.StatusAck || r.cancelled > 0 || len(undisturbed.storedOtherwise()) > 0 {
+		return nil
+	}
+	return r.storedOtherwise()
+}
+
+func (r *reading) storedOtherwise() (found []exhibit) {
+	shown, whole := map[string]string{}, map[string]bool{}
+	for i := range r.crossings {
+		if x := &r.crossings[i]; x.Kind == adk.KindReportMessage && x.Err == nil {
+			shown[x.Name] += x.Text
+			whole[x.Name] = x.Flag
+		}
+	}
+	for i := range r.crossings {
+		x := &r.crossings[i]
+		m, is := x.Record.(*adk.Message)
+		if !is || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || !whole[m.ID()] || m.Content() == nil {
+			continue
+		}
+		if kept := m.Content().String(); kept != shown[m.ID()] {
+			found = append(found, r.exhibit(x, "message %q was shown as %s, and is stored as %s", m.ID(), clipped(shown[m.ID()]), clipped(kept)))
+		}
+	}
+	return found
+}
+
+// longestClip is how much of a text is shown.
+const longestClip = 60
+
+func clipped(text string) string {
+	if runes := []rune(text); len(runes) > longestClip {
+		text = string(runes[:longestClip]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
 func (r *reading) storesMessage(id string) bool {
 	return slices.ContainsFunc(r.crossings, func(x adk.Crossing) bool {
 		m, ok := x.Record.(*adk.Message)
@@ -418,9 +462,9 @@ func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) 
 // doneTwice: a tool that says that it writes ran twice with equal arguments, or the world
 // was asked twice to write the same, where the undisturbed turn does it once. It is
 // silent where the first failed before it did anything, about what does not say what it
-// does, and where the world's answer itself wants it twice. Equal are those that differ in
-// ids alone that were made in the run: a key that is new each time keeps nobody from doing
-// it again.
+// does, where the world's answer itself wants it twice, and about the same with the same
+// key, by which who is asked knows it again. Equal are those too that differ in ids alone
+// that were made in the run: a key that is new each time keeps nobody from doing it again.
 func doneTwice(r, undisturbed *reading) (found []exhibit) {
 	if slices.ContainsFunc(r.faults, func(f planned) bool { return worldFaults[f.Kind].repeats }) {
 		return nil
@@ -444,7 +488,7 @@ func doneTwice(r, undisturbed *reading) (found []exhibit) {
 func (r *reading) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
-	withoutIDs := r.withoutIDs()
+	take := r.takeWrites(all)
 	for i := range r.crossings {
 		x := &r.crossings[i]
 		switch {
@@ -454,34 +498,52 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && writes[x.Call] && !r.neverRan(x.ID):
 			args, err := json.Marshal(x.Args)
 			if err == nil {
-				what := x.Seam.Name + withoutIDs(string(args))
-				all[what] = append(all[what], x)
+				take(x.Seam.Name, string(args), x)
 			}
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x):
-			what := "ask " + x.Name + withoutIDs(string(x.JSON))
-			all[what] = append(all[what], x)
+			take("ask "+x.Name, string(x.JSON), x)
 		}
 	}
 	return all
 }
 
-// withoutIDs takes out of texts the ids that were made in the run.
-func (r *reading) withoutIDs() func(string) string {
-	var ids []string
-	for i := range r.crossings {
-		if x := &r.crossings[i]; x.Kind == adk.KindNewID && x.Name != "" {
-			ids = append(ids, x.Name)
-		}
-	}
-	if len(ids) == 0 {
-		return func(text string) string { return text }
-	}
-	slices.SortFunc(ids, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+// keyed is a member by whose value who is asked knows a request again.
+var keyed = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey)[^"]*"\s*:`)
+
+// takeWrites takes writes into a map, by who writes and by what, but for the ids in it that
+// were made in the run. What has a key is one with what has the same.
+func (r *reading) takeWrites(all map[string][]*adk.Crossing) func(by, what string, x *adk.Crossing) {
 	var pairs []string
-	for _, id := range ids {
+	for _, id := range r.madeIDs() {
 		pairs = append(pairs, id, "")
 	}
-	return strings.NewReplacer(pairs...).Replace
+	withoutIDs := strings.NewReplacer(pairs...)
+	known := map[string]bool{}
+	return func(by, what string, x *adk.Crossing) {
+		general := withoutIDs.Replace(what)
+		if general != what || keyed.MatchString(what) {
+			if known[by+what] {
+				return
+			}
+			known[by+what] = true
+		}
+		all[by+general] = append(all[by+general], x)
+	}
+}
+
+// madeIDs are the ids that were made in the run, the longest first: one may begin with
+// another.
+func (r *reading) madeIDs() (ids []string) {
+	for i := range r.crossings {
+		switch x := &r.crossings[i]; x.Kind {
+		case adk.KindNewID, adk.KindTurnStart, adk.KindDispatchStart:
+			if x.Name != "" {
+				ids = append(ids, x.Name)
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return len(b) - len(a) })
+	return ids
 }
 
 // neverRan reports whether the explorer kept a call's code from running.

@@ -28,14 +28,15 @@ func exploredAll(t *testing.T, s turn.Subject) *Exploration {
 }
 
 // pay asks the bank for a payment.
-func pay(ctx context.Context, key string) error {
-	_, err := adk.Ask(ctx, "bank", map[string]string{"to": "Ada", "key": key}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
+func pay(ctx context.Context, note string) error {
+	_, err := adk.Ask(ctx, "bank", map[string]string{"to": "Ada", "note": note}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
 		adk.AskOptions{Effect: adk.EffectWrites})
 	return err
 }
 
-// A key that is made anew for each attempt keeps nobody from paying twice; what is asked
-// for once each is no repetition, whatever its key.
+// A key that is made anew for each attempt keeps nobody from paying twice, and one that
+// stays does, be it an id or a member that is named as one; what is asked for once each is
+// no repetition, whatever its key.
 func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	const oracle = "what writes is done once"
 	paying := func(key func(dc *adk.DispatchContext, n int) string) []string {
@@ -50,6 +51,10 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	assert.Len(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.NewID() }), 1)
 	assert.Len(t, paying(func(*adk.DispatchContext, int) string { return "k" }), 1)
 	assert.Empty(t, paying(func(_ *adk.DispatchContext, n int) string { return []string{"deposit", "rest"}[n] }))
+	assert.Empty(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.TurnID() }))
+	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "key": true, "dedup": true, "monkey": false, "to": false} {
+		assert.Equal(t, want, keyed.MatchString(`{"`+member+`":"k"}`), member)
+	}
 
 	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
@@ -143,4 +148,32 @@ func TestWhatAHangShows(t *testing.T) {
 	assert.Contains(t, b.Stretch, "fetch done → error: context canceled")
 	assert.NotNil(t, b.Run)
 	assert.Contains(t, result.String(), b.Where[0])
+}
+
+// What was shown is what is kept: a message told again from its beginning under the same
+// id is shown twice and kept once. One that is stored in other words in any case is not.
+func TestShownOtherwise(t *testing.T) {
+	telling := func(more string, id func(attempt int) string) []string {
+		return breaches(exploredAll(t, executor("tells again", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var err error
+			for n := range 2 {
+				if _, err := h.ReportMessage(id(n), "It ", false); err != nil {
+					return err
+				}
+				if _, err = dc.Memories().Fetch(ctx); err != nil {
+					h.Log(adk.LevelWarn, "again", err.Error(), nil)
+					continue
+				}
+				_, err = h.ReportMessage(id(n), "rains.", true)
+				return errors.Join(err, dc.Messages().Store(ctx, spoken(id(n), adk.RoleAssistant, "It rains."+more)), dc.Ack())
+			}
+			return err
+		})).Violations, "what was shown is what is kept")
+	}
+	same := func(int) string { return "m" }
+	found := telling("", same)
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0], `message "m" was shown as "It It rains.", and is stored as "It rains."`)
+	assert.Empty(t, telling("", func(n int) string { return string(rune('a' + n)) }))
+	assert.Empty(t, telling(" (from a stream)", same))
 }

@@ -80,6 +80,9 @@ const shownBreaches = 10
 // add takes a violation in, or a hint. It gives the entry if that is a new one.
 func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Breach {
 	key := groupOf(v)
+	if list == &x.Hints {
+		key = "hint\n" + key
+	}
 	if at, known := x.groups[key]; known {
 		b := &(*list)[at]
 		if b.last != n.number {
@@ -94,6 +97,13 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Br
 	x.groups[key] = len(*list)
 	*list = append(*list, x.breach(n, v))
 	return &(*list)[len(*list)-1]
+}
+
+// withoutEchoes takes out hints that say what a violation says too.
+func (x *Exploration) withoutEchoes() {
+	x.Hints = slices.DeleteFunc(x.Hints, func(h Breach) bool {
+		return slices.ContainsFunc(x.Violations, func(b Breach) bool { return groupOf(b.Violation) == groupOf(h.Violation) })
+	})
 }
 
 // crossings are those of the run; none where that is not kept.

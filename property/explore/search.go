@@ -273,6 +273,7 @@ var faultWords = [turn.FaultKindEnd]string{
 
 // conclude fills in the result.
 func (e *exploring) conclude() {
+	e.result.withoutEchoes()
 	e.shorten()
 	e.show()
 	e.close()

@@ -216,4 +216,13 @@ func TestAnswersThatLookRight(t *testing.T) {
 		assert.Contains(t, result.Hints[0].Text, "is told for that of Oslo")
 		assert.NotEmpty(t, result.Hints[0].Where, "a hint is shown too")
 	}
+	s.Check = func(r turn.Run) error {
+		if len(r.Schedule.Faults) > 0 {
+			return errors.New("something is wrong")
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.AskOther, turn.AskLost}})
+	assert.Len(t, result.Violations, 1, result)
+	assert.Empty(t, result.Hints, "what is a violation is not said again")
 }
