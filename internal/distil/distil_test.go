@@ -195,16 +195,26 @@ func TestCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawn(t)
 		cover := all.needed(all.greedy(len(all.shortest)))
-		covered := make([]bool, len(all.behaviours))
 		for i, c := range cover {
 			require.False(t, slices.ContainsFunc(cover[:i], func(o candidate) bool { return o.name == c.name }))
-			for _, number := range c.shows {
-				covered[number] = true
-			}
 		}
-		require.NotContains(t, covered, false)
+		require.NotContains(t, shownBy(all, cover), false)
+		for i := range cover {
+			require.Positive(t, cover[i].adds(shownBy(all, slices.Delete(slices.Clone(cover), i, i+1))), "%s can go", cover[i].name)
+		}
 		require.LessOrEqual(t, len(cover), 2*smallest(all), "a harmonic number of six is 2.45")
 	})
+}
+
+// shownBy is what some traces show.
+func shownBy(all *collection, some []candidate) []bool {
+	covered := make([]bool, len(all.behaviours))
+	for _, c := range some {
+		for _, number := range c.shows {
+			covered[number] = true
+		}
+	}
+	return covered
 }
 
 // smallest is how many traces the smallest cover has: all are tried.

@@ -43,7 +43,7 @@ func TestDecisions(t *testing.T) {
 // Where nothing is accepted there is nothing to confirm; and who ends wants nothing.
 func TestNothingIsMeant(t *testing.T) {
 	changes := []Change{{"one", []string{"a"}}, {"two", []string{"b"}}}
-	for _, lines := range [][]string{{"l", "l"}, {"a", "x", "q"}, {"a", "x", "a", "y", "n"}, {"a", "x"}, {"a", " ", "q"}, {}} {
+	for _, lines := range [][]string{{"l", "l"}, {"a", "x", "q"}, {"a", "x", "a", "y", "n"}, {"a", "x", "a", "y"}, {"a", "x", "a", "y", ""}, {"a", "x"}, {"a", " ", "q"}, {}} {
 		_, meant, _ := asked(t, changes, lines...)
 		assert.False(t, meant, "%q", lines)
 	}
