@@ -86,6 +86,13 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 		done; \
 	done
 
+# Of all tools in sum, with arguments that SEED makes.
+EXECUTIONS ?= 10000000
+SEED ?= 1
+.PHONY: executions
+executions: ## execute the tools of the batteries EXECUTIONS times (10000000) with hostile arguments of SEED (1), and print how often
+	ADKREPLAY_EXECUTIONS=$(EXECUTIONS) ADKREPLAY_SEED=$(SEED) $(GO) test -v -count=1 -timeout 0 -run '^TestExecutions$$' ./adk/tools
+
 # Tests draw the same on every run; here is where they draw anew.
 .PHONY: soak
 soak: ## hold every random property for SOAK (10m), with seeds that nobody drew, and keep what breaks it

@@ -152,23 +152,24 @@ func inOneDispatch(t testing.TB, run func(ctx context.Context, dc *adk.DispatchC
 	require.NoError(t, err)
 }
 
-// mishap says what a tool must not do with arguments, whatever they are (BAT-2, BAT-4).
-func mishap(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args map[string]any) string {
+// mishap says what a tool must not do with arguments, whatever they are (BAT-2, BAT-4), and
+// how often it was executed to find out.
+func mishap(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args map[string]any) (fault string, executions int) {
 	answer, err := trial.Execute(ctx, dc, tool, args)
 	switch {
 	case errors.Is(err, adk.E_INVALID_TOOL_ARGS):
-		return ""
+		return "", 1
 	case err != nil:
-		return "failed: " + err.Error()
+		return "failed: " + err.Error(), 1
 	case len(answer) > 1<<20:
-		return fmt.Sprintf("answered with %d bytes", len(answer))
+		return fmt.Sprintf("answered with %d bytes", len(answer)), 1
 	case !utf8.ValidString(answer):
-		return "answered with invalid UTF-8"
+		return "answered with invalid UTF-8", 1
 	}
 	if again, err := trial.Execute(ctx, dc, tool, args); tool.Effect() == adk.EffectReads && (err != nil || again != answer) {
-		return fmt.Sprintf("answered otherwise the second time: %.100q, %.100q, %v", answer, again, err)
+		return fmt.Sprintf("answered otherwise the second time: %.100q, %.100q, %v", answer, again, err), 2
 	}
-	return ""
+	return "", 2
 }
 
 // BAT-2, BAT-3, BAT-4: no arguments that a schema allows, and none that it refuses, lead
@@ -181,7 +182,7 @@ func TestHostileArguments(t *testing.T) {
 			for range 60 {
 				args := draw(r, tool.InputSchema())
 				runs++
-				if fault := mishap(ctx, dc, tool, args); fault != "" {
+				if fault, _ := mishap(ctx, dc, tool, args); fault != "" {
 					text, _ := json.Marshal(args)
 					t.Fatalf("%s %.2000s\n%.2000s", tool.Name(), text, fault)
 				}
@@ -206,7 +207,7 @@ func FuzzHostileArguments(f *testing.F) {
 						args[name] = text
 					}
 				}
-				if fault := mishap(ctx, dc, tool, args); fault != "" {
+				if fault, _ := mishap(ctx, dc, tool, args); fault != "" {
 					given, _ := json.Marshal(args)
 					t.Fatalf("%s %.2000s\n%.2000s", tool.Name(), given, fault)
 				}

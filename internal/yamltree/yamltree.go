@@ -29,6 +29,9 @@ func Read(text string, maxDepth int) (value any, err error) {
 			value, err = nil, errors.New("the document cannot be read")
 		}
 	}()
+	if signs(text) > maxSigns {
+		return nil, fmt.Errorf("more than %d signs of values", maxSigns)
+	}
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, more yaml.Node
 	if err := decoder.Decode(&document); err == io.EOF {
@@ -43,6 +46,25 @@ func Read(text string, maxDepth int) (value any, err error) {
 		return nil, err
 	}
 	return (&reader{left: maxNodes, maxDepth: maxDepth}).value(&document, 0)
+}
+
+// maxSigns is how many signs of values a text may have: the library makes all of them before
+// they can be counted, and takes some 200 bytes for each.
+const maxSigns = 300_000
+
+// signs is about how many values a text has: the marks of lists and maps, of which those
+// between a key and a value tell of two. Marks within texts count too.
+func signs(text string) (n int) {
+	for i := range len(text) {
+		last := i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\r' || text[i+1] == '\t'
+		switch c := text[i]; {
+		case c == ':' && last:
+			n += 2
+		case c == ',' || c == '[' || c == '{' || (c == '-' || c == '?') && last:
+			n++
+		}
+	}
+	return n
 }
 
 // reader makes a tree of nodes and counts them.

@@ -18,6 +18,7 @@ const (
 	MaxList   = 100_000   // items of a list
 	MaxDepth  = 100       // nesting of JSON
 	maxAnswer = 1 << 20   // bytes
+	maxError  = 4 << 10   // bytes of an error as an answer
 )
 
 // Tool is a tool of a battery.
@@ -62,6 +63,8 @@ func (t Tool) Make() *adk.Tool {
 func (t Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 	answer, err := t.Answer(ctx, Call{DC: dc, args: args})
 	switch {
+	case err == nil && len(answer) > maxAnswer && t.Writes:
+		answer = "Error: result too long: more than 1 MiB, but what was asked for is done"
 	case err == nil && len(answer) > maxAnswer:
 		answer = "Error: result too long: more than 1 MiB, ask for less"
 	case err == nil:
@@ -76,6 +79,9 @@ func (t Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[stri
 // errorText is an error as an answer: a text that begins with "Error".
 func errorText(err error) string {
 	text := err.Error()
+	if len(text) > maxError { // it has an argument in it
+		text = strings.ToValidUTF8(text[:maxError], "") + "…"
+	}
 	if strings.HasPrefix(text, "Error") {
 		return text
 	}

@@ -1,0 +1,148 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/tools"
+)
+
+// mostHeld is how much memory an execution may take beyond its arguments.
+const mostHeld = 64 << 20
+
+// inOneTurn is how many arguments are tried in one turn: what is stored there grows.
+const inOneTurn = 50
+
+// patience is after how long an execution counts as hanging.
+const patience = 5 * time.Minute
+
+// bodies are arguments of the length that schemas allow.
+var bodies = []string{
+	strings.Repeat("a", 1_000_000), strings.Repeat("é ", 500_000), strings.Repeat("x\n", 500_000), strings.Repeat("a,b\n", 250_000),
+	"[" + strings.Repeat("1,", 99_999) + "1]", "[" + strings.Repeat(`{"a":1},`, 99_999) + `{"a":2}]`, strings.Repeat("- a: b\n", 140_000),
+	strings.Repeat("(", 1_000_000), strings.Repeat("[", 1_000_000), strings.Repeat("k=v&", 250_000), strings.Repeat("&lt;", 250_000), strings.Repeat("<b>", 330_000),
+}
+
+// toll is what the executions of one tool cost at most.
+type toll struct {
+	executions int
+	allocated  uint64 // by one with short arguments and its repetition
+	held       uint64 // by one with long ones, beyond what was held before
+}
+
+// BAT-2, BAT-4: ADKREPLAY_EXECUTIONS of all tools in sum, with arguments of seed
+// ADKREPLAY_SEED, are answers: none panics, fails, hangs, answers otherwise the second time,
+// or takes more than 64 MiB. A plain run tries one long argument with each tool.
+func TestExecutions(t *testing.T) {
+	all := tools.All(tools.Options{})
+	wanted, _ := strconv.Atoi(os.Getenv("ADKREPLAY_EXECUTIONS"))
+	seed, _ := strconv.ParseUint(os.Getenv("ADKREPLAY_SEED"), 10, 64)
+	sum := 0
+	for which, tool := range all {
+		long, measure := bodies, (*toll).holds
+		if wanted == 0 {
+			at := which % len(bodies)
+			long, measure = bodies[at:at+1], func(_ *toll, run func()) { run() }
+		}
+		cost := executed(t, tool, rand.New(rand.NewPCG(seed, uint64(which))), wanted/len(all)+1, long, measure)
+		sum += cost.executions
+		if wanted > 0 {
+			fmt.Printf("%-32s %9d executions, at most %5d KiB allocated by two, %5d KiB held with a long argument\n", tool.Name(), cost.executions, cost.allocated>>10, cost.held>>10)
+		}
+		assert.Less(t, cost.allocated, uint64(mostHeld), tool.Name())
+		assert.Less(t, cost.held, uint64(mostHeld), tool.Name())
+	}
+	if wanted > 0 {
+		fmt.Printf("%d executions of %d tools in sum\n", sum, len(all))
+	}
+	assert.GreaterOrEqual(t, sum, wanted)
+}
+
+// executed executes a tool so often, with long arguments first.
+func executed(t *testing.T, tool *adk.Tool, r *rand.Rand, wanted int, bodies []string, measure func(cost *toll, run func())) (cost toll) {
+	try := func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) {
+		given := func() string { text, _ := json.Marshal(args); return fmt.Sprintf("%s %.1000s", tool.Name(), text) }
+		hang := time.AfterFunc(patience, func() { panic("hangs: " + given()) })
+		defer hang.Stop()
+		fault, n := mishap(ctx, dc, tool, args)
+		if cost.executions += n; fault != "" {
+			t.Fatalf("%s\n%.2000s", given(), fault)
+		}
+	}
+	inOneDispatch(t, func(ctx context.Context, dc *adk.DispatchContext) {
+		for _, body := range bodies {
+			args := draw(r, tool.InputSchema())
+			long := false
+			for name, value := range args {
+				if _, is := value.(string); is && !isEnum(tool, name) {
+					args[name], long = body, true
+				}
+			}
+			if long {
+				measure(&cost, func() { try(ctx, dc, args) })
+			}
+		}
+	})
+	for cost.executions < wanted {
+		inOneDispatch(t, func(ctx context.Context, dc *adk.DispatchContext) {
+			for n := 0; n < inOneTurn && cost.executions < wanted; n++ {
+				args, before := draw(r, tool.InputSchema()), metric(allocations)
+				try(ctx, dc, args)
+				cost.allocated = max(cost.allocated, metric(allocations)-before)
+			}
+		})
+	}
+	return cost
+}
+
+// isEnum reports whether an argument is one of a few words.
+func isEnum(tool *adk.Tool, name string) bool {
+	var object struct{ Properties map[string]property }
+	return json.Unmarshal(tool.InputSchema(), &object) == nil && len(object.Properties[name].Enum) > 0
+}
+
+const (
+	allocations = "/gc/heap/allocs:bytes"
+	objects     = "/memory/classes/heap/objects:bytes"
+)
+
+func metric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// holds measures how much more the heap held at any time while something ran: it is looked
+// at again and again, and what nobody uses is collected soon.
+func (cost *toll) holds(run func()) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	debug.FreeOSMemory()
+	before, most, over, seen := metric(objects), uint64(0), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(seen)
+		for tick := time.NewTicker(time.Millisecond); ; {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				most = max(most, metric(objects))
+			}
+		}
+	}()
+	run()
+	close(over)
+	<-seen
+	cost.held = max(cost.held, max(most, before)-before)
+}
