@@ -1,7 +1,6 @@
 package adk
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,13 +33,8 @@ func NewArguments(raw any) (*Arguments, error) {
 		return args, nil
 	}
 	a := &Arguments{given: data, data: data}
-	switch text := raw.(type) {
-	case string:
+	if text, is := canonical.TextOf(raw); is {
 		a.given = text
-	case []byte:
-		a.given = string(text)
-	case json.RawMessage:
-		a.given = string(text)
 	}
 	return a, nil
 }
@@ -67,13 +61,11 @@ func (a *Arguments) Checksum(tool string) (string, error) {
 // come as an object, as JSON text of one, or as Arguments, and then the map is
 // shared and must not be changed.
 func toolArguments(raw any) (map[string]any, error) {
-	switch args := raw.(type) {
-	case nil:
+	args, read := raw.(*Arguments)
+	switch {
+	case raw == nil || read && (args == nil || args.data == nil):
 		return nil, errNoArguments
-	case *Arguments:
-		if args == nil || args.data == nil {
-			return nil, errNoArguments
-		}
+	case read:
 		return args.data, nil
 	}
 	if gone, ok := raw.(plain.Opaque); ok && !strings.HasPrefix(gone.Type, "func(") && !strings.HasPrefix(gone.Type, "chan ") {

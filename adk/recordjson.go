@@ -1,23 +1,15 @@
 package adk
 
 import (
-	"sync"
-
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
 // digestOnce is what makes a type a record: it computes the digest when that is first
 // asked for, once, from however many goroutines (DET-8).
-type digestOnce struct {
-	once  sync.Once
-	known Digest
-}
+type digestOnce struct{ once digest.Once }
 
-func (d *digestOnce) of(record Record) Digest {
-	d.once.Do(func() { d.known = digest.OfJSON(record) })
-	return d.known
-}
+func (d *digestOnce) of(record Record) Digest { return d.once.Of(record) }
 
 func (*digestOnce) isRecord() {}
 

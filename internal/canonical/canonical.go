@@ -61,13 +61,8 @@ func Checksum(tool string, args map[string]any) (string, error) {
 // Object is a tool's arguments as one shape: JSON data in a map of its own. They
 // come as an object, or as JSON text of one.
 func Object(args any) (map[string]any, error) {
-	switch text := args.(type) {
-	case string:
+	if text, is := TextOf(args); is {
 		return ParseObject([]byte(text))
-	case []byte:
-		return ParseObject(text)
-	case json.RawMessage:
-		return ParseObject(text)
 	}
 	data, err := Normalize(args)
 	if err != nil {
@@ -78,6 +73,19 @@ func Object(args any) (map[string]any, error) {
 		return nil, fmt.Errorf("%T is no object", args)
 	}
 	return object, nil
+}
+
+// TextOf is the JSON text that data came as, and reports whether it came as one.
+func TextOf(data any) (string, bool) {
+	switch text := data.(type) {
+	case string:
+		return text, true
+	case []byte:
+		return string(text), true
+	case json.RawMessage:
+		return string(text), true
+	}
+	return "", false
 }
 
 // ParseObject reads a JSON text that is one object and nothing else, and gives

@@ -30,6 +30,18 @@ func OfJSON(a Appender) [16]byte {
 	return sum
 }
 
+// Once is the digest of what never changes, computed when it is first asked for.
+type Once struct {
+	once  sync.Once
+	known [16]byte
+}
+
+// Of is OfJSON of a, which is the same at every call.
+func (o *Once) Of(a Appender) [16]byte {
+	o.once.Do(func() { o.known = OfJSON(a) })
+	return o.known
+}
+
 // scratch holds buffers for texts that nobody keeps, up to maxScratch bytes each.
 var scratch = sync.Pool{New: func() any { text := make([]byte, 0, 512); return &text }}
 
