@@ -119,20 +119,11 @@ func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, r
 		return nil, fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
 	}
 	if ctx != nil && HasHandle(ctx) {
-		asked, answered := reflect.TypeFor[Req](), reflect.TypeFor[Res]()
-		if err := errors.Join(refuse("the request is a %s, which JSON does not hold: %s", asked, roundtrip.Unheld(asked)),
-			refuse("the answer is a %s, which JSON does not give back: %s", answered, roundtrip.Fault(answered))); err != nil {
-			return nil, err
+		if fault := roundtrip.FaultOfAsk(reflect.TypeFor[Req](), reflect.TypeFor[Res]()); fault != "" {
+			return nil, &Error{Code: E_INVALID_ANSWER, Message: fault}
 		}
 	}
 	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
-}
-
-func refuse(says string, t reflect.Type, fault string) error {
-	if fault == "" {
-		return nil
-	}
-	return &Error{Code: E_INVALID_ANSWER, Message: fmt.Sprintf(says, t, fault)}
 }
 
 // AskStream is Ask for an answer in pieces. do hands out each piece with the function

@@ -21,6 +21,19 @@ func Fault(t reflect.Type) string { return faultOf(question{t, true}) }
 // reads them again: what writes itself, and a value behind an interface, is held.
 func Unheld(t reflect.Type) string { return faultOf(question{t, false}) }
 
+// FaultOfAsk says what is wrong with the types of a request, which is held, and of its
+// answer, which is given back; it is empty where nothing is.
+func FaultOfAsk(asked, answered reflect.Type) string {
+	var all []string
+	if fault := Unheld(asked); fault != "" {
+		all = append(all, fmt.Sprintf("the request is a %s, which JSON does not hold: %s", asked, fault))
+	}
+	if fault := Fault(answered); fault != "" {
+		all = append(all, fmt.Sprintf("the answer is a %s, which JSON does not give back: %s", answered, fault))
+	}
+	return strings.Join(all, "; ")
+}
+
 // question is what is asked of a type: whether JSON gives its values back or, if not,
 // whether it holds them.
 type question struct {

@@ -143,3 +143,15 @@ func TestUnheld(t *testing.T) {
 	assert.Equal(t, "raw is not exported, and so not in the JSON", roundtrip.Unheld(reflect.TypeFor[secretive]()))
 	assert.Equal(t, "C is a chan, which JSON does not have", roundtrip.Unheld(reflect.TypeFor[struct{ C chan int }]()))
 }
+
+// WLD-2: a request has to be held and an answer given back, and each is named that is not.
+func TestFaultOfAsk(t *testing.T) {
+	type held struct{ Any interface{ Say() } } // which is not given back
+	type lost struct{ Call func() }
+	assert.Empty(t, roundtrip.FaultOfAsk(reflect.TypeFor[held](), reflect.TypeFor[string]()))
+	assert.Equal(t, "the request is a roundtrip_test.lost, which JSON does not hold: Call is a func, which JSON does not have",
+		roundtrip.FaultOfAsk(reflect.TypeFor[lost](), reflect.TypeFor[string]()))
+	both := roundtrip.FaultOfAsk(reflect.TypeFor[lost](), reflect.TypeFor[held]())
+	assert.Contains(t, both, "the request is a roundtrip_test.lost")
+	assert.Contains(t, both, "; the answer is a roundtrip_test.held, which JSON does not give back: Any is")
+}
