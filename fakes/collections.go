@@ -12,8 +12,9 @@ import (
 // Storage is the 25 storage obligations in memory: each collection in the order
 // in which its keys came, with a log of all calls, and faults on demand. An obligation
 // whose context has ended answers with its Err and does nothing, as a database does:
-// what is to be kept after an abort needs context.WithoutCancel. It is safe for
-// concurrent use, and the order of its log is that of the calls.
+// what is to be kept after an abort needs context.WithoutCancel, or a storage that does so
+// by itself (IgnoreContexts). It is safe for concurrent use, and the order of its log is
+// that of the calls.
 type Storage struct {
 	mu           sync.Mutex
 	messages     shelf[*adk.Message]
@@ -25,6 +26,7 @@ type Storage struct {
 	tools        shelf[*adk.Tool]
 	calls        []StorageCall
 	faults       []*countedFault
+	heedless     bool // of contexts
 }
 
 // NewStorage makes a storage that holds the given records, each in the

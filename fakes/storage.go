@@ -66,6 +66,14 @@ func (s *Storage) Fail(faults ...Fault) {
 	}
 }
 
+// IgnoreContexts lets the storage do its work although the context of a call has ended, as
+// one does that keeps what was said of an aborted turn.
+func (s *Storage) IgnoreContexts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heedless = true
+}
+
 // Calls are all calls so far, in order.
 func (s *Storage) Calls() []StorageCall {
 	s.mu.Lock()
@@ -85,10 +93,11 @@ func (s *Storage) do(ctx context.Context, scope adk.Scope, call StorageCall, act
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call.TurnID, call.DispatchID = scope.TurnID, scope.DispatchID
-	if call.Err = ctx.Err(); call.Err != nil {
+	if call.Err = ctx.Err(); call.Err != nil && !s.heedless {
 		s.calls = append(s.calls, call)
 		return call.Err
 	}
+	call.Err = nil
 	f := s.faultOf(call)
 	if f == nil || f.AfterWrite {
 		act()

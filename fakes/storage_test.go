@@ -115,3 +115,23 @@ func TestStorageHeedsItsContext(t *testing.T) {
 		t.Errorf("the log is %v", calls)
 	}
 }
+
+// A storage that ignores contexts does its work after an abort, and fails where it is to.
+func TestStorageThatIgnoresContexts(t *testing.T) {
+	s := fakes.NewStorage()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.IgnoreContexts()
+	full := errors.New("the disk is full")
+	s.Fail(fakes.Fault{Op: "store", Occurrence: 2, Err: full})
+	store := s.Storage().Messages.Store
+	if err := store(ended, adk.Scope{}, message(t, "m1", "hello")); err != nil || len(s.Messages()) != 1 {
+		t.Errorf("stored %v, %v", s.Messages(), err)
+	}
+	if err := store(ended, adk.Scope{}, message(t, "m2", "hello")); !errors.Is(err, full) {
+		t.Errorf("the second store: %v", err)
+	}
+	if calls := s.Calls(); len(calls) != 2 || calls[0].Err != nil {
+		t.Errorf("the log is %v", calls)
+	}
+}

@@ -717,6 +717,14 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 		if m.aborted {
 			return errAborted
 		}
+	case turn.OpAsk: // WLD-3, WLD-5
+		switch {
+		case op.Asked == nil:
+		case m.aborted:
+			return errAborted
+		case !op.Flag || len(op.Asked.Pieces) == 0 || op.Asked.Answer != nil: // else the reader was content
+			return op.Cause.Err()
+		}
 	case "stash":
 		return h.world.set(op.Name, op.Value.Get())
 	case "wait-for":

@@ -17,23 +17,23 @@ var (
 	recordOps = weighed("add", 2, "store", 3, "fetch", 2, "mutate", 1, "delete", 1, "remove", 1)
 	// turnOps are what a turn middleware does beside next.
 	turnOps = slices.Concat(weighed("stash", 3), recordOps, weighed("wait-for", 3, "register", 1, "unregister", 1, "prune", 1,
-		"emit-message", 1, "now", 1, "new-id", 1, "sleep", 1, "fork", 2, turn.OpJoin, 1, turn.OpDispatch, 2, "late", 2, "abort", 1))
+		"emit-message", 1, "now", 1, "new-id", 1, "sleep", 1, turn.OpAsk, 1, "fork", 2, turn.OpJoin, 1, turn.OpDispatch, 2, "late", 2, "abort", 1))
 	// dispatchOps are what a dispatch middleware does beside next.
 	dispatchOps = slices.Concat(weighed("stash", 2, turn.OpRead, 1), recordOps, weighed("execute", 2, "wait-for", 2, "nack", 1, "report-message", 1,
-		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, turn.OpJoin, 1, turn.OpBind, 1, "sleep", 1, "late", 2, "ack", 2, turn.OpDispatch, 1, "abort", 1, turn.OpCancel, 1))
+		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, turn.OpJoin, 1, turn.OpBind, 1, "sleep", 1, turn.OpAsk, 1, "late", 2, "ack", 2, turn.OpDispatch, 1, "abort", 1, turn.OpCancel, 1))
 	// executorOps are what an executor does.
-	executorOps = slices.Concat(weighed("report-message", 4, "execute", 3, "store", 3), recordOps, weighed("report-thought", 2, "report-tool-call", 2,
+	executorOps = slices.Concat(weighed("report-message", 4, turn.OpAsk, 3, "execute", 3, "store", 3), recordOps, weighed("report-thought", 2, "report-tool-call", 2,
 		"report-log", 1, turn.OpRead, 3, "wait-for", 3, "ack", 2, "fork", 3, turn.OpJoin, 1, turn.OpBind, 1, "on-ack", 2, "stash", 1, "nack", 1, turn.OpSettle, 1, "now", 1, "new-id", 1,
 		"emit-thought", 1, "emit-tool-call", 1, "ack", 4, turn.OpDispatch, 2, "sleep", 1, "prune", 1, "off-ack", 1, "late", 2, "abort", 1, turn.OpCancel, 1))
 	// strandOps are what a strand does; on a turn, those that it has not do
 	// nothing.
-	strandOps = slices.Concat(weighed("execute", 2, "store", 2, "sleep", 2, "wait-for", 2), recordOps, weighed("report-message", 2, "stash", 1,
+	strandOps = slices.Concat(weighed("execute", 2, "store", 2, "sleep", 2, turn.OpAsk, 2, "wait-for", 2), recordOps, weighed("report-message", 2, "stash", 1,
 		turn.OpRead, 1, "now", 1, "fork", 1, turn.OpSettle, 1, turn.OpDispatch, 1, "ack", 1, "nack", 1, "abort", 1, turn.OpCancel, 1))
 	// toolOps are what a tool's handler or an on-ack handler does.
-	toolOps = weighed("now", 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, turn.OpRead, 1, "wait-for", 1, "fork", 1, "execute", 1, turn.OpDispatch, 2, "ack", 1, "abort", 1)
+	toolOps = weighed("now", 1, turn.OpAsk, 1, "store", 2, "stash", 1, "sleep", 1, "report-log", 1, turn.OpRead, 1, "wait-for", 1, "fork", 1, "execute", 1, turn.OpDispatch, 2, "ack", 1, "abort", 1)
 
-	lateTurnOps     = weighed("next", 2, "stash", 2, "store", 1, "fetch", 1, "add", 1, "abort", 1, "wait-for", 1, "register", 1, "sleep", 1, "fork", 1)
-	lateDispatchOps = weighed("next", 2, "stash", 2, "store", 1, "ack", 1, "nack", 1, "report-message", 1, "execute", 1, "on-ack", 1, "off-ack", 1)
+	lateTurnOps     = weighed("next", 2, "stash", 2, "store", 1, "fetch", 1, "add", 1, "abort", 1, "wait-for", 1, "register", 1, "sleep", 1, turn.OpAsk, 1, "fork", 1)
+	lateDispatchOps = weighed("next", 2, "stash", 2, "store", 1, "ack", 1, "nack", 1, "report-message", 1, "execute", 1, turn.OpAsk, 1, "on-ack", 1, "off-ack", 1)
 )
 
 var (
@@ -59,6 +59,10 @@ var (
 	settlers     = []string{"ann", "bob", ""}
 	settlements  = []string{adk.GateResolved, adk.GateRejected, adk.GateResolved, adk.GateAborted}
 	streamIDs    = []string{"m", "n"}
+	services     = []string{"model", "forecasts"}
+	requests     = []json.RawMessage{json.RawMessage(`{"messages":["hello"]}`), json.RawMessage(`{"messages":["hello","and more of what was said before"]}`), json.RawMessage(`"Oslo"`), json.RawMessage(`{"of":"m1"}`)}
+	answers      = []json.RawMessage{json.RawMessage(`"4 °C"`), json.RawMessage(`{"choices":[{"text":"it is cold"}]}`), json.RawMessage(`null`)}
+	effects      = []adk.Effect{"", adk.EffectReads, adk.EffectWrites}
 	texts        = []string{"one ", "two ", "", "\xff"}
 	levels       = []string{string(adk.LevelInfo), string(adk.LevelError)}
 	toolArgs     = []*turn.Value{turn.ValueOf(map[string]any{"city": "Oslo"}), turn.ValueOf(map[string]any{}), turn.ValueOf(`{"city":"Rome"}`), nil, turn.ValueOf("no object"), turn.ValueOf(map[string]any{"city": 5})}

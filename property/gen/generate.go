@@ -341,6 +341,8 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 		op.Cause = oneOf(d, append(failures, nil))
 	case "sleep":
 		op.Duration = oneOf(d, durations)
+	case turn.OpAsk:
+		d.ask(&op)
 	case "register":
 		op.Flag = d.once(3)
 		if d.Legal || !d.once(16) {
@@ -372,6 +374,23 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 		d.report(&op)
 	}
 	return op
+}
+
+// ask draws who is asked, what, and how that answers: as a whole, or in pieces.
+func (d *drawing) ask(op *turn.Op) {
+	op.Name = oneOf(d, services)
+	op.Asked = &turn.Asked{Request: oneOf(d, requests), Effect: oneOf(d, effects)}
+	if d.once(3) {
+		op.Cause = oneOf(d, failures)
+	}
+	if !d.once(2) {
+		op.Asked.Answer = oneOf(d, answers)
+		return
+	}
+	for range d.upTo(3) {
+		op.Asked.Pieces = append(op.Asked.Pieces, oneOf(d, answers))
+	}
+	op.Flag = d.once(4)
 }
 
 func (d *drawing) fetch(op *turn.Op) {

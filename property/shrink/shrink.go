@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -328,6 +329,25 @@ func (e *editing) failure(f **turn.Failure) {
 	})
 }
 
+// asked makes less of what the world is asked, and of what it answers.
+func (e *editing) asked(op *turn.Op) {
+	if op.Asked == nil {
+		return
+	}
+	less := *op.Asked
+	op.Asked = &less
+	zero(e, less.Effect == "", &op.Asked.Effect)
+	for _, text := range []*json.RawMessage{&op.Asked.Request, &op.Asked.Answer} {
+		e.edit(len(*text) > len(`0`), func() { *text = json.RawMessage(`0`) })
+	}
+	for i := range op.Asked.Pieces {
+		e.edit(true, func() { op.Asked.Pieces = slices.Delete(slices.Clone(op.Asked.Pieces), i, i+1) })
+		if e.made {
+			return
+		}
+	}
+}
+
 func (e *editing) op(op *turn.Op) {
 	zero(e, op.On == "", &op.On)
 	zero(e, !op.Must, &op.Must)
@@ -343,6 +363,7 @@ func (e *editing) op(op *turn.Op) {
 	zero(e, op.Duration == 0, &op.Duration)
 	e.edit(op.Duration > time.Second, func() { op.Duration = time.Second })
 	e.edit(len(op.Text) > 1, func() { op.Text = "x" })
+	e.asked(op)
 	for i := range op.Settle {
 		e.settlement(&op.Settle[i])
 	}

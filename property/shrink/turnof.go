@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -21,7 +22,7 @@ import (
 // What a trace does not say is not in the turn: whether user code returned the error
 // of an operation or one of its own, that a listener ended its goroutine, the ids and
 // times that a clock and an id source of its own gave, what a handle that had ended was
-// asked for, the media that were opened, and what the world was asked. What was refused without a word, such as
+// asked for, and the media that were opened. What was refused without a word, such as
 // a malformed gate, is not in it either: strands that took turns there take them
 // elsewhere. Nor is it said which strand used a handle: what one did by the handle of
 // another is that one's, and may come at another place.
@@ -68,6 +69,7 @@ type translation struct {
 	untold     bool // nothing says who waited for a strand
 	lastAt     time.Time
 	gates      map[string]*gateRef
+	asks       map[int]*askRef // by the op
 	heard      map[adk.Kind]int
 	last       *turn.Body // that of the call that returned last
 	begun      bool
@@ -105,6 +107,12 @@ type forkRef struct {
 	ended int // the number of the crossing that ended the strand
 }
 
+// askRef is where the operation stands that asks.
+type askRef struct {
+	body *turn.Body
+	at   int
+}
+
 type gateRef struct {
 	body   *turn.Body
 	at     int
@@ -119,7 +127,7 @@ func newTranslation(recorded *trace.Trace) *translation {
 		turn: turn.Turn{Executor: info.Executor, TurnInput: info.TurnInput, TurnOutput: info.TurnOutput,
 			DispatchInput: info.DispatchInput, DispatchOutput: info.DispatchOutput, WriteBehind: info.WriteBehind},
 		root: &translatedScope{counts: map[string]int{}}, calls: map[int]*translatedCall{}, stack: map[int][]*translatedCall{},
-		forks: map[int]*forkRef{}, told: map[int]int{}, gates: map[string]*gateRef{}, heard: map[adk.Kind]int{},
+		forks: map[int]*forkRef{}, told: map[int]int{}, gates: map[string]*gateRef{}, asks: map[int]*askRef{}, heard: map[adk.Kind]int{},
 	}
 }
 
@@ -154,6 +162,8 @@ func (tr *translation) take(x *adk.Crossing) {
 		tr.returned(x)
 	case x.Kind.Class() == adk.ClassEvent:
 		tr.event(x)
+	case x.Kind == adk.KindPiece, x.Kind == adk.KindAsk && x.Phase == adk.Done:
+		tr.answered(x)
 	case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
 		tr.operation(x)
 	}
@@ -430,8 +440,10 @@ func (tr *translation) operation(x *adk.Crossing) {
 		op.Flag = false // what it answered
 	case adk.KindNewID, adk.KindPrune:
 		op.Name = ""
-	case adk.KindOpenMedia, adk.KindAsk:
+	case adk.KindOpenMedia:
 		return
+	case adk.KindAsk:
+		op.Asked = &turn.Asked{Request: orNull(x.JSON), Effect: adk.Effect(x.Status)}
 	case adk.KindWait:
 		op.Kind = turn.OpJoin
 	case adk.KindFork:
@@ -458,9 +470,37 @@ func (tr *translation) operation(x *adk.Crossing) {
 		emitted(&op, x.Payload)
 	}
 	body := tr.add(x, op)
+	if x.Kind == adk.KindAsk && body != nil {
+		tr.asks[x.Op] = &askRef{body, len(body.Ops) - 1}
+	}
 	if x.Kind == adk.KindWaitFor && body != nil && tr.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
 		tr.gates[x.Name] = &gateRef{body, len(body.Ops) - 1, x.Strand, x.At}
 	}
+}
+
+// answered takes in a piece of an answer, or its end.
+func (tr *translation) answered(x *adk.Crossing) {
+	ref := tr.asks[x.Op]
+	if ref == nil {
+		return
+	}
+	op := &ref.body.Ops[ref.at]
+	switch {
+	case x.Kind == adk.KindPiece:
+		op.Asked.Pieces = append(op.Asked.Pieces, orNull(x.JSON))
+	case errors.Is(x.Err, adk.E_ASK_STOPPED):
+		op.Flag = true
+	default:
+		op.Asked.Answer, op.Cause = x.JSON, failureOf(x.Err)
+	}
+}
+
+// orNull is JSON that is there.
+func orNull(text json.RawMessage) json.RawMessage {
+	if text == nil {
+		return json.RawMessage("null")
+	}
+	return text
 }
 
 // handlerOff is the name of a handler that is taken away.
@@ -576,6 +616,8 @@ func lateOp(kind string) turn.Op {
 		op.Of = adk.Instructions
 	case "fork":
 		op.Do = &turn.Body{}
+	case turn.OpAsk:
+		return turn.Op{Kind: kind, Name: "late", Asked: &turn.Asked{Request: orNull(nil)}}
 	case "call":
 		return turn.Op{Kind: turn.OpDispatch, Dispatch: &turn.Nested{Name: "late"}}
 	}

@@ -64,6 +64,7 @@ type goWriter struct {
 	calls      map[string]int
 	iterations map[string]int
 	findings   []turn.Finding
+	keptOn     bool // the storage was asked for something after the run was cancelled
 
 	out     strings.Builder
 	handles []string // paths of seams whose handles others use
@@ -91,8 +92,11 @@ func (g *goWriter) observe() error {
 		return fmt.Errorf("shrink: %w", err)
 	}
 	g.calls, g.iterations = map[string]int{}, map[string]int{}
+	cancelled := false
 	for i := range read.Lines {
+		cancelled = cancelled || read.Lines[i].Kind == adk.KindCancel
 		if x := &read.Lines[i]; x.Kind == adk.KindCall {
+			g.keptOn = g.keptOn || cancelled && x.Seam.Label == adk.LabelStorage
 			g.calls[x.Seam.String()]++
 			if x.Seam.Label == adk.LabelExecutor {
 				g.iterations[x.Seam.Name] = max(g.iterations[x.Seam.Name], x.Seam.Iteration+1)
@@ -362,11 +366,14 @@ func (g *goWriter) storage() {
 		}
 	}
 	made := fmt.Sprintf("fakes.NewStorage(%s)", strings.Join(seed, ", "))
-	if len(faults) == 0 {
+	if len(faults) == 0 && !g.keptOn {
 		g.line("config := adk.Config{Storage: %s.Storage()}", made)
 		return
 	}
 	g.line("storage := %s", made)
+	if g.keptOn {
+		g.line("storage.IgnoreContexts()")
+	}
 	for _, fault := range faults {
 		g.line("storage.Fail(%s)", fault)
 	}

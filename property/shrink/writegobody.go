@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -393,6 +394,8 @@ func (g *goWriter) call(ops []turn.Op, at int, on, ctx string, results func(err 
 		return fmt.Sprintf("%s.EmitToolCall(adk.ToolCallEvent{ID: %q, %s})", on, op.Name, g.toolCallFields(op)), 1
 	case "execute":
 		return g.execute(op, on, ctx), 2
+	case turn.OpAsk:
+		return g.ask(op, ctx)
 	case "register":
 		word := map[bool]string{false: "Register", true: "Replace"}[op.Flag]
 		return fmt.Sprintf("%s.Tools().%s(%s)", on, word, g.tool(op.Record.Get())), 1
@@ -428,6 +431,36 @@ func (g *goWriter) toolCallFields(op *turn.Op) string {
 		fields = append(fields, "Complete: true")
 	}
 	return strings.Join(fields, ", ")
+}
+
+// ask writes an ask of a world that answers what the turn says.
+func (g *goWriter) ask(op *turn.Op, ctx string) (string, int) {
+	if op.Asked == nil {
+		return "", 0
+	}
+	raw := func(text json.RawMessage) string { return "json.RawMessage(" + quotedRaw(string(text)) + ")" }
+	g.use("encoding/json")
+	asked := fmt.Sprintf("%s, %q, %s", ctx, op.Name, raw(op.Asked.Request))
+	options := fmt.Sprintf("adk.AskOptions{Effect: %q}", op.Asked.Effect)
+	if op.Asked.Answer != nil {
+		answer := raw(op.Asked.Answer) + ", nil"
+		if op.Cause != nil {
+			answer = "nil, " + g.failure(op.Cause)
+		}
+		return fmt.Sprintf("adk.Ask(%s, func(context.Context, json.RawMessage) (json.RawMessage, error) { return %s }, %s)", asked, answer, options), 2
+	}
+	world := g.inner(func() {
+		for _, piece := range op.Asked.Pieces {
+			g.line("if err := give(%s); err != nil { return err }", raw(piece))
+		}
+		g.line("return %s", g.failure(op.Cause))
+	})
+	content := ""
+	if op.Flag {
+		content = " || true"
+	}
+	return fmt.Sprintf("func() error {\nfor _, err := range adk.AskStream(%s, func(_ context.Context, _ json.RawMessage, give func(json.RawMessage) error) error {\n%s}, %s) {\nif err != nil%s { return err }\n}\nreturn nil\n}()",
+		asked, world, options, content), 1
 }
 
 // execute runs a tool of the context; where it has none of the name there is

@@ -34,6 +34,8 @@ func (s *interpreter) perform(by *actor, op *Op) error {
 		return a.bind(op.Name)
 	case OpDispatch:
 		return s.dispatch(a, op)
+	case OpAsk:
+		return a.ask(op)
 	default:
 		return s.operate(&operation{Crossing: op.crossing(), stage: s, on: a, op: op})
 	}

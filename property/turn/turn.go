@@ -100,6 +100,9 @@ const (
 	OpRead = "read"
 )
 
+// OpAsk asks the world whom Name names what Asked says.
+var OpAsk = adk.KindAsk.String()
+
 // What OpRead reads.
 const (
 	// ReadStash is the value at the path Name, ReadHas whether there is one.
@@ -141,10 +144,24 @@ type Op struct {
 	Schema   json.RawMessage    `json:"schema,omitempty"`
 	// Settle says who settles the gate that a wait-for opens, in order.
 	Settle []Settlement `json:"settle,omitempty"`
+	// Asked is what an ask says to whom Name names, and what it is answered; Cause is the
+	// error that the answer ends with. With Flag the reader has enough of the pieces as
+	// soon as it has one.
+	Asked *Asked `json:"asked,omitempty"`
 	// Do is what the strand of a fork or the handler of an on-ack does.
 	Do *Body `json:"do,omitempty"`
 	// Dispatch is the dispatch that OpDispatch calls.
 	Dispatch *Nested `json:"dispatch,omitempty"`
+}
+
+// Asked is an ask of the world, and its answer, as JSON.
+type Asked struct {
+	Request json.RawMessage `json:"request"`
+	Effect  adk.Effect      `json:"effect,omitempty"`
+	// Answer is that of adk.Ask. Where there is none adk.AskStream asks, and Pieces are
+	// what comes, which may be nothing.
+	Answer json.RawMessage   `json:"answer,omitempty"`
+	Pieces []json.RawMessage `json:"pieces,omitempty"`
 }
 
 // Settlement is somebody settling a gate.

@@ -1,0 +1,46 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// This file asks a world that answers what the turn says.
+
+// ask asks, and gives the error that user code is given.
+func (a *actor) ask(op *Op) error {
+	if op.Asked == nil {
+		return nil
+	}
+	options := adk.AskOptions{Effect: op.Asked.Effect}
+	if op.Asked.Answer == nil {
+		for _, err := range adk.AskStream(a.ctx, op.Name, op.Asked.Request, op.hand, options) {
+			if err != nil || op.Flag {
+				return err
+			}
+		}
+		return nil
+	}
+	_, err := adk.Ask(a.ctx, op.Name, op.Asked.Request, op.answer, options)
+	return err
+}
+
+// answer is what the world does that is asked with adk.Ask.
+func (op *Op) answer(context.Context, json.RawMessage) (json.RawMessage, error) {
+	if err := op.Cause.Err(); err != nil {
+		return nil, err
+	}
+	return op.Asked.Answer, nil
+}
+
+// hand is what the world does that answers in pieces.
+func (op *Op) hand(_ context.Context, _ json.RawMessage, give func(json.RawMessage) error) error {
+	for _, piece := range op.Asked.Pieces {
+		if err := give(piece); err != nil {
+			return err
+		}
+	}
+	return op.Cause.Err()
+}
