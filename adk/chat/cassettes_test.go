@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // cassettes are recorded conversations of others, which lie beside the project on some
@@ -256,8 +259,8 @@ func streams(t *testing.T) map[string]string {
 	return all
 }
 
-// SSE-9, RTY-5, RTY-1: a stream that ends, breaks or is aborted at each of its bytes: it never
-// hangs, panics or is stored by half, and an abort is an abort.
+// SSE-9, SSE-10, RTY-5, RTY-1: a stream that ends, breaks, falls silent or is aborted at each of
+// its bytes: it never hangs, panics or is stored by half, and an abort is an abort.
 func TestStreamsBrokenAtEachByte(t *testing.T) {
 	reset := errors.New("connection reset")
 	for name, body := range streams(t) {
@@ -288,6 +291,15 @@ func TestStreamsBrokenAtEachByte(t *testing.T) {
 				assert.Empty(t, p.storage.Messages(), "aborted at %d", at)
 				assert.Empty(t, p.storage.ToolCalls(), "aborted at %d", at)
 				assert.Equal(t, adk.StatusAborted, p.end.Status, "aborted at %d", at)
+
+				p = stalled(t, body[:at], body[at:])
+				if isDone {
+					assert.Empty(t, p.failures, "silent from %d on", at)
+				} else {
+					assert.ErrorIs(t, p.failure(t), adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED, "silent from %d on", at)
+					assert.Empty(t, p.storage.Messages(), "silent from %d on", at)
+					assert.Empty(t, p.storage.ToolCalls(), "silent from %d on", at)
+				}
 				if t.Failed() {
 					return
 				}
@@ -309,6 +321,23 @@ func broken(t *testing.T, text string, then io.Reader, abort func(*adk.DispatchC
 	}
 	sc := scene{options: streaming(), replies: []reply{{kind: "text/event-stream", from: from}}, bare: true}
 	playOn(t, &p, sc)
+	return &p
+}
+
+// stalled plays a stream that is silent for longer than it may, on the clock of the turn,
+// between two parts of it.
+func stalled(t *testing.T, said, unsaid string) *played {
+	t.Helper()
+	var p played
+	options := streaming()
+	options.StreamIdleTimeout = new(time.Second)
+	piece := func(text string) json.RawMessage { return httpform.PieceOf(httpform.Whole, []byte(text)).JSON() }
+	playOn(t, &p, scene{options: options, bare: true, change: func(config *adk.Config) {
+		*config = fakes.Deterministic(*config)
+		config.Outside = func(context.Context, adk.Question) *adk.Answer {
+			return pieces(streamHead, 0, adk.Piece{Value: piece(said)}, adk.Piece{Value: piece(unsaid), After: 2 * time.Second})
+		}
+	}})
 	return &p
 }
 

@@ -33,15 +33,16 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // is one.
 func (e *events) next() ([]byte, error) {
 	for {
-		if n := e.split.End(e.buf[e.scan:]); n >= 0 {
+		n := e.split.End(e.buf[e.scan:])
+		if n >= 0 {
 			e.scan += n
-			return e.give(), nil
+		} else {
+			e.scan = len(e.buf)
 		}
-		e.scan = len(e.buf)
 		switch {
-		case len(e.buf)-e.start > mostOfEvent:
+		case e.scan-e.start > mostOfEvent:
 			return nil, errTooLarge
-		case e.err == io.EOF && e.scan > e.start:
+		case n >= 0, e.err == io.EOF && e.scan > e.start:
 			return e.give(), nil
 		case e.err != nil:
 			return nil, e.err

@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/chat"
@@ -214,6 +215,29 @@ func TestAnswersThatAreNone(t *testing.T) {
 			assert.ErrorContains(t, err, c.says)
 			assert.Less(t, len(err.Error()), 600)
 			assert.Empty(t, p.texts())
+		})
+	}
+}
+
+// RTY-6: an event may have 16 MiB, and not a byte more.
+func TestLargestEvent(t *testing.T) {
+	const most = 16 << 20
+	around := len(`data: ` + delta("") + "\n\n")
+	for name, c := range map[string]struct {
+		length int
+		fits   bool
+	}{"the largest": {most - around, true}, "a byte more": {most - around + 1, false}} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Repeat("a", c.length)
+			p := play(t, scene{options: streaming(), replies: []reply{events(delta(text))}, bare: true})
+			if !c.fits {
+				assert.ErrorIs(t, p.failure(t), adk.E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR)
+				assert.Empty(t, p.storage.Messages())
+				return
+			}
+			p.acked(t)
+			require.Len(t, p.storage.Messages(), 1)
+			assert.Equal(t, c.length, len(p.storage.Messages()[0].Content().String()))
 		})
 	}
 }
