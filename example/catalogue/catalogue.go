@@ -1,0 +1,142 @@
+// Package catalogue is an agent that answers from a result which no prompt could hold: its
+// tool fetches some MiB of JSON, and the model asks that by JSON paths.
+//
+// The tool writes what it fetches to a spool and leaves an artifact behind; the executor
+// forges tools for it, and the prompt shows a handle. A trace has the questions and their
+// answers, and never the body: a replay needs neither the shop nor the spool.
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/adk/chat"
+)
+
+// Shop gives all that it sells, as JSON: {"products": [{"name", "price", "stock"}, …]}.
+type Shop func(ctx context.Context) (io.ReadCloser, error)
+
+// Prompt is what the agent is told.
+const Prompt = "You help people who work in a shop. Fetch the products, and ask them with the artifact tools: never guess what there is."
+
+// longestAnswer is how many bytes of an answer to one question the model gets.
+const longestAnswer = 8 << 10
+
+// Config is the agent. The transport reaches the model, and spool keeps what the tool
+// fetches.
+func Config(transport http.RoundTripper, shop Shop, spool artifact.Spool, storage adk.Storage) (adk.Config, error) {
+	model, err := chat.New(chat.Options{
+		Model: "small", BaseURL: "https://model.example/v1", Transport: transport,
+		Artifacts: artifact.Config{Spool: spool, MaxResult: longestAnswer},
+	})
+	if err != nil {
+		return adk.Config{}, err
+	}
+	products, err := productsTool(shop, spool)
+	if err != nil {
+		return adk.Config{}, err
+	}
+	return adk.Config{
+		Executor:       model.Executor("model"),
+		TurnInput:      []adk.TurnMiddleware{{Name: "history", Run: history}},
+		DispatchInput:  []adk.DispatchMiddleware{{Name: "cap", Run: limit}, {Name: "handles", Run: handles}},
+		DispatchOutput: []adk.DispatchMiddleware{{Name: "finish", Run: finish}},
+		Tools:          []*adk.Tool{products},
+		Storage:        storage,
+	}, nil
+}
+
+// productsTool fetches all products into the spool. It writes, so a replay has it as it was.
+func productsTool(shop Shop, spool artifact.Spool) (*adk.Tool, error) {
+	return adk.NewTool(adk.ToolInit{
+		Name:        "products",
+		Description: "Fetches all products with their name, price and stock, as JSON that the artifact tools can be asked about: $.products[?@.stock == 0].name, for instance.",
+		InputSchema: []byte(`{"type":"object"}`),
+		Effect:      adk.EffectWrites,
+		Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			body, err := shop(ctx)
+			if err != nil {
+				return nil, err
+			}
+			entry, err := spool.Write(ctx, "products/"+dc.NewID(), body)
+			if err := errors.Join(err, body.Close()); err != nil {
+				return nil, err
+			}
+			reader, found, err := spool.Read(ctx, entry.Key)
+			if err != nil || !found {
+				return nil, errors.Join(err, errors.New("the spool does not have what it was given"))
+			}
+			return artifact.New(artifact.Init{ID: entry.Key, Flavour: artifact.JSONFlavour, Filename: "products.json",
+				Reader: reader, TrustTier: adk.TrustFirstParty, Known: &entry})
+		},
+	})
+}
+
+// history loads what was said.
+func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	messages, err := tc.Messages().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, message := range messages {
+		if _, err := tc.Messages().Add(message); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}
+
+// mostIterations is how often the model is asked in one turn.
+const mostIterations = 8
+
+// limit ends a dispatch in which the model goes round in circles.
+func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	if dc.Iteration() >= mostIterations {
+		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
+	}
+	next(ctx)
+	return nil
+}
+
+// finish ends the dispatch with an answer. While the newest is what a tool gave, or nothing
+// was said, the model is asked again.
+func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	next(ctx)
+	messages, calls := dc.Messages().All(), dc.ToolCalls().All()
+	if len(messages) == 0 {
+		return nil
+	}
+	last := messages[len(messages)-1]
+	if last.Role() != adk.RoleAssistant || len(calls) > 0 && !last.CreatedAt().After(calls[len(calls)-1].CreatedAt()) {
+		return nil
+	}
+	return dc.Ack()
+}
+
+// handles has the prompt show a handle in the place of each artifact: which of them a model
+// should read whole is for the agent to say.
+func handles(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	for _, call := range dc.ToolCalls().All() {
+		media, single := call.Results().(*adk.Media)
+		if _, marked := artifact.Of(media); !single || !marked || !call.Inline() {
+			continue
+		}
+		init := call.Init()
+		init.Inline = new(false)
+		shown, err := adk.NewToolCall(init)
+		if err != nil {
+			return err
+		}
+		if _, err := dc.ToolCalls().Add(shown); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}
