@@ -35,7 +35,7 @@ type replayed struct {
 // report is the report of a run with live seams.
 func (r *replayed) report() *Report {
 	found := r.compare()
-	report := &Report{Crossings: len(r.equal), Live: r.live.parts(), Unreached: r.unreached(), NotCompared: r.notCompared()}
+	report := &Report{Crossings: len(r.equal), Live: append(r.live.parts(), r.brought()...), Unreached: r.unreached(), NotCompared: r.notCompared()}
 	r.markOwn()
 	if len(found) > 0 {
 		report.Divergence = r.explain(found)
@@ -63,6 +63,27 @@ func (r *replayed) unreached() (never []string) {
 		}
 	}
 	return never
+}
+
+// brought are the seams of tools that live code brought itself, such as those that are forged
+// for artifacts or that a server offers, and that ran.
+func (r *replayed) brought() (seams []string) {
+	parts, called := r.live.parts(), map[string]bool{}
+	for _, c := range r.got.Calls {
+		called[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true
+	}
+	for _, x := range r.got.Lines {
+		tool, is := x.Record.(*adk.Tool)
+		if !is || tool == nil || x.Kind.LeadsTo() != adk.LabelTool || !r.live.mayRun(tool) {
+			continue
+		}
+		seam := adk.LabelTool + "/" + tool.Name()
+		if called[seam] && !slices.Contains(parts, seam) && !slices.Contains(seams, seam) {
+			seams = append(seams, seam)
+		}
+	}
+	slices.Sort(seams)
+	return seams
 }
 
 // notCompared says what this replay could not hold against the recording.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,7 @@ func TestReplays(t *testing.T) {
 		report, err := replay.Verify(t.Context(), strings.NewReader(trace), replay.Live{Config: config(body, c.install), Seams: c.seams})
 		require.NoError(t, err)
 		assert.Nil(t, report.Divergence, "%t %q", c.install, c.seams)
+		assert.Equal(t, slices.Contains(c.seams, "tool/artifact_*"), slices.Contains(report.Live, "tool/artifact_grep"), "what ran is told")
 	}
 	report, err := replay.Verify(t.Context(), strings.NewReader(recorded(t, config(body, true))), replay.Live{Config: config("another\n", true), Seams: []string{"executor/*"}})
 	require.NoError(t, err)
