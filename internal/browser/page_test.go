@@ -301,7 +301,12 @@ func recorded(t *testing.T, crossings ...*adk.Crossing) []byte {
 func askedAgain() (all []*adk.Crossing) {
 	image := bytes.Repeat([]byte{0x89, 'P', 'N', 'G'}, 100)
 	all = append(all, &adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Begin, Op: 900},
-		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 900, Value: image})
+		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 900, Value: image},
+		&adk.Crossing{Kind: adk.KindReturn, ID: 70, Outcome: adk.OutcomeOK, Result: adk.Text(strings.Repeat("é🌧\n", 300))},
+		&adk.Crossing{Kind: adk.KindReturn, ID: 71, Outcome: adk.OutcomeOK, Result: adk.Bytes(bytes.Repeat([]byte{0xff, 0}, 600))},
+		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 901, Value: image},
+		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 902, Value: []byte(strings.Repeat("é🌧\n", 300))},
+		&adk.Crossing{Kind: adk.KindOpenMedia, Phase: adk.Done, Op: 903, Value: bytes.Repeat([]byte{0xff, 0}, 600)})
 	odd := []string{`{"$from":1,"head":2}`, `{"$json":"x"}`, "no JSON", `"` + strings.Repeat(`\\\"[{`, 90) + `"`}
 	messages := make([][]string, 3)
 	for op := 1; op <= 150; op++ {
@@ -331,6 +336,8 @@ func TestAskedAgain(t *testing.T) {
 	content := recorded(t, all...)
 	assert.Greater(t, bytes.Count(content, []byte(`"$from":`)), 800, "it is a test of what says it again")
 	assert.Contains(t, string(content), `{"media":900}`)
+	assert.Contains(t, string(content), `"bytes":{"$from":900}`)
+	assert.Contains(t, string(content), `"bytes":{"$result":71}`)
 	b := opened(t, written(t, &page.Page{Title: "again", Sources: []page.Source{source("again", content)}}), "")
 	saying := map[adk.Kind]string{adk.KindAsk: "request", adk.KindPiece: "piece"}
 	for _, order := range []func(int) int{func(i int) int { return len(all) - 1 - i }, func(i int) int { return i * 7 % len(all) }, func(i int) int { return i }} {
@@ -343,12 +350,15 @@ func TestAskedAgain(t *testing.T) {
 		}
 		asked, err := json.Marshal(numbers)
 		require.NoError(t, err)
-		expression := fmt.Sprintf(`JSON.stringify(Object.fromEntries(%s.map((n) => [n, app.turn.trace.at(n).data.request ?? app.turn.trace.at(n).data.piece ?? null])))`, asked)
+		expression := fmt.Sprintf(`JSON.stringify(Object.fromEntries(%s.map((n) => [n, app.turn.trace.at(n).data.request ?? app.turn.trace.at(n).data.piece ?? app.turn.trace.at(n).data.bytes?.$bytes ?? null])))`, asked)
 		require.NoError(t, json.Unmarshal([]byte(is[string](b, expression)), &got))
 		for i, x := range all {
 			var want any
 			if len(x.JSON) > 0 && json.Unmarshal(x.JSON, &want) != nil {
 				want = string(x.JSON)
+			}
+			if data, is := x.Value.([]byte); is {
+				want = base64.StdEncoding.EncodeToString(data)
 			}
 			require.Equal(t, want, got[fmt.Sprint(i+1)], "the %s of crossing %d", saying[x.Kind], i+1)
 		}

@@ -24,7 +24,7 @@ type fieldRow struct {
 	Label string `json:"label"`
 	Field string `json:"field"`
 	Phase string `json:"phase"`
-	// Again is what a crossing may say again of: run, op, or nothing.
+	// Again is what a crossing may say again of: run, op, bytes, or nothing.
 	Again string `json:"again,omitempty"`
 }
 
@@ -38,7 +38,7 @@ var classNames = map[adk.Class]string{
 	adk.ClassCall: "call", adk.ClassOperation: "operation", adk.ClassEvent: "event", adk.ClassFact: "fact",
 }
 
-var again = map[adk.Repetition]string{adk.RepeatsNothing: "", adk.RepeatsRun: "run", adk.RepeatsOp: "op"}
+var again = map[adk.Repetition]string{adk.RepeatsNothing: "", adk.RepeatsRun: "run", adk.RepeatsOp: "op", adk.RepeatsBytes: "bytes"}
 
 func kindRows() (rows []kindRow) {
 	for _, kind := range adk.Kinds() {

@@ -86,17 +86,31 @@ class Texts {
     this.requests = new Map(); // by the number of the ask
     this.pieces = new Map(); // the latest one of each ask, by that
     this.media = new Map(); // in base64, by the number of what opened it
+    this.results = new Map(); // of tools, by the number of the call
     this.read = new Map(); // values, those that were asked for last
     this.made = 0; // how many texts were made whole
   }
   add(x) {
-    if (x.kind === "open-media" && x.phase === "done") this.media.set(x.op, x.data.bytes?.$bytes ?? "");
+    if (x.kind === "return" && x.data.result) this.results.set(x.data.id, x.data.result);
     const use = x.row.again;
+    if (use?.again === "bytes") {
+      if (x.phase === "done") this.media.set(x.op, this.opened(x.data, use.label));
+      return;
+    }
     if (!use || x.data[use.label] === undefined) return;
     const held = use.again === "run" ? this.requests : this.pieces;
     x.said = new Said(x, use.label, held.get(x.data[use.label]?.$from) ?? null, this.media);
     held.set(x.op, x.said);
     if (x.said.isAgain || x.said.by?.$json !== undefined) this.whole(x.data, x.said);
+  }
+  // opened are the bytes that a media gave, in base64. Those that name others are put in the
+  // place of the name.
+  opened(data, label) {
+    const { $bytes, $from, $result } = data[label] ?? {};
+    if ($from === undefined && $result === undefined) return $bytes ?? "";
+    const named = $result === undefined ? this.media.get($from) : base64Of(this.results.get($result));
+    data[label] = { $bytes: named };
+    return named;
   }
   // whole has a crossing say in full what it says, once somebody asks. Who goes through all
   // that crossings say does not ask: a history that is sent again with each ask is as long
@@ -119,6 +133,13 @@ class Texts {
     this.read.set(said, value);
     return value;
   }
+}
+
+// base64Of are the bytes of a tool's result.
+function base64Of(result) {
+  if (result.bytes !== undefined) return result.bytes;
+  if (typeof result.text.$string === "string") return result.text.$string;
+  return btoa(Array.from(utf8.encode(result.text), (c) => String.fromCharCode(c)).join(""));
 }
 
 // joined are bytes one behind the other.
