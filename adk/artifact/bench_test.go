@@ -6,37 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/large"
 )
 
 // What questions to a body in a directory cost, beside reading it: head, tail, grep and
 // the counting of lines stream at 500 MB/s and hold less than 1 MiB. Those that go over
 // all of it hash it on the way, so that they notice another body.
 func BenchmarkStream(b *testing.B) {
-	spool, err := artifact.NewDirSpool(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = spool.Close() }()
-	const size = 64 << 20
-	line := "2026-03-15T12:00:00Z info node 7: all is well, nothing to be seen here, go on\n"
-	entry, err := spool.Write(b.Context(), "large", strings.NewReader(strings.Repeat(line, size/len(line))))
-	if err != nil {
-		b.Fatal(err)
-	}
-	reader, _, err := spool.Read(b.Context(), "large")
-	if err != nil {
-		b.Fatal(err)
-	}
-	media, err := artifact.New(artifact.Init{ID: "x", Flavour: artifact.TextFlavour, Filename: "x", Reader: reader, TrustTier: adk.TrustFirstParty, Known: &entry})
-	if err != nil {
-		b.Fatal(err)
-	}
-	a, err := artifact.Open(b.Context(), &reading{}, media, artifact.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	a, reader, entry := largeLog(b, 64<<20)
 	bench := func(name string, bytes int64, ask func() error) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(bytes)
@@ -57,8 +39,8 @@ func BenchmarkStream(b *testing.B) {
 		_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{stream}, make([]byte, 256<<10))
 		return err
 	})
-	bench("head", 10*int64(len(line)), func() error { _, err := a.Head(b.Context(), 10); return err })
-	bench("tail", 10*int64(len(line)), func() error { _, err := a.Tail(b.Context(), 10); return err })
+	bench("head", 10*int64(len(logLine)), func() error { _, err := a.Head(b.Context(), 10); return err })
+	bench("tail", 10*int64(len(logLine)), func() error { _, err := a.Tail(b.Context(), 10); return err })
 	for name, pattern := range map[string]string{"grep": "ERROR", "grep-every-line": "node \\d: nothing"} {
 		compiled := regexp.MustCompile(pattern)
 		bench(name, entry.Bytes, func() error { _, err := a.Grep(b.Context(), compiled); return err })
@@ -71,4 +53,46 @@ func BenchmarkStream(b *testing.B) {
 		_, err = lines.LineCount(b.Context())
 		return err
 	})
+}
+
+const logLine = "2026-03-15T12:00:00Z info node 7: all is well, nothing to be seen here, go on\n"
+
+// largeLog is a log in a directory, of about so many bytes.
+func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, artifact.Entry) {
+	t.Helper()
+	spool, err := artifact.NewDirSpool(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = spool.Close() })
+	entry, err := spool.Write(t.Context(), "large", strings.NewReader(strings.Repeat(logLine, size/len(logLine))))
+	require.NoError(t, err)
+	reader, _, err := spool.Read(t.Context(), "large")
+	require.NoError(t, err)
+	media, err := artifact.New(artifact.Init{ID: "x", Flavour: artifact.TextFlavour, Filename: "x", Reader: reader, TrustTier: adk.TrustFirstParty, Known: &entry})
+	require.NoError(t, err)
+	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	require.NoError(t, err)
+	return a, reader, entry
+}
+
+// What streams holds less than 1 MiB of a body of 16: it does not even allocate more.
+func TestStreamsHoldLittle(t *testing.T) {
+	a, reader, _ := largeLog(t, 16<<20)
+	for name, ask := range map[string]func() error{
+		"head": func() error { _, err := a.Head(t.Context(), 10); return err },
+		"tail": func() error { _, err := a.Tail(t.Context(), 10); return err },
+		"grep": func() error { _, err := a.Grep(t.Context(), regexp.MustCompile("ERROR")); return err },
+		"lines": func() error {
+			lines, err := artifact.NewLineReader(reader, 0)
+			if err != nil {
+				return err
+			}
+			_, err = lines.LineCount(t.Context())
+			return err
+		},
+	} {
+		var err error
+		allocated := large.Allocated(func() { err = ask() })
+		require.NoError(t, err, name)
+		assert.Less(t, allocated, uint64(1<<20), name)
+	}
 }
