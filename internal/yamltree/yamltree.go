@@ -49,8 +49,8 @@ func Read(text string, maxDepth int) (value any, err error) {
 }
 
 // maxSigns is how many signs of values a text may have: the library makes all of them before
-// they can be counted, and takes some 200 bytes for each.
-const maxSigns = 300_000
+// they can be counted, and takes some 230 bytes for each.
+const maxSigns = 250_000
 
 // signs is about how many values a text has: the marks of lists and maps, of which those
 // between a key and a value tell of two. Marks within texts count too.
@@ -58,7 +58,7 @@ func signs(text string) (n int) {
 	for i := range len(text) {
 		last := i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\r' || text[i+1] == '\t'
 		switch c := text[i]; {
-		case c == ':' && last:
+		case c == ':' && (last || i > 0 && (text[i-1] == '"' || text[i-1] == '\'')):
 			n += 2
 		case c == ',' || c == '[' || c == '{' || (c == '-' || c == '?') && last:
 			n++

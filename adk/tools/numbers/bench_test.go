@@ -13,7 +13,11 @@ import (
 // The usual expression takes less than 20 µs beyond what the engine takes to execute a tool
 // that does nothing.
 func BenchmarkCalculate(b *testing.B) {
-	nothing := fakes.NewTool("nothing", "Does nothing.", "42").Tool()
+	nothing, err := adk.NewTool(adk.ToolInit{Name: "nothing", Description: "Does nothing.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return adk.Text("42"), nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		tool *adk.Tool
