@@ -172,7 +172,7 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 // What the parser takes more than linear time for, and nobody writes.
 const (
 	maxNesting = 100       // block marks that a line begins with
-	maxOpen    = 1000      // brackets and parentheses that a block leaves open
+	maxOpen    = 1000      // brackets and parentheses that are open in a block at once
 	maxMarks   = 20_000    // signs of emphasis in a block
 	maxCells   = 1_000_000 // of a table
 )
@@ -189,8 +189,8 @@ func tangled(list []string) string {
 		switch {
 		case nesting(line) > maxNesting:
 			return fmt.Sprintf("a line is nested more than %d deep", maxNesting)
-		case b.open > maxOpen:
-			return fmt.Sprintf("a block leaves more than %d brackets open", maxOpen)
+		case b.most > maxOpen:
+			return fmt.Sprintf("a block has more than %d brackets open", maxOpen)
 		case b.marks > maxMarks:
 			return fmt.Sprintf("a block has more than %d signs of emphasis", maxMarks)
 		case b.pipes*b.lines > maxCells:
@@ -201,14 +201,21 @@ func tangled(list []string) string {
 }
 
 // blockSigns counts the signs of lines without a blank one between.
-type blockSigns struct{ open, marks, pipes, lines int }
+type blockSigns struct{ open, most, marks, pipes, lines int }
 
 func (b *blockSigns) add(line string) {
 	b.lines++
 	b.pipes = max(b.pipes, strings.Count(line, "|"))
 	b.marks += strings.Count(line, "*") + strings.Count(line, "_") + strings.Count(line, "~")
-	b.open += strings.Count(line, "[") - strings.Count(line, "]")
-	b.open += strings.Count(line, "(") - strings.Count(line, ")")
+	for i := range len(line) {
+		switch line[i] {
+		case '[', '(':
+			b.open++
+			b.most = max(b.most, b.open)
+		case ']', ')':
+			b.open = max(0, b.open-1)
+		}
+	}
 }
 
 // nesting is the number of block marks that a line begins with; one that draws a line

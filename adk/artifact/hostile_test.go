@@ -1,0 +1,81 @@
+package artifact_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/large"
+)
+
+// laughs is YAML whose aliases make of a few lines a billion values.
+func laughs() string {
+	var b strings.Builder
+	b.WriteString("---\na0: &a0 [x,x,x,x,x,x,x,x,x]\n")
+	for n := 1; n < 10; n++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s*a%d]\n", n, n, strings.Repeat(fmt.Sprintf("*a%d,", n-1), 8), n-1)
+	}
+	return b.String() + "---\n# Ha\n"
+}
+
+// hostileBodies are documents that readers have choked on.
+var hostileBodies = map[string]string{
+	"nothing": "", "blank": " \n\t\n", "binary": "\x00\x01\xff\xfe\x80\n\x00", "not UTF-8": "{\"a\":\"\xff\xc3\"}", "a mark of order": "\uFEFF{}", "carriage returns": "a\rb\r\nc",
+	"deep lists": strings.Repeat("[", 50_000), "closed deep lists": strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000), "deep objects": strings.Repeat(`{"a":`, 20_000),
+	"a long number": "[" + strings.Repeat("9", 50_000) + "]", "a huge exponent": `{"a":1e999999999}`, "many keys": `{` + strings.Repeat(`"a":1,`, 10_000) + `"a":2}`,
+	"halves of pairs": `{"a":"\ud800","b":"\udc00\ud800"}`, "comments without end": "/*" + strings.Repeat("*", 10_000), "many lines": strings.Repeat("\n", 90_000), "a long line": strings.Repeat("x", 90_000),
+	"laughs": laughs(), "an alias of itself": "---\na: &a [*a]\n---\n", "a merge of itself": "---\na: &a\n  <<: *a\n---\n", "frontmatter of a list": "---\n- a\n---\n", "frontmatter without end": "---\n" + strings.Repeat("a: b\n", 300), "a date": "---\nd: 2026-13-45\n---\n",
+	"deep quotes": strings.Repeat(">", 30_000) + "a", "deep marks of lists": strings.Repeat("- ", 20_000) + "a", "open brackets": strings.Repeat("[", 30_000), "open pictures": strings.Repeat("![", 20_000), "stars": strings.Repeat("*a_", 20_000),
+	"backticks": strings.Repeat("`", 30_000) + "a" + strings.Repeat("``", 10_000), "a reference to itself": "[a]\n\n[a]: [a]\n[b]: <b\n", "many references": strings.Repeat("[a]: /u\n", 5_000) + strings.Repeat("[a]", 5_000),
+	"a table": strings.Repeat("|a", 2_000) + "\n" + strings.Repeat("|-", 2_000) + "\n" + strings.Repeat("|b\n", 500), "tags": strings.Repeat("<a href='", 10_000), "entities": strings.Repeat("&#0;&NotEqualTilde;&", 5_000), "links": strings.Repeat("www.a.b ", 5_000),
+}
+
+// hostileQuestions are questions beside those without arguments.
+var hostileQuestions = map[string][]string{
+	"artifact_grep":            {`"pattern":"(a*)*b"`, `"pattern":"(((((x{50}){50})"`, `"pattern":"\\x00"`, `"pattern":"(?i)ſ"`, `"pattern":""`},
+	"artifact_cat":             {`"start":9007199254740991`, `"start":5,"end":2`},
+	"artifact_head":            {`"n":9007199254740991`},
+	"artifact_tail":            {`"n":9007199254740991`},
+	"artifact_estimate_tokens": {`"encoding":"o200k_base"`},
+	"artifact_json_get":        {`"path":"$..*"`, `"path":"$..[?@..[?@..*]]"`, `"path":"$[9007199254740991]"`, `"path":"$[::0]"`, `"path":"$[?match(@.a,'(a*)*b')]"`, `"path":"` + strings.Repeat("[", 1000) + `"`},
+	"artifact_json_filter":     {`"path":"$..a"`},
+	"artifact_json_slice":      {`"start":3,"end":1`},
+	"artifact_json_pluck":      {`"path":"$..*..*"`},
+	"artifact_md_links":        {`"startLine":9007199254740991`, `"startLine":1,"endLine":2`},
+}
+
+// ART-14 to ART-19: whatever a document and a question are, there is an answer or an error
+// of the tool with a code, and no answer costs more than 64 MiB.
+func TestHostileDocuments(t *testing.T) {
+	questions := 0
+	for name, body := range hostileBodies {
+		calls := []*adk.ToolCall{call(t, "text", made(t, artifact.Text, body)), call(t, "json", made(t, artifact.JSON, body)), call(t, "md", made(t, artifact.Markdown, body))}
+		holding(t, calls, func(ctx context.Context, dc *adk.DispatchContext) {
+			forged := forge(t, dc, artifact.Config{})
+			for _, tool := range forged.All() {
+				ids := enumOf(t, tool)
+				for _, asked := range append([]string{""}, hostileQuestions[tool.Name()]...) {
+					args := fmt.Sprintf(`{"callId":%q}`, ids[len(ids)-1])
+					if asked != "" {
+						args = fmt.Sprintf(`{"callId":%q,%s}`, ids[len(ids)-1], asked)
+					}
+					var err error
+					allocated := large.Allocated(func() { _, err = answer(ctx, dc, forged, tool.Name(), args) })
+					if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
+						t.Errorf("%s of %s: %.200s: %v", tool.Name(), name, args, err)
+					}
+					assert.Less(t, allocated, uint64(64<<20), "%s of %s: %.200s", tool.Name(), name, args)
+					questions++
+				}
+			}
+		})
+	}
+	require.Greater(t, questions, 1000)
+}
