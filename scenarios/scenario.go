@@ -80,7 +80,7 @@ func (e Ending) equal(other Ending) bool {
 
 // All are the scenarios, the simple ones first.
 func All() []Scenario {
-	return slices.Concat(conversations, playground, toolUses, media, artifacts, storages, asks, signals, shortCircuits, failures, aborts, gates, dispatches, details)
+	return slices.Concat(conversations, playground, toolUses, media, artifacts, storages, asks, signals, shortCircuits, failures, aborts, gates, dispatches, grounded, details)
 }
 
 // Named finds a scenario by its name.

@@ -225,6 +225,8 @@ var rooms = []room{
 	{name: "example", ours: []string{"adk", "adk/chat"},
 		others:  []string{"github.com/google/jsonschema-go/jsonschema"}, // a schema made of a Go struct, and changed
 		because: "an agent in production rests on the engine and its executor; its tests may use the rest"},
+	{name: "example/grounded", ours: []string{"adk"},
+		because: "as of the example"},
 	{name: "example/guide", ours: []string{"adk"},
 		others:  []string{"github.com/modelcontextprotocol/go-sdk/mcp"}, // what an MCP server is to a program
 		because: "as of the example"},

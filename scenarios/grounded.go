@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"context"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+)
+
+// grounded is an agent without tools whose every judgement is code. example/grounded is one
+// to copy, with all that retrieving takes.
+var grounded = []Scenario{
+	{
+		Name:  "grounded-answer",
+		About: "a gate lets no answer stand that does not link to what was retrieved: the model is told so, twice, and nothing of the rejected answers is left",
+		Must:  Ending{Dispatch: adk.StatusAck, Iterations: 3, Said: []string{"At noon.", "At noon, says [the manual](/manual).", "At noon, says [the guide](/gates#hours)."}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			config := agent(fakes.Script{
+				{fakes.Say("At noon.")},
+				{fakes.Say("At noon, says [the manual](/manual).")},
+				{fakes.Say("At noon, says [the guide](/gates#hours).")},
+			}, "When does the gate open?")
+			config.TurnInput = append(config.TurnInput, retrieve)
+			config.DispatchOutput = []adk.DispatchMiddleware{citationGate}
+			return config, adk.RawTurn{SystemPrompt: "Answer from what you are shown, and link to it."}
+		},
+	},
+}
+
+// retrieve asks an index, and shows the model what that found.
+var retrieve = adk.TurnMiddleware{Name: "retrieve", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	type lookup struct{ Query string }
+	messages := tc.Messages().All()
+	if len(messages) == 0 { // nobody asks
+		next(ctx)
+		return nil
+	}
+	found, err := adk.Ask(ctx, "index", lookup{messages[0].Content().String()}, func(context.Context, lookup) ([]string, error) {
+		return []string{"The gate opens at noon.", "The gate closes at nine."}, nil
+	}, adk.AskOptions{Effect: adk.EffectReads})
+	if err != nil {
+		return err
+	}
+	for i, text := range found {
+		score := 1 / float64(i+1)
+		chunk, err := adk.NewRetrievable(adk.RetrievableInit{ID: tc.NewID(), Content: text, TrustTier: adk.TrustFirstParty, Source: "/gates#hours",
+			Score: &score, CreatedAt: earlier, UpdatedAt: earlier})
+		if err != nil {
+			return err
+		}
+		if _, err := tc.Retrievables().Add(chunk); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}}
+
+// citationGate acks an answer that links to what was retrieved. Any other leaves the dispatch,
+// and the question is put again, with what was wrong.
+var citationGate = adk.DispatchMiddleware{Name: "citation-gate", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	messages := dc.Messages().All()
+	if len(messages) < 2 { // there is no question, or no answer to it
+		next(ctx)
+		return nil
+	}
+	question, answer := messages[0], messages[len(messages)-1]
+	for _, shown := range dc.Retrievables().All() {
+		if strings.Contains(answer.Content().String(), "("+shown.Source()+")") {
+			next(ctx)
+			return dc.Ack()
+		}
+	}
+	if err := dc.Messages().Delete(ctx, answer.ID()); err != nil {
+		return err
+	}
+	init := question.Init()
+	init.Content = "When does the gate open?\n\nLink to a page that you were shown, and to no other page."
+	corrected, err := adk.NewMessage(init)
+	if err != nil {
+		return err
+	}
+	if _, err := dc.Messages().Add(corrected); err != nil {
+		return err
+	}
+	next(ctx)
+	return nil
+}}
