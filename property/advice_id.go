@@ -60,8 +60,10 @@ const leastSlug = 12
 
 // madeOf says what an id is of a text; empty where it is nothing.
 func madeOf(id, text string) string {
-	if words := slugOf(text); len(words) >= leastSlug && (slugOf(id) == words || len(id) >= 2*leastSlug && strings.HasPrefix(words, slugOf(id))) {
-		return "made of"
+	if of := slugOf(id); len(of) >= leastSlug { // texts are long, and most ids are short
+		if words := slugOf(text); of == words || len(id) >= 2*leastSlug && strings.HasPrefix(words, of) {
+			return "made of"
+		}
 	}
 	if !mayBeHash(id) {
 		return ""
@@ -90,9 +92,13 @@ const leastBase64 = 10
 const leastDecimal = 8
 
 // mayBeHash reports whether an id may have a hash in it at all, so that few texts are
-// hashed.
+// hashed: digits of one, or letters large and small as base64 has them.
 func mayBeHash(id string) bool {
-	return len(id) >= 8 && !strings.ContainsAny(id, " \t\n")
+	if len(id) < 8 || strings.ContainsAny(id, " \t\n") {
+		return false
+	}
+	return len(id) >= leastBase64 && strings.ToLower(id) != id && strings.ToUpper(id) != id ||
+		hexDigits.MatchString(strings.ToLower(strings.ReplaceAll(id, "-", "")))
 }
 
 // isHash reports whether an id has a hash in it, or the beginning of one.
