@@ -123,7 +123,7 @@ func isOurs(function string) bool {
 const (
 	// Often is how often to visit a run, and Eagerly how often one whose like has been
 	// found blocked before.
-	Often   = 2 * time.Millisecond
+	Often   = 5 * time.Millisecond
 	Eagerly = 200 * time.Microsecond
 	// Usual is the patience with a run that may be at work.
 	Usual = 2 * time.Second
@@ -319,10 +319,18 @@ func (d *Dog) blocked(condition Condition, doing string, same time.Duration) Act
 	return d.done
 }
 
+// The pauses between two looks of Settle.
+const (
+	firstPause   = 20 * time.Microsecond
+	longestPause = time.Millisecond
+)
+
 // Settle waits until no goroutine with one of the labels runs any more, but for the
 // present one, and no longer than limit.
 func Settle(limit time.Duration, labels ...Label) {
-	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(50 * time.Microsecond) {
+	pause := firstPause
+	for begun := time.Now(); time.Since(begun) < limit; pause = min(2*pause, longestPause) {
+		time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
 		all, whole := Of(labels...)
 		if whole && !slices.ContainsFunc(all, func(g Goroutine) bool { return conditionOf(g) == Running }) {
 			return

@@ -128,7 +128,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 
 // All are all goroutines of the program, the present one first.
 func All() (all []Goroutine) {
-	for text := range strings.SplitSeq(string(stacks()), "\n\n") {
+	for text := range strings.SplitSeq(stacks(), "\n\n") {
 		all = append(all, readTraceback(text))
 	}
 	return all
@@ -142,18 +142,19 @@ func Here() Goroutine {
 	return g
 }
 
-// traceSize is how much room the last trace of all goroutines took: one that does not fit
-// is made again, and stops the program again.
-var traceSize atomic.Int64
+// traces has the room of the last traces of all goroutines: one that does not fit is made
+// again, and stops the program again.
+var traces = sync.Pool{New: func() any { room := make([]byte, 1<<16); return &room }}
 
 // stacks is the trace of all goroutines.
-func stacks() []byte {
-	for size := max(1<<16, 2*int(traceSize.Load())); ; size *= 2 {
-		text := make([]byte, size)
-		if n := runtime.Stack(text, true); n < size {
-			traceSize.Store(int64(n))
-			return text[:n]
+func stacks() string {
+	room := traces.Get().(*[]byte)
+	defer traces.Put(room)
+	for {
+		if n := runtime.Stack(*room, true); n < len(*room) {
+			return string((*room)[:n])
 		}
+		*room = make([]byte, 2*len(*room))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 const overtimeGrace = 400 * time.Millisecond
 
 // mostStalls is how many runs are given up before the exploration ends: what they
-// hold is held for ever.
-const mostStalls = 16
+// hold is held for ever, and every look at the runs that follow sees it.
+const mostStalls = 6
 
 // nowhere is a time that is over on every clock.
 var nowhere = time.Unix(1, 0)
