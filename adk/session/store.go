@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Store keeps sessions: memory.Memory.Sessions, files.Dir.Sessions and database.DB.Sessions
+// Store keeps sessions: memory.Memory.Sessions and database.DB.Sessions
 // give one each. Every method is one transaction, done or not there, and safe for concurrent
 // use by all hosts that share the sessions. TestStore checks one.
 //
@@ -94,8 +94,9 @@ type Value struct {
 	Body    json.RawMessage `json:"x"`
 }
 
-// Accepted is a delivery as a store has it, in whole milliseconds UTC.
+// Accepted is a delivery as a store has it, with times in whole milliseconds UTC.
 type Accepted struct {
+	// Delivery is without Kind, ChannelState and Initiator, which are the session's.
 	Delivery
 	Seq   int64
 	State DeliveryState

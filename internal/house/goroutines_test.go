@@ -30,6 +30,7 @@ var goroutines = map[string]string{
 	"replay/causalwatch.go":             "who sees that live code waits where no crossing shows it, until the replay has ended",
 	"replay/production.go":              "what writes a trace behind its run, until both have ended",
 	"internal/storagetest/lasting.go":   "writers of one database, to see whether they wait for one another",
+	"internal/storagetest/sessions.go":  "senders of deliveries, to see that each counts once",
 	"internal/storagetest/processes.go": "processes that open one storage at once",
 	"internal/stub/watcher.go":          "the replayed run, which a recorded Goexit ends",
 	"internal/stub/context.go":          "what follows the end of a recorded context, as in package context",

@@ -113,9 +113,9 @@ var rooms = []room{
 	{name: "adk/storage/files", ours: []string{"adk", "adk/storage", "internal/ordered"},
 		others:  []string{"github.com/gofrs/flock"}, // one process has a directory, on any system
 		because: "rows in files"},
-	{name: "adk/storage/database", ours: []string{"adk", "adk/artifact", "adk/storage"}, // whose spool it is
+	{name: "adk/storage/database", ours: []string{"adk", "adk/artifact", "adk/session", "adk/storage", "internal/sessionrows"}, // whose spool it is
 		others:  []string{"github.com/pressly/goose/v3", "github.com/pressly/goose/v3/database"}, // migrations
-		because: "rows in a database, whoever's driver opened it"},
+		because: "rows in a database, and sessions beside them, whoever's driver opened it"},
 	{name: "adk/storage/sqlite", ours: []string{"adk/storage/database"},
 		others: []string{
 			"github.com/gofrs/flock",                       // one process migrates
@@ -213,7 +213,7 @@ var rooms = []room{
 	{name: "internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "internal/storagetest", ours: []string{"adk", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
+	{name: "internal/storagetest", ours: []string{"adk", "adk/session", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/assert", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/postgrestest",

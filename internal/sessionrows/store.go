@@ -102,7 +102,7 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 	case s.Unsettled >= session.MaxUnsettled:
 		return a, fault(adk.E_SESSION_FULL, "session %.64q has %d deliveries that are not settled", d.Session, s.Unsettled)
 	}
-	d.ChannelState = s.ChannelState
+	d.Kind, d.ChannelState, d.Initiator = "", nil, nil // they are the session's
 	row := &Delivery{Digest: d.Digest(), Accepted: session.Accepted{Delivery: d, Seq: s.NextSeq, State: session.Unsettled, AcceptedAt: now}}
 	s.NextSeq++
 	s.Unsettled++

@@ -144,8 +144,13 @@ func rowArgs(row storage.Row) []any {
 
 // transact runs f in a transaction, again where others were busy.
 func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	return db.transactOn(ctx, db.source.Writer, f)
+}
+
+// transactOn is transact on a pool.
+func (db *DB) transactOn(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error {
 	return db.retry(ctx, func() error {
-		tx, err := db.source.Writer.BeginTx(ctx, nil)
+		tx, err := pool.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@
 // A source ([Source]) is an opened database with the SQL that it speaks ([Dialect]). A
 // database ([DB]) is a storage on one: its tables are records, positions (where the next
 // record of a collection stands), spool_entries and spool_chunks (bodies of media),
+// sessions, session_context and deliveries (package session),
 // schema_compat and goose_db_version. Give it a database, or
 // a schema, of its own.
 //
@@ -22,6 +23,8 @@
 //     tried again, five times within the context, and then is E_STORAGE_BUSY.
 //  4. [DB.Tx] makes several changes at once, and [DB.Spool] keeps bodies of media: put
 //     artifact.Spooling with it around the storage.
+//  5. [DB.Sessions] keeps sessions beside the records: a delivery, the values that its turn
+//     has set and the records that it has stored are one transaction.
 //
 // A row of records can be read with plain SQL: the body is the record's JSON, byte for byte.
 package database

@@ -32,28 +32,27 @@ type Dialect struct{ *dialect }
 
 // The dialects.
 var (
-	SQLite   = Dialect{&dialect{goose: goosedb.DialectSQLite3, folder: "migrations/sqlite", mark: "?", hasTable: "select count(*) from sqlite_master where type = 'table' and name = $1"}}
-	Postgres = Dialect{&dialect{goose: goosedb.DialectPostgres, folder: "migrations/postgres", mark: "$", hasTable: "select count(*) from pg_class where oid = to_regclass($1)",
-		putAlone: putAlone}}
+	SQLite = Dialect{&dialect{goose: goosedb.DialectSQLite3, folder: "migrations/sqlite", hasTable: "select count(*) from sqlite_master where type = 'table' and name = $1",
+		words: strings.NewReplacer("$", "?", "{now}", "cast(unixepoch('subsec') * 1000 as integer)", "{for update}", "")}}
+	Postgres = Dialect{&dialect{goose: goosedb.DialectPostgres, folder: "migrations/postgres", hasTable: "select count(*) from pg_class where oid = to_regclass($1)",
+		words:    strings.NewReplacer("{now}", "(extract(epoch from clock_timestamp()) * 1000)::bigint", "{for update}", "for update"),
+		putAlone: putAlone, lockSession: "select pg_advisory_xact_lock(hashtextextended($1::text || chr(1) || $2::text, 0))"}}
 )
 
 // dialect is what databases differ in.
 type dialect struct {
 	goose  goosedb.Dialect
 	folder string // of the migrations
-	mark   string // begins the number of an argument
+	// words are what it says otherwise than the statements below.
+	words *strings.Replacer
 	// hasTable counts the tables of a name, and putAlone keeps a record in one statement:
-	// it is there for databases behind a network.
-	hasTable, putAlone string
+	// it is there for databases behind a network. lockSession keeps others from a session
+	// until the transaction ends, where several write at once.
+	hasTable, putAlone, lockSession string
 }
 
 // sql is a statement as the dialect wants it.
-func (d *dialect) sql(statement string) string {
-	if d.mark == "$" {
-		return statement
-	}
-	return strings.ReplaceAll(statement, "$", d.mark)
-}
+func (d *dialect) sql(statement string) string { return d.words.Replace(statement) }
 
 //go:embed migrations
 var migrationFiles embed.FS
