@@ -15,7 +15,7 @@
 //
 //  1. Keys are package-level values: [NewKey] with the type of what they hold. Tools, middlewares and
 //     the channel ask for them with the handle that they are given, and set them there.
-//  2. Choose a store: that of a storage (memory.Memory.Sessions,
+//  2. Choose a store: that of a storage (memory.Memory.Sessions, files.Dir.Sessions,
 //     database.DB.Sessions) writes a turn's records in its commit. [TestStore] checks one of
 //     your own.
 //  3. [NewHost] takes the agent and all that its sessions need ([Config]). Any number of hosts

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 )
 
-// Store keeps sessions: memory.Memory.Sessions and database.DB.Sessions
+// Store keeps sessions: memory.Memory.Sessions, files.Dir.Sessions and database.DB.Sessions
 // give one each. Every method is one transaction, done or not there, and safe for concurrent
 // use by all hosts that share the sessions. TestStore checks one.
 //

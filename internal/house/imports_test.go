@@ -110,9 +110,9 @@ var rooms = []room{
 		because: "the rules of sessions stand once, over tables that keep rows"},
 	{name: "adk/storage/memory", ours: []string{"adk", "adk/session", "adk/storage", "internal/ordered", "internal/sessionrows"},
 		because: "rows in memory, and sessions beside them"},
-	{name: "adk/storage/files", ours: []string{"adk", "adk/storage", "internal/ordered"},
+	{name: "adk/storage/files", ours: []string{"adk", "adk/session", "adk/storage", "internal/ordered", "internal/sessionrows"},
 		others:  []string{"github.com/gofrs/flock"}, // one process has a directory, on any system
-		because: "rows in files"},
+		because: "rows in files, and sessions beside them"},
 	{name: "adk/storage/database", ours: []string{"adk", "adk/artifact", "adk/session", "adk/storage", "internal/sessionrows"}, // whose spool it is
 		others:  []string{"github.com/pressly/goose/v3", "github.com/pressly/goose/v3/database"}, // migrations
 		because: "rows in a database, and sessions beside them, whoever's driver opened it"},

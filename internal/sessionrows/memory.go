@@ -19,10 +19,8 @@ type Changes struct {
 	Sessions   []*Session
 	Deliveries []*Delivery
 	Values     []ValueChange
-	// Cleared are sessions whose values and deliveries go, before all else, and Gone
-	// deliveries that go.
-	Cleared []session.SessionID
-	Gone    []session.DeliveryID
+	// Erased are deliveries that go.
+	Erased  []*Delivery
 	Records []storage.Change
 }
 
@@ -91,11 +89,6 @@ func (m *Memory) make(c Changes) {
 	if m.sessions == nil {
 		m.sessions = map[session.SessionID]*kept{}
 	}
-	for _, id := range c.Cleared {
-		if k := m.sessions[id]; k != nil {
-			m.sessions[id] = &kept{row: k.row}
-		}
-	}
 	for _, s := range c.Sessions {
 		m.of(s.ID).row = s
 	}
@@ -113,8 +106,8 @@ func (m *Memory) make(c Changes) {
 		}
 		k.values[v.Key] = *v.Value
 	}
-	for _, id := range c.Gone {
-		m.of(id.SessionID).remove(id.Delivery)
+	for _, d := range c.Erased {
+		m.of(d.SessionID()).remove(d.ID)
 	}
 }
 
@@ -158,6 +151,7 @@ func (k *kept) remove(id string) {
 	if d := k.deliveries[id]; d != nil {
 		at, _ := k.find(d.Seq)
 		k.order = slices.Delete(k.order, at, at+1)
+		delete(k.unfinished, id)
 		if at < k.first {
 			k.first--
 		}
@@ -236,11 +230,11 @@ func (m *Memory) Purge(ctx context.Context, before time.Time) (int, error) {
 	for _, k := range m.sessions {
 		for _, d := range k.order {
 			if d.State.Settled() && !d.IsOpen() && d.SettledAt.Before(before) {
-				c.Gone = append(c.Gone, d.DeliveryID())
+				c.Erased = append(c.Erased, d)
 			}
 		}
 	}
-	return len(c.Gone), m.keep(ctx, c)
+	return len(c.Erased), m.keep(ctx, c)
 }
 
 // Backlog is Tables'.
@@ -377,7 +371,12 @@ func (tx *memoryTx) DeleteValue(_ context.Context, id session.SessionID, key str
 }
 
 func (tx *memoryTx) Clear(_ context.Context, id session.SessionID) error {
-	tx.puts.Cleared = append(tx.puts.Cleared, id)
+	if k := tx.m.sessions[id]; k != nil {
+		tx.puts.Erased = append(tx.puts.Erased, k.order...)
+		for key := range k.values {
+			tx.puts.Values = append(tx.puts.Values, ValueChange{ID: id, Key: key})
+		}
+	}
 	return nil
 }
 

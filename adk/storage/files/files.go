@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
@@ -24,6 +25,7 @@ const (
 	lockName      = ".lock"
 	temporaryName = ".tmp"
 	redoName      = ".redo"
+	sessionsName  = ".sessions"
 )
 
 // Dir is a storage in a directory. It is safe for concurrent use.
@@ -31,6 +33,7 @@ type Dir struct {
 	root        *os.Root
 	lock        *flock.Flock
 	obligations adk.Storage
+	sessions    session.Store
 
 	mu      sync.RWMutex
 	shelves map[storage.Place]*shelf // those that were listed
@@ -91,7 +94,10 @@ func (d *Dir) begin() error {
 	if err := d.root.RemoveAll(temporaryName); err != nil {
 		return err
 	}
-	return d.root.Mkdir(temporaryName, 0o700)
+	if err := d.root.Mkdir(temporaryName, 0o700); err != nil {
+		return err
+	}
+	return d.loadSessions()
 }
 
 // Storage is the storage as a config takes it.
@@ -141,11 +147,8 @@ func (d *Dir) listed(place storage.Place) (entries []entry, unlock func(), err e
 
 // shelf is what the folder of a place holds. It finishes first what is unfinished.
 func (d *Dir) shelf(place storage.Place) (*shelf, error) {
-	if d.unfinished {
-		if err := d.redo(); err != nil {
-			return nil, fmt.Errorf("finishing changes that were begun: %w", err)
-		}
-		d.unfinished = false
+	if err := d.finished(); err != nil {
+		return nil, err
 	}
 	if known := d.shelves[place]; known != nil {
 		return known, nil
@@ -190,10 +193,18 @@ func (d *Dir) list(place storage.Place) (*shelf, error) {
 }
 
 // Write makes all changes, or none.
-func (d *Dir) Write(ctx context.Context, changes ...storage.Change) (err error) {
+func (d *Dir) Write(ctx context.Context, changes ...storage.Change) error {
+	return d.commit(ctx, changes, nil)
+}
+
+// commit makes changes of records and of other files, or none.
+func (d *Dir) commit(ctx context.Context, changes []storage.Change, others []file) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	steps, err := d.plan(ctx, changes)
+	if err == nil {
+		steps, err = d.planFiles(ctx, steps, others)
+	}
 	if err == nil {
 		err = d.make(steps)
 	}
@@ -206,6 +217,50 @@ func (d *Dir) Write(ctx context.Context, changes ...storage.Change) (err error) 
 		}
 	}
 	return err
+}
+
+// file is a file that is no record's, with what it is to hold; nothing removes it.
+type file struct {
+	name    string
+	content []byte
+}
+
+// planFiles is plan for other files. It finishes first what is unfinished.
+func (d *Dir) planFiles(ctx context.Context, steps []step, files []file) ([]step, error) {
+	if err := d.finished(); err != nil {
+		return steps, err
+	}
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return steps, context.Cause(ctx)
+		}
+		if f.content == nil {
+			steps = append(steps, step{Remove: f.name})
+			continue
+		}
+		if err := d.folder(path.Dir(f.name)); err != nil {
+			return steps, err
+		}
+		d.made++
+		from := path.Join(temporaryName, fmt.Sprint(d.made))
+		steps = append(steps, step{From: from, To: f.name})
+		if err := d.put(from, f.content); err != nil {
+			return steps, err
+		}
+	}
+	return steps, nil
+}
+
+// finished makes the steps that were decided on and are not all made.
+func (d *Dir) finished() error {
+	if !d.unfinished {
+		return nil
+	}
+	if err := d.redo(); err != nil {
+		return fmt.Errorf("finishing changes that were begun: %w", err)
+	}
+	d.unfinished = false
+	return nil
 }
 
 // plan writes the files of changes under other names, and gives the steps that are left.

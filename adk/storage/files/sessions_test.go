@@ -1,0 +1,86 @@
+package files_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/files"
+	"github.com/adkreplay/adkreplay/internal/storagetest"
+)
+
+// SES-27: sessions in files pass the suite of all stores.
+func TestSessionStore(t *testing.T) {
+	dir, n := storagetest.TempDir(t), 0
+	assert.NoError(t, session.TestStore(func() session.Store {
+		n++
+		d := open(t, filepath.Join(dir, fmt.Sprint(n)), storage.Config{})
+		t.Cleanup(func() { assert.NoError(t, d.Close()) })
+		return d.Sessions()
+	}))
+}
+
+// SES-10, SES-20, STO-12: who opens the directory again finds sessions and records as they
+// were, and goes on.
+func TestSessionsLast(t *testing.T) {
+	dir := storagetest.TempDir(t)
+	d := open(t, dir, storage.Config{})
+	h := storagetest.SessionHost(t, d.Storage(), d.Sessions())
+	storagetest.SettleAll(t, []*session.Host{h, h}, d.Storage())
+	before, err := h.State(t.Context(), "shop", "s1")
+	require.NoError(t, err)
+	require.NoError(t, h.EraseSession(t.Context(), "shop", "s2"))
+	require.NoError(t, d.Close())
+
+	d = open(t, dir, storage.Config{})
+	h = storagetest.SessionHost(t, d.Storage(), d.Sessions())
+	after, err := h.State(t.Context(), "shop", "s1")
+	require.NoError(t, err)
+	assert.Equal(t, before.Keys, after.Keys)
+	assert.Equal(t, before.Revision, after.Revision)
+	require.Len(t, after.Deliveries, len(before.Deliveries))
+	for i := range before.Deliveries {
+		assert.Equal(t, before.Deliveries[i].Outcome, after.Deliveries[i].Outcome)
+	}
+	again := before.Deliveries[0].Delivery
+	again.Kind = "numbers"
+	o, err := h.Deliver(t.Context(), again)
+	require.NoError(t, err)
+	assert.True(t, o.Duplicate)
+	again.ID = "later"
+	o, err = h.Deliver(t.Context(), again)
+	require.NoError(t, err)
+	assert.EqualValues(t, 6, o.Revision)
+	again.Session = "s2"
+	_, err = h.Deliver(t.Context(), again)
+	assert.ErrorIs(t, err, adk.E_SESSION_ERASED)
+	require.NoError(t, d.Close())
+}
+
+// STO-2, SES-13: a file that was changed is told when the directory is opened, by its name.
+func TestCorruptSessions(t *testing.T) {
+	for _, pattern := range []string{"session.json", "values/*", "deliveries/*"} {
+		dir := storagetest.TempDir(t)
+		d := open(t, dir, storage.Config{})
+		h := storagetest.SessionHost(t, d.Storage(), d.Sessions())
+		_, err := h.Deliver(t.Context(), session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "numbers", Payload: []byte(`1`)})
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+		found, err := filepath.Glob(filepath.Join(dir, ".sessions", "shop", "one", pattern))
+		require.NoError(t, err)
+		require.Len(t, found, 1, pattern)
+		content, err := os.ReadFile(found[0])
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(found[0], append(content, ' '), 0o600))
+		_, err = files.Open(dir, storage.Config{})
+		assert.ErrorIs(t, err, adk.E_STORAGE_CORRUPT, pattern)
+		assert.ErrorContains(t, err, filepath.Base(found[0]))
+	}
+}
