@@ -34,25 +34,35 @@ type attempt struct {
 
 // run runs the turn. An error says that there was none.
 func (a *attempt) run(ctx context.Context) error {
-	c := &a.host.config
-	var raw adk.RawTurn
-	err := contained(func() (err error) {
-		if raw.SystemPrompt, raw.Instructions, err = c.Prompt(a.seed); err != nil || c.Listen == nil {
-			return err
-		}
-		raw.Functional, raw.Observability = c.Listen(a.seed)
-		return nil
-	})
+	raw, err := a.host.Begin(a.seed, a.loaded)
 	if err != nil {
-		return &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Message: "Config.Prompt or Config.Listen failed", Cause: err}
+		return err
 	}
-	known := func(key string) bool { return a.host.keys[key] != nil }
-	if raw.Stash, err = stashOf(a.seed, a.loaded, known); err != nil {
-		return stateError("the session's values make no stash: %s", err)
+	if listen := a.host.config.Listen; listen != nil {
+		if err := contained(func() error { raw.Functional, raw.Observability = listen(a.seed); return nil }); err != nil {
+			return &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Message: "Config.Listen failed", Cause: err}
+		}
 	}
 	a.listen(&raw.Observability)
 	defer a.host.endTurn(a)
 	return a.host.runner.Run(ctx, raw)
+}
+
+// Begin is what the host begins the turn of an attempt with, at the next delivery of a
+// session: prompt, instructions and stash. It is for who replays sessions.
+func (h *Host) Begin(seed Seed, l Loaded) (raw adk.RawTurn, err error) {
+	err = contained(func() (err error) {
+		raw.SystemPrompt, raw.Instructions, err = h.config.Prompt(seed)
+		return err
+	})
+	if err != nil {
+		return raw, &adk.Error{Code: adk.E_INPUT_PIPELINE_ERROR, Message: "Config.Prompt failed", Cause: err}
+	}
+	raw.Stash, err = stashOf(seed, l, func(key string) bool { return h.keys[key] != nil })
+	if err != nil {
+		err = stateError("the session's values make no stash: %s", err)
+	}
+	return raw, err
 }
 
 // listen has the attempt hear its own turn, before whoever else does.

@@ -57,7 +57,8 @@ func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 // Deliver brings a delivery to its end: it is accepted, and runs when those before it in its
 // session are settled. One that was settled before gives its outcome, with Duplicate. A
 // delivery that failed for good is an outcome too; an error says what kept it from being
-// settled, and it may be delivered again, or resumed.
+// settled, or its records from being written where the store does not hold them, and it may be
+// delivered again, or resumed.
 //
 // Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait,
 // E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of values that
@@ -108,7 +109,7 @@ func (h *Host) await(ctx context.Context, a Accepted) (Outcome, error) {
 		}
 		wait := pause
 		if !taken {
-			wait = due.Sub(h.now())
+			wait = max(due.Sub(h.now()), firstPause)
 		}
 		if err := h.pause(ctx, wait); err != nil {
 			return Outcome{}, err
@@ -235,7 +236,7 @@ func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wa
 	}
 	defer h.release(ctx, claim)
 	h.tell(claim.step(StepClaimed))
-	for {
+	for renewed := now; ; {
 		loaded, err := h.config.Store.Load(ctx, claim)
 		if err == nil {
 			err = h.finish(ctx, claim, loaded)
@@ -246,6 +247,9 @@ func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wa
 		if loaded.Next.NotBefore.After(h.now()) {
 			return settled, loaded.Next.NotBefore, nil
 		}
+		if err := h.renewBetween(ctx, claim, &renewed); err != nil {
+			return settled, due, err
+		}
 		done, err := h.try(ctx, claim, loaded)
 		if err != nil {
 			return settled, due, err
@@ -254,6 +258,16 @@ func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wa
 			settled++
 		}
 	}
+}
+
+// renewBetween renews the lease between two turns, where many short ones run in one visit.
+func (h *Host) renewBetween(ctx context.Context, c Claim, renewed *time.Time) error {
+	now := h.now()
+	if now.Sub(*renewed) < h.config.Lease/3 {
+		return nil
+	}
+	*renewed = now
+	return h.config.Store.Renew(ctx, c, now, now.Add(h.config.Lease))
 }
 
 // release ends the lease, so that nobody has to wait for its end.

@@ -404,7 +404,7 @@ func TestLease(t *testing.T) {
 		w := newWorld(t)
 		c := w.config(nil)
 		s := &faultyStore{Store: c.Store}
-		renewed := make(chan bool)
+		renewed := make(chan bool, 16)
 		s.after = func(call string) error {
 			if call == "Renew" {
 				renewed <- true
@@ -452,6 +452,33 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// SES-26: it is renewed between turns too, where many short ones run in one visit.
+func TestLeaseOfManyTurns(t *testing.T) {
+	w := newWorld(t)
+	renewals := 0
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		w.clock.Advance(50 * time.Second)
+		return counting(ctx, dc)
+	})
+	s := &faultyStore{Store: c.Store, before: func(call string) error {
+		if call == "Renew" {
+			renewals++
+		}
+		return nil
+	}}
+	c.Store, c.Lease = s, 3*time.Minute
+	h := w.host(c)
+	for i := range 8 {
+		_, err := w.kept.Sessions().Accept(t.Context(), delivery("one", string(rune('a'+i))), w.clock.Now())
+		require.NoError(t, err)
+	}
+	n, err := h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Equal(t, 8, n)
+	assert.Equal(t, 3, renewals)
+	assert.Zero(t, h.Counters().LeaseLosses)
+}
+
 // SES-32: the journal hears what an attempt changed, and no value; one that panics disturbs
 // nothing.
 func TestJournal(t *testing.T) {
@@ -463,6 +490,7 @@ func TestJournal(t *testing.T) {
 	d := delivery("one", "a")
 	o := deliver(t, h, d)
 	empty := session.Digest(nil)
+	assert.Equal(t, session.Digest(map[string]session.Value{}), empty)
 	one := session.Digest(map[string]session.Value{"test.count": {Version: 1, Body: json.RawMessage(`1`)}})
 	at := func(kind session.StepKind, n int64) session.Step {
 		return session.Step{Kind: kind, N: n, At: fakes.Epoch, Host: "host", SessionID: d.SessionID(), Epoch: 1, Delivery: "a", Seq: 1, Attempt: 1}

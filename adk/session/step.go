@@ -55,6 +55,9 @@ type Step struct {
 // Digest is the SHA-256 of a session's values, in lowercase hexadecimal: of the canonical
 // JSON of all of them, by their keys.
 func Digest(values map[string]Value) string {
+	if values == nil {
+		values = map[string]Value{} // no value is one thing
+	}
 	text, err := marshal(values)
 	if err != nil {
 		return "" // of a body that is no JSON

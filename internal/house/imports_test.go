@@ -173,6 +173,8 @@ var rooms = []room{
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
 		because: "who scripts a provider carries no importer of recordings, and traces are one more kind of them"},
+	{name: "replay/sessions", ours: []string{"adk", "adk/session", "internal/state", "replay", "replay/trace"},
+		because: "it plays what hosts of sessions did, turn by turn, by the one door that replay has for it"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/trace"},
 		because: "it runs a turn again by the one door that replay has for it"},

@@ -1,0 +1,271 @@
+package sessions_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+var words, errWords = session.NewKey[[]string](session.KeyInit{Name: "test.words"})
+
+// wordChannel keeps its payload, a text, as a word.
+type wordChannel struct{}
+
+func (wordChannel) State() (json.RawMessage, error) { return nil, nil }
+
+func (wordChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Delivery) error {
+	var word string
+	if err := json.Unmarshal(d.Payload, &word); err != nil {
+		return err
+	}
+	held, err := words.Ensure(tc, func() []string { return nil })
+	if err != nil {
+		return err
+	}
+	m, err := adk.NewMessage(adk.MessageInit{ID: d.ID, Role: adk.RoleUser, Content: word, CreatedAt: tc.Now(), UpdatedAt: tc.Now()})
+	if err != nil {
+		return err
+	}
+	return errors.Join(words.Set(tc, append(held, word)), tc.Messages().Store(ctx, m))
+}
+
+// recording is a session that was recorded: its journal, and its traces by their turns.
+type recording struct {
+	journal bytes.Buffer
+	traces  map[string]*bytes.Buffer
+	clock   *fakes.Clock
+	host    *session.Host
+	open    *bytes.Buffer
+}
+
+func (r *recording) Observe(info adk.RunInfo) adk.Observer {
+	r.open = &bytes.Buffer{}
+	return replay.Record(r.open, replay.RecordOptions{Redact: r.rules()}).Observe(info)
+}
+
+func (r *recording) rules() *redact.Rules { return nil }
+
+// record has a host settle deliveries of two sessions, the second of which fails once.
+func record(t *testing.T, prompt string) *recording {
+	require.NoError(t, errWords)
+	kept, err := memory.New(storage.Config{})
+	require.NoError(t, err)
+	r := &recording{traces: map[string]*bytes.Buffer{}, clock: fakes.NewClock()}
+	journal := sessions.Record(&r.journal)
+	failed := false
+	r.host, err = session.NewHost(session.Config{
+		Agent: adk.Config{Clock: r.clock, IDs: fakes.NewIDs(), Storage: kept.Storage(), Probe: r, Executor: adk.Executor{Name: "acks", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			seed, err := session.SeedOf(dc)
+			if err == nil && seed.Delivery == "b" && !failed {
+				failed = true
+				return errors.New("not now")
+			}
+			return errors.Join(err, dc.Ack())
+		}}},
+		Store: kept.Sessions(), Keys: []session.AnyKey{words}, Name: "host", NoWait: true,
+		Channels: map[string]func(json.RawMessage) (session.Channel, error){"words": func(json.RawMessage) (session.Channel, error) { return wordChannel{}, nil }},
+		Prompt:   func(session.Seed) (string, []string, error) { return prompt, nil, nil },
+		Journal: func(s session.Step) {
+			if s.Kind == session.StepRan {
+				r.traces[s.Turn] = r.open
+			}
+			journal.Step(s)
+		},
+	})
+	require.NoError(t, err)
+	for _, of := range []string{"one", "two"} {
+		for _, id := range []string{"a", "b", "c"} {
+			_, err := r.host.Deliver(t.Context(), session.Delivery{Session: of, ID: id, Kind: "words", Payload: json.RawMessage(fmt.Sprintf("%q", id))})
+			if err != nil {
+				require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+				r.clock.Advance(time.Second)
+			}
+		}
+	}
+	require.NoError(t, journal.Close())
+	return r
+}
+
+func (r *recording) verify(t *testing.T, j *sessions.Journal, o sessions.Options) *sessions.Report {
+	o.Open = func(turn string) (io.ReadCloser, error) {
+		if trace := r.traces[turn]; trace != nil {
+			return io.NopCloser(bytes.NewReader(trace.Bytes())), nil
+		}
+		return nil, nil
+	}
+	report, err := sessions.Verify(t.Context(), j, o)
+	require.NoError(t, err)
+	return report
+}
+
+func (r *recording) read(t *testing.T) *sessions.Journal {
+	j, err := sessions.Read(bytes.NewReader(r.journal.Bytes()))
+	require.NoError(t, err)
+	require.True(t, j.Sealed)
+	return j
+}
+
+// SES-34: a journal and its traces verify as one, scripted, and with today's host.
+func TestVerify(t *testing.T) {
+	r := record(t, "Collect.")
+	seams := []string{"turn-input/session-*", "dispatch-input/session-*", "turn-output/session-*"}
+	for _, o := range []sessions.Options{{}, {Host: r.host, Live: replay.Live{Config: r.host.Agent(), Seams: seams}}} {
+		report := r.verify(t, r.read(t), o)
+		for _, d := range report.Divergences {
+			t.Error(d)
+		}
+		assert.Equal(t, 2, report.Sessions)
+		assert.Equal(t, 6, report.Commits)
+		assert.Equal(t, 7, report.Attempts)
+		assert.Empty(t, report.NotCompared)
+	}
+}
+
+// SES-34: whatever is changed in a journal is told, by its class.
+func TestChangedJournals(t *testing.T) {
+	r := record(t, "Collect.")
+	find := func(j *sessions.Journal, kind session.StepKind, delivery string) *session.Step {
+		for i := range j.Steps {
+			if s := &j.Steps[i]; s.Kind == kind && s.Delivery == delivery {
+				return s
+			}
+		}
+		t.Fatalf("there is no %s of %s", kind, delivery)
+		return nil
+	}
+	for name, c := range map[string]struct {
+		class  sessions.Class
+		change func(j *sessions.Journal)
+	}{
+		"another payload":  {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepAccepted, "a").Payload = "00" }},
+		"another bag":      {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Bag = "00" }},
+		"another revision": {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Revision = 7 }},
+		"another attempt":  {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepRan, "a").Attempt = 7 }},
+		"another turn":     {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepRan, "a").Turn = find(j, session.StepRan, "c").Turn }},
+		"committed bag":    {sessions.Commit, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Bag = "00" }},
+		"committed keys":   {sessions.Commit, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Keys = nil }},
+		"committed records": {sessions.Commit, func(j *sessions.Journal) {
+			find(j, session.StepCommitted, "b").Records = []string{"messages.store x 00"}
+		}},
+		"committed twice": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Revision = 3 }},
+		"out of order":    {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Seq = 3 }},
+		"settled before":  {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
+	} {
+		j := r.read(t)
+		c.change(j)
+		report := r.verify(t, j, sessions.Options{})
+		if assert.NotEmpty(t, report.Divergences, name) {
+			assert.Equal(t, c.class, report.Divergences[0].Class, "%s: %s", name, report.Divergences[0])
+		}
+		assert.LessOrEqual(t, len(report.Divergences), 1, "%s: the other session is as it was", name)
+	}
+}
+
+// SES-34: a turn that does something else is told with its own report, and a host that begins
+// otherwise by what differs.
+func TestChangedTurns(t *testing.T) {
+	r := record(t, "Collect.")
+	j := r.read(t)
+	first := j.Steps[3].Turn
+	r.traces[first] = bytes.NewBuffer(bytes.Replace(r.traces[first].Bytes(), []byte(`"content":"a"`), []byte(`"content":"A"`), 1))
+	_, err := sessions.Verify(t.Context(), j, sessions.Options{Open: func(turn string) (io.ReadCloser, error) {
+		return io.NopCloser(r.traces[turn]), nil
+	}})
+	require.ErrorContains(t, err, "the trace of turn "+first, "its footer is that of another trace")
+
+	r = record(t, "Collect.")
+	live := replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "acks", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(dc.Stash().Set("more", 1), dc.Ack())
+	}}}, Seams: []string{replay.Executor}}
+	report := r.verify(t, r.read(t), sessions.Options{Live: live})
+	require.NotEmpty(t, report.Divergences)
+	assert.Equal(t, sessions.Turn, report.Divergences[0].Class)
+	require.NotNil(t, report.Divergences[0].Turn)
+	assert.Contains(t, report.Divergences[0].String(), "more")
+
+	other := record(t, "Collect more.")
+	report = r.verify(t, r.read(t), sessions.Options{Host: other.host})
+	require.Len(t, report.Divergences, 2)
+	assert.Contains(t, report.Divergences[0].Says, "another prompt")
+}
+
+// SES-34: without the trace of a turn its attempt is not compared, and the report says so.
+func TestMissingTraces(t *testing.T) {
+	r := record(t, "Collect.")
+	j := r.read(t)
+	gone := j.Steps[3].Turn
+	delete(r.traces, gone)
+	report := r.verify(t, j, sessions.Options{})
+	assert.Empty(t, report.Divergences)
+	assert.Equal(t, []string{"turn " + gone + ", which has no trace"}, report.NotCompared)
+}
+
+// SES-32: a journal that is cut off is read as far as it goes, and one that was changed is
+// refused with its line.
+func TestReadJournal(t *testing.T) {
+	whole := record(t, "Collect.").journal.String()
+	lines := strings.SplitAfter(strings.TrimSpace(whole), "\n")
+	cut, err := sessions.Read(strings.NewReader(strings.Join(lines[:5], "")))
+	require.NoError(t, err)
+	assert.False(t, cut.Sealed)
+	assert.Len(t, cut.Steps, 4)
+	for says, text := range map[string]string{
+		"the journal is empty":               "",
+		"line 1: this is no journal":         "{}\n",
+		"line 1: the journal is of version":  strings.Replace(whole, `"version":1`, `"version":2`, 1),
+		"line 3: this is no step":            lines[0] + lines[1] + "{\n",
+		"line 2: this is no step: its kind":  lines[0] + "{}\n",
+		"the footer is that of another":      strings.Replace(whole, `"seq":1`, `"seq":2`, 1),
+		"more follows after the footer":      whole + "{}\n",
+		"line 2: this is no step: json: unk": lines[0] + `{"step":"ran","more":1}` + "\n",
+	} {
+		_, err := sessions.Read(strings.NewReader(text))
+		assert.ErrorContains(t, err, says)
+	}
+}
+
+// fullDisk takes no byte.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// SES-32: a journal that cannot be written disturbs nothing, and says why.
+func TestJournalOnAFullDisk(t *testing.T) {
+	r := sessions.Record(fullDisk{})
+	r.Step(session.Step{Kind: session.StepRan})
+	assert.ErrorIs(t, r.Err(), io.ErrShortWrite)
+	assert.ErrorIs(t, r.Close(), io.ErrShortWrite)
+}
+
+// SES-32: steps of several hosts come together by session, epoch and number.
+func TestMerge(t *testing.T) {
+	step := func(kind session.StepKind, n, epoch, seq int64) session.Step {
+		return session.Step{Kind: kind, N: n, Epoch: epoch, Seq: seq, SessionID: session.SessionID{Session: "one"}}
+	}
+	merged := sessions.Merge(
+		&sessions.Journal{Sealed: true, Steps: []session.Step{step("claimed", 2, 2, 0), step("ran", 3, 2, 2), step("accepted", 9, 0, 2)}},
+		&sessions.Journal{Sealed: true, Steps: []session.Step{step("accepted", 1, 0, 1), step("claimed", 7, 1, 0), step("ran", 8, 1, 1)}})
+	var order []string
+	for _, s := range merged.Steps {
+		order = append(order, fmt.Sprint(s.Kind, s.N))
+	}
+	assert.Equal(t, []string{"accepted1", "accepted9", "claimed7", "ran8", "claimed2", "ran3"}, order)
+}
