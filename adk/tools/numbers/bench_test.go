@@ -14,7 +14,9 @@ import (
 // that does nothing.
 func BenchmarkCalculate(b *testing.B) {
 	nothing, err := adk.NewTool(adk.ToolInit{Name: "nothing", Description: "Does nothing.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
-		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return adk.Text("42"), nil }})
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("42"), nil
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}
