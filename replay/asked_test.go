@@ -343,6 +343,49 @@ func TestIDsInsideRequestsAreRenamed(t *testing.T) {
 	}
 }
 
+// WLD-6, RUN-7: an id that the engine made, and a checksum of a call whose arguments hold one
+// that live code made, are others in every run: a request that says them is the same.
+func TestMadeIDsInsideRequests(t *testing.T) {
+	made := 0
+	look := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "looks", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("seen"), nil
+		}}))
+	for name, say := range map[string]func(context.Context, *adk.DispatchContext) (string, error){
+		"a new id": func(_ context.Context, dc *adk.DispatchContext) (string, error) { return dc.NewID(), nil },
+		"of the turn": func(_ context.Context, dc *adk.DispatchContext) (string, error) {
+			return dc.TurnID() + " " + dc.DispatchID(), nil
+		},
+		"a checksum": func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
+			made++
+			id := fmt.Sprintf("note-%06d", made)
+			_ = tracetest.Must(dc.Helpers().ReportMessage(id, "noted", true))
+			args := map[string]any{"of": id}
+			tool, _ := dc.Tools().Get("look")
+			_, err := dc.Execute(ctx, tool, args)
+			return tracetest.Must(adk.NewToolCall(adk.ToolCallInit{ID: "c", Tool: "look", Args: args, Results: adk.Text("seen"),
+				CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart, CompletedAt: tracetest.TestStart})).Checksum(), err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				said, err := say(ctx, dc)
+				if err != nil {
+					return err
+				}
+				_, err = adk.Ask(ctx, "model", "of "+said, func(_ context.Context, text string) (string, error) { return "seen", nil })
+				return errors.Join(err, dc.Ack())
+			}
+			var out bytes.Buffer
+			runner := tracetest.Must(adk.NewRunner(adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{look}, Probe: replay.Record(&out), Executor: adk.Executor{Name: "model", Run: run}}))
+			require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+			report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.LiveExecutor(run))
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence, "%s", report)
+		})
+	}
+}
+
 // WLD-5: a client reads answers on goroutines of its own. That it came to the end of one
 // before its call returned, or did not, is no difference; that it read less is one.
 func TestEndsThatAreNotAwaited(t *testing.T) {

@@ -576,6 +576,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		recorded.ID = p.counterparts[got.ID]
 		got = &recorded
 	}
+	got = p.ids.recorded(got)
 	id := idOf(got)
 	if want, renamed := p.ids.want[id]; renamed {
 		got = withID(got, want)

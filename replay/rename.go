@@ -5,6 +5,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -152,10 +153,8 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 				y.Record = recordWithID(y.Record, id)
 			}
 		}
-		if y.Kind == adk.KindCall {
-			if id, found := r.want[y.Key]; found {
-				y.Key = id
-			}
+		if id, found := r.want[y.Key]; found && (y.Kind == adk.KindCall || y.Kind.Names(adk.Checksum)) {
+			y.Key = id
 		}
 		y.Args = r.arguments(y.Args)
 		y.JSON = r.inText(y.JSON)
@@ -168,20 +167,55 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	return renamed
 }
 
+// recorded is an operation with the recorded ids among its arguments. Where there are any,
+// the checksum of the call is another one too: it stands for the recorded one from here on.
+func (r *renaming) recorded(x *adk.Crossing) *adk.Crossing {
+	args, ok := x.Args.(map[string]any)
+	if !ok || !r.renames(args) {
+		return x
+	}
+	renamed := *x
+	renamed.Args = r.arguments(args)
+	tool := x.Key
+	if x.Record != nil {
+		tool = x.Record.Key()
+	}
+	want, err := canonical.Checksum(tool, renamed.Args.(map[string]any))
+	if got, failed := canonical.Checksum(tool, args); err == nil && failed == nil {
+		r.pair(want, got)
+	}
+	return &renamed
+}
+
 // arguments are a tool's arguments with the ids among them renamed.
 func (r *renaming) arguments(args any) any {
 	object, ok := args.(map[string]any)
-	if !ok {
+	if !ok || !r.renames(object) {
 		return args
 	}
 	renamed := map[string]any{}
 	for key, value := range object {
-		if text, is := value.(string); is {
-			if id, found := r.want[text]; found {
-				value = id
-			}
-		}
 		renamed[key] = value
+		if id, found := r.id(value); found {
+			renamed[key] = id
+		}
 	}
 	return renamed
+}
+
+// renames reports whether there is an id among arguments that stands for another one.
+func (r *renaming) renames(args map[string]any) bool {
+	for _, value := range args {
+		if _, found := r.id(value); found {
+			return true
+		}
+	}
+	return false
+}
+
+// id is the recorded id that a value stands for, if it does.
+func (r *renaming) id(value any) (recorded string, found bool) {
+	text, _ := value.(string)
+	recorded, found = r.want[text]
+	return recorded, found
 }

@@ -167,7 +167,7 @@ var rooms = []room{
 	{name: "replay/golden", ours: []string{"adk", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
-	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "replay", "replay/trace"},

@@ -50,6 +50,10 @@ var Classes = []struct {
 	{"read of a nack", readAs("signalled=true acked=false nacked=true")},
 	{"read of a tool call's count", readAs(1)},
 	{"on-ack handler", func(x *adk.Crossing) bool { return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelOnAck }},
+	{"ask", func(x *adk.Crossing) bool { return x.Kind == adk.KindAsk && x.JSON != nil && x.Phase == adk.Done }},
+	{"ask that failed", func(x *adk.Crossing) bool { return x.Kind == adk.KindAsk && x.Err != nil }},
+	{"piece", func(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }},
+	{"reader who had enough", answered(adk.E_ASK_STOPPED)},
 	{"two iterations", func(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart && x.N == 1 }},
 	{"three iterations", func(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart && x.N == 2 }},
 }

@@ -101,7 +101,7 @@ const (
 )
 
 // OpAsk asks the world whom Name names what Asked says.
-var OpAsk = adk.KindAsk.String()
+const OpAsk = "ask"
 
 // What OpRead reads.
 const (
