@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -107,6 +108,21 @@ func BenchmarkAsk(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(median(copied)), "floor-ns/ask")
 	b.ReportMetric(float64(median(recorded)-median(copied)), "above-ns/ask")
+}
+
+// What a recorded ask allocates beside the ask itself is bounded: times depend on the
+// machine, and this does not.
+func TestRecordedAsksAllocateLittle(t *testing.T) {
+	allocations := func(ctx context.Context, transport http.RoundTripper) float64 {
+		client := &http.Client{Transport: transport}
+		return testing.AllocsPerRun(100, func() { require.NoError(t, post(ctx, client, 1)) })
+	}
+	config := turn(func(ctx context.Context) {
+		floor := allocations(ctx, &copying{base: answering})
+		assert.LessOrEqual(t, allocations(ctx, adkhttp.NewTransport(answering))-floor, 20.0)
+	})
+	runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(io.Discard))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 }
 
 func median(all []time.Duration) time.Duration {

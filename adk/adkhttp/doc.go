@@ -30,5 +30,13 @@
 // # What production sees
 //
 // What it would see without this package: the same bytes, errors and headers at the
-// same time. Only a Read ends where a piece does.
+// same time, and a request's body while it is still being written. Only a Read ends where
+// a piece does.
+//
+// # In a replay
+//
+// A served answer that sends its client away says that there is nothing to wait for, in
+// retry-after and retry-after-ms. A client that reads neither, as Gemini's, sleeps by the
+// clock of the machine between two requests, where no transport is asked: in a test
+// golden.InBubble lets that time pass.
 package adkhttp
