@@ -166,12 +166,7 @@ func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
 // name.
 func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
 	for _, method := range flavour.Methods {
-		schema, err := forgedSchema(method.Args, ids)
-		if err != nil {
-			return err
-		}
-		offer := c.offer(method)
-		tool, err := described(offer.Name, offer.Description, schema)
+		tool, err := described(c.offer(method), method.Args, ids)
 		if err != nil {
 			return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fmt.Sprintf("the method %.40q makes no tool", method.Tool), Cause: err}
 		}
@@ -210,8 +205,8 @@ func (c Config) Offers(flavour string) (title string, offers []Offer, err error)
 	return title, offers, nil
 }
 
-// descriptions are tools that were forged before, without their handlers. Compiling a
-// schema takes most of forging, and a turn forges the same tools again and again.
+// descriptions are tools that were forged before, without their handlers. Making a schema
+// and compiling it takes most of forging, and a turn forges the same tools again and again.
 var descriptions = struct {
 	sync.Mutex
 	tools map[string]*adk.Tool
@@ -220,16 +215,21 @@ var descriptions = struct {
 // maxDescriptions is how many are kept; then all are forgotten.
 const maxDescriptions = 1024
 
-// described is a forged tool without a handler of its own (FRG-3).
-func described(name, description string, schema json.RawMessage) (*adk.Tool, error) {
-	key := name + "\x00" + description + "\x00" + string(schema)
+// described is a forged tool without a handler of its own, for the arguments of a method
+// and the calls that can be asked (FRG-3).
+func described(offer Offer, args json.RawMessage, ids []string) (*adk.Tool, error) {
+	key := fmt.Sprintf("%q %q %q %q", offer.Name, offer.Description, args, ids)
 	descriptions.Lock()
 	defer descriptions.Unlock()
 	if tool, met := descriptions.tools[key]; met {
 		return tool, nil
 	}
+	schema, err := forgedSchema(args, ids)
+	if err != nil {
+		return nil, err
+	}
 	tool, err := newTool(adk.ToolInit{
-		Name: name, Description: description, InputSchema: schema, Ephemeral: true, OnCollision: adk.CollisionReplace, Effect: adk.EffectReads,
+		Name: offer.Name, Description: offer.Description, InputSchema: schema, Ephemeral: true, OnCollision: adk.CollisionReplace, Effect: adk.EffectReads,
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return nil, errNoHandler
 		},

@@ -132,8 +132,12 @@ func (c *chunk) read(data []byte) (ok bool) {
 // read reads a good answer, streamed or not.
 func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) {
 	a := &answer{iteration: it, thoughts: map[string]*strings.Builder{}, calls: it.helpers.Accumulator()}
-	body := bufio.NewReaderSize(&bounded{from: resp.Body, left: mostOfAnswer}, 512)
-	if it.stream && isStream(resp, body) {
+	from := &bounded{from: resp.Body, left: mostOfAnswer}
+	if !it.stream {
+		return a, a.readWhole(from, attempt)
+	}
+	body := bufio.NewReaderSize(from, 512)
+	if isStream(resp, body) {
 		return a, a.readStream(body, attempt)
 	}
 	return a, a.readWhole(body, attempt)

@@ -130,7 +130,7 @@ func (s *settings) appendMessages(dst []byte, messages []prompt.Message) []byte 
 }
 
 func (s *settings) appendMessage(dst []byte, message prompt.Message) []byte {
-	one := canonical.Open(nil)
+	one := canonical.Open(dst)
 	one.Text("role", string(message.Role))
 	one.SomeText("name", message.Name)
 	if message.CallID != "" {
@@ -140,19 +140,19 @@ func (s *settings) appendMessage(dst []byte, message prompt.Message) []byte {
 	if call := message.Call; call != nil {
 		one.Out = append(one.Out, "null"...)
 		one.Field("tool_calls")
-		function := canonical.Open(nil)
-		function.Text("name", call.Tool)
-		function.Text("arguments", call.Args)
-		wanted := canonical.Open(nil)
+		wanted := canonical.Open(append(one.Out, '['))
 		wanted.Text("id", s.wireID(call.ID))
 		wanted.Text("type", "function")
 		wanted.Field("function")
-		wanted.Out = append(wanted.Out, function.Close()...)
-		one.Out = append(append(append(one.Out, '['), wanted.Close()...), ']')
+		function := canonical.Open(wanted.Out)
+		function.Text("name", call.Tool)
+		function.Text("arguments", call.Args)
+		wanted.Out = function.Close()
+		one.Out = append(wanted.Close(), ']')
 	} else {
 		one.Out = appendContent(one.Out, message.Content)
 	}
-	return append(dst, one.Close()...)
+	return one.Close()
 }
 
 func appendContent(dst []byte, content prompt.Content) []byte {

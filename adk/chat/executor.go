@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -34,8 +35,14 @@ func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	for _, o := range overrides {
 		merged = o.layer().over(merged)
 	}
+	// Where no stash says more, all iterations have the same settings, which nobody changes.
+	alone := sync.OnceValues(func() (*settings, error) { return settle(merged, true) })
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		s, err := settled(merged, dc.Stash().Get(StashKey, nil))
+		settle, stash := alone, dc.Stash().Get(StashKey, nil)
+		if stash != nil {
+			settle = func() (*settings, error) { return settled(merged, stash) }
+		}
+		s, err := settle()
 		if err != nil {
 			return err
 		}
@@ -44,7 +51,7 @@ func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	}}
 }
 
-// settled are the settings of an iteration.
+// settled are the settings of an iteration whose stash says more.
 func settled(merged layer, stash any) (*settings, error) {
 	over, faults := stashed(stash, merged)
 	if err := prompt.OptionsError(faults); err != nil {

@@ -68,15 +68,15 @@ func describeTools(ctx context.Context, tools []*adk.Tool, schema ToolSchema) ([
 		if err != nil {
 			return nil, err
 		}
-		function := canonical.Open(nil)
+		one := canonical.Open(make([]byte, 0, len(parameters)+len(tool.Name())+len(tool.Description())+96))
+		one.Text("type", "function")
+		one.Field("function")
+		function := canonical.Open(one.Out)
 		function.Text("name", tool.Name())
 		function.Text("description", tool.Description())
 		function.Field("parameters")
 		function.Out = append(function.Out, parameters...)
-		one := canonical.Open(nil)
-		one.Text("type", "function")
-		one.Field("function")
-		one.Out = append(one.Out, function.Close()...)
+		one.Out = function.Close()
 		all[i] = one.Close()
 	}
 	return all, nil

@@ -16,6 +16,7 @@ import (
 type Assembly struct {
 	view    View
 	options Options
+	setting Setting
 	results map[string]Content
 	bytes   map[*adk.Media][]byte
 	warned  map[string]bool
@@ -27,10 +28,15 @@ func New(view View, options Options) (*Assembly, error) {
 	if err := OptionsError(options.Faults()); err != nil {
 		return nil, err
 	}
-	return &Assembly{
+	a := &Assembly{
 		view: view, options: options.withDefaults(),
 		bytes: map[*adk.Media][]byte{}, warned: map[string]bool{},
-	}, nil
+	}
+	a.setting = Setting{
+		Self: a.options.Self, Media: a.options.Media, Untrusted: a.options.Renderers.Untrusted, Trusted: a.options.Renderers.Trusted,
+		Handle: a.handle, Bytes: a.read, Body: a.body, Warn: a.warn,
+	}
+	return a, nil
 }
 
 // Render makes a prompt in one go: New, and what Assembly.Prompt gives.
@@ -46,39 +52,39 @@ func Render(ctx context.Context, view View, options Options) (*Prompt, error) {
 // of the calls: E_UNSUPPORTED_MEDIA_MODALITY where the policy refuses one of their media,
 // else the error of a renderer or of a reader as it is.
 func (a *Assembly) Results(ctx context.Context) (map[string]Content, error) {
-	if a.results == nil {
-		results, setting := make(map[string]Content, len(a.view.ToolCalls)), a.setting()
-		for _, call := range a.view.ToolCalls {
-			content, err := a.options.Renderers.ToolResult(ctx, call, a.view.tool(call.Tool()), setting)
-			if err != nil {
-				return nil, err
-			}
-			results[call.ID()] = content
-		}
-		a.results = results
+	err := a.render(ctx)
+	return maps.Clone(a.results), err
+}
+
+// render renders the results, once.
+func (a *Assembly) render(ctx context.Context) error {
+	if a.results != nil {
+		return nil
 	}
-	return maps.Clone(a.results), nil
+	results := make(map[string]Content, len(a.view.ToolCalls))
+	for _, call := range a.view.ToolCalls {
+		content, err := a.options.Renderers.ToolResult(ctx, call, a.view.tool(call.Tool()), a.setting)
+		if err != nil {
+			return err
+		}
+		results[call.ID()] = content
+	}
+	a.results = results
+	return nil
 }
 
 // Prompt is the whole prompt. It fails as Results does.
 func (a *Assembly) Prompt(ctx context.Context) (*Prompt, error) {
 	if slices.Contains(a.options.BucketOrder, Timeline) {
-		if _, err := a.Results(ctx); err != nil {
+		if err := a.render(ctx); err != nil {
 			return nil, err
 		}
 	}
 	history := History{
-		View: a.view, Order: a.options.BucketOrder, Renderers: a.options.Renderers, Setting: a.setting(), Results: a.results,
+		View: a.view, Order: a.options.BucketOrder, Renderers: a.options.Renderers, Setting: a.setting, Results: a.results,
 		Thoughts: ThoughtFilter{a.options.Surfacing, a.options.Self, a.options.ReplayCompatibility},
 	}
 	return a.options.Renderers.History(ctx, history)
-}
-
-func (a *Assembly) setting() Setting {
-	return Setting{
-		Self: a.options.Self, Media: a.options.Media, Untrusted: a.options.Renderers.Untrusted, Trusted: a.options.Renderers.Trusted,
-		Handle: a.handle, Bytes: a.read, Body: a.body, Warn: a.warn,
-	}
 }
 
 // warn tells what is wrong, each text once.

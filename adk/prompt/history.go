@@ -17,11 +17,16 @@ import (
 // renderSystemMessage is the prompt and the buckets in their order, those that are not
 // empty, with a blank line between them (PRO-2).
 func renderSystemMessage(ctx context.Context, of SystemMessage) (string, error) {
-	parts := []func() (string, error){func() (string, error) { return of.Prompt, nil }}
+	parts := make([]string, 0, 1+len(of.Order))
+	parts = append(parts, of.Prompt)
 	for _, bucket := range of.Order {
-		parts = append(parts, func() (string, error) { return of.bucket(ctx, bucket) })
+		text, err := of.bucket(ctx, bucket)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, text)
 	}
-	return joinedParts(blankLine, parts...)
+	return joined(parts, blankLine), nil
 }
 
 func (of SystemMessage) bucket(ctx context.Context, bucket Bucket) (string, error) {
