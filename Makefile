@@ -60,6 +60,7 @@ zoo: ## hold exploration to finding every bug of the zoo, and its twins to all p
 .PHONY: bench
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	cd internal/sidebyside && $(GO) test -bench .
 
 .PHONY: distil
 distil: ## choose among ten thousand traces, and print the time and the memory that it takes
