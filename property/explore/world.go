@@ -142,12 +142,16 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	var broken *planned // of two faults of one answer the later breaks what the earlier left
 	for i := range a.faults {
 		if f := &a.faults[i]; f.world != nil && f.world.op == q.Op {
 			f.fired = true
 			f.begins()
-			return f.answer()
+			broken = f
 		}
+	}
+	if broken != nil {
+		return broken.answer()
 	}
 	for i := range a.faults {
 		if f := &a.faults[len(a.faults)-1-i]; f.world != nil && f.fired && f.world.of == q.Of {

@@ -226,3 +226,34 @@ func TestAnswersThatLookRight(t *testing.T) {
 	assert.Len(t, result.Violations, 1, result)
 	assert.Empty(t, result.Hints, "what is a violation is not said again")
 }
+
+// Two faults of one answer: the later one breaks what the earlier has left, and both
+// happen.
+func TestTwoFaultsOfOneAnswer(t *testing.T) {
+	var came []string
+	s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		text := ""
+		for piece, err := range adk.AskStream(ctx, "model", "?", func(_ context.Context, _ string, yield func(string) error) error {
+			return errors.Join(yield("it "), yield("rains"))
+		}) {
+			if err != nil {
+				h.Log(adk.LevelWarn, "model", err.Error(), nil)
+				return dc.Ack()
+			}
+			text += piece
+		}
+		h.Log(adk.LevelInfo, "model", text, nil)
+		return dc.Ack()
+	})
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog && len(r.Schedule.Faults) == 2 {
+				came = append(came, x.Text)
+			}
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Bound: 2, Workers: 1, Faults: []turn.FaultKind{turn.AskSlow, turn.AskCut}})
+	assert.Empty(t, result.Violations, result)
+	assert.Contains(t, came, "unexpected EOF")
+}

@@ -245,7 +245,7 @@ var services = []family{
 		i.Check = func(r turn.Run) error {
 			failed := false
 			for x := range r.Crossings {
-				failed = failed || x.Kind == adk.KindReturn && x.Outcome != adk.OutcomeOK && x.Err.Error() == "broken by the explorer"
+				failed = failed || x.Kind == adk.KindReturn && x.Outcome != adk.OutcomeOK && strings.Contains(x.Err.Error(), "broken by the explorer")
 			}
 			if storage.Memories()[0].Content().String() == "running" && aborted(r) && !failed {
 				return errors.New("the turn was aborted, and the job runs for ever")

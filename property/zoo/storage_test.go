@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -211,7 +212,7 @@ var keeping = []family{
 			shown, failed := false, false
 			for x := range r.Crossings {
 				shown = shown || x.Kind == adk.KindReportMessage
-				failed = failed || x.Kind == adk.KindReturn && x.Err != nil && x.Err.Error() == "broken by the explorer"
+				failed = failed || x.Kind == adk.KindReturn && x.Err != nil && strings.Contains(x.Err.Error(), "broken by the explorer")
 			}
 			if shown && !failed && !kept(storage, "m0") && aborted(r) {
 				return errors.New("the user saw an answer, and it is not there")
