@@ -203,6 +203,7 @@ func TestExploreFinds(t *testing.T) {
     - .*"again again.*
     \+ .*"again again.*
 (      .*\n)*    cancel-after@7: the caller cancels behind "call executor", in executor/model#0
+    shows in .*explore_test\.go:\d+
     executor.*
 (    .*\n)*    adkreplay explore 'fickle one' --only 'cancel-after@7'\n$`, again.out)
 }

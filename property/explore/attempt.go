@@ -82,6 +82,9 @@ type attempt struct {
 	answer   error
 	panicked any
 
+	lines  []int          // the crossings of which is wanted where they come from
+	places map[int]string // where in user code those did
+
 	unran []int // the calls whose code a lasting fault kept from running
 
 	// What judging uses again from run to run.
@@ -114,6 +117,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.strands, a.found = 0, nil
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
+	a.lines, a.places = n.lines, nil
 	a.unran = a.unran[:0]
 }
 
@@ -243,6 +247,7 @@ func (a *attempt) Begin(step adk.Step) {
 	if a.collect {
 		a.hasBegun(at, step)
 	}
+	a.locate(at)
 	for i := range a.faults {
 		if f := &a.faults[i]; f.At == at && !f.fired {
 			a.before(f, step)
@@ -394,6 +399,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		return
 	}
 	a.keep(x)
+	a.locate(x.Seq)
 	a.told.Store(int64(x.Seq))
 	switch {
 	case x.Kind.LeadsTo() == adk.LabelStrand && x.Err == nil:
@@ -461,6 +467,36 @@ func (a *attempt) says(f planned) string {
 		}
 	}
 	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], what, a.seamOf(f.in))
+}
+
+// locate keeps where in user code a crossing comes from, if that is wanted.
+func (a *attempt) locate(at int) {
+	if !slices.Contains(a.lines, at) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.places == nil {
+		a.places = map[int]string{}
+	}
+	if where := watchdog.Here().Where(); a.places[at] == "" {
+		a.places[at] = where
+	}
+}
+
+// codeOf says where in user code faults were met, and where a violation shows.
+func (a *attempt) codeOf(n candidate, shows int) (all []string) {
+	said := map[string]bool{"": true}
+	for _, f := range n.faults {
+		if where := a.places[f.At]; !said[where] {
+			said[where] = true
+			all = append(all, "met by "+where)
+		}
+	}
+	if where := a.places[shows]; !said[where] {
+		all = append(all, "shows in "+where)
+	}
+	return all
 }
 
 // keep copies a crossing, with the maps and slices in it that are user code's.

@@ -192,7 +192,7 @@ func TestViolationsAreReproduced(t *testing.T) {
 		require.Len(t, again.Violations, 1, text)
 		shown := again.Violations[0]
 		assert.NotEmpty(t, shown.Stretch)
-		assert.Len(t, shown.Where, len(f.Schedule.Faults))
+		assert.Len(t, shown.Where, len(f.Schedule.Faults)+min(1, len(f.Schedule.Order)), "a line for each fault, and one for the order")
 		assert.Equal(t, f.Violation, shown.Violation)
 		assert.Equal(t, f.Schedule, shown.Schedule)
 		require.NotNil(t, shown.Run)
@@ -417,3 +417,36 @@ func TestGoexit(t *testing.T) {
 }
 
 var errBoom = errors.New("boom")
+
+// A violation names the lines of user code that met what went wrong and that show it; of
+// one that the check has found it shows what user code did behind the fault.
+func TestLinesOfUserCode(t *testing.T) {
+	s := checked(executing("goes on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		if _, err := dc.Memories().Fetch(ctx); err != nil {
+			h.Log(adk.LevelWarn, "memories", "none", nil)
+		}
+		return dc.Ack()
+	}), func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog {
+				return errors.New("it went on")
+			}
+		}
+		return nil
+	})
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.StorageBefore}})
+	require.Len(t, result.Violations, 1, result)
+	b := result.Violations[0]
+	require.Len(t, b.Code, 1)
+	assert.Regexp(t, `^met by explore_test\.TestLinesOfUserCode\.func1 at .*explore_test\.go:\d+$`, b.Code[0])
+	assert.Contains(t, result.String(), b.Code[0])
+	assert.Regexp(t, `(?s)fetch memories .*broken by the explorer\n.*report-log warn memories: "none".*\n.*ack\n`, b.Stretch)
+
+	result = explored(t, executing("crashes", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		h.Log(adk.LevelInfo, "id", dc.NewID()+fmt.Sprint(time.Now().UnixNano()), nil)
+		return dc.Ack()
+	}), explore.Options{Faults: []turn.FaultKind{}})
+	require.Len(t, result.Violations, 1, result)
+	require.Len(t, result.Violations[0].Code, 1)
+	assert.Regexp(t, `^shows in explore_test\.TestLinesOfUserCode\.func3 at `, result.Violations[0].Code[0])
+}

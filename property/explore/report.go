@@ -57,6 +57,9 @@ type Breach struct {
 	property.Violation
 	// Where says what the schedule does, in a line for each fault.
 	Where []string `json:"where,omitempty"`
+	// Code says where in user code it went wrong, and where it shows: functions and lines,
+	// the innermost first.
+	Code []string `json:"code,omitempty"`
 	// Strands are the operations of the strands side by side, from where their order is not
 	// the usual one; empty where it is.
 	Strands string `json:"strands,omitempty"`
@@ -212,6 +215,9 @@ func (f Breach) write(b *strings.Builder) {
 	}
 	for _, where := range f.Where {
 		fmt.Fprintf(b, "    %s\n", where)
+	}
+	for _, code := range f.Code {
+		fmt.Fprintf(b, "    %s\n", code)
 	}
 	if f.Schedules > 1 {
 		fmt.Fprintf(b, "    %s show it; this is the simplest\n", inWords(f.Schedules, "schedule"))

@@ -37,6 +37,8 @@ type candidate struct {
 	again bool
 	// random asks for an order by chance, with this seed; 0 is none.
 	random uint64
+	// lines are the crossings of which is wanted where in user code they come from.
+	lines []int
 	// number is which of those that were run it is.
 	number int
 }
@@ -205,8 +207,14 @@ func (e *exploring) showAll(list []Breach) {
 			b.Strands = e.strandsOf(b.from, b.crossings())
 			continue
 		}
-		if a, s := e.workers[0].run(b.from, nil, true, false); s == nil || s.kind == crashed {
-			b.Where, b.Stretch = a.shown(b.from, b.Violation)
+		n := b.from
+		n.lines = []int{b.Crossing}
+		for _, f := range n.faults {
+			n.lines = append(n.lines, f.At)
+		}
+		if a, s := e.workers[0].run(n, nil, true, false); s == nil || s.kind == crashed {
+			b.Where, b.Stretch = a.shown(n, b.Violation)
+			b.Code = a.codeOf(n, b.Crossing)
 			b.Strands = e.strandsOf(b.from, a.crossings)
 			b.Run = a.recorded()
 		}
@@ -237,7 +245,47 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		related = append(related, f.At)
 		where = append(where, a.says(f))
 	}
+	if len(n.picks) > 0 {
+		where = append(where, turn.Schedule{Order: n.picks}.String()+": the strands go on in another order than the usual one")
+	}
+	if v.Invariant == checkGiven {
+		related = append(related, a.consequences(n)...)
+	}
 	return where, property.Excerpt(a.all(), max(1, min(v.Crossing, len(a.crossings))), related)
+}
+
+// mostConsequences is how many operations behind a fault are shown.
+const mostConsequences = 6
+
+// consequences are what user code did behind the last fault that others can see: a check
+// sees only that it was wrong in the end.
+func (a *attempt) consequences(n candidate) (all []int) {
+	from := 0
+	for _, f := range n.faults {
+		from = max(from, f.At)
+	}
+	if from == 0 {
+		return nil
+	}
+	for i := range a.crossings[min(from, len(a.crossings)):] {
+		x := &a.crossings[from+i]
+		if x.Phase != adk.Done && x.Kind.Class() == adk.ClassOperation && isVisible(x.Kind) {
+			all = append(all, x.Seq)
+		}
+		if len(all) == mostConsequences {
+			break
+		}
+	}
+	return all
+}
+
+// isVisible reports whether an operation does something that somebody else sees.
+func isVisible(k adk.Kind) bool {
+	switch k {
+	case adk.KindStore, adk.KindMutate, adk.KindDelete, adk.KindExecute, adk.KindAsk, adk.KindAck, adk.KindNack, adk.KindReportMessage, adk.KindReportToolCall, adk.KindReportLog:
+		return true
+	}
+	return false
 }
 
 // recorded is the run as a trace, nil where nothing of it was told.
