@@ -101,11 +101,22 @@ func payloads(event []byte) [][]byte {
 // cutLine cuts off the first line, which ends with a line feed, a carriage return, or both:
 // then the rest begins with a line that is empty.
 func cutLine(text []byte) (line, rest []byte) {
-	line, rest, _ = bytes.Cut(text, []byte("\n"))
-	if at := bytes.IndexByte(line, '\r'); at >= 0 {
-		return text[:at], text[at+1:]
+	// In pieces, so that lines which all end with the one are not searched through for the
+	// other to the end of the text.
+	for from, size := 0, 512; from < len(text); from, size = from+size, 2*size {
+		piece := text[from:min(from+size, len(text))]
+		end := bytes.IndexByte(piece, '\n')
+		if end >= 0 {
+			piece = piece[:end]
+		}
+		if at := bytes.IndexByte(piece, '\r'); at >= 0 {
+			end = at
+		}
+		if end >= 0 {
+			return text[:from+end], text[from+end+1:]
+		}
 	}
-	return line, rest
+	return text, nil
 }
 
 // readStream reads an answer that comes event by event.

@@ -229,6 +229,7 @@ var rooms = []room{
 		because: "an agent in production rests on the engine and its executor; its tests may use the rest"},
 	{name: "example/grounded", ours: []string{"adk"},
 		because: "as of the example"},
+	{name: "example/catalogue", ours: []string{"adk", "adk/artifact", "adk/chat"}, because: "an agent to copy: it names what it uses"},
 	{name: "example/guide", ours: []string{"adk"},
 		others:  []string{"github.com/modelcontextprotocol/go-sdk/mcp"}, // what an MCP server is to a program
 		because: "as of the example"},

@@ -47,6 +47,7 @@ var kindsByRight = map[string]string{
 	"property/history.go":                "what each kind changes in what invariants ask of a run",
 	"property/explore/world.go":          "what is told of an ask, and so can be broken",
 	"property/explore/attempt.go":        "what a run is broken by right behind its lines",
+	"property/explore/search.go":         "which operations somebody else sees is what a reader looks for behind a fault",
 	"property/explore/faults.go":         "a gate is settled early where it opens",
 	"property/shrink/writego.go":         "the listener of gates is written with what settles them",
 	"property/explore/recorded.go":       "what of a recording a run of today is given",

@@ -1,0 +1,20 @@
+package chat
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// SSE-1: what one line is costs what that line has, whatever all lines end with.
+func TestLinesOfOneEvent(t *testing.T) {
+	const lines = 1 << 20
+	for _, end := range []string{"\r", "\n", "\r\n"} {
+		event := bytes.Repeat([]byte("data: x"+end), lines)
+		assert.Len(t, payloads(event), lines, "%q", end)
+	}
+	line, rest := cutLine(append(bytes.Repeat([]byte("x"), 5000), "\r\ny"...))
+	assert.Len(t, line, 5000)
+	assert.Equal(t, "\ny", string(rest))
+}
