@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -23,7 +24,7 @@ var grounded = []Scenario{
 			}, "When does the gate open?")
 			config.TurnInput = append(config.TurnInput, retrieve)
 			config.DispatchOutput = []adk.DispatchMiddleware{citationGate}
-			return config, adk.RawTurn{SystemPrompt: "Answer from what you are shown, and link to it."}
+			return config, adk.RawTurn{SystemPrompt: prompt}
 		},
 	},
 }
@@ -37,14 +38,14 @@ var retrieve = adk.TurnMiddleware{Name: "retrieve", Run: func(ctx context.Contex
 		return nil
 	}
 	found, err := adk.Ask(ctx, "index", lookup{messages[0].Content().String()}, func(context.Context, lookup) ([]string, error) {
-		return []string{"The gate opens at noon.", "The gate closes at nine."}, nil
+		return []string{"The gate opens at noon."}, nil
 	}, adk.AskOptions{Effect: adk.EffectReads})
 	if err != nil {
 		return err
 	}
 	for i, text := range found {
 		score := 1 / float64(i+1)
-		chunk, err := adk.NewRetrievable(adk.RetrievableInit{ID: tc.NewID(), Content: text, TrustTier: adk.TrustFirstParty, Source: "/gates#hours",
+		chunk, err := adk.NewRetrievable(adk.RetrievableInit{ID: fmt.Sprintf("chunk-%d", i), Content: text, TrustTier: adk.TrustFirstParty, Source: "/gates#hours",
 			Score: &score, CreatedAt: earlier, UpdatedAt: earlier})
 		if err != nil {
 			return err

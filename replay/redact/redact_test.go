@@ -53,7 +53,7 @@ func formatSays(word string) bool {
 		}
 	}
 	return strings.Contains(`kind end adkreplay trace version contract start seams phase begin done sha256 redacted unvalidated
-		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind
+		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind source score
 		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
 		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage faults path keyword context.Canceled io.EOF
 		inputSchema properties required type object string additionalProperties false true enum const default integer number
