@@ -15,21 +15,22 @@ import (
 
 // observation notes what one trace shows.
 type observation struct {
-	shown  map[string]bool
-	seen   *seams
-	fold   *state.Fold
-	made   map[place]string // what was made last
-	counts map[place]map[string]int
-	open   map[int]string // operations that are under way, by their number
+	shown   map[string]bool
+	seen    *seams
+	fold    *state.Fold
+	courses map[int]map[int]*course // by the call and its strand: what is made there has an order
+	open    map[int]string          // operations that are under way, by their number
 }
 
-// place is a strand of a call: what is made there has an order.
-type place struct{ call, strand int }
+// course is what was made in a strand of a call: what came last, and how often each.
+type course struct {
+	last  string
+	times map[string]int
+}
 
 func newObservation(seen *seams, info adk.RunInfo) *observation {
 	seen.configure(&info)
-	return &observation{shown: map[string]bool{}, seen: seen, fold: state.New(),
-		made: map[place]string{}, counts: map[place]map[string]int{}, open: map[int]string{}}
+	return &observation{shown: map[string]bool{}, seen: seen, fold: state.New(), courses: map[int]map[int]*course{}, open: map[int]string{}}
 }
 
 // take notes what a crossing shows.
@@ -92,18 +93,19 @@ func gist(x *adk.Crossing) string { return counter.ReplaceAllString(describe.Gis
 
 // next notes what is made next in its place.
 func (o *observation) next(x *adk.Crossing, within string) {
-	at, what := place{x.Call, x.Strand}, gist(x)
-	before, is := o.made[at]
-	if !is {
-		before = "first"
+	if o.courses[x.Call] == nil {
+		o.courses[x.Call] = map[int]*course{}
 	}
+	c := o.courses[x.Call][x.Strand]
+	if c == nil {
+		c = &course{"first", map[string]int{}}
+		o.courses[x.Call][x.Strand] = c
+	}
+	what := gist(x)
 	o.show("%s in %s", what, within)
-	o.show("%s, then %s in %s", before, what, within)
-	o.made[at] = what
-	if o.counts[at] == nil {
-		o.counts[at] = map[string]int{}
-	}
-	o.counts[at][what]++
+	o.show("%s, then %s in %s", c.last, what, within)
+	c.last = what
+	c.times[what]++
 }
 
 // left notes how a call ended, and what was made in it how often.
@@ -115,19 +117,15 @@ func (o *observation) left(x *adk.Crossing, within string) {
 	if x.Err != nil {
 		o.show("%s in %s fails with %s", name, within, describe.FailureName(x.Err))
 	}
-	for at, counts := range o.counts {
-		if at.call != x.ID {
-			continue
-		}
-		o.show("%s, then no more in %s", o.made[at], name)
-		for what, n := range counts {
+	for _, c := range o.courses[x.ID] {
+		o.show("%s, then no more in %s", c.last, name)
+		for what, n := range c.times {
 			if n > 1 {
 				o.show("%s in %s %d times or more", what, name, 1<<(bits.Len(uint(n))-1))
 			}
 		}
-		delete(o.counts, at)
-		delete(o.made, at)
 	}
+	delete(o.courses, x.ID)
 }
 
 // failed notes how an operation failed, if it did. Of one in two lines the first says what
