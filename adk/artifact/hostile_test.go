@@ -71,7 +71,7 @@ func TestHostileDocuments(t *testing.T) {
 					if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
 						t.Errorf("%s of %s: %.200s: %v", tool.Name(), name, args, err)
 					}
-					assert.Less(t, allocated, uint64(64<<20), "%s of %s: %.200s", tool.Name(), name, args)
+					assert.True(t, allocated < 64<<20 || large.RaceDetector, "%s of %s: %.200s: %d bytes", tool.Name(), name, args, allocated)
 					questions++
 				}
 			}
