@@ -22,6 +22,22 @@ import (
 
 // asking is an executor that wraps a body, or else what the tool gives, forges, and asks.
 func asking(body string, install bool) adk.Executor {
+	return wrapping(body, func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error {
+		grep, _ := forged.Get("artifact_grep")
+		if install {
+			if err := artifact.Install(dc, forged); err != nil {
+				return err
+			}
+			grep, _ = dc.Tools().Get("artifact_grep")
+		}
+		_, err := dc.Execute(ctx, grep, `{"callId":"call-1","pattern":"^b"}`)
+		return err
+	})
+}
+
+// wrapping is an executor that wraps a body, or else what the tool gives, and forges tools
+// for asks.
+func wrapping(body string, asks func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error) adk.Executor {
 	return adk.Executor{Name: "asking", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		fetch := dc.Tools().All()[0]
 		var result adk.ToolResult = adk.Text(body)
@@ -48,14 +64,7 @@ func asking(body string, install bool) adk.Executor {
 		if err != nil {
 			return err
 		}
-		grep, _ := forged.Get("artifact_grep")
-		if install {
-			if err := artifact.Install(dc, forged); err != nil {
-				return err
-			}
-			grep, _ = dc.Tools().Get("artifact_grep")
-		}
-		if _, err := dc.Execute(ctx, grep, `{"callId":"call-1","pattern":"^b"}`); err != nil {
+		if err := asks(ctx, dc, forged); err != nil {
 			return err
 		}
 		return dc.Ack()
@@ -262,37 +271,16 @@ func TestConstructorsOfScriptedTools(t *testing.T) {
 
 // asks asks the artifact of one tool call ten questions in one turn.
 func asks(result adk.ToolResult) adk.Config {
-	fetch := fakes.NewTool("fetch", "Fetches.", result).Tool()
-	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fetch}, Executor: adk.Executor{Name: "asking", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		fetch, _ := dc.Tools().Get("fetch")
-		got, err := dc.Execute(ctx, fetch, `{}`)
-		if err != nil {
-			return err
-		}
-		wrapped, from, err := artifact.Wrap(ctx, fetch, "call-1", got)
-		if err != nil {
-			return err
-		}
-		now := dc.Now()
-		made, err := adk.NewToolCall(adk.ToolCallInit{ID: "call-1", Tool: "fetch", Args: map[string]any{}, Results: wrapped, FromArtifactTool: from, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
-		if err != nil {
-			return err
-		}
-		if err := dc.ToolCalls().Store(ctx, made); err != nil {
-			return err
-		}
-		forged, err := artifact.Forge(dc, artifact.Config{})
-		if err != nil {
-			return err
-		}
+	executor := wrapping("", func(ctx context.Context, dc *adk.DispatchContext, forged *adk.Registry) error {
 		grep, _ := forged.Get("artifact_grep")
 		for n := range 10 {
 			if _, err := dc.Execute(ctx, grep, map[string]any{"callId": "call-1", "pattern": fmt.Sprintf("^line %d7 ", n)}); err != nil {
 				return err
 			}
 		}
-		return dc.Ack()
-	}}}
+		return nil
+	})
+	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fakes.NewTool("fetch", "Fetches.", result).Tool()}, Executor: executor}
 }
 
 // A turn of ten questions to a body of 1 MiB costs the bytes of that body once in the trace:
