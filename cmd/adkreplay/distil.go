@@ -113,12 +113,7 @@ func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
 func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep int) (*distil.Choice, error) {
 	defer t.busy("reading " + counted(len(sources), "trace"))()
 	done := 0
-	choice, err := distil.Choose(ctx, sources, distil.Options{Keep: keep, Reading: t.limits, Each: func(name string, err error) {
-		if done++; err != nil {
-			t.warn(safetext.OfFile(name, err))
-		}
-		t.step(done, len(sources), name)
-	}})
+	choice, err := distil.Choose(ctx, sources, distil.Options{Keep: keep, Options: t.readingOf(len(sources), &done)})
 	if err != nil {
 		return nil, internal(fmt.Errorf("interrupted: %d of %s were read, and none is chosen", done, counted(len(sources), "trace")))
 	}

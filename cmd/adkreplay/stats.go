@@ -177,15 +177,7 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 func gather(ctx context.Context, t *terminal, sources []corpus.Source, o statsOptions) (*stats.Figures, error) {
 	defer t.busy("counting in " + counted(len(sources), "trace"))()
 	done := 0
-	figures, err := stats.Gather(ctx, sources, stats.Options{
-		Prices: o.prices, Encoding: o.encoding, Reading: t.limits,
-		Each: func(name string, err error) {
-			if done++; err != nil {
-				t.warn(safetext.OfFile(name, err))
-			}
-			t.step(done, len(sources), name)
-		},
-	})
+	figures, err := stats.Gather(ctx, sources, stats.Options{Prices: o.prices, Encoding: o.encoding, Options: t.readingOf(len(sources), &done)})
 	if err != nil {
 		return nil, internal(fmt.Errorf("interrupted: %d of %s were counted", done, counted(len(sources), "trace")))
 	}

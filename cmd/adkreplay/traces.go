@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -141,4 +142,15 @@ func withoutPath(err error) error {
 		return cause.Err
 	}
 	return err
+}
+
+// readingOf reads traces within the terminal's limits: it counts those that are done, shows
+// how far that is, and warns of those that cannot be read.
+func (t *terminal) readingOf(all int, done *int) eachtrace.Options {
+	return eachtrace.Options{Reading: t.limits, Each: func(name string, err error) {
+		if *done++; err != nil {
+			t.warn(safetext.OfFile(name, err))
+		}
+		t.step(*done, all, name)
+	}}
 }

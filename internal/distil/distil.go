@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
-	"io"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -16,11 +16,7 @@ import (
 type Options struct {
 	// Keep is how many traces are chosen at most; 0 is as many as it takes.
 	Keep int
-	// Reading is how traces are read. Its File is not used: errors name the source.
-	Reading trace.Options
-	// Each is told of every trace when it was read, with what was wrong with it; nil tells
-	// nobody.
-	Each func(name string, err error)
+	eachtrace.Options
 }
 
 // Choice is what was chosen.
@@ -53,19 +49,11 @@ type Chosen struct {
 func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Choice, error) {
 	all := newCollection()
 	choice := &Choice{Chosen: []Chosen{}, Left: []string{}, Missing: []string{}}
-	for _, source := range sources {
-		err := all.read(ctx, source, o)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		choice.Traces++
-		if err != nil {
-			choice.Unreadable++
-		}
-		if o.Each != nil {
-			o.Each(source.Name, err)
-		}
+	traces, unreadable, err := eachtrace.Read(ctx, sources, o.Options, all.read)
+	if err != nil {
+		return nil, err
 	}
+	choice.Traces, choice.Unreadable = traces, unreadable
 	all.choose(choice, cmp.Or(o.Keep, len(all.shortest)))
 	return choice, nil
 }
@@ -95,34 +83,26 @@ func (c candidate) before(other candidate) bool {
 	return cmp.Or(cmp.Compare(c.crossings, other.crossings), cmp.Compare(c.name, other.name)) < 0
 }
 
-// read notes what one trace shows. One that breaks off shows nothing: it would be no test.
-func (all *collection) read(ctx context.Context, source corpus.Source, o Options) error {
-	content, err := source.Open()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	reading := o.Reading
-	reading.File = source.Name
-	r, err := trace.NewReader(content, reading)
-	if err != nil {
-		return err
-	}
-	shown, crossings := newObservation(all.seen, r.Header().Info), 0
-	for ctx.Err() == nil {
-		line, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			all.add(candidate{name: source.Name, crossings: crossings}, shown.shown)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		crossings++
-		shown.take(&line.Crossing)
-	}
-	return nil
+// read begins with one trace.
+func (all *collection) read(source corpus.Source, header trace.Header) eachtrace.Taker {
+	return &reading{newObservation(all.seen, header.Info), all, candidate{name: source.Name}}
 }
+
+// reading notes what one trace shows.
+type reading struct {
+	*observation
+	of *collection
+	candidate
+}
+
+// Take notes what a crossing shows.
+func (r *reading) Take(x *adk.Crossing) {
+	r.crossings++
+	r.take(x)
+}
+
+// Ended holds the trace. One that breaks off shows nothing: it would be no test.
+func (r *reading) Ended() { r.of.add(r.candidate, r.shown) }
 
 // add holds a trace, unless a shorter one shows the same.
 func (all *collection) add(c candidate, shown map[string]bool) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -160,7 +161,7 @@ func TestMissing(t *testing.T) {
 func TestTracesThatBreakOff(t *testing.T) {
 	whole := fixture(t, "tool-round-trip")
 	faults := map[string]error{}
-	choice := chosen(t, Options{Each: func(name string, err error) { faults[name] = err }},
+	choice := chosen(t, Options{Options: eachtrace.Options{Each: func(name string, err error) { faults[name] = err }}},
 		source("half", whole[:bytes.LastIndexByte(whole[:len(whole)-90], '\n')+1]), source("none", []byte("x\n")), source("whole", whole))
 	assert.Equal(t, []int{3, 2, 1}, []int{choice.Traces, choice.Unreadable, len(choice.Chosen)})
 	assert.ErrorContains(t, faults["half"], "cut short")
@@ -171,7 +172,7 @@ func TestTracesThatBreakOff(t *testing.T) {
 func TestChooseIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	hello := source("hello", fixture(t, "hello"))
-	choice, err := Choose(ctx, []corpus.Source{hello, hello}, Options{Each: func(string, error) { cancel(io.ErrNoProgress) }})
+	choice, err := Choose(ctx, []corpus.Source{hello, hello}, Options{Options: eachtrace.Options{Each: func(string, error) { cancel(io.ErrNoProgress) }}})
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 	assert.Nil(t, choice)
 }
@@ -248,9 +249,9 @@ func TestMemoryIsFlat(t *testing.T) {
 	all := allFixtures(t)
 	held := func(times int) []int {
 		c := newCollection()
-		for _, s := range slices.Repeat(all, times) {
-			require.NoError(t, c.read(context.Background(), s, Options{}))
-		}
+		_, unreadable, err := eachtrace.Read(t.Context(), slices.Repeat(all, times), eachtrace.Options{}, c.read)
+		require.NoError(t, err)
+		require.Zero(t, unreadable)
 		return []int{len(c.shortest), len(c.behaviours), len(c.numbers), len(c.seen.known), len(c.seen.calls), len(c.seen.ends), len(c.seen.asked)}
 	}
 	assert.Equal(t, held(1), held(5))

@@ -3,15 +3,14 @@ package stats
 import (
 	"cmp"
 	"context"
-	"errors"
 	"hash/maphash"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -24,11 +23,7 @@ type Options struct {
 	// Encoding is the one in which tokens are counted that no answer says; empty is
 	// adk.EncodingO200kBase.
 	Encoding adk.Encoding
-	// Reading is how traces are read. Its File is not used: errors name the source.
-	Reading trace.Options
-	// Each is told of every trace when it was read, with what was wrong with it; nil tells
-	// nobody.
-	Each func(name string, err error)
+	eachtrace.Options
 }
 
 // Gather counts what is in traces, one after the other. A trace that breaks off is counted
@@ -36,47 +31,10 @@ type Options struct {
 func Gather(ctx context.Context, sources []corpus.Source, o Options) (*Figures, error) {
 	f := NewFigures(o.Prices)
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
-	for _, source := range sources {
-		err := f.read(ctx, source, o)
-		if ctx.Err() != nil {
-			return f, context.Cause(ctx)
-		}
-		f.Traces++
-		if err != nil {
-			f.Unreadable++
-		}
-		if o.Each != nil {
-			o.Each(source.Name, err)
-		}
-	}
-	return f, nil
-}
-
-// read counts what is in one trace.
-func (f *Figures) read(ctx context.Context, source corpus.Source, o Options) error {
-	content, err := source.Open()
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	reading := o.Reading
-	reading.File = source.Name
-	r, err := trace.NewReader(content, reading)
-	if err != nil {
-		return err
-	}
-	c := newCounter(f, o)
-	for ctx.Err() == nil {
-		line, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		c.take(&line.Crossing)
-	}
-	return nil
+	traces, unreadable, err := eachtrace.Read(ctx, sources, o.Options, func(corpus.Source, trace.Header) eachtrace.Taker { return newCounter(f, o) })
+	f.Traces += traces
+	f.Unreadable += unreadable
+	return f, err
 }
 
 // counter counts what is in one trace.
@@ -113,8 +71,11 @@ func newCounter(f *Figures, o Options) *counter {
 		began: map[int]time.Time{}, asking: map[int]*ask{}, tools: map[int]execution{}, runs: map[int]*run{}, failed: map[int]uint64{}}
 }
 
-// take counts one crossing. What no engine would tell is counted as what it is.
-func (c *counter) take(x *adk.Crossing) {
+// Ended does nothing: a trace that breaks off is counted as far as it goes.
+func (c *counter) Ended() {}
+
+// Take counts one crossing. What no engine would tell is counted as what it is.
+func (c *counter) Take(x *adk.Crossing) {
 	_ = c.fold.Apply(x)
 	c.Crossings++
 	switch x.Kind {

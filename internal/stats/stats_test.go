@@ -18,6 +18,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -163,7 +164,7 @@ func TestTracesThatBreakOff(t *testing.T) {
 	half := content[:bytes.LastIndexByte(content[:len(content)-200], '\n')+1]
 	faults := map[string]error{}
 	absent := corpus.Source{Name: "absent", Open: func() (io.ReadCloser, error) { return nil, io.ErrClosedPipe }}
-	f := gathered(t, Options{Each: func(name string, err error) { faults[name] = err }}, source("half", half), absent, source("none", []byte("{")), fixture(t, "hello"))
+	f := gathered(t, Options{Options: eachtrace.Options{Each: func(name string, err error) { faults[name] = err }}}, source("half", half), absent, source("none", []byte("{")), fixture(t, "hello"))
 	assert.Equal(t, []int{4, 3, 2}, []int{f.Traces, f.Unreadable, f.Turns})
 	assert.Equal(t, 1, f.Tools["weather"].Count)
 	assert.ErrorIs(t, faults["absent"], io.ErrClosedPipe)
@@ -174,7 +175,7 @@ func TestTracesThatBreakOff(t *testing.T) {
 // Who cancels gets the figures of what was read.
 func TestGatherIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	f, err := Gather(ctx, []corpus.Source{fixture(t, "hello"), fixture(t, "hello")}, Options{Each: func(string, error) { cancel(io.ErrNoProgress) }})
+	f, err := Gather(ctx, []corpus.Source{fixture(t, "hello"), fixture(t, "hello")}, Options{Options: eachtrace.Options{Each: func(string, error) { cancel(io.ErrNoProgress) }}})
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 	assert.Equal(t, 1, f.Traces)
 }
