@@ -105,7 +105,8 @@ func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 }
 
 // finish ends the dispatch with an answer. While the newest is what a tool gave, or nothing
-// was said, the model is asked again.
+// was said, the model is asked again: chat.Options.AutoAck takes a stream that broke off
+// before its first word for an answer too.
 func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	next(ctx)
 	messages, calls := dc.Messages().All(), dc.ToolCalls().All()

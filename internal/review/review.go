@@ -92,18 +92,14 @@ func (d *Dialog) judge(c Change, v *verdict) (move int, goesOn bool) {
 		}
 		switch answer {
 		case "a":
-			if v.reason, more = d.line("why is it meant? "); v.reason != "" {
-				v.files = c.Files
+			if accepted, more := d.accept(c.Files, v); accepted {
 				return 1, more
 			}
-			d.say("without a reason nothing is accepted\n")
 		case "s":
 			if some := d.some(c.Files); len(some) > 0 {
-				if v.reason, more = d.line("why is it meant? "); v.reason != "" {
-					v.files = some
+				if accepted, more := d.accept(some, v); accepted {
 					return 1, more
 				}
-				d.say("without a reason nothing is accepted\n")
 			}
 		case "l":
 			*v = verdict{}
@@ -120,6 +116,17 @@ func (d *Dialog) judge(c Change, v *verdict) (move int, goesOn bool) {
 			d.say(help)
 		}
 	}
+}
+
+// accept asks for the reason; without one the verdict stays what it was.
+func (d *Dialog) accept(files []string, v *verdict) (accepted, more bool) {
+	reason, more := d.line("why is it meant? ")
+	if reason == "" {
+		d.say("without a reason nothing is accepted\n")
+		return false, more
+	}
+	*v = verdict{reason, files}
+	return true, more
 }
 
 // some asks for some of the files; none where what was said names none.

@@ -32,6 +32,7 @@ func TestDecisions(t *testing.T) {
 		"one is left":       {[]string{"a", "x", "l", "a", "z", "y"}, []Decision{{"a", "x", ""}, {"b", "", "change 2 in it is left"}, {"c", "", ""}, {"d", "z", ""}}},
 		"some of a change":  {[]string{"s", "1", "x", "a", "y", "l", "y"}, []Decision{{"a", "x", ""}, {"b", "", "change 1 in it is left"}, {"c", "y", ""}, {"d", "", ""}}},
 		"back, and changed": {[]string{"a", "x", "b", "l", "a", "y", "l", "y"}, []Decision{{"a", "", ""}, {"b", "", "change 1 in it is left"}, {"c", "y", ""}, {"d", "", ""}}},
+		"back, no reason":   {[]string{"l", "a", "y", "b", "a", "", "l", "a", "z", "y"}, []Decision{{"a", "", ""}, {"b", "", ""}, {"c", "", ""}, {"d", "z", ""}}},
 		"back at the first": {[]string{"b", "l", "l", "a", "z", "y"}, []Decision{{"a", "", ""}, {"b", "", ""}, {"c", "", ""}, {"d", "z", ""}}},
 	} {
 		decisions, meant, shown := asked(t, changes, c.lines...)
