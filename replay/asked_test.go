@@ -127,7 +127,7 @@ func TestChangedRequestsAreNamed(t *testing.T) {
 		"request.temperature":         func(r map[string]any) { r["temperature"] = 0.7 },
 		"request.model":               func(r map[string]any) { r["model"] = "n" },
 		"request.tools[0].strict":     func(r map[string]any) { r["tools"].([]any)[0].(map[string]any)["strict"] = false },
-		"request.messages[1].role":    func(r map[string]any) { m := messages(r); m[0], m[1] = m[1], m[0] },
+		"request.messages[0]: moved":  func(r map[string]any) { m := messages(r); m[0], m[1] = m[1], m[0] },
 		"request.stream":              func(r map[string]any) { r["stream"] = true },
 	}
 	for member, change := range changes {

@@ -114,6 +114,9 @@ func (f FieldDiff) String() string {
 	if now, is := b.(string); is && f.Field == FieldPlace {
 		return "now " + now
 	}
+	if order := orderText(a, b); order != "" {
+		return safetext.Bare(f.Field) + order
+	}
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
 	}
@@ -127,6 +130,33 @@ func (f FieldDiff) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s%s", safetext.Bare(f.Field), OrNothing(want), OrNothing(got), lengths(a, b))
 }
 
+// orderText says of two lists of the same elements in two orders which have moved, and from
+// where, to stand behind the name of the field; empty of others.
+func orderText(want, got any) string {
+	a, isList := want.([]any)
+	b, both := got.([]any)
+	from, moved := jsondiff.Order(a, b, treeText)
+	if !isList || !both || !moved {
+		return ""
+	}
+	var places []string
+	for i, was := range from {
+		switch {
+		case was == i:
+		case len(places) == mostMoved:
+			return strings.Join(places, ", ") + ", …"
+		case places == nil:
+			places = append(places, fmt.Sprintf("[%d]: moved from [%d]", i, was))
+		default:
+			places = append(places, fmt.Sprintf("[%d] from [%d]", i, was))
+		}
+	}
+	return strings.Join(places, ", ")
+}
+
+// mostMoved is how many elements are told that stand at another place.
+const mostMoved = 4
+
 // Lines are the difference in lines of at most width characters: one where it fits, else
 // the field and beneath it the two values where they differ.
 func (f FieldDiff) Lines(width int) []string {
@@ -134,7 +164,7 @@ func (f FieldDiff) Lines(width int) []string {
 	if line := f.String(); utf8.RuneCountInString(line) <= width && !isLong(a) && !isLong(b) {
 		return []string{line}
 	}
-	if f.Field == FieldPlace {
+	if order := orderText(a, b); f.Field == FieldPlace || order != "" {
 		return []string{safetext.Shortened(f.String(), width)}
 	}
 	if f.isError() {

@@ -114,3 +114,20 @@ func TestLongMemberIsNamedWhole(t *testing.T) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(line), 68)
 	}
 }
+
+// Elements that stand in another order are told as moved, and not as each another one.
+func TestMovedElements(t *testing.T) {
+	for _, c := range []struct{ want, got, line string }{
+		{`{"m":[{"a":1},{"b":2},{"c":3}]}`, `{"m":[{"a":1},{"c":3},{"b":2}]}`, "body.m[1]: moved from [2], [2] from [1]"},
+		{`["a","b"]`, `["b","a"]`, "body[0]: moved from [1], [1] from [0]"},
+		{`[1,2,3,4,5,6]`, `[6,5,4,3,2,1]`, "body[0]: moved from [5], [1] from [4], [2] from [3], [3] from [2], …"},
+		{`[[1,2],[3,4]]`, `[[2,1],[3,4]]`, "body[0][0]: moved from [1], [1] from [0]"},
+		{`["a","b"]`, `["b","b"]`, `body[0]: expected "a", got "b"`},
+	} {
+		diffs := JSONDiff("body", c.want, c.got)
+		if assert.Len(t, diffs, 1, c.want) {
+			assert.Equal(t, c.line, diffs[0].String())
+			assert.Equal(t, []string{c.line}, diffs[0].Lines(120))
+		}
+	}
+}

@@ -166,8 +166,11 @@ func treeDiff(at jsondiff.Place, want, got any) (diffs []FieldDiff) {
 
 // pairedMiddle holds the elements of two lists against each other by their places; of
 // lists of two lengths those between what the two begin and end with in common, so that one
-// less is one less.
+// less is one less. Lists of the same elements in another order are told as a whole.
 func pairedMiddle(a, b []any) (pairs []jsondiff.Pair, apart bool) {
+	if _, moved := jsondiff.Order(a, b, treeText); moved {
+		return nil, false
+	}
 	if len(a) == len(b) {
 		return jsondiff.ByPlace(a, b)
 	}

@@ -139,6 +139,30 @@ func ByPlace(a, b []any) (pairs []Pair, apart bool) {
 	return pairs, true
 }
 
+// Order says of two lists of the same elements, told by their text, which place in a each
+// element of b comes from; false where they have not the same ones, or have them in one
+// order.
+func Order(a, b []any, text func(any) string) (from []int, moved bool) {
+	if len(a) != len(b) {
+		return nil, false
+	}
+	places := map[string][]int{}
+	for i, v := range a {
+		said := text(v)
+		places[said] = append(places[said], i)
+	}
+	for i, v := range b {
+		said := text(v)
+		at := places[said]
+		if len(at) == 0 {
+			return nil, false
+		}
+		from, places[said] = append(from, at[0]), at[1:]
+		moved = moved || at[0] != i
+	}
+	return from, moved
+}
+
 func element(list []any, i int) any {
 	if i < 0 {
 		return Absent{}

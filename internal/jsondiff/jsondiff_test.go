@@ -83,3 +83,24 @@ func TestWalkTellsEveryDifference(t *testing.T) {
 		assert.Equal(t, one, other)
 	})
 }
+
+// Order maps each place of one order to that of the other, equal elements in order.
+func TestOrder(t *testing.T) {
+	text := func(v any) string { return fmt.Sprint(v) }
+	for _, c := range []struct {
+		a, b  []any
+		from  []int
+		moved bool
+	}{
+		{nil, nil, nil, false},
+		{[]any{1, 2}, []any{1, 2}, []int{0, 1}, false},
+		{[]any{1, 2, 3}, []any{1, 3, 2}, []int{0, 2, 1}, true},
+		{[]any{1, 1, 2}, []any{2, 1, 1}, []int{2, 0, 1}, true},
+		{[]any{1, 2}, []any{1, 1}, nil, false},
+		{[]any{1, 2}, []any{2}, nil, false},
+	} {
+		from, moved := jsondiff.Order(c.a, c.b, text)
+		assert.Equal(t, c.moved, moved, "%v %v", c.a, c.b)
+		assert.Equal(t, c.from, from, "%v %v", c.a, c.b)
+	}
+}

@@ -370,6 +370,8 @@ func (c Change) String() string {
 		return fmt.Sprintf("%s: without %s", field, quoted(c.Removed))
 	case c.Added != "":
 		return fmt.Sprintf("%s: now with %s", field, quoted(c.Added))
+	case strings.HasSuffix(field, "[]"):
+		return strings.TrimSuffix(field, "[]") + ": in another order"
 	}
 	return field
 }

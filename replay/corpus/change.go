@@ -96,11 +96,12 @@ func pairedRest(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	return pairs, len(pairs) > 0
 }
 
-// isOrder reports whether two values are lists of the same elements.
+// isOrder reports whether two values are lists of the same elements, in two orders.
 func isOrder(want, got any) bool {
 	a, isList := want.([]any)
 	b, both := got.([]any)
-	return isList && both && len(rest(a, b))+len(rest(b, a)) == 0
+	_, moved := jsondiff.Order(a, b, jsonOf)
+	return isList && both && moved
 }
 
 // rest is where in a list stands what another has not, or not as often.

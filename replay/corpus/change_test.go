@@ -106,6 +106,7 @@ func TestTokens(t *testing.T) {
 // none behind it.
 func TestListChanges(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`["a","b"]`, `["b","a"]`))
+	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
 	assert.Equal(t, []Change{{Field: "f[]", Added: "new"}}, changesOf(`["a","b"]`, `["new","a","b"]`))
 	fields := func(changes []Change) (all []string) {
 		for _, c := range changes {
