@@ -10,10 +10,12 @@ import (
 )
 
 // What is copied has to be so long for it to be no chance, and of what others said so
-// many bytes are kept.
+// many bytes are kept. Each text is held against all of these: beyond so many bytes that
+// were compared, no more is, for a trace of many texts would take the square of them.
 const (
-	leastCopied = 32
-	mostOutside = 4 << 20
+	leastCopied  = 32
+	mostOutside  = 4 << 20
+	mostCompared = 1 << 30
 )
 
 // outsideText is a text that somebody else than the developers has written.
@@ -26,8 +28,9 @@ type outsideText struct {
 // outsideTexts are texts from outside, in the order in which they came. The oldest are
 // forgotten where there are too many.
 type outsideTexts struct {
-	all  []outsideText
-	held int
+	all      []outsideText
+	held     int
+	compared int
 }
 
 func (o *outsideTexts) add(one outsideText) {
@@ -64,6 +67,9 @@ func (o *outsideTexts) copied(text string) (from outsideText, is bool) {
 		return from, false
 	}
 	for _, one := range o.all {
+		if o.compared += len(text) + len(one.text); o.compared > mostCompared {
+			return from, false
+		}
 		if one.text == text || !one.whole && (strings.Contains(text, one.text) || strings.Contains(one.text, text)) {
 			return one, true
 		}
@@ -124,7 +130,8 @@ func resultText(result adk.ToolResult) string {
 // retrievable, or as a standing instruction: what the user said, or what of a third
 // party, or of a tool that is not trusted, makes up all of it or a long part. It is
 // silent about what was fetched before, about memories, whose envelope claims nothing,
-// and about what the world was asked: that may be the developers' own.
+// about what the world was asked, which may be the developers' own, and beyond a gigabyte
+// that was compared.
 type raisedTrust struct {
 	outside outsideTexts
 	tools   executedTools

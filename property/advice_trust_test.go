@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,5 +184,26 @@ func TestRefusedForItsLength(t *testing.T) {
 			config.Executor = sure(chat.New(options)).Executor("model")
 			assert.Equal(t, c.hints, hintsOf(t, config))
 		})
+	}
+}
+
+// What is held of others is compared up to a bound: a trace of many texts is looked at in
+// time, and its first texts as any other's.
+func TestComparingTextsIsBounded(t *testing.T) {
+	of := func(tier adk.TrustTier, id, text string) *adk.Retrievable {
+		return sure(adk.NewRetrievable(adk.RetrievableInit{ID: id, Content: text, TrustTier: tier, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+	}
+	for harmless, hints := range map[int]int{10: 1, 600: 0} { // times two megabytes
+		found := hintsOf(t, adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			add := func(r *adk.Retrievable) { sure(dc.Retrievables().Add(r)) }
+			add(of(adk.TrustThirdPartyPublic, "long", strings.Repeat("x", 2<<20)+longText))
+			for i := range harmless {
+				add(of(adk.TrustFirstParty, fmt.Sprint(i), fmt.Sprintf("%d: this is nobody else's text, and it is long enough.", i)))
+			}
+			add(of(adk.TrustFirstParty, "copy", longText))
+			return dc.Ack()
+		}}})
+		found = slices.DeleteFunc(found, func(hint string) bool { return !strings.Contains(hint, `"copy" is a text of`) })
+		assert.Len(t, found, hints, "%d: %v", harmless, found)
 	}
 }
