@@ -20,7 +20,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-var update = flag.Bool("update", false, "write into the page what its commands print")
+// updating reports whether what its commands print is written into the page: package golden
+// has the flag.
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 // block is a fenced block of a page.
 type block struct {
@@ -122,7 +124,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	require.NotZero(t, consoles)
-	if *update {
+	if updating() {
 		require.NoError(t, os.WriteFile("tutorial.md", now, 0o600))
 		return
 	}
