@@ -36,6 +36,8 @@ var goroutines = map[string]string{
 	"internal/stub/context.go":          "what follows the end of a recorded context, as in package context",
 	"internal/tracetest/fold.go":        "a turn of a test, which a Goexit ends",
 	"replay/corpus/corpus.go":           "the replays of several traces",
+	"example/chat/standin.go":           "the server that plays a model, until it is closed",
+	"example/chat/talk.go":              "lines of a terminal, which ^C does not wait for",
 	"cmd/adkreplay/terminal.go":         "the drawing of how long silent work has been at it, until that ends",
 }
 

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/database"
+)
+
+// agentPrompt is what the model is told first.
+const agentPrompt = "You are a companion in a terminal. Be brief. Keep with the tool remember what the user wants you to know next week. " +
+	"Put appointments into the calendar with the tool book, and say the confirmation that it gives."
+
+// outside is what the agent talks to, and who hears of it.
+type outside struct {
+	Model    chat.Options
+	StandIn  http.Handler // for a model, where there is no address of one
+	Calendar calendar
+	Storage  adk.Storage
+	Sessions session.Store
+	// Listen, Journal and Probe may be nil.
+	Listen  func(session.Seed) (adk.Functional, adk.Observability)
+	Journal func(session.Step)
+	Probe   adk.Probe
+	// Name is the host's, Lease how long it keeps others from a session after it was killed.
+	Name  string
+	Lease time.Duration
+}
+
+// storageConfig is how the messages are kept: of a long conversation a fetch gives the last.
+func storageConfig() database.Config {
+	return database.Config{Config: storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: mostMessages}}}
+}
+
+// modelOptions are how the model is asked.
+func modelOptions(url, key, name string) chat.Options {
+	return chat.Options{
+		BaseURL: url, APIKey: key, Model: name,
+		Retry:             chat.Retry{MaxAttempts: new(2)},
+		RequestTimeout:    new(time.Minute),
+		StreamIdleTimeout: new(time.Minute),
+	}
+}
+
+// hostConfig is the agent with its sessions.
+func hostConfig(o outside) (session.Config, error) {
+	model, err := chat.New(o.Model)
+	if err != nil {
+		return session.Config{}, err
+	}
+	tools, err := agentTools(o.Calendar)
+	if err != nil {
+		return session.Config{}, err
+	}
+	return session.Config{
+		Agent: adk.Config{
+			TurnInput:      []adk.TurnMiddleware{{Name: "memory", Run: recall}, {Name: "history", Run: history}},
+			DispatchInput:  []adk.DispatchMiddleware{{Name: "cap", Run: limit}},
+			Executor:       model.Executor("model"),
+			DispatchOutput: []adk.DispatchMiddleware{{Name: "finish", Run: finish}},
+			Tools:          tools,
+			Storage:        o.Storage,
+			Probe:          o.Probe,
+		},
+		Store:    o.Sessions,
+		Keys:     []session.AnyKey{notesKey, recapKey},
+		Channels: map[string]func(json.RawMessage) (session.Channel, error){lineKind: newLineChannel},
+		Prompt:   func(session.Seed) (string, []string, error) { return agentPrompt, nil, nil },
+		Listen:   o.Listen, Journal: o.Journal, Name: o.Name, Lease: o.Lease,
+	}, nil
+}
+
+// lineKind is the kind of channel over which lines come.
+const lineKind = "line"
+
+// payload is what is delivered: a line of the user's.
+type payload struct {
+	Text string `json:"text"`
+}
+
+// lineChannel makes a message of each line.
+type lineChannel struct{ state json.RawMessage }
+
+func newLineChannel(state json.RawMessage) (session.Channel, error) { return lineChannel{state}, nil }
+
+// State is what the session began with: nothing.
+func (c lineChannel) State() (json.RawMessage, error) { return c.state, nil }
+
+// Deliver stores the user's message, which counts when the turn does.
+func (lineChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Delivery) error {
+	var line payload
+	if err := json.Unmarshal(d.Payload, &line); err != nil {
+		return fmt.Errorf("the payload is no line: %w", err)
+	}
+	at := tc.Now()
+	message, err := adk.NewMessage(adk.MessageInit{ID: messageID(d.ID), Role: adk.RoleUser, Content: line.Text, CreatedAt: at, UpdatedAt: at})
+	if err != nil {
+		return err
+	}
+	return tc.Messages().Store(ctx, message)
+}
+
+// mostIterations is how often the model is asked in one turn.
+const mostIterations = 8
+
+// limit ends a dispatch in which the model goes round in circles: the engine has no bound of
+// its own.
+func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	if dc.Iteration() >= mostIterations {
+		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
+	}
+	next(ctx)
+	return nil
+}
+
+// finish ends the dispatch with an answer. While the newest is what a tool gave, or nothing
+// was said, the model is asked again.
+func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+	next(ctx)
+	messages, calls := dc.Messages().All(), dc.ToolCalls().All()
+	if len(messages) == 0 {
+		return nil
+	}
+	last := messages[len(messages)-1]
+	if last.Role() != adk.RoleAssistant || len(calls) > 0 && !last.CreatedAt().After(calls[len(calls)-1].CreatedAt()) {
+		return nil
+	}
+	return dc.Ack()
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk/session"
+)
+
+// childVariable has the test binary be the command. It says at each point of its life where it
+// is, on the first of its extra files, and goes on when it reads a byte from the second.
+const childVariable = "CHAT_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(run(context.Background(), os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, announcing))
+	}
+	os.Exit(m.Run())
+}
+
+// announcing has all that is outside say when it is reached.
+func announcing(o *outside) {
+	told, allowed := os.NewFile(3, "told"), os.NewFile(4, "allowed")
+	var mu sync.Mutex
+	at := func(point string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(told, point)
+		if _, err := allowed.Read(make([]byte, 1)); err != nil {
+			panic(err)
+		}
+	}
+	journal, book, model := o.Journal, o.Calendar, o.StandIn
+	o.Journal = func(s session.Step) {
+		if journal != nil {
+			journal(s)
+		}
+		at(string(s.Kind))
+	}
+	o.Calendar = func(ctx context.Context, b booking) (string, error) {
+		at("booking")
+		defer at("booked")
+		return book(ctx, b)
+	}
+	o.StandIn = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at("asked")
+		model.ServeHTTP(announcedPieces{w, at}, r)
+	})
+}
+
+// announcedPieces says when a piece of an answer has gone out.
+type announcedPieces struct {
+	http.ResponseWriter
+	at func(string)
+}
+
+func (p announcedPieces) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p announcedPieces) FlushError() error {
+	defer p.at("said")
+	return http.NewResponseController(p.ResponseWriter).Flush()
+}
+
+// lived is what a chat of its own process has done.
+type lived struct {
+	points     []string
+	out, notes string
+	code       int
+}
+
+// live runs a chat in a folder, and kills it at its nth point; 0 lets it end.
+func live(t *testing.T, folder, lines string, kill int, args ...string) (l lived) {
+	t.Helper()
+	told, tells, err := os.Pipe()
+	check(t, err)
+	allowed, allows, err := os.Pipe()
+	check(t, err)
+	self, err := os.Executable()
+	check(t, err)
+	command := exec.Command(self, append([]string{"-lease", "1s"}, args...)...)
+	command.Dir, command.Env = folder, append(os.Environ(), childVariable+"=1", urlVariable+"=", modelVariable+"=")
+	command.ExtraFiles = []*os.File{tells, allowed}
+	var out, notes bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(lines), &out, &notes
+	check(t, command.Start())
+	check(t, tells.Close())
+	check(t, allowed.Close())
+	for points := bufio.NewScanner(told); points.Scan(); {
+		if l.points = append(l.points, points.Text()); len(l.points) == kill {
+			check(t, command.Process.Kill()) // SIGKILL
+			break
+		}
+		if _, err := allows.Write([]byte{0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = command.Wait()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatal(err)
+	}
+	check(t, allows.Close())
+	check(t, told.Close())
+	l.out, l.notes, l.code = out.String(), notes.String(), command.ProcessState.ExitCode()
+	return l
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dentist are the words that are said again under one id after each crash.
+var dentist = []string{"-id", "dentist", "Book the dentist at noon"}
+
+// Wherever a chat is killed, the next one goes on with what it was at: each line counts once,
+// with its answer, what was remembered is kept, and the appointment is one.
+func TestKilledAnywhere(t *testing.T) {
+	before, whole := t.TempDir(), t.TempDir()
+	if l := live(t, before, "", 0, "My tea is green"); l.code != exitOK {
+		t.Fatalf("exit code %d: %s", l.code, l.notes)
+	}
+	check(t, os.CopyFS(whole, os.DirFS(before)))
+	points := live(t, whole, "", 0, dentist...).points
+	if !slices.Contains(points, "booked") || !slices.Contains(points, string(session.StepCommitted)) {
+		t.Fatalf("the points are %q", points)
+	}
+	folders := make([]string, len(points))
+	for n, point := range points { // all of them first: the lease of a chat that was killed has to end
+		folders[n] = t.TempDir()
+		check(t, os.CopyFS(folders[n], os.DirFS(before)))
+		if killed := live(t, folders[n], "", n+1, dentist...); killed.code != -1 || !slices.Equal(killed.points, points[:n+1]) {
+			t.Fatalf("it was not killed at %s: exit code %d after %q", point, killed.code, killed.points)
+		}
+	}
+	for n, point := range points {
+		t.Run(fmt.Sprintf("%02d %s", n+1, point), func(t *testing.T) {
+			again := live(t, folders[n], "", 0, dentist...)
+			if again.code != exitOK {
+				t.Fatalf("exit code %d: %s", again.code, again.notes)
+			}
+			if !strings.Contains(again.out, "Done: booked, confirmation ") {
+				t.Errorf("said %q", again.out)
+			}
+			last := live(t, folders[n], "What do you know of me?\n", 0)
+			if want := "I know this:\ntea: green\n"; last.out != want {
+				t.Errorf("said %q, want %q", last.out, want)
+			}
+			settledOnce(t, folders[n])
+		})
+	}
+}
+
+// settledOnce reads with plain SQL what three lines have left.
+func settledOnce(t *testing.T, folder string) {
+	t.Helper()
+	booked, err := filepath.Glob(filepath.Join(folder, "chat.db.calendar", "*.json"))
+	check(t, err)
+	if len(booked) != 1 {
+		t.Fatalf("the calendar has %d appointments, want one: %q", len(booked), booked)
+	}
+	confirmation := filepath.Base(booked[0])[:8]
+	db, err := sql.Open("sqlite", filepath.Join(folder, "chat.db"))
+	check(t, err)
+	defer func() { check(t, db.Close()) }()
+	for query, want := range map[string][]string{
+		`select seq, state, revision, pending from deliveries where tenant = 'me' and session = 'main' order by seq`: {
+			"1 committed 1 0", "2 committed 2 0", "3 committed 3 0"},
+		`select count(*) from deliveries where id = 'dentist' and seq = 2`:     {"1"},
+		`select revision, next_seq, unsettled, lease_owner = '' from sessions`: {"3 4 0 1"},
+		`select key, version, cast(body as text) from session_context`:         {`chat.notes 1 {"tea":"green"}`},
+		`select body ->> 'role', body ->> 'content' from texts where collection = 'messages' order by pos`: {
+			"user My tea is green", "assistant Done: kept.",
+			"user Book the dentist at noon", "assistant Done: booked, confirmation " + confirmation + ".",
+			"user What do you know of me?", "assistant I know this:\ntea: green"},
+		`select body ->> 'tool' from texts where collection = 'toolCalls' order by pos`:      {"remember", "book"},
+		`select count(*) from records where turn_id not in (select turn_id from deliveries)`: {"0"},
+	} {
+		query = strings.ReplaceAll(query, "from texts", "from (select *, cast(body as text) as body from records)")
+		if got := rows(t, db, query); !slices.Equal(got, want) {
+			t.Errorf("%s\ngives %q\nwant  %q", query, got, want)
+		}
+	}
+}
+
+// rows are the rows of a query, each as one text.
+func rows(t *testing.T, db *sql.DB, query string) (all []string) {
+	t.Helper()
+	found, err := db.Query(query)
+	check(t, err)
+	columns, err := found.Columns()
+	check(t, err)
+	for found.Next() {
+		texts, into := make([]string, len(columns)), make([]any, len(columns))
+		for i := range texts {
+			into[i] = &texts[i]
+		}
+		check(t, found.Scan(into...))
+		all = append(all, strings.Join(texts, " "))
+	}
+	check(t, found.Err())
+	return all
+}
