@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+// recorded is a session of three chats, the second of which was killed after it booked.
+const recorded = "testdata/session"
+
+var record = flag.Bool("record", false, "record the session in testdata/session again")
+
+// The agent of today does in every turn of the recorded session what it did then, and begins
+// and leaves each with the same values.
+func TestRecordedSession(t *testing.T) {
+	if *record {
+		recordSession(t)
+	}
+	report := verify(t, today(t, func(*session.Config) {}))
+	for _, d := range report.Divergences {
+		t.Error(d)
+	}
+	if report.Commits != 3 || report.Attempts != 3 {
+		t.Errorf("%d commits of %d attempts, want 3 of 3", report.Commits, report.Attempts)
+	}
+}
+
+// A change of the agent is named, with the delivery that shows it first.
+func TestChangedSession(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*session.Config)
+		class  sessions.Class
+		says   string
+	}{
+		"another prompt": {func(c *session.Config) {
+			c.Prompt = func(session.Seed) (string, []string, error) { return "Be rude.", nil, nil }
+		}, sessions.Hydrate, "prompt"},
+		"notes that are not shown": {func(c *session.Config) {
+			c.Agent.TurnInput = slices.DeleteFunc(c.Agent.TurnInput, func(m adk.TurnMiddleware) bool { return m.Name == "memory" })
+		}, sessions.Turn, "memory"},
+		"a tool that keeps something else": {func(c *session.Config) {
+			c.Agent.Tools[0] = must(adk.NewTypedTool(adk.ToolInit{Name: "remember", Description: rememberText, Effect: adk.EffectReads}, func(_ context.Context, dc *adk.DispatchContext, in noteArgs) (adk.ToolResult, error) {
+				return adk.Text("kept"), notesKey.Set(dc, map[string]string{in.Topic: "black"})
+			}))
+		}, sessions.Turn, "black"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := verify(t, today(t, c.change))
+			if len(report.Divergences) != 1 {
+				t.Fatalf("%d divergences, want one", len(report.Divergences))
+			}
+			if d := report.Divergences[0]; d.Class != c.class || !strings.Contains(d.String(), c.says) {
+				t.Errorf("%s, want a %s that says %q", d, c.class, c.says)
+			}
+		})
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// today is today's host, which asks nobody and keeps nothing.
+func today(t *testing.T, change func(*session.Config)) *session.Host {
+	t.Helper()
+	kept, err := memory.New(storageConfig().Config)
+	check(t, err)
+	nobody := func(context.Context, booking) (string, error) { panic("the calendar was asked") }
+	config, err := hostConfig(outside{Model: modelOptions("http://localhost/v1", "", "small"), Calendar: nobody, Storage: kept.Storage(), Sessions: kept.Sessions()})
+	check(t, err)
+	change(&config)
+	host, err := session.NewHost(config)
+	check(t, err)
+	return host
+}
+
+// verify plays the recorded session on a host: its middlewares, its executor and its tools run,
+// but for the one that writes.
+func verify(t *testing.T, host *session.Host) *sessions.Report {
+	t.Helper()
+	var journals []*sessions.Journal
+	var traces [][]byte
+	files, err := filepath.Glob(recorded + "/*.jsonl")
+	check(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		check(t, err)
+		if strings.HasSuffix(file, journalSuffix) {
+			journal, err := sessions.Read(bytes.NewReader(text))
+			check(t, err)
+			journals = append(journals, journal)
+			continue
+		}
+		traces = append(traces, text)
+	}
+	report, err := sessions.Verify(t.Context(), sessions.Merge(journals...), sessions.Options{
+		Host: host,
+		Live: replay.Live{Config: host.Agent(), Seams: []string{replay.Tools, replay.Middleware, replay.Executor, "tool/remember", "tool/recap"}},
+		Open: func(turn string) (io.ReadCloser, error) {
+			at := slices.IndexFunc(traces, func(text []byte) bool { return bytes.Contains(text, fmt.Appendf(nil, `"turn":%q`, turn)) })
+			return io.NopCloser(bytes.NewReader(traces[at])), nil
+		},
+	})
+	check(t, err)
+	return report
+}
+
+// recordSession records the session as production would.
+func recordSession(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal("-record is refused where CI is set: a trace is changed by somebody who reads the diff")
+	}
+	folder, err := filepath.Abs(recorded)
+	check(t, err)
+	check(t, errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)))
+	db := t.TempDir()
+	live(t, db, "", 0, "-record", folder, "My tea is green")
+	live(t, db, "", 8, append([]string{"-record", folder}, dentist...)...)
+	live(t, db, "What do you know of me?\n", 0, "-record", folder)
+}
