@@ -128,6 +128,7 @@ var dentist = []string{"-id", "dentist", "Book the dentist at noon"}
 // Wherever a chat is killed, the next one goes on with what it was at: each line counts once,
 // with its answer, what was remembered is kept, and the appointment is one.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	before, whole := t.TempDir(), t.TempDir()
 	if l := live(t, before, "", 0, "My tea is green"); l.code != exitOK {
 		t.Fatalf("exit code %d: %s", l.code, l.notes)

@@ -109,9 +109,16 @@ func parse(args []string, told io.Writer) (s settings, err error) {
 		return s, err
 	}
 	s.line = strings.Join(flags.Args(), " ")
-	if s.id != "" && s.line == "" {
+	switch {
+	case s.id != "" && s.line == "":
 		err = errors.New("-id is for words that stand behind the flags, and there are none")
-		fmt.Fprintf(told, "chat: %s\n", err)
+	case s.tenant == "" || s.session == "":
+		err = errors.New("-tenant and -session need a name")
+	case s.pause < 0 || s.lease < time.Second:
+		err = fmt.Errorf("-pause is %s, want 0s or more; -lease is %s, want 1s or more", s.pause, s.lease)
+	}
+	if err != nil {
+		fmt.Fprintf(told, "chat: %s; chat -help lists the flags\n", err)
 	}
 	return s, err
 }

@@ -26,11 +26,11 @@ type recording struct {
 // recordIn records in a folder, in files of the host's own.
 func recordIn(folder, host string) (*recording, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("recording: %w", err)
 	}
 	file, err := create(folder, host+journalSuffix)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("recording: %w", err)
 	}
 	var turns atomic.Int64
 	traces := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {

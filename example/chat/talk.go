@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
@@ -39,8 +40,10 @@ func (c *conversation) goOn(ctx context.Context) error {
 		if err := json.Unmarshal(d.Payload, &line); err != nil {
 			return fmt.Errorf("%s: %w", d.DeliveryID(), err)
 		}
-		c.screen.note("going on with %.200q, as soon as whoever was at it is known to be gone", line.Text)
-		if err := c.deliver(ctx, d.ID, d.Payload); err != nil {
+		c.screen.note("going on with %.200q; a chat that may still be at it is waited for", line.Text)
+		if err := c.deliver(ctx, d.ID, d.Payload); errors.Is(err, errGivenUp) {
+			c.screen.note("%s", err)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -58,7 +61,11 @@ func (c *conversation) read(ctx context.Context, r io.Reader) (err error) {
 		for scanner.Scan() {
 			lines <- scanner.Text()
 		}
-		failed <- scanner.Err()
+		err := scanner.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("a line has more than %d bytes: nothing of it was said", session.MaxPayload)
+		}
+		failed <- err
 	}()
 	for {
 		select {
@@ -75,13 +82,19 @@ func (c *conversation) read(ctx context.Context, r io.Reader) (err error) {
 			if said != nil && !errors.Is(said, errGivenUp) {
 				return said
 			}
-			err = errors.Join(err, said)
+			if said != nil {
+				c.screen.note("%s", said)
+				err = errors.New("not every line has an answer")
+			}
 		}
 	}
 }
 
 // say delivers a line under an id: the same id is the same line, however often it comes.
 func (c *conversation) say(ctx context.Context, id, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%.60q is no UTF-8: it was not said", text)
+	}
 	line, err := json.Marshal(payload{text})
 	if err != nil {
 		return err
@@ -96,7 +109,7 @@ func (c *conversation) deliver(ctx context.Context, id string, line json.RawMess
 	outcome, err := c.host.Deliver(ctx, session.Delivery{Tenant: c.id.Tenant, Session: c.id.Session, ID: id, Kind: lineKind, Payload: line})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%w: what was said is kept, and the next chat in session %q goes on with it", context.Cause(ctx), c.id.Session)
+		return fmt.Errorf("%w: %.60s is kept, and the next chat in session %q goes on with it", context.Cause(ctx), line, c.id.Session)
 	case err != nil:
 		return err
 	case outcome.State == session.Failed:
