@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,14 @@ type SessionID struct {
 	Session string `json:"session"`
 }
 
+// String is the id as messages show it.
+func (id SessionID) String() string {
+	if id.Tenant == "" {
+		return fmt.Sprintf("session %.64q", id.Session)
+	}
+	return fmt.Sprintf("session %.64q of tenant %.64q", id.Session, id.Tenant)
+}
+
 // DeliveryID names a delivery of a session by the id that its sender chose.
 type DeliveryID struct {
 	SessionID
@@ -37,13 +46,13 @@ type DeliveryID struct {
 
 // String is the id as messages show it.
 func (id DeliveryID) String() string {
-	return fmt.Sprintf("delivery %.64q of session %.64q", id.Delivery, id.Session)
+	return fmt.Sprintf("delivery %.64q of %s", id.Delivery, id.SessionID)
 }
 
 // Delivery is one input for a session (SES-9).
 type Delivery struct {
 	// Tenant and Session name the session, which begins with its first delivery. Session
-	// is required.
+	// is required, and Tenant where the agent's storage is strict, as databases are.
 	Tenant, Session string
 	// ID is the sender's own, required: the same id is the same input, however often it
 	// comes.
@@ -104,6 +113,16 @@ func (d Delivery) Check() error {
 		}
 	}
 	return f.err()
+}
+
+// named puts before an error of a store whose it is, since a database does not know: an error
+// of the host, or of the rules of all stores, says so itself.
+func named(what fmt.Stringer, err error) error {
+	var said *adk.Error
+	if err == nil || errors.As(err, &said) && said.Code != adk.E_STORAGE_BUSY {
+		return err
+	}
+	return fmt.Errorf("session: %s: %w", what, err)
 }
 
 // DeliveryState is how far a delivery has come.

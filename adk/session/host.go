@@ -64,9 +64,27 @@ func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 // E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of values that
 // nobody can read, those of the store, and the cause of ctx, which the turn is given too.
 func (h *Host) Deliver(ctx context.Context, d Delivery) (Outcome, error) {
-	if err := d.Check(); err != nil {
+	if err := h.check(d); err != nil {
 		return Outcome{}, err
 	}
+	o, err := h.acceptAndSettle(ctx, d)
+	if ctx.Err() == nil {
+		err = named(d.DeliveryID(), err)
+	}
+	return o, err
+}
+
+// check is the error of a delivery that the host cannot run, or nil.
+func (h *Host) check(d Delivery) error {
+	if err := d.Check(); err != nil || d.Tenant != "" || !h.planned || !h.plan.Strict() {
+		return err
+	}
+	f := faults{code: adk.E_INVALID_DELIVERY}
+	f.add("Tenant", "is missing: the agent's storage is strict, and keeps nothing without one")
+	return f.err()
+}
+
+func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error) {
 	a, err := h.config.Store.Accept(ctx, d, h.now())
 	if err != nil {
 		return Outcome{}, err
@@ -118,7 +136,7 @@ func (h *Host) await(ctx context.Context, a Accepted) (Outcome, error) {
 }
 
 func erasedError(id SessionID) error {
-	return &adk.Error{Code: adk.E_SESSION_ERASED, Message: fmt.Sprintf("session %.64q was erased", id.Session)}
+	return &adk.Error{Code: adk.E_SESSION_ERASED, Message: id.String() + " was erased"}
 }
 
 // pause lets time pass by the config's clock.
@@ -154,7 +172,7 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 			n, _, err := h.visit(ctx, id, math.MaxInt64, limit-settled, false)
 			settled += n
 			if err != nil && !errors.Is(err, adk.E_SESSION_BUSY) && !errors.Is(err, adk.E_SESSION_LEASE_LOST) {
-				failures = append(failures, err)
+				failures = append(failures, named(id, err))
 			}
 		}
 		if !fresh {
@@ -210,7 +228,7 @@ func (h *Host) enter(ctx context.Context, id SessionID, wait bool) (leave func()
 	}
 	if !wait {
 		left()
-		return nil, &adk.Error{Code: adk.E_SESSION_BUSY, Message: fmt.Sprintf("session %.64q is being settled", id.Session)}
+		return nil, &adk.Error{Code: adk.E_SESSION_BUSY, Message: id.String() + " is being settled"}
 	}
 	select {
 	case p.token <- struct{}{}:

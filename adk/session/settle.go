@@ -56,12 +56,13 @@ func (h *Host) knows(l Loaded) error {
 	if h.config.Channels[l.Kind] == nil {
 		err = unknownChannel(l.Kind)
 	}
-	if err != nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.refused[l.SessionID] = true
+	if err == nil {
+		return nil
 	}
-	return err
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused[l.SessionID] = true
+	return fmt.Errorf("%s: %w", l.SessionID, err)
 }
 
 func (h *Host) knowsValues(l Loaded) error {

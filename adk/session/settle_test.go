@@ -101,6 +101,7 @@ func TestUnknownChannel(t *testing.T) {
 	h := w.host(older)
 	_, err := h.Deliver(t.Context(), delivery("one", "a"))
 	require.ErrorIs(t, err, adk.E_SESSION_UNKNOWN_CHANNEL)
+	assert.ErrorContains(t, err, `session "one" of tenant "shop"`)
 	n, err := h.Resume(t.Context(), 5)
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -139,10 +140,38 @@ func TestValuesOfOthers(t *testing.T) {
 	put("c", 2, map[string]session.Value{"test.count": {Version: 0, Body: json.RawMessage(`1`)}})
 	_, err = h.Deliver(t.Context(), delivery("one", "d"))
 	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_STATE)
+	assert.ErrorContains(t, err, `session "one" of tenant "shop"`)
 	assert.ErrorContains(t, err, "test.count")
 	found, _, err := store.Find(t.Context(), delivery("one", "d").DeliveryID())
 	require.NoError(t, err)
 	assert.Zero(t, found.Attempts)
+}
+
+// SES-9, SES-25: what a database says, which knows no names, comes with those of the delivery or
+// the session.
+func TestErrorsOfStoresAreNamed(t *testing.T) {
+	for _, says := range []error{errors.New("the disk is full"), &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "others were busy"}} {
+		for _, call := range []string{"Accept", "Claim", "Load", "Begin"} {
+			w := newWorld(t)
+			c := w.config(counting)
+			failing := call
+			c.Store = &faultyStore{Store: c.Store, before: func(call string) error {
+				if call == failing {
+					return says
+				}
+				return nil
+			}}
+			h := w.host(c)
+			_, err := h.Deliver(t.Context(), delivery("one", "a"))
+			assert.ErrorIs(t, err, says, call)
+			assert.ErrorContains(t, err, `session: delivery "a" of session "one" of tenant "shop": `, call)
+			if call != "Accept" {
+				_, err = h.Resume(t.Context(), 1)
+				assert.ErrorIs(t, err, says, call)
+				assert.ErrorContains(t, err, `session: session "one" of tenant "shop": `, call)
+			}
+		}
+	}
 }
 
 // SES-14: a child is accepted with its parent's commit, and only then, with the initiator of

@@ -14,6 +14,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
@@ -77,6 +79,25 @@ func TestDeliveriesThatAreNone(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Empty(t, w.kinds())
+}
+
+// SES-9: where the storage keeps no record without a tenant, a delivery without one is none,
+// instead of one whose turns fail.
+func TestStrictStoragesWantTenants(t *testing.T) {
+	w := newWorld(t)
+	h := w.host(w.config(counting))
+	d := delivery("one", "a")
+	d.Tenant = ""
+	_, err := h.Deliver(t.Context(), d)
+	require.ErrorIs(t, err, adk.E_INVALID_DELIVERY)
+	assert.ErrorContains(t, err, "Tenant is missing: the agent's storage is strict")
+	assert.Empty(t, w.kinds())
+
+	c := w.config(counting)
+	c.Agent.Storage = must(memory.New(storage.Config{Strict: new(true), Partition: func(adk.Scope) (storage.Partition, error) {
+		return storage.Partition{Tenant: "shop", Session: "all"}, nil
+	}})).Storage()
+	assert.Equal(t, session.Committed, deliver(t, w.host(c), d).State, "its own partition says whose records they are")
 }
 
 // SES-6: what a dispatch sets is there at once, in the turn output when it was acked, and in

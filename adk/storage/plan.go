@@ -28,6 +28,13 @@ func (p Plan) Change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, reco
 // Shared reports whether all sessions of a tenant share a collection.
 func (p Plan) Shared(of adk.CollectionName) bool { return p.keeper.config.shared(of) }
 
+// Strict reports whether the storage refuses a turn whose stash has no tenant or no session.
+// It does not where a Config.Partition of one's own says whose turn it is.
+func (p Plan) Strict() bool {
+	c := p.keeper.config
+	return c.Partition == nil && c.Strict != nil && *c.Strict
+}
+
 // Limit is how many records a fetch of the collection gives at most; 0 is all.
 func (p Plan) Limit(of adk.CollectionName) int { return p.keeper.config.Limit[of] }
 
