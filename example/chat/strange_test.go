@@ -46,7 +46,7 @@ func TestStrangeFlags(t *testing.T) {
 		{[]string{"-id", strings.Repeat("x", 300), "hi"}, exitFailed, "E_INVALID_DELIVERY: ID has 300 bytes, want at most 255"},
 		{[]string{"-session", "a\x00b", "hi"}, exitFailed, "E_INVALID_DELIVERY: Session is not UTF-8 without NUL"},
 		{[]string{"-url", "nonsense", "hi"}, exitFailed, "want one like https://"},
-		{[]string{"-db", filepath.Join(folder, "text"), "hi"}, exitFailed, "text: database: asking for the version of the tables: file is not a database"},
+		{[]string{"-db", filepath.Join(folder, "text"), "hi"}, exitFailed, "text: database: asking for the tables: file is not a database"},
 		{[]string{"-db", folder, "hi"}, exitFailed, folder + ": is a directory"},
 		{[]string{"-record", filepath.Join(folder, "text"), "hi"}, exitFailed, "recording: mkdir " + filepath.Join(folder, "text")},
 		{[]string{"no \xff UTF-8"}, exitFailed, "is no UTF-8: it was not said"},

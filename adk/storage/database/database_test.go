@@ -143,6 +143,25 @@ func inSession(id string) session.Delivery {
 	return session.Delivery{Tenant: "shop", Session: "kept", ID: id, Kind: "numbers", Payload: json.RawMessage(`1`)}
 }
 
+// STO-16: tables of another program are told from ours, and nothing is put beside them.
+func TestTablesOfAnotherProgram(t *testing.T) {
+	for table, statements := range map[string][]string{
+		"sessions":         {"create table sessions (cookie text)"},
+		"records":          {"create table records (artist text)"},
+		"goose_db_version": {"create table goose_db_version (version_id integer, is_applied integer)", "insert into goose_db_version values (20240101, 1)"},
+	} {
+		path := filepath.Join(storagetest.TempDir(t), "a.db")
+		change(t, path, statements...)
+		_, err := sqlite.Open(t.Context(), path, database.Config{})
+		require.ErrorIs(t, err, adk.E_STORAGE_SCHEMA, table)
+		assert.ErrorContains(t, err, "the table "+table+" is there, and is another program's")
+		assert.Equal(t, []string{table}, tables(t, path))
+	}
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	change(t, path, "create table customers (name text)") // whose name is none of ours
+	require.NoError(t, open(t, path, database.Config{}).Close())
+}
+
 // STO-16: tables of which a later release says that this one must not use them are refused,
 // and not touched; those that it may use it does.
 func TestTablesOfALaterRelease(t *testing.T) {
@@ -184,11 +203,11 @@ func TestNoMigrate(t *testing.T) {
 // again.
 func TestAMigrationThatFails(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
-	change(t, path, "create table records (mine text)")
+	change(t, path, "create view records as select 1")
 	_, err := sqlite.Open(t.Context(), path, database.Config{})
 	assert.ErrorContains(t, err, "migrating")
 	assert.NotContains(t, tables(t, path), "positions")
-	change(t, path, "drop table records")
+	change(t, path, "drop view records")
 	require.NoError(t, open(t, path, database.Config{}).Close())
 }
 

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"regexp"
 
 	"github.com/pressly/goose/v3"
 
@@ -36,7 +38,11 @@ func (db *DB) up(ctx context.Context, provider *goose.Provider, ours int64) (err
 		return fmt.Errorf("database: locking the migrations: %w", err)
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if _, err := db.version(ctx, ours); err != nil {
+	theirs, err := db.version(ctx, ours)
+	if err == nil {
+		err = db.ownTables(ctx, provider, theirs)
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
@@ -44,6 +50,35 @@ func (db *DB) up(ctx context.Context, provider *goose.Provider, ours int64) (err
 	}
 	_, err = db.version(ctx, ours)
 	return err
+}
+
+// created finds the tables that a migration makes.
+var created = regexp.MustCompile(`(?m)^create table (\w+)`)
+
+// ownTables is the error of tables with the names of those that migrations behind a version
+// would make: they are another program's, and nothing is put beside them.
+func (db *DB) ownTables(ctx context.Context, provider *goose.Provider, behind int64) error {
+	for _, migration := range provider.ListSources() {
+		if migration.Version <= behind {
+			continue
+		}
+		text, err := fs.ReadFile(db.source.Dialect.migrations(), migration.Path)
+		if err != nil {
+			return fmt.Errorf("database: reading the migrations: %w", err)
+		}
+		for _, match := range created.FindAllStringSubmatch(string(text), -1) {
+			if is, err := db.hasTable(ctx, match[1]); err != nil {
+				return err
+			} else if is {
+				return strangeTable(match[1])
+			}
+		}
+	}
+	return nil
+}
+
+func strangeTable(name string) error {
+	return schemaError("the table %s is there, and is another program's: give the storage a database, or a schema, of its own", name)
 }
 
 // version is that of the tables, and 0 where there are none. Those of which a later release
@@ -56,16 +91,32 @@ func (db *DB) version(ctx context.Context, ours int64) (version int64, err error
 	if least > ours {
 		return 0, schemaError("the tables need a release that knows version %d, this one knows %d", least, ours)
 	}
-	return db.number(ctx, "goose_db_version", selectVersion)
+	version, err = db.number(ctx, "goose_db_version", selectVersion)
+	if err == nil && version > 0 && least == 0 { // our first migration makes both
+		err = strangeTable("goose_db_version")
+	}
+	return version, err
+}
+
+// hasTable reports whether there is a table.
+func (db *DB) hasTable(ctx context.Context, table string) (bool, error) {
+	tables := 0
+	err := db.retry(ctx, func() error {
+		return db.source.Writer.QueryRowContext(ctx, db.source.Dialect.sql(db.source.Dialect.hasTable), table).Scan(&tables)
+	})
+	if err != nil {
+		return false, fmt.Errorf("database: asking for the tables: %w", err)
+	}
+	return tables > 0, nil
 }
 
 // number asks a table for a number, and gives 0 where the table is not there, or empty.
 func (db *DB) number(ctx context.Context, table, statement string) (number int64, err error) {
+	is, err := db.hasTable(ctx, table)
+	if err != nil || !is {
+		return 0, err
+	}
 	err = db.retry(ctx, func() error {
-		var tables int
-		if err := db.source.Writer.QueryRowContext(ctx, db.source.Dialect.sql(db.source.Dialect.hasTable), table).Scan(&tables); err != nil || tables == 0 {
-			return err
-		}
 		var found sql.NullInt64
 		err := db.source.Writer.QueryRowContext(ctx, statement).Scan(&found)
 		number = found.Int64
