@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/modelapi"
 	"github.com/adkreplay/adkreplay/internal/state"
-	"github.com/adkreplay/adkreplay/internal/stats"
 )
 
 // observation notes what one trace shows.
@@ -154,7 +154,7 @@ func (o *observation) answered(x *adk.Crossing) {
 	if json.Unmarshal(x.JSON, &head) == nil && head.Status != 0 {
 		o.show("%s is answered with %d", whom, head.Status)
 	}
-	if stop := stats.StopReason(x.JSON); stop != "" {
+	if stop := modelapi.StopReason(x.JSON); stop != "" {
 		o.show("%s stops with %s", whom, stop)
 	}
 }

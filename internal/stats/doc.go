@@ -10,7 +10,7 @@
 //  4. A Gate, made by ParseGate of a text such as "tokens.out > +10%", says whether a
 //     figure has come too far.
 //
-// Tokens are those that the answers of models say (answer.go knows the forms that are
+// Tokens are those that the answers of models say (package modelapi knows the forms that are
 // common). Where an answer says none, and where an executor asks in a way that no trace
 // shows, they are counted, and the figures say of how many that is so.
 package stats

@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"context"
-	"hash/maphash"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/eachtrace"
+	"github.com/adkreplay/adkreplay/internal/modelapi"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -87,7 +87,7 @@ func (c *counter) Take(x *adk.Crossing) {
 		c.ask(x)
 	case adk.KindPiece:
 		if a := c.asking[x.Op]; a != nil {
-			a.answer.take(x.JSON)
+			a.answer.Take(x.JSON)
 		}
 	case adk.KindExecute:
 		c.execute(x)
@@ -170,18 +170,17 @@ func (c *counter) execute(x *adk.Crossing) {
 
 // ask is one that is under way.
 type ask struct {
-	request request
-	model   string
+	request modelapi.Request
 	began   time.Time
-	answer  answer
+	answer  modelapi.Answer
 }
 
 // ask counts what the world was asked, once it has answered.
 func (c *counter) ask(x *adk.Crossing) {
 	if x.Phase == adk.Begin {
-		a := &ask{request: readRequest(x.Name, x.JSON), began: x.At}
+		a := &ask{request: modelapi.ReadRequest(x.Name, x.JSON), began: x.At}
 		c.asking[x.Op] = a
-		if run := c.executor(x.Call); run != nil && a.request.isTalk {
+		if run := c.executor(x.Call); run != nil && a.request.IsTalk {
 			run.asks = true
 		}
 		return
@@ -192,31 +191,31 @@ func (c *counter) ask(x *adk.Crossing) {
 	}
 	delete(c.asking, x.Op)
 	if x.JSON != nil {
-		a.answer.take(x.JSON)
+		a.answer.Take(x.JSON)
 	}
-	failed := x.Err != nil || a.answer.status >= 400
+	failed := x.Err != nil || a.answer.Status >= 400
 	c.Asks.add(failed)
 	c.Ask.Add(x.At.Sub(a.began))
-	c.retried(x.Call, a.request.hash, failed)
-	if !a.request.isTalk {
+	c.retried(x.Call, a.request.Hash, failed)
+	if !a.request.IsTalk {
 		return
 	}
-	if a.answer.finish != "" {
-		c.Stops[a.answer.finish]++
+	if a.answer.Finish != "" {
+		c.Stops[a.answer.Finish]++
 	}
-	c.spent(a.request.model, failed, c.tokensOf(a, failed))
+	c.spent(a.request.Model, failed, c.tokensOf(a, failed))
 }
 
 // tokensOf are the tokens of an ask: those that the answer says, or counted ones. What
 // failed without a word on tokens took none.
 func (c *counter) tokensOf(a *ask, failed bool) Tokens {
-	if a.answer.used != nil {
-		return *a.answer.used
+	if used := a.answer.Usage; used != nil {
+		return Tokens{In: used.In, Cached: used.Cached, Out: used.Out}
 	}
-	if failed && a.answer.said.Len() == 0 {
+	if failed && a.answer.Said() == "" {
 		return Tokens{}
 	}
-	return Tokens{In: adk.EstimateTokens(a.request.words(), c.encoding), Out: adk.EstimateTokens(a.answer.said.String(), c.encoding), Counted: 1}
+	return Tokens{In: adk.EstimateTokens(a.request.Words(), c.encoding), Out: adk.EstimateTokens(a.answer.Said(), c.encoding), Counted: 1}
 }
 
 // retried notes whether an ask is made again, and whether that is what it was.
@@ -239,6 +238,3 @@ func (c *counter) executor(call int) *run {
 	}
 	return nil
 }
-
-// seed is of the hashes of this process.
-var seed = maphash.MakeSeed()

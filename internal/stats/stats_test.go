@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -309,19 +308,4 @@ func TestSpreadAsJSON(t *testing.T) {
 	var read SpreadText
 	require.NoError(t, json.Unmarshal(text, &read), string(text))
 	assert.Equal(t, SpreadText{100, s.At(0.5), s.At(0.9), s.At(0.99), 100 * time.Millisecond}, read)
-}
-
-// No request and no answer, whatever it holds, ends the counting.
-func FuzzAnswers(f *testing.F) {
-	f.Add(completions, `{"data":{"choices":[{"delta":{"content":"4"}}]}}`)
-	f.Add(`{"body":{"input":[[[[1]]]]}}`, `{"body":{"usage":7,"message":null,"choices":[1,{"finish_reason":2}]}}`)
-	f.Fuzz(func(t *testing.T, asked, answered string) {
-		r := readRequest("x", json.RawMessage(asked))
-		_ = r.words()
-		var a answer
-		a.take(json.RawMessage(answered))
-		if a.used != nil && (a.used.In < 0 || a.used.Out < 0 || a.used.Cached < 0) {
-			t.Fatal(fmt.Sprint(*a.used))
-		}
-	})
 }

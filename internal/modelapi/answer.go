@@ -1,126 +1,48 @@
-package stats
+package modelapi
 
 import (
+	"cmp"
 	"encoding/json"
-	"hash/maphash"
-	"net/url"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// This file reads requests to models and their answers, in the forms that are common: Chat
-// Completions, Messages, Responses and Gemini.
+// Answer is put together from the pieces in which it came. The zero Answer is one of which
+// nothing came.
+type Answer struct {
+	// Status is that of HTTP, 0 where there is none.
+	Status int
+	// Usage is what the answer says of tokens, at the latest; nil where it does not.
+	Usage *Usage
+	// Finish is why the model stopped, in the words of its provider; else empty.
+	Finish string
+	// ID and Model are what the answer calls itself, and who it says has answered.
+	ID, Model string
 
-// talkMembers are the members of a request that hold what is said, and toolMembers those
-// that say what can be called.
-var (
-	talkMembers   = []string{"messages", "input", "contents"}
-	promptMembers = []string{"system", "instructions", "systemInstruction", "system_instruction", "tools"}
-)
-
-// request is what was asked.
-type request struct {
-	model  string
-	isTalk bool // it is a conversation with a model
-	body   map[string]any
-	hash   uint64 // of what is asked again when it is asked again
+	said strings.Builder
 }
 
-// readRequest reads what was asked of somebody.
-func readRequest(of string, raw json.RawMessage) request {
-	var http struct {
-		Path string          `json:"path"`
-		Body json.RawMessage `json:"body"`
-	}
-	r := request{model: of}
-	said := raw
-	if json.Unmarshal(raw, &http) == nil && len(http.Body) > 0 {
-		said = http.Body // headers may count how often
-	}
-	r.hash = maphash.Bytes(seed, append([]byte(of+"\x00"+http.Path+"\x00"), said...))
-	if json.Unmarshal(said, &r.body) != nil {
-		return r
-	}
-	r.isTalk = slices.ContainsFunc(talkMembers, func(name string) bool {
-		switch r.body[name].(type) {
-		case []any, string:
-			return true
-		}
-		return false
-	})
-	if model, is := r.body["model"].(string); is && model != "" {
-		r.model = model
-	} else if model := modelInPath(http.Path); model != "" {
-		r.model = model
-	}
-	return r
+// Usage is what an answer says of tokens.
+type Usage struct {
+	// In is what the model read. Cached is what of it had been read before, and Created what
+	// is kept to be read again.
+	In, Cached, Created int
+	// Out is what it wrote, Thought what of that are thoughts.
+	Out, Thought int
 }
 
-// modelInPath is the model that a path names, as in /v1/models/small:generateContent.
-func modelInPath(at string) string {
-	folder, name := path.Split(at)
-	if !strings.HasSuffix(folder, "/models/") {
-		return ""
-	}
-	model, _, _ := strings.Cut(name, ":")
-	if plain, err := url.PathUnescape(model); err == nil {
-		return plain
-	}
-	return model
-}
+// Said is what the answer says to be counted where it says no tokens: text, thoughts and
+// arguments.
+func (a *Answer) Said() string { return a.said.String() }
 
-// words are the texts that a model reads of a request.
-func (r *request) words() string {
-	var words strings.Builder
-	for _, name := range append(slices.Clone(promptMembers), talkMembers...) {
-		texts(&words, r.body[name], 0)
-	}
-	return words.String()
-}
-
-// unread are the members whose texts no model reads as tokens of text.
-var unread = map[string]bool{"id": true, "type": true, "role": true, "tool_call_id": true, "call_id": true, "tool_use_id": true, "data": true, "url": true, "signature": true}
-
-// deepest is how deep texts are looked for.
-const deepest = 64
-
-// texts writes the texts in a value, one a line.
-func texts(out *strings.Builder, v any, depth int) {
-	switch v := v.(type) {
-	case string:
-		out.WriteString(v)
-		out.WriteByte('\n')
-	case []any:
-		for _, one := range v {
-			if depth < deepest {
-				texts(out, one, depth+1)
-			}
-		}
-	case map[string]any:
-		for _, name := range namesIn(v, nil) {
-			if depth < deepest && !unread[name] {
-				texts(out, v[name], depth+1)
-			}
-		}
-	}
-}
-
-// answer is put together from the pieces in which it came.
-type answer struct {
-	status int
-	used   *Tokens // as it says, the latest; nil where it does not
-	finish string
-	said   strings.Builder // text, thoughts and arguments
-}
-
-// take takes the next piece, or the whole.
-func (a *answer) take(raw json.RawMessage) {
+// Take takes the next piece, or the whole.
+func (a *Answer) Take(raw json.RawMessage) {
 	var head httpform.Head
 	if json.Unmarshal(raw, &head) == nil && head.Status != 0 {
-		a.status = head.Status
+		a.Status = head.Status
 	}
 	event := eventIn(raw)
 	if event == nil {
@@ -129,9 +51,11 @@ func (a *answer) take(raw json.RawMessage) {
 	for _, at := range []map[string]any{event, objectIn(event, "message"), objectIn(event, "response")} {
 		a.count(objectIn(at, "usage"))
 		a.count(objectIn(at, "usageMetadata"))
+		a.ID = cmp.Or(firstText(at, "id", "responseId"), a.ID)
+		a.Model = cmp.Or(firstText(at, "model", "modelVersion"), a.Model)
 	}
 	if stop := stopIn(event); stop != "" {
-		a.finish = stop
+		a.Finish = stop
 	}
 	a.hear(event)
 }
@@ -157,20 +81,25 @@ func eventIn(raw json.RawMessage) (event map[string]any) {
 func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
 
 // count takes the tokens that an answer says. Later ones go before earlier ones.
-func (a *answer) count(usage map[string]any) {
+func (a *Answer) count(usage map[string]any) {
 	if len(usage) == 0 {
 		return
 	}
-	t := a.used
+	t := a.Usage
 	if t == nil {
-		t = &Tokens{}
+		t = &Usage{}
 	}
 	if n, is := firstNumber(usage, "prompt_tokens", "input_tokens", "promptTokenCount"); is {
 		t.In = n
 	}
 	if n, is := firstNumber(usage, "completion_tokens", "output_tokens", "candidatesTokenCount"); is {
 		thoughts, _ := firstNumber(usage, "thoughtsTokenCount")
-		t.Out = n + thoughts
+		t.Out, t.Thought = n+thoughts, thoughts
+	}
+	for _, name := range []string{"completion_tokens_details", "output_tokens_details"} {
+		if n, is := firstNumber(objectIn(usage, name), "reasoning_tokens"); is {
+			t.Thought = n
+		}
 	}
 	cached, isWithin := firstNumber(objectIn(usage, "prompt_tokens_details"), "cached_tokens")
 	if !isWithin {
@@ -187,10 +116,10 @@ func (a *answer) count(usage map[string]any) {
 	if created, is := firstNumber(usage, "cache_creation_input_tokens"); is || isBeside {
 		if _, is := firstNumber(usage, "input_tokens"); is {
 			t.In += beside + created
-			t.Cached = beside
+			t.Cached, t.Created = beside, created
 		}
 	}
-	a.used = t
+	a.Usage = t
 }
 
 // stopIn is why a model stopped, where an event says so.
@@ -223,7 +152,7 @@ var spoken = map[string]bool{"text": true, "content": true, "thinking": true, "r
 
 // hear takes what an event says, to be counted where no tokens are said. What repeats a
 // whole answer behind its pieces is not heard twice.
-func (a *answer) hear(event map[string]any) {
+func (a *Answer) hear(event map[string]any) {
 	if kind := firstText(event, "type"); strings.HasPrefix(kind, "response.") && !strings.HasSuffix(kind, ".delta") {
 		return
 	}
@@ -232,7 +161,7 @@ func (a *answer) hear(event map[string]any) {
 	}
 }
 
-func (a *answer) speak(name string, v any, depth int) {
+func (a *Answer) speak(name string, v any, depth int) {
 	if depth > deepest {
 		return
 	}
@@ -253,7 +182,7 @@ func (a *answer) speak(name string, v any, depth int) {
 			}
 			return
 		}
-		for _, member := range namesIn(v, nil) {
+		for _, member := range slices.Sorted(maps.Keys(v)) {
 			a.speak(member, v[member], depth+1)
 		}
 	}

@@ -1,0 +1,66 @@
+package modelapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/modelapi"
+)
+
+// Whoever answers says who it is and what that took, at once or bit by bit.
+func TestAnswers(t *testing.T) {
+	cases := map[string]struct {
+		pieces []string
+		want   modelapi.Answer
+		usage  modelapi.Usage
+	}{
+		"Chat Completions": {
+			[]string{`{"status":200}`, `{"data":{"id":"c1","model":"small-1","choices":[{"delta":{"content":"4"}}]}}`,
+				`{"data":{"choices":[{"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}}}`},
+			modelapi.Answer{Status: 200, Finish: "stop", ID: "c1", Model: "small-1"}, modelapi.Usage{In: 9, Cached: 4, Out: 5, Thought: 3},
+		},
+		"Messages": {
+			[]string{`{"data":{"type":"message_start","message":{"id":"m1","model":"medium","usage":{"input_tokens":3,"cache_read_input_tokens":5,"cache_creation_input_tokens":2}}}}`,
+				`{"data":{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}}`},
+			modelapi.Answer{Finish: "end_turn", ID: "m1", Model: "medium"}, modelapi.Usage{In: 10, Cached: 5, Created: 2, Out: 7},
+		},
+		"Responses": {
+			[]string{`{"data":{"type":"response.completed","response":{"id":"r1","model":"large","status":"completed","usage":{"input_tokens":1,"output_tokens":2,"output_tokens_details":{"reasoning_tokens":1}}}}}`},
+			modelapi.Answer{Finish: "completed", ID: "r1", Model: "large"}, modelapi.Usage{In: 1, Out: 2, Thought: 1},
+		},
+		"Gemini": {
+			[]string{`{"body":{"responseId":"g1","modelVersion":"flash","candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2,"thoughtsTokenCount":3}}}`},
+			modelapi.Answer{Finish: "STOP", ID: "g1", Model: "flash"}, modelapi.Usage{In: 4, Out: 5, Thought: 3},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var a modelapi.Answer
+			for _, piece := range c.pieces {
+				a.Take(json.RawMessage(piece))
+			}
+			if assert.NotNil(t, a.Usage) {
+				assert.Equal(t, c.usage, *a.Usage)
+			}
+			assert.Equal(t, []any{c.want.Status, c.want.Finish, c.want.ID, c.want.Model}, []any{a.Status, a.Finish, a.ID, a.Model})
+		})
+	}
+}
+
+// No request and no answer, whatever it holds, ends the counting.
+func FuzzAnswers(f *testing.F) {
+	f.Add(`{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[{"role":"user","content":"2+2?"}]}}`, `{"data":{"choices":[{"delta":{"content":"4"}}]}}`)
+	f.Add(`{"body":{"input":[[[[1]]]]}}`, `{"body":{"usage":7,"message":null,"choices":[1,{"finish_reason":2}]}}`)
+	f.Fuzz(func(t *testing.T, asked, answered string) {
+		r := modelapi.ReadRequest("x", json.RawMessage(asked))
+		_ = r.Words()
+		var a modelapi.Answer
+		a.Take(json.RawMessage(answered))
+		if a.Usage != nil && (a.Usage.In < 0 || a.Usage.Out < 0 || a.Usage.Cached < 0) {
+			t.Fatal(fmt.Sprint(*a.Usage))
+		}
+	})
+}
