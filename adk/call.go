@@ -34,10 +34,11 @@ type call struct {
 	helpers Helpers
 }
 
-// hand makes the context that the call's user code is given: the one beneath, and the
-// call as its handle (WLD-1). It is a part of the call and costs no allocation.
+// hand makes the context that the call's user code is given: the one beneath, with what the
+// observer adds, and the call as its handle (WLD-1). It is a part of the call and costs no
+// allocation.
 func (c *call) hand(beneath context.Context) context.Context {
-	c.handed = handed.Context{Context: beneath, Handle: c}
+	c.handed = handed.Context{Context: c.run.contextOf(c.id, beneath), Handle: c}
 	return &c.handed
 }
 

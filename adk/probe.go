@@ -1,6 +1,10 @@
 package adk
 
-import "sync/atomic"
+import (
+	"cmp"
+	"context"
+	"sync/atomic"
+)
 
 // Probe makes one observer for every run of a runner (DET-4). A Probe must be
 // safe for concurrent use; runs may begin at the same time.
@@ -56,6 +60,20 @@ type ToolServer interface {
 	// tool's own. It must not call back into the engine. What it gives is called as
 	// the tool's own would be: with the validated arguments, below the same seam call.
 	Handler(*Tool) ToolHandler
+}
+
+// ContextObserver is an Observer that is told the contexts of a run and adds values to them,
+// so that what it tells belongs to what the run's caller tells, and what user code tells to its
+// seam call.
+type ContextObserver interface {
+	Observer
+	// Context is called with the context that the run was given, as call 0, before the first
+	// crossing, and after that before the code of each seam call runs, with the one that the
+	// code would be given, behind the telling of the call. It is called on the goroutine that
+	// goes on with the context, outside every lock of the engine, and gives beneath, or one
+	// that differs from it in values alone; nil is beneath. No trace holds these values, and
+	// no replay has them.
+	Context(call int, beneath context.Context) context.Context
 }
 
 // Step is something that is about to happen and to be told.
@@ -127,6 +145,16 @@ func (m multiObserver) Handler(tool *Tool) (h ToolHandler) {
 	return h
 }
 
+// Context has each observer add its values.
+func (m multiObserver) Context(call int, beneath context.Context) context.Context {
+	for _, o := range m {
+		if adding, adds := o.observer.(ContextObserver); adds {
+			o.tell(func() { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
+		}
+	}
+	return beneath
+}
+
 // oneObserver is one of several, dropped when it panics (DET-4).
 type oneObserver struct {
 	observer Observer
@@ -134,13 +162,7 @@ type oneObserver struct {
 }
 
 func (o *oneObserver) tell(what func()) {
-	if o.dropped.Load() {
-		return
+	if !o.dropped.Load() && guarded(func() error { what(); return nil }) != nil {
+		o.dropped.Store(true)
 	}
-	defer func() {
-		if recover() != nil {
-			o.dropped.Store(true)
-		}
-	}()
-	what()
 }

@@ -141,6 +141,79 @@ func TestMultiProbe(t *testing.T) {
 	assert.Equal(t, []string{"first call", "second call", "first turnStart", "second turnStart"}, log.all()[:4])
 }
 
+// adding is a probe that adds the number of the call to the contexts of user code.
+type adding struct {
+	recorder
+	key   any
+	given context.Context // to the run
+	panic bool
+}
+
+func (a *adding) Observe(info adk.RunInfo) adk.Observer {
+	a.recorder.Observe(info)
+	return a
+}
+
+func (a *adding) Context(call int, beneath context.Context) context.Context {
+	switch {
+	case a.panic:
+		panic("context")
+	case call == 0:
+		a.given = beneath
+		return nil
+	}
+	return context.WithValue(beneath, a.key, call)
+}
+
+// DET-4, WLD-1: an observer may be told the context of the run, and may add values to those
+// of user code, alone and beside others.
+func TestProbeOfContexts(t *testing.T) {
+	type key struct{}
+	type beside struct{}
+	for name, probe := range map[string]func(*adding) adk.Probe{
+		"alone": func(a *adding) adk.Probe { return a },
+		"beside others": func(a *adding) adk.Probe {
+			return adk.MultiProbe(noObserver{}, &adding{key: beside{}}, a, &recorder{}, &adding{key: key{}, panic: true})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, a, seen := newConfig(), &adding{key: key{}}, map[string]any{}
+			config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				call, _ := dc.Where()
+				seen["executor"] = call == ctx.Value(key{})
+				must(dc.Execute(ctx, tool("look", func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+					call, _ := dc.Where()
+					seen["tool"], seen["run"] = call == ctx.Value(key{}), ctx.Value(beside{}) != nil
+					return adk.Text("seen"), nil
+				}), "{}"))
+				return dc.Ack()
+			})
+			config.Probe = probe(a)
+			ctx := context.WithValue(context.Background(), beside{}, "given")
+			require.NoError(t, newRunner(t, config).Run(ctx, hello))
+			assert.Equal(t, map[string]any{"executor": true, "tool": true, "run": true}, seen)
+			assert.Equal(t, ctx, a.given)
+			assert.Equal(t, "< run ok", a.all()[len(a.all())-1])
+		})
+	}
+}
+
+// DET-4: an observer that panics where it is to add values is dropped, and user code
+// has the context beneath.
+func TestPanicOfContexts(t *testing.T) {
+	config, a := newConfig(), &adding{panic: true}
+	var given context.Context
+	config.Executor = executor(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		given = ctx
+		return dc.Ack()
+	})
+	config.Probe = a
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	assert.True(t, adk.HasHandle(given))
+	assert.NotPanics(t, func() { given.Err() })
+	assert.Empty(t, a.all(), "it is told nothing")
+}
+
 // DET-4: what a probe is told of the seams.
 func TestRunInfo(t *testing.T) {
 	config, rec := newConfig(), &recorder{}

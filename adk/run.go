@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -53,21 +54,17 @@ const (
 // first crossing.
 func newRun(ctx context.Context, config *Config, shared *buses, info RunInfo) *run {
 	r := &run{config: config, shared: shared}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if config.Probe != nil {
 		r.observer = askProbe(config.Probe, info)
 	}
+	r.ctx, r.cancel = context.WithCancelCause(r.contextOf(0, ctx))
 	return r
 }
 
 // askProbe asks for an observer; a probe that panics observes nothing (DET-4).
 func askProbe(p Probe, info RunInfo) (o Observer) {
-	defer func() {
-		if recover() != nil {
-			o = nil
-		}
-	}()
-	return p.Observe(info)
+	_ = guarded(func() error { o = p.Observe(info); return nil })
+	return o
 }
 
 // now reads the clock, the one time for a crossing (DET-1); UTC leaves out the
@@ -203,41 +200,43 @@ func (r *run) abortLocked(by string, reason error) {
 
 // before lets the observer hold a step back (DET-6). It takes no lock.
 func (r *run) before(c *call, kind Kind, phase Phase) {
-	if r.observed() {
-		defer r.dropIfPanicked()
-		r.observer.Begin(Step{Kind: kind, Phase: phase, Call: c.id, Strand: c.strand})
-	}
+	r.observing(func(o Observer) { o.Begin(Step{Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}) })
 }
 
 // park and resume bracket every wait inside the engine, for schedulers. A nil
 // ready says that the strand has ended.
 func (r *run) park(strand int, ready func() bool) {
-	if r.observed() {
-		defer r.dropIfPanicked()
-		r.observer.Park(strand, ready)
-	}
+	r.observing(func(o Observer) { o.Park(strand, ready) })
 }
 
-func (r *run) resume(strand int) {
+func (r *run) resume(strand int) { r.observing(func(o Observer) { o.Resume(strand) }) }
+
+// observing lets the observer do something, if anybody is told anything. It takes no lock.
+func (r *run) observing(do func(Observer)) {
 	if r.observed() {
 		defer r.dropIfPanicked()
-		r.observer.Resume(strand)
+		do(r.observer)
 	}
 }
 
 // handlerOf is what does a tool's work: the tool's own handler, but where the
-// observer names another. It takes no lock.
+// observer names another.
 func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
-	h = tool.handler
-	server, serves := r.observer.(ToolServer)
-	if !serves || !r.observed() {
-		return h
+	if server, serves := r.observer.(ToolServer); serves {
+		r.observing(func(Observer) { h = server.Handler(tool) })
 	}
-	defer r.dropIfPanicked()
-	if given := server.Handler(tool); given != nil {
-		h = given
+	if h == nil {
+		h = tool.handler
 	}
 	return h
+}
+
+// contextOf is the context beneath a call, with what the observer adds to it.
+func (r *run) contextOf(call int, beneath context.Context) context.Context {
+	if adding, adds := r.observer.(ContextObserver); adds {
+		r.observing(func(Observer) { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
+	}
+	return beneath
 }
 
 // contain tells the observer of a failure that is kept from the run.
