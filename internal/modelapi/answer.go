@@ -21,9 +21,15 @@ type Answer struct {
 	Finish string
 	// ID and Model are what the answer calls itself, and who it says has answered.
 	ID, Model string
+	// Keep has Message give what is said; without it the words are not kept apart.
+	Keep bool
 
-	said strings.Builder
+	said  strings.Builder
+	heard heard
 }
+
+// Message is what the answer says, where its words are kept.
+func (a *Answer) Message() Message { return a.heard.message(a.Finish) }
 
 // Usage is what an answer says of tokens.
 type Usage struct {
@@ -58,6 +64,9 @@ func (a *Answer) Take(raw json.RawMessage) {
 		a.Finish = stop
 	}
 	a.hear(event)
+	if a.Keep {
+		a.heard.take(event)
+	}
 }
 
 // eventIn is what a piece of an answer says; nil where that is no object.

@@ -1,0 +1,147 @@
+package modelapi
+
+import (
+	"cmp"
+	"encoding/json"
+)
+
+// Message is what one side of a conversation says, in one form whatever the provider's is:
+// that of the conventions of OpenTelemetry for generative AI.
+type Message struct {
+	Role  string `json:"role"`
+	Parts []Part `json:"parts"`
+	// Finish is why the model stopped, of a message that answers.
+	Finish string `json:"finish_reason,omitempty"`
+}
+
+// Part is a part of a message. Its type says what else it has: text and reasoning have
+// content, a tool_call id, name and arguments, a tool_call_response id and response. What has
+// another form is as the provider has it.
+type Part map[string]any
+
+func textPart(text string) Part { return Part{"type": "text", "content": text} }
+
+func callPart(id, name string, args any) Part {
+	if text, is := args.(string); is {
+		var decoded any
+		if json.Unmarshal([]byte(text), &decoded) == nil {
+			args = decoded
+		}
+	}
+	p := Part{"type": "tool_call", "name": name, "arguments": args}
+	if id != "" {
+		p["id"] = id
+	}
+	return p
+}
+
+func responsePart(id string, response any) Part {
+	return Part{"type": "tool_call_response", "id": id, "response": response}
+}
+
+// Messages are the conversation that a request holds, but for System.
+func (r *Request) Messages() (all []Message) {
+	for _, member := range talkMembers {
+		switch said := r.Body[member].(type) {
+		case string:
+			return []Message{{Role: "user", Parts: []Part{textPart(said)}}}
+		case []any:
+			for _, one := range said {
+				all = append(all, messageOf(one))
+			}
+			return all
+		}
+	}
+	return nil
+}
+
+// System are the instructions that stand beside the conversation.
+func (r *Request) System() (parts []Part) {
+	for _, member := range promptMembers {
+		if given := r.Body[member]; given != nil && member != "tools" {
+			parts = appendParts(parts, given, 0)
+		}
+	}
+	return parts
+}
+
+// Tools are the definitions of the tools that can be called, as the request has them; nil
+// where there are none.
+func (r *Request) Tools() []any { return listIn(r.Body, "tools") }
+
+// roles are those whose names others use.
+var roles = map[string]string{"model": "assistant", "function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}
+
+func messageOf(v any) Message {
+	m, _ := v.(map[string]any)
+	role := cmp.Or(firstText(m, "role"), firstText(m, "type"), "user")
+	if ours := roles[role]; ours != "" {
+		role = ours
+	}
+	return Message{Role: role, Parts: appendParts([]Part{}, v, 0)}
+}
+
+// mostNested is how deep parts of messages are looked for.
+const mostNested = 4
+
+// appendParts adds what a message, or a part of it, says.
+func appendParts(parts []Part, v any, depth int) []Part {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		if v != "" {
+			parts = append(parts, textPart(v))
+		}
+	case []any:
+		for _, one := range v {
+			if depth < mostNested {
+				parts = appendParts(parts, one, depth+1)
+			}
+		}
+	case map[string]any:
+		return appendObject(parts, v, depth)
+	default:
+		parts = append(parts, Part{"type": "unknown", "content": v})
+	}
+	return parts
+}
+
+func appendObject(parts []Part, v map[string]any, depth int) []Part {
+	kind := firstText(v, "type")
+	switch function, called := objectIn(v, "function"), objectIn(v, "functionCall"); {
+	case function != nil:
+		return append(parts, callPart(firstText(v, "id"), firstText(function, "name"), function["arguments"]))
+	case called != nil:
+		return append(parts, callPart(firstText(called, "id"), firstText(called, "name"), called["args"]))
+	case kind == "tool_use":
+		return append(parts, callPart(firstText(v, "id"), firstText(v, "name"), v["input"]))
+	case kind == "function_call":
+		return append(parts, callPart(firstText(v, "call_id", "id"), firstText(v, "name"), v["arguments"]))
+	case objectIn(v, "functionResponse") != nil:
+		response := objectIn(v, "functionResponse")
+		return append(parts, responsePart(firstText(response, "id", "name"), response["response"]))
+	case kind == "tool_result" || kind == "function_call_output":
+		return append(parts, responsePart(firstText(v, "tool_use_id", "call_id"), cmp.Or(v["content"], v["output"])))
+	case firstText(v, "tool_call_id") != "":
+		return append(parts, responsePart(firstText(v, "tool_call_id"), v["content"]))
+	}
+	if thought := firstText(v, "thinking", "reasoning_content", "reasoning"); thought != "" {
+		parts = append(parts, Part{"type": "reasoning", "content": thought})
+	}
+	text, isText := v["text"].(string)
+	switch {
+	case isText:
+		return append(parts, textPart(text))
+	case firstText(v, "thinking") != "":
+		return parts
+	case (v["content"] != nil || v["parts"] != nil || v["tool_calls"] != nil || v["role"] != nil) && depth < mostNested:
+		for _, member := range []string{"content", "parts", "tool_calls"} {
+			parts = appendParts(parts, v[member], depth+1)
+		}
+		return parts
+	}
+	if kind == "" {
+		return append(parts, Part{"type": "unknown", "content": v})
+	}
+	return append(parts, Part(v))
+}

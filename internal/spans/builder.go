@@ -1,0 +1,328 @@
+package spans
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Options say what spans tell.
+type Options struct {
+	// Agent is the name of the agent that a run is of; empty where it has none.
+	Agent string
+	// Content has spans hold what was said: messages, instructions, definitions of tools,
+	// arguments, results, and the words of errors. Without it they hold none of that.
+	Content bool
+}
+
+// Builder makes the spans of one run. It holds what is open, and no records. What no engine
+// would tell is taken as far as it makes sense.
+type Builder struct {
+	options Options
+	sink    Sink
+	spans   int
+	root    *Span
+	calls   map[int]*call
+	asks    map[int]*ask       // that are under way, by their op
+	tools   map[int]*execution // likewise
+	ids     map[string][]string
+	latest  time.Time
+}
+
+// call is a seam call that has not returned.
+type call struct {
+	parent   *call
+	seam     adk.Seam
+	began    time.Time
+	span     *Span // the innermost around what happens in it
+	own      bool  // the span begins and ends with the call
+	run      *executorRun
+	reported string         // the id of the tool call that was reported last
+	failed   map[uint64]int // how often a request failed
+	tool     *execution     // that called it
+}
+
+// executorRun is a call of an executor, and what lies in it but for tools.
+type executorRun struct {
+	name      string
+	iteration int
+	asks      bool // the crossings show whom it asks
+}
+
+// execution is one of a tool.
+type execution struct {
+	span         *Span
+	call, strand int
+	result       string
+}
+
+// NewBuilder makes the Builder of a run.
+func NewBuilder(sink Sink, o Options) *Builder {
+	return &Builder{options: o, sink: sink, calls: map[int]*call{}, asks: map[int]*ask{}, tools: map[int]*execution{}, ids: map[string][]string{}}
+}
+
+// SpanOf is the innermost span around what happens in a call that is under way; nil where
+// there is none.
+func (b *Builder) SpanOf(id int) *Span {
+	if c := b.calls[id]; c != nil {
+		return c.span
+	}
+	return nil
+}
+
+// Take takes the next crossing.
+func (b *Builder) Take(x *adk.Crossing) {
+	b.latest = x.At
+	switch x.Kind {
+	case adk.KindCall:
+		b.enter(x)
+	case adk.KindReturn:
+		b.leave(x)
+	case adk.KindExecute:
+		b.execute(x)
+	case adk.KindAsk:
+		b.ask(x)
+	case adk.KindPiece:
+		if a := b.asks[x.Op]; a != nil {
+			a.piece(x)
+		}
+	default:
+		b.note(x)
+	}
+}
+
+// Close ends what is open, where a run is told no further.
+func (b *Builder) Close() {
+	var open []*Span
+	for _, a := range b.asks {
+		open = append(open, a.span)
+	}
+	for _, t := range b.tools {
+		open = append(open, t.span)
+	}
+	for _, c := range b.calls {
+		if c.own {
+			open = append(open, c.span)
+		}
+	}
+	slices.SortFunc(open, func(a, b *Span) int { return cmp.Compare(b.Number, a.Number) })
+	for _, s := range open {
+		b.end(s, b.latest)
+	}
+	b.calls, b.asks, b.tools = map[int]*call{}, map[int]*ask{}, map[int]*execution{}
+}
+
+// start begins a span below another one; nil is the parent of the run.
+func (b *Builder) start(parent *Span, at time.Time, operation, subject string, kind Kind) *Span {
+	b.spans++
+	s := &Span{Number: b.spans, Name: operation, Kind: kind, Begin: at}
+	if subject != "" {
+		s.Name += " " + subject
+	}
+	if parent != nil {
+		s.Parent = parent.Number
+	}
+	s.set(operationName, operation)
+	return s
+}
+
+func (b *Builder) end(s *Span, at time.Time) {
+	s.End = at
+	b.sink.End(s)
+}
+
+// enter begins a call.
+func (b *Builder) enter(x *adk.Crossing) {
+	c := &call{parent: b.calls[x.Call], seam: x.Seam, began: x.At}
+	b.calls[x.ID] = c
+	if c.parent != nil {
+		c.span, c.run = c.parent.span, c.parent.run
+	}
+	switch {
+	case c.parent == nil:
+		c.span, c.own = b.startAgent(x.At, nil, cmp.Or(b.options.Agent, x.Seam.Name)), true
+		if b.root == nil {
+			b.root = c.span
+		}
+	case x.Seam.Label == adk.LabelDispatch && x.Seam.Name != "":
+		c.span, c.own = b.startAgent(x.At, c.span, x.Seam.Name), true
+	case x.Seam.Label == adk.LabelExecutor:
+		c.run = &executorRun{name: x.Seam.Name, iteration: x.Seam.Iteration}
+	case x.Seam.Label == adk.LabelTool:
+		c.run = nil
+		if c.tool = b.executionOf(x); c.tool != nil {
+			c.span = c.tool.span
+		}
+	}
+}
+
+func (b *Builder) startAgent(at time.Time, parent *Span, name string) *Span {
+	s := b.start(parent, at, invokeAgent, name, Internal)
+	s.set(agentName, name)
+	b.sink.Start(s)
+	return s
+}
+
+// executionOf is the one that calls a tool: the latest of its strand in the calling call.
+func (b *Builder) executionOf(x *adk.Crossing) (latest *execution) {
+	for _, t := range b.tools {
+		if t.call == x.Call && t.strand == x.Strand && (latest == nil || t.span.Number > latest.span.Number) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// leave ends a call.
+func (b *Builder) leave(x *adk.Crossing) {
+	c := b.calls[x.ID]
+	if c == nil {
+		return
+	}
+	delete(b.calls, x.ID)
+	switch {
+	case c.tool != nil:
+		if b.options.Content {
+			c.tool.result = resultText(x.Result)
+		}
+	case c.seam.Label == adk.LabelExecutor && c.run != nil && !c.run.asks:
+		b.unseen(c, x)
+	case c.own:
+		b.end(c.span, x.At)
+	}
+}
+
+// unseen tells of an executor that asked in a way that no crossing shows: its call takes the
+// place of the asking.
+func (b *Builder) unseen(c *call, x *adk.Crossing) {
+	s := b.start(c.span, c.began, "chat", "", Internal)
+	s.set(providerName, c.run.name)
+	c.run.describe(s)
+	b.sink.Start(s)
+	if x.Outcome != adk.OutcomeOK {
+		s.fail(cmp.Or(failureType(x.Err), string(x.Outcome)))
+	}
+	b.end(s, x.At)
+}
+
+func (r *executorRun) describe(s *Span) {
+	s.set(executorName, r.name)
+	s.set(iteration, int64(r.iteration))
+}
+
+// execute begins or ends the execution of a tool.
+func (b *Builder) execute(x *adk.Crossing) {
+	if x.Phase == adk.Done {
+		if t := b.tools[x.Op]; t != nil {
+			delete(b.tools, x.Op)
+			t.conclude(b, x)
+		}
+		return
+	}
+	tool, is := x.Record.(*adk.Tool)
+	if !is {
+		return
+	}
+	s := b.start(b.SpanOf(x.Call), x.At, executeTool, tool.Name(), Internal)
+	s.set(toolName, tool.Name())
+	s.set(toolType, "function")
+	s.set(toolDescription, tool.Description())
+	if b.options.Content {
+		s.set(toolArguments, argumentsText(x.Args))
+	}
+	b.sink.Start(s)
+	b.tools[x.Op] = &execution{span: s, call: x.Call, strand: x.Strand}
+}
+
+func (t *execution) conclude(b *Builder, x *adk.Crossing) {
+	t.span.set(toolResult, t.result)
+	if x.Err != nil {
+		b.fail(t.span, x.At, x.Err)
+	}
+	b.end(t.span, x.At)
+}
+
+// fail ends a span with an error.
+func (b *Builder) fail(s *Span, at time.Time, err error) {
+	s.fail(failureType(err))
+	b.except(s, at, err)
+}
+
+// except adds an event of an error.
+func (b *Builder) except(s *Span, at time.Time, err error) {
+	attributes := []Attribute{{exceptionType, failureType(err)}}
+	if b.options.Content {
+		attributes = append(attributes, Attribute{exceptionMessage, err.Error()})
+	}
+	s.happened(at, exceptionEvent, attributes...)
+}
+
+// note takes what neither begins nor ends a span.
+func (b *Builder) note(x *adk.Crossing) {
+	s := b.SpanOf(x.Call)
+	if s == nil {
+		s = b.root
+	}
+	if s == nil {
+		return
+	}
+	switch x.Kind {
+	case adk.KindTurnStart:
+		s.set(turnID, x.Name)
+	case adk.KindDispatchStart:
+		s.set(dispatchID, x.Name)
+	case adk.KindDispatchEnd:
+		s.set(dispatchStatus, x.Status)
+		s.set(iterations, int64(x.N))
+		if x.Status != adk.StatusAck {
+			s.fail(failureOr(x.Err, x.Status))
+		}
+	case adk.KindErrorEvent:
+		b.except(s, x.At, x.Err)
+		if errors.Is(x.Err, adk.E_INPUT_PIPELINE_ERROR) || errors.Is(x.Err, adk.E_OUTPUT_PIPELINE_ERROR) {
+			s.fail(failureType(x.Err))
+		}
+	case adk.KindCancel:
+		b.root.happened(x.At, cancelEvent, Attribute{cancelBy, x.Key})
+		b.root.fail(failureOr(x.Cause, "canceled"))
+	case adk.KindTurnGateOpen:
+		s.happened(x.At, gateOpenEvent, Attribute{gateID, x.Name})
+	case adk.KindTurnGateClosed:
+		s.happened(x.At, gateClosedEvent, Attribute{gateID, x.Name}, Attribute{gateResult, x.Status})
+	case adk.KindReportToolCall, adk.KindToolCallEvent, adk.KindToolExecutionStart:
+		b.identify(x, s)
+	}
+}
+
+// identify gives an execution the id of the call that a model made: what was reported with the
+// checksum of the execution, in the order of the reports. Where nobody reported, the id is
+// that checksum.
+func (b *Builder) identify(x *adk.Crossing, s *Span) {
+	c := b.calls[x.Call]
+	if c == nil {
+		return
+	}
+	switch x.Kind {
+	case adk.KindReportToolCall:
+		c.reported = x.Name
+	case adk.KindToolCallEvent:
+		if ids := b.ids[x.Key]; c.reported != "" && !slices.Contains(ids, c.reported) {
+			b.ids[x.Key] = append(ids, c.reported)
+		}
+		c.reported = ""
+	case adk.KindToolExecutionStart:
+		id, ids := x.Key, b.ids[x.Key]
+		if len(ids) > 0 {
+			id = ids[0]
+		}
+		if len(ids) > 1 {
+			b.ids[x.Key] = ids[1:]
+		}
+		if t := b.executionOf(x); t != nil {
+			t.span.set(toolCallID, id)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+// Package spans makes spans of crossings, by the semantic conventions of OpenTelemetry for
+// generative AI: invoke_agent for a run and for each dispatch that is called in it, chat for
+// each time that a model is asked, execute_tool for each execution of a tool.
+//
+// A Builder takes crossings one after the other, live or from a trace, and tells a Sink of
+// spans that begin and end. Spans are data here: package otel makes spans of a tracer of them,
+// and package otlp a document, so that both say the same.
+package spans
