@@ -1,26 +1,38 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/fakes/cassette"
+	"github.com/adkreplay/adkreplay/internal/otlp"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/spans"
+	"github.com/adkreplay/adkreplay/internal/wholefile"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// exportOptions say which trace to read, what of it, and which file gets the conversation.
+// exportOptions say which traces to read, what of them, and which file gets it: of one trace
+// the conversation, or of some the spans.
 type exportOptions struct {
-	trace, file string
+	paths       []string
+	file        string
 	of          []string // who was asked; none is everybody
+	spans       bool
+	spanOptions spans.Options
 }
 
 func newExport(t *terminal) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use:   "export trace",
-		Short: "Write what a trace holds of a provider as a conversation",
+		Use:   "export trace | --otlp file|folder ...",
+		Short: "Write what a trace holds of a provider as a conversation, or its spans for OpenTelemetry",
 		Long: `export writes what a turn asked over HTTP, and what it was answered, as the
 conversation that fakes.ReadConversation reads and fakes.NewProvider and
 fakes.NewTransport serve: an agent of another prompt, or of another language,
@@ -30,42 +42,125 @@ Status, headers and the bytes of bodies are those that the trace holds. What it
 does not hold, because it was cut off, redacted or too long, is refused with its
 crossing, and nothing is written. What was asked otherwise than over HTTP is left
 out. The conversation is as private as the trace.
+
+With --otlp it writes the spans of any number of traces instead, as one document
+in the JSON of OTLP, which viewers and collectors of OpenTelemetry take: by the
+conventions for generative AI a span for each agent, for each time that a model is
+asked, and for each execution of a tool. They are the ones that package replay/otel
+makes while a turn runs, but for their ids, which are made of what the trace says.
+What was said is left out unless --content is given. Of a trace that breaks off it
+writes the spans that there are, and fails.
 ` + exitHelp,
-		Example: "  adkreplay export testdata/turns/oslo.jsonl -o oslo.json\n  adkreplay export --of api.openai.com turn.jsonl >model.json",
+		Example: `  adkreplay export testdata/turns/oslo.jsonl -o oslo.json
+  adkreplay export --of api.openai.com turn.jsonl >model.json
+  adkreplay export --otlp testdata/turns -o spans.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.parse(args); err != nil {
 				return misused(cmd, err)
 			}
+			if o.spans {
+				return exportSpans(cmd.Context(), t, o)
+			}
 			return runExport(t, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.file, "output", "o", stdout, "write the conversation to this `file`; - is the standard output")
+	cmd.Flags().StringVarP(&o.file, "output", "o", stdout, "write to this `file`; - is the standard output")
 	cmd.Flags().StringArrayVar(&o.of, "of", nil, "what this `name` was asked alone, as the trace names it; may be repeated")
+	cmd.Flags().BoolVar(&o.spans, "otlp", false, "write the spans of traces, in the JSON of OTLP")
+	cmd.Flags().BoolVar(&o.spanOptions.Content, "content", false, "with --otlp: have spans hold what was said")
+	cmd.Flags().StringVar(&o.spanOptions.Agent, "agent", "", "with --otlp: the `name` of the agent, as spans say it")
 	return cmd
 }
 
 func (o *exportOptions) parse(args []string) error {
+	o.paths = args
 	switch {
-	case len(args) != 1:
+	case o.spans && len(args) == 0:
+		return errors.New("export --otlp takes traces, and got none")
+	case o.spans && len(o.of) > 0:
+		return errors.New("--of is of conversations: leave it or --otlp out")
+	case !o.spans && o.spanOptions != (spans.Options{}):
+		return errors.New("--content and --agent are of spans: give --otlp too")
+	case !o.spans && len(args) != 1:
 		return fmt.Errorf("export takes one trace, and got %d arguments", len(args))
-	case args[0] == "":
-		return errors.New("argument 1 is empty: give a file")
+	case slices.Contains(args, ""):
+		return fmt.Errorf("argument %d is empty: give a file", slices.Index(args, "")+1)
 	case o.file == "":
 		return errors.New("--output needs a file, or - for the standard output")
+	case corpus.IsTrace(o.file):
+		return fmt.Errorf("--output writes no trace, and %s is the name of one: give another name", safetext.Line(o.file))
 	}
-	o.trace = args[0]
-	return nil
+	return checkInputs(args)
 }
 
 func runExport(t *terminal, o exportOptions) error {
-	in, err := file(o.trace).open()
+	in, err := file(o.paths[0]).open()
 	if err != nil {
 		return unreadable(err)
 	}
 	defer in.Close()
-	recording, err := cassette.ReadTrace(safetext.Line(o.trace), in, o.of...)
+	recording, err := cassette.ReadTrace(safetext.Line(o.paths[0]), in, o.of...)
 	if err != nil {
 		return unreadable(err)
 	}
-	return writeConversation(t, recording, o.trace, o.file)
+	return writeConversation(t, recording, o.paths[0], o.file)
+}
+
+// exportSpans writes the spans of all traces that can be read, and of others as far as they go.
+func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
+	sources := findTraces(o.paths)
+	all, unread := []otlp.Span{}, 0
+	for i, source := range sources {
+		t.step(i, len(sources), source.Name)
+		found, err := spansOf(source, t.limits, o.spanOptions)
+		if ctx.Err() != nil {
+			return internal(fmt.Errorf("interrupted: %d of %s were read, and nothing is written", i, counted(len(sources), "trace")))
+		}
+		if err != nil {
+			t.warn(safetext.OfFile(source.Name, err))
+			unread++
+		}
+		all = append(all, found...)
+	}
+	var content bytes.Buffer
+	if err := otlp.DocumentOf(all).Write(&content); err != nil {
+		return internal(err)
+	}
+	t.clear()
+	if err := writeSpans(t, o, sources, content.Bytes()); err != nil {
+		return err
+	}
+	if o.file != stdout {
+		t.printf("%s: %s of %s", safetext.Line(o.file), counted(len(all), "span"), counted(len(sources), "trace"))
+	}
+	if unread > 0 {
+		return &exitError{code: exitUnreadable}
+	}
+	return nil
+}
+
+func spansOf(source corpus.Source, reading trace.Options, o spans.Options) ([]otlp.Span, error) {
+	content, err := source.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	reading.File = source.Name
+	return otlp.Export(content, reading, o)
+}
+
+// writeSpans writes a document of spans, which those may read who may read every trace.
+func writeSpans(t *terminal, o exportOptions, sources []corpus.Source, content []byte) error {
+	if o.file == stdout {
+		_, err := t.out.Write(content)
+		return err
+	}
+	var names []string
+	for _, source := range sources {
+		names = append(names, source.Name)
+	}
+	if err := wholefile.WriteOf(o.file, content, names); err != nil {
+		return internal(fmt.Errorf("%s: the spans cannot be written: %w", safetext.Line(o.file), withoutPath(err)))
+	}
+	return nil
 }

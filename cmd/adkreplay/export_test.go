@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +41,32 @@ func TestExport(t *testing.T) {
 
 // What is no trace, and what a trace does not hold, is said with its place, and nothing is
 // written.
+// The spans of some traces are one document, in a file that is as private as they are.
+func TestExportSpans(t *testing.T) {
+	turn, spans := put(t, "turn.jsonl", tracetest.FixtureNamed(t, "tool-round-trip").Bytes), filepath.Join(t.TempDir(), "spans.json")
+	require.NoError(t, os.Chmod(turn, 0o600))
+	o := adkreplay("export", "--otlp", "--agent", "weatherman", turn, put(t, "other.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", spans)
+	assert.Zero(t, o.code, o.err)
+	assert.Contains(t, o.out, "6 spans of 2 traces")
+	written, err := os.ReadFile(spans)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(written), `"name":"invoke_agent weatherman"`))
+	assert.NotContains(t, string(written), "Oslo")
+	info, err := os.Stat(spans)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	o = adkreplay("export", "--otlp", "--content", turn)
+	assert.Zero(t, o.code, o.err)
+	assert.Contains(t, o.out, "Oslo")
+
+	whole := tracetest.FixtureNamed(t, "tool-round-trip").Bytes
+	o = adkreplay("export", "--otlp", put(t, "cut.jsonl", whole[:len(whole)/2]))
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, o.out, "execute_tool weather")
+	assert.Contains(t, o.err, "cut.jsonl:")
+}
+
 func TestExportRefuses(t *testing.T) {
 	folder := t.TempDir()
 	there := filepath.Join(folder, "there.json")
@@ -51,6 +78,11 @@ func TestExportRefuses(t *testing.T) {
 		{nil, exitUsage, "and got 0 arguments"},
 		{[]string{"a", "b"}, exitUsage, "and got 2 arguments"},
 		{[]string{""}, exitUsage, "argument 1 is empty"},
+		{[]string{"--otlp"}, exitUsage, "and got none"},
+		{[]string{"--otlp", "--of", "x", "a"}, exitUsage, "--of is of conversations"},
+		{[]string{"--content", "a"}, exitUsage, "give --otlp too"},
+		{[]string{"--otlp", "a", "-o", "b.jsonl"}, exitUsage, "is the name of one"},
+		{[]string{"--otlp", filepath.Join(folder, "none.jsonl")}, exitUnreadable, "none.jsonl: no such file"},
 		{[]string{"-", "-o", ""}, exitUsage, "--output needs a file"},
 		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
 		{[]string{folder, "-o", there}, exitUnreadable, "folder"},

@@ -2,8 +2,6 @@ package page
 
 import (
 	"bytes"
-	"io/fs"
-	"os"
 
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 )
@@ -16,24 +14,9 @@ func (p *Page) WriteFile(path string) (entries []Entry, size int, err error) {
 	if entries, err = p.Write(&content); err != nil {
 		return entries, 0, err
 	}
-	if private := p.mostPrivate(); private != "" {
-		err = wholefile.WriteBeside(path, content.Bytes(), private)
-	} else {
-		err = wholefile.Write(path, content.Bytes())
-	}
-	return entries, content.Len(), err
-}
-
-// mostPrivate is the source that the fewest may read, empty where all that are files may be
-// read by everybody.
-func (p *Page) mostPrivate() (path string) {
-	const others = fs.FileMode(0o044)
-	least := others
+	var names []string
 	for _, source := range p.Sources {
-		info, err := os.Stat(source.Name)
-		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&others < least {
-			path, least = source.Name, info.Mode().Perm()&others
-		}
+		names = append(names, source.Name)
 	}
-	return path
+	return entries, content.Len(), wholefile.WriteOf(path, content.Bytes(), names)
 }

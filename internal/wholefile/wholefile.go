@@ -25,6 +25,28 @@ func WriteBeside(path string, content []byte, other string) error {
 }
 
 // write is Write with permissions to give, nil for those that the file has.
+// WriteOf writes what was made of other files: it may be read by those alone who may read each of
+// them. A name of what is no file says nothing.
+func WriteOf(path string, content []byte, others []string) error {
+	if private := mostPrivate(others); private != "" {
+		return WriteBeside(path, content, private)
+	}
+	return Write(path, content)
+}
+
+// mostPrivate is the file that the fewest may read, empty where all may be read by everybody.
+func mostPrivate(names []string) (path string) {
+	const others = fs.FileMode(0o044)
+	least := others
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&others < least {
+			path, least = name, info.Mode().Perm()&others
+		}
+	}
+	return path
+}
+
 func write(path string, content []byte, as *fs.FileMode) error {
 	target, mode, err := replaceable(path)
 	if err != nil {

@@ -1,0 +1,148 @@
+package otlp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strconv"
+)
+
+// Document is a request to export spans, as OTLP has it.
+type Document struct {
+	ResourceSpans []ResourceSpans `json:"resourceSpans"`
+}
+
+// ResourceSpans are the spans of one program.
+type ResourceSpans struct {
+	Resource   Resource     `json:"resource"`
+	ScopeSpans []ScopeSpans `json:"scopeSpans"`
+	SchemaURL  string       `json:"schemaUrl,omitempty"`
+}
+
+// Resource is a program.
+type Resource struct {
+	Attributes []KeyValue `json:"attributes,omitempty"`
+}
+
+// ScopeSpans are the spans that one library made.
+type ScopeSpans struct {
+	Scope     Scope  `json:"scope"`
+	Spans     []Span `json:"spans"`
+	SchemaURL string `json:"schemaUrl,omitempty"`
+}
+
+// Scope is a library.
+type Scope struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// Span is a span. Its ids are hexadecimal.
+type Span struct {
+	TraceID    string     `json:"traceId"`
+	SpanID     string     `json:"spanId"`
+	ParentID   string     `json:"parentSpanId,omitempty"`
+	Name       string     `json:"name"`
+	Kind       Number     `json:"kind"`
+	Start      Nanos      `json:"startTimeUnixNano"`
+	End        Nanos      `json:"endTimeUnixNano"`
+	Attributes []KeyValue `json:"attributes,omitempty"`
+	Events     []Event    `json:"events,omitempty"`
+	Status     Status     `json:"status"`
+}
+
+// The kinds of spans, and the status of one that failed.
+const (
+	kindInternal Number = 1
+	kindClient   Number = 3
+	statusError  Number = 2
+)
+
+// Event is something that happened within a span.
+type Event struct {
+	Time       Nanos      `json:"timeUnixNano"`
+	Name       string     `json:"name"`
+	Attributes []KeyValue `json:"attributes,omitempty"`
+}
+
+// Status says whether a span failed; a code of 0 says nothing.
+type Status struct {
+	Code    Number `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// KeyValue is an attribute.
+type KeyValue struct {
+	Key   string `json:"key"`
+	Value Value  `json:"value"`
+}
+
+// Value is one of its members.
+type Value struct {
+	String *string     `json:"stringValue,omitempty"`
+	Bool   *bool       `json:"boolValue,omitempty"`
+	Int    *Int        `json:"intValue,omitempty"`
+	Double *float64    `json:"doubleValue,omitempty"`
+	Array  *ArrayValue `json:"arrayValue,omitempty"`
+	List   *ListValue  `json:"kvlistValue,omitempty"`
+}
+
+// ArrayValue is a list.
+type ArrayValue struct {
+	Values []Value `json:"values"`
+}
+
+// ListValue is a map.
+type ListValue struct {
+	Values []KeyValue `json:"values"`
+}
+
+// Nanos is a time in nanoseconds since 1970, a text in JSON.
+type Nanos int64
+
+// MarshalJSON writes a text.
+func (n Nanos) MarshalJSON() ([]byte, error) { return Int(n).MarshalJSON() }
+
+// UnmarshalJSON reads a text or a number.
+func (n *Nanos) UnmarshalJSON(raw []byte) error { return (*Int)(n).UnmarshalJSON(raw) }
+
+// Int is a number of 64 bits, a text in JSON.
+type Int int64
+
+// MarshalJSON writes a text.
+func (n Int) MarshalJSON() ([]byte, error) {
+	return strconv.AppendQuote(nil, strconv.FormatInt(int64(n), 10)), nil
+}
+
+// UnmarshalJSON reads a text or a number.
+func (n *Int) UnmarshalJSON(raw []byte) error {
+	i, err := strconv.ParseInt(string(bytes.Trim(raw, `"`)), 10, 64)
+	if err != nil {
+		return err
+	}
+	*n = Int(i)
+	return nil
+}
+
+// Number is one of an enumeration: a number, or in what some write its name, which ends in the
+// word that says it.
+type Number int
+
+// enumerated are the names of numbers.
+var enumerated = map[string]Number{"SPAN_KIND_INTERNAL": kindInternal, "SPAN_KIND_CLIENT": kindClient, "STATUS_CODE_ERROR": statusError}
+
+// UnmarshalJSON reads a number or a name. A name that says nothing here is 0.
+func (n *Number) UnmarshalJSON(raw []byte) error {
+	if name, err := strconv.Unquote(string(raw)); err == nil {
+		*n = enumerated[name]
+		return nil
+	}
+	return json.Unmarshal(raw, (*int)(n))
+}
+
+// Write writes a document on a line, as collectors do.
+func (d *Document) Write(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return out.Encode(d)
+}

@@ -1,0 +1,82 @@
+package otlp_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/otlp"
+	"github.com/adkreplay/adkreplay/internal/spans"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+func fixture(t *testing.T, name string) []byte {
+	content, err := fixtures.Traces.ReadFile(name + ".jsonl")
+	require.NoError(t, err)
+	return content
+}
+
+func exported(t *testing.T, content []byte, o spans.Options) []otlp.Span {
+	all, err := otlp.Export(bytes.NewReader(content), trace.Options{}, o)
+	require.NoError(t, err)
+	return all
+}
+
+// closing closes nothing.
+type closing struct{ io.Writer }
+
+func (closing) Close() error { return nil }
+
+// Ids are made of what a trace says: the same whoever exports it, other ones for another trace,
+// and each span's are its own.
+func TestIds(t *testing.T) {
+	content := fixture(t, "sub-agents-side-by-side")
+	all := exported(t, content, spans.Options{})
+	assert.Equal(t, all, exported(t, content, spans.Options{}))
+	var packed bytes.Buffer
+	w := trace.NewCompressor(closing{&packed})
+	_, err := w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	assert.Equal(t, all, exported(t, packed.Bytes(), spans.Options{}), "compressed or not")
+	assert.NotEqual(t, all[0].TraceID, exported(t, fixture(t, "sub-agents"), spans.Options{})[0].TraceID)
+	ids, above := map[string]bool{}, 0
+	for _, s := range all {
+		assert.Len(t, s.TraceID, 32)
+		assert.Len(t, s.SpanID, 16)
+		assert.False(t, ids[s.SpanID])
+		ids[s.SpanID] = true
+	}
+	for _, s := range all {
+		if s.ParentID == "" {
+			above++
+		} else {
+			assert.True(t, ids[s.ParentID], s.Name)
+		}
+	}
+	assert.Equal(t, 1, above)
+}
+
+// Of a trace that breaks off there are the spans that it tells of, all of them ended, and the
+// error says why there are no more.
+func TestBrokenOff(t *testing.T) {
+	content := fixture(t, "tool-round-trip")
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	for n := 1; n < len(lines)-1; n++ {
+		all, err := otlp.Export(bytes.NewReader(bytes.Join(lines[:n], nil)), trace.Options{}, spans.Options{})
+		require.Error(t, err)
+		for _, s := range all {
+			assert.GreaterOrEqual(t, s.End, s.Start)
+		}
+		if n > 1 {
+			assert.Equal(t, "invoke_agent", all[len(all)-1].Name, "the outermost ends last")
+		}
+	}
+	_, err := otlp.Export(strings.NewReader("{}"), trace.Options{}, spans.Options{})
+	assert.Error(t, err)
+}
