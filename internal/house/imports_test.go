@@ -184,6 +184,13 @@ var rooms = []room{
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "internal/eachtrace", ours: []string{"adk", "replay/corpus", "replay/trace"}, because: "many traces are read in one way, whoever looks at their crossings"},
 	{name: "internal/modelapi", ours: []string{"internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
+	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi"},
+		because: "it makes spans of crossings, live or not, and knows no tracer and no file"},
+	{name: "internal/otlp", ours: []string{"internal/spans", "replay/trace"},
+		because: "it writes and reads spans as data"},
+	{name: "replay/otel", ours: []string{"adk", "internal/spans"},
+		others:  []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"}, // the user's tracer
+		because: "a module of its own: who tells no spans carries no OpenTelemetry"},
 	{name: "internal/distil", ours: []string{"adk", "internal/describe", "internal/eachtrace", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},
 		because: "it looks at what traces show, and runs none"},
 	{name: "internal/stats", ours: []string{"adk", "internal/canonical", "internal/describe", "internal/eachtrace", "internal/modelapi", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},

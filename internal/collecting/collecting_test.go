@@ -1,0 +1,171 @@
+// Package collecting holds spans to what those who collect them understand: a receiver of OTLP
+// that is asked over loopback, and the library by which collectors read its JSON. It is a module
+// of its own, since these bring gRPC and protocol buffers.
+package collecting
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/otlp"
+	"github.com/adkreplay/adkreplay/internal/spans"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/otel"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// received is what a test looks at of a span.
+type received struct {
+	name, parent string
+	begin, end   uint64
+	kind, status int
+	attributes   []string
+	events       []string
+}
+
+// receiver takes what is exported to it.
+type receiver struct {
+	mu      sync.Mutex
+	asked   []*collector.ExportTraceServiceRequest
+	refused []error
+}
+
+// ServeHTTP takes one request.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	var asked collector.ExportTraceServiceRequest
+	if err == nil {
+		err = proto.Unmarshal(body, &asked)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || req.URL.Path != "/v1/traces" {
+		r.refused = append(r.refused, err)
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.asked = append(r.asked, &asked)
+}
+
+// spans are those that were taken, in the order in which they ended.
+func (r *receiver) spans() (all []received) {
+	names := map[string]string{}
+	for _, asked := range r.asked {
+		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
+			names[hex.EncodeToString(s.SpanId)] = s.Name
+		}
+	}
+	for _, asked := range r.asked {
+		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
+			one := received{name: s.Name, parent: names[hex.EncodeToString(s.ParentSpanId)], begin: s.StartTimeUnixNano, end: s.EndTimeUnixNano,
+				kind: int(s.Kind), status: int(s.Status.GetCode()), attributes: texts(s.Attributes)}
+			for _, e := range s.Events {
+				one.events = append(one.events, e.Name+strings.Join(texts(e.Attributes), " "))
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func texts(attributes []*common.KeyValue) (all []string) {
+	for _, kv := range attributes {
+		var text string
+		switch v := kv.Value.Value.(type) {
+		case *common.AnyValue_ArrayValue:
+			for _, one := range v.ArrayValue.Values {
+				text += one.GetStringValue() + ","
+			}
+		case *common.AnyValue_IntValue:
+			text = "int " + kv.Value.String()
+		default:
+			text = kv.Value.String()
+		}
+		all = append(all, kv.Key+"="+text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func scenario(t *testing.T, name string) scenarios.Scenario {
+	s, is := scenarios.Named(name)
+	require.True(t, is)
+	return s
+}
+
+// recorded is a turn whose spans a receiver was told, and its trace.
+func recorded(t *testing.T, name string, r *receiver) []byte {
+	server := httptest.NewServer(r)
+	defer server.Close()
+	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(server.URL+"/v1/traces"))
+	require.NoError(t, err)
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter))
+	var written bytes.Buffer
+	require.NoError(t, scenario(t, name).Run(t.Context(), adk.MultiProbe(replay.Record(&written), otel.NewProbe(otel.Config{Provider: provider, Content: true}))))
+	require.NoError(t, provider.Shutdown(t.Context()))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.Empty(t, r.refused)
+	return written.Bytes()
+}
+
+// What is exported of a trace as JSON is read as OTLP, and says what a receiver was told while
+// the turn ran.
+func TestReceivers(t *testing.T) {
+	for _, name := range []string{"asks-a-model", "asks-again", "sub-agents-side-by-side", "tool-failure", "abort-from-outside", "gate-denied", "parallel-tools"} {
+		t.Run(name, func(t *testing.T) {
+			var live receiver
+			content := recorded(t, name, &live)
+			all, err := otlp.Export(bytes.NewReader(content), trace.Options{}, spans.Options{Content: true})
+			require.NoError(t, err)
+			var document bytes.Buffer
+			require.NoError(t, otlp.DocumentOf(all).Write(&document))
+
+			read, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(document.Bytes())
+			require.NoError(t, err)
+			require.Equal(t, len(all), read.SpanCount())
+			told := &receiver{}
+			told.asked = []*collector.ExportTraceServiceRequest{inProtocol(t, read)}
+			assert.Equal(t, sorted(live.spans()), sorted(told.spans()))
+
+			// And what the library writes is read here as it was.
+			again, err := (&ptrace.JSONMarshaler{}).MarshalTraces(read)
+			require.NoError(t, err)
+			back, err := otlp.Read(bytes.NewReader(again))
+			require.NoError(t, err)
+			assert.Equal(t, all, back.ResourceSpans[0].ScopeSpans[0].Spans)
+		})
+	}
+}
+
+func sorted(all []received) []received {
+	slices.SortStableFunc(all, func(a, b received) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.name, b.name)) })
+	return all
+}
+
+func inProtocol(t *testing.T, traces ptrace.Traces) *collector.ExportTraceServiceRequest {
+	content, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
+	require.NoError(t, err)
+	var asked collector.ExportTraceServiceRequest
+	require.NoError(t, proto.Unmarshal(content, &asked))
+	return &asked
+}

@@ -1,0 +1,24 @@
+// Package otel makes OpenTelemetry spans of turns, by the semantic conventions for generative
+// AI: invoke_agent for a turn and for each dispatch that is called in it, chat for each time
+// that a model is asked, a retry too, and execute_tool for each execution of a tool.
+//
+//  1. [NewProbe] makes a probe for adk.Config.Probe, beside others with adk.MultiProbe. Its
+//     spans go through the tracer provider of the program, and begin below the span that the
+//     context given to Runner.Run holds.
+//  2. User code finds the span that it runs in in its context: what a tool's handler tells of
+//     itself, or a turn that it runs, stands below execute_tool.
+//  3. [Config].Content has spans hold what was said: messages, instructions, definitions of tools,
+//     arguments, results, the words of errors. They hold none of it otherwise.
+//
+// Times are those of the config's clock. Every attribute is one of the conventions, version
+// 1.41.0, which is the last with those of generative AI in it, or begins with "adkreplay.":
+// iterations, the status of a dispatch, the executor, gates, what canceled a turn. A model is
+// seen where it is asked through adk.Ask or a transport of package adkhttp. Of an executor that
+// asks otherwise its call is the chat span, without model and tokens.
+//
+// What a span ends with is told in the step that ends it, while the turn waits: give the
+// provider a batching processor, as in any program, and none that exports at once.
+//
+// adkreplay export --otlp makes the same spans of a trace. What other clients ask over HTTP has
+// no spans here: otelhttp has them.
+package otel
