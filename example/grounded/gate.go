@@ -2,7 +2,6 @@ package grounded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,9 +10,6 @@ import (
 )
 
 // This file says which answers may stand.
-
-// errTooLong is why a turn is ended whose question alone is beyond the window.
-var errTooLong = errors.New("the question does not fit into the window of the model")
 
 // refusal is what is said where the documentation says nothing.
 const refusal = "The documentation does not answer this."

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/explore"
 	turns "github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // The documentation of these tests: twelve pages with a chunk each, in the order in which
@@ -181,19 +182,72 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// A window that is too small sheds chunks but one, and then ends the turn.
+// A window that is too small sheds chunks but one and what is remembered, and says so. Of what
+// does not fit then the report says refused: the turn is not aborted, and it is the executor
+// that refuses. Nothing is kept of it.
 func TestWindow(t *testing.T) {
-	w := world{storage: fakes.NewStorage(), score: 0.9, chunks: 9}
-	a := w.agent(replies(good))
-	a.Window, a.Reserve = 100, 20
-	if _, end := turn(t, a); end.Status != adk.StatusAck {
-		t.Errorf("the dispatch ended %s", end.Status)
+	for _, c := range []struct {
+		window int
+		status string
+		report map[string]any // nil where all fits
+	}{
+		{4096, adk.StatusAck, nil},
+		{100, adk.StatusAck, map[string]any{"refused": false, "retrievables": 7, "memories": 0, "messages": 0}},
+		{30, adk.StatusNack, map[string]any{"refused": true, "retrievables": 8, "memories": 0, "messages": 0}},
+	} {
+		w := world{storage: fakes.NewStorage(), score: 0.9, chunks: 9}
+		a := w.agent(replies(good))
+		a.Window, a.Reserve = c.window, 20
+		answers := a.Model.Run
+		a.Model.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if tooLong(dc, c.window-20) {
+				return errors.New("more than the window")
+			}
+			return answers(ctx, dc, h)
+		}
+		trace, end := turn(t, a)
+		if end.Status != c.status {
+			t.Errorf("window %d: the dispatch ended %q, want %q", c.window, end.Status, c.status)
+		}
+		report := reported(t, trace)
+		for name, want := range c.report {
+			if got := fmt.Sprint(report[name]); got != fmt.Sprint(want) {
+				t.Errorf("window %d: the report says %s %s, want %v", c.window, name, got, want)
+			}
+		}
+		if c.report == nil && report != nil {
+			t.Errorf("window %d: it reports %v", c.window, report)
+		}
+		if c.status == adk.StatusNack && len(w.written) > 0 {
+			t.Errorf("window %d: %v is kept", c.window, w.written)
+		}
 	}
-	a = w.agent(replies(good))
-	a.Window, a.Reserve = 20, 10
-	if _, end := turn(t, a); end.Status != "" {
-		t.Errorf("a dispatch ended %s: there should be none", end.Status)
+}
+
+// tooLong reports whether the chunks alone are more than a room.
+func tooLong(dc *adk.DispatchContext, room int) bool {
+	for _, r := range dc.Retrievables().All() {
+		room -= adk.EstimateTokens(r.Content().String(), adk.EncodingCL100kBase)
 	}
+	return room < 0
+}
+
+// reported is what shed said in a turn. It fails where that was aborted.
+func reported(t *testing.T, content []byte) (report map[string]any) {
+	t.Helper()
+	recorded, err := trace.Read(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range recorded.Lines {
+		switch x := line.Crossing; {
+		case x.Kind == adk.KindReportLog && x.Name == grounded.ReportKind:
+			report, _ = x.Value.(map[string]any)
+		case x.Kind == adk.KindCancel:
+			t.Errorf("crossing %d is a %s: %v", x.Seq, x.Kind, x.Err)
+		}
+	}
+	return report
 }
 
 // Whatever breaks at one point of a turn, no answer is kept that may not stand.

@@ -170,28 +170,62 @@ func pagesOf(found []candidate) []any {
 	return pages
 }
 
-// shed drops what does not fit: the chunk that fits the question the least, then the oldest
-// memory, then the oldest message, but not the question.
+// report is what shed says of a turn that did not fit.
+type report struct {
+	tokens, room                     int  // that the model is shown in the end, and that it takes
+	retrievables, memories, messages int  // that were dropped
+	refused                          bool // it does not fit all the same
+}
+
+// ReportKind is of the log of what did not fit. Its payload has tokens and room, how many
+// retrievables, memories and messages were dropped, and whether the turn is refused.
+const ReportKind = "window-report"
+
+// shed drops what does not fit: the chunk that fits the question the least, then the last
+// memory, then the oldest message, but not the question. What had to go is reported. Where the
+// rest is too long all the same the report says refused, and the turn goes on: it is the model's
+// executor that refuses, before anything goes out, as adk/chat does with its Limits.
 func (a *Agent) shed(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-	for shown(tc) > a.Window-a.Reserve {
-		retrieved, memories, messages := tc.Retrievables().All(), tc.Memories().All(), tc.Messages().All()
-		var err error
-		switch {
-		case len(retrieved) > 1:
-			_, err = tc.Retrievables().Remove(retrieved[len(retrieved)-1].ID())
-		case len(memories) > 0:
-			_, err = tc.Memories().Remove(memories[len(memories)-1].ID())
-		case len(messages) > 1:
-			_, err = tc.Messages().Remove(messages[0].ID())
-		default:
-			return tc.Abort(errTooLong)
-		}
-		if err != nil {
+	r := report{tokens: shown(tc), room: a.Window - a.Reserve}
+	fits := r.tokens <= r.room
+	for ; r.tokens > r.room && !r.refused; r.tokens = shown(tc) {
+		if err := r.drop(tc); err != nil {
 			return err
 		}
 	}
+	if !fits {
+		r.log(tc)
+	}
 	next(ctx)
 	return nil
+}
+
+// drop drops the least important record, and refuses where only what is needed is left.
+func (r *report) drop(tc *adk.TurnContext) (err error) {
+	retrieved, memories, messages := tc.Retrievables().All(), tc.Memories().All(), tc.Messages().All()
+	switch {
+	case len(retrieved) > 1:
+		r.retrievables++
+		_, err = tc.Retrievables().Remove(retrieved[len(retrieved)-1].ID())
+	case len(memories) > 0:
+		r.memories++
+		_, err = tc.Memories().Remove(memories[len(memories)-1].ID())
+	case len(messages) > 1:
+		r.messages++
+		_, err = tc.Messages().Remove(messages[0].ID())
+	default:
+		r.refused = true
+	}
+	return err
+}
+
+func (r *report) log(tc *adk.TurnContext) {
+	level := adk.LevelInfo
+	if r.refused {
+		level = adk.LevelWarn
+	}
+	tc.Log(level, ReportKind, "not all fits into the model's window", map[string]any{"tokens": r.tokens, "room": r.room,
+		"retrievables": r.retrievables, "memories": r.memories, "messages": r.messages, "refused": r.refused})
 }
 
 // shown is how many tokens the model is shown.
