@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 // attempt is one turn that is run for a delivery, under a claim.
 type attempt struct {
 	host   *Host
+	visit  *visit
 	claim  Claim
 	loaded Loaded
 	number int
@@ -156,9 +158,15 @@ func (a *attempt) change(at time.Time) (Commit, error) {
 	defer t.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := Commit{Delivery: a.seed.Delivery, Attempt: a.number, Revision: a.loaded.Revision, TurnID: a.turnID, Snapshots: t.left.snapshots,
+	c := Commit{Delivery: a.seed.Delivery, Attempt: a.number, Revision: a.loaded.Revision, TurnID: a.turnID,
 		Writes: t.writes, Held: a.host.held, Children: t.children, OutputFailed: a.outputFailed || t.left.outputFailed,
 		Told: a.host.config.Notify == nil, At: asMillis(at)}
+	c.Release = c.Told && (c.Held || len(c.Writes) == 0) && a.visit.isLast(a.seed.Seq)
+	if len(t.left.snapshots) > 0 {
+		c.Snapshots = map[string]json.RawMessage{}
+		maps.Copy(c.Snapshots, a.loaded.Snapshots)
+		maps.Copy(c.Snapshots, t.left.snapshots)
+	}
 	if err := a.untouched(); err != nil {
 		return c, err
 	}

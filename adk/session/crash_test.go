@@ -99,45 +99,73 @@ func (c *crashing) do(f func()) (alive bool) {
 	return alive
 }
 
+// ways are how a host comes to a delivery: with its first attempt, to one that was accepted
+// before, and to one that others have left.
+var ways = map[string]func(*crashing){
+	"new": func(c *crashing) { _, _ = c.Deliver(context.Background(), delivery("one", "a")) },
+	"accepted": func(c *crashing) {
+		c.accepted()
+		_, _ = c.Deliver(context.Background(), delivery("one", "a"))
+	},
+	"left": func(c *crashing) {
+		c.accepted()
+		_, _ = c.Resume(context.Background(), 10)
+	},
+}
+
+// accepted has another host accept the delivery, and leave.
+func (c *crashing) accepted() {
+	_, err := c.world.kept.Sessions().Accept(context.Background(), delivery("one", "a"), c.world.clock.Now())
+	require.NoError(c.world.t, err)
+}
+
 // The table of crashes: whatever call of the store the process ends at, before it or after,
 // the next host brings the delivery to its end, once.
 //
 // SES-10, SES-20, SES-21, SES-22, SES-23, SES-25: what a crash leaves.
 func TestCrashes(t *testing.T) {
-	for _, elsewhere := range []bool{false, true} {
-		seen := map[string]bool{}
-		for n := 1; ; n++ {
-			hit := false
-			for _, after := range []bool{false, true} {
-				w := newWorld(t)
-				records := w.kept.Storage()
-				place := func(c *session.Config) {
-					if elsewhere {
-						c.Agent.Storage = records
-					}
-				}
-				if elsewhere {
-					records = fakes.NewStorage().Storage()
-				}
-				first := newCrashing(w, place)
-				first.at, first.after = n, after
-				alive := first.do(func() { _, _ = first.Deliver(context.Background(), delivery("one", "a")) })
-				if alive {
-					continue
-				}
-				hit = true
-				seen[first.name] = true
-				settlesOnce(t, w, newCrashing(w, place), records, fmt.Sprintf("%s, after it %v, elsewhere %v", first.name, after, elsewhere))
-			}
-			if !hit {
-				break
-			}
-		}
-		for _, call := range []string{"Accept", "Claim", "Load", "Begin", "Commit", "Notified", "Find", "Release"} {
-			assert.True(t, seen[call], "a process ended at %s", call)
-		}
-		assert.Equal(t, elsewhere, seen["Applied"])
+	calls := map[string][]string{
+		"new":      {"Start", "Commit", "Notified"},
+		"accepted": {"Start", "Claim", "Load", "Begin", "Commit", "Notified"},
+		"left":     {"Pending", "Claim", "Load", "Begin", "Commit", "Notified", "Release"},
 	}
+	for way, work := range ways {
+		for _, elsewhere := range []bool{false, true} {
+			seen := map[string]bool{}
+			for n := 1; crashAt(t, work, elsewhere, n, seen); n++ {
+			}
+			for _, call := range calls[way] {
+				assert.True(t, seen[call], "%s: a process ended at %s", way, call)
+			}
+			assert.Equal(t, elsewhere, seen["Applied"])
+		}
+	}
+}
+
+// crashAt ends the process at the n-th call of its store, before and after it, and reports
+// whether it made so many.
+func crashAt(t *testing.T, work func(*crashing), elsewhere bool, n int, seen map[string]bool) (hit bool) {
+	for _, after := range []bool{false, true} {
+		w := newWorld(t)
+		records := w.kept.Storage()
+		place := func(c *session.Config) {
+			if elsewhere {
+				c.Agent.Storage = records
+			}
+		}
+		if elsewhere {
+			records = fakes.NewStorage().Storage()
+		}
+		first := newCrashing(w, place)
+		first.at, first.after = n, after
+		if first.do(func() { work(first) }) {
+			continue
+		}
+		hit = true
+		seen[first.name] = true
+		settlesOnce(t, w, newCrashing(w, place), records, fmt.Sprintf("%s, after it %v, elsewhere %v", first.name, after, elsewhere))
+	}
+	return hit
 }
 
 // settlesOnce has another host find what is left, and the delivery come again.

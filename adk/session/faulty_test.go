@@ -39,6 +39,10 @@ func (s *faultyStore) Accept(ctx context.Context, d session.Delivery, now time.T
 	return around(s, "Accept", func() (session.Accepted, error) { return s.Store.Accept(ctx, d, now) })
 }
 
+func (s *faultyStore) Start(ctx context.Context, d session.Delivery, owner string, now, until time.Time) (session.Started, error) {
+	return around(s, "Start", func() (session.Started, error) { return s.Store.Start(ctx, d, owner, now, until) })
+}
+
 func (s *faultyStore) Claim(ctx context.Context, id session.SessionID, owner string, now, until time.Time) (session.Claim, error) {
 	return around(s, "Claim", func() (session.Claim, error) { return s.Store.Claim(ctx, id, owner, now, until) })
 }
@@ -71,8 +75,8 @@ func (s *faultyStore) Applied(ctx context.Context, id session.DeliveryID, at tim
 	return s.do("Applied", func() error { return s.Store.Applied(ctx, id, at) })
 }
 
-func (s *faultyStore) Notified(ctx context.Context, id session.DeliveryID, at time.Time) error {
-	return s.do("Notified", func() error { return s.Store.Notified(ctx, id, at) })
+func (s *faultyStore) Notified(ctx context.Context, c session.Claim, n session.Notice) error {
+	return s.do("Notified", func() error { return s.Store.Notified(ctx, c, n) })
 }
 
 func (s *faultyStore) Pending(ctx context.Context, now time.Time, limit int) ([]session.SessionID, error) {

@@ -85,7 +85,7 @@ func (h *Host) check(d Delivery) error {
 }
 
 func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error) {
-	a, err := h.config.Store.Accept(ctx, d, h.now())
+	a, v, err := h.start(ctx, d)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -93,10 +93,10 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 		h.tell(Step{Kind: StepAccepted, SessionID: a.SessionID(), Delivery: a.ID, Seq: a.Seq, Payload: a.Digest()})
 	}
 	if !a.State.Settled() {
-		return h.await(ctx, a)
+		return h.await(ctx, a, v)
 	}
 	if len(a.Writes) > 0 || a.NotifiedAt.IsZero() {
-		if _, _, err := h.visit(ctx, a.SessionID(), 0, math.MaxInt, false); err != nil && !errors.Is(err, adk.E_SESSION_BUSY) {
+		if _, err := h.visit(ctx, a.SessionID(), 0, math.MaxInt, false); err != nil && !errors.Is(err, adk.E_SESSION_BUSY) {
 			return Outcome{}, err
 		}
 	}
@@ -104,13 +104,60 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 	return a.Outcome, nil
 }
 
-// await visits the session until the delivery is settled.
-func (h *Host) await(ctx context.Context, a Accepted) (Outcome, error) {
+// start accepts a delivery. Where nobody is at its session, a visit to it has begun with the
+// first attempt; otherwise there is none.
+func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err error) {
+	leave, err := h.enter(ctx, d.SessionID(), false)
+	if err != nil { // another call of this host is there
+		a, err = h.config.Store.Accept(ctx, d, h.now())
+		return a, nil, err
+	}
+	defer func() {
+		if v == nil {
+			leave()
+		}
+	}()
+	now := h.now()
+	s, err := h.config.Store.Start(ctx, d, h.config.Name, now, now.Add(h.config.Lease))
+	if err != nil && !errors.As(err, new(*adk.Error)) {
+		h.recant(ctx, d.DeliveryID())
+	}
+	if err == nil && s.Begun {
+		v = &visit{host: h, leave: leave, claim: s.Claim, renewed: now, upTo: s.Seq, most: math.MaxInt, started: &s.Loaded}
+	}
+	return s.Accepted, v, err
+}
+
+// recant gives back an attempt that the store may have begun without having said so, as where
+// its caller has left: nobody else could run the delivery until the lease is over.
+func (h *Host) recant(ctx context.Context, id DeliveryID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	defer cancel()
+	a, found, err := h.config.Store.Find(ctx, id)
+	if err != nil || !found || a.State.Settled() || a.Attempts == 0 {
+		return
+	}
+	c := Claim{SessionID: id.SessionID, Owner: h.config.Name, Epoch: a.Epoch}
+	if h.config.Store.Fail(ctx, c, Failure{Delivery: id.Delivery, Attempt: a.Attempts, GiveBack: true, At: asMillis(h.now())}) == nil {
+		_ = h.config.Store.Release(ctx, c) // else it ends by itself
+	}
+}
+
+// await visits the session until the delivery is settled, and begins with a visit that is
+// under way already, if one is.
+func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		_, due, err := h.visit(ctx, a.SessionID(), a.Seq, math.MaxInt, !h.config.NoWait)
+		if v != nil {
+			err = v.work(ctx)
+		} else {
+			v, err = h.visit(ctx, a.SessionID(), a.Seq, math.MaxInt, !h.config.NoWait)
+		}
 		taken := errors.Is(err, adk.E_SESSION_BUSY) || errors.Is(err, adk.E_SESSION_LEASE_LOST)
 		if err != nil && !taken {
 			return Outcome{}, err
+		}
+		if v.last.Seq == a.Seq {
+			return v.last, nil
 		}
 		found, known, failure := h.config.Store.Find(ctx, a.DeliveryID())
 		switch {
@@ -123,15 +170,16 @@ func (h *Host) await(ctx context.Context, a Accepted) (Outcome, error) {
 		case h.config.NoWait && taken:
 			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for another host", Cause: err}
 		case h.config.NoWait:
-			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: fmt.Sprintf("%s waits until %s", a.DeliveryID(), due.Format(time.RFC3339))}
+			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: fmt.Sprintf("%s waits until %s", a.DeliveryID(), v.due.Format(time.RFC3339))}
 		}
 		wait := pause
 		if !taken {
-			wait = max(due.Sub(h.now()), firstPause)
+			wait = max(v.due.Sub(h.now()), firstPause)
 		}
 		if err := h.pause(ctx, wait); err != nil {
 			return Outcome{}, err
 		}
+		v = nil
 	}
 }
 
@@ -169,8 +217,8 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 				continue
 			}
 			visited[id], fresh = true, true
-			n, _, err := h.visit(ctx, id, math.MaxInt64, limit-settled, false)
-			settled += n
+			v, err := h.visit(ctx, id, math.MaxInt64, limit-settled, false)
+			settled += v.settled
 			if err != nil && !errors.Is(err, adk.E_SESSION_BUSY) && !errors.Is(err, adk.E_SESSION_LEASE_LOST) {
 				failures = append(failures, named(id, err))
 			}
@@ -237,107 +285,6 @@ func (h *Host) enter(ctx context.Context, id SessionID, wait bool) (leave func()
 		left()
 		return nil, context.Cause(ctx)
 	}
-}
-
-// visit claims a session and settles its deliveries in order, up to one and up to so many. It
-// gives when the next of them is due, if one is that is not yet.
-func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wait bool) (settled int, due time.Time, err error) {
-	leave, err := h.enter(ctx, id, wait)
-	if err != nil {
-		return 0, due, err
-	}
-	defer leave()
-	now := h.now()
-	claim, err := h.config.Store.Claim(ctx, id, h.config.Name, now, now.Add(h.config.Lease))
-	if err != nil {
-		return 0, due, err
-	}
-	defer h.release(ctx, claim)
-	h.tell(claim.step(StepClaimed))
-	for renewed := now; ; {
-		loaded, err := h.config.Store.Load(ctx, claim)
-		if err == nil {
-			err = h.finish(ctx, claim, loaded)
-		}
-		if err != nil || settled >= most || loaded.Next == nil || loaded.Next.Seq > upTo {
-			return settled, due, err
-		}
-		if loaded.Next.NotBefore.After(h.now()) {
-			return settled, loaded.Next.NotBefore, nil
-		}
-		if err := h.renewBetween(ctx, claim, &renewed); err != nil {
-			return settled, due, err
-		}
-		done, err := h.try(ctx, claim, loaded)
-		if err != nil {
-			return settled, due, err
-		}
-		if done {
-			settled++
-		}
-	}
-}
-
-// renewBetween renews the lease between two turns, where many short ones run in one visit.
-func (h *Host) renewBetween(ctx context.Context, c Claim, renewed *time.Time) error {
-	now := h.now()
-	if now.Sub(*renewed) < h.config.Lease/3 {
-		return nil
-	}
-	*renewed = now
-	return h.config.Store.Renew(ctx, c, now, now.Add(h.config.Lease))
-}
-
-// release ends the lease, so that nobody has to wait for its end.
-func (h *Host) release(ctx context.Context, c Claim) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
-	defer cancel()
-	_ = h.config.Store.Release(ctx, c) // else it ends by itself
-}
-
-// finish does what is left of settled deliveries, before the session's next turn.
-func (h *Host) finish(ctx context.Context, c Claim, l Loaded) error {
-	for _, a := range l.Unapplied {
-		if err := h.applied(ctx, c, a); err != nil {
-			return err
-		}
-	}
-	for _, a := range l.Untold {
-		h.notify(ctx, c, a.Outcome)
-	}
-	return nil
-}
-
-// applied makes the writes of a committed delivery, and keeps that they are made.
-func (h *Host) applied(ctx context.Context, c Claim, a Accepted) error {
-	if err := h.apply(ctx, a); err != nil {
-		return err
-	}
-	if err := h.config.Store.Applied(ctx, a.DeliveryID(), asMillis(h.now())); err != nil {
-		return err
-	}
-	s := c.step(StepApplied)
-	s.Delivery, s.Seq = a.ID, a.Seq
-	h.tell(s)
-	return nil
-}
-
-// notify tells the outcome of a delivery. It is told again later if that fails.
-func (h *Host) notify(ctx context.Context, c Claim, o Outcome) {
-	if h.config.Notify != nil {
-		if err := contained(func() error { return h.config.Notify(ctx, o) }); err != nil {
-			h.count(func(c *Counters) { c.NotifyFailures++ })
-			return
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
-	defer cancel()
-	if h.config.Store.Notified(ctx, o.Delivery, asMillis(h.now())) != nil {
-		return // as if it had not been told
-	}
-	s := c.step(StepNotified)
-	s.Delivery, s.Seq = o.Delivery.Delivery, o.Seq
-	h.tell(s)
 }
 
 func (h *Host) count(what func(*Counters)) {

@@ -11,23 +11,32 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// try makes one attempt at the session's next delivery. It reports whether that is settled
-// then; an error leaves it accepted and ends the visit.
-func (h *Host) try(ctx context.Context, c Claim, l Loaded) (settled bool, err error) {
-	if err := h.knows(l); err != nil {
-		return false, err
+// try makes one attempt at the session's next delivery. An error leaves that accepted and
+// ends the visit.
+func (v *visit) try(ctx context.Context, l Loaded) error {
+	if err := v.host.knows(l); err != nil {
+		return err
 	}
-	store := h.config.Store
-	if l.Next.Attempts >= h.config.Attempts { // whoever made them is gone, and nothing says why
-		a := &attempt{host: h, claim: c, loaded: l, number: l.Next.Attempts, seed: seedOf(l, l.Next.Attempts, c.Epoch)}
-		return true, a.fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
+	if l.Next.Attempts >= v.host.config.Attempts { // whoever made them is gone, and nothing says why
+		return v.attempt(l, l.Next.Attempts).fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
 	}
-	number, err := store.Begin(ctx, c, l.Next.ID)
+	number, err := v.host.config.Store.Begin(ctx, v.claim, l.Next.ID)
 	if err != nil {
-		return false, err
+		return err
 	}
-	a := &attempt{host: h, claim: c, loaded: l, number: number, seed: seedOf(l, number, c.Epoch)}
+	return v.run(ctx, l, number)
+}
+
+// attempt is the attempt of a number at the session's next delivery.
+func (v *visit) attempt(l Loaded, number int) *attempt {
+	a := &attempt{host: v.host, visit: v, claim: v.claim, loaded: l, number: number, seed: seedOf(l, number, v.claim.Epoch)}
 	a.turn = &turn{attempt: a}
+	return a
+}
+
+// run runs the turn of an attempt that has begun, and keeps what became of it.
+func (v *visit) run(ctx context.Context, l Loaded, number int) error {
+	h, a := v.host, v.attempt(l, number)
 	hydrated := a.step(StepHydrated)
 	hydrated.Revision, hydrated.Bag = l.Revision, Digest(l.Values)
 	h.tell(hydrated)
@@ -42,7 +51,7 @@ func (h *Host) try(ctx context.Context, c Claim, l Loaded) (settled bool, err er
 	ran.Turn, ran.Status = a.turnID, a.status
 	h.tell(ran)
 	if lease.isLost() {
-		return false, a.dropped(errLeaseLost)
+		return a.dropped(errLeaseLost)
 	}
 	return a.settle(ctx, notRun)
 }
@@ -87,7 +96,7 @@ func (h *Host) knowsValues(l Loaded) error {
 }
 
 // settle commits the attempt, or keeps that it failed.
-func (a *attempt) settle(ctx context.Context, notRun error) (settled bool, err error) {
+func (a *attempt) settle(ctx context.Context, notRun error) error {
 	if err := a.verdict(ctx, notRun); err != nil {
 		return a.notCommitted(ctx, err)
 	}
@@ -102,13 +111,13 @@ func (a *attempt) settle(ctx context.Context, notRun error) (settled bool, err e
 	switch {
 	case err == nil:
 	case errors.Is(err, adk.E_SESSION_LEASE_LOST):
-		return false, a.dropped(err)
+		return a.dropped(err)
 	case errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY:
 		return a.notCommitted(ctx, err) // the store has refused it
 	case !a.isCommitted(ending):
-		return false, err
+		return err
 	}
-	return true, a.committed(ending, change)
+	return a.committed(ending, change)
 }
 
 // isCommitted looks what became of a commit that nobody has answered for.
@@ -137,14 +146,17 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 	next := *a.loaded.Next
 	next.Writes = c.Writes
 	next.Outcome = Outcome{Delivery: next.DeliveryID(), Seq: next.Seq, State: Committed, Attempt: a.number, TurnID: a.turnID, Revision: c.Revision + 1, OutputFailed: c.OutputFailed}
+	v := a.visit
+	v.released = c.Release
 	if !c.Held && len(c.Writes) > 0 {
-		if err := h.applied(ctx, a.claim, next); err != nil {
+		if err := v.apply(ctx, next); err != nil {
 			return err
 		}
 	}
 	if !c.Told {
-		h.notify(ctx, a.claim, next.Outcome)
+		v.notify(ctx, next.Outcome, v.isLast(next.Seq))
 	}
+	v.settles(next.Outcome)
 	return nil
 }
 
@@ -158,12 +170,11 @@ func (a *attempt) dropped(err error) error {
 }
 
 // notCommitted keeps that the attempt failed, or takes it back where its caller has left.
-func (a *attempt) notCommitted(ctx context.Context, why error) (settled bool, err error) {
+func (a *attempt) notCommitted(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
-		return false, errors.Join(context.Cause(ctx), a.fail(ctx, nil, false))
+		return errors.Join(context.Cause(ctx), a.fail(ctx, nil, false))
 	}
-	final := codeOf(why).Fatal() || a.number >= a.host.config.Attempts
-	return final, a.fail(ctx, why, final)
+	return a.fail(ctx, why, codeOf(why).Fatal() || a.number >= a.host.config.Attempts)
 }
 
 // fail keeps a failure; nil gives the attempt back.
@@ -192,10 +203,14 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 		s.Kind = StepFailed
 	}
 	h.tell(s)
-	if final && !f.Told {
-		id := a.loaded.Next.DeliveryID()
-		h.notify(ending, a.claim, Outcome{Delivery: id, Seq: a.seed.Seq, State: Failed, Attempt: a.number, TurnID: a.turnID, Code: f.Code})
+	if !final {
+		return nil
 	}
+	v, o := a.visit, Outcome{Delivery: a.loaded.Next.DeliveryID(), Seq: a.seed.Seq, State: Failed, Attempt: a.number, TurnID: a.turnID, Code: f.Code}
+	if !f.Told {
+		v.notify(ending, o, v.isLast(o.Seq))
+	}
+	v.settles(o)
 	return nil
 }
 

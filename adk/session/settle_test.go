@@ -151,10 +151,10 @@ func TestValuesOfOthers(t *testing.T) {
 // the session.
 func TestErrorsOfStoresAreNamed(t *testing.T) {
 	for _, says := range []error{errors.New("the disk is full"), &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "others were busy"}} {
-		for _, call := range []string{"Accept", "Claim", "Load", "Begin"} {
+		for _, call := range []string{"Start", "Claim", "Load", "Begin"} {
 			w := newWorld(t)
 			c := w.config(counting)
-			failing := call
+			failing := ""
 			c.Store = &faultyStore{Store: c.Store, before: func(call string) error {
 				if call == failing {
 					return says
@@ -162,10 +162,15 @@ func TestErrorsOfStoresAreNamed(t *testing.T) {
 				return nil
 			}}
 			h := w.host(c)
+			if call != "Start" { // which does all of it where nobody has begun
+				_, err := c.Store.Accept(t.Context(), delivery("one", "a"), c.Agent.Clock.Now())
+				require.NoError(t, err)
+			}
+			failing = call
 			_, err := h.Deliver(t.Context(), delivery("one", "a"))
 			assert.ErrorIs(t, err, says, call)
 			assert.ErrorContains(t, err, `session: delivery "a" of session "one" of tenant "shop": `, call)
-			if call != "Accept" {
+			if call != "Start" {
 				_, err = h.Resume(t.Context(), 1)
 				assert.ErrorIs(t, err, says, call)
 				assert.ErrorContains(t, err, `session: session "one" of tenant "shop": `, call)
@@ -261,6 +266,40 @@ func TestCommitWithoutAnAnswer(t *testing.T) {
 		assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
 		assert.Equal(t, "1", w.counted(h, "one"))
 	}
+}
+
+// SES-42: where nobody answers for the start of a delivery, as where its caller has left, no
+// attempt is counted and no host has to wait for the end of a lease.
+func TestStartWithoutAnAnswer(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	c.Store = &faultyStore{Store: c.Store, after: func(call string) error {
+		if call == "Start" {
+			return errBroken
+		}
+		return nil
+	}}
+	_, err := w.host(c).Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, errBroken)
+	next := w.config(counting)
+	next.Name, next.NoWait = "next", true
+	assert.Equal(t, 1, deliver(t, w.host(next), delivery("one", "a")).Attempt)
+}
+
+// SES-13, SES-42: a host that cannot work with a session gives back what was begun.
+func TestStartOfALaterRelease(t *testing.T) {
+	w := newWorld(t)
+	later := w.config(counting)
+	key := must(session.NewKey[int](session.KeyInit{Name: "test.count", Version: 2, Upgrade: func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }}))
+	later.Keys = []session.AnyKey{key}
+	later.Agent.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(key.Set(dc, 1), dc.Ack())
+	}
+	deliver(t, w.host(later), delivery("one", "a"))
+	_, err := w.host(w.config(counting)).Deliver(t.Context(), delivery("one", "b"))
+	require.ErrorIs(t, err, adk.E_SESSION_STATE_NEWER)
+	later.NoWait, later.Name = true, "later"
+	assert.Equal(t, 1, deliver(t, w.host(later), delivery("one", "b")).Attempt)
 }
 
 // SES-21: an attempt that fails is tried again, later and later, and no more after the last.

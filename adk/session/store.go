@@ -25,6 +25,10 @@ type Store interface {
 	// same, and is E_DELIVERY_CONFLICT otherwise. Other errors are
 	// E_SESSION_CHANNEL_STATE_CHANGED, E_SESSION_FULL and E_SESSION_ERASED.
 	Accept(ctx context.Context, d Delivery, now time.Time) (Accepted, error)
+	// Start is Accept. Where the delivery is new and its session is free and has nothing
+	// else to do, it is Claim, Load and Begin too, at once: the ordinary way of a delivery.
+	// A store may always leave that to those.
+	Start(ctx context.Context, d Delivery, owner string, now, until time.Time) (Started, error)
 	// Find gives a delivery; found reports whether it is known.
 	Find(ctx context.Context, id DeliveryID) (a Accepted, found bool, err error)
 	// Claim takes the lease of a session, if it is free or over, and raises its epoch
@@ -40,15 +44,17 @@ type Store interface {
 	// Begin counts an attempt at the delivery, and gives its number (SES-21).
 	Begin(ctx context.Context, c Claim, delivery string) (attempt int, err error)
 	// Commit makes the delivery of an attempt count, with all that the attempt changed
-	// (SES-20). Where the revision or the attempt are others it is E_SESSION_LEASE_LOST.
+	// (SES-20), and ends the lease if it is to. Where the revision or the attempt are others
+	// it is E_SESSION_LEASE_LOST.
 	// A child that cannot be accepted is the error of Accept.
 	Commit(ctx context.Context, c Claim, change Commit) error
 	// Fail keeps that an attempt did not commit (SES-21).
 	Fail(ctx context.Context, c Claim, f Failure) error
 	// Applied keeps that the writes of a committed delivery have been made.
 	Applied(ctx context.Context, id DeliveryID, at time.Time) error
-	// Notified keeps that somebody was told of the delivery's outcome.
-	Notified(ctx context.Context, id DeliveryID, at time.Time) error
+	// Notified keeps that somebody was told of a delivery's outcome, also where the claim
+	// is lost; one that is not lost it ends, if it is to.
+	Notified(ctx context.Context, c Claim, n Notice) error
 	// Pending gives sessions whose lease is free or over and that have something to do:
 	// a delivery to run, when it is due, writes to apply, outcomes to tell. The one that
 	// has waited longest comes first.
@@ -116,6 +122,16 @@ type Accepted struct {
 	Writes []Write
 }
 
+// Started is what Store.Start gives.
+type Started struct {
+	Accepted
+	// Begun says that the first attempt at the delivery has begun: then Claim is the lease,
+	// and Loaded the session, whose Next is the delivery with its one attempt.
+	Begun  bool
+	Claim  Claim
+	Loaded Loaded
+}
+
 // Loaded is a session.
 type Loaded struct {
 	SessionID
@@ -161,8 +177,8 @@ type Commit struct {
 	// Revision is the one that was loaded.
 	Revision int64
 	TurnID   string
-	// Puts and Deletes are the values that the attempt changed, Snapshots those of the
-	// providers that gave one.
+	// Puts and Deletes are the values that the attempt changed. Snapshots are those of all
+	// providers from now on; nil where none has changed.
 	Puts      map[string]Value
 	Deletes   []string
 	Snapshots map[string]json.RawMessage
@@ -175,7 +191,17 @@ type Commit struct {
 	OutputFailed bool
 	// Told says that nobody wants to be told of the outcome.
 	Told bool
-	At   time.Time
+	// Release ends the lease.
+	Release bool
+	At      time.Time
+}
+
+// Notice is that somebody was told of the outcome of a delivery.
+type Notice struct {
+	Delivery string
+	// Release ends the lease.
+	Release bool
+	At      time.Time
 }
 
 // Failure is an attempt that did not commit.

@@ -38,6 +38,8 @@ var storeChecks = []struct {
 }{
 	{"SES-10: what is accepted", (*storeCheck).accepts},
 	{"SES-10: many senders", (*storeCheck).manySenders},
+	{"SES-10, SES-11: what is started", (*storeCheck).starts},
+	{"SES-10: many who start", (*storeCheck).manyStarters},
 	{"SES-11: one claim at a time", (*storeCheck).claims},
 	{"SES-11: many claimers", (*storeCheck).manyClaimers},
 	{"SES-20: who has lost the lease", (*storeCheck).fences},
@@ -175,6 +177,103 @@ func (c *storeCheck) accepts() {
 	c.equal("its auth", `"ada"`, string(l.Next.Auth))
 }
 
+// start starts a delivery for an hour.
+func (c *storeCheck) start(session, id string) Started {
+	s, err := c.store.Start(c.ctx, c.delivery(session, id), "owner", c.now, c.now.Add(time.Hour))
+	c.must(err)
+	return s
+}
+
+func (c *storeCheck) starts() {
+	first := c.start("one", "a")
+	if !first.Begun { // which a store may leave to others
+		c.equal("Seq of a delivery that is new", int64(1), first.Seq)
+		c.equal("an attempt at it", 1, c.begin(c.claim("one"), "a"))
+		return
+	}
+	l := c.load(first.Claim)
+	c.equal("what was started, and loaded", l, first.Loaded)
+	c.equal("the attempts", 1, first.Attempts)
+	c.equal("the state of the channel", `{"room":1}`, string(first.Loaded.ChannelState))
+	c.equal("the initiator", `"ada"`, string(first.Loaded.Initiator))
+	c.equal("the payload", `{"say":"a"}`, string(first.Payload))
+	second := c.start("one", "b")
+	c.equal("begun while a host has the session", false, second.Begun)
+	c.equal("Seq of the second", int64(2), second.Seq)
+	c.must(c.store.Commit(c.ctx, first.Claim, Commit{Delivery: "a", Attempt: 1, At: c.now, Puts: map[string]Value{"k": valueOf(1, `1`)}, Snapshots: map[string]json.RawMessage{"p": json.RawMessage(`1`)}, Release: true}))
+	_, err := c.store.Load(c.ctx, first.Claim)
+	c.refused("a load after the release", err, adk.E_SESSION_LEASE_LOST)
+	c.equal("begun while another delivery waits", false, c.start("one", "c").Begun)
+	claim := c.claim("one")
+	for i, id := range []string{"b", "c"} {
+		c.must(c.store.Commit(c.ctx, claim, Commit{Delivery: id, Attempt: c.begin(claim, id), Revision: int64(i + 1), At: c.now, Told: true}))
+	}
+	c.must(c.store.Release(c.ctx, claim))
+	c.equal("begun while an outcome is to be told", false, c.start("one", "d").Begun)
+	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "a", Release: true, At: c.now}))
+	claim = c.claim("one")
+	c.must(c.store.Commit(c.ctx, claim, Commit{Delivery: "d", Attempt: c.begin(claim, "d"), Revision: 3, At: c.now}))
+	c.must(c.store.Notified(c.ctx, Claim{SessionID: claim.SessionID, Owner: "owner", Epoch: claim.Epoch - 1}, Notice{Delivery: "d", Release: true, At: c.now}))
+	c.equal("pending in a claim that another could not end", false, c.pending("one", c.now))
+	c.load(claim)
+	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "d", Release: true, At: c.now}))
+	c.startsAgain(claim)
+}
+
+// startsAgain goes on with a session of which four deliveries are settled.
+func (c *storeCheck) startsAgain(before Claim) {
+	again := c.start("one", "d")
+	c.equal("known", true, again.Known)
+	c.equal("begun of what is settled", false, again.Begun)
+	other := c.delivery("one", "e")
+	other.ChannelState = json.RawMessage(`{"room":2}`)
+	_, err := c.store.Start(c.ctx, other, "owner", c.now, c.now.Add(time.Hour))
+	c.refused("another state of the channel", err, adk.E_SESSION_CHANNEL_STATE_CHANGED)
+	other = c.delivery("one", "d")
+	other.Payload = json.RawMessage(`"another"`)
+	_, err = c.store.Start(c.ctx, other, "owner", c.now, c.now.Add(time.Hour))
+	c.refused("another payload", err, adk.E_DELIVERY_CONFLICT)
+	same := c.delivery("one", "e")
+	same.ChannelState, same.Auth, same.Initiator = nil, json.RawMessage(`"eve"`), json.RawMessage(`"eve"`)
+	last, err := c.store.Start(c.ctx, same, "owner", c.now, c.now.Add(time.Hour))
+	c.must(err)
+	c.equal("begun of an idle session", true, last.Begun)
+	if !last.Begun {
+		return
+	}
+	c.equal("what was started, and loaded", c.load(last.Claim), last.Loaded)
+	c.equal("the values", map[string]Value{"k": valueOf(1, `1`)}, last.Loaded.Values)
+	c.equal("the snapshots", map[string]json.RawMessage{"p": json.RawMessage(`1`)}, last.Loaded.Snapshots)
+	c.equal("the initiator", `"ada"`, string(last.Loaded.Initiator))
+	c.equal("the auth", `"eve"`, string(last.Loaded.Next.Auth))
+	c.equal("Seq", int64(5), last.Seq)
+	c.equal("the revision", int64(4), last.Loaded.Revision)
+	if last.Claim.Epoch <= before.Epoch {
+		c.wrong("the epoch went from %d to %d, want it to rise", before.Epoch, last.Claim.Epoch)
+	}
+	c.must(c.store.Erase(c.ctx, before.SessionID, c.now))
+	_, err = c.store.Start(c.ctx, c.delivery("one", "f"), "owner", c.now, c.now.Add(time.Hour))
+	c.refused("a delivery after the erasing", err, adk.E_SESSION_ERASED)
+}
+
+func (c *storeCheck) manyStarters() {
+	var mu sync.Mutex
+	begun := 0
+	c.together(func(i int) {
+		if c.start("one", fmt.Sprint(i)).Begun {
+			mu.Lock()
+			defer mu.Unlock()
+			begun++
+		}
+	})
+	if begun > 1 {
+		c.wrong("%d attempts have begun at once", begun)
+	}
+	page, err := c.store.History(c.ctx, SessionID{c.tenant, "one"}, 0, 2*senders)
+	c.must(err)
+	c.equal("how many deliveries are there", senders, len(page))
+}
+
 // senders is how many call a store at once.
 const senders = 16
 
@@ -291,10 +390,10 @@ func (c *storeCheck) commits() {
 	c.equal("the outcome", Outcome{Delivery: DeliveryID{claim.SessionID, "a"}, Seq: 1, State: Committed, Attempt: 1, TurnID: "turn", Revision: 1, OutputFailed: true}, a.Outcome)
 	c.equal("the epoch", claim.Epoch, a.Epoch)
 	c.must(c.store.Commit(c.ctx, claim, Commit{Delivery: "b", Attempt: c.begin(claim, "b"), Revision: 1, At: c.now, Told: true,
-		Puts: map[string]Value{"k.b": valueOf(2, `"three"`)}, Deletes: []string{"k.a", "none"}, Snapshots: map[string]json.RawMessage{"q": json.RawMessage(`2`)}}))
+		Puts: map[string]Value{"k.b": valueOf(2, `"three"`)}, Deletes: []string{"k.a", "none"}}))
 	l = c.load(claim)
 	c.equal("the values after the second", map[string]Value{"k.b": valueOf(2, `"three"`)}, l.Values)
-	c.equal("the snapshots after the second", map[string]json.RawMessage{"p": json.RawMessage(`[1]`), "q": json.RawMessage(`2`)}, l.Snapshots)
+	c.equal("the snapshots that did not change", map[string]json.RawMessage{"p": json.RawMessage(`[1]`)}, l.Snapshots)
 	c.equal("the revision", int64(2), l.Revision)
 	if l.Next != nil {
 		c.wrong("there is a next delivery, %s", l.Next.ID)
@@ -367,13 +466,13 @@ func (c *storeCheck) leaves() {
 	c.equal("pending with writes", true, c.pending("one", c.now))
 	c.must(c.store.Applied(c.ctx, id, c.now))
 	c.equal("pending with an outcome to tell", true, c.pending("one", c.now))
-	c.must(c.store.Notified(c.ctx, id, c.now))
+	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "a", At: c.now}))
 	c.equal("pending with nothing left", false, c.pending("one", c.now))
 	a, _, err := c.store.Find(c.ctx, id)
 	c.must(err)
 	c.equal("how many writes are left", 0, len(a.Writes))
 	c.equal("when it was told", asMillis(c.now), a.NotifiedAt.UTC())
-	c.must(c.store.Notified(c.ctx, DeliveryID{claim.SessionID, "none"}, c.now))
+	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "none", At: c.now}))
 }
 
 func (c *storeCheck) keepsBytes() {

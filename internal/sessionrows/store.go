@@ -17,9 +17,15 @@ import (
 )
 
 // Of makes a store of tables.
-func Of(t Tables) session.Store { return store{t} }
+func Of(t Tables) session.Store {
+	shortcut, _ := t.(Shortcut)
+	return store{t, shortcut}
+}
 
-type store struct{ Tables }
+type store struct {
+	Tables
+	shortcut Shortcut // nil where there is none
+}
 
 func fault(code adk.Code, format string, args ...any) error {
 	return &adk.Error{Code: code, Message: fmt.Sprintf(format, args...)}
@@ -76,10 +82,7 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 		return a, err
 	}
 	if s == nil {
-		s = &Session{ID: d.SessionID(), Format: Format, NextSeq: 1, Kind: d.Kind, ChannelState: session.Canonical(d.ChannelState), Initiator: d.Initiator, CreatedAt: now}
-		if len(s.Initiator) == 0 {
-			s.Initiator = d.Auth
-		}
+		s = newSession(d, now)
 	}
 	if err := known(s, s.ID); err != nil {
 		return a, err
@@ -102,8 +105,7 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 	case s.Unsettled >= session.MaxUnsettled:
 		return a, fault(adk.E_SESSION_FULL, "session %.64q has %d deliveries that are not settled", d.Session, s.Unsettled)
 	}
-	d.Kind, d.ChannelState, d.Initiator = "", nil, nil // they are the session's
-	row := &Delivery{Digest: d.Digest(), Accepted: session.Accepted{Delivery: d, Seq: s.NextSeq, State: session.Unsettled, AcceptedAt: now}}
+	row := newDelivery(d, s.NextSeq, now)
 	s.NextSeq++
 	s.Unsettled++
 	s.UpdatedAt = now
@@ -111,6 +113,21 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 		return a, err
 	}
 	return row.Accepted, tx.PutDelivery(ctx, row)
+}
+
+// newSession is the row of a session that begins with a delivery, before it is accepted.
+func newSession(d session.Delivery, now time.Time) *Session {
+	s := &Session{ID: d.SessionID(), Format: Format, NextSeq: 1, Kind: d.Kind, ChannelState: session.Canonical(d.ChannelState), Initiator: d.Initiator, CreatedAt: now}
+	if len(s.Initiator) == 0 {
+		s.Initiator = d.Auth
+	}
+	return s
+}
+
+// newDelivery is the row of a delivery that comes for the first time.
+func newDelivery(d session.Delivery, seq int64, now time.Time) *Delivery {
+	d.Kind, d.ChannelState, d.Initiator = "", nil, nil // they are the session's
+	return &Delivery{Digest: d.Digest(), Accepted: session.Accepted{Delivery: d, Seq: seq, State: session.Unsettled, AcceptedAt: now}}
 }
 
 // cloned is a delivery that nobody else changes.
@@ -145,20 +162,26 @@ func (t store) Claim(ctx context.Context, id session.SessionID, owner string, no
 		if err != nil {
 			return err
 		}
-		present, err := tx.Now(ctx)
-		if err != nil {
+		if c, err = claimed(ctx, tx, s, owner, until.Sub(now)); err != nil {
 			return err
 		}
-		if s.Owner != "" && s.LeaseUntil.After(present) {
-			return fault(adk.E_SESSION_BUSY, "session %.64q has a host until %s", id.Session, s.LeaseUntil.Format(time.RFC3339))
-		}
-		lease := until.Sub(now)
-		s.Owner, s.LeaseUntil = owner, millis(present.Add(lease))
-		s.Epoch++
-		c = session.Claim{SessionID: id, Owner: owner, Epoch: s.Epoch, Lease: lease}
 		return tx.PutSession(ctx, s)
 	}, id)
 	return c, err
+}
+
+// claimed takes the lease of a session that nobody has.
+func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Duration) (c session.Claim, err error) {
+	present, err := tx.Now(ctx)
+	if err != nil {
+		return c, err
+	}
+	if s.Owner != "" && s.LeaseUntil.After(present) {
+		return c, fault(adk.E_SESSION_BUSY, "session %.64q has a host until %s", s.ID.Session, s.LeaseUntil.Format(time.RFC3339))
+	}
+	s.Owner, s.LeaseUntil = owner, millis(present.Add(lease))
+	s.Epoch++
+	return session.Claim{SessionID: s.ID, Owner: owner, Epoch: s.Epoch, Lease: lease}, nil
 }
 
 // Renew is session.Store's.
@@ -187,14 +210,21 @@ func (t store) change(ctx context.Context, c session.Claim, now time.Time, f fun
 // Release is session.Store's.
 func (t store) Release(ctx context.Context, c session.Claim) error {
 	err := t.change(ctx, c, time.Time{}, func(_ Tx, s *Session) error {
-		s.Owner, s.LeaseUntil = "", time.Time{}
+		released(s)
 		return nil
 	})
-	if errors.Is(err, adk.E_SESSION_LEASE_LOST) {
+	return unless(err, adk.E_SESSION_LEASE_LOST)
+}
+
+// unless is an error, and nil of one with a code.
+func unless(err error, code adk.Code) error {
+	if errors.Is(err, code) {
 		return nil
 	}
 	return err
 }
+
+func released(s *Session) { s.Owner, s.LeaseUntil = "", time.Time{} }
 
 // Load is session.Store's.
 func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err error) {
@@ -209,8 +239,13 @@ func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err
 	return l, err
 }
 
+// loadedOf is what a row tells of a session.
+func loadedOf(s *Session) session.Loaded {
+	return session.Loaded{SessionID: s.ID, Kind: s.Kind, ChannelState: s.ChannelState, Initiator: s.Initiator, Revision: s.Revision, Snapshots: s.Snapshots}
+}
+
 func loaded(ctx context.Context, tx Tx, s *Session) (l session.Loaded, err error) {
-	l = session.Loaded{SessionID: s.ID, Kind: s.Kind, ChannelState: s.ChannelState, Initiator: s.Initiator, Revision: s.Revision, Snapshots: s.Snapshots}
+	l = loadedOf(s)
 	if l.Values, err = tx.Values(ctx, s.ID); err != nil {
 		return l, err
 	}
@@ -293,6 +328,11 @@ func compareIDs(a, b session.SessionID) int {
 
 // Commit is session.Store's.
 func (t store) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
+	if t.shortcut != nil && len(change.Children) == 0 {
+		if done, err := t.shortcut.Commit(ctx, c, change, settledBy(c, change)); done || err != nil {
+			return err
+		}
+	}
 	var children []session.SessionID
 	for _, d := range change.Children {
 		children = append(children, d.SessionID())
@@ -305,13 +345,13 @@ func (t store) Commit(ctx context.Context, c session.Claim, change session.Commi
 		settled(s, d, session.Committed, change.TurnID, change.At, change.Told)
 		d.Outcome.Revision, d.Outcome.OutputFailed = s.Revision, change.OutputFailed
 		if len(change.Snapshots) > 0 {
-			all := map[string]json.RawMessage{}
-			maps.Copy(all, s.Snapshots)
-			maps.Copy(all, change.Snapshots)
-			s.Snapshots = all
+			s.Snapshots = change.Snapshots
 		}
 		if !change.Held && len(change.Writes) > 0 {
 			d.Writes = change.Writes
+		}
+		if change.Release {
+			released(s)
 		}
 		return commitRest(ctx, tx, c, change)
 	}, children...)
@@ -330,11 +370,7 @@ func commitRest(ctx context.Context, tx Tx, c session.Claim, change session.Comm
 		}
 	}
 	if change.Held && len(change.Writes) > 0 {
-		changes := make([]storage.Change, len(change.Writes))
-		for i, w := range change.Writes {
-			changes[i] = w.Change()
-		}
-		if err := tx.Write(ctx, changes); err != nil {
+		if err := tx.Write(ctx, Records(change)); err != nil {
 			return err
 		}
 	}
@@ -344,6 +380,15 @@ func commitRest(ctx context.Context, tx Tx, c session.Claim, change session.Comm
 		}
 	}
 	return nil
+}
+
+// Records are what a commit writes to the storage that its store holds.
+func Records(change session.Commit) []storage.Change {
+	changes := make([]storage.Change, len(change.Writes))
+	for i, w := range change.Writes {
+		changes[i] = w.Change()
+	}
+	return changes
 }
 
 // settled notes that a delivery is done with.
@@ -375,29 +420,42 @@ func (t store) Fail(ctx context.Context, c session.Claim, f session.Failure) err
 
 // Applied is session.Store's.
 func (t store) Applied(ctx context.Context, id session.DeliveryID, at time.Time) error {
-	return t.mark(ctx, id, func(d *Delivery) bool {
-		d.Writes, d.AppliedAt = nil, millis(at)
-		return d.State == session.Committed
-	})
+	return t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		return mark(ctx, tx, id, func(d *Delivery) bool {
+			d.Writes, d.AppliedAt = nil, millis(at)
+			return d.State == session.Committed
+		})
+	}, id.SessionID)
 }
 
 // Notified is session.Store's.
-func (t store) Notified(ctx context.Context, id session.DeliveryID, at time.Time) error {
-	return t.mark(ctx, id, func(d *Delivery) bool {
-		d.NotifiedAt = millis(at)
-		return d.State.Settled()
-	})
+func (t store) Notified(ctx context.Context, c session.Claim, n session.Notice) error {
+	if t.shortcut != nil {
+		return t.shortcut.Notified(ctx, c, n)
+	}
+	return t.Transact(ctx, time.Time{}, func(tx Tx) error {
+		if err := mark(ctx, tx, session.DeliveryID{SessionID: c.SessionID, Delivery: n.Delivery}, func(d *Delivery) bool {
+			d.NotifiedAt = millis(n.At)
+			return d.State.Settled()
+		}); err != nil || !n.Release {
+			return err
+		}
+		s, err := fenced(ctx, tx, c)
+		if err != nil {
+			return unless(err, adk.E_SESSION_LEASE_LOST)
+		}
+		released(s)
+		return tx.PutSession(ctx, s)
+	}, c.SessionID)
 }
 
 // mark changes a delivery, if it can be so marked.
-func (t store) mark(ctx context.Context, id session.DeliveryID, f func(*Delivery) bool) error {
-	return t.Transact(ctx, time.Time{}, func(tx Tx) error {
-		d, err := tx.Delivery(ctx, id)
-		if err != nil || d == nil || !f(d) {
-			return err
-		}
-		return tx.PutDelivery(ctx, d)
-	}, id.SessionID)
+func mark(ctx context.Context, tx Tx, id session.DeliveryID, f func(*Delivery) bool) error {
+	d, err := tx.Delivery(ctx, id)
+	if err != nil || d == nil || !f(d) {
+		return err
+	}
+	return tx.PutDelivery(ctx, d)
 }
 
 // History is session.Store's.

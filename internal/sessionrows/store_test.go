@@ -21,7 +21,7 @@ func newTables() *sessionrows.Memory {
 	}
 }
 
-// SES-10, SES-11, SES-20, SES-21, SES-27: the rules over tables in memory.
+// SES-10, SES-11, SES-20, SES-21, SES-27, SES-42: the rules over tables in memory.
 func TestTables(t *testing.T) {
 	assert.NoError(t, session.TestStore(func() session.Store { return sessionrows.Of(newTables()) }))
 }
@@ -39,12 +39,13 @@ func TestFormat(t *testing.T) {
 	claim := session.Claim{SessionID: id, Owner: "later", Epoch: 3}
 	d := session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "chat", Payload: json.RawMessage(`1`)}
 	_, accept := store.Accept(ctx, d, now)
+	_, start := store.Start(ctx, d, "me", now, now.Add(time.Hour))
 	_, claims := store.Claim(ctx, id, "me", now, now.Add(time.Hour))
 	_, load := store.Load(ctx, claim)
 	_, begin := store.Begin(ctx, claim, "a")
 	_, _, look := store.Look(ctx, id)
 	for name, err := range map[string]error{
-		"Accept": accept, "Claim": claims, "Load": load, "Begin": begin, "Look": look,
+		"Accept": accept, "Start": start, "Claim": claims, "Load": load, "Begin": begin, "Look": look,
 		"Renew":  store.Renew(ctx, claim, now, now.Add(time.Hour)),
 		"Commit": store.Commit(ctx, claim, session.Commit{Delivery: "a"}),
 		"Fail":   store.Fail(ctx, claim, session.Failure{Delivery: "a"}),

@@ -41,16 +41,20 @@ func (numbers) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Deliv
 }
 
 // SessionHost is a host whose turns add the payloads of their deliveries, which are numbers.
-func SessionHost(t require.TestingT, records adk.Storage, store session.Store) *session.Host {
+func SessionHost(t require.TestingT, records adk.Storage, store session.Store, change ...func(*session.Config)) *session.Host {
 	require.NoError(t, errSum)
-	h, err := session.NewHost(session.Config{
+	config := session.Config{
 		Agent: adk.Config{Storage: records, Executor: adk.Executor{Name: "acks", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			return dc.Ack()
 		}}},
 		Store: store, Keys: []session.AnyKey{sum},
 		Channels: map[string]func(json.RawMessage) (session.Channel, error){"numbers": func(json.RawMessage) (session.Channel, error) { return numbers{}, nil }},
 		Prompt:   func(session.Seed) (string, []string, error) { return "Add.", nil, nil },
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	h, err := session.NewHost(config)
 	require.NoError(t, err)
 	return h
 }

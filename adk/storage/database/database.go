@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -119,7 +120,7 @@ func (db *DB) Write(ctx context.Context, changes ...storage.Change) error {
 			return err
 		}
 	}
-	return db.transact(ctx, func(tx *sql.Tx) error { return db.apply(ctx, tx, changes) })
+	return db.run(ctx, db.written(changes))
 }
 
 // writeAlone makes one change in one statement, where a network lies between.
@@ -162,50 +163,41 @@ func (db *DB) transactOn(ctx context.Context, pool *sql.DB, f func(*sql.Tx) erro
 	})
 }
 
-// apply makes changes within a transaction. It first locks all collections that they touch,
-// in one order, so that no two transactions wait for one another.
+// apply makes changes within a transaction.
 func (db *DB) apply(ctx context.Context, tx *sql.Tx, changes []storage.Change) error {
-	next, err := db.takePositions(ctx, tx, changes)
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		statement, args := deleteRecord, append(placeArgs(c.Place), c.Row.Key[:])
-		if !c.Delete {
-			statement, args = putRecord, append(append(args, next[c.Place]), rowArgs(c.Row)...)
-			next[c.Place]++
-		}
-		if _, err := tx.ExecContext(ctx, db.source.Dialect.sql(statement), args...); err != nil {
+	for _, s := range db.written(changes) {
+		if _, err := tx.ExecContext(ctx, s.SQL, s.Args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takePositions locks the collections of changes, and gives the first position of those
-// that their records can have.
-func (db *DB) takePositions(ctx context.Context, tx *sql.Tx, changes []storage.Change) (map[storage.Place]int64, error) {
-	needs := map[storage.Place]int64{}
-	var places []storage.Place
+// written are the statements that make changes. They first lock all collections that they
+// touch, in one order, so that no two transactions wait for one another, and reserve the
+// positions that the records can have.
+func (db *DB) written(changes []storage.Change) []Statement {
+	reserved := map[storage.Place]int64{}
 	for _, c := range changes {
-		if _, known := needs[c.Place]; !known {
-			places = append(places, c.Place)
-		}
-		needs[c.Place] += 1 // also to delete: a lock without a position is none
+		reserved[c.Place]++ // also to delete: a lock without a position is none
 	}
-	slices.SortFunc(places, func(a, b storage.Place) int {
+	places := slices.SortedFunc(maps.Keys(reserved), func(a, b storage.Place) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Collection, b.Collection))
 	})
-	first := map[storage.Place]int64{}
+	var all []Statement
 	for _, place := range places {
-		var next int64
-		err := tx.QueryRowContext(ctx, db.source.Dialect.sql(takePositions), append(placeArgs(place), needs[place])...).Scan(&next)
-		if err != nil {
-			return nil, err
-		}
-		first[place] = next - needs[place] + 1
+		all = append(all, db.statement(takePositions, append(placeArgs(place), reserved[place])...))
 	}
-	return first, nil
+	for _, c := range changes {
+		reserved[c.Place]--
+		if c.Delete {
+			all = append(all, db.statement(deleteRecord, append(placeArgs(c.Place), c.Row.Key[:])...))
+			continue
+		}
+		args := append(placeArgs(c.Place), c.Row.Key[:], reserved[c.Place])
+		all = append(all, db.statement(putRecord, append(args, rowArgs(c.Row)...)...))
+	}
+	return all
 }
 
 const (

@@ -17,7 +17,12 @@ import (
 // Sessions is the store of sessions beside the records: what a turn stores and what its
 // session keeps are written in one transaction. Any number of processes, and on Postgres of
 // machines, share it; leases end by the clock of the database.
-func (db *DB) Sessions() session.Store { return sessionrows.Of(sessionTables{db}) }
+func (db *DB) Sessions() session.Store {
+	if db.source.Pipeline != nil {
+		return sessionrows.Of(shortTables{sessionTables{db}})
+	}
+	return sessionrows.Of(sessionTables{db})
+}
 
 // sessionTables are the tables sessions, session_context and deliveries.
 type sessionTables struct{ db *DB }
@@ -281,20 +286,8 @@ func readableID(id string) string {
 
 func (s sessionTx) Values(ctx context.Context, id session.SessionID) (map[string]session.Value, error) {
 	var values map[string]session.Value
-	err := s.query(ctx, func(rows *sql.Rows) error {
-		var key string
-		var value session.Value
-		var body []byte
-		if err := rows.Scan(&key, &value.Version, &body); err != nil {
-			return err
-		}
-		if values == nil {
-			values = map[string]session.Value{}
-		}
-		value.Body = body
-		values[key] = value
-		return nil
-	}, selectValues, id.Tenant, id.Session)
+	take := takeValues(&values)
+	err := s.query(ctx, func(rows *sql.Rows) error { return take(rows.Scan) }, selectValues, id.Tenant, id.Session)
 	return values, err
 }
 

@@ -22,9 +22,21 @@ type Source struct {
 	// Busy reports whether an error of the driver says that others were busy, and that the
 	// same may succeed later; nil means that none does.
 	Busy func(error) bool
+	// Pipeline runs statements one after the other in one transaction, all or nothing, and
+	// sends them at once: for databases behind a network. It is called with those of package
+	// database only; nil sends one at a time.
+	Pipeline func(ctx context.Context, all []Statement) error
 	// Lock keeps other processes from migrating until it is unlocked. Nil is for those that
 	// are alone, or never migrate.
 	Lock func(ctx context.Context) (unlock func() error, err error)
+}
+
+// Statement is one of those that Source.Pipeline runs.
+type Statement struct {
+	SQL  string
+	Args []any
+	// Take is called for each row that it gives; nil takes none.
+	Take func(scan func(into ...any) error) error
 }
 
 // Dialect is the SQL of a database: SQLite or Postgres.
@@ -70,11 +82,12 @@ const (
 	selectRecords = `select key_hash, body, digest from records where tenant = $1 and session = $2 and collection = $3 order by pos`
 	selectLast    = selectRecords + ` desc limit $4`
 
-	// takePositions reserves so many positions of a collection, and locks it.
+	// takePositions reserves so many positions of a collection, and locks it; putRecord takes
+	// the one that so many come behind.
 	takePositions = `insert into positions (tenant, session, collection, next) values ($1, $2, $3, $4)
-		on conflict (tenant, session, collection) do update set next = positions.next + excluded.next returning next`
+		on conflict (tenant, session, collection) do update set next = positions.next + excluded.next`
 	putRecord = `insert into records (tenant, session, collection, key_hash, pos, body, digest, turn_id, dispatch_id, written_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)` + onConflict
+		select $1, $2, $3, $4, next - $5, $6, $7, $8, $9, $10 from positions where tenant = $1 and session = $2 and collection = $3` + onConflict
 	onConflict = ` on conflict (tenant, session, collection, key_hash) do update set body = excluded.body, digest = excluded.digest,
 		turn_id = excluded.turn_id, dispatch_id = excluded.dispatch_id, written_at = excluded.written_at`
 	// putAlone is takePositions and putRecord at once.

@@ -38,14 +38,54 @@ func Open(ctx context.Context, dsn string, config database.Config) (*database.DB
 		return nil, fmt.Errorf("postgres: %w", err) // which says no password
 	}
 	parsed.BuildContextWatcherHandler = cancelling
-	pool := stdlib.OpenDB(*parsed)
+	pool := stdlib.OpenDB(*parsed, stdlib.OptionShouldPing(isDubious))
 	pool.SetMaxOpenConns(mostConnections)
 	pool.SetMaxIdleConns(mostConnections)
-	db, err := database.Open(ctx, database.Source{Dialect: database.Postgres, Writer: pool, Busy: isBusy, Lock: lockOf(pool)}, config)
+	db, err := database.Open(ctx, database.Source{Dialect: database.Postgres, Writer: pool, Busy: isBusy, Pipeline: pipelineOf(pool), Lock: lockOf(pool)}, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return db, nil
+}
+
+// restedFor is how long a connection has rested of which it is asked whether it still is one.
+const restedFor = time.Second
+
+// isDubious reports whether a connection may have been closed while it rested: a ping finds
+// that out, and another one is taken. All others are not pinged: it would cost each statement
+// after a turn a round trip.
+func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
+	return p.IdleDuration > restedFor && !isQuiet(p.Conn.PgConn().Conn())
+}
+
+// pipelineOf sends statements as one batch, which the server runs in one transaction.
+func pipelineOf(pool *sql.DB) func(context.Context, []database.Statement) error {
+	return func(ctx context.Context, all []database.Statement) (err error) {
+		connection, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, connection.Close()) }()
+		batch := &pgx.Batch{}
+		for _, s := range all {
+			queued := batch.Queue(s.SQL, s.Args...)
+			if s.Take == nil {
+				queued.Exec(func(pgconn.CommandTag) error { return nil })
+				continue
+			}
+			queued.Query(func(rows pgx.Rows) error {
+				for rows.Next() {
+					if err := s.Take(rows.Scan); err != nil {
+						return err
+					}
+				}
+				return rows.Err()
+			})
+		}
+		return connection.Raw(func(driver any) error {
+			return driver.(*stdlib.Conn).Conn().SendBatch(ctx, batch).Close()
+		})
+	}
 }
 
 // lockNumber is the advisory lock of the migrations.

@@ -1,0 +1,164 @@
+package postgres_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/stretchr/testify/require"
+)
+
+// proxy stands between a storage and its server.
+type proxy struct {
+	t      *testing.T
+	server *pgx.ConnConfig
+
+	mu    sync.Mutex
+	trips int
+	// cut reports whether the connection ends where the client waits for an answer; what it
+	// has sent has reached the server if that is sent.
+	cut func(sent []pgproto3.FrontendMessage) (is, forwarded bool)
+}
+
+// newProxy gives the DSN under which a proxy listens.
+func newProxy(t *testing.T, dsn string) (*proxy, string) {
+	config, err := pgx.ParseConfig(dsn)
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "px") // the path of a socket is short
+	require.NoError(t, err)
+	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	require.NoError(t, err)
+	p := &proxy{t: t, server: config}
+	t.Cleanup(func() { listener.Close(); os.RemoveAll(dir) })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
+	return p, fmt.Sprintf("host=%s user=%s password='%s' dbname=%s sslmode=disable", dir, config.User, config.Password, config.Database)
+}
+
+// serve joins a client with a connection of its own to the server.
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	network, address := pgconnAddress(p.server)
+	server, err := net.Dial(network, address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		defer client.Close()
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(buffer)
+			if _, failed := client.Write(buffer[:n]); err != nil || failed != nil {
+				return
+			}
+		}
+	}()
+	backend := pgproto3.NewBackend(client, client)
+	start, err := backend.ReceiveStartupMessage()
+	if err != nil || send(server, start) != nil {
+		return
+	}
+	for {
+		sent, err := trip(backend)
+		if err != nil {
+			return
+		}
+		cut, forwarded := p.count(sent)
+		if !cut || forwarded {
+			if send(server, sent...) != nil {
+				return
+			}
+		}
+		if cut {
+			return
+		}
+	}
+}
+
+// trip is what a client sends before it waits for an answer, as bytes that messages share no
+// more.
+func trip(backend *pgproto3.Backend) (sent []pgproto3.FrontendMessage, err error) {
+	for {
+		m, err := backend.Receive()
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := m.Encode(nil)
+		if err != nil {
+			return nil, err
+		}
+		sent = append(sent, kept{m, encoded})
+		switch m.(type) {
+		case *pgproto3.Sync, *pgproto3.Query, *pgproto3.Flush, *pgproto3.PasswordMessage, *pgproto3.SASLInitialResponse, *pgproto3.SASLResponse, *pgproto3.Terminate:
+			return sent, nil
+		}
+	}
+}
+
+// kept is a message whose bytes nobody writes over.
+type kept struct {
+	pgproto3.FrontendMessage
+	bytes []byte
+}
+
+func (k kept) Encode(to []byte) ([]byte, error) { return append(to, k.bytes...), nil }
+
+func send(to net.Conn, all ...pgproto3.FrontendMessage) error {
+	var bytes []byte
+	var err error
+	for _, m := range all {
+		if bytes, err = m.Encode(bytes); err != nil {
+			return err
+		}
+	}
+	_, err = to.Write(bytes)
+	return err
+}
+
+func pgconnAddress(config *pgx.ConnConfig) (network, address string) {
+	if filepath.IsAbs(config.Host) {
+		return "unix", filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port))
+	}
+	return "tcp", net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+}
+
+func (p *proxy) count(sent []pgproto3.FrontendMessage) (cut, forwarded bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trips++
+	if p.cut == nil {
+		return false, true
+	}
+	return p.cut(sent)
+}
+
+// during gives how many round trips f makes.
+func (p *proxy) during(f func()) int {
+	p.mu.Lock()
+	before := p.trips
+	p.mu.Unlock()
+	f()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips - before
+}
+
+// cutAt has connections cut, until that was so or for ever.
+func (p *proxy) cutAt(cut func(sent []pgproto3.FrontendMessage) (is, forwarded bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+}

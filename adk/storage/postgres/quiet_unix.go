@@ -1,0 +1,34 @@
+//go:build unix
+
+package postgres
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"syscall"
+)
+
+// isQuiet reports whether a connection is open and has nothing to read, as one has that
+// rests, and does not wait for it. pgx's own look would have the server cancel what nobody
+// has asked for.
+func isQuiet(connection net.Conn) bool {
+	if wrapped, is := connection.(*tls.Conn); is {
+		connection = wrapped.NetConn()
+	}
+	socket, is := connection.(syscall.Conn)
+	if !is {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	quiet := false
+	err = raw.Read(func(fd uintptr) bool {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		quiet = errors.Is(err, syscall.EAGAIN)
+		return true
+	})
+	return err == nil && quiet
+}
