@@ -56,6 +56,10 @@ killers: ## break the engine in every way that a trace can show, and print who s
 explore: ## break every scenario at every crossing in pairs, in every order of its strands
 	$(GO) run ./cmd/adkreplay explore --all --bound 2
 
+.PHONY: fleet
+fleet: ## have four processes settle 5,000 deliveries on one Postgres, kill one of them every second, and print the figures
+	cd internal/realparts && $(GO) test -count=1 -v -run '^TestFleet$$'
+
 .PHONY: zoo
 zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults
 	ADKREPLAY_ZOO=all $(GO) test -count=1 -v -timeout 60m -run '^TestZoo$$' ./property/zoo
