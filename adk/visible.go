@@ -16,7 +16,7 @@ type visible struct {
 	tools Registry
 	stash stash.Kept[Digest]
 	// known are the digests of the sets that have grown, as of the state before.
-	known [atTools]ordered.Derived[Record, Digest]
+	known [atTools]ordered.Derived[string, Record, Digest]
 }
 
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
@@ -52,7 +52,7 @@ func (v *visible) digest() Digest {
 	var lists [len(collectionTable)][]Digest
 	for i := range v.sets {
 		if v.sets[i].Len() > fewRecords {
-			lists[i] = v.known[i].Of(v.sets[i].Values(), Record.Digest)
+			lists[i] = v.known[i].Of(&v.sets[i], Record.Digest)
 			continue
 		}
 		begin := len(all)

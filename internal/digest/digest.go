@@ -4,7 +4,6 @@ package digest
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 	"sync"
 )
 
@@ -72,7 +71,9 @@ func ofManyLists[D ~[16]byte](before D, lists [][]D, behind D) [16]byte {
 	piece := append(make([]byte, 0, 4<<10), before[:]...)
 	for _, list := range lists {
 		piece = appendLength(piece, len(list))
-		for some := range slices.Chunk(list, 128) {
+		for len(list) > 0 { // not by slices.Chunk, which would have the lists of all states on the heap
+			some := list[:min(len(list), 128)]
+			list = list[len(some):]
 			whole.Write(piece)
 			piece = appendDigests(piece[:0], some)
 		}

@@ -60,3 +60,14 @@ func TestOfListsIsOneHash(t *testing.T) {
 		assert.Equal(t, digest.Of(append(text, behind[:]...)), digest.OfLists(before, lists, behind), "%v", lengths)
 	}
 }
+
+// DET-8: the state of a turn is told after every crossing of it: what most of them are
+// made of stays where it was made.
+func TestOfListsAllocatesNothing(t *testing.T) {
+	type sum = [16]byte
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		all := make([]sum, 3, 32)
+		lists := [][]sum{all[:1], all[1:]}
+		digest.OfLists(sum{1}, lists, sum{2})
+	}))
+}

@@ -1,29 +1,27 @@
 package ordered
 
-import "iter"
-
-// Derived is what is worked out of each value of a list, such as its digest. It is for
-// lists that are asked for it again and again while they grow: of a value that stands
-// where it stood it is not worked out once more. The zero Derived is of an empty list,
+// Derived is what is worked out of each value of a set, such as its digest. It is for
+// sets that are asked for it again and again while they grow: of a value that stands
+// where it stood it is not worked out once more. The zero Derived is of an empty set,
 // and ready to use; it is not safe for concurrent use.
-type Derived[V comparable, D any] struct {
+type Derived[K, V comparable, D any] struct {
 	values []V
 	given  []D
 }
 
 // Of is what work makes of the values, in their order. It is good until the next call,
 // and must not be changed. The work must make the same of a value at every call.
-func (d *Derived[V, D]) Of(values iter.Seq[V], work func(V) D) []D {
-	n := 0
-	for value := range values {
+func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
+	for i := range set.entries { // not by Values: states are asked for after every crossing
+		value := set.entries[i].value
 		switch {
-		case n == len(d.values):
+		case i == len(d.values):
 			d.values, d.given = append(d.values, value), append(d.given, work(value))
-		case d.values[n] != value:
-			d.values[n], d.given[n] = value, work(value)
+		case d.values[i] != value:
+			d.values[i], d.given[i] = value, work(value)
 		}
-		n++
 	}
+	n := len(set.entries)
 	clear(d.values[n:])
 	d.values, d.given = d.values[:n], d.given[:n]
 	return d.given[:n:n]

@@ -1,7 +1,6 @@
 package ordered_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 // DET-8: what is derived of a list is that of its values, whatever became of it since it
 // was asked for, and of those that stand where they stood it is not worked out again.
 func TestDerived(t *testing.T) {
-	var derived ordered.Derived[string, string]
+	var derived ordered.Derived[int, string, string]
 	for _, c := range []struct {
 		values []string
 		anew   int // of how many it is worked out
@@ -22,7 +21,11 @@ func TestDerived(t *testing.T) {
 		{[]string{"a", "c"}, 0}, {nil, 0}, {[]string{"a", "c", "d"}, 3},
 	} {
 		worked, want := 0, []string{}
-		got := derived.Of(slices.Values(c.values), func(v string) string { worked++; return strings.ToUpper(v) })
+		var set ordered.Set[int, string]
+		for i, v := range c.values {
+			set.Add(i, v)
+		}
+		got := derived.Of(&set, func(v string) string { worked++; return strings.ToUpper(v) })
 		for _, v := range c.values {
 			want = append(want, strings.ToUpper(v))
 		}
@@ -30,4 +33,13 @@ func TestDerived(t *testing.T) {
 		assert.Equal(t, c.anew, worked, "%v", c.values)
 		assert.Equal(t, len(got), cap(got), "who appends changes nothing of it")
 	}
+}
+
+// A set that has not changed is asked again at no cost.
+func TestDerivedAllocatesNothing(t *testing.T) {
+	var derived ordered.Derived[int, string, string]
+	var set ordered.Set[int, string]
+	set.Add(1, "a")
+	derived.Of(&set, strings.ToUpper)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { derived.Of(&set, strings.ToUpper) }))
 }

@@ -12,7 +12,7 @@ type ShownTokens struct {
 	encoding adk.Encoding
 	worth    map[adk.Record]int // tokens of records, each counted once
 	of       *View              // that was counted last
-	sets     [sets]ordered.Derived[adk.Record, int]
+	sets     [sets]ordered.Derived[string, adk.Record, int]
 }
 
 // NewShownTokens counts in an encoding; empty is adk.EncodingO200kBase.
@@ -23,11 +23,11 @@ func NewShownTokens(encoding adk.Encoding) *ShownTokens {
 // Of are the tokens of the prompt, the instructions and the texts of all records of a view.
 func (s *ShownTokens) Of(v *View) int {
 	if s.of != v {
-		s.of, s.sets = v, [sets]ordered.Derived[adk.Record, int]{}
+		s.of, s.sets = v, [sets]ordered.Derived[string, adk.Record, int]{}
 	}
 	tokens := v.SystemPrompt.EstimateTokens(s.encoding)
 	for i := range v.Sets {
-		for _, n := range s.sets[i].Of(v.Sets[i].Values(), s.record) {
+		for _, n := range s.sets[i].Of(&v.Sets[i], s.record) {
 			tokens += n
 		}
 	}

@@ -18,8 +18,8 @@ type View struct {
 	Tools        ordered.Set[string, *adk.Tool]
 	Values       foldStash
 
-	digests     [sets]ordered.Derived[adk.Record, adk.Digest] // at the state that was asked for last
-	toolDigests ordered.Derived[*adk.Tool, adk.Digest]
+	digests     [sets]ordered.Derived[string, adk.Record, adk.Digest] // at the state that was asked for last
+	toolDigests ordered.Derived[string, *adk.Tool, adk.Digest]
 }
 
 // sets is how many sets a context has: one for each collection but the tools.
@@ -124,9 +124,9 @@ func (v *View) Stash() map[string]any {
 func (v *View) StateDigest() adk.StateDigest {
 	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.digest()}
 	for i, set := range SetOrder {
-		*s.Of(set.Of) = v.digests[i].Of(v.Sets[i].Values(), adk.Record.Digest)
+		*s.Of(set.Of) = v.digests[i].Of(&v.Sets[i], adk.Record.Digest)
 	}
-	*s.Of(adk.Tools) = v.toolDigests.Of(v.Tools.Values(), (*adk.Tool).Digest)
+	*s.Of(adk.Tools) = v.toolDigests.Of(&v.Tools, (*adk.Tool).Digest)
 	return s
 }
 

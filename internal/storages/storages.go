@@ -6,7 +6,6 @@ package storages
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -22,25 +21,42 @@ type Obligations interface {
 // Of is the storage that does what o does. Where o fetches a record of another
 // collection, that is an error.
 func Of(o Obligations) adk.Storage {
-	return adk.Storage{
-		Messages:     typed[*adk.Message]{o, adk.Messages},
-		Memories:     typed[*adk.Memory]{o, adk.Memories},
-		Retrievables: typed[*adk.Retrievable]{o, adk.Retrievables},
-		Thoughts:     typed[*adk.Thought]{o, adk.Thoughts},
-		ToolCalls:    typed[*adk.ToolCall]{o, adk.ToolCalls},
-		Instructions: typed[*adk.Tokenizable]{o, adk.Instructions},
-		Tools:        typed[*adk.Tool]{o, adk.Tools},
-	}
+	w := &whole{}
+	w.messages = typed[*adk.Message]{w, o, adk.Messages}
+	w.memories = typed[*adk.Memory]{w, o, adk.Memories}
+	w.retrievables = typed[*adk.Retrievable]{w, o, adk.Retrievables}
+	w.thoughts = typed[*adk.Thought]{w, o, adk.Thoughts}
+	w.toolCalls = typed[*adk.ToolCall]{w, o, adk.ToolCalls}
+	w.instructions = typed[*adk.Tokenizable]{w, o, adk.Instructions}
+	w.tools = typed[*adk.Tool]{w, o, adk.Tools}
+	return w.storage()
+}
+
+// whole is a storage that Of made, all of it at once: whoever runs turns by the thousand
+// makes one for each.
+type whole struct {
+	messages     typed[*adk.Message]
+	memories     typed[*adk.Memory]
+	retrievables typed[*adk.Retrievable]
+	thoughts     typed[*adk.Thought]
+	toolCalls    typed[*adk.ToolCall]
+	instructions typed[*adk.Tokenizable]
+	tools        typed[*adk.Tool]
+}
+
+func (w *whole) storage() adk.Storage {
+	return adk.Storage{Messages: &w.messages, Memories: &w.memories, Retrievables: &w.retrievables, Thoughts: &w.thoughts,
+		ToolCalls: &w.toolCalls, Instructions: &w.instructions, Tools: &w.tools}
 }
 
 // Made are the obligations that Of made a storage of; nil where it did not, or where a
 // collection of records is another's. Tools may be.
 func Made(s adk.Storage) Obligations {
-	messages, is := s.Messages.(typed[*adk.Message])
-	if !is || !reflect.ValueOf(messages.all).Comparable() {
+	messages, is := s.Messages.(*typed[*adk.Message])
+	if !is {
 		return nil
 	}
-	all := Of(messages.all)
+	all := messages.whole.storage()
 	if s.Tools, all.Tools = nil, nil; all != s {
 		return nil
 	}
@@ -50,17 +66,32 @@ func Made(s adk.Storage) Obligations {
 // Each are the obligations of the collections of a storage; a collection that is missing
 // has none.
 func Each(s adk.Storage) map[adk.CollectionName]Obligations {
-	all := map[adk.CollectionName]Obligations{}
-	put(all, adk.Messages, s.Messages)
-	put(all, adk.Memories, s.Memories)
-	put(all, adk.Retrievables, s.Retrievables)
-	put(all, adk.Thoughts, s.Thoughts)
-	put(all, adk.ToolCalls, s.ToolCalls)
-	put(all, adk.Instructions, s.Instructions)
+	p := &parts{
+		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
+		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
+	}
+	all := make(map[adk.CollectionName]Obligations, len(adk.StateDigest{}.Lists))
+	p.messages.enter(all, adk.Messages)
+	p.memories.enter(all, adk.Memories)
+	p.retrievables.enter(all, adk.Retrievables)
+	p.thoughts.enter(all, adk.Thoughts)
+	p.toolCalls.enter(all, adk.ToolCalls)
+	p.instructions.enter(all, adk.Instructions)
 	if s.Tools != nil {
-		all[adk.Tools] = source{s.Tools}
+		all[adk.Tools] = &p.tools
 	}
 	return all
+}
+
+// parts are the collections of Each, made at once.
+type parts struct {
+	messages     untyped[*adk.Message]
+	memories     untyped[*adk.Memory]
+	retrievables untyped[*adk.Retrievable]
+	thoughts     untyped[*adk.Thought]
+	toolCalls    untyped[*adk.ToolCall]
+	instructions untyped[*adk.Tokenizable]
+	tools        source
 }
 
 // Mixed takes each obligation of mine that takes chooses, by the name of its seam as in
@@ -188,11 +219,12 @@ func as[T adk.Record](record adk.Record) T {
 
 // typed is one collection of Of.
 type typed[T adk.Record] struct {
-	all Obligations
-	of  adk.CollectionName
+	whole *whole
+	all   Obligations
+	of    adk.CollectionName
 }
 
-func (c typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+func (c *typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 	fetched, err := c.all.Fetch(ctx, scope, c.of)
 	if err != nil || fetched == nil {
 		return nil, err
@@ -208,33 +240,33 @@ func (c typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 	return records, nil
 }
 
-func (c typed[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+func (c *typed[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
 	return c.all.Write(ctx, scope, c.of, adk.KindStore, record, record.Key())
 }
 
-func (c typed[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+func (c *typed[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
 	return c.all.Write(ctx, scope, c.of, adk.KindMutate, record, record.Key())
 }
 
-func (c typed[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+func (c *typed[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return c.all.Write(ctx, scope, c.of, adk.KindDelete, nil, key)
-}
-
-// put enters a collection of Each.
-func put[T adk.Record](all map[adk.CollectionName]Obligations, of adk.CollectionName, c adk.Collection[T]) {
-	if c != nil {
-		all[of] = untyped[T]{c}
-	}
 }
 
 // untyped is one collection of Each.
 type untyped[T adk.Record] struct{ inner adk.Collection[T] }
 
-func (c untyped[T]) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
+// enter enters it, if it is there.
+func (c *untyped[T]) enter(all map[adk.CollectionName]Obligations, of adk.CollectionName) {
+	if c.inner != nil {
+		all[of] = c
+	}
+}
+
+func (c *untyped[T]) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
 	return anyOf(c.inner.Fetch(ctx, scope))
 }
 
-func (c untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+func (c *untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
 	switch verb {
 	case adk.KindStore:
 		return c.inner.Store(ctx, scope, record.(T))
@@ -248,11 +280,11 @@ func (c untyped[T]) Write(ctx context.Context, scope adk.Scope, _ adk.Collection
 // source is the storage of tools, which only reads.
 type source struct{ inner adk.ToolSource }
 
-func (c source) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
+func (c *source) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
 	return anyOf(c.inner.Fetch(ctx, scope))
 }
 
-func (c source) Write(context.Context, adk.Scope, adk.CollectionName, adk.Kind, adk.Record, string) error {
+func (c *source) Write(context.Context, adk.Scope, adk.CollectionName, adk.Kind, adk.Record, string) error {
 	return fmt.Errorf("storage of %s only reads", adk.Tools)
 }
 

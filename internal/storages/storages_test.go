@@ -108,3 +108,11 @@ func TestGive(t *testing.T) {
 		ToolCalls:    []*adk.ToolCall{samples.Records[adk.ToolCalls][0].(*adk.ToolCall)},
 	}, raw)
 }
+
+// Runs by the thousand have a storage each that is taken apart and put together.
+func TestOfAndEachAllocateLittle(t *testing.T) {
+	there := fakes.NewStorage().Storage()
+	all := strange{}
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { storages.Each(there) }), 4.0)
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { storages.Of(all) }), 2.0)
+}

@@ -59,8 +59,8 @@ type diffSide struct {
 // shownShapes are the shapes of the records of a view, as of the state before.
 type shownShapes struct {
 	of    *state.View
-	sets  [len(state.View{}.Sets)]ordered.Derived[adk.Record, adk.Digest]
-	tools ordered.Derived[*adk.Tool, adk.Digest]
+	sets  [len(state.View{}.Sets)]ordered.Derived[string, adk.Record, adk.Digest]
+	tools ordered.Derived[string, *adk.Tool, adk.Digest]
 }
 
 // newSide takes a trace up, to be compared in a version of the format.
@@ -206,9 +206,9 @@ func (s *diffSide) state(v *state.View) string {
 	sh.add(plain.AppendJSON(nil, v.Values.Tree), idPlace{})
 	shapes := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: adk.DigestOf(sh.out)}
 	for i, set := range state.SetOrder {
-		*shapes.Of(set.Of) = s.shown.sets[i].Of(v.Sets[i].Values(), s.recordShape)
+		*shapes.Of(set.Of) = s.shown.sets[i].Of(&v.Sets[i], s.recordShape)
 	}
-	*shapes.Of(adk.Tools) = s.shown.tools.Of(v.Tools.Values(), s.toolShape)
+	*shapes.Of(adk.Tools) = s.shown.tools.Of(&v.Tools, s.toolShape)
 	return shapes.Digest().String()
 }
 
