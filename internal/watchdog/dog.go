@@ -388,16 +388,51 @@ func (g Goroutine) doing() string {
 	return asked
 }
 
-// Where says where in user code the goroutine is, the innermost call first; empty where
-// it is not in user code.
+// Where says where in user code the goroutine is, the innermost call first. Where there is
+// none on its stack it is a library's, and the line of user code is named from which it
+// comes; empty where nobody knows that, and where it is the engine's.
 func (g Goroutine) Where() string {
+	if calls := g.userCalls(); calls != "" || g.starter == "" || len(g.Stack) == 0 || isOurs(g.Stack[len(g.Stack)-1].Function) {
+		return calls
+	}
+	return "a goroutine of " + g.library() + ", started by " + g.starter
+}
+
+// userCalls are the innermost calls of user code on the goroutine's stack.
+func (g Goroutine) userCalls() string {
 	var calls []string
 	for _, f := range g.Stack {
-		if !isStandard(f.Function) && !isOurs(f.Function) && len(calls) < mostFrames {
+		if f.isUsers() && len(calls) < mostFrames {
 			calls = append(calls, f.String())
 		}
 	}
 	return strings.Join(calls, ", called by ")
+}
+
+// library is the package of the function that the goroutine was started with.
+func (g Goroutine) library() string {
+	function := g.Stack[len(g.Stack)-1].Function
+	at := strings.LastIndex(function, "/") + 1
+	name, _, _ := strings.Cut(function[at:], ".")
+	return function[:at] + name
+}
+
+// isUsers reports whether a call is one of user code, and not of a library: the standard
+// one, this project's, or one that the go command fetched or that was copied to vendor.
+func (f Frame) isUsers() bool {
+	return !isStandard(f.Function) && !f.isProjects() && !strings.Contains(f.Place, "/pkg/mod/") &&
+		!strings.Contains(f.Place, "/vendor/") && !strings.Contains(f.Place, "@v") // by which -trimpath names modules
+}
+
+// agents are the rooms of this project that stand for user code.
+var agents = []string{"example/", "scenarios.", "internal/livetest.", "internal/turntest."}
+
+// isProjects reports whether a call is one of this project as a library: its tests and
+// examples use it.
+func (f Frame) isProjects() bool {
+	rest, ours := strings.CutPrefix(f.Function, module)
+	return ours && !strings.Contains(f.Place, "_test.go:") &&
+		!slices.ContainsFunc(agents, func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 
 // String is the function, without the path of its package, and where it stands.

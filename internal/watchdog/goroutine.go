@@ -28,7 +28,8 @@ type Goroutine struct {
 	// Origin is where it was started; empty where nobody knows.
 	Origin Frame
 
-	parent int // who started it
+	parent  int    // who started it
+	starter string // the call of user code that it comes from, where it has none itself
 }
 
 // keyFrames is how many calls Key looks at: neither a trace nor a profile has all of a
@@ -139,7 +140,37 @@ func Here() Goroutine {
 	text := make([]byte, 1<<14)
 	g := readTraceback(string(text[:runtime.Stack(text, false)]))
 	g.Stack = g.Stack[min(1, len(g.Stack)):]
+	if g.userCalls() == "" {
+		g.starter = starterOf(g, byID(All()))
+	}
 	return g
+}
+
+func byID(all []Goroutine) map[int]Goroutine {
+	known := make(map[int]Goroutine, len(all))
+	for _, g := range all {
+		known[g.ID] = g
+	}
+	return known
+}
+
+// starterOf is the call of user code that started a goroutine, or the one that started it;
+// empty where that has ended and left no trace.
+func starterOf(g Goroutine, alive map[int]Goroutine) string {
+	for {
+		if g.Origin.Function == "" || g.Origin.isUsers() {
+			return strings.TrimSuffix(g.Origin.String(), " at ")
+		}
+		known := false
+		if g, known = alive[g.parent]; !known {
+			return ""
+		}
+		for _, f := range g.Stack {
+			if f.isUsers() {
+				return f.String()
+			}
+		}
+	}
 }
 
 // traces has the room of the last traces of all goroutines: one that does not fit is made
@@ -189,10 +220,7 @@ func readTraceback(text string) (g Goroutine) {
 // while such a one moves, its stack is not the same in both.
 func Of(labels ...Label) (all []Goroutine, whole bool) {
 	present := All()
-	alive := make(map[int]Goroutine, len(present))
-	for _, g := range present {
-		alive[g.ID] = g
-	}
+	alive := byID(present)
 	var orphans []Goroutine
 	looks := 0 // the present goroutine is one of them
 	for i, g := range present {
@@ -209,7 +237,7 @@ func Of(labels ...Label) (all []Goroutine, whole bool) {
 		}
 	}
 	if len(orphans) == 0 {
-		return all, true
+		return withStarters(all, alive), true
 	}
 	found, others, missing := adopted(orphans, all, labels)
 	if missing == looks {
@@ -219,7 +247,17 @@ func Of(labels ...Label) (all []Goroutine, whole bool) {
 			}
 		}
 	}
-	return append(all, found...), missing == looks
+	return withStarters(append(all, found...), alive), missing == looks
+}
+
+// withStarters fills in where goroutines without user code come from.
+func withStarters(all []Goroutine, alive map[int]Goroutine) []Goroutine {
+	for i := range all {
+		if all[i].userCalls() == "" {
+			all[i].starter = starterOf(all[i], alive)
+		}
+	}
+	return all
 }
 
 // foreign are the goroutines that are known not to have a label: labels are inherited,

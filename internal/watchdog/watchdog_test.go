@@ -2,7 +2,9 @@ package watchdog
 
 import (
 	"net"
+	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -155,6 +157,42 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, "adk.Records[...].Fetch in agent.load at agent.go:5\nsync.Mutex.Lock in main.cache at main.go:3 (2 of them)",
 		Describe([]Goroutine{locked, held, locked}))
 	assert.Empty(t, Goroutine{Stack: []Frame{{"net/http.(*conn).serve", "x:1"}}}.Where())
+}
+
+// The lines that are named are user code's: not those of a library that it calls, this
+// one's among them. Of a goroutine that is a library's altogether it is the line of user
+// code from which it comes.
+func TestWhere(t *testing.T) {
+	agent := Frame{"example.com/agent.load", "agent.go:5"}
+	client := Frame{"github.com/adkreplay/adkreplay/adk/adkhttp.(*transport).RoundTrip", "/src/adkreplay/adk/adkhttp/transport.go:3"}
+	sdk := Frame{"github.com/openai/openai-go/v3.(*Client).Do", "/go/pkg/mod/github.com/openai/openai-go/v3@v3.96.0/client.go:7"}
+	trimmed := Frame{"github.com/openai/openai-go/v3.(*Client).Do", "github.com/openai/openai-go/v3@v3.96.0/client.go:7"}
+	for name, c := range map[string]struct {
+		of   Goroutine
+		want string
+	}{
+		"through a client":    {Goroutine{Stack: []Frame{client, sdk, trimmed, agent}}, "agent.load at agent.go:5"},
+		"a scenario":          {Goroutine{Stack: []Frame{{"github.com/adkreplay/adkreplay/scenarios.agent", "s.go:1"}}}, "scenarios.agent at s.go:1"},
+		"a library's":         {Goroutine{Stack: []Frame{client, sdk}}, ""},
+		"a library's, by one": {Goroutine{Stack: []Frame{client}, starter: agent.String()}, "a goroutine of github.com/adkreplay/adkreplay/adk/adkhttp, started by agent.load at agent.go:5"},
+	} {
+		assert.Equal(t, c.want, c.of.Where(), name)
+	}
+	assert.Equal(t, "agent.load at agent.go:5", starterOf(Goroutine{Origin: agent}, nil))
+	assert.Empty(t, starterOf(Goroutine{Origin: client, parent: 9}, nil), "who started it has ended")
+}
+
+// A server's goroutines are those of whoever serves.
+func TestStarters(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	label := begin(func() { _ = http.Serve(listener, nil) })
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
+	require.Eventually(t, func() bool {
+		return strings.Contains(Describe(first(Of(label))), "a goroutine of net/http, started by watchdog.TestStarters")
+	}, time.Minute, time.Millisecond)
 }
 
 // Deep stacks, and those that panic, are the same in a profile and in a trace.

@@ -152,7 +152,7 @@ func TestTheTurnThatFollowsIsJudged(t *testing.T) {
 		}
 		return dc.Ack()
 	}, func(int, turn.Run) error { return nil })
-	result := within(t, s, 4_000_000_000, explore.Options{Faults: []turn.FaultKind{turn.Crash}})
+	result := endsOfItself(t, s, explore.Options{Faults: []turn.FaultKind{turn.Crash}})
 	require.NotEmpty(t, says(result, "deadlock: "), result)
 	assert.Contains(t, says(result, "deadlock: ")[0].Text, "crash_test.go:")
 }

@@ -44,15 +44,47 @@ func pair[T any](name string, make func() *T, strand func(ctx context.Context, d
 // within explores with a budget, and holds that it ends in time.
 func within(t *testing.T, s turn.Subject, budget time.Duration, o explore.Options) *explore.Exploration {
 	t.Helper()
-	begun := time.Now()
 	o.Budget = budget
-	result := explored(t, s, o)
-	assert.Less(t, time.Since(begun), budget+time.Second+slack, "an exploration ends in time")
+	var result *explore.Exploration
+	took := served(func() { result = explored(t, s, o) })
+	assert.Less(t, took, budget+time.Second+slack, "an exploration ends in time")
 	return result
 }
 
-// slack is what a machine under load may take longer.
+// slack is what the race detector, and a machine under load, may take longer.
 const slack = 2 * time.Second
+
+// served is how long something takes, of the time that this program gets: a pause of ten
+// milliseconds counts as no more than twenty, however late a machine under load ends it.
+func served(do func()) (sum time.Duration) {
+	const pause = 10 * time.Millisecond
+	over := make(chan struct{})
+	go func() { defer close(over); do() }()
+	for {
+		begun := time.Now()
+		select {
+		case <-over:
+			return sum
+		case <-time.After(pause):
+			sum += min(time.Since(begun), 2*pause)
+		}
+	}
+}
+
+// patient is a budget that an exploration under load does not need to its end, either: it
+// ends as soon as it has found that something hangs.
+const patient = time.Minute
+
+// endsOfItself explores what hangs, and holds that this ends long before the budget does.
+func endsOfItself(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
+	t.Helper()
+	o.Budget = patient
+	var result *explore.Exploration
+	took := served(func() { result = explored(t, s, o) })
+	assert.Less(t, took, patient/2, "it ends when it has found what hangs")
+	assert.NotContains(t, strings.Join(result.NotCovered, "\n"), "was used up")
+	return result
+}
 
 // says are the first violations that say something.
 func says(x *explore.Exploration, text string) (found []explore.Breach) {
@@ -139,7 +171,7 @@ func TestDeadlockOfLocks(t *testing.T) {
 		defer second.Unlock()
 		return err
 	})
-	result := within(t, s, 10*time.Second, explore.Options{})
+	result := endsOfItself(t, s, explore.Options{})
 	found := says(result, "deadlock: ")
 	require.NotEmpty(t, found, result)
 	assert.Regexp(t, `(?m)^sync\.Mutex\.Lock in explore_test\.\S+ at .*stall_test\.go:\d+`, found[0].Text)
@@ -200,7 +232,7 @@ func TestExplorationsEnd(t *testing.T) {
 		}), "deadlock: ", "stall_test.go:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := within(t, c.subject, 4*time.Second, explore.Options{})
+			result := endsOfItself(t, c.subject, explore.Options{})
 			found := says(result, c.want)
 			require.NotEmpty(t, found, result)
 			assert.Contains(t, found[0].Text, c.where)
@@ -233,7 +265,7 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 func TestUndisturbedHang(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	result := within(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), 4*time.Second, explore.Options{})
+	result := endsOfItself(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), explore.Options{})
 	require.Len(t, result.Violations, 1, result)
 	assert.Equal(t, "undisturbed", result.Violations[0].Schedule.String())
 }
@@ -250,7 +282,7 @@ func TestStateOfALostRun(t *testing.T) {
 		global.Unlock()
 		return dc.Ack()
 	})
-	result := within(t, s, 10*time.Second, explore.Options{Workers: 1})
+	result := endsOfItself(t, s, explore.Options{Workers: 1})
 	require.Len(t, result.Violations, 1, result)
 	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "keeps what every run needs")
 }
