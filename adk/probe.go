@@ -52,14 +52,16 @@ type Observer interface {
 
 // ToolServer is an Observer that says, besides, whose handler does a tool's work:
 // where a replay runs code that brings its own tools, the recording answers for
-// those that are not asked for.
+// those that are not asked for; and who breaks tools stands around them, whichever way
+// they came into the run.
 type ToolServer interface {
 	Observer
 	// Handler is asked before each run of a tool's handler, on its goroutine, outside
 	// every lock of the engine, and gives what runs in its place; nil leaves the
 	// tool's own. It must not call back into the engine. What it gives is called as
 	// the tool's own would be: with the validated arguments, below the same seam call.
-	Handler(*Tool) ToolHandler
+	// own is the tool's, which it may call.
+	Handler(tool *Tool, own ToolHandler) ToolHandler
 }
 
 // ContextObserver is an Observer that is told the contexts of a run and adds values to them,
@@ -136,10 +138,10 @@ func (m multiObserver) Resume(strand int) { m.each(func(o Observer) { o.Resume(s
 func (m multiObserver) Tell(c *Crossing) { m.each(func(o Observer) { o.Tell(c) }) }
 
 // Handler is that of the first who gives one.
-func (m multiObserver) Handler(tool *Tool) (h ToolHandler) {
+func (m multiObserver) Handler(tool *Tool, own ToolHandler) (h ToolHandler) {
 	for _, o := range m {
 		if server, serves := o.observer.(ToolServer); serves && h == nil {
-			o.tell(func() { h = server.Handler(tool) })
+			o.tell(func() { h = server.Handler(tool, own) })
 		}
 	}
 	return h

@@ -534,16 +534,18 @@ func TestCancelIsLatched(t *testing.T) {
 // serving is an observer that names the handler of every tool.
 type serving struct {
 	recorder
-	handler func(*adk.Tool) adk.ToolHandler
+	handler func(*adk.Tool, adk.ToolHandler) adk.ToolHandler
 }
 
-func (s *serving) Observe(adk.RunInfo) adk.Observer               { return s }
-func (s *serving) Handler(tool *adk.Tool) (given adk.ToolHandler) { return s.handler(tool) }
+func (s *serving) Observe(adk.RunInfo) adk.Observer { return s }
+func (s *serving) Handler(tool *adk.Tool, own adk.ToolHandler) (given adk.ToolHandler) {
+	return s.handler(tool, own)
+}
 
 // DET-4: an observer that serves tools names the handler that does the work, also
 // beside others; one that names none, or panics, leaves the tool's own.
 func TestObserverThatServesTools(t *testing.T) {
-	served := func(*adk.Tool) adk.ToolHandler {
+	served := func(*adk.Tool, adk.ToolHandler) adk.ToolHandler {
 		return func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			return adk.Text(fmt.Sprint("served ", args["n"])), nil
 		}
@@ -557,12 +559,18 @@ func TestObserverThatServesTools(t *testing.T) {
 	}{
 		"served":           {&serving{handler: served}, "served 7"},
 		"beside others":    {adk.MultiProbe(&recorder{}, &serving{handler: served}, &recorder{}), "served 7"},
-		"the first serves": {adk.MultiProbe(&serving{handler: served}, &serving{handler: func(*adk.Tool) adk.ToolHandler { return failingTool }}), "served 7"},
-		"names none":       {&serving{handler: func(*adk.Tool) adk.ToolHandler { return nil }}, "own"},
-		"panics":           {&serving{handler: func(*adk.Tool) adk.ToolHandler { panic("boom") }}, "own"},
-		"panics beside":    {adk.MultiProbe(&serving{handler: func(*adk.Tool) adk.ToolHandler { panic("boom") }}, &serving{handler: served}), "served 7"},
-		"only observes":    {&recorder{}, "own"},
-		"none":             {nil, "own"},
+		"the first serves": {adk.MultiProbe(&serving{handler: served}, &serving{handler: func(*adk.Tool, adk.ToolHandler) adk.ToolHandler { return failingTool }}), "served 7"},
+		"around it": {&serving{handler: func(_ *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
+			return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				result, err := own(ctx, dc, args)
+				return adk.Text("around " + result.(*adk.Tokenizable).String()), err
+			}
+		}}, "around own"},
+		"names none":    {&serving{handler: func(*adk.Tool, adk.ToolHandler) adk.ToolHandler { return nil }}, "own"},
+		"panics":        {&serving{handler: func(*adk.Tool, adk.ToolHandler) adk.ToolHandler { panic("boom") }}, "own"},
+		"panics beside": {adk.MultiProbe(&serving{handler: func(*adk.Tool, adk.ToolHandler) adk.ToolHandler { panic("boom") }}, &serving{handler: served}), "served 7"},
+		"only observes": {&recorder{}, "own"},
+		"none":          {nil, "own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got adk.ToolResult

@@ -222,11 +222,13 @@ func (r *run) observing(do func(Observer)) {
 // handlerOf is what does a tool's work: the tool's own handler, but where the
 // observer names another.
 func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
+	h = tool.handler
 	if server, serves := r.observer.(ToolServer); serves {
-		r.observing(func(Observer) { h = server.Handler(tool) })
-	}
-	if h == nil {
-		h = tool.handler
+		r.observing(func(Observer) {
+			if given := server.Handler(tool, h); given != nil {
+				h = given
+			}
+		})
 	}
 	return h
 }

@@ -99,10 +99,10 @@ func (w Watcher) Tell(x *adk.Crossing) {
 }
 
 // Handler is that of the observer, if it gives one.
-func (w Watcher) Handler(tool *adk.Tool) adk.ToolHandler {
+func (w Watcher) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
 	defer w.contained()
 	if server, serves := w.Observer.(adk.ToolServer); serves {
-		return server.Handler(tool)
+		return server.Handler(tool, own)
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ type attempt struct {
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
 
-	unran []int // the calls whose code a lasting fault kept from running
+	unran   []int // the calls whose code a lasting fault kept from running
+	unasked []int // the asks that reached nobody, by their operations
 
 	// What judging uses again from run to run.
 	checker property.Checker
@@ -118,7 +119,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
-	a.unran = a.unran[:0]
+	a.unran, a.unasked = a.unran[:0], a.unasked[:0]
 }
 
 // run runs the turn, on the caller's goroutine.
@@ -466,7 +467,7 @@ func (a *attempt) says(f planned) string {
 			what = x.Name
 		}
 	}
-	return fmt.Sprintf("%s@%d: %s %q, in %s", f.Kind, f.At, faultWords[f.Kind], what, a.seamOf(f.in))
+	return fmt.Sprintf("%s: %s %q%s, in %s", f.Fault, faultWords[f.Kind], what, f.howOften(), a.seamOf(f.in))
 }
 
 // locate keeps where in user code a crossing comes from, if that is wanted.
@@ -567,6 +568,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 		var s faultPoint
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
+		calls := &callsOf{crossings: a.crossings}
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
@@ -574,7 +576,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 				seams[x.ID] = x.Seam
 			}
 			over := s.ended || x.Kind == adk.KindCancel
-			s = faultPoint{at: i + 1, x: x, ended: over}
+			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {
@@ -604,39 +606,29 @@ func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 	}
 }
 
-// plan is a fault at a spot, ready to be made.
-func (s *faultPoint) plan(k turn.FaultKind) planned {
-	p := planned{Fault: turn.Fault{Kind: k, At: s.at}, place: s.place(), in: s.x.Call}
-	if k.OfWorld() {
-		answer, _ := s.broken(k)
+// plan is a fault at a spot, ready to be made: f says how often, and for whom.
+func (s *faultPoint) plan(f turn.Fault) planned {
+	f.At = s.at
+	p := planned{Fault: f, place: s.place(), in: s.x.Call}
+	if f.Kind.OfWorld() {
+		answer, _ := s.broken(f.Kind)
 		p.world, p.answer = s.world, answer.given
+		p.lasts(s)
 		return p
 	}
-	if k == turn.Fail && s.world.isPoint() {
+	if f.Kind == turn.Fail && s.world.isPoint() {
 		p.world, p.answer = s.world, (&brokenAnswer{err: errBroken}).given
 		return p
 	}
 	if s.isSeam() {
 		p.in = s.x.ID
 	}
-	switch k {
+	switch f.Kind {
 	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool, turn.Down, turn.Flaky, turn.DownOne:
-		p.moment, p.call = s.momentOf(k)
+		p.moment, p.call = s.momentOf(f.Kind)
 		p.lasts(s)
 	}
 	return p
-}
-
-// lasts has a fault go on where it is of a kind that does.
-func (p *planned) lasts(s *faultPoint) {
-	switch p.Kind {
-	case turn.Down:
-		p.down, p.left = provider(s.seam), forEver
-	case turn.Flaky:
-		p.down, p.left = provider(s.seam), 1
-	case turn.DownOne:
-		p.down, p.left, p.one = provider(s.seam), forEver, subjectOf(s.x)
-	}
 }
 
 func (s *faultPoint) momentOf(k turn.FaultKind) (moment, int) {

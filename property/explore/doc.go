@@ -12,7 +12,9 @@
 //  2. It runs the subject as it is, then in orders of its strands that are drawn by
 //     chance where there are many, then with a fault at each crossing, in each order of
 //     its strands, with other conversations than the storage has and, with
-//     Options.Bound, in pairs of these.
+//     Options.Bound, in pairs of these. What fails goes on failing too: as often as the
+//     agent tries, as often less as makes a difference, or for one of those whom it works
+//     for, told by the members of what it asks.
 //  3. Every run is held against the invariants of package property, against the check,
 //     and against what is wrong whatever the agent is for: a deadlock, a hang, a loop
 //     without a bound, a goroutine that is left behind, a failure that nobody was told

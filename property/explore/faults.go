@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -51,6 +50,7 @@ type faultPoint struct {
 	waking  wakeup
 	follows bool // the subject makes a turn that follows
 	world   *asked
+	calls   *callsOf // of all that can be down
 }
 
 // wakeup says what a waiter found that woke before this crossing.
@@ -231,23 +231,10 @@ func (s *faultPoint) refusesDownOne() string {
 	if why := s.refusesDown(); why != "" {
 		return why
 	}
-	if subjectOf(s.x) == "" {
+	if wantedAt(s.x).part("") == "" {
 		return ofNoOne
 	}
 	return ""
-}
-
-// subjectOf is the record that a storage is called for, or the arguments of a tool; empty
-// where there are none.
-func subjectOf(x *adk.Crossing) string {
-	if x.Args == nil {
-		return keyOf(x)
-	}
-	text, err := json.Marshal(x.Args)
-	if err != nil || string(text) == "{}" {
-		return ""
-	}
-	return string(text)
 }
 
 func (s *faultPoint) refusesCrash() string {

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"errors"
-	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -14,9 +13,9 @@ import (
 )
 
 // This file puts the explorer around the user code of a config, so that it can
-// fail. Code is handed over in the config, but for the strands, the on-ack handlers
-// and the dispatches that user code begins inside the turn: nothing can be put
-// around these from outside.
+// fail. Code is handed over in the config, but for tools, around which an observer can
+// stand, and for the strands, the on-ack handlers and the dispatches that user code begins
+// inside the turn: nothing can be put around these from outside.
 
 // errBroken is what code fails with that the explorer breaks.
 var errBroken = errors.New("broken by the explorer")
@@ -39,7 +38,8 @@ type planned struct {
 	call   int    // the call that it is made in, but for elsewhere
 	down   string // what is down from there on
 	left   int    // for how many calls more
-	one    string // and for which record or arguments alone; empty is for all
+	one    string // and for whom alone: of what is called for, the part that Member names; empty is for all
+	hits   int    // for how many calls it was, of the world that asked the same again
 	world  *asked // the ask that is answered with a fault, in the run without it
 	answer func() *adk.Answer
 	given  map[*asked]bool // which answers of that run were given, once the fault is made
@@ -48,9 +48,6 @@ type planned struct {
 	fired  bool
 	broke  bool // the code was broken off
 }
-
-// forEver is more calls than a run makes.
-const forEver = math.MaxInt
 
 // fail is how the code ends that the fault breaks.
 func (f *planned) fail() error {
@@ -61,17 +58,18 @@ func (f *planned) fail() error {
 }
 
 // enter calls the user code of a seam call, with the faults that are planned for
-// it around it. At names what can be down, if it is a collection or a tool, and one says
+// it around it. At names what can be down, if it is a collection or a tool, and what says
 // for which record or arguments it is called.
-func (a *attempt) enter(call int, at string, one func() string, body func() error) error {
+func (a *attempt) enter(call int, at string, what wanted, body func() error) error {
 	a.entered(call)
 	for i := range a.faults {
 		f := &a.faults[i]
 		switch {
 		case f.call == call && f.moment != elsewhere:
 			body = a.broken(f, body)
-		case f.fired && f.down != "" && f.down == at && f.left > 0 && (f.one == "" || f.one == one()):
+		case f.fired && f.down != "" && f.down == at && f.left > 0 && f.isFor(what):
 			f.left--
+			f.hits++
 			a.kept(call)
 			body = func() error { return errBroken }
 		}
@@ -86,14 +84,11 @@ func (a *attempt) kept(call int) {
 	a.unran = append(a.unran, call)
 }
 
-// noOne is what is called for no record in particular.
-func noOne() string { return "" }
-
 // broken is code with a fault.
 func (a *attempt) broken(f *planned, body func() error) func() error {
 	switch f.moment {
 	case beforeBody:
-		return func() error { f.fired = true; return f.fail() }
+		return func() error { f.fired = true; f.hits++; return f.fail() }
 	case afterBody:
 		return func() error {
 			if err := body(); err != nil {
@@ -206,12 +201,11 @@ func (a *attempt) around(c adk.Config) adk.Config {
 	if executor != nil {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", noOne, func() error { return executor(ctx, dc, h) })
+			return a.enter(call, "", wanted{}, func() error { return executor(ctx, dc, h) })
 		}
 	}
 	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
 	c.DispatchInput, c.DispatchOutput = a.aroundDispatch(c.DispatchInput), a.aroundDispatch(c.DispatchOutput)
-	c.Tools = a.aroundTools(c.Tools)
 	c.Storage = a.aroundStorage(c.Storage)
 	return c
 }
@@ -225,7 +219,7 @@ func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
 		}
 		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 			call, _ := tc.Where()
-			return a.enter(call, "", noOne, func() error { return m.Run(ctx, tc, next) })
+			return a.enter(call, "", wanted{}, func() error { return m.Run(ctx, tc, next) })
 		}
 	}
 	return guarded
@@ -240,31 +234,21 @@ func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMi
 		}
 		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", noOne, func() error { return m.Run(ctx, dc, next) })
+			return a.enter(call, "", wanted{}, func() error { return m.Run(ctx, dc, next) })
 		}
 	}
 	return guarded
 }
 
-// aroundTools leaves what is not there to the engine to complain of.
-func (a *attempt) aroundTools(list []*adk.Tool) []*adk.Tool {
-	guarded := make([]*adk.Tool, len(list))
-	for i, t := range list {
-		if t != nil {
-			guarded[i] = a.aroundTool(t)
-		}
+// Handler stands around the handler of every tool, whichever way it came into the run.
+func (a *attempt) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
+	at := provider(adk.Seam{Label: adk.LabelTool, Name: tool.Name()})
+	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+		return a.tool(ctx, dc, at, args, own)
 	}
-	return guarded
 }
 
-func (a *attempt) aroundTool(t *adk.Tool) *adk.Tool {
-	at := provider(adk.Seam{Label: adk.LabelTool, Name: t.Name()})
-	return t.Around(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any, inner adk.ToolHandler) (adk.ToolResult, error) {
-		return a.tool(ctx, dc, at, args, inner)
-	})
-}
-
-// tool stands around the handler of every tool.
+// tool calls the handler of a tool.
 func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
 	call, _ := dc.Where()
 	if f := a.deafTo(call); f != nil {
@@ -272,7 +256,7 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 		ctx = context.WithoutCancel(ctx)
 		a.present.Load().end(context.Canceled, errBroken)
 	}
-	err = a.enter(call, at, func() string { return subjectOf(&adk.Crossing{Args: args}) }, func() (err error) {
+	err = a.enter(call, at, wanted{args: args}, func() (err error) {
 		result, err = inner(ctx, dc, args)
 		return err
 	})
@@ -291,8 +275,7 @@ func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
 	return storages.Of(guardedStorage{a, inner})
 }
 
-// guardedStorage is a storage with the explorer around it, and around every tool that it
-// gives.
+// guardedStorage is a storage with the explorer around it.
 type guardedStorage struct {
 	a     *attempt
 	inner map[adk.CollectionName]storages.Obligations
@@ -300,25 +283,19 @@ type guardedStorage struct {
 
 // Fetch is the inner one's.
 func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
-	err = g.a.enter(scope.Call, string(of), noOne, func() (err error) {
+	err = g.a.enter(scope.Call, string(of), wanted{}, func() (err error) {
 		fetched, err = g.inner[of].Fetch(ctx, scope, of)
 		return err
 	})
 	if of == adk.Messages && err == nil {
 		fetched = g.a.history.give(fetched)
 	}
-	for i, record := range fetched {
-		if tool, is := record.(*adk.Tool); is && tool != nil {
-			fetched[i] = g.a.aroundTool(tool)
-		}
-	}
 	return fetched, err
 }
 
 // Write is the inner one's.
 func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
-	one := func() string { return subjectOf(&adk.Crossing{Record: record, Key: key}) }
-	return g.a.enter(scope.Call, string(of), one, func() error {
+	return g.a.enter(scope.Call, string(of), wanted{record: record, key: key}, func() error {
 		if of == adk.Messages && g.a.history.takes(record, key) {
 			return ctx.Err()
 		}

@@ -53,6 +53,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		found, hints := r.behold(e.undisturbed)
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
+	if n := len(a.faults); n > 0 && a.endless == "" {
+		t.hits = a.faults[n-1].hits
+	}
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)
 	}
@@ -113,7 +116,7 @@ func (a *attempt) violations() []property.Violation {
 	}
 	for _, f := range a.faults {
 		if !f.fired && !a.passed() {
-			add(unsteadyRun, "DET-2", "%s@%d, which the same turn led to before, did not happen", f.Kind, f.At)
+			add(unsteadyRun, "DET-2", "%s, which the same turn led to before, did not happen", f.Fault)
 		}
 	}
 	for i := range found {
@@ -131,7 +134,9 @@ func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 		for _, k := range kinds {
 			switch why := s.refuses(k); {
 			case why == "":
-				a.more = append(a.more, followup{s.plan(k), cell{at, k}})
+				for _, f := range s.variants(k) {
+					a.more = append(a.more, followup{s.plan(f), cell{at, k}})
+				}
 			case !told[k]:
 				told[k] = true
 				t.refused = append(t.refused, untriable{cell{at, k}, why})

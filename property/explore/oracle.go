@@ -63,6 +63,7 @@ type reading struct {
 	crossings []adk.Crossing
 	faults    []planned
 	unran     []int     // the calls that a lasting fault kept from running
+	unasked   []int     // the asks that reached nobody, by their operations
 	calls     []calling // by number
 	cancelled int       // the crossing of the cancel; 0 is none
 	status    string    // how the turn's own dispatch ended
@@ -84,7 +85,7 @@ type calling struct {
 
 // read reads a run.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, waited: a.waited(), tooLong: a.endless != "", calls: make([]calling, 1, 64)}
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "", calls: make([]calling, 1, 64)}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
 		case adk.KindCall:
@@ -553,9 +554,7 @@ func (r *reading) neverRan(call int) bool {
 
 // neverAsked reports whether an ask did not reach anybody, or was turned away.
 func (r *reading) neverAsked(x *adk.Crossing) bool {
-	return slices.ContainsFunc(r.faults, func(f planned) bool {
-		return f.world != nil && worldFaults[f.Kind].refused && (f.world.op == x.Op || f.Kind == turn.AskDown && f.world.of == x.Name && x.Seq > f.At)
-	})
+	return slices.Contains(r.unasked, x.Op)
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch

@@ -77,6 +77,7 @@ type tried struct {
 	more    []followup
 	refused []untriable
 	choices bool    // strands could go on in another order
+	hits    int     // how often the last fault happened, or what it broke was asked for again
 	shown   display // of a run that did not come to its end, which cannot be run again
 }
 
@@ -313,7 +314,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.AskCut: "the connection breaks before", turn.AskCutWithin: "the connection breaks within", turn.AskTwice: "it comes twice:",
 	turn.AskEmpty: "nothing is what answers", turn.AskShort: "the answer ends, in the middle of its JSON, within", turn.AskOther: "the answer to another one answers",
 	turn.AskSlow: "the answer takes an hour to", turn.ChatArguments: "arguments that are no JSON come of", turn.ChatTool: "a tool that there is not is wanted by",
-	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of", turn.AskLost: "it is done, and the answer is lost, of",
+	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of", turn.AskDownOne: "from here on nobody takes this call, each time, of", turn.AskLost: "it is done, and the answer is lost, of",
 	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
@@ -342,6 +343,7 @@ func (e *exploring) runLevel(level []candidate) (next []candidate) {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
 		e.lookBehind(results)
+		level = level[size:]
 		for _, all := range results {
 			if all == nil {
 				e.leftover++
@@ -355,9 +357,9 @@ func (e *exploring) runLevel(level []candidate) (next []candidate) {
 				}
 				e.commit(t)
 				next = e.children(next, t)
+				level = append(level, e.longer(t)...)
 			}
 		}
-		level = level[size:]
 		e.known = len(level) + len(next)
 		if e.options.Progress != nil {
 			e.options.Progress(e.result.Schedules, e.result.Schedules+e.known)
@@ -671,7 +673,11 @@ func (a *attempt) resolve(f turn.Fault) (planned, error) {
 		if why := s.refuses(f.Kind); why != "" {
 			return planned{}, fmt.Errorf("%s@%d cannot happen: crossing %d is %q, and %s", f.Kind, f.At, f.At, s.place(), why)
 		}
-		return s.plan(f.Kind), nil
+		p := s.plan(f)
+		if f.Member != "" && p.one == "" {
+			return planned{}, fmt.Errorf("%s cannot happen: there is no member %q", f, f.Member)
+		}
+		return p, nil
 	}
 	return planned{}, fmt.Errorf("%s@%d cannot happen: the turn has %s only", f.Kind, f.At, inWords(len(a.crossings), "crossing"))
 }

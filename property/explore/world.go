@@ -35,6 +35,7 @@ const (
 	onlyStreams  = "only a part of an answer that comes in pieces can come twice"
 	onlyJSON     = "only JSON can end early"
 	onlyValues   = "of an answer in pieces it is the connection that breaks, before the first"
+	noOneElse    = "nothing else is asked of the same behind it"
 	nothingElse  = "nothing else was asked of the same and answered otherwise"
 	isEmpty      = "the answer is empty"
 	onlyChat     = "only a chat completion with what the fault changes in it"
@@ -62,6 +63,13 @@ type asked struct {
 
 // isPoint reports whether it is a fault point of user code, and nobody is asked.
 func (w *asked) isPoint() bool { return w != nil && strings.HasPrefix(w.of, adk.FaultPoints) }
+
+// isOneOfSeveral reports whether something else is asked of the same behind it.
+func (w *asked) isOneOfSeveral() bool {
+	return slices.ContainsFunc(w.others, func(other *asked) bool {
+		return other.first > w.first && string(other.request) != string(w.request)
+	})
+}
 
 // whole is the answer as it was.
 func (w *asked) whole() *brokenAnswer {
@@ -151,12 +159,16 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		}
 	}
 	if broken != nil {
-		return broken.answer()
+		return a.breaks(broken, q)
 	}
 	for i := range a.faults {
 		if f := &a.faults[len(a.faults)-1-i]; f.world != nil && f.fired && f.world.of == q.Of {
-			if f.Kind == turn.AskDown {
-				return f.answer()
+			if f.left > 0 && f.isFor(wanted{request: q.Request}) {
+				f.left--
+				return a.breaks(f, q)
+			}
+			if f.left == 0 && string(q.Request) == string(f.world.request) {
+				f.hits++
 			}
 			if next := f.next(q.Request); next != nil {
 				return next.whole().given()
@@ -164,6 +176,15 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		}
 	}
 	return nil
+}
+
+// breaks answers a question with a fault.
+func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
+	f.hits++
+	if worldFaults[f.Kind].refused {
+		a.unasked = append(a.unasked, q.Op)
+	}
+	return f.answer()
 }
 
 // begins knows which answers of the run without the fault were given before it, and with
@@ -224,6 +245,7 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.ChatRefusal:     {given: true, breaks: chatting(breakRefusal)},
 	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(breakSeveral)},
 	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
+	turn.AskDownOne:      {refused: true, breaks: failing(errRefused)},
 	turn.AskLost:         {given: true, breaks: losing},
 }
 
@@ -246,6 +268,8 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		return nil, isOfBody
 	case s.ended && s.x.Kind == adk.KindAsk:
 		return nil, aborted
+	case k == turn.AskDownOne && !s.world.isOneOfSeveral():
+		return nil, noOneElse
 	}
 	if fault.atPiece {
 		piece = slices.Index(s.world.at, s.at)

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +46,11 @@ const (
 	// Down makes a storage collection or a tool fail before it did anything, at this
 	// call and at every later one.
 	Down
-	// Flaky makes it fail at this call and at the next one, and no more.
+	// Flaky makes it fail at this call and at the next one, and no more; Fault.Times says
+	// otherwise.
 	Flaky
 	// DownOne makes it fail at this call and at every later one for the same record, or
-	// with the same arguments, and at no other.
+	// with the same arguments, and at no other; Fault.Member says who counts as the same.
 	DownOne
 	// Crash breaks the program off before the crossing: nothing of the run goes on, no
 	// deferred function either, and the turn that follows is run on what there is then.
@@ -96,8 +98,10 @@ const (
 	ChatRefusal
 	// ChatSeveral wants the tool of the only call twice at once.
 	ChatSeveral
-	// AskDown lets nobody take this call, nor any later one of the same.
+	// AskDown lets nobody take this call, nor any later one of the same. AskDownOne does so
+	// for the same request, or what Fault.Member says, and no other.
 	AskDown
+	AskDownOne
 	// AskLost has done what was asked for, and the connection breaks before the answer.
 	AskLost
 
@@ -119,7 +123,7 @@ var faultNames = [FaultKindEnd]string{
 	AskBusy: "ask-429", AskFailed: "ask-500", AskUnavailable: "ask-503", AskUnauthorized: "ask-401",
 	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
 	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
-	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down",
+	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down", AskDownOne: "ask-down-one",
 	AskLost:    "ask-lost",
 	MediaFails: "media-fails", MediaShort: "media-short", MediaOther: "media-other",
 }
@@ -167,6 +171,73 @@ type Fault struct {
 	// At is the number of the crossing, from 1, in the run that has the order and
 	// the earlier faults of the schedule, and no later ones.
 	At int
+	// Times is how often it happens, from there on, for kinds that can be repeated
+	// (Repeats): zero is twice for Flaky and once for others, EachTime is from there on.
+	Times int
+	// Member tells for DownOne and AskDownOne for whom it happens: for all of whom the
+	// member at this path, as in customer or body.user, is what it is at At; with a / or a
+	// : at its end, as in id/, up to that. Empty is for the same record, or request.
+	Member string
+}
+
+// EachTime is more often than a run has crossings.
+const EachTime = math.MaxInt
+
+// Repeats reports whether a fault of the kind can happen several times: Fault.Times.
+func (k FaultKind) Repeats() bool {
+	switch k {
+	case Flaky, AskRefused, AskTimeout, AskBusy, AskFailed, AskUnavailable:
+		return true
+	}
+	return false
+}
+
+// OfOne reports whether a fault of the kind happens for one alone: Fault.Member.
+func (k FaultKind) OfOne() bool { return k == DownOne || k == AskDownOne }
+
+// String is the fault as schedules write it: cancel@7, flaky@13*3 for three times,
+// ask-429@5*all for each time, down-one@13=customer for one customer.
+func (f Fault) String() string {
+	text := f.Kind.String() + "@" + strconv.Itoa(f.At)
+	switch {
+	case f.Times == EachTime:
+		text += "*" + eachTime
+	case f.Times > 0:
+		text += "*" + strconv.Itoa(f.Times)
+	}
+	if f.Member != "" {
+		text += "=" + f.Member
+	}
+	return text
+}
+
+// eachTime is EachTime in the text of a schedule.
+const eachTime = "all"
+
+// IsMember reports whether a path can be written as Fault.Member.
+func IsMember(path string) bool { return path != "" && !strings.ContainsAny(path, ",=@* \n") }
+
+// readFault reads what stands behind the @ of a fault of a kind.
+func readFault(kind FaultKind, part, place string) (f Fault, err error) {
+	place, member, ofOne := strings.Cut(place, "=")
+	place, times, repeated := strings.Cut(place, "*")
+	f = Fault{Kind: kind, Member: member}
+	if f.At, err = number(place, 1); err != nil {
+		return f, fmt.Errorf("%q: want the number of a crossing after @", part)
+	}
+	switch {
+	case ofOne && (!kind.OfOne() || !IsMember(member)):
+		return f, fmt.Errorf("%q: want the path of a member after =, and down-one or ask-down-one before it", part)
+	case !repeated:
+	case times == eachTime:
+		f.Times = EachTime
+	default:
+		f.Times, err = number(times, 1)
+	}
+	if err != nil || repeated && !kind.Repeats() {
+		return f, fmt.Errorf("%q: want how often after *, or all, and a kind that can be repeated before it", part)
+	}
+	return f, nil
 }
 
 // Decision is a decision of the scheduler of strands that is not the usual one,
@@ -200,14 +271,14 @@ const PickName = "order"
 // String is the schedule as ParseSchedule reads it, such as
 // older@3,cancel@7,panic@12,order@3=2: three older messages, a cancel before
 // crossing 7, a panic at crossing 12, and where strands had a choice for the third
-// time strand 2 went on.
+// time strand 2 went on. Fault.String says how often and for whom.
 func (s Schedule) String() string {
 	var parts []string
 	if !s.Input.IsZero() {
 		parts = append(parts, s.Input.String())
 	}
 	for _, f := range s.Faults {
-		parts = append(parts, f.Kind.String()+"@"+strconv.Itoa(f.At))
+		parts = append(parts, f.String())
 	}
 	for _, p := range s.Order {
 		parts = append(parts, PickName+"@"+strconv.Itoa(p.Choice)+"="+strconv.Itoa(p.Strand))
@@ -267,13 +338,13 @@ func (s *Schedule) read(part string) error {
 		s.Input = input
 		return err
 	}
-	var f Fault
-	if err := f.Kind.UnmarshalText([]byte(name)); err != nil {
+	var kind FaultKind
+	if err := kind.UnmarshalText([]byte(name)); err != nil {
 		return err
 	}
-	var err error
-	if f.At, err = number(place, 1); err != nil {
-		return fmt.Errorf("%q: want the number of a crossing after @", part)
+	f, err := readFault(kind, part, place)
+	if err != nil {
+		return err
 	}
 	if n := len(s.Faults); n > 0 && s.Faults[n-1].At >= f.At {
 		return fmt.Errorf("%q stands behind %d: faults are in the order of their crossings, each crossing once", part, s.Faults[n-1].At)

@@ -19,7 +19,14 @@ func TestScheduleRoundTrip(t *testing.T) {
 		at := 0
 		for _, k := range rapid.SliceOfN(rapid.SampledFrom(turn.FaultKinds()), 0, 4).Draw(t, "kinds") {
 			at += rapid.IntRange(1, 50).Draw(t, "gap")
-			s.Faults = append(s.Faults, turn.Fault{Kind: k, At: at})
+			f := turn.Fault{Kind: k, At: at}
+			if k.Repeats() {
+				f.Times = rapid.SampledFrom([]int{0, 1, 3, turn.EachTime}).Draw(t, "times")
+			}
+			if k.OfOne() {
+				f.Member = rapid.SampledFrom([]string{"", "customer", "body.user", "id/", "a:"}).Draw(t, "member")
+			}
+			s.Faults = append(s.Faults, f)
 		}
 		at = 0
 		for _, strand := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 4).Draw(t, "strands") {
@@ -45,6 +52,14 @@ func TestScheduleText(t *testing.T) {
 	}
 	assert.Equal(t, "cancel@7,panic@12,order@3=2", s.String())
 	assert.Equal(t, "undisturbed", turn.Schedule{}.String())
+	for text, f := range map[string]turn.Fault{
+		"flaky@13*3":         {Kind: turn.Flaky, At: 13, Times: 3},
+		"ask-429@5*all":      {Kind: turn.AskBusy, At: 5, Times: turn.EachTime},
+		"down-one@4=body.id": {Kind: turn.DownOne, At: 4, Member: "body.id"},
+	} {
+		assert.Equal(t, text, f.String())
+		assert.Equal(t, []turn.Fault{f}, turn.MustSchedule(text).Faults)
+	}
 }
 
 func TestParseScheduleRefuses(t *testing.T) {
@@ -57,6 +72,11 @@ func TestParseScheduleRefuses(t *testing.T) {
 		"cancel@0":            `"cancel@0": want the number of a crossing after @`,
 		"panic@12,cancel@7":   `"cancel@7" stands behind 12: faults are in the order of their crossings, each crossing once`,
 		"cancel@7,panic@7":    `"panic@7" stands behind 7: faults are in the order of their crossings, each crossing once`,
+		"cancel@7*2":          `"cancel@7*2": want how often after *, or all, and a kind that can be repeated before it`,
+		"flaky@7*0":           `"flaky@7*0": want how often after *, or all, and a kind that can be repeated before it`,
+		"flaky@7*":            `"flaky@7*": want how often after *`,
+		"flaky@7=a":           `"flaky@7=a": want the path of a member after =, and down-one or ask-down-one before it`,
+		"down-one@7=":         `"down-one@7=": want the path of a member after =`,
 		"order@1":             `"order@1": want the number of a strand after =`,
 		"order@x=1":           `"order@x=1": want the number of a choice after @`,
 		"order@2=1,order@1=1": `"order@1=1" stands behind choice 2: choices are in their order, each once`,
