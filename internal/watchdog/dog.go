@@ -89,8 +89,14 @@ func (g Goroutine) isHeld() bool {
 	return false
 }
 
+// poolOfConnections is where one waits for a connection that another goroutine has.
+const poolOfConnections = "database/sql.(*DB).conn"
+
 func (g Goroutine) waitsForSystem() bool {
 	for _, f := range g.Stack {
+		if f.Function == poolOfConnections {
+			return false
+		}
 		if slices.ContainsFunc(systemPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
 			return true
 		}

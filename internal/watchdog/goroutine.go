@@ -146,6 +146,12 @@ func Here() Goroutine {
 	return g
 }
 
+// ID is the runtime's number of the present goroutine.
+func ID() int {
+	var text [64]byte
+	return readTraceback(string(text[:runtime.Stack(text[:], false)])).ID
+}
+
 func byID(all []Goroutine) map[int]Goroutine {
 	known := make(map[int]Goroutine, len(all))
 	for _, g := range all {

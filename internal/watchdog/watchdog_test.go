@@ -182,6 +182,20 @@ func TestWhere(t *testing.T) {
 	assert.Empty(t, starterOf(Goroutine{Origin: client, parent: 9}, nil), "who started it has ended")
 }
 
+// Who waits for a connection of a pool waits for whoever has it, and not for the system.
+func TestPoolsAreNotTheSystem(t *testing.T) {
+	waits := func(in ...string) Goroutine {
+		g := Goroutine{State: "select"}
+		for _, function := range append(in, "main.agent") {
+			g.Stack = append(g.Stack, Frame{function, "x:1"})
+		}
+		return g
+	}
+	assert.Equal(t, Blocked, conditionOf(waits("database/sql.(*DB).conn", "database/sql.(*DB).begin")))
+	assert.Equal(t, Waiting, conditionOf(waits("database/sql.(*Rows).awaitDone")))
+	assert.Equal(t, Waiting, conditionOf(waits("net/http.(*persistConn).roundTrip")))
+}
+
 // A server's goroutines are those of whoever serves.
 func TestStarters(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -34,6 +34,31 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 		Text: "a second run of the same schedule made another crossing here" + bothSides(b.info, first, second, at)}}
 }
 
+// looseOrder is what is said of a run that is another one because code asks from goroutines
+// of its own.
+const looseOrder = "code asks from goroutines of its own, and their order is the system's: strands (Fork) go on in an order that can be explored and run again"
+
+// loosen has it be a hint that a run is not the same every time, where code asks from
+// goroutines of its own: that is legal.
+func (e *exploring) loosen(t *tried) {
+	if !e.loose.Load() {
+		return
+	}
+	rest := t.violations[:0:0]
+	for _, v := range t.violations {
+		if v.Invariant == unsteadyRun || v.Invariant == plainGoroutines {
+			v.Text += "\n" + looseOrder
+			t.hints = append(t.hints, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	t.violations = rest
+}
+
+// plainGoroutines is the advice on goroutines that ask.
+const plainGoroutines = "plain-goroutines"
+
 // bothSides are the two crossings at which two runs part, and the fields in which
 // they differ.
 func bothSides(info adk.RunInfo, first, second []adk.Crossing, at int) string {

@@ -82,6 +82,11 @@ type attempt struct {
 	answer   error
 	panicked any
 
+	// By call, the goroutine that asks in it, where that is wanted, and whether some call
+	// had several: what these ask has the order of the system.
+	askers map[int]int
+	loose  bool
+
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
 
@@ -119,6 +124,10 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
+	a.askers, a.loose = nil, false
+	if n.again {
+		a.askers = map[int]int{}
+	}
 	a.unran, a.unasked = a.unran[:0], a.unasked[:0]
 }
 
@@ -249,6 +258,7 @@ func (a *attempt) Begin(step adk.Step) {
 		a.hasBegun(at, step)
 	}
 	a.locate(at)
+	a.knowAsker(step)
 	for i := range a.faults {
 		if f := &a.faults[i]; f.At == at && !f.fired {
 			a.before(f, step)
@@ -283,6 +293,27 @@ func (a *attempt) hasBegun(at int, step adk.Step) {
 	if a.steps[at].Kind == 0 {
 		a.steps[at] = step
 	}
+}
+
+// knowAsker keeps which goroutine asks in a call, if that is wanted.
+func (a *attempt) knowAsker(step adk.Step) {
+	if a.askers == nil || step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
+		return
+	}
+	id := watchdog.ID()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if first, known := a.askers[step.Call]; known && first != id {
+		a.loose = true
+	}
+	a.askers[step.Call] = id
+}
+
+// isLoose reports whether code of the run asks from goroutines of its own.
+func (a *attempt) isLoose() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.loose
 }
 
 // reach makes a slice long enough for an index.

@@ -56,6 +56,10 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	if n := len(a.faults); n > 0 && a.endless == "" {
 		t.hits = a.faults[n-1].hits
 	}
+	if a.isLoose() {
+		e.loose.Store(true)
+	}
+	e.loosen(&t)
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)
 	}

@@ -123,9 +123,10 @@ type exploring struct {
 
 	reproducing bool
 
-	leftover int  // what was known and is not to be run any more
-	lost     bool // goroutines stayed behind, and that has been said
-	unsteady bool // the undisturbed turn is another one every time, and that has been said
+	leftover int         // what was known and is not to be run any more
+	lost     bool        // goroutines stayed behind, and that has been said
+	unsteady bool        // the undisturbed turn is another one every time, and that has been said
+	loose    atomic.Bool // code asks from goroutines of its own
 	stopped  string
 }
 
@@ -487,8 +488,12 @@ func (p *part) ran(a *attempt, s *stall) {
 	if p.again > 0 {
 		p.again--
 		t := &p.results[p.at][0]
+		if a.isLoose() {
+			p.e.loose.Store(true)
+		}
 		if found := sameAgain(p.first, a, s); len(found) > 0 {
 			t.violations, p.again = append(t.violations, found...), 0
+			p.e.loosen(t)
 		}
 		return
 	}
@@ -600,7 +605,8 @@ func (e *exploring) commit(t tried) {
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	a, s := e.workers[0].run(candidate{}, nil, false, true)
+	a, s := e.workers[0].run(candidate{again: true}, nil, false, true)
+	e.loose.Store(a.isLoose())
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if !e.subject.Scripted && !e.options.UsualInput {
 		e.others = a.history.others()

@@ -1,0 +1,73 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/explore"
+)
+
+// asksTwo asks for two things at once, from goroutines of its own that wait for each other
+// now and then, so that either comes first.
+func asksTwo(ctx context.Context, first bool) error {
+	var group sync.WaitGroup
+	errs := make([]error, 2)
+	gate := make(chan struct{})
+	for i, what := range []string{"tea", "milk"} {
+		group.Go(func() {
+			if (i == 0) == first {
+				<-gate
+			}
+			_, errs[i] = adk.Ask(ctx, "search", what, func(context.Context, string) (string, error) { return "found", nil })
+			if (i == 0) != first {
+				close(gate)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// Goroutines of an agent's own that ask are legal, and their order is the system's: that a
+// run is another one because of them is a hint. One that is another one of itself is not.
+func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
+	var mu sync.Mutex
+	runs := 0
+	turns := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		runs++
+		return runs%2 == 0
+	}
+	loose := executing("asks at once", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if err := asksTwo(ctx, turns()); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+	result := explored(t, loose, explore.Options{Workers: 1})
+	assert.Empty(t, result.Violations, result)
+	said := false
+	for _, h := range result.Hints {
+		said = said || h.Invariant == "a run is the same every time"
+	}
+	assert.True(t, said, "%v", result.Hints)
+	unsteady := executing("asks in turns", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		all := []string{"tea", "milk"}
+		if turns() {
+			all = []string{"milk", "tea"}
+		}
+		for _, what := range all {
+			if _, err := adk.Ask(ctx, "search", what, func(context.Context, string) (string, error) { return "found", nil }); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+	assert.NotEmpty(t, explored(t, unsteady, explore.Options{Workers: 1}).Violations)
+}
