@@ -140,10 +140,12 @@ func (c *Clock) take(target time.Time) *timer {
 func (c *Clock) stop(t *timer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := slices.Index(c.timers, t)
-	if at < 0 {
-		return false
+	at, _ := slices.BinarySearchFunc(c.timers, t.due, func(t *timer, due time.Time) int { return t.due.Compare(due) })
+	for ; at < len(c.timers) && c.timers[at].due.Equal(t.due); at++ {
+		if c.timers[at] == t {
+			c.timers = slices.Delete(c.timers, at, at+1)
+			return true
+		}
 	}
-	c.timers = slices.Delete(c.timers, at, at+1)
-	return true
+	return false
 }

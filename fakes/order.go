@@ -1,6 +1,9 @@
 package fakes
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Choice is what a scheduler asks its order: who of several goes on.
 type Choice struct {
@@ -23,10 +26,8 @@ type Order func() func(Choice) int
 func RunInOrder() Order {
 	return func() func(Choice) int {
 		return func(c Choice) int {
-			for i, strand := range c.Runnable {
-				if strand == c.Current {
-					return i
-				}
+			if at, is := slices.BinarySearch(c.Runnable, c.Current); is {
+				return at
 			}
 			return 0
 		}
@@ -37,12 +38,8 @@ func RunInOrder() Order {
 func RoundRobin() Order {
 	return func() func(Choice) int {
 		return func(c Choice) int {
-			for i, strand := range c.Runnable {
-				if strand > c.Current {
-					return i
-				}
-			}
-			return 0
+			next, _ := slices.BinarySearch(c.Runnable, c.Current+1)
+			return next % len(c.Runnable)
 		}
 	}
 }

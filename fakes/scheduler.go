@@ -104,7 +104,8 @@ type turns struct {
 	strangers []stranger
 	moving    bool // time is being moved
 	free      bool // scheduling has ended
-	list      []int
+	able      runnable
+	last      int // who had the turn last, and may not be able to go on
 
 	away   atomic.Int32 // how many strands lost the turn and have not come back for it
 	limit  time.Time    // where time stands as long as there are any; zero is nowhere
@@ -118,7 +119,8 @@ type strand struct {
 	waiting  bool        // wants the turn: starting, or held at a hook
 	granted  bool        // has the turn, and has not passed its hook with it
 	away     bool        // lost the turn where it is blocked, and has not come back for it
-	ready    func() bool // parked, until this is true; nil if not parked
+	ready    func() bool // what it waits for inside the engine; nil if for nothing
+	parked   bool        // among those that are asked whether they are ready
 	passed   sync.Cond
 }
 
@@ -131,8 +133,26 @@ type stranger struct {
 	ready  func() bool // what it waits for
 }
 
-func (st *strand) runnable() bool {
-	return st.waiting || (st.ready != nil && st.ready())
+// want has a strand wait for the turn.
+func (t *turns) want(st *strand) {
+	st.waiting = true
+	t.able.add(st.number)
+}
+
+// await has a strand wait for what comes within the engine.
+func (t *turns) await(st *strand, ready func() bool) {
+	st.ready = ready
+	if ready != nil {
+		t.able.park(st)
+	}
+}
+
+// stop ends what a strand waits for within the engine.
+func (t *turns) stop(st *strand) {
+	st.ready = nil
+	if !st.waiting {
+		t.able.remove(st.number)
+	}
 }
 
 // strand finds a strand, or takes it up.
@@ -175,7 +195,7 @@ func (t *turns) Begin(step adk.Step) {
 	case t.turn != me.number:
 		return
 	case !me.granted:
-		me.waiting = true
+		t.want(me)
 		t.choose(me.number)
 	}
 	t.hold(me)
@@ -200,7 +220,8 @@ func (t *turns) settled(number int) {
 
 // comeBack makes a strand that lost the turn wait for it.
 func (t *turns) comeBack(me *strand) {
-	me.away, me.waiting = false, true
+	me.away = false
+	t.want(me)
 	t.away.Add(-1)
 	if t.turn == nobody && !t.moving {
 		t.choose(nobody)
@@ -238,11 +259,11 @@ func (t *turns) Park(number int, ready func() bool) {
 	switch {
 	case t.turn == number:
 		t.endBorrowing(me)
-		me.ready = ready
+		t.await(me, ready)
 		t.choose(number)
 	case ready == nil: // ended, with no turn to give away
 		t.endBorrowing(me)
-		me.ready = nil
+		t.stop(me)
 	default:
 		t.parkStranger(stranger{handle: number, self: t.turn, ready: ready})
 	}
@@ -253,7 +274,7 @@ func (t *turns) Park(number int, ready func() bool) {
 func (t *turns) parkStranger(s stranger) {
 	t.strangers = append(t.strangers, s)
 	if s.self != nobody {
-		t.strands[s.self].ready = s.ready
+		t.await(t.strands[s.self], s.ready)
 	}
 	if !t.moving {
 		t.choose(s.self)
@@ -274,7 +295,7 @@ func (t *turns) Resume(number int) {
 		}
 	}
 	if t.turn == nobody && !t.moving {
-		me.waiting = true
+		t.want(me)
 		t.choose(nobody)
 	}
 	t.hold(me)
@@ -289,7 +310,8 @@ func (t *turns) Tell(x *adk.Crossing) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	st := t.strand(x.ID)
-	st.starting, st.waiting = true, true
+	st.starting = true
+	t.want(st)
 	t.forked.Store(true)
 }
 
@@ -306,8 +328,11 @@ func (t *turns) hold(me *strand) {
 func (t *turns) choose(current int) {
 	defer t.endIfPanicked()
 	t.turn = nobody
+	if last := t.strands[t.last]; !last.waiting {
+		t.able.remove(last.number)
+	}
 	for timers := true; !t.free; timers = t.moveTime() {
-		if list := t.runnable(); len(list) > 0 {
+		if list := t.able.list(); len(list) > 0 {
 			t.grant(t.pick(current, list))
 			return
 		}
@@ -315,17 +340,6 @@ func (t *turns) choose(current int) {
 			return
 		}
 	}
-}
-
-// runnable are the strands that can go on, sorted.
-func (t *turns) runnable() []int {
-	t.list = t.list[:0]
-	for _, st := range t.strands {
-		if st.runnable() {
-			t.list = append(t.list, st.number)
-		}
-	}
-	return t.list
 }
 
 func (t *turns) pick(current int, list []int) int {
@@ -341,7 +355,7 @@ func (t *turns) pick(current int, list []int) int {
 
 func (t *turns) grant(number int) {
 	st := t.strands[number]
-	t.turn, st.granted = number, true
+	t.turn, t.last, st.granted = number, number, true
 	st.waiting, st.ready = false, nil
 	st.passed.Broadcast()
 }
@@ -396,7 +410,7 @@ func (t *turns) endBorrowing(me *strand) {
 	n := len(t.strangers)
 	t.strangers = slices.DeleteFunc(t.strangers, func(s stranger) bool { return s.self == me.number })
 	if len(t.strangers) < n {
-		me.ready = nil
+		t.stop(me)
 	}
 }
 

@@ -362,6 +362,29 @@ func TestPickTakesAnyNumber(t *testing.T) {
 	}
 }
 
+// Four times as many strands at once are four times the work of choosing: a choice looks
+// at no strand whose state is as it was.
+func TestChoosingIsLinearInStrands(t *testing.T) {
+	for name, order := range map[string]fakes.Order{"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin()} {
+		work := func(width int) float64 {
+			c := config(fakes.Script{{strands(func(_ context.Context, dc *adk.DispatchContext, _ string) error {
+				dc.NewID()
+				dc.NewID()
+				return nil
+			}, slices.Repeat([]string{"a"}, width)...), fakes.Ack()}}, fakes.NewStorage())
+			scheduler := fakes.NewScheduler(order)
+			c.Probe = scheduler
+			if h := play(t, t.Context(), fakes.Deterministic(c)); h.status != adk.StatusAck {
+				t.Fatalf("%s: %v", h.status, h.err)
+			}
+			return float64(scheduler.Work())
+		}
+		if small, large := work(500), work(2_000); large > 4.5*small {
+			t.Errorf("%s: 500 strands are %.0f steps, 2,000 are %.0f", name, small, large)
+		}
+	}
+}
+
 func TestDeterministicKeepsWhatServes(t *testing.T) {
 	clock, seen := fakes.NewClockAt(fakes.Epoch.AddDate(1, 0, 0)), &transcript{}
 	c := fakes.Deterministic(adk.Config{Clock: clock, IDs: fakes.NewIDs("x"), Probe: seen,
