@@ -23,7 +23,7 @@ func examinedWhole(t testing.TB, recorded []byte) *property.Examination {
 // was found.
 func TestExaminingHoldsTheFile(t *testing.T) {
 	for _, shape := range large.Shapes {
-		recorded := shape.Trace(4_000)
+		recorded := shape.Trace(2_000)
 		held := large.Held(func() *property.Examination { return examinedWhole(t, recorded) })
 		assert.Less(t, held, 4*int64(len(recorded)), "%s: %d bytes", shape.Name, len(recorded))
 	}
@@ -44,7 +44,7 @@ func TestExaminingIsLinear(t *testing.T) {
 		if shape.Name == "history" {
 			continue // each state is a digest of all that is held then (DET-8)
 		}
-		assert.Less(t, cost(6_000)/cost(3_000), 2.4, shape.Name)
+		assert.Less(t, cost(2_000)/cost(1_000), 2.4, shape.Name)
 	}
 }
 

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -22,20 +20,19 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
+// sampledInMemory is of how many edits a normal run tries one in memory.
+const sampledInMemory = 24
+
 // Two recordings that differ in one field of one line, or in one line, are told
 // apart, at the very place. A normal run tries a sample, with the variable all are
 // tried.
 func TestMutationsInMemoryAreNamed(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(tracetest.MutantsVariable) == "all"
 	var mu sync.Mutex
 	tried, noticed := 0, 0
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		n, seen := 0, 0
-		tracetest.Mutants(f, func(m tracetest.Mutant) {
-			if !every && crc32.ChecksumIEEE([]byte(m.String()))%4 != 0 {
-				return
-			}
+		tracetest.Mutants(f, sampledInMemory, func(m tracetest.Mutant) {
 			n++
 			if wrong := unnamed(m); wrong != "" {
 				t.Errorf("%s: %s", m, wrong)
@@ -146,28 +143,21 @@ func reasons(byReason map[string][]string) map[string]string {
 	return reasons
 }
 
-// sampledKinds is of how many kinds of edits of a fixture a normal run tries one.
-const sampledKinds = 32
+// sampledInFiles is of how many edits a normal run tries one in a file.
+const sampledInFiles = 96
 
 // An edited file whose footer was made anew replays otherwise than it says,
 // unless what was edited came in from user code and is said nowhere else. What
-// the engine decided is always noticed. A normal run tries a few of the kinds
-// of edits that a fixture has, others for each fixture; with the variable all are
-// tried.
+// the engine decided is always noticed. A normal run tries a sample, with
+// the variable all are tried.
 func TestMutationInFilesIsNoticed(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	every := tracetest.AllMutants()
 	var mu sync.Mutex
 	tried, noticed := 0, 0
 	byField := map[string]int{}
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
-		had := map[string]bool{}
-		tracetest.Mutants(f, func(m tracetest.Mutant) {
-			sort := m.Kind + " " + m.Field + " " + m.What
-			if !every && (had[sort] || crc32.ChecksumIEEE([]byte(f.Name+sort))%sampledKinds != 0) {
-				return
-			}
-			had[sort] = true
+		tracetest.Mutants(f, sampledInFiles, func(m tracetest.Mutant) {
 			seen := verifyNotices(t, m)
 			mu.Lock()
 			defer mu.Unlock()

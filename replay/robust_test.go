@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ import (
 func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	t.Parallel()
 	lineStep, flips := 16, 8
-	if os.Getenv(tracetest.MutantsVariable) == "all" {
+	if tracetest.AllMutants() {
 		lineStep, flips = 1, 100
 	}
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {

@@ -31,7 +31,7 @@ var ofTrace = [][]string{
 // internal failure. A normal run tries a sample, and all that end in a wait; with the
 // variable all are tried.
 func TestCommandsEndOnEveryPrefix(t *testing.T) {
-	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	every := tracetest.AllMutants()
 	if !every {
 		t.Logf("a sample: `make mutants` (%s=all) tries all", tracetest.MutantsVariable)
 	}
@@ -51,17 +51,14 @@ func TestCommandsEndOnEveryPrefix(t *testing.T) {
 }
 
 // So does every command on a trace of which one crossing was edited, and whose footer
-// was made anew. A normal run tries one of a few hundred edits; with the variable one of
+// was made anew. A normal run tries one of two thousand edits; with the variable one of
 // ten.
 func TestCommandsEndOnEdits(t *testing.T) {
-	of := uint32(512)
-	if os.Getenv(tracetest.MutantsVariable) == "all" {
-		of = 10
-	}
+	const of = 2048
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		path := filepath.Join(t.TempDir(), "turn.jsonl")
-		tracetest.Mutants(f, func(m tracetest.Mutant) {
-			if crc32.ChecksumIEEE([]byte(m.String()))%of == 0 {
+		tracetest.Mutants(f, of, func(m tracetest.Mutant) {
+			if !tracetest.AllMutants() || crc32.ChecksumIEEE([]byte(m.String()))%10 == 0 {
 				endAll(t, m.String(), path, m.Trace())
 			}
 		})

@@ -13,10 +13,12 @@ import (
 
 // usual are the flags of rapid that have another default here, each with the
 // variable by which rapid lets people set it too. What is drawn from a known seed
-// is drawn again by the same command: only new draws are worth a file.
+// is drawn again by the same command: only new draws are worth a file. And the same draws again
+// need not be many: make soak makes as many as there is time for.
 var usual = []struct{ name, variable, value string }{
 	{"rapid.seed", "RAPID_SEED", "20250101"},
 	{"rapid.nofailfile", "RAPID_NOFAILFILE", "true"},
+	{"rapid.checks", "RAPID_CHECKS", "40"},
 }
 
 // Flags that are given at the command line are read later, and so win.

@@ -2,6 +2,8 @@ package tracetest
 
 import (
 	"fmt"
+	"hash/crc32"
+	"os"
 	"reflect"
 	"slices"
 
@@ -40,9 +42,34 @@ func (m Mutant) String() string {
 // Trace is the fixture as it was edited.
 func (m Mutant) Trace() *trace.Trace { return m.edited() }
 
-// Mutants gives every edit of a fixture to yield.
-func Mutants(f Fixture, yield func(Mutant)) {
+// AllMutants reports whether MutantsVariable asks for every edit.
+func AllMutants() bool { return os.Getenv(MutantsVariable) == "all" }
+
+// sampledLines is of how many lines a sample has one: to make an edit costs as much as to
+// try it.
+const sampledLines = 8
+
+// Mutants gives edits of a fixture to yield: one of so many of some lines, others in each
+// fixture, or every one where MutantsVariable asks for that.
+func Mutants(f Fixture, of uint32, yield func(Mutant)) {
+	if AllMutants() {
+		mutants(f, 1, yield)
+		return
+	}
+	mutants(f, sampledLines, func(m Mutant) {
+		if crc32.ChecksumIEEE([]byte(m.String()))%max(1, of/sampledLines) == 0 {
+			yield(m)
+		}
+	})
+}
+
+// mutants gives the edits of one of so many lines, and those of the header.
+func mutants(f Fixture, of int, yield func(Mutant)) {
+	chosen := func(line int) bool { return (line+len(f.Name))%of == 0 }
 	for i, line := range f.Trace.Lines {
+		if !chosen(i) {
+			continue
+		}
 		for _, e := range fieldEdits(line.Crossing) {
 			edited := func() *trace.Trace {
 				lines := slices.Clone(f.Trace.Lines)
@@ -53,7 +80,11 @@ func Mutants(f Fixture, yield func(Mutant)) {
 			yield(Mutant{f, edited, i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
 		}
 	}
-	structuralMutants(f, yield)
+	structuralMutants(f, func(m Mutant) {
+		if chosen(m.Line) {
+			yield(m)
+		}
+	})
 	headerMutants(f, yield)
 }
 

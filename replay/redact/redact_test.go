@@ -111,7 +111,7 @@ func wholeLines(t *testing.T, data []byte) []byte {
 // for each fixture; with the variable of the engine's mutants every word.
 func TestRedactedTracesReplay(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	every := tracetest.AllMutants()
 	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
 		var file bytes.Buffer
 		_, err := recorded.WriteTo(&file)

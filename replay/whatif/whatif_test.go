@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"testing"
 	"time"
 
@@ -182,7 +181,7 @@ func TestWhatIfNothingIsOther(t *testing.T) {
 // a sixth of it.
 func TestWhatIfEndsWhateverIsSet(t *testing.T) {
 	t.Parallel()
-	every := os.Getenv(tracetest.MutantsVariable) == "all"
+	every := tracetest.AllMutants()
 	for _, name := range []string{"gate-invalid-then-valid", "parallel-tools", "planner", "read-image",
 		"gates-aborted", "ephemeral-tools", "abort-from-outside"} {
 		t.Run(name, func(t *testing.T) {
