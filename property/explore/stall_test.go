@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,15 +187,9 @@ func TestDeadlockOfLocks(t *testing.T) {
 func TestExplorationsEnd(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	stop := make(chan struct{})
-	t.Cleanup(func() { close(stop) })
+	var ended atomic.Int32 // explorations: nothing spins behind its own
 	spin := func() {
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		for begun := ended.Load(); ended.Load() == begun; {
 		}
 	}
 	whenRefused := func(then func(ctx context.Context, dc *adk.DispatchContext)) turn.Subject {
@@ -232,6 +227,7 @@ func TestExplorationsEnd(t *testing.T) {
 		}), "deadlock: ", "stall_test.go:"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			defer ended.Add(1)
 			result := endsOfItself(t, c.subject, explore.Options{})
 			found := says(result, c.want)
 			require.NotEmpty(t, found, result)
