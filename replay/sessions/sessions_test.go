@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,14 +65,14 @@ func (r *recording) Observe(info adk.RunInfo) adk.Observer {
 func (r *recording) rules() *redact.Rules { return nil }
 
 // record has a host settle deliveries of two sessions, the second of which fails once.
-func record(t *testing.T, prompt string) *recording {
+func record(t *testing.T, prompt string, change ...func(*session.Config)) *recording {
 	require.NoError(t, errWords)
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)
 	r := &recording{traces: map[string]*bytes.Buffer{}, clock: fakes.NewClock()}
 	journal := sessions.Record(&r.journal)
 	failed := false
-	r.host, err = session.NewHost(session.Config{
+	config := session.Config{
 		Agent: adk.Config{Clock: r.clock, IDs: fakes.NewIDs(), Storage: kept.Storage(), Probe: r, Executor: adk.Executor{Name: "acks", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			seed, err := session.SeedOf(dc)
 			if err == nil && seed.Delivery == "b" && !failed {
@@ -89,7 +90,11 @@ func record(t *testing.T, prompt string) *recording {
 			}
 			journal.Step(s)
 		},
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	r.host, err = session.NewHost(config)
 	require.NoError(t, err)
 	for _, of := range []string{"one", "two"} {
 		for _, id := range []string{"a", "b", "c"} {
@@ -177,6 +182,86 @@ func TestChangedJournals(t *testing.T) {
 		}
 		assert.LessOrEqual(t, len(report.Divergences), 1, "%s: the other session is as it was", name)
 	}
+}
+
+// SES-34: a host that is gone before it can tell what it has done leaves a gap, which is no
+// divergence: what a later host has read says how it was.
+func TestHostsThatAreGone(t *testing.T) {
+	once := func(c *session.Config) { c.Attempts = 1 }
+	without := func(delivery string, kinds ...session.StepKind) func(session.Step) bool {
+		return func(s session.Step) bool {
+			return s.Session == "one" && s.Delivery == delivery && slices.Contains(kinds, s.Kind)
+		}
+	}
+	for name, c := range map[string]struct {
+		gone   func(session.Step) bool
+		change func(*session.Step)
+		class  sessions.Class
+		says   string
+	}{
+		"accepted":  {gone: without("b", session.StepAccepted), says: `the payload of delivery "b", of whose acceptance no host has told`},
+		"committed": {gone: without("a", session.StepCommitted, session.StepNotified), says: `how attempt 1 at delivery "a" ended, of which no host has told`},
+		"failed":    {gone: without("b", session.StepFailed, session.StepNotified), says: `how attempt 1 at delivery "b" ended, of which no host has told`},
+		"committed another": {gone: without("a", session.StepCommitted), class: sessions.Hydrate, change: func(s *session.Step) {
+			if s.Kind == session.StepHydrated && s.Delivery == "b" {
+				s.Bag = "00"
+			}
+		}},
+		"never ran": {gone: without("a", session.StepHydrated, session.StepRan, session.StepCommitted, session.StepNotified), class: sessions.Order},
+		"another's number": {gone: without("b", session.StepAccepted), class: sessions.Order, change: func(s *session.Step) {
+			if s.Delivery == "b" {
+				s.Seq = 1
+			}
+		}},
+	} {
+		r := record(t, "Collect.", once)
+		j := r.read(t)
+		j.Steps = slices.DeleteFunc(j.Steps, c.gone)
+		for i := range j.Steps {
+			if c.change != nil && j.Steps[i].Session == "one" {
+				c.change(&j.Steps[i])
+			}
+		}
+		report := r.verify(t, j, sessions.Options{})
+		if c.class != "" {
+			require.Len(t, report.Divergences, 1, name)
+			assert.Equal(t, c.class, report.Divergences[0].Class, name)
+			continue
+		}
+		assert.Empty(t, report.Divergences, name)
+		assert.Equal(t, []string{c.says}, report.NotCompared, name)
+		assert.Equal(t, 5, report.Commits, name)
+	}
+}
+
+// SES-34: where the caller has left before the turn could begin, its trace begins with that.
+func TestCallerThatLeftFirst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var seeds []session.Seed
+	r := record(t, "Collect.", func(c *session.Config) {
+		prompt := c.Prompt
+		c.Prompt = func(s session.Seed) (string, []string, error) {
+			if seeds = append(seeds, s); s.Session == "three" && ctx.Err() == nil {
+				cancel()
+			}
+			return prompt(s)
+		}
+		c.Journal, seeds = func(session.Step) {}, nil
+	})
+	require.NotEmpty(t, seeds)
+	_, err := r.host.Deliver(ctx, session.Delivery{Session: "three", ID: "a", Kind: "words", Payload: json.RawMessage(`"a"`)})
+	require.ErrorIs(t, err, context.Canceled)
+	recorded := r.open
+	seed := seeds[len(seeds)-1]
+	step := func(kind session.StepKind) session.Step {
+		return session.Step{Kind: kind, SessionID: session.SessionID{Session: "three"}, Epoch: seed.Epoch, Delivery: "a", Seq: 1, Attempt: 1}
+	}
+	accepted, hydrated, ran := step(session.StepAccepted), step(session.StepHydrated), step(session.StepRan)
+	accepted.Epoch, hydrated.Bag, ran.Turn = 0, session.Digest(nil), "turn"
+	report, err := sessions.Verify(t.Context(), &sessions.Journal{Sealed: true, Steps: []session.Step{accepted, hydrated, ran}},
+		sessions.Options{Open: func(string) (io.ReadCloser, error) { return io.NopCloser(recorded), nil }})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
 }
 
 // SES-34: a turn that does something else is told with its own report, and a host that begins

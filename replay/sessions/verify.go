@@ -74,7 +74,9 @@ type Options struct {
 	Live replay.Live
 }
 
-// Verify plays a journal. An error says that a trace could not be read, or replayed.
+// Verify plays a journal. Where a host was gone before it could tell what it had done, what a
+// later one has read says how it was, and the report says what then could not be compared. An
+// error says that a trace could not be read, or replayed.
 func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	report := &Report{}
 	players := map[session.SessionID]*player{}
@@ -114,6 +116,9 @@ type player struct {
 	over       bool
 	// last is what the attempt under way has left; nil where it has no trace.
 	last *leavings
+	// open is the last step of an attempt whose end nobody has told so far: its host may have
+	// gone before it could.
+	open *session.Step
 	// redacted says that digests of values cannot be compared.
 	redacted bool
 }
@@ -139,23 +144,87 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 		p.deliveries[s.Delivery] = &delivered{seq: s.Seq, payload: s.Payload}
 		return nil, nil
 	}
-	if s.Delivery != "" && (d == nil || d.seq != s.Seq) {
-		return diverged(Order, "%s comes before the delivery was accepted, or under another number", s.Kind), nil
+	if s.Delivery != "" && d == nil {
+		if d = p.untold(s); d == nil {
+			return diverged(Order, "%s comes before the delivery was accepted, under the number of another", s.Kind), nil
+		}
+	}
+	if s.Delivery != "" && d.seq != s.Seq {
+		return diverged(Order, "%s comes under another number than the delivery was accepted with", s.Kind), nil
 	}
 	switch s.Kind {
 	case session.StepHydrated:
-		return p.hydrated(s), nil
+		p.conclude(s)
+		found := p.hydrated(s)
+		p.open = &s
+		return found, nil
 	case session.StepRan:
+		p.open = &s
 		return p.ran(ctx, s, d)
 	case session.StepCommitted:
+		p.open = nil
 		return p.committed(s, d), nil
+	case session.StepDropped:
+		p.open = nil
 	case session.StepFailed:
+		p.open = nil
 		if d.settled {
 			return diverged(Order, "a settled delivery has failed"), nil
 		}
 		d.settled = true
 	}
 	return nil, nil
+}
+
+// untold takes in a delivery of whose acceptance no host has told: the one that accepted it
+// was gone before it could, or accepted it as the child of another. It is nil where its number
+// is another's.
+func (p *player) untold(s session.Step) *delivered {
+	for _, other := range p.deliveries {
+		if other.seq == s.Seq {
+			return nil
+		}
+	}
+	d := &delivered{seq: s.Seq}
+	p.deliveries[s.Delivery] = d
+	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("the payload of delivery %q, of whose acceptance no host has told", s.Delivery))
+	return d
+}
+
+// conclude says what became of an attempt whose host was gone before it could tell: what a
+// later host has read for its own attempt says it. A commit is that of what the turn has left,
+// which is compared with what was read.
+func (p *player) conclude(s session.Step) {
+	open := p.open
+	if open == nil || open.Epoch >= s.Epoch {
+		return
+	}
+	d := p.deliveries[open.Delivery]
+	switch {
+	case s.Revision == p.loaded.Revision+1 && open.Kind == session.StepRan && s.Seq > open.Seq:
+		p.loaded.Revision = s.Revision
+		if p.report.Commits++; p.last == nil {
+			p.redacted = true
+		} else {
+			p.loaded.Values = p.left()
+		}
+	case s.Revision == p.loaded.Revision && s.Seq > open.Seq:
+	default:
+		return
+	}
+	d.settled = true
+	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("how attempt %d at delivery %q ended, of which no host has told", open.Attempt, open.Delivery))
+}
+
+// left are the values when the attempt under way has committed: of keys that its turn could
+// not see, those before it.
+func (p *player) left() map[string]session.Value {
+	next := maps.Clone(p.loaded.Values)
+	for key := range p.last.began {
+		delete(next, key)
+	}
+	maps.Copy(next, p.last.values)
+	return next
 }
 
 // hydrated holds what was read for an attempt against the state so far.
@@ -177,8 +246,8 @@ func (p *player) hydrated(s session.Step) *Divergence {
 
 // leavings is what a trace says that its turn has left.
 type leavings struct {
-	values map[string]session.Value
-	writes []string
+	began, values map[string]session.Value
+	writes        []string
 }
 
 // ran holds the trace of an attempt against the state so far, and replays it.
@@ -216,7 +285,9 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 		found.Turn = report
 		return found, nil
 	}
-	p.last, err = leftBy(t)
+	if p.last, err = leftBy(t); err == nil {
+		p.last.began = begun.values
+	}
 	return nil, err
 }
 
@@ -238,10 +309,11 @@ type beginning struct {
 }
 
 func beginningOf(t *trace.Trace) (b beginning, err error) {
-	if len(t.Lines) == 0 || t.Lines[0].Kind != adk.KindCall {
+	at := slices.IndexFunc(t.Lines, func(l trace.Line) bool { return l.Kind == adk.KindCall }) // a cancel may come before it
+	if at < 0 {
 		return b, errors.New("the trace has no raw turn")
 	}
-	x := t.Lines[0].Crossing
+	x := t.Lines[at].Crossing
 	stash, _ := x.Value.(map[string]any)
 	b.raw = adk.RawTurn{SystemPrompt: x.Text, Instructions: x.Texts, Stash: stash}
 	own, _ := stash["session"].(map[string]any)
@@ -286,7 +358,7 @@ func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	}
 	own, _ := b.raw.Stash["session"].(map[string]any)
 	payload, _ := own["payload"].(json.RawMessage)
-	if (session.Delivery{Payload: payload}).Digest() != d.payload {
+	if d.payload != "" && (session.Delivery{Payload: payload}).Digest() != d.payload {
 		return diverged(Hydrate, "the payload is another than the one that was accepted")
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.values)) {
