@@ -143,6 +143,7 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 	s.Keys = append(s.Keys, c.Deletes...)
 	slices.Sort(s.Keys)
 	h.tell(s)
+	a.tellChildren(ctx, c.Children)
 	next := *a.loaded.Next
 	next.Writes = c.Writes
 	next.Outcome = Outcome{Delivery: next.DeliveryID(), Seq: next.Seq, State: Committed, Attempt: a.number, TurnID: a.turnID, Revision: c.Revision + 1, OutputFailed: c.OutputFailed}
@@ -158,6 +159,20 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 	}
 	v.settles(next.Outcome)
 	return nil
+}
+
+// tellChildren tells the journal of the deliveries that the commit has accepted. One whose
+// number nobody gives is told by nobody.
+func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
+	h := a.host
+	if h.config.Journal == nil {
+		return
+	}
+	for _, child := range children {
+		if found, known, err := h.config.Store.Find(ctx, child.DeliveryID()); err == nil && known {
+			h.tell(Step{Kind: StepAccepted, SessionID: found.SessionID(), Delivery: found.ID, Seq: found.Seq, Payload: found.Digest()})
+		}
+	}
 }
 
 // dropped tells that nothing of the attempt is kept, since another host has the session.

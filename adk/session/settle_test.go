@@ -808,3 +808,29 @@ func TestRaisedEpochs(t *testing.T) {
 	assert.Empty(t, w.counted(h, "one"))
 	assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
 }
+
+// SES-14, SES-32: the journal is told of the deliveries that a commit has accepted, with the
+// numbers that they have in their own sessions.
+func TestChildrenAreTold(t *testing.T) {
+	w := newWorld(t)
+	var h *session.Host
+	h = w.host(w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		seed, err := session.SeedOf(dc)
+		if err != nil || seed.Parent != nil {
+			return err
+		}
+		_, err = h.Delegate(dc, session.Delivery{Session: "child", ID: "c", Kind: "chat", Payload: json.RawMessage(`"c"`)})
+		return err
+	}))
+	deliver(t, h, delivery("one", "a"))
+	var told []session.Step
+	for _, s := range w.steps {
+		if s.Kind == session.StepAccepted {
+			told = append(told, s)
+		}
+	}
+	require.Len(t, told, 2)
+	child := told[1]
+	assert.Equal(t, session.SessionID{Tenant: "shop", Session: "child"}, child.SessionID)
+	assert.Equal(t, []any{"c", int64(1), session.Delivery{Payload: json.RawMessage(`"c"`)}.Digest()}, []any{child.Delivery, child.Seq, child.Payload})
+}

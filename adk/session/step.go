@@ -25,6 +25,11 @@ const (
 	StepErased    StepKind = "erased"    // the session was forgotten
 )
 
+// StepKinds are all kinds of steps, in that order.
+func StepKinds() []StepKind {
+	return []StepKind{StepAccepted, StepClaimed, StepHydrated, StepRan, StepCommitted, StepDropped, StepFailed, StepApplied, StepNotified, StepErased}
+}
+
 // Step is what a host tells its journal. It holds no value of a session: those stand in the
 // traces of its turns.
 type Step struct {

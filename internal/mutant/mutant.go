@@ -45,6 +45,7 @@ var Harness = []string{
 	"replay/whatif/testdata/mutants",
 	"replay/testdata/mutants",
 	"replay/corpus/testdata/mutants",
+	"replay/sessions/testdata/mutants",
 	"replay/golden/testdata/mutants",
 	"property/testdata/mutants",
 	"property/turn/testdata/mutants",

@@ -41,3 +41,6 @@ const (
 
 // FormatName is the value of MemberFormat: what a file says that it is.
 const FormatName = "trace"
+
+// JournalName is what a journal of sessions says there, which is another kind of file.
+const JournalName = "journal"

@@ -41,6 +41,9 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 			fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(cmp.Or(inRepository(file, files), file)), property("unreadable"), message(t.Error))
 		}
 	}
+	for _, s := range r.Sessions {
+		b.WriteString(s.annotations(files))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

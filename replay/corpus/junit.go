@@ -91,6 +91,11 @@ func junitSuiteOf(r Suite) junitSuite {
 	for _, t := range r.Traces {
 		suite.add(junitCaseOf(t))
 	}
+	for _, s := range r.Sessions {
+		for _, c := range junitCasesOf(s) {
+			suite.add(c)
+		}
+	}
 	if r.Error != "" {
 		suite.add(junitCase{Class: "adkreplay", Name: "verify", Error: &junitProblem{Type: "incomplete", Message: safetext.Lines(r.Error)}})
 	}

@@ -48,11 +48,13 @@ func Merge(reports ...*Report) (*Report, error) {
 		}
 		seen[r.Shard.Index] = true
 		merged.Traces = append(merged.Traces, r.Traces...)
+		merged.Sessions = append(merged.Sessions, r.Sessions...)
 		if r.Error != "" {
 			faults = append(faults, fmt.Sprintf("shard %s: %s", r.Shard, r.Error))
 		}
 	}
 	slices.SortStableFunc(merged.Traces, func(a, b *TraceReport) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortStableFunc(merged.Sessions, func(a, b *SessionsReport) int { return cmp.Compare(a.Number, b.Number) })
 	if err := merged.recount(); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ type Report struct {
 	// hits most traces first. Changes that hit the same traces are one cause, and
 	// a trace may be hit by several.
 	Causes []*CauseReport `json:"causes"`
+	// Sessions are the results of the sessions whose journals lie among the traces, a folder
+	// each, where somebody has played them: package sessions does.
+	Sessions []*SessionsReport `json:"sessions,omitempty"`
 	// Crossings is how many crossings agreed in all traces; Divergent how many
 	// traces diverged, and Unreadable how many could not be read to their end.
 	Crossings  int `json:"crossings"`
@@ -163,6 +166,9 @@ func (r *Report) recount() error {
 		}
 		r.add(t)
 	}
+	if slices.Contains(r.Sessions, nil) {
+		return errors.New("replay: the report has a folder of sessions that is null")
+	}
 	r.group()
 	return nil
 }
@@ -170,7 +176,7 @@ func (r *Report) recount() error {
 // Err is nil where every trace could be read and was the same, and otherwise an
 // error whose text is the report: for go test.
 func (r *Report) Err() error {
-	if r.Error == "" && r.Divergent == 0 && r.Unreadable == 0 {
+	if divergent, unreadable := r.OfSessions(); r.Error == "" && r.Divergent+divergent == 0 && r.Unreadable+unreadable == 0 {
 		return nil
 	}
 	return errors.New("replay: " + r.String())
@@ -203,6 +209,7 @@ func (r *Report) String() string {
 	if more := unreadable - mostEntries; more > 0 {
 		fmt.Fprintf(&b, "and %d more that could not be read\n", more)
 	}
+	b.WriteString(r.sessionLines())
 	b.WriteString(r.DescribeCauses())
 	return b.String()
 }

@@ -10,12 +10,16 @@
 //
 // # The way through
 //
-//  1. [Record] makes a journal for session.Config.Journal, and a replay.Recorder for Config.Agent
-//     the traces: one a turn.
-//  2. [Read] reads a journal back. [Merge] brings those of several hosts together.
-//  3. [Verify] plays the deliveries of each session in their order. It holds each attempt's raw
+//  1. [RecordHost] writes down all that a host does, in a folder: its journal and a trace a turn.
+//     [Record] makes a journal alone, for session.Config.Journal; [InMemory] is for tests.
+//  2. [Recordings] finds journals among traces: those of one folder are those of the hosts of one
+//     store, with the traces there and below. [Recording.Verify] plays them, as the command
+//     adkreplay verify does.
+//  3. [Read] reads a journal back, and [Merge] brings those of several hosts together.
+//     [Journal.Story] says it step by step, as adkreplay show does.
+//  4. [Verify] plays the deliveries of each session in their order. It holds each attempt's raw
 //     turn against the state so far, replays its trace, and compares what it has left with what
 //     was committed. With [Options].Host the raw turn has to be what today's host begins with,
 //     and [Options].Live says which seams of the turns are today's code.
-//  4. A [Divergence] is of one class: [Hydrate], [Turn], [Commit] or [Order].
+//  5. A [Divergence] is of one class: [Hydrate], [Turn], [Commit] or [Order].
 package sessions

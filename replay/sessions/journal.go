@@ -11,18 +11,19 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Version is that of the journals that this release writes.
 const Version = 1
-
-// kindOfFile is what the header of a journal says that it is.
-const kindOfFile = "journal"
 
 // header is the first line of a journal.
 type header struct {
@@ -66,7 +67,7 @@ func (r *Recorder) Step(s session.Step) {
 func (r *Recorder) begin() {
 	if !r.begun {
 		r.begun = true
-		r.line(header{kindOfFile, Version, trace.ContractRevision})
+		r.line(header{wire.JournalName, Version, trace.ContractRevision})
 	}
 }
 
@@ -112,85 +113,222 @@ type Journal struct {
 	Steps    []session.Step
 	// Sealed reports whether it is whole.
 	Sealed bool
+
+	places []place // of the steps, where they were read
 }
 
-// maxLine is how many bytes a line has at most.
-const maxLine = 16 << 20
-
-// Read reads a journal. Where that fails behind the header, it gives the steps before the
-// failure too; one without a footer is not sealed, which is no error.
-func Read(r io.Reader) (*Journal, error) {
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(nil, maxLine)
-	sum := sha256.New()
-	var j *Journal
-	for number := 1; scanner.Scan(); number++ {
-		line := scanner.Bytes()
-		wrong := func(format string, args ...any) (*Journal, error) {
-			return j, fmt.Errorf("sessions: line %d: %s", number, fmt.Sprintf(format, args...))
-		}
-		if j != nil && j.Sealed {
-			return wrong("more follows after the footer")
-		}
-		if number == 1 {
-			var h header
-			if json.Unmarshal(line, &h) != nil || h.Kind != kindOfFile {
-				return wrong("this is no journal")
-			}
-			if h.Version != Version {
-				return wrong("the journal is of version %d, this release knows %d", h.Version, Version)
-			}
-			j = &Journal{Contract: h.Contract}
-		} else if f := (footer{}); json.Unmarshal(line, &f) == nil && f.End != nil {
-			if *f.End != int64(len(j.Steps)) || f.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
-				return wrong("the footer is that of another journal")
-			}
-			j.Sealed = true
-		} else if err := j.step(line); err != nil {
-			return wrong("%s", err)
-		}
-		sum.Write(line)
-		sum.Write([]byte("\n"))
-	}
-	if err := scanner.Err(); err != nil {
-		return j, fmt.Errorf("sessions: %w", err)
-	}
-	if j == nil {
-		return nil, errors.New("sessions: the journal is empty")
-	}
-	return j, nil
+// place is where a step stands.
+type place struct {
+	file string
+	line int
 }
 
-// step reads a line.
-func (j *Journal) step(line []byte) error {
-	var s session.Step
+// placeOf is where a step stands, by its place among all; the zero place of one that was not
+// read.
+func (j *Journal) placeOf(step int) place {
+	if step < len(j.places) {
+		return j.places[step]
+	}
+	return place{}
+}
+
+// FormatError says why a file cannot be read as a journal: where, what, and what would be
+// right.
+type FormatError struct {
+	// File is trace.Options.File.
+	File string
+	// Line is the number of the line, from 1.
+	Line int
+	// Fault is the kind of the failure, one of a trace's.
+	Fault trace.Fault
+	// Reason says what is wrong.
+	Reason string
+}
+
+// Error is the place, the fault and the reason.
+func (e *FormatError) Error() string {
+	place := "line " + strconv.Itoa(e.Line)
+	if e.File != "" {
+		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
+	}
+	return fmt.Sprintf("replay: %s: %s journal: %s", place, e.Fault, e.Reason)
+}
+
+// Begins reports whether a file says in its first line that it is a journal, whatever its
+// name. It takes nothing from in, and tells nothing of a file that is compressed.
+func Begins(in interface{ Peek(n int) ([]byte, error) }) bool {
+	begin, _ := in.Peek(longestHeader)
+	line, _, ended := bytes.Cut(begin, []byte("\n"))
+	var h header
+	return ended && json.Unmarshal(line, &h) == nil && h.Kind == wire.JournalName
+}
+
+// longestHeader is how many bytes the first line of a journal has at most.
+const longestHeader = 4 << 10
+
+// Read reads a journal, within the limits of options for a line, for the steps, which count
+// as crossings do, and for what is held. What is wrong with it is a *FormatError; where that
+// is behind the header, Read gives the steps before it too. One without a footer is not
+// sealed, which is no error: its host may still write it.
+func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
+	in := &reader{lines: bufio.NewReaderSize(r, 16<<10), options: trace.Optional(options), sum: sha256.New()}
+	if err := in.header(); err != nil {
+		return nil, err
+	}
+	for {
+		line, err := in.next()
+		if err == nil && len(line) > 0 {
+			err = in.take(line)
+		}
+		if err != nil || len(line) == 0 {
+			return in.journal, err
+		}
+	}
+}
+
+// reader reads one journal.
+type reader struct {
+	lines   *bufio.Reader
+	options trace.Options
+	number  int // of the line that was read last
+	held    int64
+	sum     hash.Hash
+	journal *Journal
+}
+
+func (r *reader) fail(fault trace.Fault, format string, args ...any) error {
+	return &FormatError{File: r.options.File, Line: r.number, Fault: fault, Reason: fmt.Sprintf(format, args...)}
+}
+
+// next is the next line without its end; empty at the end of the file.
+func (r *reader) next() ([]byte, error) {
+	r.number++
+	most, beyond := r.options.Bound("line")
+	var line []byte
+	for {
+		piece, err := r.lines.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case int64(len(line)) > most:
+			return nil, r.fail(trace.FaultTooLarge, "%s", beyond)
+		case err == nil && len(line) == 1:
+			return nil, r.fail(trace.FaultMalformed, "the line is empty")
+		case err == nil:
+			return line[:len(line)-1], nil
+		case err == io.EOF && len(line) > 0:
+			return nil, r.fail(trace.FaultTruncated, "the line has no end: the file was cut short within it")
+		case err == io.EOF:
+			return nil, nil
+		case err != bufio.ErrBufferFull:
+			return nil, fmt.Errorf("replay: reading line %d of a journal: %w", r.number, err)
+		}
+	}
+}
+
+// header reads the first line.
+func (r *reader) header() error {
+	line, err := r.next()
+	var h header
+	switch {
+	case err != nil:
+		return err
+	case len(line) == 0:
+		return r.fail(trace.FaultTruncated, "the file is empty")
+	case json.Unmarshal(line, &h) != nil || h.Kind != wire.JournalName:
+		return r.fail(trace.FaultVersion, `this is no journal: want a header that begins {"adkreplay":%q,"version":%d`, wire.JournalName, Version)
+	case h.Version != Version:
+		return r.fail(trace.FaultVersion, "the journal's version is %d: this program reads %d; a newer adkreplay may read it", h.Version, Version)
+	}
+	r.journal = &Journal{Contract: h.Contract}
+	r.add(line)
+	return nil
+}
+
+func (r *reader) add(line []byte) {
+	r.sum.Write(line)
+	r.sum.Write([]byte("\n"))
+}
+
+// take takes a line behind the header.
+func (r *reader) take(line []byte) error {
+	j := r.journal
+	if j.Sealed {
+		return r.fail(trace.FaultMalformed, "more follows after the footer, which ends a journal")
+	}
+	var f footer
+	if json.Unmarshal(line, &f) == nil && f.End != nil {
+		switch {
+		case *f.End != int64(len(j.Steps)):
+			return r.fail(trace.FaultCount, "the footer is that of another journal: it counts %d steps, and there are %d", *f.End, len(j.Steps))
+		case f.SHA256 != hex.EncodeToString(r.sum.Sum(nil)):
+			return r.fail(trace.FaultDigest, "the footer is that of another journal: something changed the lines above after they were written")
+		}
+		j.Sealed = true
+		return nil
+	}
+	step, err := stepOf(line)
+	if err != nil {
+		return r.fail(trace.FaultMalformed, "this is no step: %s", err)
+	}
+	j.Steps, j.places = append(j.Steps, step), append(j.places, place{r.options.File, r.number})
+	r.held += int64(len(line)) + stepMemory
+	r.add(line)
+	if most, beyond := r.options.Bound("crossings"); int64(len(j.Steps)) > most {
+		return r.fail(trace.FaultTooLarge, "%s", beyond)
+	}
+	if most, beyond := r.options.Bound("memory"); r.held > most {
+		return r.fail(trace.FaultTooLarge, "%s", beyond)
+	}
+	return nil
+}
+
+// stepMemory is what a step takes that is held, but for its texts.
+var stepMemory = int64(reflect.TypeFor[session.Step]().Size() + reflect.TypeFor[place]().Size())
+
+// stepOf reads a line.
+func stepOf(line []byte) (s session.Step, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return fmt.Errorf("this is no step: %w", err)
+	err = decoder.Decode(&s)
+	if _, more := decoder.Token(); err == nil && more != io.EOF {
+		err = errors.New("there is more behind the object")
 	}
-	if s.Kind == "" || s.Session == "" {
-		return errors.New("this is no step: its kind or its session is missing")
+	switch {
+	case err != nil:
+		return s, err
+	case s.Kind == "" || s.Session == "":
+		return s, errors.New("its kind or its session is missing")
+	case !slices.Contains(session.StepKinds(), s.Kind):
+		return s, fmt.Errorf("there is no kind %.32q", s.Kind)
 	}
-	j.Steps = append(j.Steps, s)
-	return nil
+	return s, nil
 }
 
 // Merge brings the journals of hosts together: a session's steps are in order by epoch, and
 // within one by their numbers. What was accepted comes before all others, by Seq.
 func Merge(journals ...*Journal) *Journal {
 	all := &Journal{Sealed: true}
+	type told struct {
+		session.Step
+		place
+	}
+	var steps []told
 	for _, j := range journals {
 		all.Contract = max(all.Contract, j.Contract)
 		all.Sealed = all.Sealed && j.Sealed
-		all.Steps = append(all.Steps, j.Steps...)
+		for i, s := range j.Steps {
+			steps = append(steps, told{s, j.placeOf(i)})
+		}
 	}
-	slices.SortStableFunc(all.Steps, func(a, b session.Step) int {
+	slices.SortStableFunc(steps, func(a, b told) int {
 		order := cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Epoch, b.Epoch))
 		if order == 0 && a.Kind == session.StepAccepted && b.Kind == session.StepAccepted {
 			return cmp.Compare(a.Seq, b.Seq)
 		}
 		return cmp.Or(order, cmp.Compare(a.N, b.N))
 	})
+	for _, s := range steps {
+		all.Steps, all.places = append(all.Steps, s.Step), append(all.places, s.place)
+	}
 	return all
 }

@@ -1,13 +1,13 @@
 package sessions_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 var words, errWords = session.NewKey[[]string](session.KeyInit{Name: "test.words"})
@@ -164,6 +165,7 @@ func TestChangedJournals(t *testing.T) {
 		"another bag":      {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Bag = "00" }},
 		"another revision": {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Revision = 7 }},
 		"another attempt":  {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepRan, "a").Attempt = 7 }},
+		"hydrated attempt": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "a").Attempt = 7 }},
 		"another turn":     {sessions.Hydrate, func(j *sessions.Journal) { find(j, session.StepRan, "a").Turn = find(j, session.StepRan, "c").Turn }},
 		"committed bag":    {sessions.Commit, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Bag = "00" }},
 		"committed keys":   {sessions.Commit, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Keys = nil }},
@@ -181,56 +183,6 @@ func TestChangedJournals(t *testing.T) {
 			assert.Equal(t, c.class, report.Divergences[0].Class, "%s: %s", name, report.Divergences[0])
 		}
 		assert.LessOrEqual(t, len(report.Divergences), 1, "%s: the other session is as it was", name)
-	}
-}
-
-// SES-34: a host that is gone before it can tell what it has done leaves a gap, which is no
-// divergence: what a later host has read says how it was.
-func TestHostsThatAreGone(t *testing.T) {
-	once := func(c *session.Config) { c.Attempts = 1 }
-	without := func(delivery string, kinds ...session.StepKind) func(session.Step) bool {
-		return func(s session.Step) bool {
-			return s.Session == "one" && s.Delivery == delivery && slices.Contains(kinds, s.Kind)
-		}
-	}
-	for name, c := range map[string]struct {
-		gone   func(session.Step) bool
-		change func(*session.Step)
-		class  sessions.Class
-		says   string
-	}{
-		"accepted":  {gone: without("b", session.StepAccepted), says: `the payload of delivery "b", of whose acceptance no host has told`},
-		"committed": {gone: without("a", session.StepCommitted, session.StepNotified), says: `how attempt 1 at delivery "a" ended, of which no host has told`},
-		"failed":    {gone: without("b", session.StepFailed, session.StepNotified), says: `how attempt 1 at delivery "b" ended, of which no host has told`},
-		"committed another": {gone: without("a", session.StepCommitted), class: sessions.Hydrate, change: func(s *session.Step) {
-			if s.Kind == session.StepHydrated && s.Delivery == "b" {
-				s.Bag = "00"
-			}
-		}},
-		"never ran": {gone: without("a", session.StepHydrated, session.StepRan, session.StepCommitted, session.StepNotified), class: sessions.Order},
-		"another's number": {gone: without("b", session.StepAccepted), class: sessions.Order, change: func(s *session.Step) {
-			if s.Delivery == "b" {
-				s.Seq = 1
-			}
-		}},
-	} {
-		r := record(t, "Collect.", once)
-		j := r.read(t)
-		j.Steps = slices.DeleteFunc(j.Steps, c.gone)
-		for i := range j.Steps {
-			if c.change != nil && j.Steps[i].Session == "one" {
-				c.change(&j.Steps[i])
-			}
-		}
-		report := r.verify(t, j, sessions.Options{})
-		if c.class != "" {
-			require.Len(t, report.Divergences, 1, name)
-			assert.Equal(t, c.class, report.Divergences[0].Class, name)
-			continue
-		}
-		assert.Empty(t, report.Divergences, name)
-		assert.Equal(t, []string{c.says}, report.NotCompared, name)
-		assert.Equal(t, 5, report.Commits, name)
 	}
 }
 
@@ -304,7 +256,7 @@ func TestMissingTraces(t *testing.T) {
 }
 
 // SES-32: a journal that is cut off is read as far as it goes, and one that was changed is
-// refused with its line.
+// refused with its file, its line and its fault.
 func TestReadJournal(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
 	lines := strings.SplitAfter(strings.TrimSpace(whole), "\n")
@@ -312,18 +264,53 @@ func TestReadJournal(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, cut.Sealed)
 	assert.Len(t, cut.Steps, 4)
-	for says, text := range map[string]string{
-		"the journal is empty":               "",
-		"line 1: this is no journal":         "{}\n",
-		"line 1: the journal is of version":  strings.Replace(whole, `"version":1`, `"version":2`, 1),
-		"line 3: this is no step":            lines[0] + lines[1] + "{\n",
-		"line 2: this is no step: its kind":  lines[0] + "{}\n",
-		"the footer is that of another":      strings.Replace(whole, `"seq":1`, `"seq":2`, 1),
-		"more follows after the footer":      whole + "{}\n",
-		"line 2: this is no step: json: unk": lines[0] + `{"step":"ran","more":1}` + "\n",
+	for name, c := range map[string]struct{ text, says string }{
+		"empty":         {"", "a.jsonl:1: truncated journal: the file is empty"},
+		"no journal":    {"{}\n", `a.jsonl:1: version journal: this is no journal: want a header that begins {"adkreplay":"journal","version":1`},
+		"a trace":       {`{"adkreplay":"trace","version":4}` + "\n", "a.jsonl:1: version journal: this is no journal"},
+		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: version journal: the journal's version is 2: this program reads 1"},
+		"half a step":   {lines[0] + lines[1] + "{\n", "a.jsonl:3: malformed journal: this is no step: unexpected EOF"},
+		"no kind":       {lines[0] + "{}\n", "a.jsonl:2: malformed journal: this is no step: its kind or its session is missing"},
+		"another kind":  {lines[0] + `{"step":"sang","session":"one"}` + "\n", `a.jsonl:2: malformed journal: this is no step: there is no kind "sang"`},
+		"a member more": {lines[0] + `{"step":"ran","more":1}` + "\n", "a.jsonl:2: malformed journal: this is no step: json: unknown field"},
+		"two objects":   {lines[0] + strings.TrimSpace(lines[1]) + "{}\n", "a.jsonl:2: malformed journal: this is no step: there is more behind the object"},
+		"an empty line": {lines[0] + "\n", "a.jsonl:2: malformed journal: the line is empty"},
+		"cut in a line": {lines[0] + lines[1][:9], "a.jsonl:2: truncated journal: the line has no end: the file was cut short within it"},
+		"other lines":   {strings.Replace(whole, `"seq":1`, `"seq":2`, 1), "digest journal: the footer is that of another journal"},
+		"a step less":   {strings.Replace(whole, lines[3], "", 1), "count journal: the footer is that of another journal: it counts"},
+		"more":          {whole + "{}\n", "malformed journal: more follows after the footer"},
 	} {
-		_, err := sessions.Read(strings.NewReader(text))
+		_, err := sessions.Read(strings.NewReader(c.text), trace.Options{File: "a.jsonl"})
+		assert.ErrorContains(t, err, c.says, name)
+		assert.ErrorAs(t, err, new(*sessions.FormatError), name)
+	}
+}
+
+// SES-32: what reading a journal costs is bounded as for a trace.
+func TestReadJournalWithinLimits(t *testing.T) {
+	whole := record(t, "Collect.").journal.String()
+	for says, limits := range map[string]trace.Options{
+		"line: more than 80 bytes":         {MaxLine: 80},
+		"crossings: more than 3":           {MaxCrossings: 3},
+		"memory: more than 900 bytes that": {MaxMemory: 900},
+	} {
+		j, err := sessions.Read(strings.NewReader(whole), limits)
 		assert.ErrorContains(t, err, says)
+		assert.ErrorContains(t, err, "--limit "+strings.Split(says, ":")[0])
+		assert.NotNil(t, j, "%s: what came before it is there", says)
+	}
+}
+
+// SES-32: a journal is known by its first line.
+func TestBegins(t *testing.T) {
+	whole := record(t, "Collect.").journal.String()
+	for text, want := range map[string]bool{whole: true, "": false, "{}\n": false, `{"adkreplay":"trace","version":4}` + "\n": false,
+		strings.Repeat(" ", 1<<13) + whole: false, whole[:20]: false} {
+		in := bufio.NewReader(strings.NewReader(text))
+		assert.Equal(t, want, sessions.Begins(in), "%.40q", text)
+		left, err := io.ReadAll(in)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(left), "nothing was taken")
 	}
 }
 

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -35,8 +37,13 @@ type Divergence struct {
 	Class    Class
 	Delivery session.DeliveryID
 	Attempt  int
-	// Step is where in the merged journal, from 1.
-	Step int
+	// TurnID is the id of the step's turn, where it names one.
+	TurnID string
+	// Step is where in the merged journal, from 1, and Journal and Line where that stands, of
+	// a journal that was read from a file.
+	Step    int
+	Journal string
+	Line    int
 	// Says is what differs, in words.
 	Says string
 	// Turn is what the replay of the turn has found, of that class.
@@ -45,11 +52,27 @@ type Divergence struct {
 
 // String says the divergence in words.
 func (d *Divergence) String() string {
-	text := fmt.Sprintf("%s at step %d, %s, attempt %d: %s", d.Class, d.Step, d.Delivery, d.Attempt, d.Says)
+	text := d.summary()
 	if d.Turn != nil {
 		text += "\n" + d.Turn.String()
 	}
 	return text
+}
+
+// summary is the divergence without what the replay of its turn has found.
+func (d *Divergence) summary() string {
+	where := fmt.Sprintf("step %d", d.Step)
+	if d.Journal != "" {
+		where = fmt.Sprintf("%s:%d", d.Journal, d.Line)
+	}
+	of := fmt.Sprintf("session %.64q", d.Delivery.Session)
+	if d.Delivery.Delivery != "" {
+		of = d.Delivery.String()
+	}
+	if d.Attempt > 0 {
+		of += fmt.Sprintf(", attempt %d", d.Attempt)
+	}
+	return safetext.Lines(fmt.Sprintf("%s at %s, %s: %s", d.Class, where, of, d.Says))
 }
 
 // Report is what a replay of a journal has found.
@@ -65,8 +88,13 @@ type Report struct {
 // Options say how a journal is played.
 type Options struct {
 	// Open gives the trace of a turn, by the turn's id; nil where there is none, whose
-	// attempt is then not compared. Required.
+	// attempt is then not compared. It is called once for each. Required.
 	Open func(turn string) (io.ReadCloser, error)
+	// Replayed gives what a replay of the turn has found already, with these seams live; nil
+	// where there was none, and the turn is replayed. Nil is none of any turn.
+	Replayed func(turn string) *replay.Report
+	// Reading is how traces are read.
+	Reading trace.Options
 	// Host is today's host. The raw turn of each attempt has to be what it begins with.
 	// Nil leaves that out.
 	Host *session.Host
@@ -74,16 +102,17 @@ type Options struct {
 	Live replay.Live
 }
 
-// Verify plays a journal. Where a host was gone before it could tell what it had done, what a
-// later one has read says how it was, and the report says what then could not be compared. An
-// error says that a trace could not be read, or replayed.
+// Verify plays a journal. An error joins what kept traces from being read, or replayed: their
+// sessions are played as far as that, and the others to their ends.
 func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	report := &Report{}
 	players := map[session.SessionID]*player{}
-	for i, step := range Merge(j).Steps {
+	var unplayed []error
+	j = Merge(j)
+	for i, step := range j.Steps {
 		p := players[step.SessionID]
 		if p == nil {
-			p = &player{report: report, options: o, deliveries: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
+			p = &player{report: report, options: o, whole: j.Sealed, deliveries: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
 			players[step.SessionID] = p
 			report.Sessions++
 		}
@@ -91,11 +120,17 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 			continue
 		}
 		found, err := p.play(ctx, step)
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
 		if err != nil {
-			return report, err
+			unplayed = append(unplayed, err)
+			p.over = true
 		}
 		if found != nil {
-			found.Step, found.Attempt = i+1, step.Attempt
+			at := j.placeOf(i)
+			found.Step, found.Journal, found.Line, found.Attempt = i+1, at.file, at.line, step.Attempt
+			found.TurnID = step.Turn
 			found.Delivery = session.DeliveryID{SessionID: step.SessionID, Delivery: step.Delivery}
 			report.Divergences = append(report.Divergences, found)
 			p.over = true
@@ -104,7 +139,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	if !j.Sealed {
 		report.NotCompared = append(report.NotCompared, "what came after the end of a journal that has no footer")
 	}
-	return report, nil
+	return report, errors.Join(unplayed...)
 }
 
 // player plays one session.
@@ -114,11 +149,13 @@ type player struct {
 	loaded     session.Loaded
 	deliveries map[string]*delivered
 	over       bool
+	// whole says that no step is missing, since no host's journal breaks off.
+	whole bool
+	// begun is the last attempt that began, and attempt the last one whose turn is over, as
+	// their steps say them.
+	begun, attempt session.Step
 	// last is what the attempt under way has left; nil where it has no trace.
 	last *leavings
-	// open is the last step of an attempt whose end nobody has told so far: its host may have
-	// gone before it could.
-	open *session.Step
 	// redacted says that digests of values cannot be compared.
 	redacted bool
 }
@@ -138,36 +175,29 @@ func diverged(class Class, format string, args ...any) *Divergence {
 func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) {
 	d := p.deliveries[s.Delivery]
 	if s.Kind == session.StepAccepted {
+		if d != nil && (d.seq != s.Seq || d.payload != s.Payload) { // equal steps say one thing
+			return diverged(Order, "the delivery was accepted twice, as two"), nil
+		}
 		if d != nil {
-			return diverged(Order, "the delivery was accepted twice"), nil
+			return nil, nil
 		}
 		p.deliveries[s.Delivery] = &delivered{seq: s.Seq, payload: s.Payload}
 		return nil, nil
 	}
-	if s.Delivery != "" && d == nil {
-		if d = p.untold(s); d == nil {
-			return diverged(Order, "%s comes before the delivery was accepted, under the number of another", s.Kind), nil
-		}
+	if s.Delivery != "" && d == nil && !p.whole {
+		d = p.untoldAcceptance(s)
 	}
-	if s.Delivery != "" && d.seq != s.Seq {
-		return diverged(Order, "%s comes under another number than the delivery was accepted with", s.Kind), nil
+	if s.Delivery != "" && (d == nil || d.seq != s.Seq) {
+		return diverged(Order, "%s comes before the delivery was accepted, or under another number", s.Kind), nil
 	}
 	switch s.Kind {
 	case session.StepHydrated:
-		p.conclude(s)
-		found := p.hydrated(s)
-		p.open = &s
-		return found, nil
+		return p.hydrated(s), nil
 	case session.StepRan:
-		p.open = &s
 		return p.ran(ctx, s, d)
 	case session.StepCommitted:
-		p.open = nil
 		return p.committed(s, d), nil
-	case session.StepDropped:
-		p.open = nil
 	case session.StepFailed:
-		p.open = nil
 		if d.settled {
 			return diverged(Order, "a settled delivery has failed"), nil
 		}
@@ -176,60 +206,10 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	return nil, nil
 }
 
-// untold takes in a delivery of whose acceptance no host has told: the one that accepted it
-// was gone before it could, or accepted it as the child of another. It is nil where its number
-// is another's.
-func (p *player) untold(s session.Step) *delivered {
-	for _, other := range p.deliveries {
-		if other.seq == s.Seq {
-			return nil
-		}
-	}
-	d := &delivered{seq: s.Seq}
-	p.deliveries[s.Delivery] = d
-	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("the payload of delivery %q, of whose acceptance no host has told", s.Delivery))
-	return d
-}
-
-// conclude says what became of an attempt whose host was gone before it could tell: what a
-// later host has read for its own attempt says it. A commit is that of what the turn has left,
-// which is compared with what was read.
-func (p *player) conclude(s session.Step) {
-	open := p.open
-	if open == nil || open.Epoch >= s.Epoch {
-		return
-	}
-	d := p.deliveries[open.Delivery]
-	switch {
-	case s.Revision == p.loaded.Revision+1 && open.Kind == session.StepRan && s.Seq > open.Seq:
-		p.loaded.Revision = s.Revision
-		if p.report.Commits++; p.last == nil {
-			p.redacted = true
-		} else {
-			p.loaded.Values = p.left()
-		}
-	case s.Revision == p.loaded.Revision && s.Seq > open.Seq:
-	default:
-		return
-	}
-	d.settled = true
-	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("how attempt %d at delivery %q ended, of which no host has told", open.Attempt, open.Delivery))
-}
-
-// left are the values when the attempt under way has committed: of keys that its turn could
-// not see, those before it.
-func (p *player) left() map[string]session.Value {
-	next := maps.Clone(p.loaded.Values)
-	for key := range p.last.began {
-		delete(next, key)
-	}
-	maps.Copy(next, p.last.values)
-	return next
-}
-
 // hydrated holds what was read for an attempt against the state so far.
 func (p *player) hydrated(s session.Step) *Divergence {
-	p.last = nil
+	p.untoldEnd(s)
+	p.last, p.attempt, p.begun = nil, session.Step{}, s
 	for id, other := range p.deliveries {
 		if other.seq < s.Seq && !other.settled || other.seq == s.Seq && other.settled {
 			return diverged(Order, "an attempt at %q comes when %q is at its turn, or after it was settled", s.Delivery, id)
@@ -246,39 +226,36 @@ func (p *player) hydrated(s session.Step) *Divergence {
 
 // leavings is what a trace says that its turn has left.
 type leavings struct {
-	began, values map[string]session.Value
+	begun, values map[string]session.Value
 	writes        []string
 }
 
 // ran holds the trace of an attempt against the state so far, and replays it.
 func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Divergence, error) {
 	p.report.Attempts++
+	p.attempt = s
 	if s.Turn == "" {
-		return nil, nil
+		return p.follows(s), nil
 	}
-	recorded, err := p.read(s.Turn)
+	t, err := p.read(s.Turn)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the trace of turn %s: %w", s.Turn, err)
 	}
-	if recorded == nil {
-		p.report.NotCompared = append(p.report.NotCompared, "turn "+s.Turn+", which has no trace")
-		return nil, nil
-	}
-	t, err := trace.Read(bytes.NewReader(recorded))
-	if err != nil {
-		return nil, fmt.Errorf("sessions: the trace of turn %s: %w", s.Turn, err)
+	if t == nil {
+		p.report.NotCompared = append(p.report.NotCompared, "turn "+s.Turn+noTrace)
+		return p.follows(s), nil
 	}
 	begun, err := beginningOf(t)
 	if err != nil {
 		return diverged(Hydrate, "%s", err), nil
 	}
-	p.redacted = p.redacted || bytes.Contains(recorded, []byte("[redacted:"))
-	if found := p.begins(s, d, begun); found != nil {
+	p.redacted = p.redacted || len(trace.RedactedNote(t.FooterExtra)) > 0
+	if found := cmp.Or(p.begins(s, d, begun), p.follows(s)); found != nil {
 		return found, nil
 	}
-	report, err := replay.Verify(ctx, bytes.NewReader(recorded), p.options.Live)
+	report, err := p.replayed(ctx, s.Turn, t)
 	if err != nil {
-		return nil, fmt.Errorf("sessions: the trace of turn %s: %w", s.Turn, err)
+		return nil, fmt.Errorf("the trace of turn %s: %w", s.Turn, err)
 	}
 	if report.Divergence != nil {
 		found := diverged(Turn, "the turn does something else")
@@ -286,19 +263,43 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 		return found, nil
 	}
 	if p.last, err = leftBy(t); err == nil {
-		p.last.began = begun.values
+		p.last.begun = begun.values
 	}
 	return nil, err
 }
 
-// read gives the whole trace of a turn, nil where there is none.
-func (p *player) read(turn string) (recorded []byte, err error) {
+const noTrace = ", which has no trace"
+
+// follows holds an attempt whose turn is over against the one that began last.
+func (p *player) follows(s session.Step) *Divergence {
+	if b := p.begun; b.Delivery != s.Delivery || b.Attempt != s.Attempt || b.Epoch != s.Epoch {
+		return diverged(Order, "this attempt was not begun just before")
+	}
+	return nil
+}
+
+// read reads the trace of a turn; nil where there is none.
+func (p *player) read(turn string) (t *trace.Trace, err error) {
 	r, err := p.options.Open(turn)
 	if err != nil || r == nil {
 		return nil, err
 	}
-	recorded, err = io.ReadAll(r)
-	return recorded, errors.Join(err, r.Close())
+	t, err = trace.Read(r, p.options.Reading)
+	return t, errors.Join(err, r.Close())
+}
+
+// replayed is what a replay of the turn has found.
+func (p *player) replayed(ctx context.Context, turn string, t *trace.Trace) (*replay.Report, error) {
+	if p.options.Replayed != nil {
+		if report := p.options.Replayed(turn); report != nil {
+			return report, nil
+		}
+	}
+	var lines bytes.Buffer
+	if _, err := t.WriteTo(&lines); err != nil {
+		return nil, err
+	}
+	return replay.Verify(ctx, &lines, p.options.Live, p.options.Reading)
 }
 
 // beginning is what a turn has begun with.
@@ -431,6 +432,9 @@ func (p *player) committed(s session.Step, d *delivered) *Divergence {
 	if s.Revision != p.loaded.Revision+1 {
 		return diverged(Order, "revision %d was committed after %d", s.Revision, p.loaded.Revision)
 	}
+	if a := p.attempt; a.Delivery != s.Delivery || a.Attempt != s.Attempt || a.Epoch != s.Epoch {
+		return diverged(Order, "what was committed is no attempt whose turn was over just before")
+	}
 	d.settled = true
 	p.report.Commits++
 	p.loaded.Revision = s.Revision
@@ -441,21 +445,27 @@ func (p *player) committed(s session.Step, d *delivered) *Divergence {
 	return p.commits(s)
 }
 
-func (p *player) commits(s session.Step) *Divergence {
-	keys, next := []string{}, maps.Clone(p.loaded.Values)
+// left are the values after the attempt, and the keys that it has changed.
+func (p *player) left() (keys []string, next map[string]session.Value) {
+	keys, next = []string{}, maps.Clone(p.loaded.Values)
 	for key, value := range p.last.values {
 		if before, had := next[key]; !had || !reflect.DeepEqual(before, value) {
 			keys, next[key] = append(keys, key), value
 		}
 	}
-	for _, key := range s.Keys {
-		if _, left := p.last.values[key]; !left && slices.Contains(slices.Collect(maps.Keys(next)), key) {
+	for key := range p.last.begun {
+		if _, left := p.last.values[key]; !left {
 			keys = append(keys, key)
 			delete(next, key)
 		}
 	}
-	p.loaded.Values = next
 	slices.Sort(keys)
+	return keys, next
+}
+
+func (p *player) commits(s session.Step) *Divergence {
+	keys, next := p.left()
+	p.loaded.Values = next
 	if !slices.Equal(keys, append([]string{}, s.Keys...)) && !p.redacted {
 		return diverged(Commit, "the keys %q were committed, the turn has changed %q", s.Keys, keys)
 	}
@@ -464,16 +474,23 @@ func (p *player) commits(s session.Step) *Divergence {
 	}
 	var written []string
 	for _, record := range s.Records {
-		name, rest, _ := strings.Cut(record, " ")
-		if at := strings.LastIndexByte(rest, ' '); at >= 0 && !strings.HasSuffix(name, ".delete") {
-			rest = rest[:at]
-		}
-		written = append(written, name+" "+rest)
+		what, _ := recordOf(record)
+		written = append(written, what)
 	}
 	if !isWithin(written, p.last.writes) {
 		return diverged(Commit, "records were committed that the turn has not stored, or in another order: %q, it stored %q", written, p.last.writes)
 	}
 	return nil
+}
+
+// recordOf takes apart how a commit says a record: what was done to which, and the beginning
+// of the digest of its body.
+func recordOf(record string) (what, digest string) {
+	name, rest, _ := strings.Cut(record, " ")
+	if at := strings.LastIndexByte(rest, ' '); at >= 0 && !strings.HasSuffix(name, ".delete") {
+		rest, digest = rest[:at], rest[at+1:]
+	}
+	return name + " " + rest, digest
 }
 
 // isWithin reports whether a list is what is left of another when some are taken away.

@@ -54,7 +54,11 @@ func readHeader(d *wire.Decoder, h *Header) (err error) {
 var errVersion = errors.New("the version is another")
 
 func readVersion(d *wire.Decoder) error {
-	if format := d.Member(wire.MemberFormat); string(format) != strconv.Quote(wire.FormatName) {
+	format := string(d.Member(wire.MemberFormat))
+	if format == strconv.Quote(wire.JournalName) {
+		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show and verify read it", errVersion)
+	}
+	if format != strconv.Quote(wire.FormatName) {
 		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
 	}
 	text := string(d.Member(wire.MemberVersion))

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -70,6 +71,16 @@ func (o *Options) SetLimit(name string, most int64) error {
 		return nil
 	}
 	return fmt.Errorf("there is no limit %q", name)
+}
+
+// Bound is the limit of a name as it is set, or usually is, and what is said of a file that
+// is beyond it: for who reads other files within the same limits. There has to be a limit of
+// that name.
+func (o *Options) Bound(name string) (most int64, beyond string) {
+	whole := *o
+	whole.limit()
+	at := slices.IndexFunc(limits, func(l Limit) bool { return l.Name == name })
+	return *limits[at].at(&whole), whole.beyond(at)
 }
 
 // limit lets every limit stand.

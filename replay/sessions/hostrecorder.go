@@ -1,0 +1,74 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// HostRecorder writes down all that a host does, each in a file of its own: its journal, and
+// a trace a turn. It is a probe for session.Config.Agent, and its Step is for
+// session.Config.Journal. Like its parts it disturbs nothing.
+type HostRecorder struct {
+	*replay.Recorder
+	name string
+	open func(file string) (io.WriteCloser, error)
+
+	mu      sync.Mutex
+	turns   int
+	file    io.WriteCloser // of the journal; nil before its first step
+	journal *Recorder
+	failure error // why there is no journal
+	closed  bool
+}
+
+// RecordHost makes a recorder for a host of a name, which no other has that writes to the
+// same folder. open makes a file: NAME.journal.jsonl, and NAME-1.jsonl and so on in the order
+// in which turns begin. options are those of the traces.
+func RecordHost(name string, open func(file string) (io.WriteCloser, error), options ...replay.RecordOptions) *HostRecorder {
+	r := &HostRecorder{name: name, open: open}
+	r.Recorder = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {
+		r.mu.Lock()
+		r.turns++
+		file := fmt.Sprintf("%s-%d%s", name, r.turns, corpus.Ending)
+		r.mu.Unlock()
+		return open(file)
+	}, options...)
+	return r
+}
+
+// Step writes a step of the journal.
+func (r *HostRecorder) Step(s session.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if r.journal == nil && r.failure == nil {
+		if r.file, r.failure = r.open(r.name + ".journal" + corpus.Ending); r.failure == nil {
+			r.journal = Record(r.file)
+		}
+	}
+	if r.journal != nil {
+		r.journal.Step(s)
+	}
+}
+
+// Close writes the journal's footer and closes it, when the host has nothing under way. The
+// error joins what could not be written, of the traces too. A journal without a step is none.
+func (r *HostRecorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errors.Join(r.Err(), r.failure)
+	if r.journal != nil && !r.closed {
+		err = errors.Join(err, r.journal.Close(), r.file.Close())
+	}
+	r.closed = true
+	return err
+}

@@ -1,0 +1,87 @@
+package sessions
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// InMemory records hosts in the memory of the process: for tests. The zero value is ready.
+type InMemory struct {
+	// Options are those of the traces.
+	Options replay.RecordOptions
+
+	mu    sync.Mutex
+	files map[string]*bytes.Buffer
+	hosts map[string]*HostRecorder
+}
+
+// Host is the recorder of a host, one for each name.
+func (m *InMemory) Host(name string) *HostRecorder {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hosts == nil {
+		m.hosts, m.files = map[string]*HostRecorder{}, map[string]*bytes.Buffer{}
+	}
+	if m.hosts[name] == nil {
+		m.hosts[name] = RecordHost(name, m.open, m.Options)
+	}
+	return m.hosts[name]
+}
+
+func (m *InMemory) open(file string) (io.WriteCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.files[file] = &bytes.Buffer{}
+	return nopWriter{m.files[file]}, nil
+}
+
+// nopWriter is a writer that nobody has to close.
+type nopWriter struct{ io.Writer }
+
+func (nopWriter) Close() error { return nil }
+
+// Close ends the recorders of all hosts.
+func (m *InMemory) Close() (err error) {
+	m.mu.Lock()
+	hosts := maps.Clone(m.hosts)
+	m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		err = errors.Join(err, hosts[name].Close())
+	}
+	return err
+}
+
+// Files are what was written, by the names of the files: the caller's own, when the hosts have
+// nothing under way.
+func (m *InMemory) Files() map[string][]byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	files := map[string][]byte{}
+	for name, content := range m.files {
+		files[name] = bytes.Clone(content.Bytes())
+	}
+	return files
+}
+
+// Recording is what was written, as if it lay in a folder.
+func (m *InMemory) Recording(folder string) *Recording {
+	files := m.Files()
+	var sources []corpus.Source
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sources = append(sources, corpus.Source{Name: path.Join(folder, name), Size: int64(len(files[name])),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files[name])), nil }})
+	}
+	recordings, traces := Recordings(sources)
+	if len(recordings) == 0 {
+		return &Recording{Folder: folder, Number: 1, Traces: traces}
+	}
+	return recordings[0]
+}

@@ -1,0 +1,240 @@
+package sessions
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Recording is what the hosts of one store have left: their journals, which lie in one
+// folder, and the traces of the turns, which lie there or below it.
+type Recording struct {
+	Folder           string
+	Journals, Traces []corpus.Source
+	// Number is the place among the recordings, from 1.
+	Number int
+}
+
+// Recordings tells journals from traces, by their first lines, and brings together what
+// belongs to one store: journals of one folder are read as one, and a trace is of the nearest
+// folder above it that has a journal. traces are all that are no journals, whether they belong
+// to one or not; what cannot be opened is one of them. Sources are opened, read so far, and
+// closed; a source that is opened once only has to give what can Peek, as bufio.Reader does.
+func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corpus.Source) {
+	of := map[string]*Recording{}
+	for _, source := range sources {
+		if !isJournal(source) {
+			traces = append(traces, source)
+			continue
+		}
+		folder := folderOf(source.Name)
+		if of[folder] == nil {
+			of[folder] = &Recording{Folder: folder, Number: len(recordings) + 1}
+			recordings = append(recordings, of[folder])
+		}
+		of[folder].Journals = append(of[folder].Journals, source)
+	}
+	for _, source := range traces {
+		for at := folderOf(source.Name); len(of) > 0; at = path.Dir(at) {
+			if of[at] != nil {
+				of[at].Traces = append(of[at].Traces, source)
+				break
+			}
+			if at == path.Dir(at) {
+				break
+			}
+		}
+	}
+	return recordings, traces
+}
+
+func folderOf(name string) string { return path.Dir(filepath.ToSlash(name)) }
+
+func isJournal(source corpus.Source) bool {
+	content, err := source.Open()
+	if err != nil {
+		return false
+	}
+	defer content.Close()
+	if in, is := content.(interface{ Peek(n int) ([]byte, error) }); is {
+		return Begins(in)
+	}
+	return Begins(bufio.NewReaderSize(content, longestHeader))
+}
+
+// Has reports whether a file of a name is one of the journals.
+func (r *Recording) Has(name string) bool {
+	return slices.ContainsFunc(r.Journals, func(s corpus.Source) bool { return s.Name == name })
+}
+
+// Size is that of all files, in bytes, as far as it is known.
+func (r *Recording) Size() (size int64) {
+	for _, list := range [][]corpus.Source{r.Journals, r.Traces} {
+		for _, source := range list {
+			size += source.Size
+		}
+	}
+	return size
+}
+
+// Read reads the journals, and brings them together. What is wrong with one stands in its
+// report; what was read before that is there.
+func (r *Recording) Read(reading trace.Options) (*Journal, []corpus.JournalReport) {
+	var journals []*Journal
+	var reports []corpus.JournalReport
+	for _, source := range r.Journals {
+		report := corpus.JournalReport{Journal: source.Name}
+		j, err := readSource(source, reading)
+		if j != nil {
+			journals = append(journals, j)
+			report.Steps = len(j.Steps)
+		}
+		if err != nil {
+			report.Error = safetext.OfFile(source.Name, err)
+		}
+		reports = append(reports, report)
+	}
+	return Merge(journals...), reports
+}
+
+// readSource reads a journal that has to be whole.
+func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
+	reading.File = source.Name
+	content, err := source.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	j, err := Read(content, reading)
+	if err == nil && !j.Sealed {
+		err = &FormatError{File: source.Name, Line: len(j.Steps) + 2, Fault: trace.FaultTruncated,
+			Reason: "the file ends without a footer: it was cut short, its host was killed, or it is still being written"}
+	}
+	return j, err
+}
+
+// Turns are the traces by the ids of their turns. One that tells no turn is none.
+func (r *Recording) Turns(reading trace.Options) map[string]corpus.Source {
+	turns := map[string]corpus.Source{}
+	for _, source := range r.Traces {
+		if id := turnOf(source, reading); id != "" {
+			if _, has := turns[id]; !has {
+				turns[id] = source
+			}
+		}
+	}
+	return turns
+}
+
+// mostBefore is how many crossings a trace has before its turn is told, and more.
+const mostBefore = 8
+
+// turnOf is the id of the turn of a trace; empty where it tells none.
+func turnOf(source corpus.Source, reading trace.Options) string {
+	content, err := source.Open()
+	if err != nil {
+		return ""
+	}
+	defer content.Close()
+	r, err := trace.NewReader(content, reading)
+	fold := state.New()
+	for n := 0; err == nil && n < mostBefore && fold.TurnID == ""; n++ {
+		var line *trace.Line
+		if line, err = r.Next(); err == nil {
+			err = fold.Apply(&line.Crossing)
+		}
+	}
+	return fold.TurnID
+}
+
+// Verify plays the journals with the traces of their turns, as the function Verify does. Of
+// the options Open is not used, and Replayed is asked for the name of a trace. The error is
+// that of ctx.
+func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsReport, error) {
+	result := &corpus.SessionsReport{Folder: r.Folder, Number: r.Number}
+	var journal *Journal
+	journal, result.Journals = r.Read(o.Reading)
+	turns := r.Turns(o.Reading)
+	replayed := o.Replayed
+	o.Replayed = nil
+	if replayed != nil {
+		o.Replayed = func(turn string) *replay.Report { return replayed(turns[turn].Name) }
+	}
+	o.Open = func(turn string) (io.ReadCloser, error) {
+		if source, has := turns[turn]; has {
+			return source.Open()
+		}
+		return nil, nil
+	}
+	report, err := Verify(ctx, journal, o)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	result.Sessions, result.Attempts, result.Commits = report.Sessions, report.Attempts, report.Commits
+	result.NotCompared = inShort(report.NotCompared)
+	for _, d := range report.Divergences {
+		result.Divergences = append(result.Divergences, corpus.SessionDivergence{Class: string(d.Class), Tenant: d.Delivery.Tenant, Session: d.Delivery.Session,
+			Delivery: d.Delivery.Delivery, Attempt: d.Attempt, Journal: d.Journal, Line: d.Line, Turn: d.TurnID, Trace: turns[d.TurnID].Name, Text: d.line(turns[d.TurnID].Name)})
+	}
+	for _, one := range unjoined(err) {
+		result.Errors = append(result.Errors, strings.TrimPrefix(one.Error(), "replay: "))
+	}
+	return result, nil
+}
+
+// line is the divergence in a line, with where to read more of it.
+func (d *Divergence) line(of string) string {
+	text := d.summary()
+	if d.Class == Turn && of != "" {
+		text += ", in " + safetext.Line(of)
+	}
+	return text
+}
+
+// unjoined are the errors that one joins.
+func unjoined(err error) []error {
+	var all interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &all):
+		return all.Unwrap()
+	}
+	return []error{err}
+}
+
+// mostListed is how many turns without a trace are named.
+const mostListed = 3
+
+// inShort has many turns without a trace in one line.
+func inShort(notCompared []string) (short []string) {
+	var turns []string
+	for _, what := range notCompared {
+		if turn, is := strings.CutSuffix(what, noTrace); is {
+			turns = append(turns, strings.TrimPrefix(turn, "turn "))
+		} else {
+			short = append(short, what)
+		}
+	}
+	switch n := len(turns); {
+	case n > mostListed:
+		short = append(short, fmt.Sprintf("turns %s and %d more, which have no traces", strings.Join(turns[:mostListed], ", "), n-mostListed))
+	case n > 1:
+		short = append(short, fmt.Sprintf("turns %s, which have no traces", strings.Join(turns, ", ")))
+	case n == 1:
+		short = append(short, "turn "+turns[0]+noTrace)
+	}
+	return short
+}

@@ -1,0 +1,259 @@
+package sessions_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// played is what the hosts of a session leave, by the names of the files.
+func played(t *testing.T, name string) map[string][]byte {
+	s, found := scenarios.SessionNamed(name)
+	require.True(t, found)
+	var recorded sessions.InMemory
+	require.NoError(t, s.Run(t.Context(), scenarios.Watch{
+		Probe:   func(host string) adk.Probe { return recorded.Host(host) },
+		Journal: func(host string) func(session.Step) { return recorded.Host(host).Step },
+	}))
+	require.NoError(t, recorded.Close())
+	return recorded.Files()
+}
+
+// sourcesOf are files below a folder, in order.
+func sourcesOf(folder string, files map[string][]byte) (sources []corpus.Source) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sources = append(sources, corpus.Source{Name: folder + name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files[name])), nil }})
+	}
+	return sources
+}
+
+func names(sources []corpus.Source) (all []string) {
+	for _, s := range sources {
+		all = append(all, s.Name)
+	}
+	return all
+}
+
+// SES-34: what lies in a folder with journals, or below it, belongs together, but for what is
+// nearer to others.
+func TestRecordings(t *testing.T) {
+	hosts := played(t, "two-hosts")
+	trace := hosts["first-1.jsonl"]
+	sources := append(sourcesOf("a/", hosts), sourcesOf("a/deep/down/", map[string][]byte{"x.jsonl": trace})...)
+	sources = append(sources, sourcesOf("a/b/", played(t, "duplicate-delivery"))...)
+	sources = append(sources, sourcesOf("", map[string][]byte{"lone.jsonl": trace, "none.jsonl": []byte("nothing\n")})...)
+	sources = append(sources, corpus.Source{Name: "a/gone.jsonl", Open: func() (io.ReadCloser, error) { return nil, io.ErrUnexpectedEOF }})
+	recordings, traces := sessions.Recordings(sources)
+	require.Len(t, recordings, 2)
+	assert.Equal(t, "a", recordings[0].Folder)
+	assert.Equal(t, []string{"a/first.journal.jsonl", "a/second.journal.jsonl"}, names(recordings[0].Journals))
+	assert.Equal(t, []string{"a/first-1.jsonl", "a/second-1.jsonl", "a/deep/down/x.jsonl", "a/gone.jsonl"}, names(recordings[0].Traces))
+	assert.Equal(t, "a/b", recordings[1].Folder)
+	assert.Equal(t, []string{"a/b/host-1.jsonl"}, names(recordings[1].Traces))
+	assert.Len(t, traces, 7, "all but the journals")
+	assert.True(t, recordings[0].Has("a/first.journal.jsonl"))
+	assert.False(t, recordings[0].Has("a/first-1.jsonl"))
+
+	root, _ := sessions.Recordings(sourcesOf("/", hosts))
+	assert.Equal(t, []string{"/first-1.jsonl", "/second-1.jsonl"}, names(root[0].Traces))
+}
+
+// SES-34: what a replay has found of a turn is not looked for again.
+func TestVerifyWithReplayedTurns(t *testing.T) {
+	recordings, _ := sessions.Recordings(sourcesOf("", played(t, "two-hosts")))
+	report, err := recordings[0].Verify(t.Context(), sessions.Options{Replayed: func(trace string) *replay.Report {
+		if trace == "second-1.jsonl" {
+			return &replay.Report{Divergence: &replay.Divergence{}}
+		}
+		return &replay.Report{}
+	}})
+	require.NoError(t, err)
+	require.Len(t, report.Divergences, 1)
+	d := report.Divergences[0]
+	assert.Equal(t, []string{"turn", "ada", "tuesday", "second.journal.jsonl", "second-1.jsonl", "id-3"}, []string{d.Class, d.Session, d.Delivery, d.Journal, d.Trace, d.Turn})
+	assert.Equal(t, 5, d.Line)
+
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = recordings[0].Verify(gone, sessions.Options{})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// SES-34: a trace that cannot be read keeps the other sessions from nothing.
+func TestVerifyWithAnUnreadableTrace(t *testing.T) {
+	files := played(t, "child-session")
+	files["host-1.jsonl"] = files["host-1.jsonl"][:2000]
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	report, err := recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	require.Len(t, report.Errors, 1)
+	assert.Contains(t, report.Errors[0], "truncated trace")
+	assert.Empty(t, report.Divergences)
+	assert.Equal(t, 1, report.Commits, "the child's")
+}
+
+// cutAfter has a journal break off behind the first step of a kind.
+func cutAfter(journal []byte, kind session.StepKind) []byte {
+	at := bytes.Index(journal, []byte(`"step":"`+kind+`"`))
+	return journal[:at+bytes.IndexByte(journal[at:], '\n')+1]
+}
+
+// SES-32, SES-34: a process that ends leaves steps that nobody tells. What comes later shows
+// them, and the report says that no journal does; where all journals are whole it diverges.
+func TestUntoldSteps(t *testing.T) {
+	for _, c := range []struct {
+		after   session.StepKind
+		commits int
+		says    string
+	}{
+		{session.StepRan, 2, `that "monday" of session "ada" was committed, and its records: no journal says so, and one breaks off`},
+		{session.StepClaimed, 1, `that "monday" of session "ada" was failed, and why: `},
+	} {
+		files := played(t, "two-hosts")
+		files["first.journal.jsonl"] = cutAfter(files["first.journal.jsonl"], c.after)
+		if c.after == session.StepClaimed { // what failed has committed nothing
+			files["second.journal.jsonl"] = bytes.ReplaceAll(files["second.journal.jsonl"], []byte(`"revision":1`), []byte(`"revision":0`))
+		}
+		j := read(t, files)
+		report, err := sessions.Verify(t.Context(), j, sessions.Options{Open: opener(files)})
+		require.NoError(t, err)
+		if c.after == session.StepRan {
+			assert.Empty(t, report.Divergences)
+			assert.Equal(t, c.commits, report.Commits)
+		}
+		assert.Contains(t, strings.Join(report.NotCompared, "\n"), c.says)
+
+		j.Sealed = true
+		report, err = sessions.Verify(t.Context(), j, sessions.Options{Open: opener(files)})
+		require.NoError(t, err)
+		require.Len(t, report.Divergences, 1)
+		assert.Equal(t, sessions.Order, report.Divergences[0].Class)
+	}
+	files := played(t, "two-hosts")
+	second := files["second.journal.jsonl"]
+	accepted := second[bytes.IndexByte(second, '\n')+1:]
+	files["second.journal.jsonl"] = bytes.Replace(second, accepted[:bytes.IndexByte(accepted, '\n')+1], nil, 1)
+	j := read(t, files)
+	j.Sealed = false
+	report, err := sessions.Verify(t.Context(), j, sessions.Options{Open: opener(files)})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Contains(t, strings.Join(report.NotCompared, "\n"), `that "tuesday" of session "ada" was accepted, and its payload`)
+}
+
+// read reads all journals, whatever their footers say, and takes the whole for what it is.
+func read(t *testing.T, files map[string][]byte) *sessions.Journal {
+	var all []*sessions.Journal
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.Contains(name, "journal") {
+			j, err := sessions.Read(bytes.NewReader(files[name]), trace.Options{File: name})
+			var format *sessions.FormatError
+			if err != nil {
+				require.ErrorAs(t, err, &format)
+				require.Contains(t, []trace.Fault{trace.FaultDigest, trace.FaultCount}, format.Fault)
+			}
+			all = append(all, j)
+		}
+	}
+	return sessions.Merge(all...)
+}
+
+// opener opens traces by the ids of their turns.
+func opener(files map[string][]byte) func(string) (io.ReadCloser, error) {
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	turns := recordings[0].Turns(trace.Options{})
+	return func(turn string) (io.ReadCloser, error) {
+		if source, has := turns[turn]; has {
+			return source.Open()
+		}
+		return nil, nil
+	}
+}
+
+// SES-32: a journal whose host has not ended it is told with the line at which it ends; what
+// is there is played.
+func TestCutJournals(t *testing.T) {
+	files := played(t, "two-hosts")
+	files["first.journal.jsonl"] = cutAfter(files["first.journal.jsonl"], session.StepRan)
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	report, err := recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []corpus.JournalReport{
+		{Journal: "first.journal.jsonl", Steps: 4, Error: "first.journal.jsonl:6: truncated journal: the file ends without a footer: it was cut short, its host was killed, or it is still being written"},
+		{Journal: "second.journal.jsonl", Steps: 5},
+	}, report.Journals)
+	assert.Equal(t, 2, report.Commits)
+	assert.Len(t, report.Faults(), 1)
+}
+
+// A host's recorder writes each file where it is told to, and says what it could not write.
+func TestRecordHost(t *testing.T) {
+	full := errors.New("the disk is full")
+	var opened []string
+	recorder := sessions.RecordHost("a", func(file string) (io.WriteCloser, error) {
+		opened = append(opened, file)
+		return nil, full
+	})
+	recorder.Step(session.Step{Kind: session.StepRan})
+	recorder.Step(session.Step{Kind: session.StepRan})
+	recorder.Observe(adk.RunInfo{})
+	assert.Equal(t, []string{"a.journal.jsonl", "a-1.jsonl"}, opened)
+	assert.ErrorIs(t, recorder.Close(), full)
+
+	var m sessions.InMemory
+	m.Host("b").Step(session.Step{Kind: session.StepRan})
+	require.NoError(t, m.Close())
+	m.Host("b").Step(session.Step{Kind: session.StepRan})
+	require.NoError(t, m.Close(), "it may be closed again")
+	assert.Len(t, strings.Split(string(m.Files()["b.journal.jsonl"]), "\n"), 4, "header, step and footer")
+	assert.Empty(t, (&sessions.InMemory{}).Recording("x").Journals)
+}
+
+// A story says every kind of step, of every host, whatever it names.
+func TestStory(t *testing.T) {
+	id := session.SessionID{Session: "a b\n"}
+	j := &sessions.Journal{}
+	for i, kind := range session.StepKinds() {
+		j.Steps = append(j.Steps, session.Step{Kind: kind, N: int64(i), SessionID: id, Host: "h", Delivery: "d", Epoch: 1})
+	}
+	j.Steps[5].Code = ""
+	var story bytes.Buffer
+	require.NoError(t, sessions.WriteStory(&story, j, nil))
+	assert.Equal(t, `session "a b\n", from 0001-01-01 00:00:00 UTC
+  accepted d as 0, payload , by h
+  epoch 1 is h's
+    attempt 0 at d, from revision 0, values 
+      no turn
+      committed revision 0, values 
+      given back: its caller has left
+      failed for good: 
+    the records of d were written
+    somebody was told of d
+  erased
+`, story.String())
+	assert.ErrorIs(t, sessions.WriteStory(fullDisk{}, j, nil), io.ErrShortWrite)
+	n := 0
+	for range j.Story(nil) {
+		if n++; n == 2 {
+			break
+		}
+	}
+	assert.Equal(t, 2, n, fmt.Sprint("a story can be left"))
+}
