@@ -7,8 +7,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Session runs so many turns of one session, each observed by the probe of its number.
-func Session(turns int, probe func(turn int) adk.Probe) error {
+// RememberingTurns runs so many turns of one session, each observed by the probe of its number.
+func RememberingTurns(turns int, probe func(turn int) adk.Probe) error {
 	session := fakes.NewStorage()
 	for turn := 1; turn <= turns; turn++ {
 		runner, err := adk.NewRunner(fakes.Deterministic(remembering(session, turn), probe(turn)))

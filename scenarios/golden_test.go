@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/golden"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -34,17 +36,33 @@ func TestScenarioTranscripts(t *testing.T) {
 	}
 }
 
+// So is that of every session: its story, and its turns.
+func TestSessionTranscripts(t *testing.T) {
+	for _, s := range scenarios.Sessions() {
+		t.Run(s.Name, func(t *testing.T) {
+			golden.Session(t, s.Name, func(record func(string) *sessions.HostRecorder) error {
+				return s.Run(t.Context(), scenarios.Watch{
+					Probe:   func(host string) adk.Probe { return record(host) },
+					Journal: func(host string) func(session.Step) { return record(host).Step },
+				})
+			})
+		})
+	}
+}
+
 // No transcript is kept of a scenario that is gone.
 func TestNoTranscriptIsLeftOver(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	require.NoError(t, err)
 	for _, file := range files {
-		_, ok := scenarios.Named(strings.TrimSuffix(filepath.Base(file), ".golden"))
-		assert.True(t, ok, "%s belongs to no scenario", file)
+		name := strings.TrimSuffix(filepath.Base(file), ".golden")
+		_, isTurn := scenarios.Named(name)
+		_, isSession := scenarios.SessionNamed(name)
+		assert.True(t, isTurn || isSession, "%s belongs to no scenario", file)
 	}
 	reasons, err := filepath.Glob("testdata/*.golden" + corpus.ReasonEnding)
 	require.NoError(t, err)
 	others, err := os.ReadDir("testdata")
 	require.NoError(t, err)
-	assert.Len(t, others, len(scenarios.All())+len(reasons))
+	assert.Len(t, others, len(scenarios.All())+len(scenarios.Sessions())+len(reasons))
 }

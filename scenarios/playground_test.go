@@ -82,7 +82,7 @@ func TestSessionsRemember(t *testing.T) {
 	fetched := regexp.MustCompile(`fetch messages → storage/messages\.fetch(.*)`)
 	for range 2 { // another session
 		var turns [3]bytes.Buffer
-		require.NoError(t, scenarios.Session(len(turns), func(turn int) adk.Probe { return replay.Record(&turns[turn-1]) }))
+		require.NoError(t, scenarios.RememberingTurns(len(turns), func(turn int) adk.Probe { return replay.Record(&turns[turn-1]) }))
 		for i := range turns {
 			var words bytes.Buffer
 			require.NoError(t, transcript.Write(&words, &turns[i]))

@@ -9,6 +9,17 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
+// So does every session.
+func TestSessionsEndAsTheyMust(t *testing.T) {
+	for _, s := range scenarios.Sessions() {
+		t.Run(s.Name, func(t *testing.T) {
+			for range 3 {
+				assert.NoError(t, s.Run(t.Context(), scenarios.Watch{}))
+			}
+		})
+	}
+}
+
 // Every scenario ends as it says, run after run.
 func TestScenariosEndAsTheyMust(t *testing.T) {
 	for _, s := range scenarios.All() {

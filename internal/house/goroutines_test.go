@@ -38,6 +38,7 @@ var goroutines = map[string]string{
 	"replay/corpus/corpus.go":           "the replays of several traces",
 	"example/chat/standin.go":           "the server that plays a model, until it is closed",
 	"example/chat/talk.go":              "lines of a terminal, which ^C does not wait for",
+	"scenarios/sessions.go":             "a process of a story, which ends in the middle of its work",
 	"cmd/adkreplay/terminal.go":         "the drawing of how long silent work has been at it, until that ends",
 }
 

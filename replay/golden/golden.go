@@ -48,6 +48,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // TB is what a check needs of a test. *testing.T and *testing.B have it.
@@ -99,12 +101,24 @@ func Turn(t TB, name string, build func() (adk.Config, adk.RawTurn), options ...
 // run fails the check.
 func Transcript(t TB, name string, run func(probe adk.Probe) error, options ...Options) {
 	t.Helper()
-	c := check{t: t, name: name}
-	if len(options) > 0 {
-		c.options = options[0]
-	}
+	c := newCheck(t, name, options)
+	c.hold(func() (observed, error) { return observe(run, c.options.Redact) })
+}
+
+func newCheck(t TB, name string, options []Options) check {
+	c := check{t: t, name: name, options: trace.Optional(options)}
 	c.files = goldie.New(nil, goldie.WithFixtureDir(cmp.Or(c.options.Dir, "testdata")))
-	c.transcript(run)
+	return c
+}
+
+// Session is Transcript for a test that has hosts settle deliveries of sessions, the same
+// each time: the golden file has the story of the sessions, as the journals tell it, and
+// below it the transcript of each turn. run is called twice, with what records a host, by a
+// name that no other host of the run has.
+func Session(t TB, name string, run func(record func(host string) *sessions.HostRecorder) error, options ...Options) {
+	t.Helper()
+	c := newCheck(t, name, options)
+	c.hold(func() (observed, error) { return observeSessions(run, c.options.Redact) })
 }
 
 // check is one check under way. goldie is given no test, since it would need
@@ -116,21 +130,21 @@ type check struct {
 	files   *goldie.Goldie
 }
 
-// transcript makes the check. It ends at the first failure: what comes behind
-// one follows from it more often than not.
-func (c check) transcript(run func(adk.Probe) error) {
+// hold makes the check, of what two runs give. It ends at the first failure: what comes
+// behind one follows from it more often than not.
+func (c check) hold(observed func() (observed, error)) {
 	c.t.Helper()
 	if c.name == "" {
 		c.fail("a golden file needs a name")
 		return
 	}
 	Claim(c.t, c.file())
-	first, err := observe(run, c.options.Redact)
+	first, err := observed()
 	if err != nil {
 		c.fail("the turn was not run: %v", err)
 		return
 	}
-	second, err := observe(run, c.options.Redact)
+	second, err := observed()
 	if err != nil {
 		c.fail("the turn was not run a second time: %v", err)
 		return

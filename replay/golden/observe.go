@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -32,6 +33,35 @@ func observe(run func(adk.Probe) error, rules *redact.Rules) (observed, error) {
 		return observed{}, errors.New("no turn was observed: give the probe to the config")
 	}
 	return render(&trace)
+}
+
+// observeSessions records one run of hosts.
+func observeSessions(run func(func(string) *sessions.HostRecorder) error, rules *redact.Rules) (observed, error) {
+	recorded := sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
+	if err := errors.Join(run(recorded.Host), recorded.Close()); err != nil {
+		return observed{}, err
+	}
+	recording := recorded.Recording(".")
+	if len(recording.Journals) == 0 {
+		return observed{}, errors.New("no session was observed: give the recorder of each host to its config")
+	}
+	var text strings.Builder
+	if err := recording.WriteTranscript(&text, trace.Options{}); err != nil {
+		return observed{}, err
+	}
+	all := observed{transcript: text.String()}
+	for _, source := range recording.Traces {
+		content, err := source.Open()
+		if err != nil {
+			return observed{}, err
+		}
+		turn, err := render(content)
+		if err != nil {
+			return observed{}, err
+		}
+		all.contained = append(all.contained, turn.contained...)
+	}
+	return all, nil
 }
 
 // render reads a trace.
