@@ -108,7 +108,7 @@ func runExport(t *terminal, o exportOptions) error {
 
 // exportSpans writes the spans of all traces that can be read, and of others as far as they go.
 func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
-	sources := findTraces(o.paths)
+	sources := t.findTraces(o.paths)
 	all, unread := []otlp.Span{}, 0
 	for i, source := range sources {
 		t.step(i, len(sources), source.Name)

@@ -6,22 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
 // runOptions say what to run. Without scenarios they are listed.
 type runOptions struct {
 	scenarios []scenarios.Scenario
-	// file takes the trace of the one scenario; empty, it is shown only.
+	sessions  []scenarios.Session
+	// file takes the trace of the one scenario, a file, or all that hosts of the one session
+	// leave, a folder; empty, it is shown only.
 	file string
 	// folder takes the traces of all scenarios; empty, only one is run.
 	folder string
@@ -41,11 +48,13 @@ func newRun(t *terminal) *cobra.Command {
 		Short: "Run a named scenario and show its turn; without a name, list them all",
 		Long: `run runs one of the named scenarios and prints its transcript: everything that
 passed between the engine and user code, in order. With -o it records the turn
-as a trace. Without a name it lists the scenarios; with --all it records every
-one of them into the folder given with -o.
+as a trace. Some scenarios are sessions of several turns: they print the story of
+the session before the turns, and -o is a folder, for the journals of their hosts
+and the traces. Without a name it lists the scenarios; with --all it records
+every one of them into the folder given with -o.
 ` + exitHelp,
 		Example:   "  adkreplay run\n  adkreplay run tool-round-trip\n  adkreplay run hello -o hello.jsonl\n  adkreplay run --all -o traces",
-		ValidArgs: scenarioNames(),
+		ValidArgs: runNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.hasOutput = cmd.Flags().Changed("output")
 			o, err := parseRun(flags, args)
@@ -55,7 +64,7 @@ one of them into the folder given with -o.
 			return runRun(cmd.Context(), t, o)
 		},
 	}
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "record to this `file`; with --all, into this folder")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "record to this `file`; a session, or with --all, into this folder")
 	cmd.Flags().BoolVar(&flags.all, "all", false, "record all scenarios into the folder given with -o")
 	return cmd
 }
@@ -71,17 +80,19 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 	case flags.all && !flags.hasOutput:
 		return runOptions{}, errors.New("--all records: give the folder with -o")
 	case flags.all:
-		return runOptions{scenarios: scenarios.All(), folder: flags.output}, nil
+		return runOptions{scenarios: scenarios.All(), sessions: scenarios.Sessions(), folder: flags.output}, nil
 	case len(args) == 0 && flags.hasOutput:
 		return runOptions{}, errors.New("-o needs the name of a scenario to record, or --all")
 	case len(args) == 0:
 		return runOptions{}, nil
 	}
-	s, ok := scenarios.Named(args[0])
-	if !ok {
-		return runOptions{}, fmt.Errorf("there is no scenario %q%s", args[0], didYouMean(args[0], scenarioNames()))
+	if s, ok := scenarios.Named(args[0]); ok {
+		return runOptions{scenarios: []scenarios.Scenario{s}, file: flags.output}, nil
 	}
-	return runOptions{scenarios: []scenarios.Scenario{s}, file: flags.output}, nil
+	if s, ok := scenarios.SessionNamed(args[0]); ok {
+		return runOptions{sessions: []scenarios.Session{s}, file: flags.output}, nil
+	}
+	return runOptions{}, fmt.Errorf("there is no scenario %q%s", args[0], didYouMean(args[0], runNames()))
 }
 
 func scenarioNames() (names []string) {
@@ -91,25 +102,38 @@ func scenarioNames() (names []string) {
 	return names
 }
 
+// runNames are the names of all that run takes.
+func runNames() []string {
+	names := scenarioNames()
+	for _, s := range scenarios.Sessions() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 func runRun(ctx context.Context, t *terminal, o runOptions) error {
 	switch {
+	case o.folder != "":
+		return recordAll(ctx, t, o)
+	case len(o.sessions) > 0:
+		return runSession(ctx, t, o)
 	case len(o.scenarios) == 0:
 		listScenarios(t)
 		return nil
-	case o.folder != "":
-		return recordAll(ctx, t, o)
 	}
 	return runScenario(ctx, t, o)
 }
 
 // listScenarios prints a line a scenario, its name first.
 func listScenarios(t *terminal) {
-	all := scenarios.All()
 	width := 0
-	for _, s := range all {
-		width = max(width, len(s.Name))
+	for _, name := range runNames() {
+		width = max(width, len(name))
 	}
-	for _, s := range all {
+	for _, s := range scenarios.All() {
+		t.printf("%-*s  %s", width, s.Name, s.About)
+	}
+	for _, s := range scenarios.Sessions() {
 		t.printf("%-*s  %s", width, s.Name, s.About)
 	}
 }
@@ -139,15 +163,82 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(o.folder, 0o755); err != nil {
-		return internal(fmt.Errorf("%s: the folder for the traces cannot be made: %w", safetext.Line(o.folder), withoutPath(err)))
+	recorded := make([]*sessions.InMemory, len(o.sessions))
+	for i, s := range o.sessions {
+		var err error
+		if recorded[i], err = recordSession(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := makeFolder(o.folder); err != nil {
+		return err
 	}
 	for i, s := range o.scenarios {
 		if err := writeTrace(filepath.Join(o.folder, s.Name+corpus.Ending), traces[i]); err != nil {
 			return err
 		}
 	}
-	t.printf("%s in %s", counted(len(traces), "trace"), safetext.Line(o.folder))
+	for i, s := range o.sessions {
+		if err := writeFiles(filepath.Join(o.folder, sessionsFolder, s.Name), recorded[i]); err != nil {
+			return err
+		}
+	}
+	t.printf("%s and %s in %s", counted(len(traces), "trace"), counted(len(recorded), "session"), safetext.Line(o.folder))
+	return nil
+}
+
+// sessionsFolder is where run --all records sessions, in a folder each.
+const sessionsFolder = "sessions"
+
+func makeFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return internal(fmt.Errorf("%s: the folder for the traces cannot be made: %w", safetext.Line(folder), withoutPath(err)))
+	}
+	return nil
+}
+
+// runSession plays the one session, and shows it.
+func runSession(ctx context.Context, t *terminal, o runOptions) error {
+	recorded, err := recordSession(ctx, o.sessions[0])
+	if err != nil {
+		return err
+	}
+	if o.file != "" {
+		if err := writeFiles(o.file, recorded); err != nil {
+			return err
+		}
+	}
+	t.clear()
+	return shown(ctx, t, traceFile{name: o.sessions[0].Name}, recorded.Recording(o.file).WriteTranscript(t.out, t.limits))
+}
+
+// recordSession plays a session and gives what its hosts leave.
+func recordSession(ctx context.Context, s scenarios.Session) (*sessions.InMemory, error) {
+	recorded := &sessions.InMemory{}
+	err := errors.Join(s.Run(ctx, scenarios.Watch{
+		Probe:   func(host string) adk.Probe { return recorded.Host(host) },
+		Journal: func(host string) func(session.Step) { return recorded.Host(host).Step },
+	}), recorded.Close())
+	if ctx.Err() != nil {
+		return nil, internal(fmt.Errorf("interrupted in session %s: nothing was recorded", s.Name))
+	}
+	if err != nil {
+		return nil, internal(err)
+	}
+	return recorded, nil
+}
+
+// writeFiles writes what hosts have left into a folder.
+func writeFiles(folder string, recorded *sessions.InMemory) error {
+	if err := makeFolder(folder); err != nil {
+		return err
+	}
+	files := recorded.Files()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := writeTrace(filepath.Join(folder, name), files[name]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -60,12 +62,16 @@ func TestParseRunRefuses(t *testing.T) {
 func TestRunLists(t *testing.T) {
 	got := adkreplay("run")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	all := scenarios.All()
-	require.Len(t, lines, len(all))
-	for i, s := range all {
-		fields := strings.Fields(lines[i])
-		assert.Equal(t, s.Name, fields[0])
+	var names []string
+	for _, line := range lines {
+		names = append(names, strings.Fields(line)[0])
+	}
+	assert.Equal(t, runNames(), names)
+	for i, s := range scenarios.All() {
 		assert.True(t, strings.HasSuffix(lines[i], " "+s.About), lines[i])
+	}
+	for i, s := range scenarios.Sessions() {
+		assert.True(t, strings.HasSuffix(lines[len(scenarios.All())+i], " "+s.About))
 	}
 }
 
@@ -93,17 +99,50 @@ func TestRunShowsAndRecords(t *testing.T) {
 func TestRunRecordsAll(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "traces")
 	got := adkreplay("run", "--all", "-o", folder)
-	assert.Equal(t, outcome{exitSame, fmt.Sprintf("%d traces in %s\n", len(scenarios.All()), folder), ""}, got)
+	assert.Equal(t, outcome{exitSame, fmt.Sprintf("%d traces and %d sessions in %s\n", len(scenarios.All()), len(scenarios.Sessions()), folder), ""}, got)
+	for _, embedded := range []fs.FS{fixtures.Traces, fixtures.Sessions} {
+		require.NoError(t, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || !corpus.IsTrace(name) {
+				return err
+			}
+			want, err := fs.ReadFile(embedded, name)
+			require.NoError(t, err)
+			recorded, err := os.ReadFile(filepath.Join(folder, name))
+			require.NoError(t, err)
+			assert.Equal(t, string(want), string(recorded), name)
+			return nil
+		}))
+	}
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
-	require.Len(t, entries, len(scenarios.All()))
+	assert.Len(t, entries, len(scenarios.All())+1)
+	entries, err = os.ReadDir(filepath.Join(folder, "sessions"))
+	require.NoError(t, err)
+	assert.Len(t, entries, len(scenarios.Sessions()))
+}
+
+// A session is recorded into a folder, and prints its story and its turns.
+func TestRunASession(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "two-hosts")
+	got := adkreplay("run", "two-hosts", "-o", folder)
+	assert.Equal(t, exitSame, got.code, got.err)
+	assert.True(t, strings.HasPrefix(got.out, "session ada of tenant acme, from 2025-01-01 00:00:00 UTC\n  accepted monday as 1,"), got.out)
+	assert.Contains(t, got.out, "\nfirst-1.jsonl, attempt 1 at monday of session ada of tenant acme\nrun \"You are")
+	assert.Equal(t, got, adkreplay("run", "two-hosts"), "without -o it shows the same")
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 4)
 	for _, entry := range entries {
 		recorded, err := os.ReadFile(filepath.Join(folder, entry.Name()))
 		require.NoError(t, err)
-		want, err := fixtures.Traces.ReadFile(entry.Name())
+		want, err := fixtures.Sessions.ReadFile("sessions/two-hosts/" + entry.Name())
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(recorded), entry.Name())
 	}
+	file := put(t, "taken", nil)
+	got = adkreplay("run", "two-hosts", "-o", file)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.err, "taken: the folder for the traces cannot be made")
 }
 
 // A scenario that does not end as it must leaves no trace, and what was there

@@ -14,22 +14,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stats"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
 // documents are the Go types of what --json prints.
 var documents = map[string]reflect.Type{
-	"verify":  reflect.TypeFor[result](),
-	"merge":   reflect.TypeFor[result](),
-	"check":   reflect.TypeFor[findings](),
-	"lint":    reflect.TypeFor[findings](),
-	"explore": reflect.TypeFor[explored](),
-	"replay":  reflect.TypeFor[replayed](),
-	"diff":    reflect.TypeFor[diff.Diff](),
-	"show":    reflect.TypeFor[transcript.Expanded](),
-	"show-at": reflect.TypeFor[transcript.State](),
-	"stats":   reflect.TypeFor[statistics](),
-	"distil":  reflect.TypeFor[distilled](),
+	"verify":       reflect.TypeFor[result](),
+	"merge":        reflect.TypeFor[result](),
+	"check":        reflect.TypeFor[findings](),
+	"lint":         reflect.TypeFor[findings](),
+	"explore":      reflect.TypeFor[explored](),
+	"replay":       reflect.TypeFor[replayed](),
+	"diff":         reflect.TypeFor[diff.Diff](),
+	"show":         reflect.TypeFor[transcript.Expanded](),
+	"show-journal": reflect.TypeFor[sessions.ToldStep](),
+	"show-at":      reflect.TypeFor[transcript.State](),
+	"stats":        reflect.TypeFor[statistics](),
+	"distil":       reflect.TypeFor[distilled](),
 }
 
 func newSchema(t *terminal) *cobra.Command {
@@ -42,8 +44,8 @@ func newSchema(t *terminal) *cobra.Command {
 		Use:   "schema command",
 		Short: "Print the JSON schema of what a command prints with --json",
 		Long: `schema prints the JSON schema (2020-12) of the document that a command prints
-with --json. show prints such an object a line, and show --at one of the schema
-show-at.
+with --json. show prints such an object a line, of a journal one of the schema
+show-journal, and show --at one of the schema show-at.
 
 There are schemas of ` + strings.Join(names, ", ") + `.
 Members may be added without notice; none changes its meaning or goes.

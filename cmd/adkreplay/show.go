@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -33,8 +35,8 @@ type showOptions struct {
 func newShow(t *terminal) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:   "show file",
-		Short: "Print the transcript of a trace",
+		Use:   "show file|folder",
+		Short: "Print the transcript of a trace, or the story of a session",
 		Long: `show prints the transcript of a trace: everything that passed between the
 engine and user code, in order. What a model is asked is shown by what is new
 since it was asked before, and its answer as one. Of a trace that breaks off it
@@ -48,8 +50,14 @@ too. With --phases it prints what listeners heard and what user code changed, un
 the phases of the turn: its input, each iteration of each dispatch, its output.
 With --json it prints a JSON object a crossing with all that is in it, or of --at
 the one.
+
+Of a journal of sessions it prints the story: what was accepted, and epoch by
+epoch which host had the session, each attempt with its turn and the trace that
+has it, and what was committed. Of a folder it takes all journals in it as one:
+those of the hosts that shared the sessions. --grep prints the steps that match,
+--json an object a step.
 ` + exitHelp,
-		Example: "  adkreplay show turn.jsonl\n  adkreplay show --phases turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
+		Example: "  adkreplay show turn.jsonl\n  adkreplay show host.journal.jsonl\n  adkreplay show --phases turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
 			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.hasAt = cmd.Flags().Changed("at")
@@ -81,9 +89,9 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 	switch {
 	case o.hasAt && o.at < 1:
 		err = fmt.Errorf("--at %d: crossings are numbered from 1", o.at)
-	case o.hasAt && (o.grep != "" || o.from != 1 || o.to != math.MaxInt):
+	case o.hasAt && (o.grep != "" || o.isRange()):
 		err = errors.New("--at shows one state: it goes with --json alone")
-	case o.phases && (o.hasAt || o.grep != "" || o.json || o.from != 1 || o.to != math.MaxInt):
+	case o.phases && (o.hasAt || o.grep != "" || o.json || o.isRange()):
 		err = errors.New("--phases shows the whole turn: it goes with no other flag")
 	case o.from < 1:
 		err = fmt.Errorf("--from %d: crossings are numbered from 1", o.from)
@@ -98,14 +106,24 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 	return o, nil
 }
 
+// isRange reports whether a part of the crossings is asked for.
+func (o showOptions) isRange() bool { return o.from != 1 || o.to != math.MaxInt }
+
 func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	trace := file(o.path)
+	if r := journalsIn(o.path); r != nil {
+		return shown(ctx, t, trace, showRecording(t, r, o))
+	}
 	f, err := trace.open()
 	if err != nil {
 		return unreadable(err)
 	}
 	defer f.Close()
-	content := interruptible{ctx, f}
+	in := bufio.NewReader(f)
+	if sessions.Begins(in) {
+		return shown(ctx, t, trace, showRecording(t, journalOf(trace, interruptible{ctx, in}), o))
+	}
+	content := interruptible{ctx, in}
 	switch {
 	case o.hasAt:
 		err = showState(t, trace, content, o)

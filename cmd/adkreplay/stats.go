@@ -146,10 +146,10 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 	result := &statistics{Failed: []string{}}
 	var err error
 	if o.before != nil {
-		result.Before, err = gather(cmd.Context(), t, findTraces(o.before), o)
+		result.Before, err = gather(cmd.Context(), t, t.findTraces(o.before), o)
 	}
 	if err == nil {
-		result.Figures, err = gather(cmd.Context(), t, findTraces(o.now), o)
+		result.Figures, err = gather(cmd.Context(), t, t.findTraces(o.now), o)
 	}
 	if err != nil {
 		return err

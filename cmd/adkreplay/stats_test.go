@@ -47,7 +47,7 @@ func TestStats(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"figure", "unit", "value"}, rows[0])
 	assert.Contains(t, rows, []string{"tools.weather.failed", "number", "0"})
-	assert.Equal(t, len(embeddedTraces()), figuresOf(t).Figures.Turns)
+	assert.Equal(t, embeddedTurns(), figuresOf(t).Figures.Turns)
 }
 
 // Two folders are compared, and a condition on the change is an exit code.
@@ -114,6 +114,6 @@ func TestStatsIsInterrupted(t *testing.T) {
 	cancel()
 	var out, err strings.Builder
 	assert.Equal(t, exitInternal, executeContext(ctx, []string{"stats"}, &out, &err))
-	assert.Equal(t, fmt.Sprintf("adkreplay: interrupted: 0 of %d traces were counted\n", len(embeddedTraces())), err.String())
+	assert.Equal(t, fmt.Sprintf("adkreplay: interrupted: 0 of %d traces were counted\n", embeddedTurns()), err.String())
 	assert.Empty(t, out.String())
 }

@@ -180,6 +180,8 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}},
 		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
 	}
+	outputs["show-journal"] = [][]string{{"show", "--json", recordedSession(t, "upgrade-key")}}
+	outputs["verify"] = append(outputs["verify"], []string{"verify", "--json", recordedSession(t, "upgrade-key")})
 	outputs["stats"] = [][]string{{"stats", "--json"}, {"stats", "--json", good(t), divergent(t), "--fail-if", "crossings > +0"}, {"stats", "--json", "--fail-if", "x"}}
 	outputs["distil"] = [][]string{{"distil", "--json", good(t), put(t, "planner.jsonl", fixture(t, "planner")), truncated(t)}, {"distil", "--json"}}
 	report := filepath.Join(t.TempDir(), "report.json")

@@ -1,18 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -43,13 +46,36 @@ func checkInputs(args []string) error {
 	return nil
 }
 
-// findTraces turns the arguments into traces: files as they are, - as the standard input,
-// folders as all the traces below them, in the order of their paths, and nothing as the
-// embedded ones. What cannot be found is a trace that cannot be opened: it is
+// findTraces are the traces that arguments name, for a command that reads no journals: it
+// says that there are some in a folder. One that is given by its name, or with no trace
+// beside it, stands among the traces, and says what it is when it is opened.
+func (t *terminal) findTraces(args []string) []corpus.Source {
+	sources := findSources(args)
+	recordings, traces := sessions.Recordings(sources)
+	if len(recordings) == 0 || len(traces) == 0 {
+		return sources
+	}
+	left := 0
+	traces = slices.DeleteFunc(sources, func(s corpus.Source) bool {
+		out := !slices.Contains(args, s.Name) && slices.ContainsFunc(recordings, func(r *sessions.Recording) bool { return r.Has(s.Name) })
+		if out {
+			left++
+		}
+		return out
+	})
+	if left > 0 && len(args) > 0 {
+		t.warn(fmt.Sprintf("%s of sessions left out: adkreplay verify and show read journals", counted(left, "journal")))
+	}
+	return traces
+}
+
+// findSources turns the arguments into traces and journals: files as they are, - as the
+// standard input, folders as all that are below them, in the order of their paths, and nothing
+// as the embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
-func findTraces(args []string) (sources []corpus.Source) {
+func findSources(args []string) (sources []corpus.Source) {
 	if len(args) == 0 {
-		return embeddedTraces()
+		return embedded()
 	}
 	var found []traceFile
 	for _, arg := range args {
@@ -84,10 +110,14 @@ func folderTraces(root string) (found []traceFile) {
 	return found
 }
 
-func embeddedTraces() []corpus.Source {
-	found, err := corpus.Sources(fixtures.Traces)
-	if err != nil {
-		panic(err) // they are part of this program
+// embedded are the recorded turns and sessions that are part of this program.
+func embedded() (found []corpus.Source) {
+	for _, files := range []fs.FS{fixtures.Traces, fixtures.Sessions} {
+		some, err := corpus.Sources(files)
+		if err != nil {
+			panic(err) // they are part of this program
+		}
+		found = append(found, some...)
 	}
 	for i := range found {
 		found[i].Name = strings.TrimSuffix(found[i].Name, corpus.Ending)
@@ -97,7 +127,8 @@ func embeddedTraces() []corpus.Source {
 
 func file(path string) traceFile {
 	if path == stdin {
-		return traceFile{name: path, open: func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil }}
+		in := standardInput{bufio.NewReaderSize(os.Stdin, 64<<10)}
+		return traceFile{name: path, open: func() (io.ReadCloser, error) { return in, nil }}
 	}
 	f := traceFile{name: path, open: func() (io.ReadCloser, error) { return openFile(path) }}
 	if info, err := os.Stat(path); err == nil {
@@ -105,6 +136,12 @@ func file(path string) traceFile {
 	}
 	return f
 }
+
+// standardInput can be opened again as long as nothing was taken from it.
+type standardInput struct{ *bufio.Reader }
+
+// Close leaves it open.
+func (standardInput) Close() error { return nil }
 
 func unopened(path string, err error) traceFile {
 	return traceFile{name: path, open: func() (io.ReadCloser, error) { return nil, err }}

@@ -74,12 +74,13 @@ type result struct {
 
 // codeOf is the exit code of a report: of several that apply, the highest.
 func codeOf(r *corpus.Report) int {
+	divergent, unreadable := r.OfSessions()
 	switch {
 	case r.Error != "":
 		return exitInternal
-	case r.Unreadable > 0:
+	case r.Unreadable+unreadable > 0:
 		return exitUnreadable
-	case r.Divergent > 0:
+	case r.Divergent+divergent > 0:
 		return exitDivergence
 	}
 	return exitSame
@@ -159,6 +160,7 @@ func printSummary(t *terminal, r *corpus.Report) {
 	if r.Unreadable > 0 {
 		t.printf("%s could not be read", counted(r.Unreadable, "trace"))
 	}
+	printSessions(t, r)
 	if ran(r) && !r.UserCode {
 		t.printf("every seam was played from its recording: no user code ran")
 	}

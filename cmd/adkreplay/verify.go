@@ -35,13 +35,18 @@ func newVerify(t *terminal) *cobra.Command {
 	var flags verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify [file|folder ...]",
-		Short: "Run traces again and compare every crossing",
+		Short: "Run traces again and compare every crossing; play journals of sessions",
 		Long: `verify runs the turn of every trace again on today's engine, with every seam
 doing what was recorded, and compares every crossing. Of a folder it takes all
 files that end in .jsonl or .jsonl.zst, at any depth. Without arguments it takes
 the traces that are part of this command. A trace that cannot be read does not keep the
 others from being verified. Divergences are grouped: one cause is one entry,
 with the traces that it hits.
+
+A journal of sessions is known by its first line. It is played with the traces
+of its turns, which lie in its folder or below it: each attempt has to begin with
+the state so far, and each commit to keep what its turn has left. Journals of one
+folder are read as one: those of the hosts that shared the sessions.
 ` + shardHelp + exitHelp,
 		Example: `  adkreplay verify
   adkreplay verify testdata/turns
@@ -77,11 +82,11 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
-	sources := findTraces(o.paths)
+	recordings, sources := findRecordings(o.paths)
 	done, all := 0, len(o.shard.Of(sources))
 	o.list.applyTo(t, all)
 	defer t.busy("verifying " + counted(all, "trace"))()
-	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{
+	report, err := verifyTraces(ctx, sources, recordings, corpus.Options{
 		Parallel: o.parallel,
 		Shard:    o.shard,
 		Reading:  t.limits,
@@ -95,6 +100,9 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	})
 	if report == nil {
 		return internal(err)
+	}
+	if report.Error == "" {
+		verifySessions(ctx, t, report, recordings, o)
 	}
 	return conclude(ctx, t, report, sources, o.reports)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -30,17 +31,32 @@ func TestParseVerify(t *testing.T) {
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 
-// The embedded traces are those of all scenarios, and they are the same.
+// embeddedTurns is how many traces are part of the command: those of the scenarios, and
+// those of the turns of sessions.
+func embeddedTurns() int {
+	_, traces := sessions.Recordings(embedded())
+	return len(traces)
+}
+
+// The embedded traces are those of all scenarios and sessions, and they are the same; so are
+// the journals.
 func TestVerifyEmbedded(t *testing.T) {
 	got := adkreplay("verify", "--verbose")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	require.Len(t, lines, len(scenarios.All())+2)
-	for _, line := range lines[:len(lines)-2] {
-		assert.Regexp(t, `^same [a-z-]+: \d+ crossings$`, line)
+	turns, folders := embeddedTurns(), len(scenarios.Sessions())
+	require.Len(t, lines, turns+folders+3)
+	for _, line := range lines[:turns] {
+		assert.Regexp(t, `^same [a-z0-9/-]+: \d+ crossings$`, line)
 	}
-	assert.Equal(t, noUserCode, lines[len(lines)-2])
-	assert.Regexp(t, `^\d+ traces, \d+ crossings, 0 divergences$`, lines[len(lines)-1])
-	assert.True(t, strings.HasPrefix(lines[len(lines)-1], counted(len(scenarios.All()), "trace")+","))
+	for _, line := range lines[turns : turns+folders] {
+		assert.Regexp(t, `^same sessions of sessions/[a-z-]+: \d journals?, \d sessions?, \d attempts?, \d commits?$`, line)
+	}
+	lines = lines[turns+folders:]
+	assert.Regexp(t, `^\d+ journals, \d+ sessions, \d+ attempts, \d+ commits, 0 divergences$`, lines[0])
+	assert.Equal(t, noUserCode, lines[1])
+	assert.Regexp(t, `^\d+ traces, \d+ crossings, 0 divergences$`, lines[2])
+	assert.True(t, strings.HasPrefix(lines[2], counted(turns, "trace")+","))
+	assert.Greater(t, turns, len(scenarios.All()))
 }
 
 func TestVerifyAFile(t *testing.T) {

@@ -86,7 +86,7 @@ func checkPage(flag, file string) error {
 
 func runView(ctx context.Context, t *terminal, o viewOptions) error {
 	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits}
-	for _, source := range findTraces(o.paths) {
+	for _, source := range t.findTraces(o.paths) {
 		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {
 			content, err := source.Open()
 			if err != nil {

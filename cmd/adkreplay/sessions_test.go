@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+// recordedSession is a folder with all that the hosts of an embedded session have left.
+func recordedSession(t *testing.T, name string) (folder string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	entries, err := fixtures.Sessions.ReadDir("sessions/" + name)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		content, err := fixtures.Sessions.ReadFile("sessions/" + name + "/" + entry.Name())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, entry.Name()), content, 0o600))
+	}
+	return folder
+}
+
+// editJournal has a journal say something else in the place of what it says, under a footer
+// that fits.
+func editJournal(t *testing.T, file, old, instead string) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(content), old)
+	body := bytes.Replace(content[:bytes.LastIndex(content, []byte(`{"end":`))], []byte(old), []byte(instead), 1)
+	footer := fmt.Sprintf("{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body))
+	require.NoError(t, os.WriteFile(file, append(body, footer...), 0o600))
+}
+
+// SES-34: a folder with journals is verified as one with its traces, and a journal with those
+// beside it.
+func TestVerifySessions(t *testing.T) {
+	folder := recordedSession(t, "two-hosts")
+	line := "same sessions of " + folder + ": 2 journals, 1 session, 2 attempts, 2 commits\n"
+	ending := "2 journals, 1 session, 2 attempts, 2 commits, 0 divergences\n" + noUserCode + "\n2 traces, 163 crossings, 0 divergences\n"
+	got := adkreplay("verify", folder)
+	assert.Equal(t, exitSame, got.code, got.err)
+	assert.True(t, strings.HasSuffix(got.out, line+ending), got.out)
+	assert.Equal(t, outcome{exitSame, ending, ""}, adkreplay("verify", "--quiet", folder))
+	both := adkreplay("verify", filepath.Join(folder, "first.journal.jsonl"), filepath.Join(folder, "second.journal.jsonl"))
+	assert.Equal(t, got, both, "the traces are those beside the journals")
+
+	var document struct{ Sessions []corpus.SessionsReport }
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("verify", "--json", folder).out), &document))
+	require.Len(t, document.Sessions, 1)
+	assert.Equal(t, 2, document.Sessions[0].Commits)
+	assert.Equal(t, []corpus.JournalReport{{Journal: filepath.Join(folder, "first.journal.jsonl"), Steps: 5}, {Journal: filepath.Join(folder, "second.journal.jsonl"), Steps: 5}}, document.Sessions[0].Journals)
+	assert.Contains(t, adkreplay("verify", "--junit=-", folder).out, `<testcase classname="`+folder+`" name="sessions" time="0.000"></testcase>`)
+}
+
+// SES-34: journals are known by their first lines: under another name one is a journal, and
+// what is called one and is none is a trace that cannot be read.
+func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	require.NoError(t, os.Rename(filepath.Join(folder, "host.journal.jsonl"), filepath.Join(folder, "a.jsonl")))
+	got := adkreplay("verify", folder)
+	assert.Equal(t, exitSame, got.code, got.out)
+	assert.Contains(t, got.out, "1 journal, 1 session, 3 attempts, 3 commits, 0 divergences\n")
+
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "b.journal.jsonl"), fixture(t, "hello"), 0o600))
+	assert.Contains(t, adkreplay("verify", folder).out, "same "+filepath.Join(folder, "b.journal.jsonl")+": 31 crossings\n")
+}
+
+// SES-34: where a journal and its traces part, verify says the class, the file and the line,
+// and ends as for a trace; so do the reports for programs.
+func TestVerifyChangedSessions(t *testing.T) {
+	for _, c := range []struct{ class, old, instead, says string }{
+		{"commit", `"keys":["user.notes"]`, `"keys":["user.name"]`, `:6, delivery "monday" of session "ada" of tenant "acme", attempt 1: the keys ["user.name"] were committed, the turn has changed ["user.notes"]`},
+		{"commit", `"records":["messages.store monday `, `"records":["messages.store sunday `, ":6, "},
+		{"hydrate", `"payload":"`, `"payload":"0`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: the payload is another`},
+		{"order", `"attempt":1`, `"attempt":2`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: this attempt was not begun just before`},
+		{"order", `"revision":1`, `"revision":2`, `:6, `},
+		{"order", `"step":"accepted"`, `"step":"claimed"`, `comes before the delivery was accepted`},
+	} {
+		folder := recordedSession(t, "notes-grow")
+		journal := filepath.Join(folder, "host.journal.jsonl")
+		editJournal(t, journal, c.old, c.instead)
+		got := adkreplay("verify", folder)
+		assert.Equal(t, exitDivergence, got.code, c)
+		assert.Contains(t, got.out, "divergence sessions of "+folder+": "+c.class+" at "+journal)
+		assert.Contains(t, got.out, c.says)
+		assert.Contains(t, got.out, "1 session, ")
+		assert.Contains(t, got.out, ", 1 divergence\n")
+		assert.Contains(t, adkreplay("verify", "--junit=-", folder).out, `<failure type="`+c.class+`"`)
+		assert.Contains(t, adkreplay("verify", "--github", folder).out, "::error file="+journal+",line=")
+		assert.Contains(t, adkreplay("verify", "--json", folder).out, `"class": "`+c.class+`"`)
+	}
+}
+
+// SES-34: a turn whose trace diverges is told in both, and the others of the session are not.
+func TestVerifyASessionWithAChangedTurn(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	path := filepath.Join(folder, "host-2.jsonl")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(strings.Replace(string(content), `"iterations":2`, `"iterations":1`, 1), "\n"), "\n")
+	require.NoError(t, os.WriteFile(path, tracetest.Seal(lines[:len(lines)-1], ""), 0o600))
+	got := adkreplay("verify", folder)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, "divergence "+path+": changed output")
+	assert.Contains(t, got.out, `delivery "tuesday" of session "ada" of tenant "acme", attempt 1: the turn does something else, in `+path+"\n")
+	assert.Contains(t, got.out, "1 journal, 1 session, 2 attempts, 1 commit, 1 divergence\n")
+}
+
+// SES-32: what is wrong with a journal is said with its file and line, for verify and show,
+// and ends as for a trace that cannot be read. What stands before it is looked at.
+func TestDamagedJournals(t *testing.T) {
+	whole, err := fixtures.Sessions.ReadFile("sessions/notes-grow/host.journal.jsonl")
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	join := func(lines ...[]byte) []byte { return bytes.Join(lines, nil) }
+	for name, c := range map[string]struct {
+		content []byte
+		says    string
+		shows   bool // what stands before
+	}{
+		"without a footer": {join(lines[:6]...), ":7: truncated journal: the file ends without a footer", true},
+		"cut in a line":    {append(join(lines[:6]...), lines[6][:20]...), ":7: truncated journal: the line has no end", true},
+		"changed":          {bytes.Replace(whole, []byte(`"seq":1`), []byte(`"seq":9`), 1), ": digest journal: the footer is that of another journal", true},
+		"garbage":          {join(lines[0], []byte("\x00\x1b[2J\n")), ":2: malformed journal: this is no step: ", false},
+		"next version":     {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), ":1: version journal: the journal's version is 2", false},
+		"only a header":    {lines[0], ":2: truncated journal: the file ends without a footer", false},
+	} {
+		folder := recordedSession(t, "notes-grow")
+		journal := filepath.Join(folder, "host.journal.jsonl")
+		require.NoError(t, os.WriteFile(journal, c.content, 0o600))
+		got := adkreplay("verify", folder)
+		assert.Equal(t, exitUnreadable, got.code, name)
+		assert.Contains(t, got.out, "unreadable "+journal+":", name)
+		assert.Contains(t, got.out, c.says, name)
+		assert.Contains(t, got.out, "3 traces, 247 crossings, 0 divergences\n", "%s: the traces are looked at all the same", name)
+		shown := adkreplay("show", journal)
+		assert.Equal(t, exitUnreadable, shown.code, name)
+		assert.Contains(t, shown.err, journal+":", name)
+		assert.Contains(t, shown.err, c.says, name)
+		assert.Equal(t, c.shows, strings.HasPrefix(shown.out, "session ada of tenant acme"), name)
+		for _, text := range []string{got.out, shown.out, shown.err} {
+			tracetest.RequirePrintable(t, strings.ReplaceAll(text, "\n", ""))
+		}
+	}
+}
+
+// SES-32: reading a journal is bounded by the flags that bound reading traces.
+func TestJournalsWithinLimits(t *testing.T) {
+	journal := filepath.Join(recordedSession(t, "notes-grow"), "host.journal.jsonl")
+	for _, command := range []string{"verify", "show"} {
+		got := adkreplay(command, "--limit", "line=300", journal)
+		assert.Equal(t, exitUnreadable, got.code)
+		assert.Contains(t, got.out+got.err, "too large journal: line: more than 300 bytes of the longest line; --limit line=N")
+	}
+}
+
+// SES-34: a turn without a trace is not compared, and told.
+func TestVerifyASessionWithoutTraces(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	for n := 1; n <= 3; n++ {
+		require.NoError(t, os.Remove(filepath.Join(folder, fmt.Sprintf("host-%d.jsonl", n))))
+	}
+	assert.Equal(t, outcome{exitSame, "same sessions of " + folder + ": 1 journal, 1 session, 3 attempts, 3 commits\n" +
+		"    not compared: turns id-1, id-3, id-5, which have no traces\n" +
+		"1 journal, 1 session, 3 attempts, 3 commits, 0 divergences\n0 traces, 0 crossings, 0 divergences\n", ""}, adkreplay("verify", folder))
+}
+
+// The parts of several machines have the sessions too.
+func TestMergeSessions(t *testing.T) {
+	folder, out := filepath.Dir(recordedSession(t, "notes-grow")), t.TempDir()
+	require.NoError(t, os.Rename(recordedSession(t, "two-hosts"), filepath.Join(folder, "two-hosts")))
+	editJournal(t, filepath.Join(folder, "two-hosts", "second.journal.jsonl"), `"keys":["user.notes"]`, `"keys":[]`)
+	reports := []string{"merge"}
+	for n := 1; n <= 3; n++ {
+		report := filepath.Join(out, fmt.Sprintf("%d.json", n))
+		adkreplay("verify", fmt.Sprintf("--shard=%d/3", n), "--json="+report, folder)
+		reports = append(reports, report)
+	}
+	got := adkreplay(reports...)
+	assert.Equal(t, exitDivergence, got.code, got.err)
+	assert.Contains(t, got.out, "3 journals, 2 sessions, 5 attempts, 5 commits, 1 divergence\n")
+	assert.Contains(t, got.out, "5 traces, 410 crossings, 0 divergences\n")
+	assert.Contains(t, adkreplay(append(reports, "--json")...).out, `"class": "commit"`)
+}
+
+// show prints the story of a journal, and of a folder that of all its journals.
+func TestShowASession(t *testing.T) {
+	folder := recordedSession(t, "two-hosts")
+	got := adkreplay("show", folder)
+	assert.Equal(t, outcome{exitSame, `session ada of tenant acme, from 2025-01-01 00:00:00 UTC
+  accepted monday as 1, payload 9eea1bd3, by first
+  accepted tuesday as 2, payload a1160192, by second
+  epoch 1 is first's
+    attempt 1 at monday, from revision 0, values 44136fa3
+      turn id-1 ack, in ` + folder + `/first-1.jsonl
+      committed revision 1, values d25592d0, changed user.notes, wrote messages.store monday, toolCalls.store monday-call, messages.store monday-reply
+  epoch 2 is second's
+    attempt 1 at tuesday, from revision 1, values d25592d0
+      turn id-3 ack, in ` + folder + `/second-1.jsonl
+      committed revision 2, values d8c0a1e2, changed user.notes, wrote messages.store tuesday, toolCalls.store tuesday-call, messages.store tuesday-reply
+`, ""}, got)
+	one := filepath.Join(folder, "second.journal.jsonl")
+	assert.NotContains(t, adkreplay("show", one).out, "epoch 1")
+	assert.Contains(t, adkreplay("show", one).out, "epoch 2 is second's\n")
+
+	lines := strings.Split(strings.TrimSpace(adkreplay("show", "--json", folder).out), "\n")
+	require.Len(t, lines, 10)
+	var told sessions.ToldStep
+	require.NoError(t, json.Unmarshal([]byte(lines[8]), &told))
+	assert.Equal(t, []any{"second", "id-3", one, 5, folder + "/second-1.jsonl"}, []any{told.Host, told.Turn, told.Journal, told.Line, told.Trace})
+
+	assert.Equal(t, outcome{exitSame, "     3  ada  epoch 1 is first's\n     3  ada  epoch 2 is second's\n", ""}, adkreplay("show", "--grep", "epoch", folder))
+	none := adkreplay("show", "--grep", "sunday", folder)
+	assert.Equal(t, outcome{exitFound, "", "adkreplay: " + folder + ": nothing in 10 steps matches sunday\n"}, none)
+	for _, flags := range [][]string{{"--at", "3"}, {"--phases"}, {"--from", "2"}, {"--to", "2"}} {
+		got := adkreplay(append([]string{"show", one}, flags...)...)
+		assert.Equal(t, exitUsage, got.code, flags)
+		assert.Contains(t, got.err, "second.journal.jsonl: this is a journal of sessions, with which --json and --grep go", flags)
+	}
+}
+
+// Commands that read traces alone leave the journals of a folder out, and say so; of one that
+// they are given they say what it is, and what reads it.
+func TestCommandsThatReadNoJournals(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	journal := filepath.Join(folder, "host.journal.jsonl")
+	page := filepath.Join(t.TempDir(), "page.html")
+	const note = "adkreplay: 1 journal of sessions left out: adkreplay verify and show read journals\n"
+	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"view", "-o", page}, {"distil"}, {"accept"}} {
+		got := adkreplay(append(command, folder)...)
+		assert.Equal(t, outcome{exitSame, got.out, note}, got, command)
+		assert.NotContains(t, got.out, "journal", command)
+	}
+	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"view", "-o", page}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
+		got := adkreplay(append(command, journal)...)
+		assert.Equal(t, exitUnreadable, got.code, command)
+		assert.Contains(t, got.out+got.err, journal+":1: version trace: this is a journal of sessions, and no trace: adkreplay show and verify read it", command)
+	}
+}
+
+// What a journal names comes from anywhere: nothing of it acts upon a terminal.
+func TestHostileJournals(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	journal := filepath.Join(folder, "host.journal.jsonl")
+	const hostile = `a\n::error::owned\r\u001b[2J\u202e`
+	editJournal(t, journal, `"session":"ada","delivery":"monday"`, `"session":"`+hostile+`","delivery":"`+hostile+`"`)
+	editJournal(t, journal, `"keys":["user.notes"]`, `"keys":["`+hostile+`"]`)
+	editJournal(t, journal, `"host":"host"`, `"host":"`+hostile+`"`)
+	for _, args := range [][]string{{"verify"}, {"verify", "--github"}, {"verify", "--json"}, {"verify", "--junit=-"}, {"show"}, {"show", "--json"}, {"show", "--grep", "a"}} {
+		got := adkreplay(append(args, folder)...)
+		for line := range strings.Lines(got.out + got.err) {
+			assert.False(t, strings.HasPrefix(strings.TrimSpace(line), "::error::"), "%q: %q", args, line)
+			tracetest.RequirePrintable(t, strings.TrimRight(line, "\n"))
+		}
+	}
+}
