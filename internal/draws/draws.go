@@ -8,7 +8,8 @@ import (
 	"flag"
 	"os"
 
-	_ "pgregory.net/rapid" // its flags
+	_ "github.com/adkreplay/adkreplay/internal/headroom" // to draw makes garbage
+	_ "pgregory.net/rapid"                               // its flags
 )
 
 // usual are the flags of rapid that have another default here, each with the

@@ -35,7 +35,8 @@ var rooms = []room{
 		because: "trees are jsontree's; but for that, a leaf"},
 	{name: "internal/jsonpath", ours: []string{"internal/jsontree"},
 		because: "a path selects in a tree; but for that, a leaf"},
-	{name: "internal/draws", others: []string{"pgregory.net/rapid"}, // its flags
+	{name: "internal/headroom", because: "a leaf, which tests alone use"},
+	{name: "internal/draws", ours: []string{"internal/headroom"}, others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "internal/errtree", because: "a leaf of the engine"},
 	{name: "internal/fields", because: "a leaf of the engine"},

@@ -1,0 +1,3 @@
+package killers_test
+
+import _ "github.com/adkreplay/adkreplay/internal/headroom" // it makes much garbage
