@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,7 +205,7 @@ type Dog struct {
 	running   time.Time // every look has seen it at work since; zero where the last did not
 	looks     int       // that have seen it at work since then
 	worked    int       // looks that have seen it at work at all
-	looked    string    // what the last look saw
+	looked    uint64    // a sum of what the last look saw; zero where it saw the run at work
 	same      time.Time // looks see the same since
 	done      Action    // about this silence
 }
@@ -272,27 +273,32 @@ func (d *Dog) patience() time.Duration {
 	return d.Patience
 }
 
+// seed is that of the sums of what looks see.
+var seed = maphash.MakeSeed()
+
 // look looks at a run that made no progress. Only what two looks see is so: until then
 // same is zero.
 func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine, same time.Duration) {
 	all, whole := Of(labels...)
 	condition = Locked
-	looked := ""
+	var saw maphash.Hash
+	saw.SetSeed(seed)
 	for _, g := range all {
 		condition = max(condition, conditionOf(g))
 		d.bubbled = d.bubbled || g.Bubbled
 		if !g.isHeld() && !isIdle(g) {
 			outside = append(outside, g)
 		}
-		looked += strconv.Itoa(g.ID) + g.State + g.Key()
+		_, _ = saw.WriteString(strconv.Itoa(g.ID) + g.State + g.Key())
 	}
 	if !whole {
 		condition = Unseen
 	}
+	looked := saw.Sum64()
 	if condition >= Running {
-		looked = ""
+		looked = 0
 	}
-	if looked != d.looked || looked == "" {
+	if looked != d.looked || looked == 0 {
 		d.looked, d.same = looked, now
 	}
 	return condition, all, outside, now.Sub(d.same)

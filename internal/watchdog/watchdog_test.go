@@ -292,3 +292,36 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 	assert.GreaterOrEqual(t, looks, leastLooks)
 	assert.Less(t, looks, 100)
 }
+
+// What a look takes grows with the goroutines that it sees, and not with their square.
+func TestLooksAreLinear(t *testing.T) {
+	cost := func(goroutines int) float64 {
+		never := make(chan struct{})
+		defer close(never)
+		var started sync.WaitGroup
+		started.Add(goroutines)
+		label := begin(func() {
+			for range goroutines {
+				go func() {
+					started.Done()
+					<-never
+				}()
+			}
+			<-never
+		})
+		started.Wait()
+		d, now := Dog{}, time.Unix(0, 0)
+		look := func() {
+			now = now.Add(time.Minute)
+			d.Visit(1, now, label)
+		}
+		look() // begins the silence
+		look() // makes room for the traces of so many
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		look()
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	assert.Less(t, cost(2_000)/cost(500), 6.0)
+}
