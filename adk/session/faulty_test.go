@@ -11,6 +11,8 @@ import (
 type faultyStore struct {
 	session.Store
 	before, after func(call string) error
+	// lost is given a commit that before has failed, to make it later.
+	lost func(commit func())
 }
 
 // around makes a call. What it has done stays done where it fails afterwards.
@@ -64,7 +66,12 @@ func (s *faultyStore) Release(ctx context.Context, c session.Claim) error {
 }
 
 func (s *faultyStore) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
-	return s.do("Commit", func() error { return s.Store.Commit(ctx, c, change) })
+	made := false
+	err := s.do("Commit", func() error { made = true; return s.Store.Commit(ctx, c, change) })
+	if !made && s.lost != nil {
+		s.lost(func() { _ = s.Store.Commit(ctx, c, change) }) // a second time it is refused
+	}
+	return err
 }
 
 func (s *faultyStore) Fail(ctx context.Context, c session.Claim, f session.Failure) error {

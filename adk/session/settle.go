@@ -106,18 +106,38 @@ func (a *attempt) settle(ctx context.Context, notRun error) error {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
-	err = a.host.config.Store.Commit(ending, a.claim, change)
+	err = a.commit(ending, change)
 	var told *adk.Error
 	switch {
 	case err == nil:
+		return a.committed(ending, change)
 	case errors.Is(err, adk.E_SESSION_LEASE_LOST):
 		return a.dropped(err)
 	case errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY:
 		return a.notCommitted(ctx, err) // the store has refused it
-	case !a.isCommitted(ending):
-		return err
 	}
-	return a.committed(ending, change)
+	return err
+}
+
+// commitTries is how often the store is asked for a commit that nobody answers for.
+const commitTries = 2
+
+// commit makes a change count. Where nobody answers, it looks what became of it, and asks once
+// more: the turn need not run again, and the store does not make a change twice.
+func (a *attempt) commit(ctx context.Context, change Commit) (err error) {
+	for range commitTries {
+		err = a.host.config.Store.Commit(ctx, a.claim, change)
+		var told *adk.Error
+		refused := errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY
+		lost := errors.Is(err, adk.E_SESSION_LEASE_LOST)
+		switch {
+		case err == nil, (lost || !refused) && a.isCommitted(ctx):
+			return nil
+		case refused:
+			return err
+		}
+	}
+	return err
 }
 
 // isCommitted looks what became of a commit that nobody has answered for.

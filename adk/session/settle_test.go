@@ -268,6 +268,38 @@ func TestCommitWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// SES-20: a commit that was lost once is asked for again, and its turn does not run again; one
+// that is made while the host looks counts once.
+func TestCommitThatWasLostOnce(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		w := newWorld(t)
+		c := w.config(counting)
+		s := &faultyStore{Store: c.Store}
+		c.Store = s
+		lost, last := 0, func() {}
+		s.before = func(call string) error {
+			if call != "Commit" || lost > 0 {
+				return nil
+			}
+			lost++
+			return errBroken
+		}
+		if late {
+			s.lost = func(commit func()) { last = commit }
+			s.after = func(call string) error {
+				if call == "Find" { // it has seen nothing yet
+					last()
+				}
+				return nil
+			}
+		}
+		h := w.host(c)
+		assert.Equal(t, 1, deliver(t, h, delivery("one", "a")).Attempt, "late %v", late)
+		assert.Equal(t, "1", w.counted(h, "one"))
+		assert.Equal(t, 1, lost)
+	}
+}
+
 // SES-42: where nobody answers for the start of a delivery, as where its caller has left, no
 // attempt is counted and no host has to wait for the end of a lease.
 func TestStartWithoutAnAnswer(t *testing.T) {

@@ -48,16 +48,6 @@ func Open(ctx context.Context, dsn string, config database.Config) (*database.DB
 	return db, nil
 }
 
-// restedFor is how long a connection has rested of which it is asked whether it still is one.
-const restedFor = time.Second
-
-// isDubious reports whether a connection may have been closed while it rested: a ping finds
-// that out, and another one is taken. All others are not pinged: it would cost each statement
-// after a turn a round trip.
-func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
-	return p.IdleDuration > restedFor && !isQuiet(p.Conn.PgConn().Conn())
-}
-
 // pipelineOf sends statements as one batch, which the server runs in one transaction.
 func pipelineOf(pool *sql.DB) func(context.Context, []database.Statement) error {
 	return func(ctx context.Context, all []database.Statement) (err error) {

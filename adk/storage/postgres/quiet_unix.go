@@ -3,11 +3,21 @@
 package postgres
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
 	"syscall"
+
+	"github.com/jackc/pgx/v5/stdlib"
 )
+
+// isDubious reports whether a connection may have been closed while it rested: a ping finds
+// that out, and another one is taken. All others are not pinged: it would cost each statement
+// after a turn a round trip.
+func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
+	return !isQuiet(p.Conn.PgConn().Conn())
+}
 
 // isQuiet reports whether a connection is open and has nothing to read, as one has that
 // rests, and does not wait for it. pgx's own look would have the server cancel what nobody

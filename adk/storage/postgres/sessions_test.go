@@ -27,3 +27,10 @@ func TestHostsOfOneDatabase(t *testing.T) {
 	assert.NoError(t, one.Close())
 	assert.NoError(t, other.Close())
 }
+
+// SES-13, SES-28: hosts of two releases share a database.
+func TestTwoReleases(t *testing.T) {
+	db := open(t, postgrestest.Database(t), storage.Config{})
+	storagetest.TwoReleases(t, db.Storage(), db.Sessions())
+	assert.NoError(t, db.Close())
+}

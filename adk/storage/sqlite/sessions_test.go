@@ -1,12 +1,18 @@
 package sqlite_test
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
@@ -51,4 +57,86 @@ func TestCommitWithARefusedRecord(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, o.Attempt)
 	assert.NoError(t, db.Close())
+}
+
+// SES-13, SES-28: hosts of two releases share a database.
+func TestTwoReleases(t *testing.T) {
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
+	storagetest.TwoReleases(t, db.Storage(), db.Sessions())
+	assert.NoError(t, db.Close())
+}
+
+// SES-20: a disk that is full when a turn commits keeps nothing of it; when there is room
+// again, the delivery is run again, once.
+func TestFullDiskAtTheCommit(t *testing.T) {
+	dir := storagetest.SmallDisk(t)
+	db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
+	ballast, turns := filepath.Join(dir, "ballast"), 0
+	h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) {
+		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if turns++; turns == 1 {
+				file, err := os.Create(ballast)
+				require.NoError(t, err)
+				for err == nil {
+					_, err = file.Write(make([]byte, 4<<10))
+				}
+				require.NoError(t, file.Close())
+			}
+			return errors.Join(dc.Instructions().Store(ctx, adk.NewTokenizable(strings.Repeat("much ", 10_000))), dc.Ack())
+		}
+	})
+	d := session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "numbers", Payload: []byte(`1`)}
+	_, err := h.Deliver(t.Context(), d)
+	require.Error(t, err)
+	assert.Regexp(t, "no space left|disk is full|disk I/O", err.Error())
+	require.NoError(t, os.Remove(ballast))
+	state, err := h.State(t.Context(), "shop", "one")
+	require.NoError(t, err)
+	assert.Zero(t, state.Revision)
+	assert.Empty(t, state.Keys)
+	_, err = plainSQL(t, filepath.Join(dir, "a.db")).Exec("update sessions set lease_until = 1") // time passes
+	require.NoError(t, err)
+	o, err := h.Deliver(t.Context(), d)
+	require.NoError(t, err)
+	assert.Equal(t, 2, o.Attempt)
+	assert.EqualValues(t, 1, o.Revision)
+	assert.NoError(t, db.Close())
+}
+
+// SES-20, STO-11: a commit waits for who writes the file, and is made when that has ended.
+func TestCommitWhileOthersWrite(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	db, raw := open(t, path, storage.Config{}), plainSQL(t, path)
+	commits := make(chan struct{})
+	var other sync.WaitGroup
+	h := storagetest.SessionHost(t, db.Storage(), announced{db.Sessions(), commits}, func(c *session.Config) {
+		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			writer, err := raw.Conn(ctx)
+			require.NoError(t, err)
+			_, err = writer.ExecContext(ctx, "begin immediate")
+			require.NoError(t, err)
+			other.Go(func() {
+				<-commits
+				_, err := writer.ExecContext(context.WithoutCancel(ctx), "commit")
+				assert.NoError(t, errors.Join(err, writer.Close()))
+			})
+			return dc.Ack()
+		}
+	})
+	o, err := h.Deliver(t.Context(), session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "numbers", Payload: []byte(`1`)})
+	require.NoError(t, err)
+	assert.Equal(t, 1, o.Attempt)
+	other.Wait()
+	assert.NoError(t, db.Close())
+}
+
+// announced is a store that says when it is asked for a commit.
+type announced struct {
+	session.Store
+	commits chan struct{}
+}
+
+func (a announced) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
+	close(a.commits)
+	return a.Store.Commit(ctx, c, change)
 }
