@@ -30,7 +30,8 @@ type SpoolingOptions struct {
 // with the keys in its marks; a failure of the spool is the obligation's, and no record
 // is stored. A fetch gives the readers back. Deleting forgets the record, and then its
 // bodies if no other record of the collection names them. A crash between leaves a body
-// without a record, which Sweep removes, and never a record without its body.
+// without a record, which Sweep removes, and never a record without its body. Under the host
+// of a session, whose deletions count with the commit, bodies are left to Sweep.
 //
 // The record in the set of the turn is the one that was given; the stored one has the
 // keys (SPL-10).
@@ -207,6 +208,9 @@ func (c *spooled[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 }
 
 func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	if under, is := c.Collection.(interface{ Defers() bool }); is && under.Defers() {
+		return c.Collection.Delete(ctx, scope, key) // the record may be there again
+	}
 	records, err := c.Collection.Fetch(ctx, scope)
 	if err != nil {
 		return err

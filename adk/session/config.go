@@ -72,7 +72,9 @@ type Config struct {
 	// Listen gives the listeners of one attempt's turn, for streaming; optional.
 	Listen func(Seed) (adk.Functional, adk.Observability)
 	// Wrap stands around the storage as turns see it, and around what is kept back of it:
-	// for spools, or encryption; optional.
+	// for spools, or encryption; optional. It sees the partition of the session. What it does
+	// is done when the turn asks for it, also if that is not committed: bodies that nobody
+	// names then are for artifact.Sweep.
 	Wrap func(adk.Storage) adk.Storage
 	// Persist is Staged or Direct.
 	Persist Persist
@@ -277,7 +279,7 @@ func (c Config) checkProviders(f *faults) {
 func (h *Host) agentOf(c adk.Config) adk.Config {
 	staged := storages.Of(newStage(h, c.Storage))
 	if h.config.Wrap != nil {
-		staged = h.config.Wrap(staged)
+		staged = partitionedOf(h, h.config.Wrap(staged))
 	}
 	c.Storage = staged
 	c.TurnInput = append([]adk.TurnMiddleware{{Name: nameDeliver, Run: h.deliverHook}, {Name: nameProvide, Run: h.provide}}, c.TurnInput...)

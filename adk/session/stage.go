@@ -34,7 +34,7 @@ func newStage(h *Host, of adk.Storage) *stage {
 
 // Fetch gives what is stored, with what the turn has kept back over it.
 func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
-	t, scope := s.seen(ctx, scope)
+	t, scope := s.host.seen(ctx, scope)
 	writes := t.writesTo(of)
 	if len(writes) == 0 {
 		return s.inner[of].Fetch(ctx, scope, of)
@@ -72,7 +72,7 @@ func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t, scope := s.seen(ctx, scope)
+	t, scope := s.host.seen(ctx, scope)
 	if t == nil || t.attempt != nil && s.host.writesAtOnce(of) {
 		return s.inner[of].Write(ctx, scope, of, verb, record, key)
 	}
@@ -84,6 +84,37 @@ func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 	defer t.mu.Unlock()
 	t.writes = append(t.writes, w)
 	return nil
+}
+
+// Defers reports whether what is done to a collection is kept back.
+func (s *stage) Defers(of adk.CollectionName) bool { return !s.host.writesAtOnce(of) }
+
+// partitioned has what Config.Wrap has put around the stage see the partition of the turn's
+// session, as the stage does.
+type partitioned struct {
+	host    *Host
+	wrapped map[adk.CollectionName]storages.Obligations
+}
+
+func partitionedOf(h *Host, wrapped adk.Storage) adk.Storage {
+	p := &partitioned{h, storages.Each(wrapped)}
+	all := storages.Of(p)
+	if len(p.wrapped) < len(storages.Each(all)) {
+		return wrapped // which no runner takes
+	}
+	return all
+}
+
+// Fetch fetches in the partition.
+func (p *partitioned) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	_, scope = p.host.seen(ctx, scope)
+	return p.wrapped[of].Fetch(ctx, scope, of)
+}
+
+// Write writes in the partition.
+func (p *partitioned) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	_, scope = p.host.seen(ctx, scope)
+	return p.wrapped[of].Write(ctx, scope, of, verb, record, key)
 }
 
 // kept is a write as it is kept back.
@@ -108,11 +139,11 @@ func (s *stage) kept(t *turn, scope adk.Scope, of adk.CollectionName, verb adk.K
 
 // seen is the turn of a scope, nil where it has none, and the scope with the partition of
 // the turn's session.
-func (s *stage) seen(ctx context.Context, scope adk.Scope) (*turn, adk.Scope) {
+func (h *Host) seen(ctx context.Context, scope adk.Scope) (*turn, adk.Scope) {
 	if scope.TurnID == "" {
 		return nil, scope
 	}
-	t := s.host.turnOf(ctx, scope.TurnID)
+	t := h.turnOf(ctx, scope.TurnID)
 	if t.attempt != nil {
 		scope.Stash = pinned{scope.Stash, t.attempt.claim.SessionID}
 	}

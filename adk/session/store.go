@@ -46,7 +46,8 @@ type Store interface {
 	// Commit makes the delivery of an attempt count, with all that the attempt changed
 	// (SES-20), and ends the lease if it is to. Where the revision or the attempt are others
 	// it is E_SESSION_LEASE_LOST.
-	// A child that cannot be accepted is the error of Accept.
+	// A child that cannot be accepted is the error of Accept, and one of the same session
+	// E_INVALID_DELIVERY.
 	Commit(ctx context.Context, c Claim, change Commit) error
 	// Fail keeps that an attempt did not commit (SES-21).
 	Fail(ctx context.Context, c Claim, f Failure) error

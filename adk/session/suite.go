@@ -414,6 +414,8 @@ func (c *storeCheck) commitsAllOrNothing() {
 	err := c.store.Commit(c.ctx, claim, Commit{Delivery: "a", Attempt: attempt, At: c.now, Puts: map[string]Value{"k": valueOf(1, `1`)},
 		Snapshots: map[string]json.RawMessage{"p": json.RawMessage(`1`)}, Children: []Delivery{c.delivery("other", "y"), refused}})
 	c.refused("a child in conflict", err, adk.E_DELIVERY_CONFLICT)
+	err = c.store.Commit(c.ctx, claim, Commit{Delivery: "a", Attempt: attempt, At: c.now, Puts: map[string]Value{"k": valueOf(1, `1`)}, Children: []Delivery{c.delivery("one", "y")}})
+	c.refused("a child of the same session", err, adk.E_INVALID_DELIVERY)
 	l := c.load(claim)
 	c.equal("the revision", int64(0), l.Revision)
 	c.equal("how many values", 0, len(l.Values))

@@ -328,6 +328,11 @@ func compareIDs(a, b session.SessionID) int {
 
 // Commit is session.Store's.
 func (t store) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
+	for _, child := range change.Children {
+		if child.SessionID() == c.SessionID {
+			return fault(adk.E_INVALID_DELIVERY, "child %.64q is one of the session %.64q itself, want another", child.ID, c.Session)
+		}
+	}
 	if t.shortcut != nil && len(change.Children) == 0 {
 		if done, err := t.shortcut.Commit(ctx, c, change, settledBy(c, change)); done || err != nil {
 			return err

@@ -18,6 +18,12 @@ type Obligations interface {
 	Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error
 }
 
+// Deferred is of obligations that may come to nothing after they have been done.
+type Deferred interface {
+	// Defers reports whether those of a collection may.
+	Defers(of adk.CollectionName) bool
+}
+
 // Of is the storage that does what o does. Where o fetches a record of another
 // collection, that is an error.
 func Of(o Obligations) adk.Storage {
@@ -238,6 +244,12 @@ func (c *typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 		records[i] = record
 	}
 	return records, nil
+}
+
+// Defers is asked by who deletes what belongs to a record.
+func (c *typed[T]) Defers() bool {
+	deferred, is := c.all.(Deferred)
+	return is && deferred.Defers(c.of)
 }
 
 func (c *typed[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
