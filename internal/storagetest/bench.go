@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -73,13 +74,52 @@ func (b Bench) FetchPlain(t require.TestingT) {
 	require.Equal(t, Records, n)
 }
 
-// Run times all four, the ones beside the others.
-func (b Bench) Run(t require.TestingT, run func(name string, once func(n int))) {
-	run("store/ours", func(n int) { b.Store(t, n) })
-	run("store/plain", func(n int) { b.StorePlain(t, n) })
+// MostTimes is how many times what plain SQL takes a storage may take.
+const MostTimes = 1.5
+
+// leastRounds is how many there are at least: fewer are too few to judge by.
+const leastRounds = 200
+
+// Rounds is a benchmark.
+type Rounds interface {
+	require.TestingT
+	Loop() bool
+	ReportMetric(n float64, unit string)
+}
+
+// Stores times both ways to store, in turn. More than MostTimes fails.
+func (b Bench) Stores(r Rounds) {
+	beside(r, func(n int) { b.Store(r, n) }, func(n int) { b.StorePlain(r, n) })
+}
+
+// Fetches times both ways to fetch.
+func (b Bench) Fetches(r Rounds) {
 	for n := range Records {
-		b.Store(t, n)
+		b.Store(r, n)
 	}
-	run("fetch/ours", func(int) { b.Fetch(t) })
-	run("fetch/plain", func(int) { b.FetchPlain(t) })
+	b.Fetch(r) // which has read them once
+	beside(r, func(int) { b.Fetch(r) }, func(int) { b.FetchPlain(r) })
+}
+
+// beside times two ways to do the same, one after the other in each round, and takes the
+// shortest of each: what else the machine does only adds.
+func beside(r Rounds, ours, plain func(n int)) {
+	var tookOurs, tookPlain []time.Duration
+	took := func(f func(int), n int) time.Duration {
+		began := time.Now()
+		f(n)
+		return time.Since(began)
+	}
+	for n, more := 0, true; more || n < leastRounds; n++ {
+		more = more && r.Loop() // which must not be asked again
+		tookOurs, tookPlain = append(tookOurs, took(ours, n)), append(tookPlain, took(plain, n))
+	}
+	least, leastPlain := float64(slices.Min(tookOurs)), float64(slices.Min(tookPlain))
+	times := least / leastPlain
+	r.ReportMetric(least, "ours-ns")
+	r.ReportMetric(leastPlain, "plain-ns")
+	r.ReportMetric(times, "x-plain")
+	if times > MostTimes {
+		r.Errorf("it takes %.2f times what plain SQL takes, want at most %.1f", times, MostTimes)
+	}
 }
