@@ -84,18 +84,20 @@ func strangeTable(name string) error {
 // version is that of the tables, and 0 where there are none. Those of which a later release
 // says that this one must not use them are E_STORAGE_SCHEMA. It changes nothing.
 func (db *DB) version(ctx context.Context, ours int64) (version int64, err error) {
-	least, err := db.number(ctx, "schema_compat", selectMinVersion)
+	version, err = db.number(ctx, "goose_db_version", selectVersion)
 	if err != nil {
 		return 0, err
 	}
-	if least > ours {
+	least, err := db.number(ctx, "schema_compat", selectMinVersion) // after it: our first step makes both at once
+	switch {
+	case err != nil:
+		return 0, err
+	case least > ours:
 		return 0, schemaError("the tables need a release that knows version %d, this one knows %d", least, ours)
+	case version > 0 && least == 0:
+		return 0, strangeTable("goose_db_version")
 	}
-	version, err = db.number(ctx, "goose_db_version", selectVersion)
-	if err == nil && version > 0 && least == 0 { // our first migration makes both
-		err = strangeTable("goose_db_version")
-	}
-	return version, err
+	return version, nil
 }
 
 // hasTable reports whether there is a table.
