@@ -18,13 +18,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// childVariable has the test binary be the command. It says at each point of its life where it
-// is, on the first of its extra files, and goes on when it reads a byte from the second.
+// childVariable has the test binary be the command: "alone", or with "pipes", on the first of
+// which it says at each point of its life where it is, to go on when it reads a byte from the
+// second.
 const childVariable = "CHAT_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) != "" {
+	switch os.Getenv(childVariable) {
+	case "pipes":
 		os.Exit(run(context.Background(), os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, announcing))
+	case "alone":
+		os.Exit(run(context.Background(), os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, nil))
 	}
 	os.Exit(m.Run())
 }
@@ -86,14 +90,7 @@ func live(t *testing.T, folder, lines string, kill int, args ...string) (l lived
 	check(t, err)
 	allowed, allows, err := os.Pipe()
 	check(t, err)
-	self, err := os.Executable()
-	check(t, err)
-	command := exec.Command(self, append([]string{"-lease", "1s"}, args...)...)
-	command.Dir, command.Env = folder, append(os.Environ(), childVariable+"=1", urlVariable+"=", modelVariable+"=")
-	command.ExtraFiles = []*os.File{tells, allowed}
-	var out, notes bytes.Buffer
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(lines), &out, &notes
-	check(t, command.Start())
+	command := start(t, folder, lines, []*os.File{tells, allowed}, args...)
 	check(t, tells.Close())
 	check(t, allowed.Close())
 	for points := bufio.NewScanner(told); points.Scan(); {
@@ -111,8 +108,25 @@ func live(t *testing.T, folder, lines string, kill int, args ...string) (l lived
 	}
 	check(t, allows.Close())
 	check(t, told.Close())
-	l.out, l.notes, l.code = out.String(), notes.String(), command.ProcessState.ExitCode()
+	l.out, l.notes, l.code = command.Stdout.(*bytes.Buffer).String(), command.Stderr.(*bytes.Buffer).String(), command.ProcessState.ExitCode()
 	return l
+}
+
+// start starts a chat as a process of its own, which says where it is over pipes, if it has them.
+func start(t *testing.T, folder, lines string, pipes []*os.File, args ...string) *exec.Cmd {
+	t.Helper()
+	child := "alone"
+	if pipes != nil {
+		child = "pipes"
+	}
+	self, err := os.Executable()
+	check(t, err)
+	command := exec.Command(self, append([]string{"-lease", "1s"}, args...)...)
+	command.Dir, command.Env = folder, append(os.Environ(), childVariable+"="+child, urlVariable+"=", modelVariable+"=")
+	command.ExtraFiles = pipes
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(lines), &bytes.Buffer{}, &bytes.Buffer{}
+	check(t, command.Start())
+	return command
 }
 
 func check(t *testing.T, err error) {
@@ -164,6 +178,78 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// A chat that is killed in every attempt does not keep the next line from being said; what its
+// tool booked is one appointment, and nothing else is left of it.
+func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	kill := 1 + slices.Index(live(t, t.TempDir(), "", 0, dentist...).points, "booked")
+	for attempt := 1; attempt <= 3; attempt++ {
+		if attempt == 2 {
+			kill-- // it was accepted before
+		}
+		if l := live(t, folder, "", kill, dentist...); l.code != -1 || l.points[len(l.points)-1] != "booked" {
+			t.Fatalf("attempt %d was not killed when it had booked: exit code %d after %q", attempt, l.code, l.points)
+		}
+	}
+	l := live(t, folder, "My tea is green\n", 0)
+	if l.code != exitOK || l.out != "Done: kept.\n" || !strings.Contains(l.notes, `delivery "dentist" of session "main" of tenant "me" was given up after attempt 3, with E_SESSION_LEASE_LOST`) {
+		t.Errorf("exit code %d, %q, %q", l.code, l.out, l.notes)
+	}
+	db := plainSQL(t, folder)
+	for query, want := range map[string][]string{
+		`select seq, state, attempts, pending from deliveries order by seq`: {"1 failed 3 0", "2 committed 1 0"},
+		`select collection from records order by collection`:                {"messages", "messages", "toolCalls"},
+		`select revision, unsettled from sessions`:                          {"1 0"},
+	} {
+		if got := rows(t, db, query); !slices.Equal(got, want) {
+			t.Errorf("%s\ngives %q\nwant  %q", query, got, want)
+		}
+	}
+	if booked, err := filepath.Glob(filepath.Join(folder, "chat.db.calendar", "*.json")); err != nil || len(booked) != 1 {
+		t.Errorf("the calendar has %q, want one appointment: %v", booked, err)
+	}
+}
+
+// Chats of two processes on one database take turns in a session, and do not wait for those in
+// another: each line counts once, with its answer behind it, and their journals agree.
+func TestChatsBesideOneAnother(t *testing.T) {
+	t.Parallel()
+	folder, recordings := t.TempDir(), t.TempDir()
+	const each = 6
+	var chats []*exec.Cmd
+	for n, of := range []string{"ours", "ours", "mine"} {
+		lines := ""
+		for i := range each {
+			lines += fmt.Sprintf("line %d of chat %d\n", i, n)
+		}
+		chats = append(chats, start(t, folder, lines, nil, "-session", of, "-record", recordings, "-lease", "1m"))
+	}
+	for _, chat := range chats {
+		if err := chat.Wait(); err != nil {
+			t.Errorf("%s: %s", err, chat.Stderr)
+		}
+	}
+	db := plainSQL(t, folder)
+	for query, want := range map[string][]string{
+		`select session, count(*), min(seq), max(seq), min(state), max(state), max(attempts) from deliveries group by session order by session`: {
+			"mine 6 1 6 committed committed 1", "ours 12 1 12 committed committed 1"},
+		`select id, revision, next_seq, unsettled from sessions order by id`:                                                        {"mine 6 7 0", "ours 12 13 0"},
+		`select count(*), count(distinct body ->> 'content') from texts where collection = 'messages' and body ->> 'role' = 'user'`: {"18 18"},
+		`select count(*) from (select session, body ->> 'content' as said, lead(body ->> 'content') over (partition by session order by pos) as answer
+			from texts where collection = 'messages') where answer = 'You said: ' || said`: {"18"},
+		`select count(*) from texts where collection = 'messages'`: {"36"},
+	} {
+		if got := rows(t, db, query); !slices.Equal(got, want) {
+			t.Errorf("%s\ngives %q\nwant  %q", query, got, want)
+		}
+	}
+	report := verify(t, recordings, today(t, func(*session.Config) {}))
+	if report.Sessions != 2 || report.Commits != 3*each || len(report.Divergences) > 0 {
+		t.Errorf("%d sessions, %d commits, %v", report.Sessions, report.Commits, report.Divergences)
+	}
+}
+
 // settledOnce reads with plain SQL what three lines have left.
 func settledOnce(t *testing.T, folder string) {
 	t.Helper()
@@ -173,9 +259,7 @@ func settledOnce(t *testing.T, folder string) {
 		t.Fatalf("the calendar has %d appointments, want one: %q", len(booked), booked)
 	}
 	confirmation := filepath.Base(booked[0])[:8]
-	db, err := sql.Open("sqlite", filepath.Join(folder, "chat.db"))
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
+	db := plainSQL(t, folder)
 	for query, want := range map[string][]string{
 		`select seq, state, revision, pending from deliveries where tenant = 'me' and session = 'main' order by seq`: {
 			"1 committed 1 0", "2 committed 2 0", "3 committed 3 0"},
@@ -189,16 +273,26 @@ func settledOnce(t *testing.T, folder string) {
 		`select body ->> 'tool' from texts where collection = 'toolCalls' order by pos`:      {"remember", "book"},
 		`select count(*) from records where turn_id not in (select turn_id from deliveries)`: {"0"},
 	} {
-		query = strings.ReplaceAll(query, "from texts", "from (select *, cast(body as text) as body from records)")
 		if got := rows(t, db, query); !slices.Equal(got, want) {
 			t.Errorf("%s\ngives %q\nwant  %q", query, got, want)
 		}
 	}
 }
 
-// rows are the rows of a query, each as one text.
+// plainSQL is the database of a folder, for whoever reads its rows by hand.
+func plainSQL(t *testing.T, folder string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "chat.db"))
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
+	return db
+}
+
+// rows are the rows of a query, each as one text. In it texts are the records with their bodies
+// as texts.
 func rows(t *testing.T, db *sql.DB, query string) (all []string) {
 	t.Helper()
+	query = "with texts as (select session, collection, pos, turn_id, cast(body as text) as body from records) " + query
 	found, err := db.Query(query)
 	check(t, err)
 	columns, err := found.Columns()

@@ -31,7 +31,7 @@ func TestRecordedSession(t *testing.T) {
 	if *record {
 		recordSession(t)
 	}
-	report := verify(t, today(t, func(*session.Config) {}))
+	report := verify(t, recorded, today(t, func(*session.Config) {}))
 	for _, d := range report.Divergences {
 		t.Error(d)
 	}
@@ -60,7 +60,7 @@ func TestChangedSession(t *testing.T) {
 		}, sessions.Turn, "black"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report := verify(t, today(t, c.change))
+			report := verify(t, recorded, today(t, c.change))
 			if len(report.Divergences) != 1 {
 				t.Fatalf("%d divergences, want one", len(report.Divergences))
 			}
@@ -92,13 +92,13 @@ func today(t *testing.T, change func(*session.Config)) *session.Host {
 	return host
 }
 
-// verify plays the recorded session on a host: its middlewares, its executor and its tools run,
+// verify plays what is recorded in a folder on a host: its middlewares, its executor and its tools run,
 // but for the one that writes.
-func verify(t *testing.T, host *session.Host) *sessions.Report {
+func verify(t *testing.T, folder string, host *session.Host) *sessions.Report {
 	t.Helper()
 	var journals []*sessions.Journal
 	var traces [][]byte
-	files, err := filepath.Glob(recorded + "/*.jsonl")
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 	check(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
