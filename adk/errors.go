@@ -103,8 +103,8 @@ const (
 	// it cannot have: none where it is strict, or no text. Who makes the raw turn mends
 	// it, with the stash that the storage reads them from.
 	E_STORAGE_PARTITION Code = "E_STORAGE_PARTITION"
-	// E_STORAGE_CORRUPT occurs when a stored record is not what was stored: the message
-	// names its collection and its key. Who has a copy of the storage mends it.
+	// E_STORAGE_CORRUPT occurs when a stored record, or the row of a session or a delivery, is
+	// not what was stored: the message names it. Who has a copy of the storage mends it.
 	E_STORAGE_CORRUPT Code = "E_STORAGE_CORRUPT"
 	// E_STORAGE_BUSY occurs when others keep a storage for longer than it tries: nothing
 	// was changed, and the caller may try again.

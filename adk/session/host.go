@@ -61,7 +61,7 @@ func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 // delivered again, or resumed.
 //
 // Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait,
-// E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of values that
+// E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of what
 // nobody can read, those of the store, and the cause of ctx, which the turn is given too.
 func (h *Host) Deliver(ctx context.Context, d Delivery) (Outcome, error) {
 	if err := h.check(d); err != nil {
@@ -167,6 +167,8 @@ func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err 
 			return Outcome{}, erasedError(a.SessionID())
 		case found.State.Settled():
 			return found.Outcome, nil
+		case !taken && v.due.IsZero():
+			return Outcome{}, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: a.DeliveryID().String() + " is not settled, and the store does not give it to be run"}
 		case h.config.NoWait && taken:
 			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for another host", Cause: err}
 		case h.config.NoWait:

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -75,7 +77,7 @@ func (h *Host) knows(l Loaded) error {
 }
 
 func (h *Host) knowsValues(l Loaded) error {
-	var faulty []string
+	faulty := unreadable(l)
 	for _, key := range slices.Sorted(maps.Keys(l.Values)) {
 		info, value := h.keys[key], l.Values[key]
 		if info == nil {
@@ -84,15 +86,31 @@ func (h *Host) knowsValues(l Loaded) error {
 		if value.Version > info.version {
 			return info.newer(value)
 		}
-		leaf, err := marshal(value)
-		if _, ok := parseValue(leaf); err != nil || !ok {
+		if value.Version < 1 || !json.Valid(value.Body) {
 			faulty = append(faulty, fmt.Sprintf("%.64q", key))
 		}
 	}
 	if faulty != nil {
-		return stateError("the session holds what no key has set, at %s", faulty)
+		return stateError("the session holds what nobody has put there, at %s", strings.Join(faulty, ", "))
 	}
 	return nil
+}
+
+// unreadable names what is no JSON of all that a turn would begin with, but for values.
+func unreadable(l Loaded) (names []string) {
+	parts := map[string]json.RawMessage{"the channel's state": l.ChannelState, "the initiator": l.Initiator, "the auth of the delivery": l.Next.Auth}
+	for provider, snapshot := range l.Snapshots {
+		parts["the snapshot of "+provider] = snapshot
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if part := parts[name]; len(part) > 0 && !json.Valid(part) { // nothing is null
+			names = append(names, fmt.Sprintf("%.80s", name))
+		}
+	}
+	if !json.Valid(l.Next.Payload) {
+		names = append(names, "the payload of the delivery")
+	}
+	return names
 }
 
 // settle commits the attempt, or keeps that it failed.

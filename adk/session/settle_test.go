@@ -147,6 +147,32 @@ func TestValuesOfOthers(t *testing.T) {
 	assert.Zero(t, found.Attempts)
 }
 
+// SES-13: what a session or a delivery holds and nobody can read keeps the delivery waiting,
+// without an attempt.
+func TestUnreadableSessions(t *testing.T) {
+	for says, change := range map[string]func(*session.Delivery){
+		"the channel's state":         func(d *session.Delivery) { d.ChannelState = json.RawMessage(`{`) },
+		"the initiator":               func(d *session.Delivery) { d.Initiator = json.RawMessage(`{`) },
+		"the auth of the delivery":    func(d *session.Delivery) { d.Auth = json.RawMessage(`{`) },
+		"the payload of the delivery": func(d *session.Delivery) { d.Payload = nil },
+	} {
+		w := newWorld(t)
+		d := delivery("one", "a")
+		d.Auth, d.Initiator = nil, nil
+		change(&d)
+		_, err := w.kept.Sessions().Accept(t.Context(), d, w.clock.Now())
+		require.NoError(t, err)
+		_, err = w.host(w.config(counting)).Resume(t.Context(), 1)
+		assert.ErrorIs(t, err, adk.E_INVALID_SESSION_STATE)
+		assert.ErrorContains(t, err, `session "one" of tenant "shop"`)
+		assert.ErrorContains(t, err, says)
+		found, _, err := w.kept.Sessions().Find(t.Context(), d.DeliveryID())
+		require.NoError(t, err)
+		assert.Equal(t, session.Unsettled, found.State)
+		assert.Zero(t, found.Attempts)
+	}
+}
+
 // SES-9, SES-25: what a database says, which knows no names, comes with those of the delivery or
 // the session.
 func TestErrorsOfStoresAreNamed(t *testing.T) {

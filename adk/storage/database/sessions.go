@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -176,7 +177,7 @@ func (s sessionTx) Session(ctx context.Context, id session.SessionID) (found *se
 		row.Initiator, row.ChannelState = initiator, state
 		row.LeaseUntil, row.CreatedAt, row.UpdatedAt, row.ErasedAt = timeOf(until), timeOf(created), timeOf(updated), timeOf(erased)
 		found = row
-		return fromJSON(internal, &row.Snapshots)
+		return fromJSON(id, "internal", internal, &row.Snapshots)
 	}, selectSession, id.Tenant, id.Session)
 	return found, err
 }
@@ -193,11 +194,19 @@ func asJSON(value any, empty bool) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-func fromJSON(column []byte, into any) error {
+// fromJSON reads a column of the row of a session or a delivery.
+func fromJSON(of fmt.Stringer, name string, column []byte, into any) error {
 	if column == nil {
 		return nil
 	}
-	return json.Unmarshal(column, into)
+	if err := json.Unmarshal(column, into); err != nil {
+		return corrupt(of, name, err)
+	}
+	return nil
+}
+
+func corrupt(of fmt.Stringer, column string, cause error) error {
+	return &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: fmt.Sprintf("%s: the column %s is not as it was written", of, column), Cause: cause}
 }
 
 func (s sessionTx) PutSession(ctx context.Context, row *sessionrows.Session) error {
@@ -226,7 +235,10 @@ func (s sessionTx) deliveries(ctx context.Context, id session.SessionID, where s
 		if d.State.Settled() {
 			o.Delivery, o.Seq, o.State, o.Attempt, o.OutputFailed = d.DeliveryID(), d.Seq, d.State, d.Attempts, failed != 0
 		}
-		err := errors.Join(fromJSON(parent, &d.Parent), fromJSON(writes, &d.Writes))
+		if d.State != session.Unsettled && !d.State.Settled() {
+			return corrupt(d.DeliveryID(), "state", nil)
+		}
+		err := errors.Join(fromJSON(d.DeliveryID(), "parent", parent, &d.Parent), fromJSON(d.DeliveryID(), "writes", writes, &d.Writes))
 		all = append(all, d)
 		return err
 	}, selectDeliveries+where, append([]any{id.Tenant, id.Session}, args...)...)

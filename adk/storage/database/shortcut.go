@@ -51,7 +51,7 @@ func (t shortTables) Start(ctx context.Context, s *sessionrows.Session, d *sessi
 			return err
 		}
 		s.Initiator, s.ChannelState, started = initiator, state, true
-		return fromJSON(internal, &s.Snapshots)
+		return fromJSON(s.ID, "internal", internal, &s.Snapshots)
 	}
 	read := t.db.statement(selectStartedValues, s.ID.Tenant, s.ID.Session, d.ID)
 	read.Take = takeValues(&values)

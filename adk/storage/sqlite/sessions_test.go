@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -139,4 +140,49 @@ type announced struct {
 func (a announced) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
 	close(a.commits)
 	return a.Store.Commit(ctx, c, change)
+}
+
+// STO-2, SES-13: rows of a session that somebody changed keep its next delivery from being run,
+// which waits as it was accepted, and the error says what was changed; nothing waits for ever.
+func TestChangedSessionRows(t *testing.T) {
+	for _, c := range []struct {
+		change string
+		code   adk.Code
+		says   string
+	}{
+		{"update session_context set body = x''", adk.E_INVALID_SESSION_STATE, `"storagetest.sum"`},
+		{"update session_context set body = x'00'", adk.E_INVALID_SESSION_STATE, `"storagetest.sum"`},
+		{"update session_context set version = 0", adk.E_INVALID_SESSION_STATE, `"storagetest.sum"`},
+		{"update sessions set initiator = x'7b'", adk.E_INVALID_SESSION_STATE, "the initiator"},
+		{"update sessions set channel_state = x'7b'", adk.E_INVALID_SESSION_STATE, "the channel's state"},
+		{"update sessions set internal = x'7b'", adk.E_STORAGE_CORRUPT, "the column internal"},
+		{"update sessions set internal = cast('[]' as blob)", adk.E_STORAGE_CORRUPT, "the column internal"},
+		{"update deliveries set payload = x'' where id = 'b'", adk.E_INVALID_SESSION_STATE, "the payload of the delivery"},
+		{"update deliveries set auth = x'7b' where id = 'b'", adk.E_INVALID_SESSION_STATE, "the auth of the delivery"},
+		{"update deliveries set parent = x'7b' where id = 'b'", adk.E_STORAGE_CORRUPT, "the column parent"},
+		{"update deliveries set writes = x'7b' where id = 'b'", adk.E_STORAGE_CORRUPT, "the column writes"},
+		{"update deliveries set state = 'done' where id = 'b'", adk.E_STORAGE_CORRUPT, "the column state"},
+		{"update deliveries set pending = 0 where id = 'b'", adk.E_STORAGE_CORRUPT, "the store does not give it to be run"},
+	} {
+		path := filepath.Join(storagetest.TempDir(t), "a.db")
+		db := open(t, path, storage.Config{})
+		h := storagetest.SessionHost(t, db.Storage(), db.Sessions())
+		d := session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "numbers", Payload: []byte(`1`)}
+		_, err := h.Deliver(t.Context(), d)
+		require.NoError(t, err)
+		d.ID = "b"
+		_, err = db.Sessions().Accept(t.Context(), d, time.Now())
+		require.NoError(t, err)
+		raw := plainSQL(t, path)
+		_, err = raw.Exec(c.change)
+		require.NoError(t, err, c.change)
+		_, err = h.Deliver(t.Context(), d)
+		assert.ErrorIs(t, err, c.code, c.change)
+		assert.ErrorContains(t, err, `session "one" of tenant "shop"`, c.change)
+		assert.ErrorContains(t, err, c.says, c.change)
+		var attempts int
+		require.NoError(t, raw.QueryRow("select attempts from deliveries where id = 'b'").Scan(&attempts))
+		assert.Zero(t, attempts, c.change)
+		assert.NoError(t, db.Close())
+	}
 }
