@@ -47,6 +47,7 @@
 //
 // # What to read next
 //
-// The example shows a session of two turns. CONTRACT.md has the rules, family SES, and the
-// table of what a crash leaves behind.
+// The example shows a session of two turns, and example/chat is a whole program: a chat that
+// kill -9 does not hurt. CONTRACT.md has the rules, family SES, and the table of what a crash
+// leaves behind.
 package session

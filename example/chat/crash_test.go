@@ -26,9 +26,9 @@ const childVariable = "CHAT_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childVariable) {
 	case "pipes":
-		os.Exit(run(context.Background(), os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, announcing))
+		os.Exit(run(context.Background(), os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}, announcing))
 	case "alone":
-		os.Exit(run(context.Background(), os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, nil))
+		os.Exit(run(context.Background(), os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}, nil))
 	}
 	os.Exit(m.Run())
 }

@@ -35,7 +35,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second one kills
-	os.Exit(run(ctx, os.Args[1:], terminal{os.Stdin, os.Stdout, os.Stderr}, nil))
+	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	if stdin, err := os.Stdin.Stat(); err == nil && stdin.Mode()&os.ModeCharDevice != 0 {
+		t.prompt = "> "
+	}
+	os.Exit(run(ctx, os.Args[1:], t, nil))
 }
 
 // The exit codes.
@@ -50,6 +54,7 @@ const (
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
+	prompt   string // where somebody types the lines
 }
 
 // run is the command. Tests put other things in the place of what is outside.
@@ -167,7 +172,7 @@ func (s settings) chat(ctx context.Context, t terminal, replace func(*outside)) 
 	if s.line != "" {
 		return c.say(ctx, cmp.Or(s.id, adk.UUIDs().NewID()), s.line)
 	}
-	return c.read(ctx, t.in)
+	return c.read(ctx, t)
 }
 
 // modelAt is where the model is: at the URL of the flags, or a stand-in on this machine.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +26,7 @@ type said struct {
 func runHere(ctx context.Context, folder, lines string, args ...string) said {
 	var out, notes bytes.Buffer
 	args = append([]string{"-db", filepath.Join(folder, "chat.db"), "-lease", "1s", "-url", ""}, args...)
-	code := run(ctx, args, terminal{strings.NewReader(lines), &out, &notes}, nil)
+	code := run(ctx, args, terminal{in: strings.NewReader(lines), out: &out, err: &notes}, nil)
 	return said{out.String(), notes.String(), code}
 }
 
@@ -126,13 +129,39 @@ func TestUnreachableModel(t *testing.T) {
 	}
 }
 
+// A model of one's own is asked at its address, by its name and with the secret of the
+// environment.
+func TestModelElsewhere(t *testing.T) {
+	t.Setenv(keyVariable, "secret")
+	var heads []string
+	url, stop, err := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(err)
+		}
+		var request struct{ Model string }
+		if err := json.Unmarshal(body, &request); err != nil {
+			panic(err)
+		}
+		heads = append(heads, r.URL.Path+" "+r.Header.Get("Authorization")+" "+request.Model)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		standIn{}.ServeHTTP(w, r)
+	}))
+	check(t, err)
+	s := runHere(t.Context(), t.TempDir(), "", "-url", url, "-model", "large", "Hello")
+	check(t, stop())
+	if want := []string{"/v1/chat/completions Bearer secret large"}; s.out != "You said: Hello\n" || !slices.Equal(heads, want) {
+		t.Errorf("%q, %q, asked %q, want %q", s.out, s.notes, heads, want)
+	}
+}
+
 // What was being answered when the user left is kept, and the next chat goes on with it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	ctx, leave := context.WithCancelCause(t.Context())
 	var out, notes bytes.Buffer
-	code := run(ctx, []string{"-db", filepath.Join(folder, "chat.db"), "-url", "", "My tea is green"}, terminal{strings.NewReader(""), &out, &notes},
+	code := run(ctx, []string{"-db", filepath.Join(folder, "chat.db"), "-url", "", "My tea is green"}, terminal{in: strings.NewReader(""), out: &out, err: &notes},
 		func(o *outside) {
 			model := o.StandIn
 			o.StandIn = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

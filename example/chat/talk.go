@@ -50,13 +50,13 @@ func (c *conversation) goOn(ctx context.Context) error {
 	return nil
 }
 
-// read says the lines of a reader. One that is given up does not keep the others from being
+// read says the lines of a terminal. One that is given up does not keep the others from being
 // said.
-func (c *conversation) read(ctx context.Context, r io.Reader) (err error) {
+func (c *conversation) read(ctx context.Context, t terminal) (err error) {
 	lines, failed := make(chan string), make(chan error, 1)
 	go func() { // it waits for a terminal, and ends with the process
 		defer close(lines)
-		scanner := bufio.NewScanner(r)
+		scanner := bufio.NewScanner(t.in)
 		scanner.Buffer(nil, session.MaxPayload)
 		for scanner.Scan() {
 			lines <- scanner.Text()
@@ -68,6 +68,7 @@ func (c *conversation) read(ctx context.Context, r io.Reader) (err error) {
 		failed <- err
 	}()
 	for {
+		c.screen.write(t.prompt)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
