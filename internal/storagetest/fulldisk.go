@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 )
 
 // SmallDisk is a disk of half a MiB, or the test is skipped: only root mounts one.
@@ -63,5 +65,54 @@ func FillDisk(t require.TestingT, dir string, open func() (Opened, adk.Storage))
 	require.NoError(t, opened.Close())
 	opened, s = open()
 	holds(kept + 1)
+	require.NoError(t, opened.Close())
+}
+
+// FillDiskBySessions has deliveries settled on a small disk until it is full, holds the one that
+// it did not take to be named and to have left nothing, and all of them to count once where
+// there is room again.
+func FillDiskBySessions(t require.TestingT, dir string, open func() (Opened, adk.Storage, session.Store)) {
+	ballast := filepath.Join(dir, "ballast")
+	require.NoError(t, os.WriteFile(ballast, make([]byte, 128<<10), 0o600))
+	opened, records, store := open()
+	h := SessionHost(t, records, store)
+	ctx := context.Background()
+	deliver := func(n int) (session.Outcome, error) {
+		return h.Deliver(ctx, session.Delivery{Tenant: "shop", Session: "one", ID: fmt.Sprint("d", n), Kind: "numbers", Payload: json.RawMessage(`1`)})
+	}
+	settled := 0
+	var err error
+	for ; ; settled++ {
+		require.Less(t, settled, 2000, "the disk is never full")
+		if _, err = deliver(settled); err != nil {
+			break
+		}
+	}
+	assert.ErrorContains(t, err, fmt.Sprintf(`delivery "d%d" of session "one" of tenant "shop": `, settled))
+	assert.Regexp(t, "no space left|disk is full|disk I/O", err.Error())
+	holds := func(want int) {
+		state, err := h.State(ctx, "shop", "one")
+		require.NoError(t, err)
+		assert.EqualValues(t, want, state.Revision)
+		assert.Equal(t, fmt.Sprint(want), string(state.Keys[0].Value))
+		messages, err := records.Messages.Fetch(ctx, ScopeOf("shop", "one"))
+		require.NoError(t, err)
+		require.Len(t, messages, want)
+		for n, m := range messages {
+			assert.Equal(t, fmt.Sprint("d", n), m.ID())
+		}
+	}
+	holds(settled)
+	require.NoError(t, os.Remove(ballast))
+	for n := range settled + 1 {
+		o, err := deliver(n)
+		require.NoError(t, err)
+		assert.Equal(t, session.Committed, o.State)
+	}
+	holds(settled + 1)
+	require.NoError(t, opened.Close())
+	opened, records, store = open()
+	h = SessionHost(t, records, store)
+	holds(settled + 1)
 	require.NoError(t, opened.Close())
 }

@@ -84,3 +84,13 @@ func TestCorruptSessions(t *testing.T) {
 		assert.ErrorContains(t, err, filepath.Base(found[0]))
 	}
 }
+
+// SES-9, SES-20: where the disk is full, the delivery that it did not take is named and leaves
+// nothing, and where there is room again it counts, as all others do.
+func TestSessionsOnAFullDisk(t *testing.T) {
+	dir := storagetest.SmallDisk(t)
+	storagetest.FillDiskBySessions(t, dir, func() (storagetest.Opened, adk.Storage, session.Store) {
+		d := open(t, filepath.Join(dir, "kept"), storage.Config{})
+		return d, d.Storage(), d.Sessions()
+	})
+}

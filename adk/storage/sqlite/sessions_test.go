@@ -186,3 +186,13 @@ func TestChangedSessionRows(t *testing.T) {
 		assert.NoError(t, db.Close())
 	}
 }
+
+// SES-9, SES-20: where the disk is full, the delivery that it did not take is named and leaves
+// nothing, and where there is room again it counts, as all others do.
+func TestSessionsOnAFullDisk(t *testing.T) {
+	dir := storagetest.SmallDisk(t)
+	storagetest.FillDiskBySessions(t, dir, func() (storagetest.Opened, adk.Storage, session.Store) {
+		db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
+		return db, db.Storage(), db.Sessions()
+	})
+}
