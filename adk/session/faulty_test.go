@@ -98,3 +98,8 @@ func (s *faultyStore) Find(ctx context.Context, id session.DeliveryID) (a sessio
 	})
 	return a, found, err
 }
+
+func (s *faultyStore) Look(ctx context.Context, id session.SessionID) (l session.Loaded, found bool, err error) {
+	err = s.do("Look", func() (err error) { l, found, err = s.Store.Look(ctx, id); return err })
+	return l, found, err
+}

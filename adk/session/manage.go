@@ -98,7 +98,7 @@ func (h *Host) State(ctx context.Context, tenant, session string) (State, error)
 	state := State{SessionID: id}
 	loaded, found, err := h.config.Store.Look(ctx, id)
 	if err != nil || !found {
-		return state, err
+		return state, named(id, err)
 	}
 	state.Kind, state.ChannelState, state.Revision = loaded.Kind, loaded.ChannelState, loaded.Revision
 	for _, name := range slices.Sorted(maps.Keys(loaded.Values)) {
@@ -110,7 +110,7 @@ func (h *Host) State(ctx context.Context, tenant, session string) (State, error)
 		state.Keys = append(state.Keys, key)
 	}
 	state.Deliveries, err = h.config.Store.History(ctx, id, 0, shownDeliveries)
-	return state, err
+	return state, named(id, err)
 }
 
 // History gives the deliveries of a session in pages: those whose Seq is below before, or

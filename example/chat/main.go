@@ -27,6 +27,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage/sqlite"
@@ -36,7 +38,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second one kills
 	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	if stdin, err := os.Stdin.Stat(); err == nil && stdin.Mode()&os.ModeCharDevice != 0 {
+	if term.IsTerminal(int(os.Stdin.Fd())) {
 		t.prompt = "> "
 	}
 	os.Exit(run(ctx, os.Args[1:], t, nil))
