@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk/session"
@@ -84,7 +85,30 @@ type lived struct {
 }
 
 // live runs a chat in a folder, and kills it at its nth point; 0 lets it end.
-func live(t *testing.T, folder, lines string, kill int, args ...string) (l lived) {
+func live(t *testing.T, folder, lines string, kill int, args ...string) lived {
+	t.Helper()
+	return watched(t, folder, lines, func(points []string, chat *os.Process) (goOn bool) {
+		if len(points) != kill {
+			return true
+		}
+		check(t, chat.Kill()) // SIGKILL
+		return false
+	}, args...)
+}
+
+// killedAt kills a chat at a point of a name.
+func killedAt(t *testing.T, name string) func([]string, *os.Process) bool {
+	return func(points []string, chat *os.Process) (goOn bool) {
+		if points[len(points)-1] != name {
+			return true
+		}
+		check(t, chat.Kill())
+		return false
+	}
+}
+
+// watched runs a chat in a folder, and asks at each of its points whether it goes on.
+func watched(t *testing.T, folder, lines string, at func(points []string, chat *os.Process) (goOn bool), args ...string) (l lived) {
 	t.Helper()
 	told, tells, err := os.Pipe()
 	check(t, err)
@@ -94,8 +118,7 @@ func live(t *testing.T, folder, lines string, kill int, args ...string) (l lived
 	check(t, tells.Close())
 	check(t, allowed.Close())
 	for points := bufio.NewScanner(told); points.Scan(); {
-		if l.points = append(l.points, points.Text()); len(l.points) == kill {
-			check(t, command.Process.Kill()) // SIGKILL
+		if l.points = append(l.points, points.Text()); !at(l.points, command.Process) {
 			break
 		}
 		if _, err := allows.Write([]byte{0}); err != nil {
@@ -183,13 +206,9 @@ func TestKilledAnywhere(t *testing.T) {
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	kill := 1 + slices.Index(live(t, t.TempDir(), "", 0, dentist...).points, "booked")
-	for attempt := 1; attempt <= 3; attempt++ {
-		if attempt == 2 {
-			kill-- // it was accepted before
-		}
-		if l := live(t, folder, "", kill, dentist...); l.code != -1 || l.points[len(l.points)-1] != "booked" {
-			t.Fatalf("attempt %d was not killed when it had booked: exit code %d after %q", attempt, l.code, l.points)
+	for attempt := range 3 {
+		if l := watched(t, folder, "", killedAt(t, "booked"), dentist...); l.code != -1 {
+			t.Fatalf("attempt %d was not killed: exit code %d after %q", attempt+1, l.code, l.points)
 		}
 	}
 	l := live(t, folder, "My tea is green\n", 0)
@@ -209,6 +228,32 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	if booked, err := filepath.Glob(filepath.Join(folder, "chat.db.calendar", "*.json")); err != nil || len(booked) != 1 {
 		t.Errorf("the calendar has %q, want one appointment: %v", booked, err)
 	}
+}
+
+// A chat that stands still for longer than its lease is taken for gone. When it goes on, what it
+// has done by then counts for nothing, and it has the answer that the other one was given.
+func TestStoodStill(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if l := live(t, folder, "", 0, "My tea is green"); l.code != exitOK {
+		t.Fatal(l.notes)
+	}
+	still := watched(t, folder, "", func(points []string, chat *os.Process) bool {
+		if points[len(points)-1] != "booked" {
+			return true
+		}
+		check(t, chat.Signal(syscall.SIGSTOP))
+		other := live(t, folder, "What do you know of me?\n", 0)
+		if !strings.HasPrefix(other.out, "Done: booked, confirmation ") || !strings.HasSuffix(other.out, "I know this:\ntea: green\n") {
+			t.Errorf("the other said %q, %q", other.out, other.notes)
+		}
+		check(t, chat.Signal(syscall.SIGCONT))
+		return true
+	}, dentist...)
+	if still.code != exitOK || strings.Count(still.out, "Done: booked, confirmation ") == 0 {
+		t.Errorf("exit code %d, %q, %q", still.code, still.out, still.notes)
+	}
+	settledOnce(t, folder)
 }
 
 // Chats of two processes on one database take turns in a session, and do not wait for those in

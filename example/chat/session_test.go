@@ -134,6 +134,6 @@ func recordSession(t *testing.T) {
 	check(t, errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)))
 	db := t.TempDir()
 	live(t, db, "", 0, "-record", folder, "My tea is green")
-	live(t, db, "", 8, append([]string{"-record", folder}, dentist...)...)
+	watched(t, db, "", killedAt(t, "booked"), append([]string{"-record", folder}, dentist...)...)
 	live(t, db, "What do you know of me?\n", 0, "-record", folder)
 }
