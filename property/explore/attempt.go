@@ -41,6 +41,7 @@ type attempt struct {
 	order   order
 	free    bool // strands go on as the system wants it
 	collect bool // what other faults could be made is wanted
+	plain   bool // texts are changed in a way that means nothing
 	longest int  // the crossing at which the caller gives up
 
 	scheduler *fakes.Scheduler
@@ -108,7 +109,7 @@ func newAttempt() *attempt {
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
-	a.history = &history{input: n.input}
+	a.history, a.plain = &history{input: n.input, plain: n.plain}, n.plain
 	a.collect, a.free = collect, n.free
 	a.present.Store(&presentRun{outside: newOutside()})
 	a.present.Load().breaker = a.breakReading
@@ -655,6 +656,8 @@ func (s *faultPoint) plan(f turn.Fault) planned {
 		p.in = s.x.ID
 	}
 	switch f.Kind {
+	case turn.ResultEmpty, turn.ResultCut, turn.ResultLong, turn.ResultOdd:
+		p.moment, p.call = changed, s.x.ID
 	case turn.Fail, turn.Panic, turn.Cut, turn.StorageBefore, turn.StorageAfter, turn.LateTool, turn.Down, turn.Flaky, turn.DownOne:
 		p.moment, p.call = s.momentOf(f.Kind)
 		p.lasts(s)

@@ -84,6 +84,10 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.MediaFails:    (*faultPoint).refusesMedia,
 	turn.MediaShort:    (*faultPoint).refusesUnmarked,
 	turn.MediaOther:    (*faultPoint).refusesUnmarked,
+	turn.ResultEmpty:   (*faultPoint).refusesText,
+	turn.ResultCut:     (*faultPoint).refusesResult,
+	turn.ResultLong:    (*faultPoint).refusesText,
+	turn.ResultOdd:     (*faultPoint).refusesText,
 }
 
 // refuses says why a fault cannot be tried at the spot; it is empty where it can.

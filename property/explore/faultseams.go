@@ -29,6 +29,7 @@ const (
 	amidBody                 // it is broken off where it asks for the operation at the crossing
 	afterBody                // it has run, and what it returned is lost
 	deaf                     // it runs and does not see that the context ends
+	changed                  // it has run, and what it returned is another text
 )
 
 // planned is a fault of which is known how to make it.
@@ -261,9 +262,9 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 		return err
 	})
 	if err != nil {
-		result = nil
+		return nil, err
 	}
-	return result, err
+	return a.changedResult(call, result), nil
 }
 
 // aroundStorage leaves a storage that lacks a collection to the engine to complain of.

@@ -133,7 +133,7 @@ func TestOtherConversationsAreKeptApart(t *testing.T) {
 	}
 	result := explored(t, s, explore.Options{})
 	assert.Empty(t, says(result, "are left"), result)
-	assert.Equal(t, 14, result.Table.Inputs)
+	assert.Equal(t, 23, result.Table.Inputs)
 }
 
 // A schedule with a conversation that cannot be is refused, with why.

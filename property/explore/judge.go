@@ -80,7 +80,7 @@ func (e *exploring) asked(a *attempt, run turn.Run) []property.Violation {
 // subject's check then says is a hint: an agent can doubt all that it is told, and need not.
 func (a *attempt) isDeceived() bool {
 	return slices.ContainsFunc(a.faults, func(f planned) bool {
-		return f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
+		return f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
 	})
 }
 

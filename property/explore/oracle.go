@@ -46,6 +46,7 @@ var oracles = []oracle{
 	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed, false},
 	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
 	{"what was shown is what is kept", "The reader saw one text, and the next turn goes on from another.", shownOtherwise, false},
+	{"half an answer is not kept as a whole", "The reader, and the next turn, take it for all there is.", halfKept, false},
 	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
 	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},

@@ -429,11 +429,15 @@ func (t Table) String() string {
 const reasonLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // shows reports whether a kind of fault has a column: those of the world have one where
-// any of them was tried, which is where the world is asked, and so have those of media.
+// any of them was tried, which is where the world is asked, and so have those of media and
+// of what tools give.
 func (t Table) shows(k turn.FaultKind) bool {
 	like := turn.FaultKind.OfWorld
 	if k.OfMedia() {
 		like = turn.FaultKind.OfMedia
+	}
+	if k.OfResult() {
+		like = turn.FaultKind.OfResult
 	}
 	return !like(k) || slices.ContainsFunc(t.Rows, func(r TableRow) bool {
 		for i, c := range r.Cells {

@@ -37,6 +37,8 @@ type candidate struct {
 	again bool
 	// random asks for an order by chance, with this seed; 0 is none.
 	random uint64
+	// plain has the texts that it changes be changed in a way that means nothing.
+	plain bool
 	// lines are the crossings of which is wanted where in user code they come from.
 	lines []int
 	// number is which of those that were run it is.
@@ -318,12 +320,15 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of", turn.AskDownOne: "from here on nobody takes this call, each time, of", turn.AskLost: "it is done, and the answer is lost, of",
 	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
+	turn.ResultEmpty: "the tool gives nothing at", turn.ResultCut: "the tool gives half a text at",
+	turn.ResultLong: "the tool gives far more at", turn.ResultOdd: "the tool gives something odd behind it at",
 	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
 }
 
 // conclude fills in the result.
 func (e *exploring) conclude() {
 	e.result.withoutEchoes()
+	e.doubtChecks()
 	e.shorten()
 	e.show()
 	e.close()

@@ -17,11 +17,14 @@ const (
 	Newer
 	// Newest has the newest messages alone.
 	Newest
+	// Said has the newest message, the user's, say something odd before what it says, or
+	// nothing at all.
+	Said
 
 	inputKindEnd
 )
 
-var inputNames = [inputKindEnd]string{Older: "older", Newer: "newer", Newest: "newest"}
+var inputNames = [inputKindEnd]string{Older: "older", Newer: "newer", Newest: "newest", Said: "said"}
 
 // String is the kind's name, as schedules write it.
 func (k InputKind) String() string {
@@ -35,7 +38,8 @@ func (k InputKind) String() string {
 // The zero Input is the usual one.
 type Input struct {
 	Kind InputKind
-	// Messages is how many there are more, or for Newest how many there are.
+	// Messages is how many there are more, or for Newest how many there are. For Said it is
+	// which of the odd things is said.
 	Messages int
 }
 

@@ -111,6 +111,14 @@ const (
 	MediaShort
 	MediaOther
 
+	// A tool gives another text than it does: none, the first half of it, or more behind
+	// it, so much that it fills a prompt or what nobody expects in one. What is JSON has a
+	// shape that is the tool's own, and can only be cut.
+	ResultEmpty
+	ResultCut
+	ResultLong
+	ResultOdd
+
 	FaultKindEnd
 )
 
@@ -126,6 +134,7 @@ var faultNames = [FaultKindEnd]string{
 	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down", AskDownOne: "ask-down-one",
 	AskLost:    "ask-lost",
 	MediaFails: "media-fails", MediaShort: "media-short", MediaOther: "media-other",
+	ResultEmpty: "result-empty", ResultCut: "result-cut", ResultLong: "result-long", ResultOdd: "result-odd",
 }
 
 // OfWorld reports whether the fault is one of what comes from the world: of an ask, and
@@ -133,7 +142,10 @@ var faultNames = [FaultKindEnd]string{
 func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskLost }
 
 // OfMedia reports whether the fault is one of a reader of bytes.
-func (k FaultKind) OfMedia() bool { return k >= MediaFails && k < FaultKindEnd }
+func (k FaultKind) OfMedia() bool { return k >= MediaFails && k <= MediaOther }
+
+// OfResult reports whether the fault is one of what a tool gives.
+func (k FaultKind) OfResult() bool { return k >= ResultEmpty && k <= ResultOdd }
 
 // FaultKinds lists all kinds, in the order in which they are tried.
 func FaultKinds() []FaultKind {

@@ -20,7 +20,7 @@ import (
 
 // asking are the families of what comes from the world.
 var asking = []family{
-	{"half a stream taken for an answer", false, func(broken bool) turn.Instance {
+	{"half a stream taken for an answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
 		client := modelOf(fakes.StreamReply("It ", "rains ", "in Oslo."))
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -1,0 +1,114 @@
+package explore
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file changes what tools give: a search finds nothing, a page is long, a text has
+// letters that nobody thought of.
+
+// The reasons for which a tool does not give something else.
+const (
+	onlyTexts  = "only a tool that gives a text can give another one"
+	isItsShape = "what it gives is JSON, and its shape the tool's own"
+)
+
+// refusesResult allows another text where a tool gives one.
+func (s *faultPoint) refusesResult() string {
+	if !s.isSeam() || s.seam.Label != adk.LabelTool || s.x.Outcome != adk.OutcomeOK || !s.guarded || len(textOf(s.x.Result)) < 2 {
+		return onlyTexts
+	}
+	return ""
+}
+
+// refusesText allows one that has no shape.
+func (s *faultPoint) refusesText() string {
+	if why := s.refusesResult(); why != "" {
+		return why
+	}
+	if text := strings.TrimSpace(textOf(s.x.Result)); json.Valid([]byte(text)) {
+		return isItsShape
+	}
+	return ""
+}
+
+// textOf is the text that a tool gave; empty where it gave something else.
+func textOf(result adk.ToolResult) string {
+	if text, is := result.(*adk.Tokenizable); is && text != nil {
+		return text.String()
+	}
+	return ""
+}
+
+// changedResult is what a tool gives, with the fault that is planned for its call.
+func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult {
+	for i := range a.faults {
+		if f := &a.faults[i]; f.moment == changed && f.call == call {
+			f.fired = true
+			text := textOf(result)
+			if a.plain {
+				result = adk.Text(text + " " + plainWords)
+			} else {
+				result = adk.Text(changedText(f.Kind, text))
+			}
+		}
+	}
+	return result
+}
+
+// plainWords are what a text has more that is changed in a way that means nothing.
+const plainWords = "Well."
+
+// changesTexts reports whether a schedule has somebody say, or give, another text.
+func (n candidate) changesTexts() bool {
+	return n.input.Kind == turn.Said || slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind.OfResult() })
+}
+
+// doubtChecks takes what checks say where texts were changed for a hint, if they say
+// something too where that means nothing: then it is the usual text that they know.
+func (e *exploring) doubtChecks() {
+	e.result.Violations = slices.DeleteFunc(e.result.Violations, func(b Breach) bool {
+		if b.Invariant != checkGiven || !b.from.changesTexts() || e.over() {
+			return false
+		}
+		n := b.from
+		n.plain = true
+		a, s := e.workers[0].run(n, nil, false, false)
+		if s != nil && s.kind != crashed {
+			return false
+		}
+		t := e.judge(a, n, s)
+		knows := slices.ContainsFunc(append(t.violations, t.hints...), func(v property.Violation) bool { return v.Invariant == checkGiven })
+		if knows {
+			e.result.Hints = append(e.result.Hints, b)
+		}
+		return knows
+	})
+}
+
+// longText is more than a prompt takes that has room for a page or two.
+var longText = strings.Repeat("It goes on and on. ", 2000)
+
+// changedText is another text than a tool gave.
+func changedText(kind turn.FaultKind, text string) string {
+	switch kind {
+	case turn.ResultEmpty:
+		return ""
+	case turn.ResultCut:
+		half := len(text) / 2
+		for half > 0 && !utf8.RuneStart(text[half]) {
+			half--
+		}
+		return text[:half]
+	case turn.ResultLong:
+		return text + "\n" + longText
+	}
+	return text + "\n" + strings.Join(oddTexts, "\n")
+}

@@ -1,0 +1,181 @@
+package explore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// looking is an agent that looks with a tool that gives a text, and logs what it got.
+func looking(t *testing.T, text string) turn.Subject {
+	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text(text), nil
+		}})
+	require.NoError(t, err)
+	return executing("looks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		result, err := dc.Execute(ctx, look, map[string]any{})
+		if err != nil {
+			return err
+		}
+		h.Log(adk.LevelInfo, "said", result.(*adk.Tokenizable).String(), nil)
+		return dc.Ack()
+	})
+}
+
+// A tool gives nothing, half of its text within no letter, far more, and what nobody
+// expects; what is JSON is cut, and nothing else.
+func TestToolsGiveOtherTexts(t *testing.T) {
+	given := func(text string, kind turn.FaultKind) []string { return keysOf(came(t, looking(t, text), kind)) }
+	assert.Equal(t, []string{""}, given("4 °C", turn.ResultEmpty))
+	assert.Equal(t, []string{"4 "}, given("4 °", turn.ResultCut), "its half is within a letter")
+	for _, kind := range []turn.FaultKind{turn.ResultLong, turn.ResultOdd} {
+		got := given("4 °C", kind)
+		require.Len(t, got, 1, kind)
+		assert.True(t, strings.HasPrefix(got[0], "4 °C\n") && utf8.ValidString(got[0]), kind)
+	}
+	for kind, want := range map[turn.FaultKind][]string{turn.ResultEmpty: nil, turn.ResultLong: nil, turn.ResultOdd: nil, turn.ResultCut: {`{"degr`}} {
+		assert.Equal(t, want, given(`{"degrees":4}`[:12]+"}", kind), kind)
+	}
+}
+
+// What a check says of another text than the tool's is a violation where the text is what
+// is wrong, and a hint where the check knows the usual one.
+func TestChecksThatKnowTexts(t *testing.T) {
+	checked := func(check func(text string) error) *explore.Exploration {
+		s := looking(t, "4 °C")
+		s.Check = func(r turn.Run) error {
+			for x := range r.Crossings {
+				if x.Kind == adk.KindReportLog {
+					return check(x.Text)
+				}
+			}
+			return nil
+		}
+		return explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.ResultLong}})
+	}
+	long := checked(func(text string) error {
+		if len(text) > 10_000 {
+			return errors.New("too long")
+		}
+		return nil
+	})
+	require.Len(t, long.Violations, 1, long)
+	assert.Regexp(t, `^result-long@\d+$`, long.Violations[0].Schedule.String())
+	knows := checked(func(text string) error {
+		if text != "4 °C" {
+			return fmt.Errorf("it is %d bytes", len(text))
+		}
+		return nil
+	})
+	assert.Empty(t, knows.Violations, knows)
+	assert.Len(t, knows.Hints, 1, knows)
+}
+
+// The user says something odd before what was said, or nothing; the storage has what it
+// had.
+func TestSaid(t *testing.T) {
+	storage := fakes.NewStorage(uttered("u0", adk.RoleUser, "What now?"))
+	s := turn.Subject{Name: "repeats", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Storage: storage.Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			all, err := dc.Messages().Fetch(ctx)
+			if err != nil {
+				return err
+			}
+			h.Log(adk.LevelInfo, "said", all[len(all)-1].Content().String(), nil)
+			return dc.Ack()
+		}}}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+	heard := map[string]string{}
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog && r.Schedule.Input.Kind == turn.Said {
+				heard[r.Schedule.String()] = x.Text
+			}
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{}})
+	assert.Empty(t, result.Violations, result)
+	assert.Equal(t, "\n", heard["said@1"])
+	assert.Greater(t, len(heard), 5)
+	for schedule, text := range heard {
+		assert.True(t, schedule == "said@1" || len(text) > 10 && strings.HasSuffix(text, "\nWhat now?") && utf8.ValidString(text), "%s: %q", schedule, text)
+	}
+	assert.Equal(t, "What now?", storage.Messages()[0].Content().String())
+	_, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule("said@99"), explore.Options{})
+	assert.ErrorContains(t, err, "said@99 cannot happen")
+}
+
+// A message that ends where the connection broke is no answer; one that says so, or of
+// which somebody was told, is.
+func TestHalfAnAnswerIsNotKeptAsAWhole(t *testing.T) {
+	streams := func(end func(text string, err error, h *adk.Helpers) string) *explore.Exploration {
+		return explored(t, executing("streams", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			text := ""
+			var broke error
+			for piece, err := range adk.AskStream(ctx, "model", "the weather", func(_ context.Context, _ string, yield func(string) error) error {
+				return errors.Join(yield("It "), yield("rains."))
+			}) {
+				text, broke = text+piece, err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if text = end(text, broke, h); text == "" {
+				return dc.Nack(broke)
+			}
+			if err := dc.Messages().Store(ctx, uttered("m0", adk.RoleAssistant, text)); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}), explore.Options{Faults: []turn.FaultKind{turn.AskCut, turn.AskStalled}})
+	}
+	found := says(streams(func(text string, _ error, _ *adk.Helpers) string { return text }), "is the beginning of")
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].Text, `message "m0" is kept as "It ", which is the beginning of "It rains."`)
+	assert.Equal(t, "half an answer is not kept as a whole", found[0].Invariant)
+	for name, end := range map[string]func(text string, err error, h *adk.Helpers) string{
+		"is told": func(text string, err error, h *adk.Helpers) string {
+			if err != nil {
+				h.Log(adk.LevelWarn, "model", err.Error(), nil)
+			}
+			return text
+		},
+		"says so": func(text string, err error, _ *adk.Helpers) string {
+			if err != nil {
+				text += "[broken off]"
+			}
+			return text
+		},
+		"fails": func(text string, err error, _ *adk.Helpers) string {
+			if err != nil {
+				return ""
+			}
+			return text
+		},
+	} {
+		assert.Empty(t, streams(end).Violations, name)
+	}
+}
+
+// uttered is a message of a text.
+func uttered(id string, role adk.Role, text string) *adk.Message {
+	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
