@@ -42,7 +42,8 @@ type attempt struct {
 	free    bool // strands go on as the system wants it
 	collect bool // what other faults could be made is wanted
 	plain   bool // texts are changed in a way that means nothing
-	longest int  // the crossing at which the caller gives up
+	script  *playing
+	longest int // the crossing at which the caller gives up
 
 	scheduler *fakes.Scheduler
 	ordered   fakes.Order // asks pick
@@ -109,6 +110,7 @@ func newAttempt() *attempt {
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
+	a.script = n.script.playing()
 	a.history, a.plain = &history{input: n.input, plain: n.plain}, n.plain
 	a.collect, a.free = collect, n.free
 	a.present.Store(&presentRun{outside: newOutside()})

@@ -25,7 +25,8 @@
 //  4. The Exploration lists what broke: one Breach for one bug, with the simplest
 //     schedule that shows it, how many do, the lines that show it, and a line of Go
 //     that fails until it is mended: Reproduce. Breach.GoTest is a test with that line, and
-//     what shows it as its comment. Orders and conversations are as short as they get.
+//     what shows it as its comment. Orders, conversations and what the world answers are
+//     as short as they get.
 //
 // User code may block by other means than the engine's: a strand that waits for a lock
 // or a channel loses its turn to another one. An exploration ends with its budget,

@@ -18,6 +18,7 @@ import (
 // candidate is a schedule that is to be run, with what is known of it.
 type candidate struct {
 	input  turn.Input
+	script *script // the world's answers, if some are left out
 	faults []planned
 	picks  []turn.Decision
 	// pickedAt are the crossings that were to come when the picks were made.
@@ -61,7 +62,7 @@ func (n candidate) oddity() (sum int) {
 }
 
 func (n candidate) schedule() turn.Schedule {
-	s := turn.Schedule{Input: n.input, Order: n.picks}
+	s := turn.Schedule{Input: n.input, Without: n.script.without(), Order: n.picks}
 	for _, f := range n.faults {
 		s.Faults = append(s.Faults, f.Fault)
 	}
@@ -117,6 +118,7 @@ type exploring struct {
 	choices     int // that its strands have
 	strands     int // that it has
 	others      []turn.Input
+	answers     []*asked // of the world, in the undisturbed turn
 	metMu       sync.Mutex
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
@@ -243,6 +245,9 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	}
 	if !n.input.IsZero() {
 		where = append(where, inputText(n.input))
+	}
+	if n.script != nil {
+		where = append(where, n.script.String())
 	}
 	related := slices.Clone(v.Related)
 	for _, f := range n.faults {
@@ -585,7 +590,7 @@ func (n candidate) with(f followup, again bool) candidate {
 	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
 		picks = picks[:len(picks)-1]
 	}
-	return candidate{input: n.input, faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
+	return candidate{input: n.input, script: n.script, faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
 		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
 }
 
@@ -619,6 +624,7 @@ func (e *exploring) measure() error {
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
 		e.undisturbed.crossings = slices.Clone(a.crossings)
+		e.answers = answersOf(e.undisturbed.crossings)
 		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written(),
 			slices.ContainsFunc(e.undisturbed.crossings, func(x adk.Crossing) bool { return crashOf(&x) != "" })}
 	}
@@ -646,6 +652,12 @@ func strandsOf(choices []choice) int {
 // stands in the run that has the earlier ones only.
 func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	n := candidate{input: s.Input, picks: s.Order, cost: len(s.Faults), from: 1}
+	if len(s.Without) > 0 {
+		if last := s.Without[len(s.Without)-1]; last > len(e.answers) {
+			return candidate{}, fmt.Errorf("without@%d cannot happen: the undisturbed turn is given %s", last, inWords(len(e.answers), "answer"))
+		}
+		n.script = &script{e.answers, s.Without}
+	}
 	if !s.Input.IsZero() {
 		n.cost++
 		if a, _ := e.workers[0].run(candidate{}, nil, false, false); !a.history.allows(s.Input) {

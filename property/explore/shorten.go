@@ -23,6 +23,7 @@ func (e *exploring) shorten() {
 		s := shortening{e: e, best: b, key: groupOf(b.Violation)}
 		s.input()
 		s.order()
+		s.script()
 	}
 }
 
@@ -67,6 +68,52 @@ func (s *shortening) input() {
 			return
 		}
 	}
+}
+
+// mostAnswers is up to how many answers of the world are left out one by one.
+const mostAnswers = 20
+
+// script leaves out answers of the world that do not matter, where something else makes the
+// violation: what was left out could make one itself.
+func (s *shortening) script() {
+	if len(s.best.Schedule.Faults) == 0 {
+		return
+	}
+	for n := min(mostAnswers, len(s.e.answers)); n > 0; n-- {
+		shorter := s.best.Schedule
+		shorter.Without = append([]int{n}, shorter.Without...)
+		before, after := s.length(s.best.Schedule), s.length(shorter)
+		if after >= before || s.shows(turn.Schedule{Input: shorter.Input, Without: shorter.Without}) {
+			continue
+		}
+		_ = s.try(shifted(shorter, before-after)) || s.try(shorter)
+	}
+}
+
+// length is how many crossings the turn of a schedule has without its faults.
+func (s *shortening) length(of turn.Schedule) int {
+	n, err := s.e.resolve(turn.Schedule{Input: of.Input, Without: of.Without})
+	if err != nil {
+		return 0
+	}
+	a, _ := s.e.workers[0].run(n, nil, false, false)
+	return len(a.crossings)
+}
+
+// shows reports whether a schedule shows the violation too.
+func (s *shortening) shows(schedule turn.Schedule) bool {
+	before := *s.best
+	defer func() { *s.best = before }()
+	return s.try(schedule)
+}
+
+// shifted is a schedule whose faults are some crossings earlier.
+func shifted(s turn.Schedule, by int) turn.Schedule {
+	s.Faults = slices.Clone(s.Faults)
+	for i := range s.Faults {
+		s.Faults[i].At = max(1, s.Faults[i].At-by)
+	}
+	return s
 }
 
 // mostSingles is how many single decisions are tried in the place of several.

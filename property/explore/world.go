@@ -131,7 +131,7 @@ func (b *brokenAnswer) given() *adk.Answer {
 // aroundWorld answers in the world's place where a fault is to be made; nil, and what the
 // config has, where none is.
 func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
-	if !slices.ContainsFunc(a.faults, func(f planned) bool { return f.world != nil }) {
+	if a.script == nil && !slices.ContainsFunc(a.faults, func(f planned) bool { return f.world != nil }) {
 		return inner
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
@@ -171,16 +171,20 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 				f.hits++
 			}
 			if next := f.next(q.Request); next != nil {
+				a.script.skip(q.Of)
 				return next.whole().given()
 			}
 		}
 	}
-	return nil
+	return a.script.answer(q.Of)
 }
 
 // breaks answers a question with a fault.
 func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 	f.hits++
+	if worldFaults[f.Kind].given {
+		a.script.skip(q.Of)
+	}
 	if worldFaults[f.Kind].refused {
 		a.unasked = append(a.unasked, q.Op)
 	}

@@ -268,6 +268,9 @@ type Decision struct {
 type Schedule struct {
 	// Input is the conversation that the turn begins with.
 	Input Input
+	// Without are the answers of the undisturbed turn that are left out, by their numbers
+	// from 1, in order: who asks gets the next one of the same in their place.
+	Without []int
 	// Faults are in the order of their crossings, each crossing once.
 	Faults []Fault
 	// Order holds the decisions that are not the usual ones, in their order.
@@ -276,6 +279,9 @@ type Schedule struct {
 
 // undisturbed is the text of a schedule in which nothing goes wrong.
 const undisturbed = "undisturbed"
+
+// withoutName is what an answer that is left out is called in the text of a schedule.
+const withoutName = "without"
 
 // PickName is what a decision is called in the text of a schedule.
 const PickName = "order"
@@ -288,6 +294,9 @@ func (s Schedule) String() string {
 	var parts []string
 	if !s.Input.IsZero() {
 		parts = append(parts, s.Input.String())
+	}
+	for _, n := range s.Without {
+		parts = append(parts, withoutName+"@"+strconv.Itoa(n))
 	}
 	for _, f := range s.Faults {
 		parts = append(parts, f.String())
@@ -343,6 +352,9 @@ func (s *Schedule) read(part string) error {
 	if name == PickName {
 		return s.readPick(part, place)
 	}
+	if name == withoutName {
+		return s.readWithout(part, place)
+	}
 	if input, is, err := readInput(name, place); is {
 		if err == nil && !s.Input.IsZero() {
 			err = fmt.Errorf("%q: a turn begins with one conversation", part)
@@ -362,6 +374,18 @@ func (s *Schedule) read(part string) error {
 		return fmt.Errorf("%q stands behind %d: faults are in the order of their crossings, each crossing once", part, s.Faults[n-1].At)
 	}
 	s.Faults = append(s.Faults, f)
+	return nil
+}
+
+func (s *Schedule) readWithout(part, place string) error {
+	answer, err := number(place, 1)
+	if err != nil {
+		return fmt.Errorf("%q: want the number of an answer after @", part)
+	}
+	if n := len(s.Without); n > 0 && s.Without[n-1] >= answer {
+		return fmt.Errorf("%q stands behind %d: answers are in their order, each once", part, s.Without[n-1])
+	}
+	s.Without = append(s.Without, answer)
 	return nil
 }
 

@@ -28,6 +28,9 @@ func TestScheduleRoundTrip(t *testing.T) {
 			}
 			s.Faults = append(s.Faults, f)
 		}
+		for n := range rapid.IntRange(0, 3).Draw(t, "without") {
+			s.Without = append(s.Without, 2*n+1)
+		}
 		at = 0
 		for _, strand := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 4).Draw(t, "strands") {
 			at += rapid.IntRange(1, 9).Draw(t, "gap")
@@ -77,6 +80,8 @@ func TestParseScheduleRefuses(t *testing.T) {
 		"flaky@7*":            `"flaky@7*": want how often after *`,
 		"flaky@7=a":           `"flaky@7=a": want the path of a member after =, and down-one or ask-down-one before it`,
 		"down-one@7=":         `"down-one@7=": want the path of a member after =`,
+		"without@0":           `"without@0": want the number of an answer after @`,
+		"without@2,without@2": `"without@2" stands behind 2: answers are in their order, each once`,
 		"order@1":             `"order@1": want the number of a strand after =`,
 		"order@x=1":           `"order@x=1": want the number of a choice after @`,
 		"order@2=1,order@1=1": `"order@1=1" stands behind choice 2: choices are in their order, each once`,
