@@ -95,3 +95,36 @@ func TestExportRefuses(t *testing.T) {
 		assert.NoFileExists(t, there)
 	}
 }
+
+// Spans, ours and whoever's, can be looked at and counted; what they lack is said.
+func TestSpansAreRead(t *testing.T) {
+	turn := put(t, "turn.jsonl", tracetest.FixtureNamed(t, "tool-use").Bytes)
+	spans, page := filepath.Join(t.TempDir(), "spans.json"), filepath.Join(t.TempDir(), "page.html")
+	require.Zero(t, adkreplay("export", "--otlp", "--content", turn, turn, "-o", spans).code)
+	again := put(t, "spans.json", tracetest.Must(os.ReadFile(spans)))
+	o := adkreplay("export", "--otlp", turn, "-o", again)
+	require.Zero(t, o.code, o.err)
+
+	o = adkreplay("stats", again)
+	assert.Zero(t, o.code, o.err)
+	assert.Contains(t, o.err, "1 turn of spans, which do not say what the engine did or held")
+	assert.Regexp(t, `tools\.calculate\.calls +\| +1 `, o.out)
+	o = adkreplay("view", again, "-o", page)
+	assert.Zero(t, o.code, o.err)
+	assert.FileExists(t, page)
+	o = adkreplay("stats", turn, again)
+	assert.Zero(t, o.code, o.err)
+
+	o = adkreplay("import", again)
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), "adkreplay view and stats read them")
+	for name, c := range map[string]struct{ content, says string }{
+		"none.json":  {`{"resourceSpans":[]}`, "none of its spans is of an agent"},
+		"cut.json":   {`{"resourceSpans":[{`, "is not the JSON of OTLP"},
+		"other.json": {`{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"1"}]}]}]}`, "hexadecimal digits"},
+	} {
+		o := adkreplay("stats", put(t, name, []byte(c.content)))
+		assert.Equal(t, exitUnreadable, o.code, name)
+		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, name)
+	}
+}

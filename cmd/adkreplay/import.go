@@ -35,7 +35,9 @@ also compressed by gzip; and with a second file the requests and the answers of
 a batch of OpenAI's. Headers that hold secrets are left out; bodies stay as they
 were, so the conversation is as private as the recording.
 
-What is no recording is refused as a whole, with the place.
+What is no recording is refused as a whole, with the place. Spans of OpenTelemetry
+hold no requests of which a conversation could be made: view and stats read them
+as they are.
 ` + exitHelp,
 		Example: "  adkreplay import fixtures/weather.yaml -o weather.json\n  adkreplay import requests.jsonl answers.jsonl >batch.json\n  adkreplay import - <session.har",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,6 +126,9 @@ func readWhole(path string) (io.Reader, error) {
 	content, err := io.ReadAll(io.LimitReader(recording, cassette.MostBytes+1))
 	if err := errors.Join(err, recording.Close()); err != nil {
 		return nil, because(path, err)
+	}
+	if spansForm.Match(content) {
+		return nil, fmt.Errorf("%s: these are spans of OpenTelemetry, and no conversation can be made of them: adkreplay view and stats read them as they are", safetext.Line(path))
 	}
 	return bytes.NewReader(content), nil
 }

@@ -72,7 +72,7 @@ are none, and that is no mistake.
 
 It prints Markdown; --csv and --json have all figures, also those that are
 nothing.
-` + exitHelp,
+` + spansHelp + exitHelp,
 		Example: `  adkreplay stats testdata/turns
   adkreplay stats --prices prices.json --csv testdata/turns >figures.csv
   adkreplay stats main/turns branch/turns --fail-if 'tokens.out > +10%' --fail-if 'tools.weather.failed > 0'`,
@@ -146,10 +146,10 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 	result := &statistics{Failed: []string{}}
 	var err error
 	if o.before != nil {
-		result.Before, err = gather(cmd.Context(), t, t.findTraces(o.before), o)
+		result.Before, err = gather(cmd.Context(), t, withSpans(t, o.before), o)
 	}
 	if err == nil {
-		result.Figures, err = gather(cmd.Context(), t, t.findTraces(o.now), o)
+		result.Figures, err = gather(cmd.Context(), t, withSpans(t, o.now), o)
 	}
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ adkreplay.html#23 leads to a crossing. In the page ? shows the keys.
 Of a trace that breaks off the page shows what there is and says so, and view
 fails. Where all traces together are beyond ` + mostInPage + ` when they are compressed, the
 last ones are listed without what is in them.
-` + exitHelp,
+` + spansHelp + exitHelp,
 		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view - <turn.jsonl -o - >turn.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
@@ -86,7 +86,7 @@ func checkPage(flag, file string) error {
 
 func runView(ctx context.Context, t *terminal, o viewOptions) error {
 	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits}
-	for _, source := range t.findTraces(o.paths) {
+	for _, source := range withSpans(t, o.paths) {
 		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {
 			content, err := source.Open()
 			if err != nil {

@@ -187,7 +187,7 @@ var rooms = []room{
 	{name: "internal/modelapi", ours: []string{"internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
 	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi"},
 		because: "it makes spans of crossings, live or not, and knows no tracer and no file"},
-	{name: "internal/otlp", ours: []string{"internal/spans", "replay/trace"},
+	{name: "internal/otlp", ours: []string{"adk", "internal/httpform", "internal/safetext", "internal/spans", "replay/trace"},
 		because: "it writes and reads spans as data"},
 	{name: "replay/otel", ours: []string{"adk", "internal/spans"},
 		others:  []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"}, // the user's tracer

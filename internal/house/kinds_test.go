@@ -32,6 +32,7 @@ var kindsByRight = map[string]string{
 	"replay/causalorder.go":              "as the player, by cause",
 	"replay/diff/totals.go":              "which of a run are counted",
 	"internal/stats/gather.go":           "which of a run are counted",
+	"internal/otlp/turns.go":             "what of a run spans tell",
 	"internal/spans/*.go":                "which of a run the conventions of OpenTelemetry have words for",
 	"replay/redact/writer.go":            "which texts come in pieces, and what the engine makes of other lines",
 	"replay/transcript/transcript.go":    "an ask has its pieces with it",

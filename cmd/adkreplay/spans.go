@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/adkreplay/adkreplay/internal/otlp"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// spansHelp is what commands say that look at spans too.
+const spansHelp = `
+A file may be the JSON of OTLP too, as collectors of OpenTelemetry write it, of any
+tool that follows the conventions for generative AI: each agent in it is a turn,
+with its asks, its tools, tokens and times. What spans do not say is missing:
+states, records, iterations, gates, and what was said unless they hold content.
+`
+
+// spansForm is how the JSON of OTLP begins.
+var spansForm = regexp.MustCompile(`^\s*\{\s*"resourceSpans"`)
+
+// mostSpans is how many bytes of spans are read.
+const mostSpans = 256 << 20
+
+// withSpans are the sources of some arguments, in which a file of spans is the turns that it
+// tells of. It says what such a file lacks.
+func withSpans(t *terminal, args []string) (sources []corpus.Source) {
+	for _, source := range t.findTraces(args) {
+		sources = append(sources, turnsIn(t, source)...)
+	}
+	return sources
+}
+
+// turnsIn is a source as it is, or the turns that it tells of where it holds spans.
+func turnsIn(t *terminal, source corpus.Source) []corpus.Source {
+	content, isSpans, err := peeked(source)
+	if err != nil { // who reads it says why
+		return []corpus.Source{source}
+	}
+	if !isSpans {
+		if source.Name == stdin { // it can be read once
+			source.Open = func() (io.ReadCloser, error) { return content, nil }
+			return []corpus.Source{source}
+		}
+		_ = content.Close() // it was read
+		return []corpus.Source{source}
+	}
+	defer content.Close()
+	turns, left, err := readTurns(content)
+	if err != nil {
+		source.Open = func() (io.ReadCloser, error) { return nil, errors.New(safetext.Line(source.Name) + ": " + err.Error()) }
+		return []corpus.Source{source}
+	}
+	words := fmt.Sprintf("%s: %s of spans, which do not say what the engine did or held", safetext.Line(source.Name), counted(len(turns), "turn"))
+	if left > 0 {
+		words += fmt.Sprintf("; %s of something else left out", counted(left, "span"))
+	}
+	t.warn(words)
+	var sources []corpus.Source
+	for _, turn := range turns {
+		sources = append(sources, corpus.Source{Name: source.Name + " " + turn.Name, Size: int64(len(turn.Trace)),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(turn.Trace)), nil }})
+	}
+	return sources
+}
+
+func readTurns(content io.Reader) (turns []otlp.Turn, left int, err error) {
+	limited := &io.LimitedReader{R: content, N: mostSpans + 1}
+	document, err := otlp.Read(limited)
+	if limited.N == 0 {
+		return nil, 0, fmt.Errorf("it has more than %d MB of spans: give fewer at once", mostSpans>>20)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	turns, left, err = document.Turns()
+	if err == nil && len(turns) == 0 {
+		err = errors.New("none of its spans is of an agent, a model or a tool: want attributes gen_ai.operation.name")
+	}
+	return turns, left, err
+}
+
+// peeked opens a source and reports whether it holds spans.
+func peeked(source corpus.Source) (content io.ReadCloser, isSpans bool, err error) {
+	in, err := source.Open()
+	if err != nil {
+		return nil, false, err
+	}
+	buffered := bufio.NewReader(in)
+	head, _ := buffered.Peek(512) // what is shorter is looked at too
+	return struct {
+		io.Reader
+		io.Closer
+	}{buffered, in}, spansForm.Match(head), nil
+}
