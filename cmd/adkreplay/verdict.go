@@ -23,6 +23,7 @@ type reportOptions struct {
 	json, junit string // files; - is the standard output, and empty nowhere
 	html        string // likewise, but that - is no such file
 	github      bool
+	watched     bool // the page is written again while one works
 }
 
 // stdout is the file name of the standard output.
@@ -58,6 +59,14 @@ func (o *reportOptions) check() error {
 		return errors.New("--json and --junit cannot write the same file")
 	case o.github && o.onlyStdout():
 		return errors.New("--github prints on the standard output, and a document stands there alone: give it a file")
+	}
+	return nil
+}
+
+// checkWatch refuses what says the result of one run.
+func (o *reportOptions) checkWatch(isShard bool) error {
+	if o.json != "" || o.junit != "" || o.github || isShard {
+		return errors.New("--json, --junit, --github and --shard are of one run: leave them or --watch out")
 	}
 	return nil
 }
@@ -117,7 +126,9 @@ func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corp
 // gone: it is listed alone.
 func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, o reportOptions) error {
 	rereadable := slices.DeleteFunc(slices.Clone(sources), func(s corpus.Source) bool { return s.Name == stdin })
-	_, words, err := writePage(ctx, t, o.html, page.OfCorpus("verified "+counted(len(r.Traces), "trace"), r, rereadable, t.limits))
+	p := page.OfCorpus("verified "+counted(len(r.Traces), "trace"), r, rereadable, t.limits)
+	p.Watched = o.watched
+	_, words, err := writePage(ctx, t, o.html, p)
 	if err == nil && !o.onlyStdout() {
 		t.printf("%s", words)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
 // verifyOptions say what to verify.
@@ -21,6 +22,7 @@ type verifyOptions struct {
 	parallel int
 	reports  reportOptions
 	list     listOptions
+	watch    bool // goes on until it is interrupted
 }
 
 // verifyFlags are the flags of verify as they were given.
@@ -29,6 +31,7 @@ type verifyFlags struct {
 	parallel int
 	reports  reportOptions
 	list     listOptions
+	watch    bool
 }
 
 func newVerify(t *terminal) *cobra.Command {
@@ -47,15 +50,23 @@ A journal of sessions is known by its first line. It is played with the traces
 of its turns, which lie in its folder or below it: each attempt has to begin with
 the state so far, and each commit to keep what its turn has left. Journals of one
 folder are read as one: those of the hosts that shared the sessions.
+` + watchHelp + `With --html a browser in which the page is open shows each new one; then, and where
+there are journals, all traces are verified each time.
 ` + shardHelp + exitHelp,
 		Example: `  adkreplay verify
   adkreplay verify testdata/turns
+  adkreplay verify --watch --html red.html testdata/turns
   adkreplay verify --json turn.jsonl
   adkreplay verify --shard 3/8 --json=shard-3.json testdata/turns`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseVerify(flags, args, os.Getenv)
 			if err != nil {
 				return misused(cmd, err)
+			}
+			if o.watch {
+				ticks, stop := everySecond()
+				defer stop()
+				return watchVerify(cmd.Context(), t, o, ticks)
 			}
 			return runVerify(cmd.Context(), t, o)
 		},
@@ -64,6 +75,7 @@ folder are read as one: those of the hosts that shared the sessions.
 	flags.list.register(cmd)
 	cmd.Flags().StringVar(&flags.shard, "shard", "", "verify one part of the traces only: `i/n`, auto or /n")
 	cmd.Flags().IntVar(&flags.parallel, "parallel", runtime.GOMAXPROCS(0), "how many traces to run at once")
+	cmd.Flags().BoolVar(&flags.watch, "watch", false, "verify again what has changed, until it is interrupted")
 	return cmd
 }
 
@@ -78,11 +90,25 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 	if err != nil {
 		return verifyOptions{}, err
 	}
-	return verifyOptions{args, shard, flags.parallel, flags.reports, flags.list}, nil
+	if flags.watch {
+		err = errors.Join(checkWatch(args), flags.reports.checkWatch(shard != corpus.Shard{}))
+	}
+	flags.reports.watched = flags.watch
+	return verifyOptions{args, shard, flags.parallel, flags.reports, flags.list, flags.watch}, err
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	recordings, sources := findRecordings(o.paths)
+	report, err := verifySources(ctx, t, o, recordings, sources)
+	if err != nil {
+		return err
+	}
+	return conclude(ctx, t, report, sources, o.reports)
+}
+
+// verifySources verifies traces, and the journals to which they belong, and says what became of
+// each.
+func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings []*sessions.Recording, sources []corpus.Source) (*corpus.Report, error) {
 	done, all := 0, len(o.shard.Of(sources))
 	o.list.applyTo(t, all)
 	defer t.busy("verifying " + counted(all, "trace"))()
@@ -99,12 +125,12 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 		},
 	})
 	if report == nil {
-		return internal(err)
+		return nil, internal(err)
 	}
 	if report.Error == "" {
 		verifySessions(ctx, t, report, recordings, o)
 	}
-	return conclude(ctx, t, report, sources, o.reports)
+	return report, nil
 }
 
 // printVerdict says in a line what became of a trace, and of one that stands

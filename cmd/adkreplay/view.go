@@ -21,6 +21,7 @@ import (
 type viewOptions struct {
 	paths []string // none: the embedded traces
 	file  string
+	watch bool // goes on until it is interrupted
 }
 
 // usualPage is the file of a page for which nobody names one.
@@ -45,18 +46,37 @@ adkreplay.html#23 leads to a crossing. In the page ? shows the keys.
 Of a trace that breaks off the page shows what there is and says so, and view
 fails. Where all traces together are beyond ` + mostInPage + ` when they are compressed, the
 last ones are listed without what is in them.
+` + watchHelp + `A browser in which the page is open loads it again while one works elsewhere, and
+when it comes into view, and stays where it was.
 ` + spansHelp + exitHelp,
-		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view - <turn.jsonl -o - >turn.html",
+		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view --watch testdata/turns\n  adkreplay view - <turn.jsonl -o - >turn.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
-			if err := errors.Join(checkPaths(args), checkPage("--output", o.file)); err != nil {
+			if err := o.check(); err != nil {
 				return misused(cmd, err)
 			}
-			return runView(cmd.Context(), t, o)
+			if o.watch {
+				ticks, stop := everySecond()
+				defer stop()
+				return watchView(cmd.Context(), t, o, ticks)
+			}
+			return viewOnce(cmd.Context(), t, o, false)
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "output", "o", usualPage, "write the page to this `file`; - is the standard output")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "write the page again when a trace has changed, until it is interrupted")
 	return cmd
+}
+
+func (o *viewOptions) check() error {
+	err := errors.Join(checkPaths(o.paths), checkPage("--output", o.file))
+	switch {
+	case err != nil || !o.watch:
+		return err
+	case o.file == stdout:
+		return errors.New("--watch needs a file that it can write again")
+	}
+	return checkWatch(o.paths)
 }
 
 // mostInPage is how much of traces a page holds, for people.
@@ -84,8 +104,9 @@ func checkPage(flag, file string) error {
 	return nil
 }
 
-func runView(ctx context.Context, t *terminal, o viewOptions) error {
-	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits}
+// viewOnce writes the page, to be loaded again by browsers or not.
+func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) error {
+	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits, Watched: watched}
 	for _, source := range withSpans(t, o.paths) {
 		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {
 			content, err := source.Open()

@@ -163,7 +163,7 @@ func (b *tab) until(expression string) {
 	defer cancel()
 	waiting := fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 5); look(); })`, expression)
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](waiting, chromedp.EvalAwaitPromise))
-	for err != nil && strings.Contains(err.Error(), "context") && ctx.Err() == nil { // of a document that has gone
+	for err != nil && ctx.Err() == nil && (strings.Contains(err.Error(), "context") || strings.Contains(err.Error(), "navigated")) { // of a document that has gone
 		_, err = chromedp.Run(ctx, chromedp.Evaluate[bool](waiting, chromedp.EvalAwaitPromise))
 	}
 	require.NoError(b.t, err, expression)

@@ -14,6 +14,7 @@
 //   - words.js and dom.js put what they found on the screen, as text and never as markup;
 //   - the views: list.js, overview.js, crossing.js, states.js, conversation.js,
 //     phases.js, reports.js, turn.js;
+//   - watch.js loads a page again that is written while one works;
 //   - app.js joins them.
 //
 // What the scripts know of kinds and collections is the table of package adk, which is

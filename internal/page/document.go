@@ -19,7 +19,7 @@ const unpacking = "packed.js"
 // scripts are the files of the one that it unpacks first, in the order in which they build on
 // one another.
 var scripts = []string{"words.js", "dom.js", "align.js", "said.js", "trace.js", "state.js", "asks.js",
-	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "app.js"}
+	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "watch.js", "app.js"}
 
 // frame is what stands around the traces of every page.
 type frame struct {

@@ -26,6 +26,9 @@ type Page struct {
 	// Verified and Explored are what the commands verify and explore print as JSON; nil
 	// where there is none.
 	Verified, Explored any
+	// Watched tells that the file is written again while one works: browsers then load it again
+	// while somebody looks elsewhere, and when it comes into view.
+	Watched bool
 	// Reading is how the traces are read. Its File is not used: errors name the source.
 	Reading trace.Options
 	// MostBytes is how large the traces in the file may get together: those that come
@@ -53,6 +56,7 @@ type contents struct {
 	Traces      []Entry      `json:"traces"`
 	Verified    any          `json:"verified,omitempty"`
 	Explored    any          `json:"explored,omitempty"`
+	Watched     bool         `json:"watched,omitempty"`
 }
 
 // Entry is what the list of traces says of one.
@@ -74,7 +78,7 @@ type Entry struct {
 // error is that of w, or of a source that somebody cancelled: then there is no page.
 func (p *Page) Write(w io.Writer) ([]Entry, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
-	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Traces: []Entry{}}
+	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Traces: []Entry{}}
 	frame := document()
 	out.text(frame.head(safetext.Line(p.Title)))
 	begin, most := out.n, cmp.Or(p.MostBytes, DefaultMostBytes)

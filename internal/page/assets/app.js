@@ -11,6 +11,7 @@ class App {
     this.hasFront = Boolean(several) || !contents.traces[0]?.held;
     this.head();
     this.help();
+    if (contents.watched) this.watch = new Watch(this);
     addEventListener("popstate", () => this.route()); // links too, and the browser's ways back
     addEventListener("keydown", (e) => this.key(e));
     addEventListener("click", (e) => {
@@ -163,6 +164,7 @@ class App {
     const held = document.getElementById("trace-" + number);
     const turn = new Turn(this, number, new Trace(await unpacked(held.textContent)));
     this.turns.set(number, turn);
+    this.watch?.restore(turn);
     return turn;
   }
   showFront() {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// watchman is a command that watches, until a test ends it.
+type watchman struct {
+	t      *testing.T
+	ticks  chan time.Time
+	cancel context.CancelFunc
+	ended  chan error
+	mu     sync.Mutex
+	said   bytes.Buffer
+}
+
+// Write takes what the command says.
+func (w *watchman) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said.Write(text)
+}
+
+func watching(t *testing.T, run func(ctx context.Context, term *terminal, ticks <-chan time.Time) error) *watchman {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &watchman{t: t, ticks: make(chan time.Time), cancel: cancel, ended: make(chan error, 1)}
+	go func() { w.ended <- run(ctx, newTerminal(w, w), w.ticks) }()
+	t.Cleanup(cancel)
+	return w
+}
+
+// look has the command look at the files, and gives what it said since it did so last. The second
+// tick is taken when all that the first one led to is done.
+func (w *watchman) look() string {
+	w.t.Helper()
+	for range 2 {
+		select {
+		case w.ticks <- time.Time{}:
+		case err := <-w.ended:
+			require.Fail(w.t, "it ended", "%v", err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.said.Reset()
+	return w.said.String()
+}
+
+// interrupt ends the command, and gives its exit code.
+func (w *watchman) interrupt() int {
+	w.cancel()
+	return classified(<-w.ended).code
+}
+
+// written writes a trace at a time of its own: clocks of files may be coarse.
+func written(t *testing.T, path string, content []byte, at int) {
+	require.NoError(t, os.WriteFile(path, content, 0o644))
+	when := time.Date(2025, 1, 1, 0, 0, at, 0, time.UTC)
+	require.NoError(t, os.Chtimes(path, when, when))
+}
+
+// Of a folder that is watched what changes is verified again, and nothing else; the code in the
+// end is that of what is there then.
+func TestVerifyWatches(t *testing.T) {
+	folder := t.TempDir()
+	hello := tracetest.FixtureNamed(t, "hello").Bytes
+	broken := bytes.Replace(hello, []byte(`"iterations":1`), []byte(`"iterations":7`), 1)
+	require.NotEqual(t, hello, broken)
+	path := func(name string) string { return filepath.Join(folder, name+".jsonl") }
+	written(t, path("a"), hello, 0)
+	written(t, path("b"), hello, 0)
+	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, ticks)
+	})
+	said := w.look()
+	assert.Contains(t, said, "2 traces")
+	assert.Contains(t, said, "watching 2 traces; an interrupt ends it")
+	assert.NotContains(t, said, "\x1b", "there is no terminal")
+	assert.Empty(t, w.look(), "nothing has changed")
+
+	written(t, path("b"), broken, 1)
+	said = w.look()
+	assert.Contains(t, said, "changed: "+path("b"))
+	assert.NotContains(t, said, path("a")+":")
+	assert.Contains(t, said, "of all: 1 same, 0 divergences, 1 unreadable")
+
+	written(t, path("c"), hello, 2)
+	require.NoError(t, os.Remove(path("a")))
+	said = w.look()
+	assert.Contains(t, said, "changed: "+path("c")+"; 1 trace gone")
+	assert.Contains(t, said, "of all: 1 same, 0 divergences, 1 unreadable")
+
+	require.NoError(t, os.Remove(path("b")))
+	said = w.look()
+	assert.Contains(t, said, "1 trace gone")
+	assert.Contains(t, said, "of all: 1 same, 0 divergences, 0 unreadable")
+	assert.Zero(t, w.interrupt())
+}
+
+// The last code counts.
+func TestWatchEndsWithTheLastCode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	hello := tracetest.FixtureNamed(t, "hello").Bytes
+	written(t, path, hello, 0)
+	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{path}, parallel: 1, watch: true}, ticks)
+	})
+	w.look()
+	written(t, path, hello[:len(hello)/2], 1)
+	assert.Contains(t, w.look(), "unreadable")
+	assert.Equal(t, exitUnreadable, w.interrupt())
+}
+
+// A page is written again when its traces change, has browsers load it again until the watch
+// ends, and not after that.
+func TestViewWatches(t *testing.T) {
+	folder := t.TempDir()
+	file, html := filepath.Join(folder, "turn.jsonl"), filepath.Join(folder, "page.html")
+	written(t, file, tracetest.FixtureNamed(t, "hello").Bytes, 0)
+	page := func() string { return string(tracetest.Must(os.ReadFile(html))) }
+	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
+		return watchView(ctx, term, viewOptions{paths: []string{file}, file: html, watch: true}, ticks)
+	})
+	assert.Contains(t, w.look(), "page.html: 1 trace")
+	assert.Contains(t, page(), `"watched":true`)
+	first := page()
+	written(t, file, tracetest.FixtureNamed(t, "tool-round-trip").Bytes, 1)
+	assert.Contains(t, w.look(), "changed: "+file)
+	assert.NotEqual(t, first, page())
+	assert.Zero(t, w.interrupt())
+	assert.NotContains(t, page(), `"watched":true`)
+}
+
+func TestWatchRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"verify", "--watch"}, "--watch needs files or folders"},
+		{[]string{"verify", "--watch", "-"}, "cannot read the standard input again"},
+		{[]string{"verify", "--watch", "--junit", "r.xml", "x"}, "are of one run"},
+		{[]string{"verify", "--watch", "--shard", "1/2", "x"}, "are of one run"},
+		{[]string{"view", "--watch"}, "--watch needs files or folders"},
+		{[]string{"view", "--watch", "x", "-o", "-"}, "--watch needs a file that it can write again"},
+	} {
+		o := adkreplay(c.args...)
+		assert.Equal(t, exitUsage, o.code, "%q", c.args)
+		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
+	}
+}
