@@ -595,8 +595,11 @@ func TestPictures(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: allFixtures(t)}), "")
 	b.emulate(360)
-	for _, hash := range []string{"#", "#3.20", "#5.30/state", "#12.20/conversation"} {
+	parallel := fmt.Sprintf("#%d.48", is[int](b, `app.numberOf("parallel-tools.jsonl") + 1`))
+	for _, hash := range []string{"#", "#3.20", "#5.30/state", "#12.20/conversation", parallel + "/phases", parallel + "/conversation"} {
 		b.goTo(hash)
+		assert.Zero(t, is[int](b, `[...document.querySelectorAll(".row > *")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > 361).length`), "%s: what is cut off says so", hash)
+		assert.Zero(t, is[int](b, `[...document.querySelectorAll(".tabs button")].filter((e) => e.getBoundingClientRect().height > 36).length`), "%s: no tab is broken within a word", hash)
 		assert.LessOrEqual(t, is[int](b, `document.documentElement.scrollWidth`), 360, hash)
 		assert.Zero(t, is[int](b, `[...document.querySelectorAll("button, a, input, .row")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().width > 0 && (e.getBoundingClientRect().left < -1 || e.getBoundingClientRect().right > 361)).length`), hash)
 	}

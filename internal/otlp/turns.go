@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -98,9 +99,17 @@ func (b *turnBuilder) enter(at Nanos, in, strand int, x adk.Crossing) int {
 func (b *turnBuilder) leave(at Nanos, in, strand, id int, failure string, result adk.ToolResult) {
 	x := adk.Crossing{Kind: adk.KindReturn, Call: in, Strand: strand, ID: id, Outcome: adk.OutcomeOK, Result: result}
 	if failure != "" {
-		x.Outcome, x.Err, x.Result = adk.OutcomeError, errors.New(failure), nil
+		x.Outcome, x.Err, x.Result = adk.OutcomeError, errorOf(failure), nil
 	}
 	b.tell(at, x)
+}
+
+// errorOf is the error of a kind of failure, which may be a code of the engine's.
+func errorOf(failure string) error {
+	if strings.HasPrefix(failure, "E_") {
+		return &adk.Error{Code: adk.Code(failure)}
+	}
+	return errors.New(failure)
 }
 
 // turn makes the turn of a root.
@@ -132,12 +141,12 @@ func (b *turnBuilder) dispatch(n *node, in, strand int, name string) {
 	failure := n.failure()
 	end := adk.Crossing{Kind: adk.KindDispatchEnd, Call: dispatch, Strand: strand, Status: adk.StatusAck}
 	if failure != "" {
-		end.Status, end.Err = adk.StatusNack, errors.New(failure)
+		end.Status, end.Err = adk.StatusNack, errorOf(failure)
 	}
 	end.Status = cmp.Or(n.text("adkreplay.dispatch.status"), end.Status)
 	b.tell(n.End, end)
 	if failure != "" {
-		b.tell(n.End, adk.Crossing{Kind: adk.KindErrorEvent, Call: dispatch, Strand: strand, Err: errors.New(failure)})
+		b.tell(n.End, adk.Crossing{Kind: adk.KindErrorEvent, Call: dispatch, Strand: strand, Err: errorOf(failure)})
 	}
 	b.leave(n.End, in, strand, dispatch, "", nil)
 }
@@ -180,7 +189,7 @@ func (b *turnBuilder) ask(n *node, in, strand int) {
 		Name: cmp.Or(n.text("server.address", "gen_ai.provider.name", "gen_ai.system"), "model"), JSON: requestOf(n), Status: string(adk.EffectReads)})
 	done := adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: in, Strand: strand, Op: op, JSON: answerOf(n)}
 	if failure := n.failure(); failure != "" {
-		done.Err = errors.New(failure)
+		done.Err = errorOf(failure)
 	}
 	b.tell(n.End, done)
 }
@@ -198,7 +207,7 @@ func (b *turnBuilder) execute(n *node, in, strand int) {
 	b.tell(n.End, adk.Crossing{Kind: adk.KindToolExecutionEnd, Call: in, Strand: strand, IsError: failure != ""})
 	done := adk.Crossing{Kind: adk.KindExecute, Phase: adk.Done, Call: in, Strand: strand, Op: op}
 	if failure != "" {
-		done.Err = errors.New(failure)
+		done.Err = errorOf(failure)
 	}
 	b.tell(n.End, done)
 }

@@ -222,7 +222,7 @@ class Turn {
       row.events.length > 0 && h("span", { class: "event", title: "told to listeners" }, "•"),
       h("span", { class: "took" }, row.takes > 0 ? lasting(row.takes) : ""),
     );
-    twist.style.marginInlineStart = Math.min(row.depth, mostIndent) * 14 + "px";
+    twist.style.setProperty("--depth", Math.min(row.depth, mostIndent));
     return e;
   }
   // found is a text in which what is searched is marked.
