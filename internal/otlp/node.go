@@ -94,7 +94,7 @@ func reached(roots []*node, all int) error {
 	return nil
 }
 
-func byBegin(a, b *node) int { return cmp.Compare(a.Start, b.Start) }
+func byBegin(a, b *node) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) }
 
 // check refuses a span that has no place.
 func (s *Span) check() error {

@@ -49,7 +49,8 @@ type call struct {
 type executorRun struct {
 	name      string
 	iteration int
-	asks      bool // the crossings show whom it asks
+	asks      bool      // the crossings show whom it asks
+	executed  time.Time // when it executed its first tool; zero where it did not
 }
 
 // execution is one of a tool.
@@ -196,7 +197,7 @@ func (b *Builder) leave(x *adk.Crossing) {
 }
 
 // unseen tells of an executor that asked in a way that no crossing shows: its call takes the
-// place of the asking.
+// place of the asking, until it executes a tool.
 func (b *Builder) unseen(c *call, x *adk.Crossing) {
 	s := b.start(c.span, c.began, "chat", "", Internal)
 	s.set(providerName, c.run.name)
@@ -205,7 +206,10 @@ func (b *Builder) unseen(c *call, x *adk.Crossing) {
 	if x.Outcome != adk.OutcomeOK {
 		s.fail(cmp.Or(failureType(x.Err), string(x.Outcome)))
 	}
-	b.end(s, x.At)
+	if c.run.executed.IsZero() {
+		c.run.executed = x.At
+	}
+	b.end(s, c.run.executed)
 }
 
 func (r *executorRun) describe(s *Span) {
@@ -225,6 +229,9 @@ func (b *Builder) execute(x *adk.Crossing) {
 	tool, is := x.Record.(*adk.Tool)
 	if !is {
 		return
+	}
+	if c := b.calls[x.Call]; c != nil && c.run != nil && c.run.executed.IsZero() {
+		c.run.executed = x.At
 	}
 	s := b.start(b.SpanOf(x.Call), x.At, executeTool, tool.Name(), Internal)
 	s.set(toolName, tool.Name())

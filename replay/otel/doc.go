@@ -14,7 +14,7 @@
 // 1.41.0, which is the last with those of generative AI in it, or begins with "adkreplay.":
 // iterations, the status of a dispatch, the executor, gates, what canceled a turn. A model is
 // seen where it is asked through adk.Ask or a transport of package adkhttp. Of an executor that
-// asks otherwise its call is the chat span, without model and tokens.
+// asks otherwise its call is the chat span, until it executes a tool, without model and tokens.
 //
 // What a span ends with is told in the step that ends it, while the turn waits: give the
 // provider a batching processor, as in any program, and none that exports at once.

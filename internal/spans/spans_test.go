@@ -1,0 +1,239 @@
+package spans_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/spans"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// kept keeps the spans that ended.
+type kept struct {
+	begun int
+	ended []*spans.Span
+}
+
+func (k *kept) Start(*spans.Span) { k.begun++ }
+
+func (k *kept) End(s *spans.Span) { k.ended = append(k.ended, s) }
+
+// of are the spans that some crossings tell of, each a second after the one before it.
+func of(o spans.Options, crossings ...adk.Crossing) *kept {
+	k := &kept{}
+	b := spans.NewBuilder(k, o)
+	for i := range crossings {
+		crossings[i].At = time.Unix(int64(i), 0).UTC()
+		b.Take(&crossings[i])
+	}
+	b.Close()
+	return k
+}
+
+func (k *kept) named(t *testing.T, name string) *spans.Span {
+	t.Helper()
+	for _, s := range k.ended {
+		if s.Name == name {
+			return s
+		}
+	}
+	require.Fail(t, "there is no span", name)
+	return nil
+}
+
+func attribute(s *spans.Span, key string) any {
+	for _, one := range s.Attributes {
+		if one.Key == key {
+			return one.Value
+		}
+	}
+	return nil
+}
+
+func call(id, in int, label, name string) adk.Crossing {
+	return adk.Crossing{Kind: adk.KindCall, ID: id, Call: in, Seam: adk.Seam{Label: label, Name: name}}
+}
+
+func returned(id, in int) adk.Crossing {
+	return adk.Crossing{Kind: adk.KindReturn, ID: id, Call: in, Outcome: adk.OutcomeOK}
+}
+
+func ask(op, in int, phase adk.Phase, name, text string) adk.Crossing {
+	return adk.Crossing{Kind: adk.KindAsk, Phase: phase, Op: op, Call: in, Name: name, JSON: json.RawMessage(text)}
+}
+
+// begun is a turn whose executor is under way, as call 3.
+var begun = []adk.Crossing{call(1, 0, adk.LabelRun, ""), call(2, 1, adk.LabelDispatch, ""), call(3, 2, adk.LabelExecutor, "model")}
+
+func after(crossings ...adk.Crossing) []adk.Crossing {
+	return append(append([]adk.Crossing{}, begun...), crossings...)
+}
+
+// Who is asked has the name that the conventions know, what is asked the operation; what is no
+// conversation has no span.
+func TestProviders(t *testing.T) {
+	for _, c := range []struct{ of, request, name, provider string }{
+		{"api.openai.com", `{"path":"/v1/chat/completions","body":{"model":"m","messages":[]}}`, "chat m", "openai"},
+		{"my.openai.azure.com", `{"path":"/openai/deployments/x/chat/completions","body":{"model":"m","messages":[]}}`, "chat m", "azure.ai.openai"},
+		{"generativelanguage.googleapis.com", `{"path":"/v1beta/models/flash:streamGenerateContent","body":{"contents":[]}}`, "generate_content flash", "gcp.gemini"},
+		{"europe-west4-aiplatform.googleapis.com", `{"path":"/v1/x/models/flash:generateContent","body":{"contents":[]}}`, "generate_content flash", "gcp.vertex_ai"},
+		{"bedrock-runtime.eu-central-1.amazonaws.com", `{"path":"/model/x/converse","body":{"messages":[]}}`, "chat", "aws.bedrock"},
+		{"api.openai.com", `{"path":"/v1/embeddings","body":{"model":"e","input":["a"]}}`, "embeddings e", "openai"},
+		{"notapi.openai.com.example", `{"path":"/v1/messages","body":{"model":"m","messages":[]}}`, "chat m", "notapi.openai.com.example"},
+		{"localhost:8080", `{"path":"/v1/messages","body":{"model":"m","messages":[]}}`, "chat m", "localhost:8080"},
+		{"a function", `{"model":"m","messages":[]}`, "chat m", "a function"},
+	} {
+		s := of(spans.Options{}, after(ask(1, 3, adk.Begin, c.of, c.request), ask(1, 3, adk.Done, "", `{}`))...).named(t, c.name)
+		assert.Equal(t, c.provider, attribute(s, "gen_ai.provider.name"))
+		assert.Equal(t, spans.Client, s.Kind)
+	}
+	k := of(spans.Options{}, after(ask(1, 3, adk.Begin, "weather.example", `{"city":"Oslo"}`), ask(1, 3, adk.Done, "", `{}`), returned(3, 2))...)
+	for _, s := range k.ended {
+		assert.NotEqual(t, spans.Client, s.Kind, s.Name)
+	}
+}
+
+// An executor that asks in a way that no crossing shows is the chat, until it executes a tool;
+// one whose asking is seen is none, and what a tool asks is the tool's.
+func TestUnseen(t *testing.T) {
+	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
+	require.NoError(t, err)
+	k := of(spans.Options{}, after(
+		adk.Crossing{Kind: adk.KindReportLog, Call: 3},
+		adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Call: 3, Op: 1, Record: look},
+		call(4, 3, adk.LabelTool, "look"),
+		ask(2, 4, adk.Begin, "x", `{"model":"m","messages":[]}`), ask(2, 4, adk.Done, "", `{}`),
+		returned(4, 3),
+		adk.Crossing{Kind: adk.KindExecute, Phase: adk.Done, Call: 3, Op: 1},
+		returned(3, 2), returned(2, 1), returned(1, 0))...)
+	unseen, tool := k.named(t, "chat"), k.named(t, "execute_tool look")
+	assert.Equal(t, 2*time.Second, unseen.End.Sub(unseen.Begin))
+	assert.Equal(t, tool.Begin, unseen.End)
+	assert.Equal(t, tool.Number, k.named(t, "chat m").Parent)
+	assert.Nil(t, attribute(k.named(t, "chat m"), "adkreplay.executor"))
+	assert.Equal(t, 1, k.named(t, "invoke_agent").Number)
+
+	seen := of(spans.Options{}, after(ask(1, 3, adk.Begin, "x", `{"model":"m","messages":[]}`), ask(1, 3, adk.Done, "", `{}`), returned(3, 2))...)
+	for _, s := range seen.ended {
+		assert.NotEqual(t, "chat", s.Name)
+	}
+}
+
+// A dispatch that is called in a turn is an agent of its own name, below the tool that called it.
+func TestNested(t *testing.T) {
+	read, err := trace.Read(bytes.NewReader(tracetest.FixtureNamed(t, "sub-agents-side-by-side").Bytes))
+	require.NoError(t, err)
+	k := &kept{}
+	b := spans.NewBuilder(k, spans.Options{Agent: "outer"})
+	for i := range read.Lines {
+		b.Take(&read.Lines[i].Crossing)
+	}
+	names := map[int]string{}
+	for _, s := range k.ended {
+		names[s.Number] = s.Name
+	}
+	for name, parent := range map[string]string{
+		"invoke_agent outer": "", "execute_tool researcher": "invoke_agent outer", "invoke_agent researcher": "execute_tool researcher",
+		"execute_tool reader": "invoke_agent researcher", "invoke_agent reader": "execute_tool reader",
+		"execute_tool critic": "invoke_agent outer", "invoke_agent critic": "execute_tool critic",
+	} {
+		assert.Equal(t, parent, names[k.named(t, name).Parent], name)
+	}
+}
+
+// A request that is made again is a span that says how often it was, until it succeeds.
+func TestRetries(t *testing.T) {
+	const request = `{"model":"m","messages":[]}`
+	failed := ask(1, 3, adk.Done, "", "")
+	failed.JSON, failed.Err = nil, errors.New("cut off")
+	k := of(spans.Options{}, after(ask(1, 3, adk.Begin, "x", request), failed, ask(1, 3, adk.Begin, "x", request), failed,
+		ask(1, 3, adk.Begin, "x", request), ask(1, 3, adk.Done, "", `{}`), ask(1, 3, adk.Begin, "x", request), ask(1, 3, adk.Done, "", `{}`))...)
+	var often []any
+	for _, s := range k.ended {
+		if s.Kind == spans.Client {
+			often = append(often, attribute(s, "http.request.resend_count"))
+		}
+	}
+	assert.Equal(t, []any{nil, int64(1), int64(2), nil}, often)
+}
+
+// What is said has one form whatever the provider's is.
+func TestMessages(t *testing.T) {
+	for name, c := range map[string]struct {
+		request string
+		pieces  []string
+		in, out string
+		system  any
+	}{
+		"Messages": {`{"path":"/v1/messages","body":{"model":"m","system":"Be short.","messages":[{"role":"user","content":[{"type":"text","text":"Oslo?"}]},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"rain"}]}]}}`,
+			[]string{`{"data":{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}}`, `{"data":{"type":"content_block_delta","index":0,"delta":{"thinking":"Hm."}}}`,
+				`{"data":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"go","input":{}}}}`, `{"data":{"type":"content_block_delta","index":1,"delta":{"partial_json":"{\"to\":2}"}}}`, `{"data":{"type":"message_delta","delta":{"stop_reason":"tool_use"}}}`},
+			`[{"role":"user","parts":[{"type":"text","content":"Oslo?"}]},{"role":"assistant","parts":[{"type":"tool_call","id":"t1","name":"look","arguments":{"at":1}}]},{"role":"user","parts":[{"type":"tool_call_response","id":"t1","response":"rain"}]}]`,
+			`[{"role":"assistant","parts":[{"type":"reasoning","content":"Hm."},{"type":"tool_call","id":"t2","name":"go","arguments":{"to":2}}],"finish_reason":"tool_use"}]`,
+			`[{"content":"Be short.","type":"text"}]`},
+		"Gemini": {`{"path":"/v1/models/m:generateContent","body":{"contents":[{"role":"user","parts":[{"text":"Oslo?"}]},{"role":"model","parts":[{"functionCall":{"name":"look","args":{"at":1}}}]}]}}`,
+			[]string{`{"body":{"candidates":[{"content":{"parts":[{"text":"Rain."}]},"finishReason":"STOP"}]}}`},
+			`[{"role":"user","parts":[{"type":"text","content":"Oslo?"}]},{"role":"assistant","parts":[{"type":"tool_call","name":"look","arguments":{"at":1}}]}]`,
+			`[{"role":"assistant","parts":[{"type":"text","content":"Rain."}],"finish_reason":"STOP"}]`, nil},
+		"Responses": {`{"path":"/v1/responses","body":{"model":"m","input":[{"role":"user","content":"Oslo?"},{"type":"function_call","call_id":"c1","name":"look","arguments":"{\"at\":1}"},{"type":"function_call_output","call_id":"c1","output":"rain"}]}}`,
+			[]string{`{"data":{"type":"response.output_text.delta","delta":"Rain."}}`, `{"data":{"type":"response.completed","response":{"status":"completed"}}}`},
+			`[{"role":"user","parts":[{"type":"text","content":"Oslo?"}]},{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"look","arguments":{"at":1}}]},{"role":"tool","parts":[{"type":"tool_call_response","id":"c1","response":"rain"}]}]`,
+			`[{"role":"assistant","parts":[{"type":"text","content":"Rain."}],"finish_reason":"completed"}]`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crossings := after(ask(1, 3, adk.Begin, "x", c.request))
+			for _, piece := range c.pieces {
+				crossings = append(crossings, adk.Crossing{Kind: adk.KindPiece, Call: 3, Op: 1, JSON: json.RawMessage(piece)})
+			}
+			k := of(spans.Options{Content: true}, append(crossings, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 3, Op: 1})...)
+			for _, s := range of(spans.Options{}, crossings...).ended {
+				for _, one := range s.Attributes {
+					assert.NotContains(t, fmt.Sprint(one.Value), "Oslo", "%s: nobody asked for content", one.Key)
+				}
+			}
+			for _, s := range k.ended {
+				if s.Kind == spans.Client {
+					assert.JSONEq(t, c.in, attribute(s, "gen_ai.input.messages").(string))
+					assert.JSONEq(t, c.out, attribute(s, "gen_ai.output.messages").(string))
+					assert.Equal(t, c.system, attribute(s, "gen_ai.system_instructions"))
+				}
+			}
+		})
+	}
+}
+
+// Whatever is cut out of a trace, what begins ends, once.
+func TestDamagedTraces(t *testing.T) {
+	for _, name := range []string{"sub-agents-side-by-side", "asks-again", "gates-aborted", "tool-failure"} {
+		read, err := trace.Read(bytes.NewReader(tracetest.FixtureNamed(t, name).Bytes))
+		require.NoError(t, err)
+		for drop := range read.Lines {
+			k := &kept{}
+			b := spans.NewBuilder(k, spans.Options{Content: true})
+			for i := range read.Lines {
+				if i != drop {
+					b.Take(&read.Lines[i].Crossing)
+				}
+			}
+			b.Close()
+			ids := map[int]bool{}
+			for _, s := range k.ended {
+				assert.False(t, ids[s.Number], "%s without %d: %s ends twice", name, drop+1, s.Name)
+				ids[s.Number] = true
+				assert.Less(t, s.Parent, s.Number)
+			}
+			assert.Len(t, k.ended, k.begun, "%s without %d", name, drop+1)
+		}
+	}
+}
