@@ -27,6 +27,54 @@ var grounded = []Scenario{
 			return config, adk.RawTurn{SystemPrompt: prompt}
 		},
 	},
+	{
+		Name:  "grounded-refused",
+		About: "a question that is longer than the model's window: what can go goes, the report says refused, and the executor refuses before it asks; nobody aborts the turn",
+		Must:  Ending{Dispatch: adk.StatusNack, Iterations: 1, Errors: []adk.Code{adk.E_LLM_EXECUTION_EXECUTOR_ERROR}},
+		Build: func(Outside) (adk.Config, adk.RawTurn) {
+			config := agent(nil, "When does the gate open? "+strings.Repeat("I have to know. ", 8))
+			config.TurnInput = append(config.TurnInput, retrieve, shed)
+			config.Executor = adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if n := tokensIn(dc.Messages().All(), dc.Retrievables().All()); n > window {
+					return fmt.Errorf("%d tokens do not fit into a window of %d", n, window)
+				}
+				return dc.Ack()
+			}}
+			return config, adk.RawTurn{SystemPrompt: prompt}
+		},
+	},
+}
+
+// window is how many tokens the model of a scenario takes.
+const window = 32
+
+// shed drops retrievables, from the end, until all fits, and reports what went and whether the
+// rest is refused. It refuses nothing itself: the model's executor does.
+var shed = adk.TurnMiddleware{Name: "shed", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	dropped := 0
+	for retrieved := tc.Retrievables().All(); len(retrieved) > 0 && tokensIn(tc.Messages().All(), retrieved) > window; retrieved = tc.Retrievables().All() {
+		if _, err := tc.Retrievables().Remove(retrieved[len(retrieved)-1].ID()); err != nil {
+			return err
+		}
+		dropped++
+	}
+	refused := tokensIn(tc.Messages().All(), tc.Retrievables().All()) > window
+	if dropped > 0 || refused {
+		tc.Log(adk.LevelWarn, "window-report", "not all fits into the model's window", map[string]any{"retrievables": dropped, "refused": refused})
+	}
+	next(ctx)
+	return nil
+}}
+
+// tokensIn is how many tokens a model reads of records.
+func tokensIn(messages []*adk.Message, retrieved []*adk.Retrievable) (sum int) {
+	for _, m := range messages {
+		sum += m.Content().EstimateTokens(adk.EncodingCL100kBase)
+	}
+	for _, r := range retrieved {
+		sum += r.Content().EstimateTokens(adk.EncodingCL100kBase)
+	}
+	return sum
 }
 
 // retrieve asks an index, and shows the model what that found.
