@@ -35,7 +35,10 @@ func watch(ctx context.Context, t *terminal, paths []string, ticks <-chan time.T
 				t.again(changeWords(changed, gone))
 			}
 			last, err := do(changed, all)
-			if ctx.Err() != nil { // it was broken off: what was before counts
+			switch {
+			case ctx.Err() != nil && first:
+				return internal(errors.New("interrupted before anything was done"))
+			case ctx.Err() != nil: // it was broken off: what was before counts
 				return ended(code)
 			}
 			if err != nil {

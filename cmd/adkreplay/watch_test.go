@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,16 @@ func TestWatchEndsWithTheLastCode(t *testing.T) {
 	written(t, path, hello[:len(hello)/2], 1)
 	assert.Contains(t, w.look(), "unreadable")
 	assert.Equal(t, exitUnreadable, w.interrupt())
+}
+
+// What is broken off before it was done once has no code of its own.
+func TestWatchIsInterruptedAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	written(t, path, tracetest.FixtureNamed(t, "hello").Bytes, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := watchVerify(ctx, newTerminal(io.Discard, io.Discard), verifyOptions{paths: []string{path}, parallel: 1, watch: true}, nil)
+	assert.Equal(t, exitInternal, classified(err).code)
 }
 
 // A page is written again when its traces change, has browsers load it again until the watch

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,19 +145,26 @@ func TestLiveAndExportedAgree(t *testing.T) {
 
 // conventions are the keys of attributes in the conventions.
 func conventions(t *testing.T) map[string]bool {
-	list := exec.Command("go", "list", "-f", "{{.Dir}}", "go.opentelemetry.io/otel/semconv/v1.41.0")
-	dir, err := list.Output()
+	keys, err := semconv()
 	require.NoError(t, err)
-	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "attribute_group.go"))
-	require.NoError(t, err)
-	keys := map[string]bool{}
-	for _, m := range regexp.MustCompile(`attribute\.Key\("([^"]+)"\)`).FindAllSubmatch(source, -1) {
-		keys[string(m[1])] = true
-	}
 	require.Greater(t, len(keys), 500)
 	require.True(t, keys["gen_ai.operation.name"])
 	return keys
 }
+
+// semconv are the keys that the package of the conventions declares. It has no list of them.
+var semconv = sync.OnceValues(func() (map[string]bool, error) {
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "go.opentelemetry.io/otel/semconv/v1.41.0").Output()
+	if err != nil {
+		return nil, err
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "attribute_group.go"))
+	keys := map[string]bool{}
+	for _, m := range regexp.MustCompile(`attribute\.Key\("([^"]+)"\)`).FindAllSubmatch(source, -1) {
+		keys[string(m[1])] = true
+	}
+	return keys, err
+})
 
 // asked is what user code asks of a model, as a transport tells it.
 type asked struct {
@@ -217,7 +225,13 @@ func run(t *testing.T, ctx context.Context, c otel.Config, execute func(ctx cont
 	runner, err := adk.NewRunner(config)
 	require.NoError(t, err)
 	require.NoError(t, runner.Run(ctx, adk.RawTurn{SystemPrompt: "Be short."}))
-	return ofTracer(ended.GetSpans())
+	all, known := ofTracer(ended.GetSpans()), conventions(t)
+	for _, one := range all {
+		for key := range one.Said {
+			assert.True(t, known[key] || strings.HasPrefix(key, "adkreplay."), key)
+		}
+	}
+	return all
 }
 
 func named(t *testing.T, all []told, name string) told {
