@@ -38,6 +38,10 @@ example: ## copy the example out of the tree, and build and test it there
 		$(GO) mod edit -replace github.com/adkreplay/adkreplay="$(CURDIR)" && \
 		test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) test ./... && $(GO) tool adkreplay verify testdata/turns
 
+.PHONY: tutorial
+tutorial: ## follow the tutorial as a stranger does, and hold it to what it says
+	ADKREPLAY_TUTORIAL=all $(GO) test -count=1 ./docs
+
 .PHONY: mutants
 mutants: killers ## break the engine, the harness and the example in every known way, edit every field and damage every line of every trace, and see who goes red
 	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutation|^TestVerifyRefusesDamaged|^TestMisnumbered|^TestWhatIfEnds' ./replay

@@ -98,11 +98,14 @@ func (b block) ran(t *testing.T, dir string) string {
 	return out.String()
 }
 
+// tutorialVariable has the tutorial followed, if it is set.
+const tutorialVariable = "ADKREPLAY_TUTORIAL"
+
 // A stranger who follows the tutorial gets what it says: its files compile, and its
 // commands print what stands below them.
 func TestTutorial(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds a module and its tests several times")
+	if os.Getenv(tutorialVariable) == "" && !updating() {
+		t.Skip("it builds a module and its tests several times: make tutorial (" + tutorialVariable + "=all) runs it")
 	}
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh to run its commands")
