@@ -7,9 +7,7 @@ import (
 )
 
 func newCheck(t *terminal) *cobra.Command {
-	var asJSON bool
-	var list listOptions
-	cmd := &cobra.Command{
+	return examining(t, &checking, &cobra.Command{
 		Use:   "check [file|folder ...]",
 		Short: "Hold traces against what is true of every turn",
 		Long: `check holds every trace against the invariants: what the contract promises of
@@ -21,17 +19,7 @@ this command.
 A trace that breaks off is checked as far as it goes; the command then fails.
 ` + exitHelp,
 		Example: "  adkreplay check\n  adkreplay check testdata/turns\n  adkreplay check --json turn.jsonl",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseExamine(asJSON, list, args)
-			if err != nil {
-				return misused(cmd, err)
-			}
-			return runExamine(cmd.Context(), t, o, &checking)
-		},
-	}
-	list.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
-	return cmd
+	})
 }
 
 // checking looks for violations.

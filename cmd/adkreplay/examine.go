@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -59,6 +61,22 @@ type findings struct {
 	ExitCode   int `json:"exitCode"`
 	// Error says why not everything was examined that was to be.
 	Error string `json:"error,omitempty"`
+}
+
+// examining makes cmd a command that looks for something in traces.
+func examining(t *terminal, q *inquiry, cmd *cobra.Command) *cobra.Command {
+	var asJSON bool
+	var list listOptions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := parseExamine(asJSON, list, args)
+		if err != nil {
+			return misused(cmd, err)
+		}
+		return runExamine(cmd.Context(), t, o, q)
+	}
+	list.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return cmd
 }
 
 // parseExamine refuses an empty path, as parseVerify does.

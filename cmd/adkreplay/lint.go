@@ -7,9 +7,7 @@ import (
 )
 
 func newLint(t *terminal) *cobra.Command {
-	var asJSON bool
-	var list listOptions
-	cmd := &cobra.Command{
+	return examining(t, &linting, &cobra.Command{
 		Use:   "lint [file|folder ...]",
 		Short: "Say what in traces is legal and likely a mistake",
 		Long: `lint looks in every trace for what no rule forbids and what is likely a mistake
@@ -22,17 +20,7 @@ this command. A trace that breaks off is looked at as far as it goes; the
 command then fails.
 ` + exitHelp,
 		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseExamine(asJSON, list, args)
-			if err != nil {
-				return misused(cmd, err)
-			}
-			return runExamine(cmd.Context(), t, o, &linting)
-		},
-	}
-	list.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
-	return cmd
+	})
 }
 
 // linting looks for hints.
