@@ -64,6 +64,11 @@ explore: ## break every scenario at every crossing in pairs, in every order of i
 fleet: ## have four processes settle 5,000 deliveries on one Postgres, kill one of them every second, and print the figures
 	cd internal/realparts && $(GO) test -count=1 -v -run '^TestFleet$$'
 
+SESSIONS ?= 1000000
+.PHONY: growth
+growth: ## print what a delivery costs where Postgres has SESSIONS (1000000) sessions
+	cd internal/realparts && ADKREPLAY_SESSIONS=$(SESSIONS) $(GO) test -count=1 -v -timeout 60m -run '^TestSessionsGrow$$'
+
 .PHONY: zoo
 zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults
 	ADKREPLAY_ZOO=all $(GO) test -count=1 -v -timeout 60m -run '^TestZoo$$' ./property/zoo

@@ -1,11 +1,18 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
@@ -23,5 +30,49 @@ func BenchmarkBesidePlainSQL(b *testing.B) {
 	b.Run("store", func(b *testing.B) { bench.Stores(b) })
 	b.Run("fetch", func(b *testing.B) { bench.Fetches(b) })
 	require.NoError(b, raw.Close())
+	require.NoError(b, db.Close())
+}
+
+const (
+	// turnTakes is how long a turn of the benchmark waits for its model.
+	turnTakes = 50 * time.Millisecond
+	// senders deliver at once, and manyTimes as many as one of them is the least that is
+	// settled then.
+	senders, manyTimes = 200, 10
+)
+
+// How many deliveries a host settles that has many at once, beside one after the other: its
+// turns wait for their models, and hold no connection.
+func BenchmarkDeliveries(b *testing.B) {
+	db := open(b, postgrestest.Database(b), storage.Config{})
+	h := storagetest.SessionHost(b, db.Storage(), db.Sessions(), func(c *session.Config) {
+		c.Agent.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			time.Sleep(turnTakes)
+			return dc.Ack()
+		}
+	})
+	const each = 10
+	perSecond := func(senders, round int) float64 {
+		began := time.Now()
+		var all sync.WaitGroup
+		for sender := range senders {
+			all.Go(func() {
+				for n := range each {
+					_, err := h.Deliver(b.Context(), number(fmt.Sprint(senders, " ", sender), fmt.Sprint(round, " ", n)))
+					assert.NoError(b, err)
+				}
+			})
+		}
+		all.Wait()
+		return float64(senders*each) / time.Since(began).Seconds()
+	}
+	var one, many float64
+	for round := 0; b.Loop(); round++ {
+		one, many = max(one, perSecond(1, round)), max(many, perSecond(senders, round))
+	}
+	b.ReportMetric(one, "one/s")
+	b.ReportMetric(many, "many/s")
+	b.ReportMetric(many/one, "x-one")
+	assert.GreaterOrEqual(b, many/one, float64(manyTimes))
 	require.NoError(b, db.Close())
 }

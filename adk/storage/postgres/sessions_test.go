@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
@@ -32,5 +36,31 @@ func TestHostsOfOneDatabase(t *testing.T) {
 func TestTwoReleases(t *testing.T) {
 	db := open(t, postgrestest.Database(t), storage.Config{})
 	storagetest.TwoReleases(t, db.Storage(), db.Sessions())
+	assert.NoError(t, db.Close())
+}
+
+// SES-12, SES-26: a turn holds no connection while it runs: a host has twenty times as many
+// under way as connections.
+func TestTurnsHoldNoConnection(t *testing.T) {
+	const many = 20 * 10 // connections
+	db := open(t, postgrestest.Database(t), storage.Config{})
+	var running sync.WaitGroup
+	running.Add(many)
+	h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) {
+		c.Agent.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			running.Done()
+			running.Wait() // for all of them
+			return dc.Ack()
+		}
+	})
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			o, err := h.Deliver(t.Context(), number(fmt.Sprint(i), "a"))
+			assert.NoError(t, err)
+			assert.Equal(t, 1, o.Attempt)
+		})
+	}
+	all.Wait()
 	assert.NoError(t, db.Close())
 }

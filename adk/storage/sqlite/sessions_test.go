@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,4 +196,26 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 		db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
 		return db, db.Storage(), db.Sessions()
 	})
+}
+
+// SES-11, SES-12: a thousand deliveries to a thousand sessions at once wait for one another at
+// the file, and none fails.
+func TestManyDeliveriesAtOnce(t *testing.T) {
+	const many = 1000
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	db := open(t, path, storage.Config{})
+	h := storagetest.SessionHost(t, db.Storage(), db.Sessions())
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			o, err := h.Deliver(t.Context(), session.Delivery{Tenant: "shop", Session: fmt.Sprint(i), ID: "a", Kind: "numbers", Payload: []byte(`1`)})
+			assert.NoError(t, err)
+			assert.Equal(t, session.Committed, o.State)
+		})
+	}
+	all.Wait()
+	var sessions, records int
+	require.NoError(t, plainSQL(t, path).QueryRow("select (select count(*) from sessions where revision = 1), (select count(*) from records)").Scan(&sessions, &records))
+	assert.Equal(t, []int{many, many}, []int{sessions, records})
+	assert.NoError(t, db.Close())
 }

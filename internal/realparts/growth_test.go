@@ -1,0 +1,182 @@
+package realparts_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/database"
+	"github.com/adkreplay/adkreplay/adk/storage/postgres"
+	"github.com/adkreplay/adkreplay/internal/postgrestest"
+	"github.com/adkreplay/adkreplay/internal/storagetest"
+)
+
+// sessionsVariable is how many sessions there are.
+const sessionsVariable = "ADKREPLAY_SESSIONS"
+
+// grown are the rows of so many sessions, each of which three deliveries were settled of, with
+// one value and six messages, as a plain reader finds them. Every thousandth has a delivery
+// that waits.
+var grown = []string{
+	`insert into sessions select 'grown', 's' || n, 1, 3, 3, '', 0, 4, 0, '"ada"', 'numbers', 'null', null, 1, 1, 0 from generate_series(1, %d) n`,
+	`insert into deliveries select 'grown', 's' || n, 'd' || i, i, 'committed', 0, '1', '` + digestOfOne + `', null, null, 1, i, 'turn' || n || '-' || i, i, '', 0, null, 0, 1, 1, 0, 1 from generate_series(1, %d) n, generate_series(1, 3) i`,
+	`insert into session_context select 'grown', 's' || n, 'storagetest.sum', 1, '6', 1 from generate_series(1, %d) n`,
+	`insert into positions select 'grown', 's' || n, 'messages', 6 from generate_series(1, %d) n`,
+	`insert into records select 'grown', 's' || n, 'messages', sha256(convert_to(n || '-' || i, 'UTF8')), i, convert_to(repeat('{"content":"what was said"}', 10), 'UTF8'), sha256(''), 'turn', 'dispatch', 1 from generate_series(1, %d) n, generate_series(1, 6) i`,
+	`update sessions set next_seq = 5, unsettled = 1 where id in (select 's' || 1000 * n from generate_series(1, %d / 1000) n)`,
+	`insert into deliveries select 'grown', 's' || 1000 * n, 'waits', 4, 'accepted', 1, '1', '` + digestOfOne + `', null, null, 0, 0, '', 0, '', 0, null, 0, 1, 0, 0, 0 from generate_series(1, %d / 1000) n`,
+}
+
+// digestOfOne is the SHA-256 of the payload 1.
+const digestOfOne = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+
+// SES-42, STO-15: what a session costs does not depend on how many there are: no statement of
+// a delivery, nor one that looks for work, goes through a table, and the blocks that a
+// delivery touches are few.
+func TestSessionsGrow(t *testing.T) {
+	n := 20_000
+	if text := os.Getenv(sessionsVariable); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	dsn := postgrestest.Database(t)
+	db, err := postgres.Open(t.Context(), dsn, database.Config{})
+	require.NoError(t, err)
+	raw, err := sql.Open("pgx", dsn)
+	require.NoError(t, err)
+	raw.SetMaxOpenConns(1)
+	for _, statement := range grown {
+		_, err := raw.Exec(fmt.Sprintf(statement, n))
+		require.NoError(t, err, statement)
+	}
+	_, err = raw.Exec("analyze")
+	require.NoError(t, err)
+	require.NoError(t, db.Close()) // what it did is counted when its connections end
+	before := workOf(t, raw)
+	db, err = postgres.Open(t.Context(), dsn, database.Config{})
+	require.NoError(t, err)
+	const each = 200
+	h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) {
+		c.Notify = func(context.Context, session.Outcome) error { return nil }
+	})
+	deliver := func(of string) func(int) {
+		return func(i int) {
+			o, err := h.Deliver(t.Context(), session.Delivery{Tenant: "grown", Session: fmt.Sprintf(of, 1+1000*(i%(n/1000))+i/(n/1000)), ID: "new", Kind: "numbers", Payload: json.RawMessage("1")})
+			require.NoError(t, err)
+			require.Equal(t, session.Committed, o.State)
+		}
+	}
+	figures := []string{
+		timed("a delivery to a session", each, deliver("s%d")),
+		timed("a delivery that begins one", each, deliver("new%d")),
+		timed("looking for 100 that have work", each, func(int) {
+			_, err := db.Sessions().Pending(t.Context(), time.Now(), 100)
+			require.NoError(t, err)
+		}),
+		timed("counting what waits", each, func(int) {
+			_, _, err := h.Backlog(t.Context())
+			require.NoError(t, err)
+		}),
+	}
+	settled, err := h.Resume(t.Context(), n/1000)
+	require.NoError(t, err)
+	assert.Equal(t, n/1000, settled, "what waited is settled")
+	require.NoError(t, db.Close())
+	after := workOf(t, raw)
+	assert.Equal(t, before.scans, after.scans, "scans of whole tables")
+	blocks := (after.blocks - before.blocks) / (4*each + settled)
+	assert.Less(t, blocks, 200, "blocks that each of it touches")
+	var size, bytes int
+	require.NoError(t, raw.QueryRow("select count(*), sum(pg_total_relation_size(c.oid)) from pg_class c join pg_namespace s on s.oid = c.relnamespace where s.nspname = 'public' and c.relkind = 'r'").Scan(&size, &bytes))
+	t.Logf("%d sessions: %d bytes of tables and indexes a session, %d blocks touched a call", n, bytes/n, blocks)
+	for _, figure := range figures {
+		t.Log(figure)
+	}
+	assert.NoError(t, raw.Close())
+}
+
+// STO-8: the last 50 messages of 100,000 cost the blocks that those of 1,000 do.
+func TestTheLastOfManyMessages(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	raw, err := sql.Open("pgx", dsn)
+	require.NoError(t, err)
+	raw.SetMaxOpenConns(1)
+	const last, fetches = 50, 20
+	blocks := func(of string, earlier int) int {
+		config := database.Config{Config: storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: last}}}
+		db, err := postgres.Open(t.Context(), dsn, config)
+		require.NoError(t, err)
+		for _, statement := range []string{ // which nobody reads, and are no messages
+			"insert into records select 'shop', $1, 'messages', sha256(convert_to(n::text, 'UTF8')), n, 'earlier', '', '', '', 1 from generate_series(1, $2::bigint) n",
+			"insert into positions values ('shop', $1, 'messages', $2)",
+		} {
+			_, err := raw.Exec(statement, of, earlier)
+			require.NoError(t, err)
+		}
+		scope := storagetest.ScopeOf("shop", of)
+		for n := range last {
+			m, err := adk.NewMessage(adk.MessageInit{ID: fmt.Sprint("last", n), Role: adk.RoleUser, Content: "Hello.", CreatedAt: time.UnixMilli(1), UpdatedAt: time.UnixMilli(1)})
+			require.NoError(t, err)
+			require.NoError(t, db.Storage().Messages.Store(t.Context(), scope, m))
+		}
+		_, err = raw.Exec("analyze")
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+		before := workOf(t, raw)
+		db, err = postgres.Open(t.Context(), dsn, config)
+		require.NoError(t, err)
+		for range fetches {
+			fetched, err := db.Storage().Messages.Fetch(t.Context(), scope)
+			require.NoError(t, err)
+			require.Len(t, fetched, last)
+		}
+		require.NoError(t, db.Close())
+		return (workOf(t, raw).blocks - before.blocks) / fetches
+	}
+	few, many := blocks("short", 1_000), blocks("long", 100_000)
+	t.Logf("blocks that a fetch of %d touches: %d of 1,000, %d of 100,000", last, few, many)
+	assert.LessOrEqual(t, many, 4*few, "an index is deeper where there are more, and no more than that")
+	assert.NoError(t, raw.Close())
+}
+
+// work is what a server has done.
+type work struct{ scans, blocks int }
+
+func workOf(t *testing.T, raw *sql.DB) (w work) {
+	require.Eventually(t, func() bool { // connections end at their own time
+		var open int
+		require.NoError(t, raw.QueryRow("select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'").Scan(&open))
+		return open == 0
+	}, time.Minute, 10*time.Millisecond)
+	const tables = "relname in ('sessions', 'deliveries', 'session_context', 'positions', 'records')"
+	require.NoError(t, errors.Join(
+		raw.QueryRow("select sum(seq_scan) from pg_stat_user_tables where "+tables).Scan(&w.scans),
+		raw.QueryRow("select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0)) from pg_statio_user_tables where "+tables).Scan(&w.blocks)))
+	return w
+}
+
+// timed says what a call takes, in the middle of many.
+func timed(what string, many int, call func(i int)) string {
+	var took []time.Duration
+	for i := range many {
+		began := time.Now()
+		call(i)
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return fmt.Sprintf("%s: %s, one in a hundred %s", what, took[many/2].Round(10*time.Microsecond), took[many*99/100].Round(10*time.Microsecond))
+}
