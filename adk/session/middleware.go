@@ -15,6 +15,8 @@ import (
 // needs. A turn that no attempt has begun, as in a replay, has one too, which leads nowhere.
 type turn struct {
 	attempt *attempt // nil where nobody has claimed the turn
+	// ended is the error of the context of such a turn: nil until its run is over.
+	ended func() error
 
 	mu        sync.Mutex
 	channel   Channel
@@ -74,8 +76,8 @@ func (h *Host) turnOf(ctx context.Context, id string) *turn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.turns[id]
-	if t == nil {
-		t = &turn{}
+	if t == nil || t.attempt == nil && t.ended() != nil { // replays have runs of one id
+		t = &turn{ended: ctx.Err}
 		h.turns[id] = t
 		context.AfterFunc(ctx, func() { h.forget(id, t) })
 	}

@@ -40,7 +40,7 @@ type Seed struct {
 	Attempt int   `json:"attempt"`
 	Epoch   int64 `json:"epoch"`
 	// Auth is who sent this delivery, Initiator who began the session; null where nobody
-	// said.
+	// said. In a replay of a trace that was redacted both are the text that stands for them.
 	Auth      json.RawMessage `json:"-"`
 	Initiator json.RawMessage `json:"-"`
 }
@@ -49,6 +49,16 @@ type Seed struct {
 type auth struct {
 	Current   json.RawMessage `json:"current"`
 	Initiator json.RawMessage `json:"initiator"`
+}
+
+// authOf reads the leaf. What is no JSON is what stands for it in a redacted trace: nobody
+// commits a turn whose leaf is another than the host's.
+func authOf(raw json.RawMessage) (who auth, err error) {
+	if len(raw) > 0 && !json.Valid(raw) {
+		text, err := marshal(string(raw))
+		return auth{text, text}, err
+	}
+	return who, json.Unmarshal(raw, &who)
 }
 
 // Stasher is what has a stash: a *adk.TurnContext or a *adk.DispatchContext.
@@ -61,18 +71,21 @@ func SeedOf(h Stasher) (Seed, error) {
 		return seed, err
 	}
 	s := h.Stash()
-	var who auth
-	for _, one := range []struct {
-		path string
-		into any
-	}{{stashSeed, &seed}, {stashAuth, &who}} {
-		raw, _ := s.Get(one.path, nil).(json.RawMessage)
-		if err := json.Unmarshal(raw, one.into); err != nil {
-			return Seed{}, stateError("%s in the stash is not what the host has put there", one.path)
-		}
+	raw, _ := s.Get(stashSeed, nil).(json.RawMessage)
+	if err := json.Unmarshal(raw, &seed); err != nil {
+		return Seed{}, notTheHosts(stashSeed)
+	}
+	raw, _ = s.Get(stashAuth, nil).(json.RawMessage)
+	who, err := authOf(raw)
+	if err != nil {
+		return Seed{}, notTheHosts(stashAuth)
 	}
 	seed.Auth, seed.Initiator = who.Current, who.Initiator
 	return seed, nil
+}
+
+func notTheHosts(path string) error {
+	return stateError("%s in the stash is not what the host has put there", path)
 }
 
 // within is the error of a turn that no host runs, or nil.

@@ -2,12 +2,15 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -51,6 +54,25 @@ func TestTracesOfAttempts(t *testing.T) {
 	assert.NotNil(t, report.Divergence, "a channel that does something else is seen")
 }
 
+// SES-33: a host of replays may meet a turn again whose run has just ended: nothing of that is
+// left.
+func TestReplaysOfOneTurn(t *testing.T) {
+	w := newWorld(t)
+	var trace bytes.Buffer
+	c := w.config(counting)
+	c.Agent.Probe = replay.Record(&trace)
+	deliver(t, w.host(c), delivery("one", "a"))
+	elsewhere := newWorld(t)
+	agent := elsewhere.host(elsewhere.config(counting)).Agent()
+	for range 300 {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: agent, Seams: ownSeams, Writes: true})
+		require.NoError(t, err)
+		if !assert.Nil(t, report.Divergence) {
+			return
+		}
+	}
+}
+
 // SES-31: who sends stands in one leaf, which redaction takes out as a whole.
 func TestRedactedAuth(t *testing.T) {
 	w := newWorld(t)
@@ -63,7 +85,18 @@ func TestRedactedAuth(t *testing.T) {
 	assert.NotContains(t, trace.String(), "lovelace")
 	assert.NotContains(t, trace.String(), "4711-0815")
 	assert.Contains(t, trace.String(), "session")
-	report, err := replay.Verify(t.Context(), &trace, replay.Live{})
+	recorded := trace.Bytes()
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{})
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
+
+	live := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		seed, err := session.SeedOf(dc)
+		assert.JSONEq(t, `"[redacted:auth:1]"`, string(seed.Auth))
+		assert.JSONEq(t, `"[redacted:auth:1]"`, string(seed.Initiator))
+		return errors.Join(err, counting(t.Context(), dc))
+	})
+	report, err = replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{Config: w.host(live).Agent(), Seams: []string{"turn-input/session-*", replay.Executor}})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "live code runs on what stands for it")
 }
