@@ -21,6 +21,8 @@ type SessionsReport struct {
 	Sessions int `json:"sessions"`
 	Attempts int `json:"attempts"`
 	Commits  int `json:"commits"`
+	// Untraced are how many attempts have no trace of their turn.
+	Untraced int `json:"untraced,omitempty"`
 	// Divergences are the first of each session that has one.
 	Divergences []SessionDivergence `json:"divergences,omitempty"`
 	// NotCompared says what could not be held against the journals.

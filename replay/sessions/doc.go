@@ -21,5 +21,7 @@
 //     turn against the state so far, replays its trace, and compares what it has left with what
 //     was committed. With [Options].Host the raw turn has to be what today's host begins with,
 //     and [Options].Live says which seams of the turns are today's code.
+//     [Today] has the host of today in the turn of a trace, [Recording.Rerecord] makes a
+//     recording again with it; golden.ReplaySessions does both in go test.
 //  5. A [Divergence] is of one class: [Hydrate], [Turn], [Commit] or [Order].
 package sessions

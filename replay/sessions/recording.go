@@ -183,6 +183,7 @@ func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsRepo
 		return nil, context.Cause(ctx)
 	}
 	result.Sessions, result.Attempts, result.Commits = report.Sessions, report.Attempts, report.Commits
+	result.Untraced = report.Untraced
 	result.NotCompared = inShort(report.NotCompared)
 	for _, d := range report.Divergences {
 		result.Divergences = append(result.Divergences, corpus.SessionDivergence{Class: string(d.Class), Tenant: d.Delivery.Tenant, Session: d.Delivery.Session,

@@ -257,3 +257,11 @@ func TestStory(t *testing.T) {
 	}
 	assert.Equal(t, 2, n, fmt.Sprint("a story can be left"))
 }
+
+// must reads all of an open file.
+func must(t *testing.T, in io.ReadCloser) []byte {
+	t.Helper()
+	content, err := io.ReadAll(in)
+	require.NoError(t, errors.Join(err, in.Close()))
+	return content
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -79,6 +80,8 @@ func (d *Divergence) summary() string {
 type Report struct {
 	// Sessions, Commits and Attempts are how many were played.
 	Sessions, Commits, Attempts int
+	// Untraced are how many attempts have no trace of their turn.
+	Untraced int
 	// Divergences are the first of each session that has one.
 	Divergences []*Divergence
 	// NotCompared says what could not be held against the journal.
@@ -101,6 +104,10 @@ type Options struct {
 	// Live says which seams of the turns are today's code.
 	Live replay.Live
 }
+
+// AsRecorded is for Options.Replayed: it takes each turn for one that did the same again, so
+// that the journal alone is held against the traces, and nothing runs.
+func AsRecorded(string) *replay.Report { return &replay.Report{} }
 
 // Verify plays a journal. An error joins what kept traces from being read, or replayed: their
 // sessions are played as far as that, and the others to their ends.
@@ -156,8 +163,10 @@ type player struct {
 	begun, attempt session.Step
 	// last is what the attempt under way has left; nil where it has no trace.
 	last *leavings
-	// redacted says that digests of values cannot be compared.
-	redacted bool
+	// blind says that the values are not known: a turn that committed has no trace.
+	blind bool
+	// masked says that some are known by what stands for them in a redacted trace.
+	masked bool
 }
 
 // delivered is what is known of a delivery.
@@ -218,7 +227,7 @@ func (p *player) hydrated(s session.Step) *Divergence {
 	if s.Revision != p.loaded.Revision {
 		return diverged(Hydrate, "revision %d was read after %d commits", s.Revision, p.loaded.Revision)
 	}
-	if bag := session.Digest(p.loaded.Values); s.Bag != bag && !p.redacted {
+	if bag := session.Digest(p.loaded.Values); s.Bag != bag && !p.blind && !p.masked {
 		return diverged(Hydrate, "the values that were read are not those that were committed")
 	}
 	return nil
@@ -228,6 +237,7 @@ func (p *player) hydrated(s session.Step) *Divergence {
 type leavings struct {
 	begun, values map[string]session.Value
 	writes        []string
+	bodies        []json.RawMessage // of the writes; nil of a delete
 }
 
 // ran holds the trace of an attempt against the state so far, and replays it.
@@ -242,6 +252,7 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 		return nil, fmt.Errorf("the trace of turn %s: %w", s.Turn, err)
 	}
 	if t == nil {
+		p.report.Untraced++
 		p.report.NotCompared = append(p.report.NotCompared, "turn "+s.Turn+noTrace)
 		return p.follows(s), nil
 	}
@@ -249,7 +260,6 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 	if err != nil {
 		return diverged(Hydrate, "%s", err), nil
 	}
-	p.redacted = p.redacted || len(trace.RedactedNote(t.FooterExtra)) > 0
 	if found := cmp.Or(p.begins(s, d, begun), p.follows(s)); found != nil {
 		return found, nil
 	}
@@ -354,42 +364,44 @@ func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	if seed.Tenant != s.Tenant || seed.Session != s.Session || seed.Delivery != s.Delivery || seed.Seq != s.Seq || seed.Attempt != s.Attempt || seed.Epoch != s.Epoch {
 		return diverged(Hydrate, "the trace is of attempt %d at %q of %q, epoch %d", seed.Attempt, seed.Delivery, seed.Session, seed.Epoch)
 	}
-	if p.redacted {
-		return nil
-	}
-	own, _ := b.raw.Stash["session"].(map[string]any)
-	payload, _ := own["payload"].(json.RawMessage)
-	if d.payload != "" && (session.Delivery{Payload: payload}).Digest() != d.payload {
+	if d.payload != "" && !isMasked(b.payload()) && (session.Delivery{Payload: b.payload()}).Digest() != d.payload {
 		return diverged(Hydrate, "the payload is another than the one that was accepted")
 	}
+	if p.blind { // until a trace shows all values that were read
+		p.loaded.Values = maps.Clone(b.values)
+		p.blind = session.Digest(b.values) != p.begun.Bag
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.values)) {
+		if isMasked(b.values[key].Body) {
+			p.mask()
+			p.loaded.Values[key] = b.values[key]
+			continue
+		}
 		if held, has := p.loaded.Values[key]; !has || held.Version != b.values[key].Version || !bytes.Equal(session.Canonical(held.Body), session.Canonical(b.values[key].Body)) {
 			return diverged(Hydrate, "the turn began with another value of %q than the one so far", key)
 		}
 	}
-	return p.beginsToday(b, payload)
+	return p.beginsToday(b)
+}
+
+// isMasked reports whether a value has what stands for a secret in a redacted trace, whose
+// digest nobody can compare.
+func isMasked(body json.RawMessage) bool { return wire.Placeholder.Match(body) }
+
+// mask notes that there is such a value.
+func (p *player) mask() {
+	if !p.masked {
+		p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("the digests of the values of session %.64q, of which some are redacted", p.loaded.Session))
+	}
+	p.masked = true
 }
 
 // beginsToday holds it against what today's host begins with.
-func (p *player) beginsToday(b beginning, payload json.RawMessage) *Divergence {
+func (p *player) beginsToday(b beginning) *Divergence {
 	if p.options.Host == nil {
 		return nil
 	}
-	own, _ := b.raw.Stash["session"].(map[string]any)
-	var who struct{ Current, Initiator json.RawMessage }
-	raw, _ := own["auth"].(json.RawMessage)
-	if json.Unmarshal(raw, &who) != nil {
-		return diverged(Hydrate, "session.auth is not what a host puts there")
-	}
-	seed, l := b.seed, p.loaded
-	seed.Auth, seed.Initiator = who.Current, who.Initiator
-	l.Snapshots = map[string]json.RawMessage{}
-	snapshots, _ := own["internal"].(map[string]any)
-	for name, leaf := range snapshots {
-		l.Snapshots[name], _ = leaf.(json.RawMessage)
-	}
-	l.Next = &session.Accepted{Delivery: session.Delivery{Payload: payload}}
-	today, err := p.options.Host.Begin(seed, l)
+	today, err := b.today(p.options.Host, p.loaded.Values)
 	switch {
 	case err != nil:
 		return diverged(Hydrate, "today's host does not begin the turn: %s", err)
@@ -417,7 +429,11 @@ func leftBy(t *trace.Trace) (*leavings, error) {
 			if x.Record != nil {
 				key = x.Record.Key()
 			}
-			l.writes = append(l.writes, x.Seam.Name+" "+key)
+			body, err := bodyOf(x.Record)
+			if err != nil {
+				return nil, fmt.Errorf("sessions: a record of a trace: %w", err)
+			}
+			l.writes, l.bodies = append(l.writes, x.Seam.Name+" "+key), append(l.bodies, body)
 		}
 	}
 	l.values = valuesIn(fold.Turn().Values.Tree)
@@ -439,7 +455,7 @@ func (p *player) committed(s session.Step, d *delivered) *Divergence {
 	p.report.Commits++
 	p.loaded.Revision = s.Revision
 	if p.last == nil { // without the trace nobody knows the values from here on
-		p.redacted = true
+		p.blind = true
 		return nil
 	}
 	return p.commits(s)
@@ -466,10 +482,13 @@ func (p *player) left() (keys []string, next map[string]session.Value) {
 func (p *player) commits(s session.Step) *Divergence {
 	keys, next := p.left()
 	p.loaded.Values = next
-	if !slices.Equal(keys, append([]string{}, s.Keys...)) && !p.redacted {
+	if slices.ContainsFunc(slices.Collect(maps.Values(next)), func(v session.Value) bool { return isMasked(v.Body) }) {
+		p.mask()
+	}
+	if !slices.Equal(keys, append([]string{}, s.Keys...)) && !p.blind {
 		return diverged(Commit, "the keys %q were committed, the turn has changed %q", s.Keys, keys)
 	}
-	if !p.redacted && s.Bag != session.Digest(next) {
+	if !p.blind && !p.masked && s.Bag != session.Digest(next) {
 		return diverged(Commit, "the values that were committed are not those that the turn has left")
 	}
 	var written []string

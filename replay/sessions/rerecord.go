@@ -1,0 +1,244 @@
+package sessions
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Rerecord plays the sessions of a recording again with today's host, attempt by attempt, and
+// gives the files of the new recording by their names: what one turn leaves, the next begins
+// with. today gives the host, which is made fresh for each turn, and what else of it is live,
+// as for Today. What the deliveries were, which host had them and when, is as recorded; and
+// what no seam makes again, such as a fetch that is not live, says what it said. Sources are
+// opened several times.
+//
+// The new recording is given only if it verifies. An error says that there is none, and why: a
+// file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, one that has no trace or is
+// redacted, or one that comes to its output where it did not, or the other way round, since
+// what hosts do then stands in no recording.
+func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, replay.Live), reading trace.Options) (map[string][]byte, error) {
+	journal, reports := r.Read(reading)
+	for _, one := range reports {
+		if one.Error != "" {
+			return nil, errors.New("replay: " + one.Error)
+		}
+	}
+	was, err := r.Verify(ctx, Options{Reading: reading, Replayed: AsRecorded})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(was.Divergences) > 0:
+		return nil, errors.New("sessions: the journal and its traces are not of one session: " + was.Divergences[0].Text)
+	}
+	again := &rerecording{turns: r.Turns(reading), today: today, reading: reading, files: map[string][]byte{}, sessions: map[session.SessionID]*progress{}}
+	for i := range journal.Steps {
+		if err := again.step(ctx, &journal.Steps[i]); err != nil {
+			return nil, fmt.Errorf("sessions: %s of session %.64q: %w", cmp.Or(journal.Steps[i].Delivery, "a step"), journal.Steps[i].Session, err)
+		}
+	}
+	if err := again.journals(journal); err != nil {
+		return nil, err
+	}
+	return again.files, again.verified(ctx, r)
+}
+
+// rerecording is a recording that is made again.
+type rerecording struct {
+	turns    map[string]corpus.Source
+	today    func() (*session.Host, replay.Live)
+	reading  trace.Options
+	files    map[string][]byte
+	sessions map[session.SessionID]*progress
+}
+
+// progress is how far a session has come.
+type progress struct {
+	values map[string]session.Value
+	// before and after are what the last turn has left, as recorded and now.
+	before, after *leavings
+}
+
+// step has a step say what is so now.
+func (a *rerecording) step(ctx context.Context, s *session.Step) error {
+	p := a.sessions[s.SessionID]
+	if p == nil {
+		p = &progress{values: map[string]session.Value{}}
+		a.sessions[s.SessionID] = p
+	}
+	switch s.Kind {
+	case session.StepHydrated:
+		s.Bag = session.Digest(p.values)
+	case session.StepRan:
+		return a.turn(ctx, p, s.Turn)
+	case session.StepCommitted:
+		if p.after == nil {
+			return errors.New("it was committed, and its turn has no trace")
+		}
+		of := player{loaded: session.Loaded{Values: p.values}, last: p.after}
+		s.Keys, p.values = of.left()
+		if len(s.Keys) == 0 {
+			s.Keys = nil
+		}
+		s.Bag, s.Records = session.Digest(p.values), p.records(s.Records)
+	}
+	return nil
+}
+
+// turn makes the trace of a turn again.
+func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
+	p.before, p.after = nil, nil
+	source, has := a.turns[id]
+	if !has {
+		return nil
+	}
+	reading := a.reading
+	reading.File = source.Name
+	old, err := opened(source, func(in io.Reader) (*trace.Trace, error) { return trace.Read(in, reading) })
+	if err != nil {
+		return err
+	}
+	begun, err := beginningOf(old)
+	if err != nil {
+		return err
+	}
+	host, live := a.today()
+	if live, err = begun.live(host, live, p.values); err != nil {
+		return err
+	}
+	var made bytes.Buffer
+	if _, err := opened(source, func(in io.Reader) (*replay.Report, error) { return replay.Rerecord(ctx, in, &made, live, reading) }); err != nil {
+		return err
+	}
+	a.files[source.Name] = made.Bytes()
+	again, err := trace.Read(bytes.NewReader(made.Bytes()), reading)
+	if err != nil {
+		return err
+	}
+	return p.leaves(old, again)
+}
+
+// leaves notes what a turn has left, as recorded and now.
+func (p *progress) leaves(old, again *trace.Trace) (err error) {
+	if endsInOutput(old) != endsInOutput(again) {
+		return errors.New("its turn does not end as it did, with an answer or without: record the session again")
+	}
+	if p.before, err = leftBy(old); err == nil {
+		p.after, err = leftBy(again)
+	}
+	if err != nil {
+		return err
+	}
+	begun, err := beginningOf(again)
+	p.after.begun = begun.values
+	return err
+}
+
+// endsInOutput reports whether a turn came to its output, where the host merges (SES-19).
+func endsInOutput(t *trace.Trace) bool {
+	return slices.ContainsFunc(t.Lines, func(line trace.Line) bool {
+		x := &line.Crossing
+		return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTurnOutput && x.Seam.Name == "session-merge"
+	})
+}
+
+// opened is what somebody makes of a source.
+func opened[T any](source corpus.Source, read func(io.Reader) (T, error)) (made T, err error) {
+	in, err := source.Open()
+	if err != nil {
+		return made, err
+	}
+	defer in.Close()
+	return read(in)
+}
+
+// records are what the commit writes now. A collection of which the commit wrote nothing
+// though the turn did is one that is written at once.
+func (p *progress) records(recorded []string) (all []string) {
+	atOnce := map[string]bool{}
+	for _, w := range p.before.writes {
+		atOnce[collectionOf(w)] = true
+	}
+	for _, record := range recorded {
+		atOnce[collectionOf(record)] = false
+	}
+	for i, w := range p.after.writes {
+		if atOnce[collectionOf(w)] {
+			continue
+		}
+		if body := p.after.bodies[i]; body != nil {
+			w += " " + session.Delivery{Payload: body}.Digest()[:16]
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+func collectionOf(write string) string {
+	name, _, _ := strings.Cut(write, ".")
+	return name
+}
+
+// journals writes the journals again, each with its steps in their order.
+func (a *rerecording) journals(all *Journal) error {
+	of := map[string][]int{}
+	for i := range all.Steps {
+		of[all.placeOf(i).file] = append(of[all.placeOf(i).file], i)
+	}
+	for file, steps := range of {
+		slices.SortFunc(steps, func(x, y int) int { return cmp.Compare(all.placeOf(x).line, all.placeOf(y).line) })
+		var out bytes.Buffer
+		recorder := Record(&out)
+		for _, i := range steps {
+			recorder.Step(all.Steps[i])
+		}
+		if err := recorder.Close(); err != nil {
+			return err
+		}
+		a.files[file] = out.Bytes()
+	}
+	return nil
+}
+
+// verified is why the new recording is none.
+func (a *rerecording) verified(ctx context.Context, r *Recording) error {
+	var sources []corpus.Source
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		sources = append(sources, corpus.Source{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.files[name])), nil }})
+	}
+	recordings, _ := Recordings(sources)
+	if len(recordings) != 1 {
+		return errors.New("sessions: there is no journal")
+	}
+	report, err := recordings[0].Verify(ctx, Options{Reading: a.reading})
+	switch {
+	case err != nil:
+		return err
+	case len(report.Divergences) > 0:
+		return errors.New("sessions: the new recording diverges itself: " + report.Divergences[0].Text)
+	case len(report.Faults()) > 0:
+		return errors.New("sessions: the new recording cannot be read: " + report.Faults()[0])
+	}
+	return nil
+}
+
+// bodyOf is a record as a commit writes it; nil where there is none.
+func bodyOf(record adk.Record) (json.RawMessage, error) {
+	if marshaler, is := record.(json.Marshaler); is { // whose own text it is, as it stands
+		return marshaler.MarshalJSON()
+	}
+	return nil, nil
+}
