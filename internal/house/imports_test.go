@@ -165,7 +165,7 @@ var rooms = []room{
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/jsondiff", "internal/ordered", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
-	{name: "replay/golden", ours: []string{"adk", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
+	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",

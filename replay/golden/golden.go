@@ -16,7 +16,8 @@
 // Nothing is written by a turn that fails a check, and nothing where the
 // environment variable CI is set: golden files are changed by people.
 //
-// Replay does the same for a folder of recorded turns.
+// Replay does the same for a folder of recorded turns, and ReplaySessions for one of recorded
+// sessions; Session is for a session that the test runs itself.
 //
 // Where ADKREPLAY_PENDING names a folder by its whole path, what a check finds in the place
 // of what is expected is kept there, and adkreplay review --pending shows it change by

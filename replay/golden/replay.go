@@ -51,23 +51,16 @@ import (
 // the place of those that are red are kept there, for adkreplay review.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
-	c := corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}}
+	c := newCorpusCheck(t, dir, options)
 	defer c.publish()
 	defer c.page()
-	sources, err := corpus.Sources(os.DirFS(dir))
-	if err != nil {
-		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
+	sources, ok := c.listed()
+	if !ok {
 		return
-	}
-	for i := range sources { // a path that commands take
-		sources[i].Name = path.Join(c.dir, sources[i].Name)
-		Claim(t, sources[i].Name)
-	}
-	if len(options) > 0 {
-		c.reading = options[0]
 	}
 	c.live = c.noting(live)
 	c.sources = sources
+	var err error
 	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
@@ -100,18 +93,42 @@ type corpusCheck struct {
 	patterns map[string]bool // of live seams, that were asked for
 }
 
+func newCorpusCheck(t TB, dir string, options []trace.Options) *corpusCheck {
+	return &corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}, reading: trace.Optional(options)}
+}
+
+// listed are the files of the folder, which are claimed; it fails where there are none.
+func (c *corpusCheck) listed() (sources []corpus.Source, ok bool) {
+	c.t.Helper()
+	sources, err := corpus.Sources(os.DirFS(c.dir))
+	if err != nil {
+		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
+		return nil, false
+	}
+	for i := range sources { // a path that commands take
+		sources[i].Name = path.Join(c.dir, sources[i].Name)
+		Claim(c.t, sources[i].Name)
+	}
+	return sources, true
+}
+
 // noting is live, but for that it notes the patterns.
 func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.Live {
 	return func(trace string) (chosen replay.Live) {
 		if live != nil {
 			chosen = live(trace)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, pattern := range chosen.Seams {
-			c.patterns[pattern] = true
-		}
+		c.note(chosen)
 		return chosen
+	}
+}
+
+// note notes the patterns of live seams.
+func (c *corpusCheck) note(live replay.Live) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pattern := range live.Seams {
+		c.patterns[pattern] = true
 	}
 }
 

@@ -1,0 +1,296 @@
+package golden
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// ReplaySessions is Replay for sessions: it plays the journals and the traces in a folder,
+// and below it, with the host of today.
+//
+//	golden.ReplaySessions(t, "testdata/sessions", func(folder string) (*session.Host, replay.Live) {
+//		return agent.Host(t), replay.Live{Seams: []string{replay.ToolCode, replay.Executor}}
+//	})
+//
+// today makes a host, fresh for each turn, and says what of its agent is live beside what
+// always is: what it begins a turn with (prompt, instructions and stash), its channel and its
+// providers. The host claims nothing and keeps nothing, so that any store does. The config of
+// the Live is the host's agent, whatever is given; today is called with the folder of the
+// journals, as the paths of its files begin, and from several goroutines at a time.
+//
+// Each turn begins with the values that it was recorded with, so that one change is one cause
+// and not one a turn behind it. What is wrong with a journal by itself, or does not fit its
+// traces, fails the check too, as does an attempt without a trace.
+//
+// With -update and a reason what differs is accepted as Replay does, a folder at once: each
+// turn then begins with what those before it leave now, and the journals say so.
+// sessions.Recording.Rerecord says what cannot be accepted.
+func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, replay.Live), options ...trace.Options) {
+	t.Helper()
+	c := sessionCheck{corpusCheck: newCorpusCheck(t, dir, options), today: today}
+	defer c.publish()
+	defer c.page()
+	if !c.find() {
+		return
+	}
+	var err error
+	c.report, err = corpus.Verify(context.Background(), c.sources, c.live, corpus.Options{Reading: c.reading, Maker: today})
+	if err != nil {
+		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
+		return
+	}
+	c.play()
+	switch {
+	case len(c.refusals) > 0:
+		c.refused()
+	case c.report.Divergent > 0 && updating():
+		c.update()
+	case c.report.Divergent > 0:
+		c.unreadable()
+		c.causes()
+		c.parted()
+		c.keep()
+	case c.report.Unreadable > 0:
+		c.unreadable()
+		c.parted()
+	case c.parted(), c.untraced():
+	default:
+		c.looked()
+		c.log()
+		c.keep()
+	}
+}
+
+// sessionCheck is one check of a folder of sessions under way.
+type sessionCheck struct {
+	*corpusCheck
+	today      func(folder string) (*session.Host, replay.Live)
+	recordings []*sessions.Recording
+	refusals   map[string]string // why today's host does not begin a turn, by the trace; mu guards it
+}
+
+// find finds the recordings. There has to be one, and nothing that belongs to none.
+func (c *sessionCheck) find() bool {
+	c.t.Helper()
+	sources, ok := c.listed()
+	if !ok {
+		return false
+	}
+	c.recordings, c.sources = sessions.Recordings(sources)
+	if len(c.recordings) == 0 {
+		c.impossible("%s: there is no journal of sessions: Replay plays traces alone", c.dir)
+		return false
+	}
+	for _, source := range c.sources {
+		if c.recordingOf(source.Name) == nil {
+			c.impossible("%s: no journal lies in its folder or above it: Replay plays traces alone", source.Name)
+			return false
+		}
+	}
+	c.refusals = map[string]string{}
+	c.corpusCheck.live = c.live
+	return true
+}
+
+// recordingOf is what a trace belongs to.
+func (c *sessionCheck) recordingOf(trace string) *sessions.Recording {
+	at := slices.IndexFunc(c.recordings, func(r *sessions.Recording) bool {
+		return slices.ContainsFunc(r.Traces, func(s corpus.Source) bool { return s.Name == trace })
+	})
+	if at < 0 {
+		return nil
+	}
+	return c.recordings[at]
+}
+
+// live is the host of today in the turn of a trace.
+func (c *sessionCheck) live(name string) replay.Live {
+	host, live := c.today(c.recordingOf(name).Folder)
+	c.note(live)
+	content, err := os.Open(name)
+	if err == nil {
+		defer content.Close()
+		live, err = sessions.Today(host, live, content, c.reading)
+	}
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refusals[name] = strings.TrimPrefix(err.Error(), "sessions: ")
+		return replay.Live{}
+	}
+	return live
+}
+
+// refused fails for turns that today's host does not begin, a reason once.
+func (c *sessionCheck) refused() {
+	c.t.Helper()
+	hit := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.refusals)) {
+		hit[c.refusals[name]] = append(hit[c.refusals[name]], name)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(hit)) {
+		more := ""
+		if n := len(hit[reason]); n > 1 {
+			more = "\n  and so in " + plural(n-1, "other trace")
+		}
+		c.impossible("%s: %s%s", hit[reason][0], reason, more)
+	}
+}
+
+// play holds the journals against their traces. What turns do otherwise are causes.
+func (c *sessionCheck) play() {
+	for _, r := range c.recordings {
+		report, err := r.Verify(context.Background(), sessions.Options{Reading: c.reading, Replayed: sessions.AsRecorded})
+		if err == nil { // which is nothing but that of the context
+			c.report.Sessions = append(c.report.Sessions, report)
+		}
+	}
+}
+
+// parted fails for each journal that cannot be read, or does not fit its traces. It reports
+// whether there was one.
+func (c *sessionCheck) parted() (failed bool) {
+	c.t.Helper()
+	for _, s := range c.report.Sessions {
+		for _, d := range s.Divergences {
+			failed = true
+			c.fail("the journal and its traces are not of one session, whatever the agent does:\n%s\nRecord it again.", d.Text)
+		}
+		for _, j := range s.Journals {
+			if j.Error != "" {
+				failed = true
+				c.fail("%s", j.Error)
+			}
+		}
+	}
+	return failed
+}
+
+// untraced fails for attempts without a trace. It reports whether there was one.
+func (c *sessionCheck) untraced() (failed bool) {
+	c.t.Helper()
+	for _, s := range c.report.Sessions {
+		if s.Untraced > 0 {
+			failed = true
+			c.impossible("%s of %s: no trace: what is not looked at is not the same", plural(s.Untraced, "attempt"), s.Folder)
+		}
+	}
+	return failed
+}
+
+// log says what was played.
+func (c *sessionCheck) log() {
+	c.t.Helper()
+	for _, s := range c.report.Sessions {
+		text := ""
+		for _, what := range s.NotCompared {
+			text += "\n  not compared: " + what
+		}
+		c.t.Logf("replay: sessions of %s: %s%s", s.Folder, s.Summary(), text)
+	}
+}
+
+// remade is what is accepted of one recording.
+type remade struct {
+	*sessions.Recording
+	files   map[string][]byte // that change, by their names
+	changes []string          // the causes
+	shown   string            // for a person
+	err     error             // why it cannot be accepted
+}
+
+// hits are the recordings that causes hit, made again.
+func (c *sessionCheck) hits() (all []remade) {
+	for _, r := range c.recordings {
+		one := remade{Recording: r, files: map[string][]byte{}}
+		for _, cause := range c.report.Causes {
+			if slices.ContainsFunc(cause.Traces, func(name string) bool { return c.recordingOf(name) == r }) {
+				one.changes = append(one.changes, cause.Text)
+				one.shown += cause.String() + "\n"
+			}
+		}
+		if one.changes == nil {
+			continue
+		}
+		made, err := r.Rerecord(context.Background(), func() (*session.Host, replay.Live) { return c.today(r.Folder) }, c.reading)
+		one.err = err
+		for name, content := range made {
+			if before, err := os.ReadFile(name); err != nil || !bytes.Equal(before, content) {
+				one.files[name] = content
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// update accepts what differs, a recording at once, and fails for what cannot be accepted.
+func (c *sessionCheck) update() {
+	c.t.Helper()
+	if corpus.InCI(os.Getenv) {
+		c.fail("%s", refusedInCI)
+		return
+	}
+	if c.parted() {
+		return
+	}
+	acceptance := acceptance(c.t, c.dir+": "+c.report.String())
+	if acceptance == nil {
+		return
+	}
+	for _, r := range c.hits() {
+		for _, name := range slices.Sorted(maps.Keys(r.files)) {
+			if r.err == nil {
+				r.err = acceptance.Replace(name, r.files[name], r.changes...)
+			}
+			if r.err == nil {
+				dropPending(c.t, name)
+			}
+		}
+		if r.err != nil {
+			c.t.Errorf("replay: the sessions of %s are not accepted: %s", r.Folder, withoutRoom(r.err))
+		}
+	}
+	c.unreadable()
+}
+
+// withoutRoom is an error without the name of the package that it is of.
+func withoutRoom(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sessions: "), "replay: ")
+}
+
+// keep keeps the files of the recordings that causes hit, as they would be, and forgets what
+// was kept of the others.
+func (c *sessionCheck) keep() {
+	c.t.Helper()
+	if pendingFolder(c.t) == "" {
+		return
+	}
+	hit := map[string]bool{}
+	for _, r := range c.hits() {
+		hit[r.Folder] = true
+		for _, name := range slices.Sorted(maps.Keys(r.files)) {
+			if r.err == nil {
+				keepPending(c.t, corpus.Pending{File: name, Causes: r.changes, Shown: r.shown, Changes: append(slices.Clip(r.changes), fmt.Sprintf("in the sessions of %s", r.Folder)), Content: r.files[name]})
+			}
+		}
+	}
+	for _, r := range c.recordings {
+		for _, source := range slices.Concat(r.Journals, r.Traces) {
+			if !hit[r.Folder] {
+				dropPending(c.t, source.Name)
+			}
+		}
+	}
+}

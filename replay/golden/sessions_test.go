@@ -1,0 +1,339 @@
+package golden_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/golden"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+// shopper is an agent with sessions: a tool of it puts what was delivered into a basket.
+type shopper struct {
+	prompt string
+	// counts has the tool set a second key.
+	counts bool
+	// version is that of the key's values: 2 has things with a price.
+	version int
+	// copies has the channel store its message twice.
+	copies bool
+	// closed has the executor nack.
+	closed bool
+}
+
+func (s shopper) basket(t *testing.T) *session.Key[[]string] {
+	init := session.KeyInit{Name: "shop.basket"}
+	if s.version == 2 {
+		init.Version = 2
+		init.Upgrade = func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }
+	}
+	key, err := session.NewKey[[]string](init)
+	require.NoError(t, err)
+	return key
+}
+
+// host makes a host of the agent, that is observed or not.
+func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Host {
+	kept, err := memory.New(storage.Config{})
+	require.NoError(t, err)
+	basket := s.basket(t)
+	total, err := session.NewKey[int](session.KeyInit{Name: "shop.total"})
+	require.NoError(t, err)
+	put, err := adk.NewTool(adk.ToolInit{Name: "put", Description: "Puts a thing into the basket.", Effect: adk.EffectReads,
+		InputSchema: []byte(`{"type":"object","properties":{"thing":{"type":"string"}}}`),
+		Handler: func(_ context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			held, _, err := basket.Find(dc)
+			if err == nil && s.counts {
+				err = total.Set(dc, len(held)+1)
+			}
+			return adk.Text("ok"), errors.Join(err, basket.Set(dc, append(held, fmt.Sprint(args["thing"]))))
+		}})
+	require.NoError(t, err)
+	config := session.Config{Name: "host", NoWait: true, Store: kept.Sessions(), Keys: []session.AnyKey{basket, total},
+		Channels: map[string]func(json.RawMessage) (session.Channel, error){"counter": func(json.RawMessage) (session.Channel, error) { return counter{s.copies}, nil }},
+		Prompt:   func(session.Seed) (string, []string, error) { return s.prompt, nil, nil },
+		Agent:    adk.Config{Storage: kept.Storage(), Tools: []*adk.Tool{put}, Executor: adk.Executor{Name: "model", Run: s.run}, Clock: fakes.NewClock(), IDs: fakes.NewIDs()}}
+	if observed != nil {
+		config.Agent.Probe, config.Journal = observed, observed.Step
+	}
+	config.Agent = fakes.Deterministic(config.Agent)
+	host, err := session.NewHost(config)
+	require.NoError(t, err)
+	return host
+}
+
+func (s shopper) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	seed, err := session.SeedOf(dc)
+	if err != nil || s.closed {
+		return errors.Join(err, errors.New("closed"))
+	}
+	return fakes.Script{{fakes.Call("put", fmt.Sprintf(`{"thing":%q}`, seed.Delivery)).As(seed.Delivery + "-call"), fakes.Ack()}}.Executor("model").Run(ctx, dc, h)
+}
+
+// counter is the channel of the shop.
+type counter struct{ copies bool }
+
+func (counter) State() (json.RawMessage, error) { return nil, nil }
+
+func (c counter) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Delivery) error {
+	now := tc.Now()
+	for i, id := range []string{d.ID, d.ID + "-copy"} {
+		if i > 0 && !c.copies {
+			break
+		}
+		m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: d.ID, CreatedAt: now, UpdatedAt: now})
+		if err != nil {
+			return err
+		}
+		if err := tc.Messages().Keep(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var shop = shopper{prompt: "You sell."}
+
+// shops is a folder with two recordings of the shop, of three turns and of one.
+func shops(t *testing.T) (dir string) {
+	t.Helper()
+	setUpdate(t, "false")
+	t.Setenv("CI", "")
+	dir = t.TempDir()
+	for folder, ids := range map[string][]string{"three": {"milk", "bread", "salt"}, "one": {"milk"}} {
+		folder = filepath.Join(dir, folder)
+		require.NoError(t, os.Mkdir(folder, 0o755))
+		var recorded sessions.InMemory
+		host := shop.host(t, recorded.Host("host"))
+		for _, id := range ids {
+			_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "counter", Payload: json.RawMessage(`1`)})
+			require.NoError(t, err)
+		}
+		require.NoError(t, recorded.Close())
+		for name, content := range recorded.Files() {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+		}
+	}
+	return dir
+}
+
+// resold makes the check with a shop of today.
+func (s shopper) resold(t *testing.T, dir, update string, live replay.Live) *fakeTB {
+	t.Helper()
+	setUpdate(t, update)
+	tb := &fakeTB{name: "TestShop"}
+	golden.ReplaySessions(tb, dir, func(string) (*session.Host, replay.Live) { return s.host(t, nil), live })
+	return tb
+}
+
+// tools has the shop's tool and executor live.
+var tools = replay.Live{Seams: []string{replay.ToolCode, replay.Executor}}
+
+// writing has its storage live too, where a host without a claim keeps what it is given.
+var writing = replay.Live{Seams: []string{replay.ToolCode, replay.Executor, "storage/*.store"}, Writes: true}
+
+func TestReplaySessionsPasses(t *testing.T) {
+	dir := shops(t)
+	for _, live := range []replay.Live{{}, tools, writing} {
+		tb := shop.resold(t, dir, "false", live)
+		assert.Empty(t, tb.failed)
+		require.Len(t, tb.told, 3)
+		assert.Contains(t, tb.told[0], "replay: 4 traces of "+dir+", all the same")
+		assert.Equal(t, []string{"replay: sessions of " + dir + "/one: 1 journal, 1 session, 1 attempt, 1 commit",
+			"replay: sessions of " + dir + "/three: 1 journal, 1 session, 3 attempts, 3 commits"}, tb.told[1:])
+	}
+	tb := shop.resold(t, dir, "false", replay.Live{Seams: []string{"tool/other"}})
+	assert.Contains(t, said(t, tb), `nothing that "tool/other" takes ran`)
+}
+
+// changedShops are what becomes of the shop, and what a check says of it.
+var changedShops = map[string]struct {
+	shop shopper
+	live replay.Live
+	says string
+	// holds is what the last trace of three, and the journal, have when it was accepted.
+	holds, journal string
+}{
+	"another prompt":             {shopper{prompt: "You shout."}, tools, "You shout.", `"prompt":"You shout."`, `"keys":["shop.basket"]`},
+	"a tool that sets more":      {shopper{prompt: "You sell.", counts: true}, tools, "session.context.shop.total", `\"v\":1,\"x\":2`, `"keys":["shop.basket","shop.total"]`},
+	"a key's next version":       {shopper{prompt: "You sell.", version: 2}, tools, "session.context.shop.basket", `\"v\":2,\"x\":[\"milk\",\"bread\"]`, `"keys":["shop.basket"]`},
+	"a channel that stores more": {shopper{prompt: "You sell.", copies: true}, writing, `store m2 user "milk" in messages`, `salt-copy`, `messages.store milk-copy `},
+}
+
+// A change of the agent is one cause, in the turns of all sessions that it hits, and is
+// accepted with a reason: then the later turns begin with what the earlier ones leave now, and
+// the check passes.
+func TestReplaySessionsAccepts(t *testing.T) {
+	for name, c := range changedShops {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("ADKREPLAY_REASON", "")
+			dir := shops(t)
+			before := readAll(t, dir)
+			tb := c.shop.resold(t, dir, "false", c.live)
+			require.NotEmpty(t, tb.failed)
+			assert.Contains(t, strings.Join(tb.failed, "\n"), c.says)
+			assert.Regexp(t, `in 4 traces:\s+`+dir+`/one/host-1\.jsonl`, strings.Join(tb.failed, "\n"))
+			assert.Contains(t, tb.failed[len(tb.failed)-1], "to accept this: ADKREPLAY_REASON=")
+			assert.NotEmpty(t, c.shop.resold(t, dir, "true", c.live).failed, "without a reason")
+			assert.Equal(t, before, readAll(t, dir))
+
+			t.Setenv("ADKREPLAY_REASON", "It is meant.")
+			tb = c.shop.resold(t, dir, "true", c.live)
+			assert.Empty(t, tb.failed)
+			after := readAll(t, dir)
+			assert.Contains(t, after["three/host-3.jsonl"], c.holds)
+			assert.Contains(t, after["three/host.journal.jsonl"], c.journal)
+			assert.Regexp(t, `\A\d{4}-\d\d-\d\d It is meant\.\n    (changed|extra) `, after["three/host-3.jsonl.reason"])
+			assert.Empty(t, c.shop.resold(t, dir, "false", c.live).failed)
+			assert.NotEmpty(t, shop.resold(t, dir, "false", c.live).failed, "the former agent is another one now")
+			assert.Empty(t, c.shop.resold(t, dir, "true", c.live).failed)
+			assert.Equal(t, after, readAll(t, dir), "what is the same is left alone")
+		})
+	}
+}
+
+func TestNoSessionIsAcceptedInCI(t *testing.T) {
+	dir := shops(t)
+	before := readAll(t, dir)
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	t.Setenv("CI", "true")
+	assert.Contains(t, said(t, shopper{prompt: "You shout."}.resold(t, dir, "true", tools)), "refused where the environment variable CI is set")
+	assert.Equal(t, before, readAll(t, dir))
+}
+
+// What cannot be accepted fails the check, and changes nothing of its folder.
+func TestReplaySessionsRefuses(t *testing.T) {
+	dir := shops(t)
+	before := readAll(t, dir)
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	tb := shopper{prompt: "You sell.", closed: true}.resold(t, dir, "true", tools)
+	require.Len(t, tb.failed, 2)
+	assert.Contains(t, tb.failed[0], "the sessions of "+dir+"/one are not accepted: milk of session \"ada\": its turn does not end as it did")
+	assert.Equal(t, before, readAll(t, dir))
+}
+
+// What would be accepted is kept for a review, all files of a recording as one change, and
+// forgotten where it is the same again.
+func TestReplaySessionsIsPending(t *testing.T) {
+	dir, folder := shops(t), t.TempDir()
+	t.Setenv("ADKREPLAY_PENDING", folder)
+	loud := shopper{prompt: "You shout.", counts: true}
+	require.NotEmpty(t, loud.resold(t, dir, "false", tools).failed)
+	all := pendingIn(t, folder)
+	require.Len(t, all, 6)
+	for _, p := range all {
+		assert.Equal(t, all[0].Causes, p.Causes, "they are one change")
+	}
+	require.Empty(t, shop.resold(t, dir, "false", tools).failed)
+	assert.Empty(t, pendingIn(t, folder))
+
+	require.NotEmpty(t, loud.resold(t, dir, "false", tools).failed)
+	accepted(t, pendingIn(t, folder))
+	assert.Empty(t, loud.resold(t, dir, "false", tools).failed)
+}
+
+// A check of less than was recorded is not green.
+func TestReplaySessionsOfOtherFolders(t *testing.T) {
+	assert.Contains(t, said(t, shop.resold(t, t.TempDir(), "false", tools)), "there is no trace")
+	assert.Contains(t, said(t, shop.resold(t, turns(t), "false", tools)), "there is no journal of sessions: Replay plays traces alone")
+	dir := shops(t)
+	record(t, dir, "lone.jsonl")
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), dir+"/lone.jsonl: no journal lies in its folder or above it")
+	dir = shops(t)
+	record(t, filepath.Join(dir, "one"), "lone.jsonl")
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), dir+"/one/lone.jsonl: the trace has no seed: it is none of a session's turn")
+
+	dir = shops(t)
+	journal := filepath.Join(dir, "one", "host.journal.jsonl")
+	whole, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, whole[:len(whole)-100], 0o600))
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), journal+":6: truncated journal: ")
+
+	read, err := sessions.Read(bytes.NewReader(whole))
+	require.NoError(t, err)
+	var other bytes.Buffer
+	recorder := sessions.Record(&other)
+	for _, step := range read.Steps {
+		if step.Keys != nil {
+			step.Keys = []string{"shop.total"}
+		}
+		recorder.Step(step)
+	}
+	require.NoError(t, recorder.Close())
+	require.NoError(t, os.WriteFile(journal, other.Bytes(), 0o600))
+	const parted = "the journal and its traces are not of one session, whatever the agent does:\ncommit at "
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), parted+journal+":6, ")
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	before := readAll(t, dir)
+	assert.Contains(t, said(t, shopper{prompt: "You shout."}.resold(t, dir, "true", tools)), parted)
+	assert.Equal(t, before, readAll(t, dir))
+
+	require.NoError(t, os.WriteFile(journal, whole, 0o600))
+	require.NoError(t, os.Remove(filepath.Join(dir, "three", "host-2.jsonl")))
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), "1 attempt of "+dir+"/three: no trace: what is not looked at is not the same")
+}
+
+// A host that does not begin a turn is said, a reason once.
+func TestReplaySessionsWithABrokenHost(t *testing.T) {
+	dir := shops(t)
+	broken := func(string) (*session.Host, replay.Live) {
+		kept, err := memory.New(storage.Config{})
+		require.NoError(t, err)
+		host, err := session.NewHost(session.Config{Store: kept.Sessions(), Agent: adk.Config{Storage: kept.Storage(), Executor: adk.Executor{Name: "model", Run: shop.run}},
+			Channels: map[string]func(json.RawMessage) (session.Channel, error){"counter": func(json.RawMessage) (session.Channel, error) { return counter{}, nil }},
+			Prompt:   func(session.Seed) (string, []string, error) { return "", nil, errors.New("no prompt today") }})
+		require.NoError(t, err)
+		return host, replay.Live{}
+	}
+	tb := &fakeTB{name: "TestShop"}
+	golden.ReplaySessions(tb, dir, broken)
+	told := said(t, tb)
+	assert.Contains(t, told, "today's host does not begin the turn: E_INPUT_PIPELINE_ERROR: Config.Prompt failed: no prompt today")
+	assert.Contains(t, told, "and so in 3 other traces")
+}
+
+// A session that a test runs itself is held against its golden file: the story, and the
+// transcripts of the turns.
+func TestSession(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CI", "")
+	sold := func(s shopper, update string) *fakeTB {
+		setUpdate(t, update)
+		tb := &fakeTB{name: "TestShop"}
+		golden.Session(tb, "shop", func(record func(string) *sessions.HostRecorder) error {
+			host := s.host(t, record("host"))
+			_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: "milk", Kind: "counter", Payload: json.RawMessage(`1`)})
+			return err
+		}, golden.Options{Dir: dir})
+		return tb
+	}
+	assert.Contains(t, said(t, sold(shop, "false")), "there is no "+filepath.ToSlash(dir)+"/shop.golden")
+	assert.Empty(t, sold(shop, "true").failed)
+	assert.Empty(t, sold(shop, "false").failed)
+	text := readAll(t, dir)["shop.golden"]
+	assert.True(t, strings.HasPrefix(text, "session ada, from 2025-01-01 00:00:00 UTC\n  accepted milk as 1, "), text)
+	assert.Contains(t, text, "\nhost-1.jsonl, attempt 1 at milk of session ada\nrun \"You sell.\"")
+	changed := said(t, sold(shopper{prompt: "You sell.", counts: true}, "false"))
+	assert.Contains(t, changed, "changed shop.basket, shop.total")
+
+	tb := &fakeTB{name: "TestShop"}
+	golden.Session(tb, "shop", func(func(string) *sessions.HostRecorder) error { return nil }, golden.Options{Dir: dir})
+	assert.Contains(t, said(t, tb), "no session was observed")
+}
