@@ -12,8 +12,8 @@ import (
 
 // untoldAcceptance takes a delivery for accepted that steps are told of.
 func (p *player) untoldAcceptance(s session.Step) *delivered {
-	d := &delivered{seq: s.Seq}
-	p.deliveries[s.Delivery] = d
+	d := &delivered{id: s.Delivery, seq: s.Seq}
+	p.accept(d)
 	p.untold("accepted", s.Delivery, "its payload")
 	return d
 }
@@ -31,11 +31,9 @@ func (p *player) untoldEnd(s session.Step) {
 			p.untold("committed", p.attempt.Delivery, "its records")
 		}
 	}
-	for id, d := range p.deliveries {
-		if d.seq < s.Seq && !d.settled && s.Revision == p.loaded.Revision {
-			d.settled = true
-			p.untold("failed", id, "why")
-		}
+	for d := p.next(); d != nil && d.seq < s.Seq && s.Revision == p.loaded.Revision; d = p.next() {
+		d.settled = true
+		p.untold("failed", d.id, "why")
 	}
 }
 

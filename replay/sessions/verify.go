@@ -155,7 +155,10 @@ type player struct {
 	options    Options
 	loaded     session.Loaded
 	deliveries map[string]*delivered
-	over       bool
+	// unsettled are those that are not settled, and some that are, by seq: the first is at its
+	// turn.
+	unsettled []*delivered
+	over      bool
 	// whole says that no step is missing, since no host's journal breaks off.
 	whole bool
 	// begun is the last attempt that began, and attempt the last one whose turn is over, as
@@ -171,6 +174,7 @@ type player struct {
 
 // delivered is what is known of a delivery.
 type delivered struct {
+	id      string
 	seq     int64
 	payload string
 	settled bool
@@ -190,7 +194,7 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 		if d != nil {
 			return nil, nil
 		}
-		p.deliveries[s.Delivery] = &delivered{seq: s.Seq, payload: s.Payload}
+		p.accept(&delivered{id: s.Delivery, seq: s.Seq, payload: s.Payload})
 		return nil, nil
 	}
 	if s.Delivery != "" && d == nil && !p.whole {
@@ -201,7 +205,7 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	}
 	switch s.Kind {
 	case session.StepHydrated:
-		return p.hydrated(s), nil
+		return p.hydrated(s, d), nil
 	case session.StepRan:
 		return p.ran(ctx, s, d)
 	case session.StepCommitted:
@@ -215,14 +219,32 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	return nil, nil
 }
 
+// accept takes a delivery, mostly the last.
+func (p *player) accept(d *delivered) {
+	p.deliveries[d.id] = d
+	at, _ := slices.BinarySearchFunc(p.unsettled, d.seq, func(one *delivered, seq int64) int { return cmp.Compare(one.seq, seq) })
+	p.unsettled = slices.Insert(p.unsettled, at, d)
+}
+
+// next is the delivery that is at its turn; nil where all are settled.
+func (p *player) next() *delivered {
+	for len(p.unsettled) > 0 && p.unsettled[0].settled {
+		p.unsettled = p.unsettled[1:]
+	}
+	if len(p.unsettled) == 0 {
+		return nil
+	}
+	return p.unsettled[0]
+}
+
 // hydrated holds what was read for an attempt against the state so far.
-func (p *player) hydrated(s session.Step) *Divergence {
+func (p *player) hydrated(s session.Step, d *delivered) *Divergence {
 	p.untoldEnd(s)
 	p.last, p.attempt, p.begun = nil, session.Step{}, s
-	for id, other := range p.deliveries {
-		if other.seq < s.Seq && !other.settled || other.seq == s.Seq && other.settled {
-			return diverged(Order, "an attempt at %q comes when %q is at its turn, or after it was settled", s.Delivery, id)
-		}
+	if next := p.next(); next == nil || d.settled {
+		return diverged(Order, "an attempt at %q comes after it was settled", s.Delivery)
+	} else if next != d {
+		return diverged(Order, "an attempt at %q comes when %q is at its turn", s.Delivery, next.id)
 	}
 	if s.Revision != p.loaded.Revision {
 		return diverged(Hydrate, "revision %d was read after %d commits", s.Revision, p.loaded.Revision)
