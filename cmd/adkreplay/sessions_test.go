@@ -67,6 +67,21 @@ func TestVerifySessions(t *testing.T) {
 	assert.Contains(t, adkreplay("verify", "--junit=-", folder).out, `<testcase classname="`+folder+`" name="sessions" time="0.000"></testcase>`)
 }
 
+// SES-34: a journal comes over the standard input too, which has no folder to look for traces.
+func TestJournalsOnTheStandardInput(t *testing.T) {
+	journal := filepath.Join(recordedSession(t, "notes-grow"), "host.journal.jsonl")
+	got := piped(t, journal, "verify", "-")
+	assert.Equal(t, outcome{exitSame, "same sessions of .: 1 journal, 1 session, 3 attempts, 3 commits\n" +
+		"    not compared: turns id-1, id-3, id-5, which have no traces\n" +
+		"1 journal, 1 session, 3 attempts, 3 commits, 0 divergences\n0 traces, 0 crossings, 0 divergences\n", ""}, got)
+	got = piped(t, journal, "show", "-")
+	assert.Equal(t, exitSame, got.code)
+	assert.Contains(t, got.out, "  epoch 1 is host's\n    attempt 1 at monday, from revision 0, values 44136fa3\n      turn id-1 ack\n")
+	got = piped(t, journal, "check", "-")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "-:1: version trace: this is a journal of sessions")
+}
+
 // SES-34: journals are known by their first lines: under another name one is a journal, and
 // what is called one and is none is a trace that cannot be read.
 func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {
