@@ -204,6 +204,9 @@ func TestCallerThatLeftFirst(t *testing.T) {
 	_, err := r.host.Deliver(ctx, session.Delivery{Session: "three", ID: "a", Kind: "words", Payload: json.RawMessage(`"a"`)})
 	require.ErrorIs(t, err, context.Canceled)
 	recorded := r.open
+	live, err := sessions.Today(r.host, replay.Live{}, bytes.NewReader(recorded.Bytes()))
+	require.NoError(t, err)
+	assert.Equal(t, "Collect.", live.Turn.SystemPrompt)
 	seed := seeds[len(seeds)-1]
 	step := func(kind session.StepKind) session.Step {
 		return session.Step{Kind: kind, SessionID: session.SessionID{Session: "three"}, Epoch: seed.Epoch, Delivery: "a", Seq: 1, Attempt: 1}

@@ -27,11 +27,15 @@ func Today(host *session.Host, live replay.Live, recorded io.Reader, reading ...
 	if err != nil {
 		return live, err
 	}
-	line, err := r.Next()
-	if err != nil {
-		return live, err
+	first := trace.Trace{}
+	for n := 0; n < mostBefore && !slices.ContainsFunc(first.Lines, isCall); n++ { // a cancel may come before it
+		line, err := r.Next()
+		if err != nil {
+			return live, err
+		}
+		first.Lines = append(first.Lines, *line)
 	}
-	begun, err := beginningOf(&trace.Trace{Lines: []trace.Line{*line}})
+	begun, err := beginningOf(&first)
 	if err != nil {
 		return live, fmt.Errorf("sessions: %w", err)
 	}

@@ -341,8 +341,10 @@ type beginning struct {
 	values map[string]session.Value
 }
 
+func isCall(l trace.Line) bool { return l.Kind == adk.KindCall }
+
 func beginningOf(t *trace.Trace) (b beginning, err error) {
-	at := slices.IndexFunc(t.Lines, func(l trace.Line) bool { return l.Kind == adk.KindCall }) // a cancel may come before it
+	at := slices.IndexFunc(t.Lines, isCall) // a cancel may come before it
 	if at < 0 {
 		return b, errors.New("the trace has no raw turn")
 	}
