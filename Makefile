@@ -70,8 +70,9 @@ growth: ## print what a delivery costs where Postgres has SESSIONS (1000000) ses
 	cd internal/realparts && ADKREPLAY_SESSIONS=$(SESSIONS) $(GO) test -count=1 -v -timeout 60m -run '^TestSessionsGrow$$'
 
 .PHONY: zoo
-zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults
+zoo: ## hold exploration to finding every bug of the zoo, and its twins to all pairs of faults, and correct hosts of sessions to thousands of schedules
 	ADKREPLAY_ZOO=all $(GO) test -count=1 -v -timeout 60m -run '^TestZoo$$' ./property/zoo
+	ADKREPLAY_ZOO=all ADKREPLAY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 60m -run '^TestCorrectHosts$$' ./property/sessions
 
 .PHONY: bench
 bench: ## run all benchmarks

@@ -25,6 +25,8 @@ var goroutines = map[string]string{
 	"property/explore/search.go":        "workers, which share the schedules of an exploration",
 	"property/explore/worker.go":        "a lane of a worker, which a turn may end or keep for ever",
 	"property/explore/faultcontext.go":  "what follows the end of a context, as in package context",
+	"property/sessions/explore.go":      "a run, which user code may keep for ever, and time that moves for it",
+	"property/sessions/run.go":          "a call of a host, which a crash freezes",
 	"property/turn/play.go":             "a turn that is run, which a Goexit ends",
 	"property/explore/faultseams.go":    "user code that is to be broken off",
 	"replay/causalwatch.go":             "who sees that live code waits where no crossing shows it, until the replay has ended",

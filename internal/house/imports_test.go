@@ -207,6 +207,8 @@ var rooms = []room{
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
 	{name: "property/explore", ours: []string{"adk", "fakes", "internal/forging", "internal/httpform", "internal/plain", "internal/reread", "internal/safetext", "internal/steady", "internal/storages", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
+	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/stash", "internal/storages", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
+		because: "it breaks what runs turns, and has no part in how a turn is broken but its words"},
 	{name: "property/shrink", ours: []string{"adk", "fakes", "internal/samples", "property", "property/turn", "replay/trace", "replay/transcript"},
 		because: "it makes a turn smaller, whoever found it"},
 	{name: "property/gen", ours: []string{"adk", "internal/samples", "property/explore", "property/shrink", "property/turn", "replay/trace"},

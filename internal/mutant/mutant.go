@@ -50,6 +50,7 @@ var Harness = []string{
 	"property/testdata/mutants",
 	"property/turn/testdata/mutants",
 	"property/explore/testdata/mutants",
+	"property/sessions/testdata/mutants",
 	"internal/steady/testdata/mutants",
 	"cmd/adkreplay/testdata/mutants",
 }

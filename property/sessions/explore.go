@@ -1,0 +1,328 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/property"
+)
+
+// Options say how far to explore. The zero value is 1000 schedules.
+type Options struct {
+	// Schedules is how many schedules to run at most; zero means 1000. Those with one thing
+	// wrong come first, and then ones that are drawn.
+	Schedules int
+	// Length is how many actions a drawn schedule has at most; zero means 10.
+	Length int
+	// First ends the exploration with the first schedule that violates something.
+	First bool
+	// Seed makes other schedules be drawn. The same draws the same.
+	Seed uint64
+	// Budget is how long to explore, by the system's clock; zero means to the end.
+	Budget time.Duration
+}
+
+// The options of who says nothing.
+const (
+	usualSchedules = 1000
+	usualLength    = 10
+)
+
+// Explore runs sessions again and again, and breaks them at every call of their hosts, at
+// crossings of their turns, and by what happens around them: redelivery, another host,
+// time, restarts, releases. Every run is held against Invariants and the subject's checks.
+//
+// The error says that the subject makes no host. When ctx ends, the exploration ends with
+// what it has found, and says so in NotCovered; within a second, whatever user code does.
+func Explore(ctx context.Context, subject Subject, options Options) (*Exploration, error) {
+	if err := subject.Validate(); err != nil {
+		return nil, err
+	}
+	e := newExploring(ctx, subject, options)
+	e.explore()
+	e.shorten()
+	e.result.Elapsed = time.Since(e.began)
+	return e.result, nil
+}
+
+// RunSchedule runs one schedule of a subject twice, and gives what it violates. The error says
+// that the subject makes no host, or has no such delivery or release.
+func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration, error) {
+	if err := subject.Validate(); err != nil {
+		return nil, err
+	}
+	e := newExploring(ctx, subject, Options{Schedules: 1})
+	if err := s.fits(len(subject.Deliveries), e.releases); err != nil {
+		return nil, fmt.Errorf("%s: %w", subject.Name, err)
+	}
+	r := e.try(s, true)
+	e.result.Elapsed = time.Since(e.began)
+	if !r.isLeft {
+		for _, text := range r.unmet() {
+			e.note(text)
+		}
+	}
+	return e.result, nil
+}
+
+// T is what Test needs of a *testing.T, which is T itself.
+type T[Self any] interface {
+	property.TB
+	Name() string
+	Context() context.Context
+	Run(name string, f func(Self)) bool
+}
+
+// Test explores a subject in go test. Each violation fails a subtest that is called for the
+// schedule that shows it; the log has the summary, and what was not covered.
+//
+//	func TestSessions(t *testing.T) { sessions.Test(t, subject, sessions.Options{}) }
+func Test[Self T[Self]](t Self, subject Subject, options Options) {
+	t.Helper()
+	result, err := Explore(t.Context(), subject, options)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	t.Logf("%s", result.brief())
+	for _, b := range result.Violations {
+		t.Run(b.Schedule.String(), func(t Self) {
+			t.Helper()
+			t.Errorf("%s    go test -run '%s'", b, runPattern(t.Name()))
+		})
+	}
+}
+
+// runPattern is what -run wants for one test.
+func runPattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// Reproduce runs one schedule of a subject in go test, as a violation names it, and fails for
+// each thing that it violates. What of it did not come about, since the code has changed, fails
+// nothing, and the log says so.
+func Reproduce(t property.TB, subject Subject, schedule string) {
+	t.Helper()
+	s, err := ParseSchedule(schedule)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	result, err := RunSchedule(context.Background(), subject, s)
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	t.Logf("%s", result.brief())
+	for _, b := range result.Violations {
+		t.Errorf("%s", b)
+	}
+}
+
+// exploring is an exploration under way.
+type exploring struct {
+	ctx      context.Context
+	subject  Subject
+	options  Options
+	began    time.Time
+	releases int
+	result   *Exploration
+	known    map[string]watchdog.Action
+	latest   *run
+	left     int // runs that were left behind
+	crossing int // the most crossings that a call has had
+	stopped  string
+}
+
+func newExploring(ctx context.Context, subject Subject, o Options) *exploring {
+	if o.Schedules <= 0 {
+		o.Schedules = usualSchedules
+	}
+	if o.Length <= 0 {
+		o.Length = usualLength
+	}
+	i := subject.Open()
+	defer i.close()
+	return &exploring{ctx: ctx, subject: subject, options: o, began: time.Now(), releases: len(i.Releases), known: map[string]watchdog.Action{},
+		result: &Exploration{Subject: subject.Name, Seed: o.Seed, groups: map[string]int{}}}
+}
+
+// mostLeft is how many runs are left behind before the exploration ends: what they hold is
+// held for ever.
+const mostLeft = 3
+
+// steadyEvery is how many schedules are run once for one that is run twice.
+const steadyEvery = 16
+
+// over reports whether the exploration has come to its end, and why.
+func (e *exploring) over() bool {
+	switch {
+	case e.stopped != "":
+	case e.ctx.Err() != nil:
+		e.stopped = context.Cause(e.ctx).Error()
+	case e.options.Budget > 0 && time.Since(e.began) >= e.options.Budget:
+		e.stopped = fmt.Sprintf("the budget of %s is over", e.options.Budget)
+	case e.left >= mostLeft:
+		e.stopped = fmt.Sprintf("%d runs do not end", e.left)
+	}
+	return e.stopped != ""
+}
+
+// try runs a schedule and takes in what it violates. Again has it run twice.
+func (e *exploring) try(s Schedule, again bool) *run {
+	r := e.run(s)
+	e.result.Schedules++
+	if !r.isLeft {
+		e.result.Table.add(r)
+		for _, t := range r.calls {
+			if t != nil {
+				e.crossing = max(e.crossing, t.crossings())
+			}
+		}
+	}
+	for _, v := range r.violations() {
+		e.result.add(r, v)
+	}
+	if again && !r.isLeft {
+		if v, differs := unsteady(r, e.run(s)); differs {
+			e.result.add(r, v)
+		}
+	}
+	return r
+}
+
+// unsteady is the violation of two runs of one schedule that differ.
+func unsteady(r, again *run) (Violation, bool) {
+	if again.isLeft || bytes.Equal(r.journal, again.journal) {
+		return Violation{}, false
+	}
+	one, other := bytes.Split(r.journal, []byte("\n")), bytes.Split(again.journal, []byte("\n"))
+	at := 0
+	for at < min(len(one), len(other))-1 && bytes.Equal(one[at], other[at]) {
+		at++
+	}
+	return Violation{Invariant: steady.Name, Rule: steady.Rule, Text: fmt.Sprintf("two runs differ at step %d of their journals\n%s\n%s", at+1, one[at], other[at])}, true
+}
+
+// run runs a schedule, and watches it.
+func (e *exploring) run(s Schedule) *run {
+	r := newRun(e.subject, s)
+	done := make(chan none)
+	go func() {
+		defer close(done)
+		defer r.contain()
+		r.direct()
+	}()
+	e.watch(r, done)
+	return r
+}
+
+// contain makes a violation of code of the subject that panics, or ends the goroutine, where
+// no host stands around it.
+func (r *run) contain() {
+	value := recover()
+	if !r.isJudged {
+		if value == nil {
+			value = errors.New("the goroutine was ended")
+		}
+		r.wrong(fails, "Open, a release, the check or the store: %v", value)
+		r.isLeft = true
+		r.thaw()
+	}
+}
+
+// watch waits for a run to end. One that stands still is first passed on, then cancelled, and
+// then left behind, as is one that goes on when the exploration is over.
+func (e *exploring) watch(r *run, done chan none) {
+	ticker := time.NewTicker(watchdog.Often)
+	defer ticker.Stop()
+	dog := watchdog.Dog{Known: e.known}
+	if e.options.Budget > 0 {
+		dog.Patience = min(watchdog.Usual, max(e.options.Budget/4, 200*time.Millisecond))
+	}
+	overtime := time.Time{}
+	for {
+		var now time.Time
+		select {
+		case <-done:
+			return
+		case now = <-ticker.C:
+		}
+		f := dog.Visit(r.progress.Load(), now, r.label)
+		switch f.Action {
+		case watchdog.PassOn:
+			r.passOn(fakes.Epoch)
+		case watchdog.MoveTime:
+			r.passOn(r.clock.Now().Add(longestWait))
+		case watchdog.Cancel:
+			r.cancel()
+		case watchdog.Deadlock, watchdog.Hang:
+			r.wrong(hangs, "the run stands still\n%s", watchdog.Describe(f.Goroutines))
+			e.leave(r)
+			return
+		}
+		if overtime.IsZero() && e.over() {
+			overtime = now
+		}
+		if !overtime.IsZero() && now.Sub(overtime) >= overtimeGrace {
+			e.leave(r)
+			return
+		}
+	}
+}
+
+// overtimeGrace is how long a run may go on when the exploration is over.
+const overtimeGrace = 500 * time.Millisecond
+
+// leave leaves a run behind.
+func (e *exploring) leave(r *run) {
+	r.isLeft = true
+	e.left++
+	r.cancel()
+	r.thaw()
+}
+
+// longestWait is how far time moves for a call that is blocked.
+const longestWait = 10 * time.Minute
+
+// passOn is for a call that is blocked by other means than the engine's: by another strand of
+// its turn, or by what a process holds that stands still. What timers do is the run's.
+func (r *run) passOn(limit time.Time) {
+	passed := make(chan none)
+	go func() {
+		defer close(passed)
+		defer r.label.Begin()()
+		for _, p := range r.all() {
+			if p.standing.Load() {
+				p.latest.Load().goes()
+			}
+		}
+		if t := r.current.Load(); t != nil {
+			t.p.sched.PassOn(limit, func() { watchdog.Settle(settling, r.label) })
+		}
+	}()
+	select {
+	case <-passed:
+	case <-time.After(settling):
+	}
+}
+
+// cancel ends the context of the call that runs.
+func (r *run) cancel() {
+	if t := r.current.Load(); t != nil {
+		t.cancel(errWaited)
+	}
+}
+
+var errWaited = errors.New("the caller waited in vain")

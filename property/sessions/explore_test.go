@@ -1,0 +1,396 @@
+package sessions_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/property/sessions"
+)
+
+// doing is the subject of an executor.
+func doing(name string, turn func(context.Context, *adk.DispatchContext) error) sessions.Subject {
+	return kept(name, func(func() *session.Host) session.Config { return agent(turn) })
+}
+
+func explored(t *testing.T, s sessions.Subject, o sessions.Options) *sessions.Exploration {
+	t.Helper()
+	found, err := sessions.Explore(t.Context(), s, o)
+	require.NoError(t, err)
+	return found
+}
+
+// A crash before and after every call of the store, which are the rows of the table of crashes,
+// is tried before anything is drawn, and so are the other faults there.
+func TestEveryRowOfTheTableOfCrashes(t *testing.T) {
+	tried, schedules := sessions.Planned(elsewhere())
+	for _, call := range []string{"Start", "Claim", "Load", "Begin", "Prompt", "Deliver", "Create", "Snapshot", "Commit", "Applied", "Notify", "Notified", "Release", "Pending"} {
+		for _, k := range []sessions.FaultKind{sessions.Crash, sessions.CrashAfter, sessions.Fail, sessions.FailAfter, sessions.Stand} {
+			assert.True(t, tried[call][k], "%s at %s", k, call)
+		}
+	}
+	for _, k := range sessions.FaultKinds() {
+		if strings.HasPrefix(string(k), "turn-") {
+			assert.True(t, tried["a turn"][k], "%s", k)
+		}
+	}
+	assert.Less(t, schedules, 1000, "the default has room for all of them")
+}
+
+// What a schedule says comes about: what is done before a crash or a failure stays done, and
+// nothing else.
+func TestFaultsComeAbout(t *testing.T) {
+	commit := sessions.CallNumber(listener(), "Commit")
+	committed := func(host string, attempt int) string {
+		return fmt.Sprintf("%s committed d1, attempt %d", host, attempt)
+	}
+	for schedule, want := range map[string][]string{
+		"a:deliver@1": {committed("a", 1)},
+		fmt.Sprintf("a:deliver@1+crash@%d", commit):                         {committed("last", 2)},
+		fmt.Sprintf("a:deliver@1+crash-after@%d", commit):                   nil,
+		fmt.Sprintf("a:deliver@1+fail@%d", commit):                          {committed("a", 1)}, // who asks once more
+		fmt.Sprintf("a:deliver@1+fail-after@%d", commit):                    {committed("a", 1)},
+		fmt.Sprintf("a:deliver@1+stand@%d,expire,b:deliver@1", commit):      {committed("b", 2), "a dropped d1, attempt 1, E_SESSION_LEASE_LOST"},
+		fmt.Sprintf("a:deliver@1+stand@%d,b:deliver@1", commit):             {committed("a", 1)},
+		fmt.Sprintf("a:deliver@1+stand@%d,a:restart", commit):               {committed("last", 2)},
+		fmt.Sprintf("a:deliver@1+stand@%d,a:go+crash@%d", commit, commit+1): {committed("a", 1)},
+		"a:deliver@1+turn-crash@9":                                          {committed("last", 2)},
+		"a:deliver@1+turn-cancel@9":                                         {"a dropped d1, attempt 1", committed("last", 1)},
+		"a:deliver@1+turn-stand@9,expire,b:deliver@1":                       {"a dropped d1, attempt 1, E_SESSION_LEASE_LOST", committed("b", 2)},
+		"a:deliver@1+turn-stand@9,wait@30,b:deliver@1":                      {committed("a", 1)},
+	} {
+		var got []string
+		s := listener()
+		s.Check = func(r sessions.Run) error {
+			got = nil
+			for _, step := range r.Journal.Steps {
+				if step.Kind == session.StepCommitted || step.Kind == session.StepDropped {
+					got = append(got, strings.TrimSuffix(fmt.Sprintf("%s %s %s, attempt %d, %s", step.Host, step.Kind, step.Delivery, step.Attempt, step.Code), ", "))
+				}
+			}
+			return nil
+		}
+		var q quiet
+		sessions.Reproduce(&q, s, schedule)
+		assert.Empty(t, q.failures, schedule)
+		assert.ElementsMatch(t, want, got, schedule)
+	}
+}
+
+// A schedule is read as it is written, whatever was drawn.
+func TestSchedulesAreRead(t *testing.T) {
+	for _, s := range sessions.Draw(upgraded(), 1, 500) {
+		read, err := sessions.ParseSchedule(s.String())
+		require.NoError(t, err)
+		assert.Equal(t, s.String(), read.String())
+	}
+	for text, says := range map[string]string{
+		"a:fly@1":                     `there is no verb "fly"`,
+		"a:deliver":                   "want deliver as in deliver@1",
+		"a:resume@1":                  "want resume as in",
+		"deliver@1":                   "want a: or b:",
+		"c:deliver@1":                 "want a: or b:",
+		"a:expire":                    "want a: or b:",
+		"a:deliver@0":                 "want a number from 1 after @",
+		"a:deliver@01":                "want a number from 1 after @",
+		"a:restart+crash@1":           "nothing goes wrong in it",
+		"a:deliver@1+fly@1":           `there is no fault "fly"`,
+		"a:deliver@1+crash":           "want the number of a call",
+		"a:deliver@1+turn-ask-429@x":  `there is no fault "turn-ask-429"`,
+		"a:deliver@1,,a:resume":       `there is no verb ""`,
+		"a:deliver@1+turn-stand@-1":   "want the number of a call, or of a crossing",
+		"a:deliver@1+crash@1,a:go+x@": `there is no fault "x"`,
+	} {
+		_, err := sessions.ParseSchedule(text)
+		assert.ErrorContains(t, err, says, text)
+	}
+}
+
+// What cannot be run is an error, and no violation.
+func TestSubjectsThatCannotRun(t *testing.T) {
+	none := sessions.Subject{Name: "none"}
+	idle := listener()
+	idle.Deliveries = nil
+	broken := listener()
+	broken.Deliveries = []session.Delivery{{Session: "one"}}
+	homeless := kept("homeless", func(func() *session.Host) session.Config { return session.Config{} })
+	empty := listener()
+	empty.Open = func() sessions.Instance { return sessions.Instance{} }
+	for says, s := range map[string]sessions.Subject{"has no Open": none, "has no Deliveries": idle, "delivery 1: ": broken, "release 1: ": homeless, "gives no Releases": empty} {
+		_, err := sessions.Explore(t.Context(), s, sessions.Options{})
+		assert.ErrorContains(t, err, says)
+		var q quiet
+		sessions.Reproduce(&q, s, "a:resume")
+		assert.Len(t, q.failures, 1)
+	}
+	var q quiet
+	sessions.Reproduce(&q, listener(), "a:deliver@1+crash@99")
+	assert.Empty(t, q.failures)
+	require.Len(t, q.logs, 1)
+	assert.Contains(t, q.logs[0], "crash@99, which was not met")
+	for schedule, says := range map[string]string{"a:deliver@3": "there are 2 deliveries", "a:release@2": "there are 1 releases", "x": "there is no verb"} {
+		var q quiet
+		sessions.Reproduce(&q, listener(), schedule)
+		require.Len(t, q.failures, 1)
+		assert.Contains(t, q.failures[0], says)
+	}
+}
+
+// DET-2: the same subject and seed make the same exploration, and another seed another one.
+func TestEqualExplorations(t *testing.T) {
+	at := slices.IndexFunc(mutants, func(m mutant) bool { return m.name == "nothing is pending" })
+	text := func() string {
+		mutant, _ := mutated(at)
+		found := explored(t, mutant, sessions.Options{First: true})
+		found.Elapsed = 0
+		whole, err := json.Marshal(found)
+		require.NoError(t, err)
+		return string(whole)
+	}
+	assert.Equal(t, text(), text())
+	assert.NotEqual(t, sessions.Draw(listener(), 1, 5), sessions.Draw(listener(), 2, 5))
+}
+
+// A subject that is not the same twice is told as such.
+func TestUnsteady(t *testing.T) {
+	var runs atomic.Int64
+	s := doing("unsteady", func(ctx context.Context, dc *adk.DispatchContext) error {
+		return errors.Join(hears(ctx, dc), heard.Set(dc, []string{fmt.Sprint(runs.Add(1))}))
+	})
+	found := explored(t, s, sessions.Options{Schedules: 1})
+	require.Len(t, found.Violations, 1, "%s", found)
+	assert.Equal(t, "equal schedules make equal journals", found.Violations[0].Invariant)
+	assert.Contains(t, found.Violations[0].Text, "two runs differ at step")
+}
+
+// DET-6: a turn that waits for nothing is told with where it waits, and an exploration ends.
+func TestHang(t *testing.T) {
+	s := doing("stuck", func(context.Context, *adk.DispatchContext) error {
+		select {}
+	})
+	found := explored(t, s, sessions.Options{})
+	require.Len(t, found.Violations, 1, "%s", found)
+	assert.Equal(t, "a run ends", found.Violations[0].Invariant)
+	assert.Contains(t, found.Violations[0].Text, "explore_test.go")
+	assert.NotEmpty(t, found.NotCovered)
+}
+
+// A turn that waits for its caller is cancelled: that is no hang, and it is settled when it
+// no longer waits.
+func TestWaitForTheCaller(t *testing.T) {
+	s := sessions.Subject{Name: "waiting", Deliveries: deliveries(1), Open: func() sessions.Instance {
+		i := listener().Open()
+		waited := false
+		release := i.Releases[0]
+		i.Releases[0] = func(host func() *session.Host) session.Config {
+			c := release(host)
+			c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if !waited {
+					waited = true
+					<-ctx.Done()
+				}
+				return errors.Join(hears(context.WithoutCancel(ctx), dc), dc.Ack())
+			}
+			return c
+		}
+		return i
+	}}
+	found := explored(t, s, sessions.Options{Schedules: 1})
+	assert.Empty(t, found.Violations, "%s", found)
+}
+
+// An exploration ends with its budget and with its context, also while user code is at work
+// for ever.
+func TestExplorationsEnd(t *testing.T) {
+	var over atomic.Bool
+	defer over.Store(true)
+	busy := doing("busy", func(context.Context, *adk.DispatchContext) error {
+		for !over.Load() {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	found := explored(t, busy, sessions.Options{Budget: 50 * time.Millisecond})
+	assert.NotEmpty(t, found.NotCovered)
+	slow := doing("slow", func(context.Context, *adk.DispatchContext) error {
+		for !over.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	found = explored(t, slow, sessions.Options{Budget: 50 * time.Millisecond})
+	assert.NotEmpty(t, found.NotCovered)
+	assert.Empty(t, found.Violations, "what waits for the system is given the time")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errNotNow)
+	found, err := sessions.Explore(ctx, listener(), sessions.Options{})
+	require.NoError(t, err)
+	require.NotEmpty(t, found.NotCovered)
+	assert.Contains(t, found.NotCovered[0], "not now")
+}
+
+// panicking is a store that panics at a call.
+type panicking struct{ session.Store }
+
+func (panicking) Commit(context.Context, session.Claim, session.Commit) error { panic("no such table") }
+
+// What panics, or ends its goroutine, around hosts is a violation, and not the end of the test.
+func TestPanics(t *testing.T) {
+	s := kept("panicking", func(func() *session.Host) session.Config { return agent(hears) }, func(s session.Store) session.Store { return panicking{s} })
+	found := explored(t, s, sessions.Options{Schedules: 1})
+	require.NotEmpty(t, found.Violations)
+	assert.Equal(t, "a host does not panic", found.Violations[0].Invariant)
+	assert.Contains(t, found.Violations[0].Text, "no such table")
+	for says, check := range map[string]func(sessions.Run) error{
+		"no check":                 func(sessions.Run) error { panic("no check") },
+		"the goroutine was ended":  func(sessions.Run) error { runtime.Goexit(); return nil },
+		"the check given: not now": func(sessions.Run) error { return errNotNow },
+	} {
+		s := listener()
+		s.Check = check
+		assert.Contains(t, explored(t, s, sessions.Options{Schedules: 1}).String(), says)
+	}
+}
+
+// A check sees the final state: values, records, outcomes, and the journal.
+func TestFinalState(t *testing.T) {
+	s := listener()
+	s.Check = func(r sessions.Run) error {
+		id := r.Sessions[0]
+		values, err := r.Values(id)
+		if err != nil {
+			return err
+		}
+		if got := string(values[heard.Name()]); got != `["d1","d2"]` {
+			return fmt.Errorf("heard %s", got)
+		}
+		messages, err := r.Storage.Messages.Fetch(context.Background(), r.Scope(id))
+		if err != nil || len(messages) != 4 {
+			return fmt.Errorf("there are %d messages: %w", len(messages), err)
+		}
+		if len(r.Outcomes) != 2 || r.Outcomes[1].Revision != 2 {
+			return fmt.Errorf("the outcomes are %+v", r.Outcomes)
+		}
+		if len(r.Journal.Steps) != 12 {
+			return fmt.Errorf("the journal has %d steps", len(r.Journal.Steps))
+		}
+		return nil
+	}
+	assert.Empty(t, explored(t, s, sessions.Options{Schedules: 1}).Violations)
+	s.Check = func(r sessions.Run) error { return fmt.Errorf("of %s", r.Schedule) }
+	assert.Equal(t, "of a:deliver@1", explored(t, s, sessions.Options{Schedules: 1}).Violations[0].Text[:len("of a:deliver@1")])
+}
+
+// SES-34: a prompt that is not made of the seed alone cannot be played again.
+func TestPromptOfTheMoment(t *testing.T) {
+	asked := 0
+	s := kept("momentary", func(func() *session.Host) session.Config {
+		c := agent(hears)
+		c.Prompt = func(session.Seed) (string, []string, error) {
+			asked++
+			return fmt.Sprint("You listen, as ", asked, " times before."), nil, nil
+		}
+		return c
+	})
+	found := explored(t, s, sessions.Options{Schedules: 1})
+	require.Len(t, found.Violations, 1, "%s", found)
+	assert.Equal(t, "journals and traces verify", found.Violations[0].Invariant)
+	assert.Contains(t, found.Violations[0].Text, "today's host has another prompt")
+}
+
+// STO-3: a storage that does not keep tenants apart is found out, whoever made it.
+func TestSharedStorage(t *testing.T) {
+	shared := sessions.Subject{Name: "shared", Deliveries: deliveries(1), Open: func() sessions.Instance {
+		i := listener().Open()
+		release, records := i.Releases[0], newSharedStorage()
+		i.Releases[0] = func(host func() *session.Host) session.Config {
+			c := release(host)
+			c.Agent.Storage = records
+			return c
+		}
+		return i
+	}}
+	found := explored(t, shared, sessions.Options{First: true})
+	require.NotEmpty(t, found.Violations)
+	assert.Equal(t, "tenants are kept apart", found.Violations[0].Invariant)
+	assert.Contains(t, found.Violations[0].Schedule.String(), "to-tenant")
+}
+
+// What was found is written as a test that a person can read.
+func TestGoTest(t *testing.T) {
+	s := listener()
+	s.Check = func(r sessions.Run) error {
+		if len(r.Sessions) > 1 {
+			return errors.New("there are two sessions")
+		}
+		return nil
+	}
+	found := explored(t, s, sessions.Options{First: true})
+	require.Len(t, found.Violations, 1)
+	assert.Equal(t, found.Violations[0].Found, found.Schedules, "it ends with the first")
+	text := found.Violations[0].GoTest()
+	_, err := parser.ParseFile(token.NewFileSet(), "", "package x\n\n"+text, parser.ParseComments)
+	require.NoError(t, err)
+	assert.Equal(t, `// TestTheCheckGivenAToSession1ADeliver1: the check given: there are two sessions
+//
+//	host a delivers 1 to a second session
+//	host a delivers 1
+//	then whatever stands goes on, and another host resumes until nothing is left
+//	a: accepted "one" of "shop", "d1"
+//	a: claimed "one" of "shop", epoch 1
+//	a: hydrated "one" of "shop", epoch 1, "d1", attempt 1
+//	a: ran "one" of "shop", epoch 1, "d1", attempt 1
+//	a: committed "one" of "shop", epoch 1, "d1", attempt 1, revision 1
+//	a: notified "one" of "shop", epoch 1, "d1"
+//	a: accepted "one-second" of "shop", "d1"
+//	a: claimed "one-second" of "shop", epoch 1
+//	a: hydrated "one-second" of "shop", epoch 1, "d1", attempt 1
+//	a: ran "one-second" of "shop", epoch 1, "d1", attempt 1
+//	a: committed "one-second" of "shop", epoch 1, "d1", attempt 1, revision 1
+//	a: notified "one-second" of "shop", epoch 1, "d1"
+func TestTheCheckGivenAToSession1ADeliver1(t *testing.T) {
+	sessions.Reproduce(t, subject, "a:to-session@1,a:deliver@1")
+}
+`, text)
+}
+
+// subtests is a test that keeps what its subtests fail with.
+type subtests struct {
+	quiet
+	names []string
+}
+
+func (*subtests) Name() string             { return "TestShop" }
+func (*subtests) Context() context.Context { return context.Background() }
+
+func (s *subtests) Run(name string, f func(*subtests)) bool {
+	s.names = append(s.names, name)
+	f(s)
+	return false
+}
+
+// Each violation fails a subtest that -run takes.
+func TestTest(t *testing.T) {
+	s := listener()
+	s.Check = func(sessions.Run) error { return errNotNow }
+	var test subtests
+	sessions.Test(&test, s, sessions.Options{First: true})
+	require.Len(t, test.names, 1)
+	require.Len(t, test.failures, 1)
+	assert.Contains(t, test.failures[0], "go test -run '^TestShop$'")
+}

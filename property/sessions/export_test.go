@@ -1,0 +1,63 @@
+package sessions
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk/session"
+)
+
+// WithMutant is a subject whose hosts have a store that is not the one that they were given:
+// so they do what a host with a mistake does. Told tells an outcome.
+func WithMutant(s Subject, mutant func(s session.Store, told func(session.Outcome)) session.Store) Subject {
+	s.mutant = mutant
+	return s
+}
+
+// Planned says at which calls of a host each kind of fault is tried before anything is
+// drawn, and how many schedules that takes.
+func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
+	e := newExploring(context.Background(), s, Options{})
+	base, left := e.base(), e.abandoned()
+	undisturbed, settled := e.run(base), e.run(left)
+	tried = map[string]map[FaultKind]bool{}
+	for _, way := range append(e.ordinary(base, undisturbed), e.stands(left, settled), e.atCalls(left, settled)) {
+		for s := range way {
+			schedules++
+			for i, a := range s {
+				for _, f := range a.Faults {
+					name := "a turn"
+					if !isInTurn(f.Kind) {
+						of := undisturbed
+						if s[0].Faults != nil && s[0].Faults[0] == left[0].Faults[0] && len(s) > 1 && s[1].Verb == Expire {
+							of = settled
+						}
+						name = of.calls[i].calls[f.At-1]
+					}
+					if tried[name] == nil {
+						tried[name] = map[FaultKind]bool{}
+					}
+					tried[name][f.Kind] = true
+				}
+			}
+		}
+	}
+	return tried, schedules
+}
+
+// Draw draws schedules.
+func Draw(s Subject, seed uint64, n int) (all []Schedule) {
+	e := newExploring(context.Background(), s, Options{Seed: seed})
+	for i := range n {
+		all = append(all, e.draw(rand.New(rand.NewPCG(seed, uint64(i)))))
+	}
+	return all
+}
+
+// CallNumber is the number of the first call of a name that delivering the first delivery
+// takes.
+func CallNumber(s Subject, name string) int {
+	e := newExploring(context.Background(), s, Options{})
+	return slices.Index(e.run(e.base()).calls[0].calls, name) + 1
+}

@@ -1,0 +1,200 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/storages"
+	journals "github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+// judge holds a run that is over against what only its end shows.
+func (r *run) judge(last *process, before map[storage.Place][]row) {
+	journal := r.merged()
+	r.journal = comparable(journal)
+	r.judgeRecords(last, before)
+	r.verify(last, journal)
+	over := Run{Schedule: r.schedule, Host: last.host, Storage: last.config.Agent.Storage, Journal: journal}
+	r.ledger.mu.Lock()
+	over.Sessions, over.Outcomes = slices.Clone(r.ledger.order), slices.Clone(r.ledger.told)
+	r.ledger.mu.Unlock()
+	for _, check := range []func(Run) error{r.subject.Check, r.instance.Check} {
+		if check == nil {
+			continue
+		}
+		if err := check(over); err != nil {
+			r.wrong(wrong, "%v", err)
+			return
+		}
+	}
+}
+
+func (r *run) wrong(i *Invariant, format string, args ...any) {
+	r.ledger.telling(nil, func(l *ledger) { l.wrong(i, format, args...) })
+}
+
+// merged are the journals of all processes. One that has ended, or that got no answer to what
+// was done for it, has not told all of it: its journal breaks off.
+func (r *run) merged() *journals.Journal {
+	var all []*journals.Journal
+	for _, p := range r.processes {
+		p.mu.Lock()
+		all = append(all, &journals.Journal{Sealed: !p.dead.Load() && !p.lost.Load(), Steps: slices.Clone(p.steps)})
+		p.mu.Unlock()
+	}
+	return journals.Merge(all...)
+}
+
+// comparable is a journal but for times and epochs.
+func comparable(j *journals.Journal) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	for _, s := range j.Steps {
+		s.At, s.Epoch = time.Time{}, 0
+		_ = encoder.Encode(s) // of texts and numbers
+	}
+	return text.Bytes()
+}
+
+// verify plays the journal again, with the traces of its turns.
+func (r *run) verify(last *process, j *journals.Journal) {
+	o := journals.Options{Open: func(turn string) (io.ReadCloser, error) {
+		trace := r.traces[turn]
+		if trace == nil {
+			return nil, nil
+		}
+		return io.NopCloser(bytes.NewReader(trace.Bytes())), nil
+	}}
+	if len(r.instance.Releases) == 1 { // another one begins turns otherwise
+		o.Host = last.host
+	}
+	report, err := journals.Verify(context.Background(), j, o)
+	if err != nil {
+		r.wrong(verifies, "%v", err)
+		return
+	}
+	for _, d := range report.Divergences {
+		r.wrong(verifies, "%s", d)
+	}
+}
+
+// collections are those that sessions write.
+func collections() []adk.CollectionName {
+	return slices.DeleteFunc(adk.Collections(), func(of adk.CollectionName) bool { return of == adk.Tools })
+}
+
+// recordsBefore are those that the sessions have before anything was delivered, by places;
+// nil where nothing is known of places.
+func (r *run) recordsBefore() map[storage.Place][]row {
+	config := r.host("a").config
+	plan, planned := storage.PlanOf(config.Agent.Storage)
+	if !planned {
+		return nil
+	}
+	all := map[storage.Place][]row{}
+	for i := range r.subject.Deliveries {
+		for _, verb := range []Verb{Deliver, ToSession, ToTenant} {
+			id := r.subject.sent(Action{Verb: verb, Arg: i + 1}).SessionID()
+			for _, of := range collections() {
+				if place, rows, err := stored(plan, id, of); err == nil {
+					all[place] = rows
+				}
+			}
+		}
+	}
+	return all
+}
+
+// stored are the records of a collection that a session has.
+func stored(plan storage.Plan, id session.SessionID, of adk.CollectionName) (place storage.Place, rows []row, err error) {
+	scope := scopeOf(id)
+	change, err := plan.Change(scope, of, adk.KindByName("delete"), nil, "any")
+	if err != nil {
+		return place, nil, err
+	}
+	rows, err = fetch(storages.Each(plan.Unlimited()), scope, of)
+	return change.Place, rows, err
+}
+
+func fetch(from map[adk.CollectionName]storages.Obligations, scope adk.Scope, of adk.CollectionName) (rows []row, err error) {
+	fetched, err := from[of].Fetch(context.Background(), scope, of)
+	for _, record := range fetched {
+		body, failure := record.MarshalJSON()
+		if failure != nil {
+			return nil, failure
+		}
+		rows = append(rows, row{record.Key(), body})
+	}
+	return rows, err
+}
+
+// judgeRecords holds the storage against what was committed.
+func (r *run) judgeRecords(last *process, before map[storage.Place][]row) {
+	config := last.config
+	if config.Persist == session.Direct {
+		return // then records of attempts that failed stay
+	}
+	plan, planned := storage.PlanOf(config.Agent.Storage)
+	held := config.Store.Holds(config.Agent.Storage)
+	want := r.ledger.rows(before)
+	for _, id := range r.ledger.order {
+		for _, of := range collections() {
+			shared := storages.OutlivesSession(of)
+			if planned {
+				shared = plan.Shared(of)
+			}
+			switch {
+			case shared && !held: // which are written at once
+			case planned:
+				place, got, err := stored(plan, id, of)
+				r.sameRows(id, of, want[place], got, err)
+			default:
+				r.within(id, of, want)
+			}
+		}
+	}
+}
+
+func (r *run) sameRows(id session.SessionID, of adk.CollectionName, want, got []row, err error) {
+	if err != nil {
+		r.wrong(records, "fetching %s of session %q: %v", of, id.Session, err)
+		return
+	}
+	if !slices.EqualFunc(want, got, row.same) {
+		r.wrong(records, "session %q of tenant %q has the %s %s, and its commits have left %s", id.Session, id.Tenant, of, keysOf(got), keysOf(want))
+	}
+}
+
+// within holds a storage that may not tell sessions apart against what was committed: what
+// the session has written is there, and nothing that nobody has.
+func (r *run) within(id session.SessionID, of adk.CollectionName, want map[storage.Place][]row) {
+	got, err := fetch(storages.Each(r.host("a").config.Agent.Storage), scopeOf(id), of)
+	if err != nil {
+		r.wrong(records, "fetching %s of session %q: %v", of, id.Session, err)
+		return
+	}
+	own := want[storage.Place{Partition: storage.Partition{Tenant: id.Tenant, Session: id.Session}, Collection: of}]
+	for _, one := range own {
+		if !slices.ContainsFunc(got, one.same) {
+			r.wrong(records, "session %q of tenant %q has not %q of the %s, which a commit has left", id.Session, id.Tenant, one.key, of)
+		}
+	}
+}
+
+func (r row) same(other row) bool { return r.key == other.key && sameJSON(r.body, other.body) }
+
+func keysOf(rows []row) string {
+	keys := make([]string, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	return fmt.Sprintf("%q", keys)
+}

@@ -1,0 +1,333 @@
+package sessions
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/adkreplay/adkreplay/adk/session"
+)
+
+// Exploration is what was tried with a subject, and what came of it.
+type Exploration struct {
+	Subject string `json:"subject"`
+	Seed    uint64 `json:"seed,omitempty"`
+	// Schedules is how many were run, those apart that made others shorter.
+	Schedules int `json:"schedules"`
+	// Violations are in the order in which they were found.
+	Violations []Breach `json:"violations"`
+	Table      Table    `json:"table"`
+	// NotCovered says in words what was not tried.
+	NotCovered []string `json:"notCovered,omitempty"`
+	// Elapsed is how long it took.
+	Elapsed time.Duration `json:"elapsedNanoseconds"`
+
+	groups map[string]int // by what violations have in common, their place in Violations
+}
+
+// Breach is what runs violate, and how to see it again. What says the same is one, however
+// many schedules show it.
+type Breach struct {
+	// Schedule is the shortest that was found to show it.
+	Schedule Schedule `json:"schedule"`
+	// Found is the number of the first that showed it, and Schedules how many did.
+	Found     int `json:"found"`
+	Schedules int `json:"schedules"`
+	Violation
+	// Story says what the schedule does, in a line for each action.
+	Story []string `json:"story"`
+	// Journal has a line for each step that hosts told.
+	Journal []string `json:"journal"`
+	// Test is a line of Go that fails until it is mended, given the subject.
+	Test string `json:"test"`
+
+	last int // the number of the last schedule that shows it
+}
+
+// add takes a violation of a run in.
+func (x *Exploration) add(r *run, v Violation) {
+	key := groupOf(v)
+	if at, known := x.groups[key]; known {
+		if b := &x.Violations[at]; b.last != x.Schedules {
+			b.Schedules++
+			b.last = x.Schedules
+		}
+		return
+	}
+	x.groups[key] = len(x.Violations)
+	x.Violations = append(x.Violations, x.breach(r, v))
+}
+
+func (x *Exploration) breach(r *run, v Violation) Breach {
+	return Breach{Schedule: r.schedule, Found: x.Schedules, Schedules: 1, Violation: v, Story: r.story(), Journal: r.told(),
+		Test: fmt.Sprintf("sessions.Reproduce(t, subject, %q)", r.schedule), last: x.Schedules}
+}
+
+// groupOf is what violations have in common that are one: the invariant, and what is said but
+// for names and numbers.
+func groupOf(v Violation) string {
+	return v.Invariant + "\n" + numbers.ReplaceAllString(first(v.Text), "#")
+}
+
+// numbers are what differs in texts that say the same.
+var numbers = regexp.MustCompile(`host \w+|"[^"]*"|\d+|nothing|\[.*\]|\{.*\}`)
+
+// story is what was done, and what went wrong in it.
+func (r *run) story() (lines []string) {
+	for i, a := range r.schedule {
+		line := a.says()
+		if !r.isLeft && i < len(r.calls) && r.calls[i] != nil && a.Verb != GoOn {
+			for _, text := range r.calls[i].hit() {
+				line += "; " + text
+			}
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, "then whatever stands goes on, and another host resumes until nothing is left")
+}
+
+// shownSteps is how many steps a report has.
+const shownSteps = 40
+
+// told are the steps of all processes.
+func (r *run) told() (lines []string) {
+	if r.isLeft {
+		return nil
+	}
+	steps := r.merged().Steps
+	for _, s := range steps[:min(len(steps), shownSteps)] {
+		lines = append(lines, sayStep(s))
+	}
+	if more := len(steps) - len(lines); more > 0 {
+		lines = append(lines, "and "+counted(more, "more step"))
+	}
+	return lines
+}
+
+func sayStep(s session.Step) string {
+	line := fmt.Sprintf("%s: %s %q", s.Host, s.Kind, s.Session)
+	if s.Tenant != "" {
+		line += fmt.Sprintf(" of %q", s.Tenant)
+	}
+	if s.Epoch > 0 {
+		line += fmt.Sprintf(", epoch %d", s.Epoch)
+	}
+	if s.Delivery != "" {
+		line += fmt.Sprintf(", %q", s.Delivery)
+	}
+	if s.Attempt > 0 {
+		line += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	if s.Kind == session.StepCommitted {
+		line += fmt.Sprintf(", revision %d", s.Revision)
+	}
+	if s.Code != "" {
+		line += ", " + string(s.Code)
+	}
+	return line
+}
+
+// hit says which faults were made in a call.
+func (t *task) hit() (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.faults {
+		if !f.fired {
+			continue
+		}
+		where := fmt.Sprintf("its crossing %d", f.At)
+		if !isInTurn(f.Kind) && f.At <= len(t.calls) {
+			where = fmt.Sprintf("its call %d, %s", f.At, t.calls[f.At-1])
+		}
+		all = append(all, string(f.Kind)+" at "+where)
+	}
+	return all
+}
+
+// unmet says which faults of the schedule did not come about.
+func (r *run) unmet() (all []string) {
+	met := map[*plannedFault]bool{}
+	for _, t := range r.calls {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.faults {
+			if !f.fired && !met[f] {
+				all = append(all, fmt.Sprintf("%s@%d, which was not met: explore again", f.Kind, f.At))
+			}
+			met[f] = true
+		}
+	}
+	return all
+}
+
+func isInTurn(k FaultKind) bool { return strings.HasPrefix(string(k), inTurn) }
+
+// Table says what went wrong, and where.
+type Table struct {
+	// Rows are the calls of hosts, in the order of their first, and the turns.
+	Rows []TableRow `json:"rows"`
+}
+
+// TableRow counts the faults that were made at calls of one name.
+type TableRow struct {
+	Point  string            `json:"point"`
+	Faults map[FaultKind]int `json:"faults"`
+}
+
+// add counts the faults of a run.
+func (t *Table) add(r *run) {
+	for _, call := range r.calls {
+		if call == nil {
+			continue
+		}
+		call.mu.Lock()
+		for _, name := range call.calls {
+			t.row(name)
+		}
+		for _, f := range call.faults {
+			point := "a turn"
+			if !isInTurn(f.Kind) && f.At <= len(call.calls) {
+				point = call.calls[f.At-1]
+			}
+			if f.fired && !f.counted {
+				f.counted = true
+				t.row(point).Faults[f.Kind]++
+			}
+		}
+		call.mu.Unlock()
+	}
+}
+
+func (t *Table) row(point string) TableRow {
+	for _, row := range t.Rows {
+		if row.Point == point {
+			return row
+		}
+	}
+	t.Rows = append(t.Rows, TableRow{point, map[FaultKind]int{}})
+	return t.Rows[len(t.Rows)-1]
+}
+
+// String is the table.
+func (t Table) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %-10s", "")
+	kinds := slices.DeleteFunc(FaultKinds(), isInTurn)
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "  %s", k)
+	}
+	within := 0
+	for _, row := range t.Rows {
+		if row.Point == "a turn" {
+			for _, n := range row.Faults {
+				within += n
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %-10s", row.Point)
+		for _, k := range kinds {
+			fmt.Fprintf(&b, "  %*d", len(k), row.Faults[k])
+		}
+	}
+	fmt.Fprintf(&b, "\n  and %d within turns\n", within)
+	return b.String()
+}
+
+// Summary is the line that can be quoted, such as
+// chat: 500 schedules, 0 violations, 1.20 s.
+func (x *Exploration) Summary() string {
+	line := fmt.Sprintf("%s: %s, %s, %.2f s", x.Subject, counted(x.Schedules, "schedule"), counted(len(x.Violations), "violation"), x.Elapsed.Seconds())
+	if len(x.NotCovered) > 0 {
+		line += ", not all of it"
+	}
+	return line
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// brief is the summary, and what was not covered.
+func (x *Exploration) brief() string {
+	text := x.Summary() + "\n"
+	for _, what := range x.NotCovered {
+		text += "  not covered: " + what + "\n"
+	}
+	return text
+}
+
+// String is the summary and, below it, the violations and what was not covered; Table has
+// what was tried.
+func (x *Exploration) String() string {
+	var b strings.Builder
+	b.WriteString(x.brief())
+	for _, f := range x.Violations {
+		b.WriteString(f.String())
+	}
+	return b.String()
+}
+
+// String says what is violated, by which schedule, and how to see it again.
+func (b Breach) String() string {
+	var text strings.Builder
+	rule := ""
+	if b.Rule != "" {
+		rule = " (" + b.Rule + ")"
+	}
+	fmt.Fprintf(&text, "  %s%s: %s\n", b.Invariant, rule, inset(b.Text))
+	if why := breaksOf(b.Invariant); why != "" {
+		fmt.Fprintf(&text, "    Where it does not hold, %s\n", why)
+	}
+	for i, line := range b.Story {
+		fmt.Fprintf(&text, "    %d. %s\n", i+1, line)
+	}
+	if b.Schedules > 1 {
+		fmt.Fprintf(&text, "    %s show it\n", counted(b.Schedules, "schedule"))
+	}
+	for _, line := range b.Journal {
+		fmt.Fprintf(&text, "      %s\n", line)
+	}
+	fmt.Fprintf(&text, "    %s\n", b.Test)
+	return text.String()
+}
+
+func breaksOf(name string) string {
+	for _, i := range Invariants() {
+		if i.Name == name {
+			return i.Breaks
+		}
+	}
+	return ""
+}
+
+// inset is a text whose lines behind the first stand in.
+func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
+
+// GoTest is a test in Go that fails until the violation is mended, with what happens in it as
+// its comment. It stands where the subject does, which the test calls subject.
+func (b Breach) GoTest() string {
+	var text strings.Builder
+	name := "Test" + inCamelCase(b.Invariant) + inCamelCase(b.Schedule.String())
+	fmt.Fprintf(&text, "// %s: %s: %s\n//\n", name, b.Invariant, first(b.Text))
+	for _, line := range append(slices.Clone(b.Story), b.Journal...) {
+		text.WriteString(strings.TrimRight("//\t"+line, " \t") + "\n")
+	}
+	fmt.Fprintf(&text, "func %s(t *testing.T) {\n\t%s\n}\n", name, b.Test)
+	return text.String()
+}
+
+// inCamelCase is a text as a part of a name in Go.
+func inCamelCase(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, word := range words {
+		words[i] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,282 @@
+package sessions
+
+import (
+	"iter"
+	"math/rand/v2"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// explore runs schedules until there are enough: with one thing wrong, in all places, and
+// then with many, in places that are drawn.
+func (e *exploring) explore() {
+	base := e.base()
+	undisturbed := e.try(base, true)
+	if undisturbed.isLeft || undisturbed.broken() {
+		e.note("all but the undisturbed run, which violates something by itself")
+		return
+	}
+	abandoned := e.abandoned()
+	if !e.interleaved(e.ordinary(base, undisturbed)...) || !e.goes(abandoned) || e.latest.isLeft ||
+		!e.interleaved(e.stands(abandoned, e.latest), e.atCalls(abandoned, e.latest)) {
+		return
+	}
+	for n := uint64(0); ; n++ {
+		chance := rand.New(rand.NewPCG(e.options.Seed, n))
+		if !e.goes(e.draw(chance)) {
+			return
+		}
+	}
+}
+
+// interleaved runs the schedules of several ways, one of each at a time, and reports whether others
+// may follow.
+func (e *exploring) interleaved(ways ...iter.Seq[Schedule]) bool {
+	var all []func() (Schedule, bool)
+	for _, way := range ways {
+		next, stop := iter.Pull(way)
+		defer stop()
+		all = append(all, next)
+	}
+	for len(all) > 0 {
+		left := all[:0]
+		for _, next := range all {
+			s, more := next()
+			if !more {
+				continue
+			}
+			if !e.goes(s) {
+				return false
+			}
+			left = append(left, next)
+		}
+		all = left
+	}
+	return true
+}
+
+// goes runs a schedule, and reports whether others may follow.
+func (e *exploring) goes(s Schedule) bool {
+	if e.over() {
+		e.note("schedules that follow: " + e.stopped)
+		return false
+	}
+	if e.result.Schedules >= e.options.Schedules || e.options.First && len(e.result.Violations) > 0 {
+		return false
+	}
+	e.latest = e.try(s, e.result.Schedules%steadyEvery == 0)
+	return true
+}
+
+func (e *exploring) note(text string) { e.result.NotCovered = append(e.result.NotCovered, text) }
+
+// base is every delivery, one after the other.
+func (e *exploring) base() (s Schedule) {
+	for i := range e.subject.Deliveries {
+		s = append(s, Action{Host: "a", Verb: Deliver, Arg: i + 1})
+	}
+	return s
+}
+
+// abandoned is a delivery whose host has died when it had accepted it, and another host that settles
+// it: by calls that the ordinary way of a delivery may not need.
+func (e *exploring) abandoned() Schedule {
+	return Schedule{{Host: "a", Verb: Deliver, Arg: 1, Faults: []Fault{{CrashAfter, 1}}}, {Verb: Expire}, {Host: "b", Verb: Resume}}
+}
+
+// ordinary are the schedules with one thing wrong, made of one in which nothing is, and of what
+// it did.
+func (e *exploring) ordinary(base Schedule, undisturbed *run) []iter.Seq[Schedule] {
+	return []iter.Seq[Schedule]{e.around(base), e.stands(base, undisturbed), e.atCalls(base, undisturbed), e.inTurns(base, undisturbed)}
+}
+
+// with is a schedule with a fault in an action, and more actions behind that.
+func (s Schedule) with(at int, f Fault, more ...Action) Schedule {
+	c := s.clone()
+	c[at].Faults = append(c[at].Faults, f)
+	rest := append(Schedule{}, c[at+1:]...)
+	return append(append(c[:at+1], more...), rest...)
+}
+
+// around are schedules in which nothing breaks, and what is delivered is not what one
+// expects.
+func (e *exploring) around(base Schedule) iter.Seq[Schedule] {
+	return func(yield func(Schedule) bool) {
+		for i := range base {
+			for _, verb := range []Verb{Deliver, ToSession, ToTenant, OtherPayload, OtherChannel} {
+				for _, host := range []string{"a", "b"} {
+					again := append(base.clone()[:i+1], Action{Host: host, Verb: verb, Arg: i + 1})
+					if !yield(append(again, base.clone()[i+1:]...)) {
+						return
+					}
+				}
+			}
+		}
+		for release := 1; release < e.releases; release++ {
+			for i := range base {
+				old := Schedule{{Host: "b", Verb: ToRelease, Arg: release}}
+				if !yield(append(append(append(base.clone()[:i], Action{Host: "a", Verb: ToRelease, Arg: release}), base.clone()[i:]...), Action{Host: "b", Verb: Resume})) ||
+					!yield(append(append(append(old, base.clone()[:i+1]...), Action{Host: "b", Verb: Deliver, Arg: 1}, Action{Host: "b", Verb: Deliver, Arg: len(base)}), base.clone()[i+1:]...)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// atCalls are schedules with one fault at each call of a host, and the delivery again; what
+// a crash leaves is also found by nobody but a host that resumes.
+func (e *exploring) atCalls(base Schedule, undisturbed *run) iter.Seq[Schedule] {
+	return func(yield func(Schedule) bool) {
+		for i, t := range undisturbed.calls {
+			if t == nil || len(base[i].Faults) > 0 {
+				continue
+			}
+			for n := range t.calls {
+				for _, k := range []FaultKind{Crash, CrashAfter, Fail, FailAfter} {
+					again := Action{Host: "a", Verb: Deliver, Arg: max(1, base[i].Arg)}
+					if !yield(base.with(i, Fault{k, n + 1}, again)) || k == CrashAfter && !yield(base[:i+1].with(i, Fault{k, n + 1})) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// stands are schedules in which a second host comes while the first one stands.
+func (e *exploring) stands(base Schedule, undisturbed *run) iter.Seq[Schedule] {
+	return func(yield func(Schedule) bool) {
+		for i, t := range undisturbed.calls {
+			if t == nil || len(base[i].Faults) > 0 {
+				continue
+			}
+			var points []Fault
+			for n := range t.calls {
+				points = append(points, Fault{Stand, n + 1})
+			}
+			for n := 1; n <= len(t.marks); n += max(1, len(t.marks)/mostStands) {
+				points = append(points, Fault{StandInTurn, n})
+			}
+			next := Action{Host: "b", Verb: Deliver, Arg: max(1, base[i].Arg)}
+			if base[i].Host == "b" {
+				next.Host = "a"
+			}
+			for _, f := range points {
+				if !yield(base.with(i, f, next)) ||
+					!yield(base.with(i, f, Action{Verb: Expire}, next)) ||
+					!yield(base.with(i, f, Action{Verb: Expire}, Action{Host: next.Host, Verb: Resume}, Action{Host: base[i].Host, Verb: GoOn}, next)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mostStands is at about how many crossings of a call a host stands, spread over all.
+const mostStands = 6
+
+// inTurns are schedules with one fault at each crossing.
+func (e *exploring) inTurns(base Schedule, undisturbed *run) iter.Seq[Schedule] {
+	return func(yield func(Schedule) bool) {
+		for i, t := range undisturbed.calls {
+			for n, m := range t.marks {
+				for _, k := range m.faults() {
+					if !yield(base.with(i, Fault{InTurn(k), n + 1})) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// faults are the kinds that can be made at a crossing.
+func (m mark) faults() []turn.FaultKind {
+	all := []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Crash}
+	within := m.kind == adk.KindCall || m.kind == adk.KindReturn
+	switch {
+	case within && m.seam.Label == adk.LabelStorage && m.kind == adk.KindCall:
+		all = append(all, turn.StorageBefore)
+	case within && m.seam.Label == adk.LabelStorage:
+		all = append(all, turn.StorageAfter)
+	case within && m.isUsers():
+		all = append(all, turn.Fail, turn.Panic)
+	}
+	return all
+}
+
+// isUsers reports whether the crossing is one of code of the agent that the run stands
+// around.
+func (m mark) isUsers() bool {
+	switch m.seam.Label {
+	case adk.LabelExecutor, adk.LabelTool:
+		return true
+	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
+		return len(m.seam.Name) < len(ownPrefix) || m.seam.Name[:len(ownPrefix)] != ownPrefix
+	}
+	return false
+}
+
+// ownPrefix is what the names of a host's own middlewares begin with.
+const ownPrefix = "session-"
+
+// The weights of what is drawn, in sum 100.
+var weights = []struct {
+	verb   Verb
+	weight int
+}{{Deliver, 42}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 6}, {Wait, 5}, {Restart, 3}, {ToRelease, 2}}
+
+// draw draws a schedule.
+func (e *exploring) draw(chance *rand.Rand) (s Schedule) {
+	for range 2 + chance.IntN(max(1, e.options.Length-1)) {
+		s = append(s, e.drawAction(chance))
+	}
+	return s
+}
+
+func (e *exploring) drawAction(chance *rand.Rand) Action {
+	a := Action{Verb: Deliver}
+	at := chance.IntN(100)
+	for _, w := range weights {
+		if at -= w.weight; at < 0 {
+			a.Verb = w.verb
+			break
+		}
+	}
+	if a.Verb == ToRelease && e.releases == 1 {
+		a.Verb = Restart
+	}
+	takes := verbs[a.Verb]
+	if takes.host {
+		a.Host = []string{"a", "b"}[chance.IntN(2)]
+	}
+	switch {
+	case a.Verb == Wait:
+		a.Arg = []int{1, 2, 30, 400}[chance.IntN(4)]
+	case a.Verb == ToRelease:
+		a.Arg = 1 + chance.IntN(e.releases)
+	case takes.number:
+		a.Arg = 1 + chance.IntN(len(e.subject.Deliveries))
+	}
+	for takes.calls && chance.IntN(100) < 40 && len(a.Faults) < 2 {
+		a.Faults = append(a.Faults, e.drawFault(chance))
+	}
+	return a
+}
+
+// mostDrawn is the highest call of a host at which something goes wrong that is drawn.
+const mostDrawn = 18
+
+func (e *exploring) drawFault(chance *rand.Rand) Fault {
+	kinds := FaultKinds()
+	f := Fault{Kind: kinds[chance.IntN(len(kinds))], At: 1 + chance.IntN(mostDrawn)}
+	if chance.IntN(3) == 0 {
+		f.Kind = Stand
+	}
+	if f.Kind == StandInTurn || isInTurn(f.Kind) {
+		f.At = 1 + chance.IntN(max(1, e.crossing))
+	}
+	return f
+}

@@ -1,0 +1,94 @@
+package sessions
+
+// This file makes the schedules of violations as short as they get, on the live subject.
+
+// mostTries is how many schedules are run to make one shorter.
+const mostTries = 150
+
+// shorten makes the schedules of all violations shorter.
+func (e *exploring) shorten() {
+	for i := range e.result.Violations {
+		b := &e.result.Violations[i]
+		if b.Invariant == hangs.Name || b.Invariant == steady.Name {
+			continue // each try would leave goroutines behind, or prove nothing
+		}
+		s := shortening{e: e, best: b, key: groupOf(b.Violation), tries: mostTries}
+		for s.pass() {
+			continue
+		}
+	}
+}
+
+// shortening is the search for a shorter schedule of one violation.
+type shortening struct {
+	e     *exploring
+	best  *Breach
+	key   string
+	tries int
+}
+
+// pass tries each way to make the schedule shorter, and reports whether one was found.
+func (s *shortening) pass() bool {
+	for at := range s.best.Schedule {
+		shorter := append(s.best.Schedule.clone()[:at], s.best.Schedule.clone()[at+1:]...)
+		if s.try(shorter) {
+			return true
+		}
+	}
+	for at, a := range s.best.Schedule {
+		for f := range a.Faults {
+			shorter := s.best.Schedule.clone()
+			shorter[at].Faults = append(shorter[at].Faults[:f], shorter[at].Faults[f+1:]...)
+			if s.try(shorter) {
+				return true
+			}
+		}
+	}
+	for at, a := range s.best.Schedule {
+		for _, simpler := range a.simpler() {
+			shorter := s.best.Schedule.clone()
+			shorter[at] = simpler
+			if s.try(shorter) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// simpler are actions that are easier to follow than one.
+func (a Action) simpler() (all []Action) {
+	if a.Host == "b" {
+		first := a
+		first.Host = "a"
+		all = append(all, first)
+	}
+	if a.Verb != Wait && a.Verb != ToRelease && a.Arg > 1 {
+		first := a
+		first.Arg = 1
+		all = append(all, first)
+	}
+	if a.Verb == ToSession || a.Verb == ToTenant {
+		first := a
+		first.Verb = Deliver
+		all = append(all, first)
+	}
+	return all
+}
+
+// try takes a schedule in the place of the best, if it shows the same.
+func (s *shortening) try(shorter Schedule) bool {
+	if s.tries--; s.tries < 0 || s.e.over() {
+		return false
+	}
+	r := s.e.run(shorter)
+	for _, v := range r.violations() {
+		if groupOf(v) == s.key {
+			found := s.e.result.breach(r, v)
+			found.Found, found.Schedules, found.last = s.best.Found, s.best.Schedules, s.best.last
+			*s.best = found
+			return true
+		}
+	}
+	return false
+}

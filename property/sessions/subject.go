@@ -1,0 +1,157 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/stash"
+	journals "github.com/adkreplay/adkreplay/replay/sessions"
+)
+
+// Subject is code that runs sessions, and can be run again and again.
+type Subject struct {
+	// Name is what reports call it by.
+	Name string
+	// Open makes what one run of a schedule needs, fresh: a store, a storage and whatever
+	// else outlives a process.
+	Open func() Instance
+	// Deliveries are what is sent, in the order of their numbers in schedules. They also
+	// come again, to another session and to another tenant. Required.
+	Deliveries []session.Delivery
+	// Check is asked about every run in its end, when all deliveries are settled, beside
+	// the invariants; an error is a violation.
+	Check func(Run) error
+
+	// mutant stands between hosts and the store, for tests of the explorer: told tells an
+	// outcome as the host would.
+	mutant func(s session.Store, told func(session.Outcome)) session.Store
+}
+
+// Release makes the config of a host of one release of a program. Host gives that host once it
+// is made, for turns that delegate.
+//
+// Clock, ids, name and NoWait are set by whoever runs it, and a Lease of a minute where there
+// is none. The config's Probe, Journal and Notify are told as well.
+type Release func(host func() *session.Host) session.Config
+
+// Instance is what one run has for itself.
+type Instance struct {
+	// Releases make the config of a host, one for each release of the program, the oldest
+	// first. One is enough. Each is called once a process, and what the configs share is
+	// what processes share: the store and the storage, and no lock and no variable.
+	Releases []Release
+	// Check is asked about this run beside Subject.Check, and may look into what Open has
+	// made for it.
+	Check func(Run) error
+	// Close is called once, when the run is over and was judged; not where it hangs. It
+	// may be nil.
+	Close func()
+}
+
+// Run is a run that is over: all faults have stopped, and every delivery has been settled
+// that ever will be.
+type Run struct {
+	Schedule Schedule
+	// Host is a host of the newest release, for State and History.
+	Host *session.Host
+	// Storage is the agent's, there to be looked into with Scope.
+	Storage adk.Storage
+	// Sessions are those that have accepted a delivery, in the order in which they began.
+	Sessions []session.SessionID
+	// Outcomes are what Notify was told, in order.
+	Outcomes []session.Outcome
+	// Journal has the steps of all processes, in order.
+	Journal *journals.Journal
+}
+
+// Scope is the scope in which the records of a session are fetched.
+func (r Run) Scope(id session.SessionID) adk.Scope { return scopeOf(id) }
+
+// Values are those of a session in the end, by their keys.
+func (r Run) Values(id session.SessionID) (map[string]json.RawMessage, error) {
+	state, err := r.Host.State(context.Background(), id.Tenant, id.Session)
+	values := map[string]json.RawMessage{}
+	for _, key := range state.Keys {
+		values[key.Name] = key.Value
+	}
+	return values, err
+}
+
+func scopeOf(id session.SessionID) adk.Scope {
+	var tree stash.Tree
+	_ = tree.Set(storage.StashTenant, id.Tenant) // a path of two safe segments
+	_ = tree.Set(storage.StashSession, id.Session)
+	return adk.Scope{Stash: scopeStash{&tree}}
+}
+
+// scopeStash is a stash that is read alone.
+type scopeStash struct{ tree *stash.Tree }
+
+func (s scopeStash) Get(path string, fallback any) any {
+	if value, found := stash.Find(s.tree.Root(), path); found {
+		return value
+	}
+	return fallback
+}
+
+func (s scopeStash) Has(path string) bool { return s.Get(path, nil) != nil }
+func (s scopeStash) Keys() []string       { return s.tree.Keys() }
+func (s scopeStash) All() map[string]any  { return s.tree.Root() }
+
+// Validate reports what keeps the subject from being run, or nil.
+func (s Subject) Validate() error {
+	if s.Open == nil {
+		return errors.New("the subject has no Open: it makes what one run needs")
+	}
+	if len(s.Deliveries) == 0 {
+		return fmt.Errorf("%s has no Deliveries: they are what is sent", s.Name)
+	}
+	for i, d := range s.Deliveries {
+		if err := d.Check(); err != nil {
+			return fmt.Errorf("%s: delivery %d: %w", s.Name, i+1, err)
+		}
+	}
+	i := s.Open()
+	defer i.close()
+	if len(i.Releases) == 0 {
+		return fmt.Errorf("%s: Open gives no Releases: they make the config of a host", s.Name)
+	}
+	for n, release := range i.Releases {
+		if _, err := session.NewHost(release(func() *session.Host { return nil })); err != nil {
+			return fmt.Errorf("%s: release %d: %w", s.Name, n+1, err)
+		}
+	}
+	return nil
+}
+
+func (i Instance) close() {
+	if i.Close != nil {
+		i.Close()
+	}
+}
+
+// sent is a delivery as an action sends it.
+func (s Subject) sent(a Action) session.Delivery {
+	d := s.Deliveries[a.Arg-1]
+	switch a.Verb {
+	case ToSession:
+		d.Session += "-second"
+	case ToTenant:
+		d.Tenant += "-other"
+	case OtherPayload:
+		d.Payload, _ = json.Marshal(map[string]json.RawMessage{"another": d.Payload})
+	case OtherChannel:
+		d.ID += "-moved"
+		state := d.ChannelState
+		if len(state) == 0 {
+			state = json.RawMessage("null")
+		}
+		d.ChannelState, _ = json.Marshal(map[string]json.RawMessage{"another": state})
+	}
+	return d
+}
