@@ -147,8 +147,8 @@ func (s settings) chat(ctx context.Context, t terminal, replace func(*outside)) 
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, r.close()) }()
-		o.Probe, o.Journal = r.Traces, r.Journal.Step
+		defer func() { err = errors.Join(err, r.Close()) }()
+		o.Probe, o.Journal = r, r.Step
 	}
 	if replace != nil {
 		replace(&o)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,7 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // recorded is a session of three chats, the second of which was killed after it booked.
@@ -96,28 +96,18 @@ func today(t *testing.T, change func(*session.Config)) *session.Host {
 // but for the one that writes.
 func verify(t *testing.T, folder string, host *session.Host) *sessions.Report {
 	t.Helper()
-	var journals []*sessions.Journal
-	var traces [][]byte
-	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	sources, err := corpus.Sources(os.DirFS(folder))
 	check(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		check(t, err)
-		if strings.HasSuffix(file, journalSuffix) {
-			journal, err := sessions.Read(bytes.NewReader(text))
-			check(t, err)
-			journals = append(journals, journal)
-			continue
-		}
-		traces = append(traces, text)
+	recordings, _ := sessions.Recordings(sources)
+	if len(recordings) != 1 {
+		t.Fatalf("%s has %d recordings, want one", folder, len(recordings))
 	}
-	report, err := sessions.Verify(t.Context(), sessions.Merge(journals...), sessions.Options{
+	journal, _ := recordings[0].Read(trace.Options{}) // that of a chat that was killed ends without a footer
+	turns := recordings[0].Turns(trace.Options{})
+	report, err := sessions.Verify(t.Context(), journal, sessions.Options{
 		Host: host,
 		Live: replay.Live{Config: host.Agent(), Seams: []string{replay.Tools, replay.Middleware, replay.Executor, "tool/remember", "tool/recap"}},
-		Open: func(turn string) (io.ReadCloser, error) {
-			at := slices.IndexFunc(traces, func(text []byte) bool { return bytes.Contains(text, fmt.Appendf(nil, `"turn":%q`, turn)) })
-			return io.NopCloser(bytes.NewReader(traces[at])), nil
-		},
+		Open: func(turn string) (io.ReadCloser, error) { return turns[turn].Open() },
 	})
 	check(t, err)
 	return report
