@@ -128,7 +128,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
 	a.askers, a.loose = nil, false
-	if n.again {
+	if n.askers {
 		a.askers = map[int]int{}
 	}
 	a.unran, a.unasked = a.unran[:0], a.unasked[:0]

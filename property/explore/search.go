@@ -38,6 +38,8 @@ type candidate struct {
 	again bool
 	// random asks for an order by chance, with this seed; 0 is none.
 	random uint64
+	// askers asks for which goroutines ask, which takes as long as all the rest.
+	askers bool
 	// plain has the texts that it changes be changed in a way that means nothing.
 	plain bool
 	// lines are the crossings of which is wanted where in user code they come from.
@@ -451,17 +453,20 @@ func (s *share) work(w *worker) {
 type part struct {
 	*share
 	worker *worker
-	at     int            // the schedule that is under way
-	again  int            // how often it is to be run again
-	first  []adk.Crossing // of its first run
-	orders *orderSearch   // its orders are searched for
+	at     int                  // the schedule that is under way
+	again  int                  // how often it is to be run again
+	first  []adk.Crossing       // of its first run
+	doubt  []property.Violation // that a second run was another one: a third says who asks in it
+	orders *orderSearch         // its orders are searched for
 }
 
 // next sets an attempt up for the next run: a second one, one of the search for
 // orders, or a schedule that nobody has taken.
 func (p *part) next(a *attempt) bool {
 	if p.again > 0 {
-		a.reset(p.nodes[p.at], nil, false, false)
+		n := p.nodes[p.at]
+		n.askers = p.doubt != nil
+		a.reset(n, nil, false, false)
 		return true
 	}
 	for p.orders == nil || !p.orders.next(a) {
@@ -497,14 +502,7 @@ func (p *part) ran(a *attempt, s *stall) {
 	}
 	if p.again > 0 {
 		p.again--
-		t := &p.results[p.at][0]
-		if a.isLoose() {
-			p.e.loose.Store(true)
-		}
-		if found := sameAgain(p.first, a, s); len(found) > 0 {
-			t.violations, p.again = append(t.violations, found...), 0
-			p.e.loosen(t)
-		}
+		p.ranAgain(a, s)
 		return
 	}
 	n := p.nodes[p.at]
@@ -521,6 +519,23 @@ func (p *part) ran(a *attempt, s *stall) {
 		p.again = p.e.repeats(n)
 		p.first, a.crossings = a.crossings, p.first
 	}
+}
+
+// ranAgain holds a second run against the first, and where they differ waits for a third
+// that says whether goroutines of user code ask.
+func (p *part) ranAgain(a *attempt, s *stall) {
+	if p.doubt == nil {
+		if p.doubt = sameAgain(p.first, a, s); len(p.doubt) > 0 {
+			p.again = 1
+		}
+		return
+	}
+	if a.isLoose() {
+		p.e.loose.Store(true)
+	}
+	t := &p.results[p.at][0]
+	t.violations, p.doubt = append(t.violations, p.doubt...), nil
+	p.e.loosen(t)
 }
 
 // manyTimes is how often the undisturbed turn is run again, and a schedule that is
@@ -615,7 +630,7 @@ func (e *exploring) commit(t tried) {
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	a, s := e.workers[0].run(candidate{again: true}, nil, false, true)
+	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	e.loose.Store(a.isLoose())
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if !e.subject.Scripted && !e.options.UsualInput {
