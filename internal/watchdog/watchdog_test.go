@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"math"
 	"net"
 	"net/http"
 	"runtime"
@@ -316,12 +317,15 @@ func TestLooksAreLinear(t *testing.T) {
 			d.Visit(1, now, label)
 		}
 		look() // begins the silence
-		look() // makes room for the traces of so many
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		look()
-		runtime.ReadMemStats(&after)
-		return float64(after.TotalAlloc - before.TotalAlloc)
+		least := math.Inf(1)
+		for range 5 { // some of which make room for the traces of so many
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			look()
+			runtime.ReadMemStats(&after)
+			least = min(least, float64(after.TotalAlloc-before.TotalAlloc))
+		}
+		return least
 	}
-	assert.Less(t, cost(2_000)/cost(500), 6.0)
+	assert.Less(t, cost(2_000)/cost(250), 20.0)
 }
