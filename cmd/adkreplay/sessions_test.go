@@ -104,7 +104,7 @@ func TestVerifyChangedSessions(t *testing.T) {
 		{"hydrate", `"payload":"`, `"payload":"0`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: the payload is another`},
 		{"order", `"attempt":1`, `"attempt":2`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: this attempt was not begun just before`},
 		{"order", `"revision":1`, `"revision":2`, `:6, `},
-		{"order", `"step":"accepted"`, `"step":"claimed"`, `comes before the delivery was accepted`},
+		{"order", `"seq":2`, `"seq":7`, `under another number`},
 	} {
 		folder := recordedSession(t, "notes-grow")
 		journal := filepath.Join(folder, "host.journal.jsonl")

@@ -6,37 +6,44 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// This file is what follows where the journal of a host breaks off: a process that ends
-// between what it does and the line that says so leaves a step that nobody tells. What comes
-// later shows it. Where all journals are whole none of this is done.
+// This file is what follows where a host did something and could not tell: its process ended,
+// or nobody answered it. What a later host has read shows how it was.
 
-// untoldAcceptance takes a delivery for accepted that steps are told of.
+// untoldAcceptance takes a delivery for accepted that steps are told of; nil where its number
+// is another's.
 func (p *player) untoldAcceptance(s session.Step) *delivered {
+	for _, other := range p.deliveries {
+		if other.seq == s.Seq {
+			return nil
+		}
+	}
 	d := &delivered{id: s.Delivery, seq: s.Seq}
 	p.accept(d)
 	p.untold("accepted", s.Delivery, "its payload")
 	return d
 }
 
-// untoldEnd takes the attempt before a hydration for committed where its values are those
-// that were read, and those for failed that were at their turn before.
+// untoldEnd takes an attempt that is open for committed where a later host has read what it has
+// left, and for failed where one has gone on behind it with what was before.
 func (p *player) untoldEnd(s session.Step) {
-	if p.whole {
+	d := p.deliveries[p.begun.Delivery]
+	if !p.open || d == nil || p.begun.Epoch >= s.Epoch || s.Seq <= d.seq {
 		return
 	}
-	if d := p.deliveries[p.attempt.Delivery]; d != nil && !d.settled && p.last != nil && s.Revision == p.loaded.Revision+1 {
-		if _, next := p.left(); session.Digest(next) == s.Bag {
-			d.settled, p.loaded.Values, p.loaded.Revision = true, next, s.Revision
-			p.report.Commits++
-			p.untold("committed", p.attempt.Delivery, "its records")
-		}
-	}
-	for d := p.next(); d != nil && d.seq < s.Seq && s.Revision == p.loaded.Revision; d = p.next() {
+	switch {
+	case s.Revision == p.loaded.Revision:
 		d.settled = true
 		p.untold("failed", d.id, "why")
+	case s.Revision == p.loaded.Revision+1 && p.attempt.Kind == session.StepRan:
+		if p.blind = p.blind || p.last == nil; p.last != nil {
+			_, p.loaded.Values = p.left() // which are held against what was read
+		}
+		d.settled, p.loaded.Revision = true, s.Revision
+		p.report.Commits++
+		p.untold("committed", d.id, "its records")
 	}
 }
 
 func (p *player) untold(what, delivery, unknown string) {
-	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("that %q of session %.64q was %s, and %s: no journal says so, and one breaks off", delivery, p.loaded.Session, what, unknown))
+	p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("that %q of session %.64q was %s, and %s: no host has told", delivery, p.loaded.Session, what, unknown))
 }

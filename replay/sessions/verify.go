@@ -119,7 +119,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	for i, step := range j.Steps {
 		p := players[step.SessionID]
 		if p == nil {
-			p = &player{report: report, options: o, whole: j.Sealed, deliveries: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
+			p = &player{report: report, options: o, deliveries: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
 			players[step.SessionID] = p
 			report.Sessions++
 		}
@@ -159,8 +159,8 @@ type player struct {
 	// turn.
 	unsettled []*delivered
 	over      bool
-	// whole says that no step is missing, since no host's journal breaks off.
-	whole bool
+	// open says that nobody has told how the attempt that begun says ended.
+	open bool
 	// begun is the last attempt that began, and attempt the last one whose turn is over, as
 	// their steps say them.
 	begun, attempt session.Step
@@ -197,11 +197,15 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 		p.accept(&delivered{id: s.Delivery, seq: s.Seq, payload: s.Payload})
 		return nil, nil
 	}
-	if s.Delivery != "" && d == nil && !p.whole {
+	if s.Delivery != "" && d == nil {
 		d = p.untoldAcceptance(s)
 	}
 	if s.Delivery != "" && (d == nil || d.seq != s.Seq) {
 		return diverged(Order, "%s comes before the delivery was accepted, or under another number", s.Kind), nil
+	}
+	switch s.Kind {
+	case session.StepCommitted, session.StepDropped, session.StepFailed:
+		p.open = false
 	}
 	switch s.Kind {
 	case session.StepHydrated:
@@ -240,7 +244,7 @@ func (p *player) next() *delivered {
 // hydrated holds what was read for an attempt against the state so far.
 func (p *player) hydrated(s session.Step, d *delivered) *Divergence {
 	p.untoldEnd(s)
-	p.last, p.attempt, p.begun = nil, session.Step{}, s
+	p.last, p.attempt, p.begun, p.open = nil, session.Step{}, s, true
 	if next := p.next(); next == nil || d.settled {
 		return diverged(Order, "an attempt at %q comes after it was settled", s.Delivery)
 	} else if next != d {
