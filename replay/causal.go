@@ -677,9 +677,11 @@ func (p *causal) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	return p.stage.Tool(recorded)
 }
 
+var _ adk.ToolServer = (*causal)(nil)
+
 // Handler lets the recording answer for a tool that live code brought and that is
 // not to run.
-func (p *causal) Handler(tool *adk.Tool) adk.ToolHandler {
+func (p *causal) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
 	if p.stage.Made(tool) || p.live.mayRun(tool) {
 		return nil
 	}
