@@ -41,8 +41,8 @@
 //
 // Each attempt is an ordinary trace: seed and values stand in the raw turn's stash below
 // "session", hook and providers are middlewares, and each value that is set is a change of
-// the stash. What must not be in a trace of it is the leaf "session.auth": the redaction of
-// package redact takes it out by that path. [Config].Journal hears what happens around the
+// the stash. What must not be in a trace of it is the leaf "session.auth": the usual secrets of
+// package redact have that path. [Config].Journal hears what happens around the
 // turns, without any value.
 //
 // # What to read next

@@ -1,8 +1,9 @@
 package redact
 
 // UsualSecrets are what nobody wants in a trace: keys of the big providers,
-// tokens, private keys, and the fields in which passwords stand. The Redaction is
-// the caller's own; add to it what is secret in your house.
+// tokens, private keys, the fields in which passwords stand, and who somebody is in the
+// turn of a session (SES-31). The rules are the caller's own; add to them what is secret in
+// your house.
 func UsualSecrets() *Rules {
 	return &Rules{
 		Paths: []string{
@@ -11,6 +12,7 @@ func UsualSecrets() *Rules {
 			"authorization", "proxy-authorization", "cookie", "set-cookie",
 			"access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
 			"private_key", "privateKey",
+			"session.auth",
 		},
 		Patterns: []Pattern{
 			// One whose end is missing reaches to the end of the text.

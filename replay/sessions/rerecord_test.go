@@ -112,7 +112,7 @@ func recordedShop(t *testing.T, options replay.RecordOptions) *sessions.Recordin
 	s.probe = &sessions.InMemory{Options: options}
 	host := s.host(t)
 	for _, id := range []string{"Milk", "Bread", "Salt"} {
-		_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "words", Payload: json.RawMessage(`1`)})
+		_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "words", Payload: json.RawMessage(`1`), Auth: json.RawMessage(`{"mail":"ada@home.example"}`)})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.probe.Close())
@@ -242,13 +242,16 @@ func TestVerifyRedactedSessions(t *testing.T) {
 		}
 		return found
 	}
-	auth := recordedShop(t, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"session.auth"}}})
+	auth := recordedShop(t, replay.RecordOptions{Redact: redact.UsualSecrets()})
 	report, err := auth.Verify(t.Context(), sessions.Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Divergences)
 	assert.Empty(t, report.NotCompared)
 	assert.Equal(t, []sessions.Class{sessions.Commit}, wrong(auth))
 	for _, source := range auth.Traces {
+		content, err := io.ReadAll(openOf(t, source))
+		require.NoError(t, err)
+		assert.NotContains(t, string(content), "ada@home.example")
 		live, err := sessions.Today(plain().host(t), replay.Live{Seams: shopSeams}, openOf(t, source))
 		require.NoError(t, err)
 		replayed, err := replay.Verify(t.Context(), openOf(t, source), live)
