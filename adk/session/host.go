@@ -41,7 +41,7 @@ type Counters struct {
 }
 
 const (
-	// ending is how long a host tries to keep what became of an attempt, also when its
+	// ending is how long a host tries to keep what became of an attempt when its
 	// caller has left.
 	ending = 10 * time.Second
 	// firstPause is how long a host waits before it asks again for a session that another
@@ -51,6 +51,22 @@ const (
 	// lastRetry.
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
+
+// lasting is the context in which it is kept what became of an attempt: it ends when ctx has
+// ended for so long. Who waits for a store is not given up while its caller waits too.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late, done := context.WithTimeout(kept, ending)
+		defer done()
+		<-late.Done()
+		cancel(late.Err())
+	})
+	return kept, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 

@@ -122,7 +122,7 @@ func (a *attempt) settle(ctx context.Context, notRun error) error {
 	if err != nil {
 		return a.notCommitted(ctx, err)
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	ending, cancel := lasting(ctx)
 	defer cancel()
 	err = a.commit(ending, change)
 	var told *adk.Error
@@ -242,7 +242,7 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 		f.NotBefore = now.Add(min(firstRetry<<min(a.number-1, 20), lastRetry))
 		h.count(func(c *Counters) { c.Retries++ })
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	ending, cancel := lasting(ctx)
 	defer cancel()
 	if err := h.config.Store.Fail(ending, a.claim, f); err != nil {
 		if errors.Is(err, adk.E_SESSION_LEASE_LOST) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -197,6 +198,46 @@ func TestErrorsOfStoresAreNamed(t *testing.T) {
 		_, err = h.State(t.Context(), "shop", "one")
 		assert.ErrorIs(t, err, says)
 		assert.ErrorContains(t, err, `session: session "one" of tenant "shop": `)
+	}
+}
+
+// SES-20: a commit waits for its store as long as its caller does, and ten seconds more: a
+// thousand that commit to one file wait for one another.
+func TestCommitsWaitForTheirStore(t *testing.T) {
+	for _, c := range []struct {
+		took   time.Duration
+		leaves bool
+		state  session.DeliveryState
+	}{
+		{time.Minute, false, session.Committed},
+		{9 * time.Second, true, session.Committed},
+		{11 * time.Second, true, session.Unsettled},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			config := w.config(counting)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			config.Store = &faultyStore{Store: config.Store, before: func(call string) error {
+				if call == "Commit" {
+					if c.leaves {
+						leave()
+					}
+					time.Sleep(c.took) // of the bubble's time
+				}
+				return nil
+			}}
+			o, err := w.host(config).Deliver(ctx, delivery("one", "a"))
+			found, _, failure := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+			require.NoError(t, failure)
+			assert.Equal(t, c.state, found.State, c.took)
+			if c.state == session.Committed {
+				assert.NoError(t, err)
+				assert.Equal(t, c.state, o.State)
+			} else {
+				assert.Error(t, err)
+			}
+		})
 	}
 }
 

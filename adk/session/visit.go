@@ -98,7 +98,7 @@ func (v *visit) goOn(ctx context.Context, l Loaded) error {
 	if err == nil {
 		return v.run(ctx, l, l.Next.Attempts)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	_ = v.host.config.Store.Fail(ctx, v.claim, Failure{Delivery: l.Next.ID, Attempt: l.Next.Attempts, GiveBack: true, At: asMillis(v.host.now())}) // else it counts
 	return err
@@ -162,7 +162,7 @@ func (v *visit) notify(ctx context.Context, o Outcome, last bool) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	if h.config.Store.Notified(ctx, v.claim, Notice{Delivery: o.Delivery.Delivery, Release: last, At: asMillis(h.now())}) != nil {
 		return // as if it had not been told
