@@ -30,6 +30,7 @@ type answer struct {
 
 	responseID, model, finish string
 	usage                     json.RawMessage
+	used                      any // its tree
 }
 
 // chunk is an answer, or a part of one.
@@ -131,7 +132,7 @@ func (c *chunk) read(data []byte) (ok bool) {
 
 // read reads a good answer, streamed or not.
 func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) {
-	a := &answer{iteration: it, thoughts: map[string]*strings.Builder{}, calls: it.helpers.Accumulator()}
+	a := &answer{iteration: it, calls: it.helpers.Accumulator()}
 	from := &bounded{from: resp.Body, left: mostOfAnswer}
 	if !it.stream {
 		return a, a.readWhole(from, attempt)
@@ -307,6 +308,9 @@ func (a *answer) think(what *said) error {
 			continue
 		}
 		a.sawThought = true
+		if a.thoughts == nil {
+			a.thoughts = map[string]*strings.Builder{}
+		}
 		if a.thoughts[field] == nil {
 			a.thoughts[field] = &strings.Builder{}
 		}
@@ -346,10 +350,9 @@ func (a *answer) keep() ([]WantedCall, error) {
 	if a.finish == "length" || a.finish == "content_filter" {
 		level = adk.LevelWarn
 	}
-	var usage any
-	_ = json.Unmarshal(a.usage, &usage) // none is null
+	_ = json.Unmarshal(a.usage, &a.used) // none is null
 	a.h.Log(level, "finish", "the model has answered", map[string]any{
-		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": usage})
+		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": a.used})
 	return wanted, nil
 }
 

@@ -61,23 +61,31 @@ func schemaOf(_ context.Context, tool *adk.Tool) (json.RawMessage, error) {
 	return schema, nil
 }
 
+// describeTools tells a model of tools. All texts stand in one buffer.
 func describeTools(ctx context.Context, tools []*adk.Tool, schema ToolSchema) ([]json.RawMessage, error) {
-	all := make([]json.RawMessage, len(tools))
+	all, size := make([]json.RawMessage, len(tools)), 0
 	for i, tool := range tools {
 		parameters, err := schema(ctx, tool)
 		if err != nil {
 			return nil, err
 		}
-		one := canonical.Open(make([]byte, 0, len(parameters)+len(tool.Name())+len(tool.Description())+96))
+		all[i] = parameters
+		size += len(parameters) + len(tool.Name()) + len(tool.Description()) + 96
+	}
+	out := make([]byte, 0, size)
+	for i, tool := range tools {
+		begin := len(out)
+		one := canonical.Open(out)
 		one.Text("type", "function")
 		one.Field("function")
 		function := canonical.Open(one.Out)
 		function.Text("name", tool.Name())
 		function.Text("description", tool.Description())
 		function.Field("parameters")
-		function.Out = append(function.Out, parameters...)
+		function.Out = append(function.Out, all[i]...)
 		one.Out = function.Close()
-		all[i] = one.Close()
+		out = one.Close()
+		all[i] = out[begin:len(out):len(out)]
 	}
 	return all, nil
 }

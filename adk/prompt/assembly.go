@@ -28,10 +28,7 @@ func New(view View, options Options) (*Assembly, error) {
 	if err := OptionsError(options.Faults()); err != nil {
 		return nil, err
 	}
-	a := &Assembly{
-		view: view, options: options.withDefaults(),
-		bytes: map[*adk.Media][]byte{}, warned: map[string]bool{},
-	}
+	a := &Assembly{view: view, options: options.withDefaults()}
 	a.setting = Setting{
 		Self: a.options.Self, Media: a.options.Media, Untrusted: a.options.Renderers.Untrusted, Trusted: a.options.Renderers.Trusted,
 		Handle: a.handle, Bytes: a.read, Body: a.body, Warn: a.warn,
@@ -90,6 +87,9 @@ func (a *Assembly) Prompt(ctx context.Context) (*Prompt, error) {
 // warn tells what is wrong, each text once.
 func (a *Assembly) warn(text string) {
 	if a.options.Warn != nil && !a.warned[text] {
+		if a.warned == nil {
+			a.warned = map[string]bool{}
+		}
 		a.warned[text] = true
 		a.options.Warn(text)
 	}
@@ -104,6 +104,9 @@ func (a *Assembly) read(ctx context.Context, media *adk.Media) ([]byte, error) {
 		return nil, errNoOpener
 	}
 	data, err := a.options.Opener.OpenMedia(ctx, artifact.Checked(media, a.options.Artifacts.Spool))
+	if err == nil && a.bytes == nil {
+		a.bytes = map[*adk.Media][]byte{}
+	}
 	if err == nil {
 		a.bytes[media] = data
 	}

@@ -51,8 +51,9 @@ func renderHistory(ctx context.Context, of History) (*Prompt, error) {
 	if at >= 0 {
 		leading, trailing = of.Order[:at], of.Order[at+1:]
 	}
-	p := &Prompt{}
-	if err := of.system(ctx, p, of.View.SystemPrompt, leading); err != nil {
+	v := of.View
+	p := &Prompt{Messages: make([]Message, 0, 2+len(v.Messages)+len(v.Thoughts)+2*len(v.ToolCalls))} // at most
+	if err := of.system(ctx, p, v.SystemPrompt, leading); err != nil {
 		return nil, err
 	}
 	if at < 0 {
