@@ -1,6 +1,7 @@
 package property
 
 import (
+	"context"
 	"io"
 	"strings"
 )
@@ -10,6 +11,14 @@ type TB interface {
 	Helper()
 	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
+}
+
+// T is what a test of an exploration needs of a *testing.T, which is T itself.
+type T[Self any] interface {
+	TB
+	Name() string
+	Context() context.Context
+	Run(name string, f func(Self)) bool
 }
 
 // Check holds a trace against all invariants, and fails the test for each

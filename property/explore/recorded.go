@@ -224,7 +224,7 @@ func sameRoute(a, b json.RawMessage) bool {
 // A turn whose code of today asks what the recording has no answer to is not explored,
 // and fails the test: golden.Replay says what has changed. reading says how the traces are
 // read.
-func Traces[Self T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
+func Traces[Self property.T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
 	t.Helper()
 	sources, err := corpus.Sources(os.DirFS(folder))
 	if err != nil {

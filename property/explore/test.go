@@ -2,27 +2,18 @@ package explore
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/subtests"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
-
-// T is what Test needs of a *testing.T, which is T itself.
-type T[Self any] interface {
-	property.TB
-	Name() string
-	Context() context.Context
-	Run(name string, f func(Self)) bool
-}
 
 // Test explores a subject in go test. Each violation fails a subtest that is called for
 // the simplest schedule that shows it, so that -run takes it; the log has the summary,
 // and what was not covered.
 //
 //	func TestAgent(t *testing.T) { explore.Test(t, agent, explore.Options{Bound: 2}) }
-func Test[Self T[Self]](t Self, subject turn.Subject, options Options) {
+func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) {
 	t.Helper()
 	result, err := Explore(t.Context(), subject, options)
 	if err != nil {
@@ -31,20 +22,8 @@ func Test[Self T[Self]](t Self, subject turn.Subject, options Options) {
 	}
 	t.Logf("%s", result.brief())
 	for _, b := range result.Violations {
-		t.Run(b.Schedule.String(), func(t Self) {
-			t.Helper()
-			t.Errorf("%s    go test -run '%s'", b, runPattern(t.Name()))
-		})
+		subtests.Fail(t, b.Schedule.String(), b)
 	}
-}
-
-// runPattern is what -run wants for one test.
-func runPattern(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-	}
-	return strings.Join(parts, "/")
 }
 
 // Reproduce runs one schedule of a subject in go test, as a violation names it, and

@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/subtests"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 )
@@ -72,19 +71,11 @@ func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration
 	return e.result, nil
 }
 
-// T is what Test needs of a *testing.T, which is T itself.
-type T[Self any] interface {
-	property.TB
-	Name() string
-	Context() context.Context
-	Run(name string, f func(Self)) bool
-}
-
 // Test explores a subject in go test. Each violation fails a subtest that is called for the
 // schedule that shows it; the log has the summary, and what was not covered.
 //
 //	func TestSessions(t *testing.T) { sessions.Test(t, subject, sessions.Options{}) }
-func Test[Self T[Self]](t Self, subject Subject, options Options) {
+func Test[Self property.T[Self]](t Self, subject Subject, options Options) {
 	t.Helper()
 	result, err := Explore(t.Context(), subject, options)
 	if err != nil {
@@ -93,20 +84,8 @@ func Test[Self T[Self]](t Self, subject Subject, options Options) {
 	}
 	t.Logf("%s", result.brief())
 	for _, b := range result.Violations {
-		t.Run(b.Schedule.String(), func(t Self) {
-			t.Helper()
-			t.Errorf("%s    go test -run '%s'", b, runPattern(t.Name()))
-		})
+		subtests.Fail(t, b.Schedule.String(), b)
 	}
-}
-
-// runPattern is what -run wants for one test.
-func runPattern(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-	}
-	return strings.Join(parts, "/")
 }
 
 // Reproduce runs one schedule of a subject in go test, as a violation names it, and fails for

@@ -1,0 +1,3 @@
+// Package subtests fails a test once for each thing that an exploration has found, under a
+// name that -run takes.
+package subtests
