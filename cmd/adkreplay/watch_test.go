@@ -171,3 +171,27 @@ func TestWatchRefuses(t *testing.T) {
 		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
 	}
 }
+
+// A journal that changes is played again, with the traces of its turns that did not.
+func TestVerifyWatchesSessions(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	journal := filepath.Join(folder, "host.journal.jsonl")
+	whole, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	changed := bytes.Replace(whole, []byte(`"revision":1`), []byte(`"revision":4`), 1)
+	require.NotEqual(t, whole, changed)
+	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, ticks)
+	})
+	assert.Contains(t, w.look(), "1 journal, 1 session, 3 attempts, 3 commits, 0 divergences")
+	assert.Empty(t, w.look(), "nothing has changed")
+	written(t, journal, changed, 1)
+	said := w.look()
+	assert.Contains(t, said, "changed: "+journal)
+	assert.Contains(t, said, "1 divergence")
+	written(t, journal, whole, 2)
+	assert.Contains(t, w.look(), "3 commits, 0 divergences")
+	written(t, journal, changed, 3)
+	w.look()
+	assert.Equal(t, exitUnreadable, w.interrupt(), "its footer is of another text")
+}
