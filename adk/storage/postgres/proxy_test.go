@@ -56,16 +56,8 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	go func() {
-		defer client.Close()
-		buffer := make([]byte, 64<<10)
-		for {
-			n, err := server.Read(buffer)
-			if _, failed := client.Write(buffer[:n]); err != nil || failed != nil {
-				return
-			}
-		}
-	}()
+	answers := answering{done: make(chan struct{})}
+	go answers.copy(client, server)
 	backend := pgproto3.NewBackend(client, client)
 	start, err := backend.ReceiveStartupMessage()
 	if err != nil || send(server, start) != nil {
@@ -77,14 +69,62 @@ func (p *proxy) serve(client net.Conn) {
 			return
 		}
 		cut, forwarded := p.count(sent)
+		if cut {
+			answers.end() // before the server can answer what is forwarded
+		}
 		if !cut || forwarded {
 			if send(server, sent...) != nil {
 				return
 			}
 		}
 		if cut {
+			// The server does what it has and then sees that nobody is there: the client is told
+			// of nothing before that is done.
+			if server.(interface{ CloseWrite() error }).CloseWrite() == nil {
+				<-answers.done
+			}
 			return
 		}
+	}
+}
+
+// answering passes on what a server answers, until a connection is cut.
+type answering struct {
+	done chan struct{} // closed when the server says no more
+
+	mu  sync.Mutex
+	cut bool
+}
+
+// end lets no byte that comes later reach the client.
+func (a *answering) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cut = true
+}
+
+func (a *answering) copy(client, server net.Conn) {
+	defer close(a.done)
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		a.pass(client, buffer[:n])
+		if err != nil {
+			break
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.cut {
+		client.Close()
+	}
+}
+
+func (a *answering) pass(client net.Conn, bytes []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.cut {
+		client.Write(bytes) // a client that left is seen where it is read from
 	}
 }
 
