@@ -77,7 +77,7 @@ var roots sync.Map
 // End is to be called when it ends.
 func (l Label) Begin() (end func()) {
 	l.Set()
-	id := Here().ID
+	id := ID()
 	roots.Store(id, string(l.text))
 	return func() { roots.Delete(id) }
 }

@@ -329,3 +329,24 @@ func TestLooksAreLinear(t *testing.T) {
 	}
 	assert.Less(t, cost(2_000)/cost(250), 20.0)
 }
+
+// A run begins at the same cost however many goroutines the program has besides, also on
+// a goroutine that has nothing but the library on its stack.
+func TestRunsBeginWithoutALook(t *testing.T) {
+	never := make(chan struct{})
+	defer close(never)
+	cost := func(t *testing.T) (allocated float64) {
+		synctest.Test(t, func(*testing.T) {
+			allocated = testing.AllocsPerRun(10, func() {
+				go NewLabel().Begin()
+				synctest.Wait()
+			})
+		})
+		return allocated
+	}
+	alone := cost(t)
+	for range 1_000 {
+		go func() { <-never }()
+	}
+	assert.Less(t, cost(t), alone+100)
+}
