@@ -163,8 +163,17 @@ func fetching(path string, n int64) ask {
 	}
 }
 
-// hearing has the server say bytes as they are, and then close the connection.
-func hearing(bytes string) ask { return fetching("/raw?say="+url.QueryEscape(bytes), -1) }
+// hearing has the server say bytes as they are, and then close the connection. The client
+// does not keep it either: what was said beyond the answer would be that of a next request.
+func hearing(bytes string) ask {
+	path := "/raw?say=" + url.QueryEscape(bytes)
+	return func(ctx context.Context, client *http.Client, url string) outcome {
+		req := get(ctx, url+path)
+		req.Close = true
+		resp, err := client.Do(req)
+		return read(resp, err, -1)
+	}
+}
 
 // unread leaves an answer as it is, or does with its body what is said.
 func unread(leave func(io.Closer)) ask {
