@@ -1,7 +1,6 @@
 package house_test
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -13,15 +12,15 @@ import (
 // Tests that draw at random draw the same on every run, in every package.
 func TestDrawsAreTheSame(t *testing.T) {
 	draws, steady := map[string]string{}, map[string]bool{}
-	for name, content := range treeFiles(t) {
-		if !strings.HasSuffix(name, "_test.go") {
+	for _, f := range goFiles(t) {
+		if !strings.HasSuffix(f.path, "_test.go") {
 			continue
 		}
-		imports, dir := parsed(t, name, content).imports(), path.Dir(name)
+		imports := f.imports()
 		if slices.Contains(imports, "pgregory.net/rapid") {
-			draws[dir] = name
+			draws[f.dir] = f.path
 		}
-		steady[dir] = steady[dir] || slices.Contains(imports, module+"internal/draws")
+		steady[f.dir] = steady[f.dir] || slices.Contains(imports, module+"internal/draws")
 	}
 	require.NotEmpty(t, draws)
 	delete(draws, "internal/draws")

@@ -30,7 +30,7 @@ var (
 // gone sends its reader astray.
 func TestGuidesLeadSomewhere(t *testing.T) {
 	files := treeFiles(t)
-	declared := declaredNames(t, files)
+	declared := declaredNames(goFiles(t))
 	for _, guide := range guides {
 		text, found := files[guide]
 		require.True(t, found, guide)
@@ -53,7 +53,7 @@ func TestGuidesLeadSomewhere(t *testing.T) {
 // The map of a turn in adk/turn.go names the functions that it leads through.
 func TestMapOfATurnLeadsSomewhere(t *testing.T) {
 	files := treeFiles(t)
-	declared := declaredNames(t, files)
+	declared := declaredNames(goFiles(t))
 	stations := regexp.MustCompile(`\b[A-Za-z]+\.[A-Za-z]+\b`).FindAllString(string(files["adk/turn.go"]), -1)
 	met := 0
 	for _, one := range stations {
@@ -78,7 +78,7 @@ var (
 // links alike.
 func TestFrontPagesLeadSomewhere(t *testing.T) {
 	files := treeFiles(t)
-	declared := declaredNames(t, files)
+	declared := declaredNames(goFiles(t))
 	pages := 0
 	for _, f := range productionFiles(t) {
 		if path.Base(f.path) != "doc.go" || strings.Contains("/"+f.dir+"/", "/internal/") || f.ast.Doc == nil {
@@ -126,20 +126,13 @@ func TestStrayNames(t *testing.T) {
 // The front page of a public package, which go doc prints, names what its user can name,
 // and nothing that is not exported.
 func TestFrontPagesNameExportedThings(t *testing.T) {
-	files := treeFiles(t)
 	pages := 0
 	for _, f := range productionFiles(t) {
 		if f.ast.Doc == nil || strings.Contains("/"+f.dir, "/internal/") || strings.HasPrefix(f.dir, "cmd/") || strings.HasPrefix(f.dir+"/", "example/") {
 			continue
 		}
 		pages++
-		own := map[string][]byte{}
-		for name, content := range files {
-			if path.Dir(name) == f.dir && !strings.HasSuffix(name, "_test.go") {
-				own[name] = content
-			}
-		}
-		declared := declaredNames(t, own)
+		declared := declaredNames(slices.DeleteFunc(productionFiles(t), func(other *source) bool { return other.dir != f.dir }))
 		for _, name := range hiddenName.FindAllString(f.ast.Doc.Text(), -1) {
 			of, _, dotted := strings.Cut(name, ".")
 			hidden := declared[f.ast.Name.Name+"."+name] || dotted && declared[f.ast.Name.Name+"."+of]
@@ -190,16 +183,12 @@ func exists(files map[string][]byte, name string) bool {
 // declaredNames are the names of functions, types, fields, constants and
 // variables: alone, of what stands at the top of a package behind its name, and
 // of methods and fields behind their type's.
-func declaredNames(t *testing.T, files map[string][]byte) map[string]bool {
+func declaredNames(files []*source) map[string]bool {
 	names := map[string]bool{}
 	declare := func(of string, name *ast.Ident) {
 		names[name.Name], names[of+"."+name.Name] = true, true
 	}
-	for name, content := range files {
-		if !strings.HasSuffix(name, ".go") {
-			continue
-		}
-		f := parsed(t, name, content)
+	for _, f := range files {
 		names[f.ast.Name.Name+".."] = true // a package of ours
 		for _, decl := range f.ast.Decls {
 			switch decl := decl.(type) {

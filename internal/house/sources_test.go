@@ -4,14 +4,18 @@
 package house_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,30 +53,61 @@ func (s *source) place(n ast.Node) string {
 // productionFiles are the Go files that are no tests.
 func productionFiles(t *testing.T) (files []*source) {
 	t.Helper()
-	for name, content := range treeFiles(t) {
-		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			files = append(files, parsed(t, name, content))
+	for _, f := range goFiles(t) {
+		if !strings.HasSuffix(f.path, "_test.go") {
+			files = append(files, f)
 		}
 	}
 	require.Greater(t, len(files), 50, "the tree was not found")
 	return files
 }
 
+// goFiles are all Go files. They are parsed once for all tests, which change nothing in them.
+func goFiles(t *testing.T) []*source {
+	t.Helper()
+	files, err := everyGoFile()
+	require.NoError(t, err)
+	return files
+}
+
+var everyGoFile = sync.OnceValues(func() (files []*source, err error) {
+	tree, err := everyFile()
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		if strings.HasSuffix(name, ".go") {
+			f, broken := parse(name, tree[name])
+			files, err = append(files, f), errors.Join(err, broken)
+		}
+	}
+	return files, err
+})
+
+// parsed is the file that has such a content.
 func parsed(t *testing.T, name string, content []byte) *source {
 	t.Helper()
+	f, err := parse(name, content)
+	require.NoError(t, err)
+	return f
+}
+
+func parse(name string, content []byte) (*source, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, content, parser.ParseComments)
-	require.NoError(t, err)
-	return &source{name, path.Dir(name), set, file, content}
+	return &source{name, path.Dir(name), set, file, content}, err
 }
 
 // treeFiles are the files of the tree with their contents, but for what Git and
-// builds leave in it.
+// builds leave in it. They are read once for all tests.
 func treeFiles(t *testing.T) map[string][]byte {
 	t.Helper()
+	files, err := everyFile()
+	require.NoError(t, err)
+	return files
+}
+
+var everyFile = sync.OnceValues(func() (files map[string][]byte, err error) {
 	tree := os.DirFS(root)
-	files := map[string][]byte{}
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+	files = map[string][]byte{}
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -84,9 +119,8 @@ func treeFiles(t *testing.T) map[string][]byte {
 		files[name], err = fs.ReadFile(tree, name)
 		return err
 	})
-	require.NoError(t, err)
-	return files
-}
+	return files, err
+})
 
 // skip leaves out a folder with all that is in it, or the file that .git is in
 // a worktree.

@@ -56,7 +56,9 @@ func newChecker(t *testing.T, mutants []mutant.Mutant) *checker {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}
 	for _, m := range mutants {
-		args = append(args, "./"+filepath.ToSlash(filepath.Dir(m.File)))
+		if folder := "./" + filepath.ToSlash(filepath.Dir(m.File)); !slices.Contains(args, folder) {
+			args = append(args, folder)
+		}
 	}
 	list := exec.CommandContext(t.Context(), "go", args...)
 	list.Dir, list.Stderr = treeRoot, os.Stderr
