@@ -46,11 +46,13 @@ func give(dir string) error {
 	return os.Chown(dir, uid, gid)
 }
 
-// asOwner runs a program as the owner.
+// asOwner runs a program as the owner, and out of reach of who interrupts the tests by their
+// terminal.
 func asOwner(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Getuid() != 0 {
 		return
 	}
 	uid, gid, _ := owner()
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	c.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }

@@ -129,16 +129,42 @@ func begin() {
 	if server.err != nil {
 		return
 	}
-	server.err = errors.Join(give(cluster.dir),
+	if server.err = give(cluster.dir); server.err == nil {
+		server.stop, server.err = tie()
+	}
+	if server.err != nil {
+		server.err = errors.Join(server.err, os.RemoveAll(cluster.dir))
+		return
+	}
+	server.err = errors.Join(
 		run("initdb", "-D", cluster.dir+"/data", "-U", "agent", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"),
 		appendConfig("listen_addresses = ''", "unix_socket_directories = '"+cluster.dir+"'", "fsync = off", "max_connections = 100"))
 	if server.err == nil {
 		server.err = pgctl(start...)
 	}
 	server.dsn = "host=" + cluster.dir + " user=agent dbname=postgres"
-	server.stop = func() error {
-		return errors.Join(pgctl("stop", "-m", "immediate", "-s"), os.RemoveAll(cluster.dir))
+}
+
+// keeper waits until the other end of its input is closed, by the tests or because they are
+// no more, and then ends the server and takes its folder away.
+const keeper = `read -r _; "$0" -D "$1/data" -m immediate -s stop; code=$?; cd / && rm -rf "$1" && exit $code`
+
+// tie begins the server's keeper, and gives what has it do its work and waits for it. The
+// keeper outlives tests that are killed, and the server does not.
+func tie() (stop func() error, err error) {
+	c := exec.Command("sh", "-c", keeper, filepath.Join(cluster.bin, "pg_ctl"), cluster.dir)
+	c.Dir, c.Stderr = cluster.dir, os.Stderr
+	asOwner(c)
+	life, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
 	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	return func() error {
+		return errors.Join(life.Close(), c.Wait(), os.RemoveAll(cluster.dir)) // which is there only where its owner may not take it from its folder
+	}, nil
 }
 
 func appendConfig(lines ...string) error {
