@@ -61,7 +61,7 @@ func (p *player) unended() {
 	d.Waiting = append(p.waiting(), "and the recording ends here")
 	last := &adk.Crossing{At: p.began}
 	if p.matched > 0 {
-		last = p.recent[(p.matched-1)%len(p.recent)]
+		last = &p.recent[(p.matched-1)%len(p.recent)].Crossing
 	}
 	p.report(d, last)
 }
@@ -104,8 +104,8 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 		d.At = at.At.Sub(p.began)
 	}
 	for i := range p.recent {
-		if x := p.recent[(p.matched+i)%len(p.recent)]; x != nil {
-			d.agreed(x, p.namer.Line(x))
+		if line := p.recent[(p.matched+i)%len(p.recent)].Line; line != nil {
+			d.agreed(&line.Crossing, p.namer.Line(&line.Crossing))
 		}
 	}
 	if p.outdated {

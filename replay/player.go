@@ -15,12 +15,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// source gives the recorded crossings one after the other, and io.EOF behind
-// the last.
+// source gives the recorded lines one after the other, and io.EOF behind the last.
+// It is given back those that nobody looks at any more, to be used again.
 type source interface {
-	next() (*adk.Crossing, error)
+	next() (*trace.Line, error)
+	spare(*trace.Line)
+}
+
+// passing is a recorded line from when it is read until it is forgotten.
+type passing struct {
+	*trace.Line
+	performers int // goroutines that make it again just now, whatever the cursor stands at
+}
+
+// forgotten reports whether nobody looks at a line any more that the cursor has long
+// passed. Reports and events are what most lines are, and neither the player nor the
+// stage keeps one: of other kinds it is known which call, answer or wait they stand for.
+func (x passing) forgotten() bool {
+	return x.Line != nil && x.performers == 0 && (x.Kind.Class() == adk.ClassEvent || x.Kind.Reports())
 }
 
 // player runs a recorded turn again. It is the probe, the clock, the id source
@@ -41,11 +56,11 @@ type player struct {
 	cancel    func(cause, err error) // ends the context of the new run
 
 	stub.Timers // with the lock that guards what follows
-	ahead       []*adk.Crossing
+	ahead       []passing
 	readErr     error // what ended the reading, io.EOF included
 	matched     int
 	found       *Divergence
-	recent      [linesBefore]*adk.Crossing // the recorded crossings that agreed last
+	recent      [linesBefore]passing // the recorded crossings that agreed last
 	comparer    wire.Comparer
 	namer       *describe.Namer
 	began       time.Time // the time of the first crossing
@@ -117,7 +132,7 @@ func newPlayer(src source, known wire.Comparer) *player {
 // peek is the i-th crossing ahead, nil if there is none. mu is held.
 func (p *player) peek(i int) *adk.Crossing {
 	for len(p.ahead) <= i && p.readErr == nil {
-		x, err := p.source.next()
+		line, err := p.source.next()
 		if err != nil {
 			p.readErr = err
 			if !errors.Is(err, io.EOF) {
@@ -125,12 +140,30 @@ func (p *player) peek(i int) *adk.Crossing {
 			}
 			break
 		}
-		p.ahead = append(p.ahead, x)
+		p.ahead = append(p.ahead, passing{Line: line})
 	}
 	if i < len(p.ahead) {
-		return p.ahead[i]
+		return &p.ahead[i].Crossing
 	}
 	return nil
+}
+
+// performing counts who makes the crossing x, which is the head when it begins. mu is held.
+func (p *player) performing(x *adk.Crossing, by int) {
+	for i := range p.recent {
+		if at := &p.recent[i]; at.Line != nil && &at.Crossing == x {
+			at.performers += by
+			return
+		}
+	}
+	for i := range p.ahead {
+		if at := &p.ahead[i]; &at.Crossing == x {
+			at.performers += by
+		} else if wire.IsCancel(&at.Crossing) {
+			continue
+		}
+		return
+	}
 }
 
 // head is the next recorded crossing that user code or the engine makes. A
@@ -147,6 +180,11 @@ func (p *player) head() *adk.Crossing {
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
+	last := &p.recent[p.matched%len(p.recent)]
+	if last.forgotten() {
+		p.source.spare(last.Line)
+	}
+	*last = p.ahead[0]
 	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
 	p.matched++
 	p.outside()
@@ -469,7 +507,9 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 			return x, nil
 		}
 		before, done := p.matched, false
+		p.performing(x, 1)
 		p.unlocked(func() { done = p.stage.Operate(x) })
+		p.performing(x, -1)
 		if p.matched == before && !p.Stopped {
 			if done {
 				p.missing(x)
@@ -586,7 +626,6 @@ func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
-	p.recent[p.matched%len(p.recent)] = x
 	p.remember(x)
 	switch {
 	case x.Kind == adk.KindCall:

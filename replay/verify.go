@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -76,7 +75,7 @@ func VerifyTrace(ctx context.Context, recorded *trace.Trace) (*Report, error) {
 // verifyScripted is Verify without live seams. What follows from a divergence is
 // told where the trace can be read once more.
 func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, known *wire.Sentinels) (*Report, error) {
-	report, err := play(ctx, r.Header(), readerSource{r}, known)
+	report, err := play(ctx, r.Header(), &readerSource{r: r}, known)
 	if err != nil || report.Divergence == nil {
 		return report, err
 	}
@@ -89,19 +88,24 @@ func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, kn
 	return report, nil
 }
 
-// The lines that say what a run begins with.
-const ()
-
-// readerSource gives the crossings of a Reader.
-type readerSource struct{ r *trace.Reader }
-
-func (s readerSource) next() (*adk.Crossing, error) {
-	line, err := s.r.Next()
-	if err != nil {
-		return nil, err
-	}
-	return &line.Crossing, nil
+// readerSource gives the lines of a Reader, each in the place of one that is forgotten,
+// if there is any: lines are large, and making them is what most of the time went to.
+type readerSource struct {
+	r      *trace.Reader
+	spares []*trace.Line
 }
+
+func (s *readerSource) next() (*trace.Line, error) {
+	last := len(s.spares) - 1
+	if last < 0 {
+		return s.r.Next()
+	}
+	line := s.spares[last]
+	s.spares = s.spares[:last]
+	return line, s.r.NextInto(line)
+}
+
+func (s *readerSource) spare(line *trace.Line) { s.spares = append(s.spares, line) }
 
 // play replays what src gives.
 func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {

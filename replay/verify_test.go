@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -18,7 +17,7 @@ type failingSource struct {
 	left int
 }
 
-func (s *failingSource) next() (*adk.Crossing, error) {
+func (s *failingSource) next() (*trace.Line, error) {
 	if s.left--; s.left < 0 {
 		panic("a fault of the replay")
 	}

@@ -64,17 +64,19 @@ func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, know
 	return report.Divergence, nil
 }
 
-// linesSource gives the crossings of a trace that was read.
+// linesSource gives the lines of a trace that was read, which are its own.
 type linesSource struct{ rest []trace.Line }
 
-func (s *linesSource) next() (*adk.Crossing, error) {
+func (s *linesSource) next() (*trace.Line, error) {
 	if len(s.rest) == 0 {
 		return nil, io.EOF
 	}
-	x := &s.rest[0].Crossing
+	line := &s.rest[0]
 	s.rest = s.rest[1:]
-	return x, nil
+	return line, nil
 }
+
+func (*linesSource) spare(*trace.Line) {}
 
 // rerun makes the run again, to be held against the recording. The new run has no trace
 // of its own: what is as recorded is held once.
