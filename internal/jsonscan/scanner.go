@@ -28,6 +28,12 @@ type Scanner struct {
 	beyondASCII bool                    // a string has more than ASCII in it
 }
 
+// Reset has the scanner begin a text. What it keeps of containers is written before it is
+// read, and not cleared: that would take longer than to walk most lines.
+func (s *Scanner) Reset(text []byte) {
+	s.Data, s.At, s.Values, s.Blanks, s.depth, s.beyondASCII = text, 0, 0, false, 0, false
+}
+
 // Next skips blanks and gives the byte it stands at, 0 at the end.
 func (s *Scanner) Next() byte {
 	for s.At < len(s.Data) {
@@ -66,15 +72,36 @@ func (s *Scanner) EachMember(give func(name, value []byte) error) error {
 // Member takes a member of an object: its name, without quotes and escapes, and the text
 // of its value.
 func (s *Scanner) Member() (name, value []byte, err error) {
-	quoted, err := s.SkipName()
-	if err != nil {
-		return nil, nil, err
-	}
-	if name, err = Unquote(quoted); err != nil {
-		return nil, nil, err
+	if name = s.plainName(); name == nil {
+		quoted, err := s.SkipName()
+		if err != nil {
+			return nil, nil, err
+		}
+		if name, err = Unquote(quoted); err != nil {
+			return nil, nil, err
+		}
 	}
 	value, err = s.Value()
 	return name, value, err
+}
+
+// plainName takes a name without escapes and the colon at once, as nearly all are written;
+// of others it is nil, and nothing is taken.
+func (s *Scanner) plainName() []byte {
+	data, begin := s.Data, s.At+1
+	if begin > len(data) || data[s.At] != '"' {
+		return nil
+	}
+	for i := begin; i+1 < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"' && data[i+1] == ':':
+			s.At = i + 2
+			return data[begin:i:i]
+		case c == '"', c < ' ', c == '\\', c >= utf8.RuneSelf:
+			return nil
+		}
+	}
+	return nil
 }
 
 // Value takes one value, as Skip does, and gives its text.
@@ -161,9 +188,13 @@ func (s *Scanner) Want(what string) error {
 
 // Skip takes one value, whatever it is, and checks all of it.
 func (s *Scanner) Skip() error {
-	if s.Next() == '"' { // as most are
+	switch c := s.Next(); { // most are of these
+	case c == '"':
 		s.Values++
 		return s.SkipString()
+	case c >= '0' && c <= '9':
+		s.Values++
+		return s.number()
 	}
 	base := s.depth
 	for {

@@ -2,6 +2,7 @@ package stub
 
 import (
 	"errors"
+	"math"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -53,8 +54,7 @@ func (f footprint) endsWith(event *adk.Crossing) bool {
 // reported are the kinds of the events that reports say, where nothing emits them.
 var reported = reportedEvents()
 
-func reportedEvents() map[adk.Kind]bool {
-	events := map[adk.Kind]bool{}
+func reportedEvents() (events [math.MaxUint8 + 1]bool) {
 	for _, kind := range adk.Kinds() {
 		if kind.Reports() {
 			events[kind.Event()] = true

@@ -26,6 +26,7 @@ type Decoder struct {
 	records   []adk.Record
 	Sentinels *Sentinels
 	Members   []ScannedMember
+	scanner   jsonscan.Scanner
 	Values    int // how many values the line has within those of its members
 	names     map[string]string
 	Media     *Openings
@@ -46,9 +47,9 @@ func NewDecoder(s *Sentinels) *Decoder {
 
 // Scan reads the members of a line.
 func (d *Decoder) Scan(line []byte) (err error) {
-	s := jsonscan.Scanner{Data: line}
-	d.Members, err = membersOf(&s, d.Members[:0])
-	d.Values = s.Values - len(d.Members)
+	d.scanner.Reset(line)
+	d.Members, err = membersOf(&d.scanner, d.Members[:0])
+	d.Values = d.scanner.Values - len(d.Members)
 	return err
 }
 
