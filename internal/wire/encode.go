@@ -37,8 +37,8 @@ type Encoder struct {
 	// many JSON values the line has beyond those that it shows.
 	Repeat         RepeatLimits
 	RestoredValues int
-	repeats        *repeats     // nil until something could be named
-	use            adk.FieldUse // of the field that is being written
+	repeats        *repeats       // nil until something could be named
+	repeating      adk.Repetition // of the field that is being written
 
 	// Of the error being written: how many nodes there are, the ones that led
 	// here, and whether it has no end.
@@ -83,7 +83,10 @@ func (e *Encoder) Free() {
 
 // Begin starts a line.
 func (e *Encoder) Begin(extra []Member) {
-	e.Out, e.extra, e.foreign = append(e.Out[:0], '{'), extra, len(extra) > 0
+	e.Out = append(e.Out[:0], '{')
+	if e.foreign = len(extra) > 0; e.foreign || e.extra != nil {
+		e.extra = extra
+	}
 }
 
 // End completes the line. One that has members of somebody else's making is
@@ -128,15 +131,14 @@ func (e *Encoder) rest(m Member) {
 	e.Out = append(e.Out, m.Value...)
 }
 
-// rawKey begins a member; its name needs no escapes.
+// rawKey begins a member; its name needs no escapes. Here and below what is written is
+// appended to e.Out itself: that sets its length alone, and none of what a collector has
+// to be told of a pointer.
 func (e *Encoder) rawKey(name string) {
-	out := e.Out
-	if last := out[len(out)-1]; last != '{' && last != '[' {
-		out = append(out, ',')
-	}
-	out = append(out, '"')
-	out = append(out, name...)
-	e.Out = append(out, '"', ':')
+	e.comma()
+	e.Out = append(e.Out, '"')
+	e.Out = append(e.Out, name...)
+	e.Out = append(e.Out, '"', ':')
 }
 
 // comma separates what follows from what is there already.
@@ -190,7 +192,10 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 		return err
 	}
 	e.RestoredValues = 0
-	step := c.At.Sub(e.Last)
+	var step time.Duration
+	if c.At != e.Last { // an event has the time of the operation that caused it
+		step = c.At.Sub(e.Last)
+	}
 	if farthest(step) && !e.Last.Add(step).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.Last)
 	}
@@ -208,7 +213,9 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 			return fmt.Errorf("%s: %w", use.Label, err)
 		}
 	}
-	e.Last = c.At
+	if step != 0 {
+		e.Last = c.At
+	}
 	e.noteSaid(c)
 	return e.End()
 }
@@ -269,7 +276,7 @@ func knownOutcome(o adk.Outcome) bool {
 
 // Field writes the field of a crossing that use names, unless it is zero.
 func (e *Encoder) Field(use adk.FieldUse, x *adk.Crossing) error {
-	e.use = use
+	e.repeating = use.Repeats
 	return FieldRows[use.Field].Append(e, use.Label, x)
 }
 
@@ -277,8 +284,18 @@ func (e *Encoder) Field(use adk.FieldUse, x *adk.Crossing) error {
 func (e *Encoder) Int(name string, n int) {
 	if n != 0 {
 		e.Key(name)
-		e.Out = strconv.AppendInt(e.Out, int64(n), 10)
+		e.digits(n)
 	}
+}
+
+// digits writes a number.
+func (e *Encoder) digits(n int) {
+	if n >= 0 && n < 10 {
+		e.Out = append(e.Out, byte('0'+n))
+		return
+	}
+	var all [20]byte // as many as a number has
+	e.Out = append(e.Out, strconv.AppendInt(all[:0], int64(n), 10)...)
 }
 
 // Bool writes a member that is true; false is left out.

@@ -291,8 +291,8 @@ func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 		e.repeats = &repeats{limits: e.Repeat}
 	}
 	var by repeat
-	if line != nil && e.repeats != nil && e.use.Repeats != adk.RepeatsNothing {
-		by = e.repeatField(name, e.repeats.find(x, e.use.Repeats, line), line)
+	if line != nil && e.repeats != nil && e.repeating != adk.RepeatsNothing {
+		by = e.repeatField(name, e.repeats.find(x, e.repeating, line), line)
 	}
 	if !by.some() {
 		e.writeSchema(name, x.JSON, line, SchemaMark, RepeatMark)
@@ -301,7 +301,7 @@ func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 		e.RestoredValues = values
 	}
 	if e.repeats != nil {
-		e.repeats.note(x, e.use.Repeats, textHeld(x.JSON, line), by, true)
+		e.repeats.note(x, e.repeating, textHeld(x.JSON, line), by, true)
 	}
 }
 

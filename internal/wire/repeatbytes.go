@@ -46,7 +46,7 @@ func heldRepeats(held **repeats, limits RepeatLimits, format int) *repeats {
 // valueField writes a value: bytes that were said before by naming where, if the field may
 // say them again.
 func (e *Encoder) valueField(name string, x *adk.Crossing) {
-	if data, isBytes := x.Value.([]byte); isBytes && e.use.Repeats == adk.RepeatsBytes {
+	if data, isBytes := x.Value.([]byte); isBytes && e.repeating == adk.RepeatsBytes {
 		if r := heldRepeats(&e.repeats, e.Repeat, e.Format); r != nil && e.saidBytes(name, r, x.Op, data) {
 			return
 		}
