@@ -88,6 +88,8 @@ func (s *StateDigest) Of(name CollectionName) *[]Digest {
 }
 
 // Digest is the one digest that an observer is told.
+//
+//go:noinline
 func (s StateDigest) Digest() Digest { return digest.OfLists(s.Prompt, s.Lists[:], s.Stash) }
 
 // StashDigest is the digest of a stash's nested tree. An empty tree has the

@@ -4,14 +4,24 @@ package ordered
 // sets that are asked for it again and again while they grow: of a value that stands
 // where it stood it is not worked out once more. The zero Derived is of an empty set,
 // and ready to use; it is not safe for concurrent use.
-type Derived[K, V comparable, D any] struct {
+type Derived[K, V comparable, D any] struct{ last *derivation[V, D] } // most sets are never asked
+
+// derivation is what was worked out last.
+type derivation[V comparable, D any] struct {
 	values []V
 	given  []D
 }
 
 // Of is what work makes of the values, in their order. It is good until the next call,
 // and must not be changed. The work must make the same of a value at every call.
-func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
+func (s *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
+	if s.last == nil {
+		if len(set.entries) == 0 {
+			return nil
+		}
+		s.last = &derivation[V, D]{}
+	}
+	d := s.last
 	for i := range set.entries { // not by Values: states are asked for after every crossing
 		value := set.entries[i].value
 		switch {

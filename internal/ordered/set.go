@@ -125,10 +125,18 @@ func (s *Set[K, V]) Clone() *Set[K, V] {
 // CopyFrom makes s an independent set of the members of other, in the same
 // order.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
-	s.entries = nil
-	if n := len(other.entries); n > 0 {
-		s.entries = append(make([]entry[K, V], 0, n+spare), other.entries...)
+	s.Clear()
+	n := len(other.entries)
+	if n > cap(s.entries) {
+		s.entries = make([]entry[K, V], 0, n+spare)
 	}
+	s.entries = append(s.entries, other.entries...)
+}
+
+// Clear takes all members out, and keeps the room that they took for others.
+func (s *Set[K, V]) Clear() {
+	clear(s.entries)
+	s.entries = s.entries[:0]
 	s.index.Store(nil)
 }
 

@@ -124,3 +124,17 @@ func TestSetReadsRunBesideReads(t *testing.T) {
 	}
 	readers.Wait()
 }
+
+// A set that is cleared, and one that is copied into again, keep the room of their members.
+func TestRoomIsUsedAgain(t *testing.T) {
+	var one, other Set[int, string]
+	for i := range 20 {
+		other.Add(i, "a")
+	}
+	one.CopyFrom(&other)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { one.CopyFrom(&other) }))
+	one.Clear()
+	assert.Zero(t, one.Len())
+	assert.False(t, one.Has(1))
+	assert.Equal(t, 20, other.Len())
+}

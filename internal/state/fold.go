@@ -37,6 +37,8 @@ type Fold struct {
 
 	spareCalls arena[Call]
 	spareOps   arena[Op]
+	views      []*View // all that were made
+	used       int     // how many of them are in use
 }
 
 // arena is memory for what one turn needs many of, so that a fold that is used
@@ -141,7 +143,10 @@ func (f *Fold) Reset() {
 	clear(f.Ops)
 	f.spareCalls.again()
 	f.spareOps.again()
-	*f = Fold{Calls: f.Calls, Ops: f.Ops, spareCalls: f.spareCalls, spareOps: f.spareOps}
+	for _, v := range f.views[:f.used] {
+		v.clear()
+	}
+	*f = Fold{Calls: f.Calls, Ops: f.Ops, spareCalls: f.spareCalls, spareOps: f.spareOps, views: f.views}
 }
 
 // Apply takes the next crossing in. The error says why no engine tells it at
@@ -204,7 +209,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 	c.Parent = f.Calls[x.Call]
 	if c.Parent == nil || c.Parent == c || c.Parent.Ended {
 		if f.Root == nil {
-			f.Root = newVisible(&adk.Crossing{})
+			f.Root = f.beginning(&adk.Crossing{})
 		}
 		c.Parent, c.visible = nil, f.Root
 		return fmt.Errorf("is below call %d, which is not open", x.Call)
@@ -213,7 +218,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 	switch c.Seam.Label {
 	case adk.LabelDispatch:
 		// DSP-9: its sets are its own copies of what its caller sees now.
-		f.dispatch(c, c.visible.copyOf(), c.visible)
+		f.dispatch(c, f.copyOf(c.visible), c.visible)
 	case adk.LabelTool:
 		c.Parent.handles(c)
 	}
@@ -226,7 +231,7 @@ func (f *Fold) enterRoot(c *Call, x *adk.Crossing) error {
 		c.visible = f.Root
 		return fmt.Errorf("is a second first call")
 	}
-	f.Root = newVisible(x)
+	f.Root = f.beginning(x)
 	c.visible = f.Root
 	switch c.Seam.Label {
 	case adk.LabelDispatch:

@@ -49,9 +49,29 @@ func SetIndex(of adk.CollectionName) int {
 	return -1
 }
 
-// newVisible is what a run begins with (RUN-7): what the first crossing carries.
-func newVisible(x *adk.Crossing) *View {
-	v := &View{SystemPrompt: adk.NewTokenizable(x.Text)}
+// view is an empty one, in the room of an earlier turn's where there is one.
+func (f *Fold) view() *View {
+	if f.used == len(f.views) {
+		f.views = append(f.views, &View{})
+	}
+	f.used++
+	return f.views[f.used-1]
+}
+
+// clear makes the view an empty one. Digests that were worked out are of use only for the
+// records that they were worked out of, and may stay.
+func (v *View) clear() {
+	for i := range v.Sets {
+		v.Sets[i].Clear()
+	}
+	v.Tools.Clear()
+	v.SystemPrompt, v.Values = nil, foldStash{}
+}
+
+// beginning is what a run begins with (RUN-7): what the first crossing carries.
+func (f *Fold) beginning(x *adk.Crossing) *View {
+	v := f.view()
+	v.SystemPrompt = adk.NewTokenizable(x.Text)
 	for _, text := range x.Texts {
 		v.Sets[0].Add(text, adk.NewTokenizable(text))
 	}
@@ -73,8 +93,9 @@ func newVisible(x *adk.Crossing) *View {
 }
 
 // copyOf is what a dispatch begins with (DSP-9, STA-6).
-func (v *View) copyOf() *View {
-	c := &View{SystemPrompt: v.SystemPrompt}
+func (f *Fold) copyOf(v *View) *View {
+	c := f.view()
+	c.SystemPrompt = v.SystemPrompt
 	for i := range v.Sets {
 		c.Sets[i].CopyFrom(&v.Sets[i])
 	}

@@ -6,6 +6,7 @@ package storages
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -72,25 +73,54 @@ func Made(s adk.Storage) Obligations {
 // Each are the obligations of the collections of a storage; a collection that is missing
 // has none.
 func Each(s adk.Storage) map[adk.CollectionName]Obligations {
-	p := &parts{
-		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
-		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
-	}
+	p := PartsOf(s)
 	all := make(map[adk.CollectionName]Obligations, len(adk.StateDigest{}.Lists))
-	p.messages.enter(all, adk.Messages)
-	p.memories.enter(all, adk.Memories)
-	p.retrievables.enter(all, adk.Retrievables)
-	p.thoughts.enter(all, adk.Thoughts)
-	p.toolCalls.enter(all, adk.ToolCalls)
-	p.instructions.enter(all, adk.Instructions)
-	if s.Tools != nil {
-		all[adk.Tools] = &p.tools
+	for _, of := range collections {
+		if o := p.Of(of); o != nil {
+			all[of] = o
+		}
 	}
 	return all
 }
 
-// parts are the collections of Each, made at once.
-type parts struct {
+// PartsOf is Each for who looks up few of them.
+func PartsOf(s adk.Storage) *Parts {
+	return &Parts{
+		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
+		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
+	}
+}
+
+// Of are the obligations of a collection, nil where it is missing.
+func (p *Parts) Of(of adk.CollectionName) Obligations {
+	switch {
+	case of == adk.Messages && p.messages.inner != nil:
+		return &p.messages
+	case of == adk.Memories && p.memories.inner != nil:
+		return &p.memories
+	case of == adk.Retrievables && p.retrievables.inner != nil:
+		return &p.retrievables
+	case of == adk.Thoughts && p.thoughts.inner != nil:
+		return &p.thoughts
+	case of == adk.ToolCalls && p.toolCalls.inner != nil:
+		return &p.toolCalls
+	case of == adk.Instructions && p.instructions.inner != nil:
+		return &p.instructions
+	case of == adk.Tools && p.tools.inner != nil:
+		return &p.tools
+	}
+	return nil
+}
+
+var collections = adk.Collections()
+
+// Whole reports whether no collection is missing.
+func (p *Parts) Whole() bool {
+	return !slices.ContainsFunc(collections, func(of adk.CollectionName) bool { return p.Of(of) == nil })
+}
+
+// Parts are the collections of a storage, made at once.
+type Parts struct {
 	messages     untyped[*adk.Message]
 	memories     untyped[*adk.Memory]
 	retrievables untyped[*adk.Retrievable]
@@ -266,13 +296,6 @@ func (c *typed[T]) Delete(ctx context.Context, scope adk.Scope, key string) erro
 
 // untyped is one collection of Each.
 type untyped[T adk.Record] struct{ inner adk.Collection[T] }
-
-// enter enters it, if it is there.
-func (c *untyped[T]) enter(all map[adk.CollectionName]Obligations, of adk.CollectionName) {
-	if c.inner != nil {
-		all[of] = c
-	}
-}
 
 func (c *untyped[T]) Fetch(ctx context.Context, scope adk.Scope, _ adk.CollectionName) ([]adk.Record, error) {
 	return anyOf(c.inner.Fetch(ctx, scope))

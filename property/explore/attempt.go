@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/reread"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -50,6 +51,7 @@ type attempt struct {
 	inner     adk.Observer
 	present   atomic.Pointer[presentRun]
 	reading   atomic.Pointer[planned]          // the fault of what is read next
+	breaker   reread.Breaker                   // makes it
 	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
 	after     *followed                        // the run that followed
 	instance  turn.Instance                    // as the subject made it
@@ -92,12 +94,14 @@ type attempt struct {
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
 
+	another otherResult // that was made last
+
 	unran   []int // the calls whose code a lasting fault kept from running
 	unasked []int // the asks that reached nobody, by their operations
 
 	// What judging uses again from run to run.
 	checker property.Checker
-	more    []followup
+	more    []planned
 	refused map[place]*[turn.FaultKindEnd]bool // that were told before
 }
 
@@ -111,10 +115,14 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
 	a.script = n.script.playing()
-	a.history, a.plain = &history{input: n.input, plain: n.plain}, n.plain
+	present := newPresentRun(n)
+	a.history, a.plain = &present.history, n.plain
 	a.collect, a.free = collect, n.free
-	a.present.Store(&presentRun{outside: newOutside()})
-	a.present.Load().breaker = a.breakReading
+	if a.breaker == nil {
+		a.breaker = a.breakReading
+	}
+	present.breaker = a.breaker
+	a.present.Store(present)
 	a.reading.Store(nil)
 	a.told.Store(0)
 	a.ended.Store(false)
@@ -171,13 +179,13 @@ func (a *attempt) run(subject turn.Subject) {
 		clock.AfterFunc(patience, a.standsStill)
 	})
 	defer func() { a.panicked = recover() }()
-	a.answer = runner.Run(a.present.Load().outside, a.instance.Raw)
+	a.answer = runner.Run(&a.present.Load().outside, a.instance.Raw)
 }
 
 // make makes what the run needs: of the subject, or of the run that it follows.
 func (a *attempt) make(subject turn.Subject) {
-	outside := a.present.Load().outside
 	if a.following == nil {
+		outside := &a.present.Load().outside
 		a.instance = subject.Begin(func(cause error) { outside.end(context.Canceled, cause) })
 		return
 	}
@@ -188,11 +196,16 @@ func (a *attempt) make(subject turn.Subject) {
 // presentRun is the run of an attempt that is under way, as far as the watcher acts on it:
 // on the one that it has looked at, and never on the next.
 type presentRun struct {
-	*outside
+	outside
+	history   history // the attempt's
 	scheduler atomic.Pointer[fakes.Scheduler]
 	began     atomic.Pointer[time.Time] // by the run's clock
 	waited    atomic.Bool               // until the caller gave up
 	passed    atomic.Bool               // a strand lost the turn where it was blocked
+}
+
+func newPresentRun(n candidate) *presentRun {
+	return &presentRun{outside: outside{done: make(chan struct{})}, history: history{input: n.input, plain: n.plain}}
 }
 
 // passed reports whether a strand of the run lost the turn where it was blocked, and waited

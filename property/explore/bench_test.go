@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/property/explore"
-	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
@@ -23,13 +22,6 @@ func processTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
-// scripted is a scenario as the command explores it.
-func scripted(s scenarios.Scenario) turn.Subject {
-	subject := scenario(s)
-	subject.Scripted = true
-	return subject
 }
 
 // How many schedules are run a second, by how many workers, with as much garbage

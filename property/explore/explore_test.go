@@ -26,6 +26,13 @@ func scenario(s scenarios.Scenario) turn.Subject {
 	}}
 }
 
+// scripted is a scenario as the command explores it.
+func scripted(s scenarios.Scenario) turn.Subject {
+	subject := scenario(s)
+	subject.Scripted = true
+	return subject
+}
+
 func named(t testing.TB, name string) turn.Subject {
 	t.Helper()
 	s, ok := scenarios.Named(name)

@@ -23,8 +23,6 @@ type outside struct {
 	breaker reread.Breaker // of what is read in the run
 }
 
-func newOutside() *outside { return &outside{done: make(chan struct{})} }
-
 // end ends the context, unless it has ended. A nil cause is err itself.
 func (o *outside) end(err, cause error) {
 	o.mu.Lock()

@@ -56,11 +56,27 @@ func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult 
 			if a.plain {
 				result = adk.Text(text + " " + plainWords)
 			} else {
-				result = adk.Text(changedText(f.Kind, text))
+				result = a.anotherText(f.Kind, text)
 			}
 		}
 	}
 	return result
+}
+
+// anotherText is changedText as a tool gives it. It may be long, and is the same in many
+// runs: it is made once.
+func (a *attempt) anotherText(kind turn.FaultKind, text string) adk.ToolResult {
+	if known := a.another; known.result == nil || known.kind != kind || known.of != text {
+		a.another = otherResult{kind, text, adk.Text(changedText(kind, text))}
+	}
+	return a.another.result
+}
+
+// otherResult is what a tool gave in the place of a text.
+type otherResult struct {
+	kind   turn.FaultKind
+	of     string
+	result adk.ToolResult
 }
 
 // plainWords are what a text has more that is changed in a way that means nothing.

@@ -269,8 +269,8 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 
 // aroundStorage leaves a storage that lacks a collection to the engine to complain of.
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
-	inner := storages.Each(s)
-	if len(inner) < len(adk.Collections()) {
+	inner := storages.PartsOf(s)
+	if !inner.Whole() {
 		return s
 	}
 	return storages.Of(guardedStorage{a, inner})
@@ -279,13 +279,13 @@ func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
 // guardedStorage is a storage with the explorer around it.
 type guardedStorage struct {
 	a     *attempt
-	inner map[adk.CollectionName]storages.Obligations
+	inner *storages.Parts
 }
 
 // Fetch is the inner one's.
 func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
 	err = g.a.enter(scope.Call, string(of), wanted{}, func() (err error) {
-		fetched, err = g.inner[of].Fetch(ctx, scope, of)
+		fetched, err = g.inner.Of(of).Fetch(ctx, scope, of)
 		return err
 	})
 	if of == adk.Messages && err == nil {
@@ -300,6 +300,6 @@ func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.Colle
 		if of == adk.Messages && g.a.history.takes(record, key) {
 			return ctx.Err()
 		}
-		return g.inner[of].Write(ctx, scope, of, verb, record, key)
+		return g.inner.Of(of).Write(ctx, scope, of, verb, record, key)
 	})
 }

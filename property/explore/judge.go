@@ -25,13 +25,11 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		}
 		return t
 	}
-	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all(), Crashed: s != nil}
 	if a.after != nil {
-		run.Next = &a.after.run
 		t.violations = append(t.violations, a.after.violations()...)
 	}
 	if s != nil {
-		t.violations = append(t.violations, e.asked(a, run)...)
+		t.violations = append(t.violations, e.asked(a, n, true)...)
 		if e.undisturbed != nil && n.cost == 1 {
 			t.violations = append(t.violations, a.refusedAfterwards(e.undisturbed)...)
 		}
@@ -42,7 +40,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	t.violations = append(t.violations, a.violations()...)
 	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
-	if said := e.asked(a, run); a.isDeceived() {
+	if said := e.asked(a, n, false); a.isDeceived() {
 		t.hints = said
 	} else {
 		t.violations = append(t.violations, said...)
@@ -67,8 +65,15 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	return t
 }
 
-// asked is what the subject's own checks say of a run.
-func (e *exploring) asked(a *attempt, run turn.Run) []property.Violation {
+// asked is what the subject's own checks say of a run, if it has any.
+func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Violation {
+	if e.subject.Check == nil && a.instance.Check == nil {
+		return nil
+	}
+	run := turn.Run{Schedule: n.schedule(), Config: a.instance.Config, Info: a.info, Crossings: a.all(), Crashed: crashed}
+	if a.after != nil {
+		run.Next = &a.after.run
+	}
 	err := e.subject.Judge(a.instance, run)
 	if err == nil {
 		return nil
@@ -139,7 +144,7 @@ func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 			switch why := s.refuses(k); {
 			case why == "":
 				for _, f := range s.variants(k) {
-					a.more = append(a.more, followup{s.plan(f), cell{at, k}})
+					a.more = append(a.more, s.plan(f))
 				}
 			case !told[k]:
 				told[k] = true

@@ -236,10 +236,18 @@ func askOf(name string) string { return "ask/" + name }
 // mostMembers is for how many groups of calls something fails at one call of them.
 const mostMembers = 2
 
+// onlyOne has each kind of fault by itself.
+var onlyOne = func() (all [turn.FaultKindEnd][1]turn.Fault) {
+	for k := range all {
+		all[k][0].Kind = turn.FaultKind(k)
+	}
+	return all
+}()
+
 // variants are the faults of a kind at the spot: one, and where it is of one alone, one for
 // each group of calls that are for the same.
 func (s *faultPoint) variants(k turn.FaultKind) []turn.Fault {
-	all := []turn.Fault{{Kind: k}}
+	all := onlyOne[k][:]
 	if !k.OfOne() {
 		return all
 	}

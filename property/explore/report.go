@@ -294,25 +294,41 @@ type cell struct {
 	fault turn.FaultKind
 }
 
+// cell is where the table counts the fault.
+func (p *planned) cell() cell { return cell{p.place, p.Kind} }
+
 // tally counts what the table shows.
 type tally struct {
-	kinds   []turn.FaultKind
-	tried   map[cell]int
-	refused map[cell]string
-	planned map[cell]bool
-	orders  int
-	inputs  int
+	kinds  []turn.FaultKind
+	rows   map[place]*tallyRow
+	orders int
+	inputs int
+}
+
+// tallyRow is what it knows of a place, by the kind of fault.
+type tallyRow [turn.FaultKindEnd]struct {
+	tried   int
+	refused string
+	planned bool
 }
 
 func newTally(kinds []turn.FaultKind) *tally {
-	return &tally{kinds: kinds, tried: map[cell]int{}, refused: map[cell]string{}, planned: map[cell]bool{}}
+	return &tally{kinds: kinds, rows: map[place]*tallyRow{}}
 }
 
 // first tells, once, that a fault is planned for a cell.
 func (t *tally) first(c cell) bool {
-	first := !t.planned[c]
-	t.planned[c] = true
+	one := &t.row(c.place)[c.fault]
+	first := !one.planned
+	one.planned = true
 	return first
+}
+
+func (t *tally) row(p place) *tallyRow {
+	if t.rows[p] == nil {
+		t.rows[p] = &tallyRow{}
+	}
+	return t.rows[p]
 }
 
 // commit counts a run.
@@ -323,33 +339,27 @@ func (t *tally) commit(r tried) {
 	if !r.candidate.input.IsZero() {
 		t.inputs++
 	}
-	if c := r.candidate.cell; c.fault != 0 {
-		t.tried[c]++
+	if n := r.candidate; n.counts {
+		last := n.faults[len(n.faults)-1]
+		t.row(last.place)[last.Kind].tried++
 	}
 	for _, one := range r.refused {
-		if t.refused[one.cell] == "" {
-			t.refused[one.cell] = one.why
+		if known := &t.row(one.cell.place)[one.cell.fault]; known.refused == "" {
+			known.refused = one.why
 		}
 	}
 }
 
 // table is the tally as it is shown: rows in the order of the kinds of crossings.
 func (t *tally) table() Table {
-	places := map[place]bool{}
-	for c := range t.tried {
-		places[c.place] = true
-	}
-	for c := range t.refused {
-		places[c.place] = true
-	}
 	table := Table{Faults: t.kinds, Orders: t.orders, Inputs: t.inputs}
-	for _, p := range sortedPlaces(places) {
+	for _, p := range sortedPlaces(t.rows) {
 		row := TableRow{Crossing: p.String()}
 		for _, k := range table.Faults {
-			c := cell{p, k}
-			one := TableCell{Tried: t.tried[c]}
-			if one.Tried == 0 && !t.planned[c] {
-				one.Why = t.refused[c]
+			known := t.rows[p][k]
+			one := TableCell{Tried: known.tried}
+			if known.tried == 0 && !known.planned {
+				one.Why = known.refused
 			}
 			row.Cells = append(row.Cells, one)
 		}
@@ -358,7 +368,7 @@ func (t *tally) table() Table {
 	return table
 }
 
-func sortedPlaces(places map[place]bool) (all []place) {
+func sortedPlaces(places map[place]*tallyRow) (all []place) {
 	for p := range places {
 		all = append(all, p)
 	}

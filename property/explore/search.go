@@ -30,8 +30,8 @@ type candidate struct {
 	// orders asks for the orders of the strands of this schedule, and not for the
 	// schedule itself, which was run.
 	orders bool
-	// cell is where the table counts the last fault.
-	cell cell
+	// counts has the table count the last fault.
+	counts bool
 	// free asks for a run in which strands go on as the system wants it.
 	free bool
 	// again asks for a second run that must be the same.
@@ -79,11 +79,11 @@ type tried struct {
 	waited     bool
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
-	more    []followup
+	more    []planned
 	refused []untriable
-	choices bool    // strands could go on in another order
-	hits    int     // how often the last fault happened, or what it broke was asked for again
-	shown   display // of a run that did not come to its end, which cannot be run again
+	choices bool     // strands could go on in another order
+	hits    int      // how often the last fault happened, or what it broke was asked for again
+	shown   *display // of a run that did not come to its end, which cannot be run again
 }
 
 // display is what shows a violation.
@@ -97,12 +97,6 @@ type display struct {
 type untriable struct {
 	cell cell
 	why  string
-}
-
-// followup is one more fault, and its cell in the table.
-type followup struct {
-	fault planned
-	cell  cell
 }
 
 // exploring is the exploration of one subject.
@@ -588,8 +582,9 @@ func (e *exploring) children(next []candidate, t tried) []candidate {
 	if t.candidate.cost >= e.options.Bound || t.candidate.random > 0 {
 		return next
 	}
-	for _, f := range t.more {
-		next = append(next, t.candidate.with(f, e.table.first(f.cell) && !e.unsteady))
+	next = slices.Grow(next, len(t.more))
+	for i := range t.more {
+		next = append(next, t.candidate.with(t.more[i:i+1:i+1], e.table.first(t.more[i].cell()) && !e.unsteady))
 	}
 	if t.choices && len(t.candidate.picks) == 0 {
 		orders := t.candidate
@@ -599,14 +594,18 @@ func (e *exploring) children(next []candidate, t tried) []candidate {
 	return next
 }
 
-// with is the schedule with one fault more; the strands proceed as usual behind it.
-func (n candidate) with(f followup, again bool) candidate {
-	picks := n.picks
-	for len(picks) > 0 && n.pickedAt[len(picks)-1] > f.fault.At {
+// with is the schedule with one fault more, the only one of a list that it keeps; the
+// strands proceed as usual behind it.
+func (n candidate) with(one []planned, again bool) candidate {
+	at, picks, faults := one[0].At, n.picks, one
+	for len(picks) > 0 && n.pickedAt[len(picks)-1] > at {
 		picks = picks[:len(picks)-1]
 	}
-	return candidate{input: n.input, script: n.script, faults: append(slices.Clip(n.faults), f.fault), picks: picks, pickedAt: n.pickedAt[:len(picks)],
-		from: f.fault.At + 1, cost: n.cost + 1, cell: f.cell, again: again}
+	if len(n.faults) > 0 {
+		faults = slices.Concat(n.faults, one)
+	}
+	return candidate{input: n.input, script: n.script, faults: faults, picks: picks, pickedAt: n.pickedAt[:len(picks)],
+		from: at + 1, cost: n.cost + 1, counts: true, again: again}
 }
 
 // commit takes a run into the result.
@@ -617,7 +616,7 @@ func (e *exploring) commit(t tried) {
 	}
 	t.candidate.number = e.result.Schedules
 	for _, v := range t.violations {
-		if b := e.result.add(&e.result.Violations, t.candidate, v); b != nil {
+		if b := e.result.add(&e.result.Violations, t.candidate, v); b != nil && t.shown != nil {
 			b.Where, b.Stretch, b.Run = t.shown.where, t.shown.stretch, t.shown.run
 		}
 		e.unsteady = e.unsteady || t.candidate.cost == 0 && v.Invariant == unsteadyRun

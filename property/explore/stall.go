@@ -74,12 +74,11 @@ func (s *stall) violations(a *attempt) []property.Violation {
 
 // stuck shows a run that did not come to its end. What is left of it may still run, but
 // tells nothing any more.
-func (a *attempt) stuck(n candidate, s *stall, v property.Violation) (d display) {
+func (a *attempt) stuck(n candidate, s *stall, v property.Violation) *display {
 	told := &attempt{info: a.info, crossings: a.crossings[:min(s.length, len(a.crossings))]}
 	told.crashed.Store(true) // the trace has no end
-	d.where, d.stretch = told.shown(n, v)
-	d.run = told.recorded()
-	return d
+	where, stretch := told.shown(n, v)
+	return &display{where, stretch, told.recorded()}
 }
 
 // stalls are the runs of an exploration that were given up.
