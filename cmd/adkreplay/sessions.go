@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
@@ -18,15 +19,23 @@ import (
 
 // findRecordings are the journals that arguments name, each with the traces of its turns, and
 // all traces. A journal that is given with no trace has those of its folder.
-func findRecordings(args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
+// Traces that the end of a host has cut are the journals' alone.
+func (t *terminal) findRecordings(args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
 	recordings, traces = sessions.Recordings(findSources(args))
 	for _, r := range recordings {
 		if len(r.Traces) == 0 && !r.Has(stdin) {
 			r.Traces = tracesBeside(r)
 			traces = append(traces, r.Traces...)
 		}
+		traces = without(traces, r.Cut(t.limits))
 	}
 	return recordings, traces
+}
+
+func without(all, some []corpus.Source) []corpus.Source {
+	return slices.DeleteFunc(all, func(s corpus.Source) bool {
+		return slices.ContainsFunc(some, func(one corpus.Source) bool { return one.Name == s.Name })
+	})
 }
 
 // tracesBeside are the traces of a journal's folder.
@@ -156,6 +165,8 @@ func showRecording(t *terminal, r *sessions.Recording, o showOptions) error {
 	for _, one := range reports {
 		if one.Error != "" {
 			err = unreadable(errors.New(one.Error))
+		} else if one.NoFooter {
+			t.warn(safetext.Line(one.Journal) + " has no footer: its host was killed, or is still at work")
 		}
 	}
 	return err

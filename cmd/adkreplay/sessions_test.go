@@ -148,12 +148,13 @@ func TestDamagedJournals(t *testing.T) {
 		says    string
 		shows   bool // what stands before
 	}{
-		"without a footer": {join(lines[:6]...), ":7: truncated journal: the file ends without a footer", true},
-		"cut in a line":    {append(join(lines[:6]...), lines[6][:20]...), ":7: truncated journal: the line has no end", true},
-		"changed":          {bytes.Replace(whole, []byte(`"seq":1`), []byte(`"seq":9`), 1), ": digest journal: the footer is that of another journal", true},
-		"garbage":          {join(lines[0], []byte("\x00\x1b[2J\n")), ":2: malformed journal: this is no step: ", false},
-		"next version":     {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), ":1: version journal: the journal's version is 2", false},
-		"only a header":    {lines[0], ":2: truncated journal: the file ends without a footer", false},
+		"cut short":     {join(lines[:6]...), `: truncated journal: it has no footer, and tells nothing of attempt 1 at delivery "tuesday" of session "ada" of tenant "acme", epoch 2, whose turn has the trace `, true},
+		"cut in a line": {append(join(lines[:6]...), "{]"...), ":7: truncated journal: the line has no end", true},
+		"a line less":   {join(lines[0], lines[2], lines[3]), ":2: count journal: steps are missing: 2 of host \"host\" follows on 0", true},
+		"changed":       {bytes.Replace(whole, []byte(`"seq":1`), []byte(`"seq":9`), 1), ": digest journal: the footer is that of another journal", true},
+		"garbage":       {join(lines[0], []byte("\x00\x1b[2J\n")), ":2: malformed journal: this is no step: ", false},
+		"next version":  {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), ":1: version journal: the journal's version is 2", false},
+		"only a header": {lines[0], ": truncated journal: it has no footer, and tells nothing of attempt 1 ", false},
 	} {
 		folder := recordedSession(t, "notes-grow")
 		journal := filepath.Join(folder, "host.journal.jsonl")
@@ -172,6 +173,29 @@ func TestDamagedJournals(t *testing.T) {
 			tracetest.RequirePrintable(t, strings.ReplaceAll(text, "\n", ""))
 		}
 	}
+}
+
+// SES-34: a host that was killed has left a journal without a footer, and the trace of a turn that
+// ends anywhere: verify and show say so, and nothing is wrong.
+func TestJournalOfAKilledHost(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	journal, cut := filepath.Join(folder, "host.journal.jsonl"), filepath.Join(folder, "host-3.jsonl")
+	whole, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	at := bytes.LastIndex(whole, []byte(`{"step":"ran"`))
+	require.NoError(t, os.WriteFile(journal, whole[:at+20], 0o600))
+	require.NoError(t, os.Truncate(cut, 3000))
+	got := adkreplay("verify", folder)
+	assert.Equal(t, exitSame, got.code, got.out)
+	assert.Contains(t, got.out, "same sessions of "+folder+": 1 journal (1 without a footer), 1 session, 2 attempts, 2 commits\n"+
+		"    not compared: what came after the end of "+journal+", which has no footer: its host was killed, or is still at work\n"+
+		"    not compared: trace "+cut+", which ends where its host was killed, or still is\n"+
+		"1 journal (1 without a footer), 1 session, 2 attempts, 2 commits, 0 divergences\n")
+	assert.Contains(t, got.out, "\n2 traces, ")
+	shown := adkreplay("show", folder)
+	assert.Equal(t, exitSame, shown.code)
+	assert.Equal(t, "adkreplay: "+journal+" has no footer: its host was killed, or is still at work\n", shown.err)
+	assert.Equal(t, exitUnreadable, adkreplay("verify", cut).code, "alone it is a trace that ends early")
 }
 
 // SES-32: reading a journal is bounded by the flags that bound reading traces.

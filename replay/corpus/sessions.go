@@ -35,6 +35,8 @@ type SessionsReport struct {
 type JournalReport struct {
 	Journal string `json:"journal"`
 	Steps   int    `json:"steps"`
+	// NoFooter says that its host has not ended it: it was killed, or is still at work.
+	NoFooter bool `json:"noFooter,omitempty"`
 	// Error says why it could not be read to its end.
 	Error string `json:"error,omitempty"`
 }
@@ -70,7 +72,16 @@ func (s *SessionsReport) Faults() (all []string) {
 
 // Summary is the counts in a line.
 func (s *SessionsReport) Summary() string {
-	return fmt.Sprintf("%s, %s, %s, %s", safetext.Counted(len(s.Journals), "journal"), safetext.Counted(s.Sessions, "session"),
+	journals, open := safetext.Counted(len(s.Journals), "journal"), 0
+	for _, j := range s.Journals {
+		if j.NoFooter {
+			open++
+		}
+	}
+	if open > 0 {
+		journals += fmt.Sprintf(" (%d without a footer)", open)
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", journals, safetext.Counted(s.Sessions, "session"),
 		safetext.Counted(s.Attempts, "attempt"), safetext.Counted(s.Commits, "commit"))
 }
 

@@ -98,6 +98,9 @@ func (c *sessionCheck) find() bool {
 			return false
 		}
 	}
+	c.sources = slices.DeleteFunc(c.sources, func(source corpus.Source) bool {
+		return slices.ContainsFunc(c.recordingOf(source.Name).Cut(c.reading), func(cut corpus.Source) bool { return cut.Name == source.Name })
+	})
 	c.refusals = map[string]string{}
 	c.corpusCheck.live = c.live
 	return true

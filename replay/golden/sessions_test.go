@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,8 +264,9 @@ func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	journal := filepath.Join(dir, "one", "host.journal.jsonl")
 	whole, err := os.ReadFile(journal)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(journal, whole[:len(whole)-100], 0o600))
-	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), journal+":6: truncated journal: ")
+	header := whole[:bytes.IndexByte(whole, '\n')+1]
+	require.NoError(t, os.WriteFile(journal, header, 0o600))
+	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), journal+": truncated journal: it has no footer, and tells nothing of attempt 1 ")
 
 	read, err := sessions.Read(bytes.NewReader(whole))
 	require.NoError(t, err)
@@ -288,6 +290,34 @@ func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	require.NoError(t, os.WriteFile(journal, whole, 0o600))
 	require.NoError(t, os.Remove(filepath.Join(dir, "three", "host-2.jsonl")))
 	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), "1 attempt of "+dir+"/three: no trace: what is not looked at is not the same")
+}
+
+// What a host has left that was killed within a turn is no fault: the check says what it has not
+// compared, and accepts changes of the rest.
+func TestReplaySessionsOfAKilledHost(t *testing.T) {
+	dir := shops(t)
+	journal, cut := filepath.Join(dir, "three", "host.journal.jsonl"), filepath.Join(dir, "three", "host-3.jsonl")
+	whole, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	at := slices.IndexFunc(lines, func(line []byte) bool {
+		return bytes.Contains(line, []byte(`"step":"ran"`)) && bytes.Contains(line, []byte(`"seq":3`))
+	})
+	require.NoError(t, os.WriteFile(journal, append(bytes.Join(lines[:at], nil), lines[at][:40]...), 0o600))
+	require.NoError(t, os.Truncate(cut, 3000))
+	torn, err := os.ReadFile(cut)
+	require.NoError(t, err)
+	tb := shop.resold(t, dir, "false", tools)
+	require.Empty(t, tb.failed)
+	assert.Contains(t, strings.Join(tb.told, "\n"), "not compared: trace "+cut+", which ends where its host was killed")
+
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	loud := shopper{prompt: "You shout."}
+	require.Empty(t, loud.resold(t, dir, "true", tools).failed)
+	require.Empty(t, loud.resold(t, dir, "false", tools).failed)
+	after, err := os.ReadFile(cut)
+	require.NoError(t, err)
+	assert.Equal(t, torn, after, "nobody knows how it would go on")
 }
 
 // A host that does not begin a turn is said, a reason once.

@@ -28,6 +28,8 @@ type HostRecorder struct {
 	closed  bool
 }
 
+const journalEnding = ".journal" + corpus.Ending
+
 // RecordHost makes a recorder for a host of a name, which no other has that writes to the
 // same folder. open makes a file: NAME.journal.jsonl, and NAME-1.jsonl and so on in the order
 // in which turns begin. options are those of the traces.
@@ -51,7 +53,7 @@ func (r *HostRecorder) Step(s session.Step) {
 		return
 	}
 	if r.journal == nil && r.failure == nil {
-		if r.file, r.failure = r.open(r.name + ".journal" + corpus.Ending); r.failure == nil {
+		if r.file, r.failure = r.open(r.name + journalEnding); r.failure == nil {
 			r.journal = Record(r.file)
 		}
 	}

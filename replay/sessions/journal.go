@@ -114,7 +114,8 @@ type Journal struct {
 	// Sealed reports whether it is whole.
 	Sealed bool
 
-	places []place // of the steps, where they were read
+	places []place  // of the steps, where they were read
+	open   []string // the files that are not sealed, where they were read
 }
 
 // place is where a step stands.
@@ -169,7 +170,8 @@ const longestHeader = 4 << 10
 // Read reads a journal, within the limits of options for a line, for the steps, which count
 // as crossings do, and for what is held. What is wrong with it is a *FormatError; where that
 // is behind the header, Read gives the steps before it too. One without a footer is not
-// sealed, which is no error: its host may still write it.
+// sealed, which is no error, and neither is a last step that ends in the middle: its host was
+// killed, or may still write it. But no step is missing before that.
 func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
 	in := &reader{lines: bufio.NewReaderSize(r, 16<<10), options: trace.Optional(options), sum: sha256.New()}
 	if err := in.header(); err != nil {
@@ -179,6 +181,9 @@ func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
 		line, err := in.next()
 		if err == nil && len(line) > 0 {
 			err = in.take(line)
+		}
+		if err == nil && len(line) == 0 {
+			err = in.end()
 		}
 		if err != nil || len(line) == 0 {
 			return in.journal, err
@@ -194,6 +199,26 @@ type reader struct {
 	held    int64
 	sum     hash.Hash
 	journal *Journal
+}
+
+// end is at the end of the file. What no footer vouches for has the numbers of its steps.
+func (r *reader) end() error {
+	j := r.journal
+	if j.Sealed {
+		return nil
+	}
+	if r.options.File != "" {
+		j.open = []string{r.options.File}
+	}
+	last := map[string]int64{}
+	for i, s := range j.Steps {
+		if s.N != last[s.Host]+1 && s.N != 1 {
+			r.number = j.placeOf(i).line
+			return r.fail(trace.FaultCount, "steps are missing: %d of host %.64q follows on %d, and there is no footer", s.N, s.Host, last[s.Host])
+		}
+		last[s.Host] = s.N
+	}
+	return nil
 }
 
 func (r *reader) fail(fault trace.Fault, format string, args ...any) error {
@@ -215,6 +240,8 @@ func (r *reader) next() ([]byte, error) {
 			return nil, r.fail(trace.FaultMalformed, "the line is empty")
 		case err == nil:
 			return line[:len(line)-1], nil
+		case err == io.EOF && r.journal != nil && !r.journal.Sealed && isBegun(line):
+			return nil, nil
 		case err == io.EOF && len(line) > 0:
 			return nil, r.fail(trace.FaultTruncated, "the line has no end: the file was cut short within it")
 		case err == io.EOF:
@@ -223,6 +250,13 @@ func (r *reader) next() ([]byte, error) {
 			return nil, fmt.Errorf("replay: reading line %d of a journal: %w", r.number, err)
 		}
 	}
+}
+
+// isBegun reports whether a text is the beginning of a line that its writer did not end.
+func isBegun(text []byte) bool {
+	var line json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&line)
+	return bytes.HasPrefix(text, []byte("{")) && (err == nil || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // header reads the first line.
@@ -316,6 +350,7 @@ func Merge(journals ...*Journal) *Journal {
 	for _, j := range journals {
 		all.Contract = max(all.Contract, j.Contract)
 		all.Sealed = all.Sealed && j.Sealed
+		all.open = append(all.open, j.open...)
 		for i, s := range j.Steps {
 			steps = append(steps, told{s, j.placeOf(i)})
 		}

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -25,6 +27,10 @@ type Recording struct {
 	Journals, Traces []corpus.Source
 	// Number is the place among the recordings, from 1.
 	Number int
+
+	journals []*Journal // as they were read
+	reports  []corpus.JournalReport
+	cut      []corpus.Source // of the traces
 }
 
 // Recordings tells journals from traces, by their first lines, and brings together what
@@ -68,10 +74,20 @@ func isJournal(source corpus.Source) bool {
 		return false
 	}
 	defer content.Close()
-	if in, is := content.(interface{ Peek(n int) ([]byte, error) }); is {
-		return Begins(in)
+	in, is := content.(interface{ Peek(n int) ([]byte, error) })
+	if !is {
+		in = bufio.NewReaderSize(content, longestHeader)
 	}
-	return Begins(bufio.NewReaderSize(content, longestHeader))
+	return Begins(in) || strings.HasSuffix(source.Name, journalEnding) && beginsLate(in)
+}
+
+// beginsLate reports whether a file has no more than the beginning of a journal's first line:
+// its host was killed before that was written.
+func beginsLate(in interface{ Peek(n int) ([]byte, error) }) bool {
+	begin, err := in.Peek(longestHeader)
+	whole := []byte(fmt.Sprintf(`{"adkreplay":%q`, wire.JournalName))
+	n := min(len(begin), len(whole))
+	return err == io.EOF && bytes.Equal(begin[:n], whole[:n]) && !bytes.Contains(begin, []byte("\n"))
 }
 
 // Has reports whether a file of a name is one of the journals.
@@ -89,27 +105,40 @@ func (r *Recording) Size() (size int64) {
 	return size
 }
 
-// Read reads the journals, and brings them together. What is wrong with one stands in its
-// report; what was read before that is there.
+// Read reads the journals, once, and brings them together. What is wrong with one stands in
+// its report; what was read before that is there. One without a footer is no fault where the
+// traces show that its host was killed, or is still at work.
 func (r *Recording) Read(reading trace.Options) (*Journal, []corpus.JournalReport) {
-	var journals []*Journal
-	var reports []corpus.JournalReport
+	if r.reports == nil {
+		r.read(reading)
+	}
+	return Merge(r.journals...), slices.Clone(r.reports)
+}
+
+func (r *Recording) read(reading trace.Options) {
 	for _, source := range r.Journals {
 		report := corpus.JournalReport{Journal: source.Name}
 		j, err := readSource(source, reading)
 		if j != nil {
-			journals = append(journals, j)
-			report.Steps = len(j.Steps)
+			r.journals = append(r.journals, j)
+			report.Steps, report.NoFooter = len(j.Steps), err == nil && !j.Sealed
 		}
 		if err != nil {
 			report.Error = safetext.OfFile(source.Name, err)
 		}
-		reports = append(reports, report)
+		r.reports = append(r.reports, report)
 	}
-	return Merge(journals...), reports
+	open := slices.IndexFunc(r.reports, func(report corpus.JournalReport) bool { return report.NoFooter })
+	if open < 0 {
+		return
+	}
+	var strange string
+	if r.cut, strange = r.untold(reading); strange != "" {
+		r.reports[open].Error = safetext.Line(r.reports[open].Journal) + ": " + strange
+		r.reports[open].NoFooter = false
+	}
 }
 
-// readSource reads a journal that has to be whole.
 func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	reading.File = source.Name
 	content, err := source.Open()
@@ -118,9 +147,9 @@ func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	}
 	defer content.Close()
 	j, err := Read(content, reading)
-	if err == nil && !j.Sealed {
-		err = &FormatError{File: source.Name, Line: len(j.Steps) + 2, Fault: trace.FaultTruncated,
-			Reason: "the file ends without a footer: it was cut short, its host was killed, or it is still being written"}
+	var format *FormatError
+	if errors.As(err, &format) && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
+		return &Journal{open: []string{source.Name}}, nil
 	}
 	return j, err
 }
@@ -184,6 +213,9 @@ func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsRepo
 	}
 	result.Sessions, result.Attempts, result.Commits = report.Sessions, report.Attempts, report.Commits
 	result.Untraced = report.Untraced
+	for _, source := range r.cut {
+		report.NotCompared = append(report.NotCompared, "trace "+source.Name+", which ends where its host was killed, or still is")
+	}
 	result.NotCompared = inShort(report.NotCompared)
 	for _, d := range report.Divergences {
 		result.Divergences = append(result.Divergences, corpus.SessionDivergence{Class: string(d.Class), Tenant: d.Delivery.Tenant, Session: d.Delivery.Session,

@@ -204,20 +204,80 @@ func opener(files map[string][]byte) func(string) (io.ReadCloser, error) {
 	}
 }
 
-// SES-32: a journal whose host has not ended it is told with the line at which it ends; what
-// is there is played.
+// SES-32, SES-34: a journal whose host was killed is no damage, and neither is the trace of the
+// turn that it had under way; both are said.
+func TestKilledHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		after session.StepKind
+		torn  string // behind it
+		trace int    // bytes of the first host's trace that are left; -1 is all
+		steps int
+		notes []string
+		cut   []string
+	}{
+		"before it told what it ran": {after: session.StepHydrated, trace: -1, steps: 3},
+		"within a step":              {after: session.StepHydrated, torn: `{"step":"ra`, trace: -1, steps: 3},
+		"when its turn was over":     {after: session.StepRan, trace: -1, steps: 4},
+		"within its turn": {after: session.StepHydrated, trace: 3000, steps: 3, cut: []string{"first-1.jsonl"},
+			notes: []string{"trace first-1.jsonl, which ends where its host was killed, or still is"}},
+		"before its turn said whose it is": {after: session.StepHydrated, trace: 9, steps: 3, cut: []string{"first-1.jsonl"}},
+		"before its turn said a thing":     {after: session.StepHydrated, trace: 0, steps: 3, cut: []string{"first-1.jsonl"}},
+	} {
+		files := played(t, "two-hosts")
+		files["first.journal.jsonl"] = append(cutAfter(files["first.journal.jsonl"], c.after), c.torn...)
+		if c.trace >= 0 {
+			files["first-1.jsonl"] = files["first-1.jsonl"][:c.trace]
+		}
+		recordings, _ := sessions.Recordings(sourcesOf("", files))
+		report, err := recordings[0].Verify(t.Context(), sessions.Options{})
+		require.NoError(t, err, name)
+		assert.Equal(t, []corpus.JournalReport{{Journal: "first.journal.jsonl", Steps: c.steps, NoFooter: true}, {Journal: "second.journal.jsonl", Steps: 5}}, report.Journals, name)
+		assert.Empty(t, report.Faults(), name)
+		assert.Equal(t, c.cut, names(recordings[0].Cut(trace.Options{})), name)
+		said := strings.Join(report.NotCompared, "\n")
+		for _, note := range append(c.notes, "what came after the end of first.journal.jsonl, which has no footer: its host was killed, or is still at work") {
+			assert.Contains(t, said, note, name)
+		}
+		assert.Contains(t, report.Summary(), "2 journals (1 without a footer), 1 session", name)
+	}
+}
+
+// SES-34: a journal that was cut short by somebody else is damage: the traces of what it told are
+// there. So is a trace that was, of a turn whose end is told.
 func TestCutJournals(t *testing.T) {
 	files := played(t, "two-hosts")
-	files["first.journal.jsonl"] = cutAfter(files["first.journal.jsonl"], session.StepRan)
+	whole := files["first.journal.jsonl"]
+	files["first.journal.jsonl"] = cutAfter(whole, session.StepClaimed)
 	recordings, _ := sessions.Recordings(sourcesOf("", files))
 	report, err := recordings[0].Verify(t.Context(), sessions.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, []corpus.JournalReport{
-		{Journal: "first.journal.jsonl", Steps: 4, Error: "first.journal.jsonl:6: truncated journal: the file ends without a footer: it was cut short, its host was killed, or it is still being written"},
-		{Journal: "second.journal.jsonl", Steps: 5},
-	}, report.Journals)
-	assert.Equal(t, 2, report.Commits)
-	assert.Len(t, report.Faults(), 1)
+	assert.Equal(t, []string{`first.journal.jsonl: truncated journal: it has no footer, and tells nothing of attempt 1 at delivery "monday" of session "ada" of tenant "acme", epoch 1, whose turn has the trace first-1.jsonl`}, report.Faults())
+
+	files["first.journal.jsonl"] = cutAfter(whole, session.StepRan)
+	files["first-1.jsonl"] = files["first-1.jsonl"][:3000]
+	recordings, _ = sessions.Recordings(sourcesOf("", files))
+	assert.Empty(t, recordings[0].Cut(trace.Options{}))
+	report, err = recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	require.Len(t, report.Faults(), 1)
+	assert.Contains(t, report.Faults()[0], "truncated trace")
+}
+
+// SES-32: a host that was killed before its journal said what it is has left one with nothing.
+func TestJournalsWithoutAHeader(t *testing.T) {
+	whole := played(t, "two-hosts")["first.journal.jsonl"]
+	for content, is := range map[string]bool{"": true, string(whole[:1]): true, string(whole[:30]): true, "x": false, "{}\n": false} {
+		recordings, traces := sessions.Recordings(sourcesOf("", map[string][]byte{"first.journal.jsonl": []byte(content)}))
+		if !is {
+			assert.Len(t, traces, 1, content)
+			continue
+		}
+		require.Len(t, recordings, 1, content)
+		_, reports := recordings[0].Read(trace.Options{})
+		assert.Equal(t, []corpus.JournalReport{{Journal: "first.journal.jsonl", NoFooter: true}}, reports, content)
+	}
+	_, traces := sessions.Recordings(sourcesOf("", map[string][]byte{"first-1.jsonl": nil}))
+	assert.Len(t, traces, 1, "what is not called one is none")
 }
 
 // A host's recorder writes each file where it is told to, and says what it could not write.

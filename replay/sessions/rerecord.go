@@ -192,7 +192,8 @@ func collectionOf(write string) string {
 	return name
 }
 
-// journals writes the journals again, each with its steps in their order.
+// journals writes the journals again, each with its steps in their order, and its footer if it
+// had one.
 func (a *rerecording) journals(all *Journal) error {
 	of := map[string][]int{}
 	for i := range all.Steps {
@@ -205,7 +206,11 @@ func (a *rerecording) journals(all *Journal) error {
 		for _, i := range steps {
 			recorder.Step(all.Steps[i])
 		}
-		if err := recorder.Close(); err != nil {
+		err := recorder.Err()
+		if !slices.Contains(all.open, file) {
+			err = recorder.Close()
+		}
+		if err != nil {
 			return err
 		}
 		a.files[file] = out.Bytes()

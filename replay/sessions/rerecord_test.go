@@ -188,10 +188,25 @@ func TestRerecordRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "the journal and its traces are not of one session: hydrate at turns/host.journal.jsonl:5")
 
 	cut := played(t, "two-hosts")
-	cut["first.journal.jsonl"] = cutAfter(cut["first.journal.jsonl"], session.StepRan)
+	cut["first.journal.jsonl"] = cutAfter(cut["first.journal.jsonl"], session.StepClaimed)
 	recordings, _ := sessions.Recordings(sourcesOf("", cut))
 	_, err = plain().rerecord(t, recordings[0])
-	assert.ErrorContains(t, err, "first.journal.jsonl:6: truncated journal")
+	assert.ErrorContains(t, err, "first.journal.jsonl: truncated journal: it has no footer, and tells nothing of attempt 1")
+}
+
+// SES-34: what a host has left that was killed is made again without a footer, and the trace of
+// the turn that it had under way stays as it is.
+func TestRerecordAKilledHost(t *testing.T) {
+	r := recordedShop(t, replay.RecordOptions{})
+	whole := must(t, openOf(t, r.Journals[0]))
+	end := len(cutAfter(whole, session.StepCommitted))
+	end += len(cutAfter(whole[end:], session.StepHydrated))
+	files := map[string][]byte{"host.journal.jsonl": whole[:end], "host-1.jsonl": must(t, openOf(t, r.Traces[0])), "host-2.jsonl": must(t, openOf(t, r.Traces[1]))[:3000]}
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	made, err := plain().rerecord(t, recordings[0], shopSeams...)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"host-1.jsonl", "host.journal.jsonl"}, slices.Sorted(maps.Keys(made)))
+	assert.Equal(t, string(whole[:end]), string(made["host.journal.jsonl"]))
 }
 
 // otherTurn is the first turn of another shop, under the same id.

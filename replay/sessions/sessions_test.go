@@ -263,10 +263,12 @@ func TestMissingTraces(t *testing.T) {
 func TestReadJournal(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
 	lines := strings.SplitAfter(strings.TrimSpace(whole), "\n")
-	cut, err := sessions.Read(strings.NewReader(strings.Join(lines[:5], "")))
-	require.NoError(t, err)
-	assert.False(t, cut.Sealed)
-	assert.Len(t, cut.Steps, 4)
+	for _, torn := range []string{"", lines[5][:1], lines[5][:9], strings.TrimSpace(lines[5]), `{"end":4`} { // a host may be killed while it writes
+		cut, err := sessions.Read(strings.NewReader(strings.Join(lines[:5], "") + torn))
+		require.NoError(t, err)
+		assert.False(t, cut.Sealed)
+		assert.Len(t, cut.Steps, 4)
+	}
 	for name, c := range map[string]struct{ text, says string }{
 		"empty":         {"", "a.jsonl:1: truncated journal: the file is empty"},
 		"no journal":    {"{}\n", `a.jsonl:1: version journal: this is no journal: want a header that begins {"adkreplay":"journal","version":1`},
@@ -278,7 +280,11 @@ func TestReadJournal(t *testing.T) {
 		"a member more": {lines[0] + `{"step":"ran","more":1}` + "\n", "a.jsonl:2: malformed journal: this is no step: json: unknown field"},
 		"two objects":   {lines[0] + strings.TrimSpace(lines[1]) + "{}\n", "a.jsonl:2: malformed journal: this is no step: there is more behind the object"},
 		"an empty line": {lines[0] + "\n", "a.jsonl:2: malformed journal: the line is empty"},
-		"cut in a line": {lines[0] + lines[1][:9], "a.jsonl:2: truncated journal: the line has no end: the file was cut short within it"},
+		"cut header":    {lines[0][:9], "a.jsonl:1: truncated journal: the line has no end: the file was cut short within it"},
+		"no step's cut": {lines[0] + `{"step"]`, "a.jsonl:2: truncated journal: the line has no end: the file was cut short within it"},
+		"no object cut": {lines[0] + "\x00\x00", "a.jsonl:2: truncated journal: the line has no end"},
+		"a first cut":   {lines[0] + lines[2], "a.jsonl:2: count journal: steps are missing: 2 of host "},
+		"a middle cut":  {lines[0] + lines[1] + lines[3], "a.jsonl:3: count journal: steps are missing: 3 of host "},
 		"other lines":   {strings.Replace(whole, `"seq":1`, `"seq":2`, 1), "digest journal: the footer is that of another journal"},
 		"a step less":   {strings.Replace(whole, lines[3], "", 1), "count journal: the footer is that of another journal: it counts"},
 		"more":          {whole + "{}\n", "malformed journal: more follows after the footer"},

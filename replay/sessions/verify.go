@@ -143,7 +143,10 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 			p.over = true
 		}
 	}
-	if !j.Sealed {
+	for _, file := range j.open {
+		report.NotCompared = append(report.NotCompared, "what came after the end of "+file+", which has no footer: its host was killed, or is still at work")
+	}
+	if !j.Sealed && len(j.open) == 0 {
 		report.NotCompared = append(report.NotCompared, "what came after the end of a journal that has no footer")
 	}
 	return report, errors.Join(unplayed...)

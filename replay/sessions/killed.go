@@ -1,0 +1,112 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// This file is what a host leaves that was killed: a journal without a footer, and the trace
+// of each turn that it had under way, which ends anywhere. Another host has made the attempt
+// again, or will.
+
+// Cut are the traces that end where their host was killed: whoever verifies traces one by one
+// leaves them out, as Verify does. Each is of an attempt that has no end in a journal without a
+// footer. Other traces that end early are damage.
+func (r *Recording) Cut(reading trace.Options) []corpus.Source {
+	r.Read(reading)
+	return r.cut
+}
+
+// attemptID names an attempt, of whatever host.
+type attemptID struct {
+	session.DeliveryID
+	number int
+	epoch  int64
+}
+
+func attemptOf(s session.Step) attemptID {
+	return attemptID{session.DeliveryID{SessionID: s.SessionID, Delivery: s.Delivery}, s.Attempt, s.Epoch}
+}
+
+// untold goes through the traces of turns that no journal says are over, where one has no
+// footer. Those that end early are cut if an attempt had begun that could be theirs; what is of
+// an attempt that nobody has begun is strange: steps were cut away that were told.
+func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange string) {
+	others := 0
+	told := r.told()
+	var nameless []corpus.Source // which end before they say of what attempt they are
+	for _, source := range r.Traces {
+		if told.turns[turnOf(source, reading)] {
+			continue
+		}
+		id, known, early := attemptIn(source, reading)
+		switch {
+		case known && !told.begun[id]:
+			if others++; others == 1 {
+				strange = fmt.Sprintf("truncated journal: it has no footer, and tells nothing of attempt %d at %s, epoch %d, whose turn has the trace %s", id.number, id.DeliveryID, id.epoch, safetext.Line(source.Name))
+			}
+		case known && told.open[id] && early:
+			cut = append(cut, source)
+		case !known && early:
+			nameless = append(nameless, source)
+		}
+		if known {
+			told.open[id] = false
+		}
+	}
+	spare := 0
+	for _, is := range told.open {
+		if is {
+			spare++
+		}
+	}
+	if others > 1 {
+		strange += fmt.Sprintf(", and of %d more", others-1)
+	}
+	return append(cut, nameless[:min(len(nameless), spare)]...), strange
+}
+
+// toldAttempts is what journals tell of attempts: which have begun, which of them have no end in
+// a journal without a footer, and the turns of those that have one.
+type toldAttempts struct {
+	begun, open map[attemptID]bool
+	turns       map[string]bool
+}
+
+func (r *Recording) told() toldAttempts {
+	told := toldAttempts{map[attemptID]bool{}, map[attemptID]bool{}, map[string]bool{}}
+	for _, j := range r.journals {
+		for _, s := range j.Steps {
+			switch id := attemptOf(s); s.Kind {
+			case session.StepHydrated:
+				told.begun[id], told.open[id] = true, !j.Sealed
+			case session.StepRan:
+				told.turns[s.Turn], told.open[id] = true, false
+			}
+		}
+	}
+	return told
+}
+
+// attemptIn reads of what attempt a trace is, if it says so, and whether it ends early.
+func attemptIn(source corpus.Source, reading trace.Options) (id attemptID, known, early bool) {
+	in, err := source.Open()
+	if err != nil {
+		return id, false, false
+	}
+	defer in.Close()
+	t, err := trace.Read(in, reading)
+	var format *trace.FormatError
+	early = errors.As(err, &format) && format.Fault == trace.FaultTruncated
+	if t == nil {
+		return id, false, early
+	}
+	b, err := beginningOf(t)
+	seed := b.seed
+	return attemptID{session.DeliveryID{SessionID: session.SessionID{Tenant: seed.Tenant, Session: seed.Session}, Delivery: seed.Delivery}, seed.Attempt, seed.Epoch}, err == nil, early
+}
