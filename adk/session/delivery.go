@@ -23,6 +23,9 @@ const (
 	MaxUnsettled = 10_000    // unsettled deliveries of a session
 )
 
+// MaxRetryPause is how long an attempt waits for at most after one that failed (SES-21).
+const MaxRetryPause = 5 * time.Minute
+
 // SessionID names a session: texts of UTF-8 without NUL of at most storage.MaxID bytes. The
 // tenant may be empty.
 type SessionID struct {

@@ -48,8 +48,8 @@ const (
 	// one has; each pause is twice as long, up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
 	// firstRetry is how long the second attempt waits; each is twice as long, up to
-	// lastRetry.
-	firstRetry, lastRetry = time.Second, 5 * time.Minute
+	// MaxRetryPause.
+	firstRetry = time.Second
 )
 
 // lasting is the context in which it is kept what became of an attempt: it ends when ctx has

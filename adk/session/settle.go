@@ -239,7 +239,7 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 		f.Code = codeOf(why)
 	}
 	if why != nil && !final {
-		f.NotBefore = now.Add(min(firstRetry<<min(a.number-1, 20), lastRetry))
+		f.NotBefore = now.Add(min(firstRetry<<min(a.number-1, 20), MaxRetryPause))
 		h.count(func(c *Counters) { c.Retries++ })
 	}
 	ending, cancel := lasting(ctx)

@@ -440,6 +440,34 @@ func TestFatalFailure(t *testing.T) {
 	assert.Equal(t, adk.E_INPUT_PIPELINE_ERROR, deliver(t, w.host(c), delivery("one", "b")).Code)
 }
 
+// SES-21: a retry that a clock has put off which was far ahead is due when that is set right.
+func TestRetryOfAClockThatRanBack(t *testing.T) {
+	w := newWorld(t)
+	store, id := w.kept.Sessions(), delivery("one", "a").DeliveryID()
+	_, err := store.Accept(t.Context(), delivery("one", "a"), w.clock.Now())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		ahead time.Duration
+		waits bool
+	}{{2 * session.MaxRetryPause, true}, {2*session.MaxRetryPause + time.Millisecond, false}} {
+		claim, err := store.Claim(t.Context(), id.SessionID, "ahead", w.clock.Now(), w.clock.Now().Add(time.Minute))
+		require.NoError(t, err)
+		n, err := store.Begin(t.Context(), claim, "a")
+		require.NoError(t, err)
+		require.NoError(t, store.Fail(t.Context(), claim, session.Failure{Delivery: "a", Attempt: n, Code: adk.E_INPUT_PIPELINE_ERROR, NotBefore: w.clock.Now().Add(c.ahead)}))
+		require.NoError(t, store.Release(t.Context(), claim))
+		config := w.config(counting)
+		config.NoWait = true
+		o, err := w.host(config).Deliver(t.Context(), delivery("one", "a"))
+		if c.waits {
+			assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, session.Committed, o.State)
+	}
+}
+
 // SES-21: an abort by the caller gives the attempt back.
 func TestCallerThatLeaves(t *testing.T) {
 	w := newWorld(t)

@@ -14,7 +14,9 @@ import (
 // use by all hosts that share the sessions. TestStore checks one.
 //
 // Times are the host's; but a store that many machines share ends leases by a clock of its
-// own, by which they last as long as from now until until.
+// own, by which they last as long as from now until until. Any clock may run back: a lease
+// that was taken further ahead than it lasts is over, and what waits for one is due that waits
+// for longer than any would (Accepted.Due).
 //
 // Methods that take a claim are E_SESSION_LEASE_LOST where somebody else has claimed the
 // session since, and then nothing has changed. A session of a format that is not known is
@@ -121,6 +123,13 @@ type Accepted struct {
 	AcceptedAt, SettledAt, AppliedAt, NotifiedAt time.Time
 	// Writes are those of a committed delivery that have not been applied.
 	Writes []Write
+}
+
+// Due reports whether an attempt may begin. No pause before a retry is longer than
+// MaxRetryPause: one that seems to be twice as long is of a clock that has run back.
+func (a Accepted) Due(now time.Time) bool {
+	wait := a.NotBefore.Sub(now)
+	return wait <= 0 || wait > 2*MaxRetryPause
 }
 
 // Started is what Store.Start gives.

@@ -440,6 +440,7 @@ func (c *storeCheck) fails() {
 	c.must(c.store.Release(c.ctx, claim))
 	c.equal("pending before it is due", false, c.pending("one", c.now.Add(time.Second)))
 	c.equal("pending when it is due", true, c.pending("one", c.now.Add(2*time.Minute)))
+	c.equal("pending when the clock has run back", true, c.pending("one", c.now.Add(-2*MaxRetryPause)))
 	claim = c.claim("one")
 	c.must(c.store.Fail(c.ctx, claim, Failure{Delivery: "a", Attempt: c.begin(claim, "a"), TurnID: "turn", Code: adk.E_INVALID_TURN_CONTEXT, Final: true, At: c.now}))
 	a, _, err := c.store.Find(c.ctx, DeliveryID{claim.SessionID, "a"})

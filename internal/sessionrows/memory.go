@@ -191,12 +191,12 @@ func (m *Memory) Pending(_ context.Context, now time.Time, limit int) ([]session
 	}
 	var all []waiting
 	for id, k := range m.sessions {
-		if k.row == nil || k.row.Owner != "" && k.row.LeaseUntil.After(now) {
+		if k.row == nil || k.row.isLeased(now) {
 			continue
 		}
 		if open := k.open(); len(open) > 0 {
 			all = append(all, waiting{id, open[0].AcceptedAt})
-		} else if next := k.next(); next != nil && !next.NotBefore.After(now) {
+		} else if next := k.next(); next != nil && next.Due(now) {
 			all = append(all, waiting{id, next.AcceptedAt})
 		}
 	}
@@ -264,7 +264,7 @@ func (m *Memory) RaiseEpochs(ctx context.Context) error {
 		if k.row != nil {
 			row := *k.row
 			row.Epoch++
-			row.Owner, row.LeaseUntil = "", time.Time{}
+			released(&row)
 			c.Sessions = append(c.Sessions, &row)
 		}
 	}

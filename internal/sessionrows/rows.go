@@ -23,6 +23,7 @@ type Session struct {
 	Epoch        int64                      `json:"epoch"`
 	Owner        string                     `json:"owner,omitempty"`
 	LeaseUntil   time.Time                  `json:"leaseUntil,omitzero"`
+	LeaseTaken   time.Time                  `json:"leaseTaken,omitzero"` // or renewed; zero where an older release has
 	NextSeq      int64                      `json:"nextSeq"`
 	Unsettled    int                        `json:"unsettled"`
 	Kind         string                     `json:"kind"`
@@ -32,6 +33,18 @@ type Session struct {
 	CreatedAt    time.Time                  `json:"createdAt"`
 	UpdatedAt    time.Time                  `json:"updatedAt"`
 	ErasedAt     time.Time                  `json:"erasedAt,omitzero"`
+}
+
+// leases has the session be a host's from the present on.
+func (s *Session) leases(present time.Time, lease time.Duration) {
+	s.LeaseTaken, s.LeaseUntil = millis(present), millis(present.Add(lease))
+}
+
+// isLeased reports whether somebody has the session. One who has it from further ahead than
+// it lasts has it by a clock that has run back since: he would have it for as long as that was
+// wrong. So nobody waits for longer than twice a lease, whatever clocks do.
+func (s *Session) isLeased(present time.Time) bool {
+	return s.Owner != "" && s.LeaseUntil.After(present) && s.LeaseTaken.Sub(present) <= s.LeaseUntil.Sub(s.LeaseTaken)
 }
 
 // Delivery is a row of the deliveries.

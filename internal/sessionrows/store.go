@@ -176,10 +176,11 @@ func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Du
 	if err != nil {
 		return c, err
 	}
-	if s.Owner != "" && s.LeaseUntil.After(present) {
+	if s.isLeased(present) {
 		return c, fault(adk.E_SESSION_BUSY, "session %.64q has a host until %s", s.ID.Session, s.LeaseUntil.Format(time.RFC3339))
 	}
-	s.Owner, s.LeaseUntil = owner, millis(present.Add(lease))
+	s.Owner = owner
+	s.leases(present, lease)
 	s.Epoch++
 	return session.Claim{SessionID: s.ID, Owner: owner, Epoch: s.Epoch, Lease: lease}, nil
 }
@@ -188,7 +189,7 @@ func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Du
 func (t store) Renew(ctx context.Context, c session.Claim, now, until time.Time) error {
 	return t.change(ctx, c, now, func(tx Tx, s *Session) error {
 		present, err := tx.Now(ctx)
-		s.LeaseUntil = millis(present.Add(until.Sub(now)))
+		s.leases(present, until.Sub(now))
 		return err
 	})
 }
@@ -224,7 +225,7 @@ func unless(err error, code adk.Code) error {
 	return err
 }
 
-func released(s *Session) { s.Owner, s.LeaseUntil = "", time.Time{} }
+func released(s *Session) { s.Owner, s.LeaseUntil, s.LeaseTaken = "", time.Time{}, time.Time{} }
 
 // Load is session.Store's.
 func (t store) Load(ctx context.Context, c session.Claim) (l session.Loaded, err error) {

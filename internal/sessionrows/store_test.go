@@ -55,6 +55,39 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// SES-11: a lease that was taken further ahead than it lasts is over: the clock has run back,
+// and whoever has the session is fenced. One that was renewed is as one that was taken.
+func TestLeaseOfAClockThatRanBack(t *testing.T) {
+	store, ctx, now := sessionrows.Of(newTables()), t.Context(), time.UnixMilli(1e12).UTC()
+	d := session.Delivery{Session: "one", ID: "a", Kind: "chat", Payload: json.RawMessage(`1`)}
+	ahead := now.Add(24 * time.Hour)
+	_, err := store.Accept(ctx, d, now)
+	require.NoError(t, err)
+	claims := func(at time.Time) (session.Claim, error) {
+		return store.Claim(ctx, d.SessionID(), "me", at, at.Add(time.Hour))
+	}
+	first, err := claims(ahead)
+	require.NoError(t, err)
+	for _, before := range []time.Duration{0, time.Minute, time.Hour} {
+		_, err = claims(ahead.Add(-before))
+		require.ErrorIs(t, err, adk.E_SESSION_BUSY, before)
+		pending, err := store.Pending(ctx, ahead.Add(-before), 10)
+		require.NoError(t, err)
+		assert.Empty(t, pending, before)
+	}
+	pending, err := store.Pending(ctx, now, 10)
+	require.NoError(t, err)
+	assert.Len(t, pending, 1)
+	second, err := claims(now)
+	require.NoError(t, err)
+	assert.ErrorIs(t, store.Renew(ctx, first, ahead, ahead.Add(time.Hour)), adk.E_SESSION_LEASE_LOST)
+	require.NoError(t, store.Renew(ctx, second, ahead, ahead.Add(time.Hour)))
+	_, err = claims(ahead.Add(-time.Hour))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	_, err = claims(now)
+	assert.NoError(t, err)
+}
+
 // SES-29: a session has so many unsettled deliveries at most.
 func TestFullSession(t *testing.T) {
 	id := session.SessionID{Session: "one"}

@@ -63,12 +63,14 @@ func tables(t *testing.T, path string) (names []string) {
 
 // released are the hashes of the migrations that people have run.
 var released = map[string]string{
-	"migrations/postgres/00001_records.sql":  "e0d3fbc57b4a1db18a562bcda4f3816fa42ad55b9777e175f070438aa7cdb965",
-	"migrations/postgres/00002_spool.sql":    "ad62c7f4541505bc2f46912c015cc3a5f92cf85bfa589c9d459a62f4ad354d46",
-	"migrations/postgres/00003_sessions.sql": "7d120e62b77c386c71501c81f5558c4cf09b9866dec779dd294c69f794dc3616",
-	"migrations/sqlite/00001_records.sql":    "809a104a030fc99731e43f37d8aaba9162559d13813c65d2263b0d180765d005",
-	"migrations/sqlite/00002_spool.sql":      "4e7012f00d13389b3e8d246aed7a9273df24b4061a2060c5a51fc3bab327ab65",
-	"migrations/sqlite/00003_sessions.sql":   "4d6da29ba7c56d9d9aee6b8613f309cb355de9802fb2fac010b07e501e37cf6c",
+	"migrations/postgres/00001_records.sql":     "e0d3fbc57b4a1db18a562bcda4f3816fa42ad55b9777e175f070438aa7cdb965",
+	"migrations/postgres/00002_spool.sql":       "ad62c7f4541505bc2f46912c015cc3a5f92cf85bfa589c9d459a62f4ad354d46",
+	"migrations/postgres/00003_sessions.sql":    "7d120e62b77c386c71501c81f5558c4cf09b9866dec779dd294c69f794dc3616",
+	"migrations/postgres/00004_lease_taken.sql": "bd559a170c6ee479c31290fac283e0d4b43bb4a08b06a7669d22ebf2630282c8",
+	"migrations/sqlite/00001_records.sql":       "809a104a030fc99731e43f37d8aaba9162559d13813c65d2263b0d180765d005",
+	"migrations/sqlite/00002_spool.sql":         "4e7012f00d13389b3e8d246aed7a9273df24b4061a2060c5a51fc3bab327ab65",
+	"migrations/sqlite/00003_sessions.sql":      "4d6da29ba7c56d9d9aee6b8613f309cb355de9802fb2fac010b07e501e37cf6c",
+	"migrations/sqlite/00004_lease_taken.sql":   "95ce48573b9ad6bddf994925bb8a02f5862b1fdb48ddb92d94cc4042ffb3d01f",
 }
 
 // STO-16: a migration that was released never changes: a database that has run it would
@@ -89,7 +91,7 @@ const keepVariable = "ADKREPLAY_KEEP_SCHEMA"
 
 // STO-17: a database of every released version is read as it was written, and written.
 func TestReleasedDatabases(t *testing.T) {
-	const kept, latest = "testdata/sqlite-*.db", "testdata/sqlite-3.db"
+	const kept, latest = "testdata/sqlite-*.db", "testdata/sqlite-4.db"
 	scope := storagetest.ScopeOf("shop", "one")
 	if os.Getenv(keepVariable) != "" {
 		require.NoError(t, os.RemoveAll(latest))
@@ -180,7 +182,7 @@ func TestTablesOfALaterRelease(t *testing.T) {
 	for _, never := range []bool{false, true} {
 		_, err = sqlite.Open(t.Context(), path, database.Config{NoMigrate: never})
 		assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
-		assert.ErrorContains(t, err, "need a release that knows version 99, this one knows 3")
+		assert.ErrorContains(t, err, "need a release that knows version 99, this one knows 4")
 	}
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -192,7 +194,7 @@ func TestNoMigrate(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	_, err := sqlite.Open(t.Context(), path, database.Config{NoMigrate: true})
 	assert.ErrorIs(t, err, adk.E_STORAGE_SCHEMA)
-	assert.ErrorContains(t, err, "the tables are of version 0, this release needs 3")
+	assert.ErrorContains(t, err, "the tables are of version 0, this release needs 4")
 	assert.Empty(t, tables(t, path))
 	require.NoError(t, open(t, path, database.Config{}).Close())
 	assert.Equal(t, []string{"deliveries", "goose_db_version", "positions", "records", "schema_compat", "session_context", "sessions", "spool_chunks", "spool_entries"}, tables(t, path))

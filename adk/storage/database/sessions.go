@@ -64,7 +64,7 @@ func (t sessionTables) read(ctx context.Context, take func(*sql.Rows) error, sta
 
 // Pending is sessionrows.Tables'.
 func (t sessionTables) Pending(ctx context.Context, now time.Time, limit int) (ids []session.SessionID, err error) {
-	err = t.read(ctx, takeIDs(&ids), selectPending, millisOf(now), max(limit, 0))
+	err = t.read(ctx, takeIDs(&ids), selectPending, millisOf(now), max(limit, 0), millisOf(now.Add(2*session.MaxRetryPause)))
 	return ids, err
 }
 
@@ -169,13 +169,13 @@ func (s sessionTx) Now(ctx context.Context) (time.Time, error) {
 func (s sessionTx) Session(ctx context.Context, id session.SessionID) (found *sessionrows.Session, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		row := &sessionrows.Session{ID: id}
-		var until, created, updated, erased int64
+		var until, taken, created, updated, erased int64
 		var initiator, state, internal []byte
-		if err := rows.Scan(&row.Format, &row.Revision, &row.Epoch, &row.Owner, &until, &row.NextSeq, &row.Unsettled, &initiator, &row.Kind, &state, &internal, &created, &updated, &erased); err != nil {
+		if err := rows.Scan(&row.Format, &row.Revision, &row.Epoch, &row.Owner, &until, &row.NextSeq, &row.Unsettled, &initiator, &row.Kind, &state, &internal, &created, &updated, &erased, &taken); err != nil {
 			return err
 		}
 		row.Initiator, row.ChannelState = initiator, state
-		row.LeaseUntil, row.CreatedAt, row.UpdatedAt, row.ErasedAt = timeOf(until), timeOf(created), timeOf(updated), timeOf(erased)
+		row.LeaseUntil, row.LeaseTaken, row.CreatedAt, row.UpdatedAt, row.ErasedAt = timeOf(until), timeOf(taken), timeOf(created), timeOf(updated), timeOf(erased)
 		found = row
 		return fromJSON(id, "internal", internal, &row.Snapshots)
 	}, selectSession, id.Tenant, id.Session)
@@ -215,7 +215,7 @@ func (s sessionTx) PutSession(ctx context.Context, row *sessionrows.Session) err
 		return err
 	}
 	return s.exec(ctx, putSession, row.ID.Tenant, row.ID.Session, row.Format, row.Revision, row.Epoch, row.Owner, millisOf(row.LeaseUntil), row.NextSeq, row.Unsettled,
-		[]byte(row.Initiator), row.Kind, []byte(row.ChannelState), internal, millisOf(row.CreatedAt), millisOf(row.UpdatedAt), millisOf(row.ErasedAt))
+		[]byte(row.Initiator), row.Kind, []byte(row.ChannelState), internal, millisOf(row.CreatedAt), millisOf(row.UpdatedAt), millisOf(row.ErasedAt), millisOf(row.LeaseTaken))
 }
 
 // deliveries runs a query for deliveries of a session.
@@ -326,15 +326,15 @@ func (s sessionTx) Write(ctx context.Context, changes []storage.Change) error {
 // present, and {for update} keeps a row for the transaction.
 const (
 	selectSession = `select format, revision, epoch, lease_owner, lease_until, next_seq, unsettled, initiator, channel_kind, channel_state, internal,
-		created_at, updated_at, erased_at from sessions where tenant = $1 and id = $2 {for update}`
+		created_at, updated_at, erased_at, lease_taken from sessions where tenant = $1 and id = $2 {for update}`
 	putSession = `insert into sessions (tenant, id, format, revision, epoch, lease_owner, lease_until, next_seq, unsettled, initiator, channel_kind, channel_state,
-		internal, created_at, updated_at, erased_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+		internal, created_at, updated_at, erased_at, lease_taken) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 		on conflict (tenant, id) do update set format = excluded.format, revision = excluded.revision, epoch = excluded.epoch, lease_owner = excluded.lease_owner,
 		lease_until = excluded.lease_until, next_seq = excluded.next_seq, unsettled = excluded.unsettled, initiator = excluded.initiator,
 		channel_kind = excluded.channel_kind, channel_state = excluded.channel_state, internal = excluded.internal, updated_at = excluded.updated_at,
-		erased_at = excluded.erased_at`
+		erased_at = excluded.erased_at, lease_taken = excluded.lease_taken`
 	selectSessions = `select tenant, id from sessions where tenant = $1 and id > $2 and erased_at = 0 order by id limit $3`
-	raiseEpochs    = `update sessions set epoch = epoch + 1, lease_owner = '', lease_until = 0`
+	raiseEpochs    = `update sessions set epoch = epoch + 1, lease_owner = '', lease_until = 0, lease_taken = 0`
 
 	selectDeliveries = `select id, seq, state, payload, digest, auth, parent, attempts, epoch, turn_id, revision, code, output_failed, writes,
 		not_before, accepted_at, settled_at, applied_at, notified_at from deliveries where tenant = $1 and session = $2`
@@ -348,8 +348,8 @@ const (
 	purgeDeliveries = `delete from deliveries where pending = 0 and settled_at < $1`
 	selectBacklog   = `select count(*), min(accepted_at) from deliveries where pending = 1 and state = 'accepted'`
 	selectPending   = `select d.tenant, d.session from deliveries d join sessions s on s.tenant = d.tenant and s.id = d.session
-		where d.pending = 1 and (s.lease_owner = '' or s.lease_until <= {now}) and s.erased_at = 0
-		and (d.state <> 'accepted' or d.not_before <= $1 and not exists (select 1 from deliveries e
+		where d.pending = 1 and (s.lease_owner = '' or s.lease_until <= {now} or s.lease_taken - {now} > s.lease_until - s.lease_taken) and s.erased_at = 0
+		and (d.state <> 'accepted' or (d.not_before <= $1 or d.not_before > $3) and not exists (select 1 from deliveries e
 			where e.tenant = d.tenant and e.session = d.session and e.pending = 1 and e.state = 'accepted' and e.seq < d.seq))
 		group by d.tenant, d.session order by min(d.accepted_at), d.tenant, d.session limit $2`
 

@@ -125,10 +125,11 @@ const (
 // The statements of pipelines, which only databases run that have them.
 const (
 	startSession = `with s as (insert into sessions (tenant, id, format, revision, epoch, lease_owner, lease_until, next_seq, unsettled, initiator, channel_kind, channel_state,
-		internal, created_at, updated_at, erased_at) values ($1, $2, $3, 0, 1, $4, {now} + $5, 2, 1, $6, $7, $8, null, $9, $9, 0)
-		on conflict (tenant, id) do update set epoch = sessions.epoch + 1, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
+		internal, created_at, updated_at, erased_at, lease_taken) values ($1, $2, $3, 0, 1, $4, {now} + $5, 2, 1, $6, $7, $8, null, $9, $9, 0, {now})
+		on conflict (tenant, id) do update set epoch = sessions.epoch + 1, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until, lease_taken = excluded.lease_taken,
 		next_seq = sessions.next_seq + 1, unsettled = 1, updated_at = excluded.updated_at
-		where sessions.format = excluded.format and sessions.erased_at = 0 and sessions.unsettled = 0 and (sessions.lease_owner = '' or sessions.lease_until <= {now})
+		where sessions.format = excluded.format and sessions.erased_at = 0 and sessions.unsettled = 0 and (sessions.lease_owner = '' or sessions.lease_until <= {now}
+			or sessions.lease_taken - {now} > sessions.lease_until - sessions.lease_taken)
 		and sessions.channel_kind = excluded.channel_kind and (not $10 or sessions.channel_state = excluded.channel_state)
 		and not exists (select from deliveries where tenant = $1 and session = $2 and pending = 1)
 		and not exists (select from deliveries where tenant = $1 and session = $2 and id = $11)
@@ -139,12 +140,13 @@ const (
 		select revision, epoch, next_seq, initiator, channel_state, internal from s`
 	selectStartedValues = selectValues + ` and exists (select from deliveries where tenant = $1 and session = $2 and id = $3 and state = 'accepted')`
 	commitSession       = must + `update sessions set revision = revision + 1, unsettled = unsettled - 1, internal = coalesce($7, internal), updated_at = $8,
-		lease_owner = case when $9 then '' else lease_owner end, lease_until = case when $9 then 0 else lease_until end
+		lease_owner = case when $9 then '' else lease_owner end, lease_until = case when $9 then 0 else lease_until end,
+		lease_taken = case when $9 then 0 else lease_taken end
 		where tenant = $1 and id = $2 and format = $3 and erased_at = 0 and epoch = $4 and lease_owner = $5 and revision = $6` + orNone
 	commitDelivery = must + `update deliveries set state = 'committed', pending = $6, turn_id = $7, revision = $8, code = '', output_failed = $9, writes = $10,
 		not_before = 0, settled_at = $11, notified_at = $12
 		where tenant = $1 and session = $2 and id = $3 and state = 'accepted' and attempts = $4 and epoch = $5` + orNone
 	noteNotified = `update deliveries set notified_at = $4, pending = case when writes is null then 0 else 1 end
 		where tenant = $1 and session = $2 and id = $3 and state <> 'accepted'`
-	endLease = `update sessions set lease_owner = '', lease_until = 0 where tenant = $1 and id = $2 and format = $3 and epoch = $4 and lease_owner = $5`
+	endLease = `update sessions set lease_owner = '', lease_until = 0, lease_taken = 0 where tenant = $1 and id = $2 and format = $3 and epoch = $4 and lease_owner = $5`
 )

@@ -64,3 +64,14 @@ func TestTurnsHoldNoConnection(t *testing.T) {
 	all.Wait()
 	assert.NoError(t, db.Close())
 }
+
+// SES-11: nobody waits for a lease that a clock gave which has run back.
+func TestClockThatRanBack(t *testing.T) {
+	dsn := postgrestest.Database(t)
+	db, raw := open(t, dsn, storage.Config{}), plainSQL(t, dsn)
+	storagetest.ClockRanBack(t, db.Storage(), db.Sessions(), func(statement string) {
+		_, err := raw.Exec(statement)
+		assert.NoError(t, err)
+	})
+	assert.NoError(t, db.Close())
+}

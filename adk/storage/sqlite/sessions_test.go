@@ -219,3 +219,14 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	assert.Equal(t, []int{many, many}, []int{sessions, records})
 	assert.NoError(t, db.Close())
 }
+
+// SES-11: nobody waits for a lease that a clock gave which has run back.
+func TestClockThatRanBack(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	db, raw := open(t, path, storage.Config{}), plainSQL(t, path)
+	storagetest.ClockRanBack(t, db.Storage(), db.Sessions(), func(statement string) {
+		_, err := raw.Exec(statement)
+		require.NoError(t, err)
+	})
+	assert.NoError(t, db.Close())
+}

@@ -1,0 +1,41 @@
+package storagetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+)
+
+// ClockRanBack holds that nobody waits for a lease that was taken in the future, by a clock that
+// has been set right since, however a host comes to its session. exec runs a statement on the
+// database of the store.
+func ClockRanBack(t require.TestingT, records adk.Storage, store session.Store, exec func(statement string)) {
+	h := SessionHost(t, records, store, func(c *session.Config) { c.NoWait = true })
+	deliver := func(id string) error {
+		_, err := h.Deliver(context.Background(), session.Delivery{Tenant: "shop", Session: "clocks", ID: id, Kind: "numbers", Payload: json.RawMessage(`1`)})
+		return err
+	}
+	require.NoError(t, deliver("first"))
+	leased := func(ahead time.Duration) {
+		taken := time.Now().Add(ahead).UnixMilli()
+		exec(fmt.Sprintf("update sessions set lease_owner = 'gone', lease_taken = %d, lease_until = %d where id = 'clocks'", taken, taken+time.Hour.Milliseconds()))
+	}
+	leased(365 * 24 * time.Hour)
+	assert.NoError(t, deliver("started"), "a year passes before that lease is over")
+	leased(30 * time.Minute)
+	assert.ErrorIs(t, deliver("resumed"), adk.E_SESSION_BUSY, "clocks of two machines may differ")
+	settled, err := h.Resume(context.Background(), 10)
+	assert.NoError(t, err)
+	assert.Zero(t, settled)
+	leased(365 * 24 * time.Hour)
+	settled, err = h.Resume(context.Background(), 10)
+	assert.NoError(t, err)
+	assert.Equal(t, 1, settled)
+}
