@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,12 +13,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
 var errBroken = errors.New("broken")
@@ -776,6 +780,69 @@ func TestStagedRecordsWithALimit(t *testing.T) {
 	deliver(t, w.host(c), delivery("one", "d"))
 	assert.Equal(t, []string{"changed", "b", "c", "d"}, w.said("one"))
 }
+
+// SES-23: whatever a turn writes, a fetch with a limit gives it what one after the commit does,
+// and reads no more than the limit and what the turn has written.
+func TestStagedFetchIsThatAfterTheCommit(t *testing.T) {
+	const limit = 3
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		rows := &storagetest.Counted{Rows: w.kept}
+		limited, err := storage.New(storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: limit}}, rows)
+		require.NoError(t, err)
+		stored := rapid.IntRange(0, 12).Draw(t, "stored")
+		writes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) int { return rapid.IntRange(-10, 15).Draw(t, "write") }), 1, 8).Draw(t, "writes")
+		var seen []string
+		c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+			write := func(n int) error {
+				if n < 0 {
+					return dc.Messages().Delete(ctx, fmt.Sprint("m", -n))
+				}
+				m, err := adk.NewMessage(adk.MessageInit{ID: fmt.Sprint("m", n), Role: adk.RoleUser, Content: dc.NewID(), CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+				return errors.Join(err, dc.Messages().Store(ctx, m))
+			}
+			if seed, err := session.SeedOf(dc); err != nil || seed.Seq == 1 {
+				for n := range stored {
+					err = errors.Join(err, write(n))
+				}
+				return err
+			}
+			for _, n := range writes {
+				if err := write(n); err != nil {
+					return err
+				}
+				rows.Reset()
+				all, err := dc.Messages().Fetch(ctx)
+				if err != nil {
+					return err
+				}
+				assert.LessOrEqual(t, rows.Read(), limit+2*len(writes)+1) // the channel has stored one
+				seen = nil
+				for _, m := range all {
+					seen = append(seen, m.Content().String())
+				}
+			}
+			return nil
+		})
+		c.Agent.Storage, c.Channels = limited, map[string]func(json.RawMessage) (session.Channel, error){"chat": newSilentChannel}
+		h := w.host(c)
+		for _, id := range []string{"a", "b"} {
+			_, err := h.Deliver(context.Background(), delivery("one", id))
+			require.NoError(t, err)
+		}
+		said := w.said("one")
+		assert.Equal(t, strings.Join(said[max(0, len(said)-limit):], " "), strings.Join(seen, " "))
+	})
+}
+
+// silentChannel keeps nothing of what it is given.
+type silentChannel struct{}
+
+func newSilentChannel(json.RawMessage) (session.Channel, error) { return silentChannel{}, nil }
+
+func (silentChannel) State() (json.RawMessage, error) { return nil, nil }
+
+func (silentChannel) Deliver(context.Context, *adk.TurnContext, session.Delivery) error { return nil }
 
 func fetchAll(t *testing.T, w *world, of string) []*adk.Message {
 	all, err := w.kept.Storage().Messages.Fetch(t.Context(), adk.Scope{Stash: stash{storage.StashTenant: "shop", storage.StashSession: of}})

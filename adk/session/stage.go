@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,17 +21,9 @@ import (
 type stage struct {
 	host  *Host
 	inner map[adk.CollectionName]storages.Obligations
-	// whole is inner without limits; nil where nothing is known of it.
-	whole map[adk.CollectionName]storages.Obligations
 }
 
-func newStage(h *Host, of adk.Storage) *stage {
-	s := &stage{host: h, inner: storages.Each(of)}
-	if h.planned {
-		s.whole = storages.Each(h.plan.Unlimited())
-	}
-	return s
-}
+func newStage(h *Host, of adk.Storage) *stage { return &stage{h, storages.Each(of)} }
 
 // Fetch gives what is stored, with what the turn has kept back over it.
 func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
@@ -39,32 +32,71 @@ func (s *stage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 	if len(writes) == 0 {
 		return s.inner[of].Fetch(ctx, scope, of)
 	}
-	from := s.inner
-	if s.whole != nil && s.host.plan.Limit(of) > 0 { // what was cut may be what is replaced
-		from = s.whole
+	if !s.host.planned || s.host.plan.Limit(of) == 0 {
+		fetched, err := s.inner[of].Fetch(ctx, scope, of)
+		if err != nil {
+			return nil, err
+		}
+		return overlaid(fetched, writes, nil, 0), nil
 	}
-	fetched, err := from[of].Fetch(ctx, scope, of)
+	return s.fetchLast(ctx, scope, of, writes)
+}
+
+// fetchLast is Fetch of a collection with a limit: it reads no more than that, and as many more
+// as the turn has deleted.
+func (s *stage) fetchLast(ctx context.Context, scope adk.Scope, of adk.CollectionName, writes []Write) ([]adk.Record, error) {
+	limit, deleted := s.host.plan.Limit(of), map[string]bool{}
+	for _, w := range writes {
+		if w.record == nil {
+			deleted[w.Key] = true
+		}
+	}
+	most := limit + len(deleted)
+	fetched, err := s.host.plan.Last(ctx, scope, of, most)
+	var before map[storage.KeyHash]bool
+	if err == nil && len(fetched) == most {
+		before, err = s.before(ctx, fetched, writes)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return overlaid(fetched, writes, before, limit), nil
+}
+
+// before are the keys of the writes that stand before what was fetched.
+func (s *stage) before(ctx context.Context, fetched []adk.Record, writes []Write) (map[storage.KeyHash]bool, error) {
+	asked := map[storage.KeyHash]bool{}
+	for _, w := range writes {
+		asked[storage.HashOf(w.Key)] = true
+	}
+	for _, record := range fetched {
+		delete(asked, storage.HashOf(record.Key()))
+	}
+	known, err := s.host.plan.Rows().Has(ctx, writes[0].Place, slices.Collect(maps.Keys(asked))...)
+	before := make(map[storage.KeyHash]bool, len(known))
+	for _, key := range known {
+		before[key] = true
+	}
+	return before, err
+}
+
+// overlaid are records with writes over them, the last so many where limit is above 0. What
+// stands before them keeps its place there when it is replaced.
+func overlaid(fetched []adk.Record, writes []Write, before map[storage.KeyHash]bool, limit int) []adk.Record {
 	var all ordered.Set[string, adk.Record]
 	for _, record := range fetched {
 		all.Add(record.Key(), record)
 	}
 	for _, w := range writes {
-		if w.record == nil {
+		switch key := storage.HashOf(w.Key); {
+		case w.record == nil:
 			all.Remove(w.Key)
-		} else {
+			delete(before, key)
+		case !before[key]:
 			all.Add(w.Key, w.record)
 		}
 	}
-	records := all.All()
-	if s.host.planned {
-		if most := s.host.plan.Limit(of); most > 0 && most < len(records) {
-			records = records[len(records)-most:]
-		}
-	}
-	return records, nil
+	return all.Last(limit)
 }
 
 // Write keeps back what is to be written. A turn that nobody has claimed writes nothing.

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"context"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
@@ -37,6 +39,12 @@ func (p Plan) Strict() bool {
 
 // Limit is how many records a fetch of the collection gives at most; 0 is all.
 func (p Plan) Limit(of adk.CollectionName) int { return p.keeper.config.Limit[of] }
+
+// Last are the last so many records of a collection, whatever its limit, or all where last is
+// 0. The errors are those of the obligation.
+func (p Plan) Last(ctx context.Context, scope adk.Scope, of adk.CollectionName, last int) ([]adk.Record, error) {
+	return p.keeper.fetch(ctx, scope, of, last)
+}
 
 // Unlimited is the storage without its limits.
 func (p Plan) Unlimited() adk.Storage {

@@ -46,6 +46,8 @@ type Rows interface {
 	// Fetch gives the rows of a place in the order in which their keys came: all of them,
 	// or the last so many where last is above 0. The slice is the caller's.
 	Fetch(ctx context.Context, place Place, last int) ([]Row, error)
+	// Has gives those of the keys that a place has, in any order.
+	Has(ctx context.Context, place Place, keys ...KeyHash) ([]KeyHash, error)
 	// Write makes all changes, one after the other, or fails and makes none. A row
 	// whose key is there takes the place of the old one, and any other comes last; to
 	// delete a key that is not there is no error.

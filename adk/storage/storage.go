@@ -58,6 +58,11 @@ type knownRecord struct {
 // Fetch gives the records of a collection, each as it was stored, or an error: nothing is
 // skipped.
 func (k *keeper) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	return k.fetch(ctx, scope, of, k.config.Limit[of])
+}
+
+// fetch is Fetch of the last so many, or of all where last is 0.
+func (k *keeper) fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName, last int) ([]adk.Record, error) {
 	if ctx.Err() != nil {
 		return nil, fault(of, of.Reads().String(), "", context.Cause(ctx))
 	}
@@ -68,7 +73,7 @@ func (k *keeper) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 	if err != nil {
 		return nil, fault(of, of.Reads().String(), "", err)
 	}
-	rows, err := k.rows.Fetch(ctx, place, k.config.Limit[of])
+	rows, err := k.rows.Fetch(ctx, place, last)
 	if err != nil {
 		return nil, fault(of, of.Reads().String(), "", causeOf(ctx, err))
 	}

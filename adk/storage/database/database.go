@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -88,6 +89,31 @@ func (db *DB) Fetch(ctx context.Context, place storage.Place, last int) (rows []
 		slices.Reverse(rows)
 	}
 	return rows, err
+}
+
+// mostKeys is how many keys a database is asked for at once.
+const mostKeys = 500
+
+// Has gives those of the keys that a place has.
+func (db *DB) Has(ctx context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
+	for some := range slices.Chunk(keys, mostKeys) {
+		args, statement := placeArgs(place), strings.Builder{}
+		for _, key := range some {
+			args = append(args, key[:])
+			fmt.Fprintf(&statement, ", $%d", len(args))
+		}
+		err = db.retry(ctx, func() error {
+			rows, err := db.read(ctx, db.source.Dialect.sql(selectKnown+statement.String()[2:]+")"), args)
+			for _, row := range rows {
+				known = append(known, row.Key)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
 }
 
 func placeArgs(place storage.Place) []any {

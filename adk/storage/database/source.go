@@ -81,6 +81,8 @@ func (d *dialect) migrations() fs.FS {
 const (
 	selectRecords = `select key_hash, body, digest from records where tenant = $1 and session = $2 and collection = $3 order by pos`
 	selectLast    = selectRecords + ` desc limit $4`
+	// selectKnown reads no bodies.
+	selectKnown = `select key_hash, null, null from records where tenant = $1 and session = $2 and collection = $3 and key_hash in (`
 
 	// takePositions reserves so many positions of a collection, and locks it; putRecord takes
 	// the one that so many come behind.

@@ -108,14 +108,12 @@ func (d *Dir) Close() error { return errors.Join(d.lock.Close(), d.root.Close())
 
 // Fetch gives the rows of a place: Dir is storage.Rows.
 func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]storage.Row, error) {
-	entries, unlock, err := d.listed(place)
+	s, unlock, err := d.listed(place)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if last > 0 && last < len(entries) {
-		entries = entries[len(entries)-last:]
-	}
+	entries := s.positions.Last(last)
 	rows := make([]storage.Row, len(entries))
 	for i, e := range entries {
 		if ctx.Err() != nil {
@@ -128,12 +126,27 @@ func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]stora
 	return rows, nil
 }
 
+// Has gives those of the keys that a place has.
+func (d *Dir) Has(_ context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
+	s, unlock, err := d.listed(place)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for _, key := range keys {
+		if s.positions.Has(key) {
+			known = append(known, key)
+		}
+	}
+	return known, nil
+}
+
 // listed gives what the folder of a place holds, which nobody changes until it is unlocked.
-func (d *Dir) listed(place storage.Place) (entries []entry, unlock func(), err error) {
+func (d *Dir) listed(place storage.Place) (s *shelf, unlock func(), err error) {
 	for {
 		d.mu.RLock()
 		if known := d.shelves[place]; known != nil && !d.unfinished {
-			return known.positions.All(), d.mu.RUnlock, nil
+			return known, d.mu.RUnlock, nil
 		}
 		d.mu.RUnlock()
 		d.mu.Lock()

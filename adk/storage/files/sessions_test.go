@@ -94,3 +94,11 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 		return d, d.Storage(), d.Sessions()
 	})
 }
+
+// SES-23: a fetch behind a write reads as much as the limit of its collection.
+func TestFetchBehindWrites(t *testing.T) {
+	d, err := files.Open(t.TempDir(), storage.Config{})
+	require.NoError(t, err)
+	storagetest.FetchBehindWrites(t, d, d.Sessions())
+	assert.NoError(t, d.Close())
+}

@@ -49,11 +49,19 @@ func (m *Memory) Fetch(_ context.Context, place storage.Place, last int) ([]stor
 	if !known {
 		return nil, nil
 	}
-	all := rows.All()
-	if last > 0 && last < len(all) {
-		all = all[len(all)-last:]
+	return rows.Last(last), nil
+}
+
+// Has gives those of the keys that a place has.
+func (m *Memory) Has(_ context.Context, place storage.Place, keys ...storage.KeyHash) (known []storage.KeyHash, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, key := range keys {
+		if rows := m.places[place]; rows != nil && rows.Has(key) {
+			known = append(known, key)
+		}
 	}
-	return all, nil
+	return known, nil
 }
 
 // Write makes all changes at once.

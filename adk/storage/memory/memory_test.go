@@ -83,3 +83,10 @@ func ExampleNew() {
 	// known: 0
 	// known: 1
 }
+
+// SES-23: a fetch behind a write reads as much as the limit of its collection.
+func TestFetchBehindWrites(t *testing.T) {
+	kept, err := memory.New(storage.Config{})
+	require.NoError(t, err)
+	storagetest.FetchBehindWrites(t, kept, kept.Sessions())
+}

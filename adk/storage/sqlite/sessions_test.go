@@ -230,3 +230,10 @@ func TestClockThatRanBack(t *testing.T) {
 	})
 	assert.NoError(t, db.Close())
 }
+
+// SES-23: a fetch behind a write reads as much as the limit of its collection.
+func TestFetchBehindWrites(t *testing.T) {
+	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
+	storagetest.FetchBehindWrites(t, db, db.Sessions())
+	assert.NoError(t, db.Close())
+}
