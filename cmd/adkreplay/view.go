@@ -181,5 +181,13 @@ func pageWords(file string, entries []page.Entry, size int) string {
 	if n := len(entries) - held; n > 0 {
 		left = fmt.Sprintf(", %d of them listed alone", n)
 	}
-	return fmt.Sprintf("%s: %s%s, %.1f MB; open it in a browser", safetext.Line(file), counted(len(entries), "trace"), left, float64(size)/(1<<20))
+	return fmt.Sprintf("%s: %s%s, %s; open it in a browser", safetext.Line(file), counted(len(entries), "trace"), left, sizeWords(size))
+}
+
+// sizeWords say how large a file is.
+func sizeWords(size int) string {
+	if size < 1<<20 {
+		return fmt.Sprintf("%d KB", (size+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(size)/(1<<20))
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -23,14 +25,24 @@ func TestView(t *testing.T) {
 	trace := put(t, "hello.jsonl", fixture(t, "hello"))
 	o := adkreplay("view", trace, "-o", file)
 	assert.Equal(t, 0, o.code, o.err)
-	assert.Contains(t, o.out, file+": 1 trace, 0.1 MB; open it in a browser\n")
-	page, err := os.ReadFile(file)
+	assert.Regexp(t, regexp.QuoteMeta(file)+`: 1 trace, [45]\d KB; open it in a browser\n`, o.out)
+	written, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(page), "<!doctype html>"))
-	assert.True(t, strings.HasSuffix(string(page), "</html>\n"))
+	assert.True(t, strings.HasPrefix(string(written), "<!doctype html>"))
+	assert.True(t, strings.HasSuffix(string(written), "</html>\n"))
 
 	o = adkreplay("view", trace, "-o", "-")
-	assert.Equal(t, outcome{out: string(page)}, o, "the page is all that is written")
+	assert.Equal(t, outcome{out: string(written)}, o, "the page is all that is written")
+}
+
+// heldIn is what a page's element of an id holds.
+func heldIn(t *testing.T, file, id string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	content, err := page.Unpacked(string(text), id)
+	require.NoError(t, err)
+	return content
 }
 
 // What cannot be read is said, and is on the page; the page is written all the same.
@@ -84,10 +96,10 @@ func TestPagesOfReports(t *testing.T) {
 	assert.Equal(t, 0, o.code, o.err)
 	assert.NotContains(t, o.out, "explore.html", "a document stands alone on the standard output")
 	for name, has := range map[string]string{"verify.html": `"verified":{`, "merge.html": `"verified":{`, "explore.html": `"explored":{`} {
-		page, err := os.ReadFile(file(name))
+		assert.Contains(t, heldIn(t, file(name), "contents"), has, name)
+		text, err := os.ReadFile(file(name))
 		require.NoError(t, err)
-		assert.Contains(t, string(page), has, name)
-		assert.Equal(t, name != "explore.html", strings.Contains(string(page), `id="trace-0"`), "%s holds the trace where it has one", name)
+		assert.Equal(t, name != "explore.html", strings.Contains(string(text), `id="trace-0"`), "%s holds the trace where it has one", name)
 	}
 }
 
@@ -120,11 +132,10 @@ func TestExplorePageHoldsTheRuns(t *testing.T) {
 	all.add(x)
 	var out, warnings bytes.Buffer
 	require.NoError(t, all.page(t.Context(), newTerminal(&out, &warnings), exploreOptions{html: file}))
-	page, err := os.ReadFile(file)
-	require.NoError(t, err)
+	contents := heldIn(t, file, "contents")
 	name, err := json.Marshal("hello " + x.Violations[0].Schedule.String())
 	require.NoError(t, err)
-	assert.Contains(t, string(page), `"traces":[{"name":`+string(name))
-	assert.Contains(t, string(page), `id="trace-0"`)
+	assert.Contains(t, contents, `"traces":[{"name":`+string(name))
+	assert.NotEmpty(t, heldIn(t, file, "trace-0"))
 	assert.Contains(t, out.String(), file+": 1 trace")
 }

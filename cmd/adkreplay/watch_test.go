@@ -140,18 +140,18 @@ func TestViewWatches(t *testing.T) {
 	folder := t.TempDir()
 	file, html := filepath.Join(folder, "turn.jsonl"), filepath.Join(folder, "page.html")
 	written(t, file, tracetest.FixtureNamed(t, "hello").Bytes, 0)
-	page := func() string { return string(tracetest.Must(os.ReadFile(html))) }
+	contents := func() string { return heldIn(t, html, "contents") }
 	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
 		return watchView(ctx, term, viewOptions{paths: []string{file}, file: html, watch: true}, ticks)
 	})
 	assert.Contains(t, w.look(), "page.html: 1 trace")
-	assert.Contains(t, page(), `"watched":true`)
-	first := page()
+	assert.Contains(t, contents(), `"watched":true`)
+	first := contents()
 	written(t, file, tracetest.FixtureNamed(t, "tool-round-trip").Bytes, 1)
 	assert.Contains(t, w.look(), "changed: "+file)
-	assert.NotEqual(t, first, page())
+	assert.NotEqual(t, first, contents())
 	assert.Zero(t, w.interrupt())
-	assert.NotContains(t, page(), `"watched":true`)
+	assert.NotContains(t, contents(), `"watched":true`)
 }
 
 func TestWatchRefuses(t *testing.T) {

@@ -80,6 +80,15 @@ const patience = 3 * time.Minute
 // the console, and nothing may have been asked of anybody.
 func opened(t *testing.T, file, hash string) *tab {
 	t.Helper()
+	b := raw(t, file+hash)
+	b.ready()
+	return b
+}
+
+// raw opens a page, and waits for nothing.
+func raw(t *testing.T, address string) *tab {
+	t.Helper()
+	file, _, _ := strings.Cut(address, "#")
 	browser, err := running()
 	if browser == nil {
 		t.Skip(err)
@@ -92,8 +101,7 @@ func opened(t *testing.T, file, hash string) *tab {
 	_, err = chromedp.Call(b.target(), network.Enable, network.EnableParams{})
 	require.NoError(t, err)
 	t.Cleanup(b.quiet)
-	b.do(chromedp.Navigate("file://" + file + hash))
-	b.ready()
+	b.do(chromedp.Navigate("file://" + address))
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -522,6 +523,23 @@ func TestDamaged(t *testing.T) {
 	assert.Contains(t, b.text("#main"), "nothing in this page")
 	b = opened(t, written(t, &page.Page{Title: "header", Sources: []page.Source{source("header.jsonl", recorded(t))}}), "")
 	assert.Contains(t, b.text(".panel"), "no crossing")
+}
+
+// A page whose file was cut short anywhere says so, as soon as there is a script in it.
+func TestPageIsCut(t *testing.T) {
+	file := written(t, &page.Page{Title: "cut", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, behind := range []string{`id="trace-0">`, `id="contents">`} {
+		at := bytes.Index(whole, []byte(behind)) + len(behind) + 40
+		require.NoError(t, os.WriteFile(file, whole[:at], 0o600))
+		b := raw(t, file)
+		b.until(`document.querySelector("[role=alert]") !== null`)
+		assert.Contains(t, b.text("#main"), "may have been cut short", behind)
+		b.mu.Lock()
+		b.messages = nil // the console says it too
+		b.mu.Unlock()
+	}
 }
 
 // An address that leads nowhere leads to what is nearest.

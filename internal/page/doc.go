@@ -5,7 +5,9 @@
 // The file stands alone. It asks nothing of any network, which its content security policy
 // forbids, and can be mailed and opened from disk. What it holds of a trace are the lines
 // of the trace, in one version of the format, compressed twice (packed.go says why); and what it
-// holds of a report is the document that the command prints as JSON. All else is made of
+// holds of a report is the document that the command prints as JSON. The look of all pages is
+// packed too, without comments and indentation: a page is about 50 KB, and half as long again as
+// the compressed trace at most. All else is made of
 // these by the scripts below assets, in the order in which they are named in document.go:
 //
 //   - trace.js reads lines and links them: calls, operations, rows, strands;

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html"
 	"strings"
@@ -21,34 +22,58 @@ const unpacking = "packed.js"
 var scripts = []string{"words.js", "dom.js", "align.js", "said.js", "trace.js", "state.js", "asks.js",
 	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "watch.js", "app.js"}
 
-// frame is what stands around the traces of every page.
-type frame struct {
-	begin string // the title is at the place of titleMark
-	tail  string
+// look is what all pages look and do: packed, since it is most of a page of a short turn.
+type look struct {
+	Style  string `json:"style"`
+	Script string `json:"script"`
 }
+
+// document is all that stands before the traces, made when the first page is. The title is at
+// the place of titleMark.
+var document = sync.OnceValue(newDocument)
 
 // titleMark stands for the title in page.html.
 const titleMark = "TITLE"
 
-// document is that frame, made when the first page is.
-var document = sync.OnceValue(newFrame)
-
-func newFrame() frame {
+func newDocument() string {
 	const strict = "\"use strict\";\n"
-	style, first, script := asset("page.css"), strict+asset(unpacking), strict
+	tables, err := json.Marshal(tables{kindRows(), collections()})
+	if err != nil {
+		panic(err) // they are texts
+	}
+	first, all := strict+asset(unpacking), look{asset("page.css"), strict + "const tables = " + string(tables) + ";\n"}
 	for _, name := range scripts {
-		script += asset(name)
+		all.Script += asset(name)
+	}
+	first, all.Style, all.Script = unindented(first), unindented(all.Style), unindented(all.Script)
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // likewise
 	}
 	policy := fmt.Sprintf("default-src 'none'; script-src %s %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types adkreplay",
-		hashOf(first), hashOf(script), hashOf(style))
-	begin := strings.NewReplacer("POLICY", policy, "STYLE", style).Replace(asset("page.html"))
-	return frame{begin, `<script type="application/x-adkreplay-scripts" id="scripts">` + packedText(script) + "</script>\n<script>" + first + "</script>\n</body>\n</html>\n"}
+		hashOf(first), hashOf(all.Script), hashOf(all.Style))
+	return strings.NewReplacer("POLICY", policy, "LOOK", packedText(string(text)), "FIRST", first).Replace(asset("page.html"))
+}
+
+// unindented is a script or a style without what only those who read its file need: the
+// spaces that begin a line, and lines that are comments. No text goes on over several lines.
+func unindented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimLeft(line, " \t\n"); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // head is all that stands before the traces.
-func (f frame) head(title string) string {
-	return strings.Replace(f.begin, titleMark, html.EscapeString(title), 1)
+func head(title string) string {
+	return strings.Replace(document(), titleMark, html.EscapeString(title), 1)
 }
+
+// tail is all that stands behind them.
+const tail = "</body>\n</html>\n"
 
 // hashOf is how a content security policy names a script or a style.
 func hashOf(text string) string {

@@ -50,13 +50,11 @@ type Source struct {
 
 // contents is what a page knows of itself: one JSON document beside the traces.
 type contents struct {
-	Title       string       `json:"title"`
-	Kinds       []kindRow    `json:"kinds"`
-	Collections []collection `json:"collections"`
-	Traces      []Entry      `json:"traces"`
-	Verified    any          `json:"verified,omitempty"`
-	Explored    any          `json:"explored,omitempty"`
-	Watched     bool         `json:"watched,omitempty"`
+	Title    string  `json:"title"`
+	Traces   []Entry `json:"traces"`
+	Verified any     `json:"verified,omitempty"`
+	Explored any     `json:"explored,omitempty"`
+	Watched  bool    `json:"watched,omitempty"`
 }
 
 // Entry is what the list of traces says of one.
@@ -78,9 +76,8 @@ type Entry struct {
 // error is that of w, or of a source that somebody cancelled: then there is no page.
 func (p *Page) Write(w io.Writer) ([]Entry, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
-	all := contents{Title: p.Title, Kinds: kindRows(), Collections: collections(), Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Traces: []Entry{}}
-	frame := document()
-	out.text(frame.head(safetext.Line(p.Title)))
+	all := contents{Title: p.Title, Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Traces: []Entry{}}
+	out.text(head(safetext.Line(p.Title)))
 	begin, most := out.n, cmp.Or(p.MostBytes, DefaultMostBytes)
 	for i, source := range p.Sources {
 		one := Entry{Name: source.Name}
@@ -92,11 +89,11 @@ func (p *Page) Write(w io.Writer) ([]Entry, error) {
 			return all.Traces, out.err
 		}
 	}
-	text, err := json.Marshal(all) // < and & are escapes in it: no text ends the element
+	text, err := json.Marshal(all)
 	if err != nil {
 		return all.Traces, fmt.Errorf("page: %w", err)
 	}
-	out.text(`<script type="application/json" id="contents">` + string(safetext.JSON(text)) + "</script>\n" + frame.tail)
+	out.text(`<script type="application/x-adkreplay-contents" id="contents">` + packedText(string(text)) + "</script>\n" + tail)
 	if out.err == nil {
 		out.err = out.w.Flush()
 	}

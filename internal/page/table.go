@@ -8,6 +8,12 @@ import (
 // This file hands the tables of the engine to the scripts: what a kind is and which
 // fields it has is decided there alone.
 
+// tables are what the scripts know of the engine.
+type tables struct {
+	Kinds       []kindRow    `json:"kinds"`
+	Collections []collection `json:"collections"`
+}
+
 // kindRow is a kind as the scripts know it.
 type kindRow struct {
 	Name     string     `json:"name"`

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
@@ -134,7 +135,9 @@ func TestReplayWritesAPage(t *testing.T) {
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(content), `<title>replay/golden.TestReplay</title>`)
-	assert.Contains(t, string(content), "Goodbye!")
+	found, err := page.Unpacked(string(content), "contents")
+	require.NoError(t, err)
+	assert.Contains(t, found, "Goodbye!")
 
 	again := &fakeTB{name: "TestOther"}
 	golden.Replay(again, dir, func(string) replay.Live { return replay.Live{} })

@@ -207,10 +207,9 @@ function commonFolder(names) {
 
 const app = (() => {
   try {
-    const contents = JSON.parse(document.getElementById("contents").textContent);
-    learnKinds(contents.kinds);
-    collections = contents.collections;
-    const app = new App(contents);
+    if (!contentsHeld) throw new Error("what stands behind the traces is missing");
+    learnKinds(tables.kinds);
+    const app = new App(JSON.parse(contentsHeld));
     app.route();
     return app;
   } catch (e) {

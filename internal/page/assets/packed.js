@@ -38,14 +38,24 @@ function bytesOf85(text) {
   return out.subarray(0, at);
 }
 
-// The other scripts are an element that is made here, which the policy of the page lets run
-// because it names their hash. Browsers that know of trusted types let one policy make it,
-// and that policy is made once.
+// contentsHeld is what the page knows of itself, beside the traces.
+let contentsHeld = null;
+
+// The style and the other scripts are elements that are made here, which the policy of the
+// page lets be because it names their hashes. Browsers that know of trusted types let one
+// policy make a script, and that policy is made once. The script runs when the file was read
+// to its end, which may be before that of the page.
 async function start() {
   const policy = globalThis.trustedTypes?.createPolicy("adkreplay", { createScript: (text) => text });
-  const text = await unpacked(document.getElementById("scripts").textContent);
+  const read = document.readyState === "loading" && new Promise((done) => addEventListener("DOMContentLoaded", done));
+  const look = JSON.parse(await unpacked(document.getElementById("look").textContent));
+  const style = document.createElement("style");
+  style.textContent = look.style;
+  document.head.append(style);
+  await read;
+  contentsHeld = await unpacked(document.getElementById("contents")?.textContent ?? "").catch(() => "");
   const script = document.createElement("script");
-  script.text = policy ? policy.createScript(text) : text;
+  script.text = policy ? policy.createScript(look.script) : look.script;
   document.body.append(script);
 }
 

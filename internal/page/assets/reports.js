@@ -357,7 +357,7 @@ function tracesView(app, verified) {
     },
   });
   list.style.height = Math.min(shown.length * 40 + 2, 640) + "px";
-  requestAnimationFrame(() => rows.reset(shown.length));
+  rows.reset(shown.length);
   return h(
     "section",
     { class: "report", "aria-labelledby": "traces" },

@@ -1,7 +1,7 @@
 // ---- state.js: what the engine held at a crossing, by the crossings alone. It is
 // internal/state in the small: what is visible, and not whether an engine may tell it.
 
-let collections = []; // of the table: {name, holds}
+const { collections } = tables; // {name, holds}
 
 // keyOf is the key of a record in its set.
 const keyOf = (r) => (typeof r.value === "string" ? r.value : textOf(r.kind === "tool" ? r.value.name : (r.value.id ?? r.value)));
