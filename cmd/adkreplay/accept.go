@@ -79,7 +79,7 @@ func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
 	if report == nil {
 		return internal(err)
 	}
-	verdict := conclude(ctx, t, report, nil, reportOptions{})
+	verdict := conclude(ctx, t, report, nil, nil, reportOptions{})
 	if report.Error != "" || report.Divergent == 0 {
 		return verdict
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
 func newMerge(t *terminal) *cobra.Command {
@@ -89,11 +90,21 @@ func runMerge(ctx context.Context, t *terminal, merged *corpus.Report, out repor
 			printVerdict(t, v, merged.Corpus.Traces == 1)
 		}
 	}
-	var sources []corpus.Source
-	for _, v := range merged.Traces { // where they are at hand
-		if _, err := os.Stat(v.Trace); err == nil {
-			sources = append(sources, file(v.Trace).source())
+	var names []string
+	for _, v := range merged.Traces {
+		names = append(names, v.Trace)
+	}
+	for _, s := range merged.Sessions {
+		for _, j := range s.Journals {
+			names = append(names, j.Journal)
 		}
 	}
-	return conclude(ctx, t, merged, sources, out)
+	var files []corpus.Source
+	for _, name := range names { // where they are at hand
+		if _, err := os.Stat(name); err == nil {
+			files = append(files, file(name).source())
+		}
+	}
+	recordings, sources := sessions.Recordings(files)
+	return conclude(ctx, t, merged, sources, recordings, out)
 }

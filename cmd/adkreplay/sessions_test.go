@@ -278,18 +278,45 @@ func TestShowASession(t *testing.T) {
 func TestCommandsThatReadNoJournals(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal := filepath.Join(folder, "host.journal.jsonl")
-	page := filepath.Join(t.TempDir(), "page.html")
-	const note = "adkreplay: 1 journal of sessions left out: adkreplay verify and show read journals\n"
-	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"view", "-o", page}, {"distil"}, {"accept"}} {
+	const note = "adkreplay: 1 journal of sessions left out: adkreplay show, verify and view read journals\n"
+	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"distil"}, {"accept"}} {
 		got := adkreplay(append(command, folder)...)
 		assert.Equal(t, outcome{exitSame, got.out, note}, got, command)
 		assert.NotContains(t, got.out, "journal", command)
 	}
-	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"view", "-o", page}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
+	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
 		got := adkreplay(append(command, journal)...)
 		assert.Equal(t, exitUnreadable, got.code, command)
-		assert.Contains(t, got.out+got.err, journal+":1: version trace: this is a journal of sessions, and no trace: adkreplay show and verify read it", command)
+		assert.Contains(t, got.out+got.err, journal+":1: version trace: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", command)
 	}
+}
+
+// The page of view, and that of verify, has the journals of a folder, with the steps that show
+// prints; a journal that is given by its name has the traces beside it.
+func TestPagesOfSessions(t *testing.T) {
+	folder, file := recordedSession(t, "two-hosts"), filepath.Join(t.TempDir(), "page.html")
+	first := filepath.Join(folder, "first.journal.jsonl")
+	steps := adkreplay("show", "--json", folder).out
+	for _, args := range [][]string{{"view", folder, "-o", file}, {"view", first, filepath.Join(folder, "second.journal.jsonl"), "-o", file}, {"verify", folder, "--html", file}} {
+		o := adkreplay(args...)
+		assert.Equal(t, exitSame, o.code, o.err)
+		assert.Contains(t, o.out, file+": 2 traces, 1 session, ")
+		assert.Equal(t, steps, heldIn(t, file, "journal-0"))
+		assert.Contains(t, heldIn(t, file, "contents"), `"sessions":[{"folder":"`+filepath.ToSlash(folder)+`","sessions":1,"steps":10,"held":true}]`)
+	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	require.Equal(t, exitSame, adkreplay("verify", "--shard", "1/1", "--json="+report, folder).code)
+	o := adkreplay("merge", report, "--html", file)
+	assert.Equal(t, exitSame, o.code, o.err)
+	assert.Equal(t, steps, heldIn(t, file, "journal-0"), "merge finds what is at hand")
+
+	content, err := os.ReadFile(first)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(first, content[:len(content)-20], 0o600))
+	o = adkreplay("view", folder, "-o", file)
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, o.err, first+":")
+	assert.Contains(t, o.out, "1 session", "what there is of it is shown")
 }
 
 // What a journal names comes from anywhere: nothing of it acts upon a terminal.

@@ -27,10 +27,10 @@ var spansForm = regexp.MustCompile(`^\s*\{\s*"resourceSpans"`)
 // mostSpans is how many bytes of spans are read.
 const mostSpans = 256 << 20
 
-// withSpans are the sources of some arguments, in which a file of spans is the turns that it
-// tells of. It says what such a file lacks.
-func withSpans(t *terminal, args []string) (sources []corpus.Source) {
-	for _, source := range t.findTraces(args) {
+// withSpans are sources in which a file of spans is the turns that it tells of. It says what
+// such a file lacks.
+func withSpans(t *terminal, found []corpus.Source) (sources []corpus.Source) {
+	for _, source := range found {
 		sources = append(sources, turnsIn(t, source)...)
 	}
 	return sources

@@ -64,7 +64,7 @@ func (t *terminal) findTraces(args []string) []corpus.Source {
 		return out
 	})
 	if left > 0 && len(args) > 0 {
-		t.warn(fmt.Sprintf("%s of sessions left out: adkreplay verify and show read journals", counted(left, "journal")))
+		t.warn(fmt.Sprintf("%s of sessions left out: adkreplay show, verify and view read journals", counted(left, "journal")))
 	}
 	return traces
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
 // reportOptions say where a report goes beside the text for people.
@@ -96,8 +97,9 @@ func codeOf(r *corpus.Report) int {
 }
 
 // conclude says what is to be said of all traces together, writes the reports
-// that were asked for, and ends with the exit code. sources are the traces, for a page.
-func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, o reportOptions) error {
+// that were asked for, and ends with the exit code. sources are the traces, and recordings the
+// journals, for a page.
+func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, recordings []*sessions.Recording, o reportOptions) error {
 	t.clear()
 	if o.github {
 		if err := r.WriteAnnotations(t.out); err != nil {
@@ -112,7 +114,7 @@ func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corp
 		return internal(err)
 	}
 	if o.html != "" {
-		if err := writeCorpusPage(ctx, t, r, sources, o); err != nil {
+		if err := writeCorpusPage(ctx, t, r, sources, recordings, o); err != nil {
 			return err
 		}
 	}
@@ -124,10 +126,11 @@ func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corp
 
 // writeCorpusPage writes the page of a report. What was read from the standard input is
 // gone: it is listed alone.
-func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, o reportOptions) error {
+func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, recordings []*sessions.Recording, o reportOptions) error {
 	rereadable := slices.DeleteFunc(slices.Clone(sources), func(s corpus.Source) bool { return s.Name == stdin })
 	p := page.OfCorpus("verified "+counted(len(r.Traces), "trace"), r, rereadable, t.limits)
 	p.Watched = o.watched
+	p.Recordings = slices.DeleteFunc(slices.Clone(recordings), func(r *sessions.Recording) bool { return r.Has(stdin) })
 	_, words, err := writePage(ctx, t, o.html, p)
 	if err == nil && !o.onlyStdout() {
 		t.printf("%s", words)

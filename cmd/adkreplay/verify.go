@@ -103,7 +103,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	if err != nil {
 		return err
 	}
-	return conclude(ctx, t, report, sources, o.reports)
+	return conclude(ctx, t, report, sources, recordings, o.reports)
 }
 
 // verifySources verifies traces, and the journals to which they belong, and says what became of

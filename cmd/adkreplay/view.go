@@ -36,8 +36,9 @@ func newView(t *terminal) *cobra.Command {
 lane for each strand, as a tree of calls, as the conversation that a model saw
 at each ask, and as what the engine held at any crossing. Of a folder it takes
 all files that end in .jsonl or .jsonl.zst, at any depth; of several traces the
-page begins with a list. Without arguments it takes the traces that are part of
-this command.
+page begins with a list. Of journals of sessions it shows who had them when, each
+delivery with its attempts and what became of it, and leads to their turns.
+Without arguments it takes the traces that are part of this command.
 
 The file stands alone: it is opened from disk, and asks no network for anything.
 It holds the traces, so it is as private as they are. A link such as
@@ -106,8 +107,9 @@ func checkPage(flag, file string) error {
 
 // viewOnce writes the page, to be loaded again by browsers or not.
 func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) error {
-	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits, Watched: watched}
-	for _, source := range withSpans(t, o.paths) {
+	recordings, traces := findRecordings(o.paths)
+	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits, Watched: watched, Recordings: recordings}
+	for _, source := range withSpans(t, traces) {
 		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {
 			content, err := source.Open()
 			if err != nil {
@@ -119,21 +121,26 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 			}{interruptible{ctx, content}, content}, nil
 		}})
 	}
-	entries, words, err := writePage(ctx, t, o.file, p)
+	written, words, err := writePage(ctx, t, o.file, p)
 	if err != nil {
 		return err
 	}
 	if words != "" {
 		t.printf("%s", words)
 	}
-	unread := 0
-	for _, one := range entries {
+	var faults []string
+	for _, one := range written.Sessions {
+		faults = append(faults, one.Faults...)
+	}
+	for _, one := range written.Traces {
 		if one.Fault != "" {
-			t.warn(one.Fault)
-			unread++
+			faults = append(faults, one.Fault)
 		}
 	}
-	if unread > 0 {
+	for _, fault := range faults {
+		t.warn(fault)
+	}
+	if len(faults) > 0 {
 		return &exitError{code: exitUnreadable}
 	}
 	return nil
@@ -150,38 +157,44 @@ func titleOf(paths []string) string {
 	return counted(len(paths), "file") + " and folders"
 }
 
-// writePage writes a page as a whole, and gives what became of its traces and the words that
+// writePage writes a page as a whole, and gives what became of what it is of and the words that
 // say where it is: none where that is the standard output.
-func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (entries []page.Entry, words string, err error) {
+func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (written page.Written, words string, err error) {
 	size := 0
 	if file == stdout {
-		entries, err = p.Write(t.out)
+		written, err = p.Write(t.out)
 	} else {
-		entries, size, err = p.WriteFile(file)
+		written, size, err = p.WriteFile(file)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return entries, "", internal(errors.New("interrupted: there is no page"))
+		return written, "", internal(errors.New("interrupted: there is no page"))
 	case err != nil:
-		return entries, "", internal(fmt.Errorf("%s: the page cannot be written: %w", safetext.Line(file), withoutPath(err)))
+		return written, "", internal(fmt.Errorf("%s: the page cannot be written: %w", safetext.Line(file), withoutPath(err)))
 	case file == stdout:
-		return entries, "", nil
+		return written, "", nil
 	}
-	return entries, pageWords(file, entries, size), nil
+	return written, pageWords(file, written, size), nil
 }
 
-func pageWords(file string, entries []page.Entry, size int) string {
-	held := 0
-	for _, one := range entries {
-		if one.Held {
-			held++
+func pageWords(file string, written page.Written, size int) string {
+	words := counted(len(written.Traces), "trace")
+	listed, told := 0, 0
+	for _, one := range written.Traces {
+		if !one.Held {
+			listed++
 		}
 	}
-	left := ""
-	if n := len(entries) - held; n > 0 {
-		left = fmt.Sprintf(", %d of them listed alone", n)
+	if listed > 0 {
+		words += fmt.Sprintf(", %d of them listed alone", listed)
 	}
-	return fmt.Sprintf("%s: %s%s, %s; open it in a browser", safetext.Line(file), counted(len(entries), "trace"), left, sizeWords(size))
+	for _, one := range written.Sessions {
+		told += one.Sessions
+	}
+	if told > 0 {
+		words += ", " + counted(told, "session")
+	}
+	return fmt.Sprintf("%s: %s, %s; open it in a browser", safetext.Line(file), words, sizeWords(size))
 }
 
 // sizeWords say how large a file is.

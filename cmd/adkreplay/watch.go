@@ -148,7 +148,7 @@ func watchVerify(ctx context.Context, t *terminal, o verifyOptions, ticks <-chan
 			if err != nil || ctx.Err() != nil {
 				return 0, err
 			}
-			if exit := classified(conclude(ctx, t, report, again, o.reports)); exit.err != nil {
+			if exit := classified(conclude(ctx, t, report, again, recordings, o.reports)); exit.err != nil {
 				return 0, exit
 			}
 			for _, one := range report.Traces {

@@ -182,7 +182,7 @@ var rooms = []room{
 		because: "it runs a turn again by the one door that replay has for it"},
 	{name: "replay/corpus", ours: []string{"adk", "internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/jsondiff", "internal/safetext", "internal/shell", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and runs none itself"},
-	{name: "internal/page", ours: []string{"adk", "internal/safetext", "internal/wholefile", "replay/corpus", "replay/trace", "replay/transcript"},
+	{name: "internal/page", ours: []string{"adk", "adk/session", "internal/safetext", "internal/wholefile", "replay/corpus", "replay/sessions", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "internal/eachtrace", ours: []string{"adk", "replay/corpus", "replay/trace"}, because: "many traces are read in one way, whoever looks at their crossings"},
 	{name: "internal/modelapi", ours: []string{"internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},

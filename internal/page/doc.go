@@ -4,18 +4,19 @@
 //
 // The file stands alone. It asks nothing of any network, which its content security policy
 // forbids, and can be mailed and opened from disk. What it holds of a trace are the lines
-// of the trace, in one version of the format, compressed twice (packed.go says why); and what it
-// holds of a report is the document that the command prints as JSON. The look of all pages is
-// packed too, without comments and indentation: a page is about 50 KB, and half as long again as
-// the compressed trace at most. All else is made of
-// these by the scripts below assets, in the order in which they are named in document.go:
+// of the trace, in one version of the format; of journals of sessions it is what adkreplay
+// show --json prints of them, and of a report the document that the command prints as JSON. All
+// of it is compressed twice (packed.go says why), as is the look of all pages, without comments
+// and indentation: a page is 55 KB, and half as long again as the compressed trace at most.
+// All else is made of these by the scripts below assets, in the order in which they are named
+// in document.go:
 //
 //   - trace.js reads lines and links them: calls, operations, rows, strands;
 //   - state.js works out what the engine held, as internal/state does;
 //   - asks.js reads what models were asked and answered;
 //   - words.js and dom.js put what they found on the screen, as text and never as markup;
 //   - the views: list.js, overview.js, crossing.js, states.js, conversation.js,
-//     phases.js, reports.js, turn.js;
+//     phases.js, reports.js, sessions.js, turn.js;
 //   - watch.js loads a page again that is written while one works;
 //   - app.js joins them.
 //

@@ -20,7 +20,7 @@ const unpacking = "packed.js"
 // scripts are the files of the one that it unpacks first, in the order in which they build on
 // one another.
 var scripts = []string{"words.js", "dom.js", "align.js", "said.js", "trace.js", "state.js", "asks.js",
-	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "turn.js", "watch.js", "app.js"}
+	"list.js", "overview.js", "values.js", "crossing.js", "states.js", "conversation.js", "phases.js", "reports.js", "sessions.js", "turn.js", "watch.js", "app.js"}
 
 // look is what all pages look and do: packed, since it is most of a page of a short turn.
 type look struct {

@@ -8,15 +8,20 @@ import (
 
 // WriteFile writes the page into a file as a whole, and gives its size in bytes beside what
 // Write gives. The page holds the traces: it may be read by those alone who may read each of
-// them that is a file.
-func (p *Page) WriteFile(path string) (entries []Entry, size int, err error) {
+// them, and of the journals, that is a file.
+func (p *Page) WriteFile(path string) (written Written, size int, err error) {
 	var content bytes.Buffer
-	if entries, err = p.Write(&content); err != nil {
-		return entries, 0, err
+	if written, err = p.Write(&content); err != nil {
+		return written, 0, err
 	}
 	var names []string
 	for _, source := range p.Sources {
 		names = append(names, source.Name)
 	}
-	return entries, content.Len(), wholefile.WriteOf(path, content.Bytes(), names)
+	for _, recording := range p.Recordings {
+		for _, journal := range recording.Journals {
+			names = append(names, journal.Name)
+		}
+	}
+	return written, content.Len(), wholefile.WriteOf(path, content.Bytes(), names)
 }

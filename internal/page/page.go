@@ -2,6 +2,7 @@ package page
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -23,6 +26,8 @@ type Page struct {
 	Title string
 	// Sources are the traces, in the order in which they are listed.
 	Sources []Source
+	// Recordings are the journals of sessions, whose traces are among the sources.
+	Recordings []*sessions.Recording
 	// Verified and Explored are what the commands verify and explore print as JSON; nil
 	// where there is none.
 	Verified, Explored any
@@ -50,11 +55,11 @@ type Source struct {
 
 // contents is what a page knows of itself: one JSON document beside the traces.
 type contents struct {
-	Title    string  `json:"title"`
-	Traces   []Entry `json:"traces"`
-	Verified any     `json:"verified,omitempty"`
-	Explored any     `json:"explored,omitempty"`
-	Watched  bool    `json:"watched,omitempty"`
+	Title string `json:"title"`
+	Written
+	Verified any  `json:"verified,omitempty"`
+	Explored any  `json:"explored,omitempty"`
+	Watched  bool `json:"watched,omitempty"`
 }
 
 // Entry is what the list of traces says of one.
@@ -71,14 +76,23 @@ type Entry struct {
 	Held bool `json:"held,omitempty"`
 }
 
-// Write writes the page, and gives what became of the traces, in their order: one that
-// cannot be read, or breaks off, is shown as far as it goes and says why it ends. The
-// error is that of w, or of a source that somebody cancelled: then there is no page.
-func (p *Page) Write(w io.Writer) ([]Entry, error) {
+// Written is what became of what a page is of, in its order.
+type Written struct {
+	Traces   []Entry   `json:"traces"`
+	Sessions []Journal `json:"sessions,omitempty"`
+}
+
+// Write writes the page. What cannot be read, or breaks off, is shown as far as it goes and
+// says why it ends. The error is that of w, or of a source that somebody cancelled: then
+// there is no page.
+func (p *Page) Write(w io.Writer) (Written, error) {
 	out := &counter{w: bufio.NewWriterSize(w, 64<<10)}
-	all := contents{Title: p.Title, Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Traces: []Entry{}}
+	all := contents{Title: p.Title, Verified: p.Verified, Explored: p.Explored, Watched: p.Watched, Written: Written{Traces: []Entry{}}}
 	out.text(head(safetext.Line(p.Title)))
 	begin, most := out.n, cmp.Or(p.MostBytes, DefaultMostBytes)
+	for i, recording := range p.Recordings {
+		all.Sessions = append(all.Sessions, p.embedJournal(out, i, recording, i == 0 || out.n-begin < most))
+	}
 	for i, source := range p.Sources {
 		one := Entry{Name: source.Name}
 		if source.Open != nil && (i == 0 || out.n-begin < most) {
@@ -86,18 +100,56 @@ func (p *Page) Write(w io.Writer) ([]Entry, error) {
 		}
 		all.Traces = append(all.Traces, one)
 		if out.err != nil {
-			return all.Traces, out.err
+			return all.Written, out.err
 		}
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return all.Traces, fmt.Errorf("page: %w", err)
+		return all.Written, fmt.Errorf("page: %w", err)
 	}
 	out.text(`<script type="application/x-adkreplay-contents" id="contents">` + packedText(string(text)) + "</script>\n" + tail)
 	if out.err == nil {
 		out.err = out.w.Flush()
 	}
-	return all.Traces, out.err
+	return all.Written, out.err
+}
+
+// Journal is what the list says of the journals of a folder.
+type Journal struct {
+	Folder string `json:"folder"`
+	// Sessions are how many there are, and Steps how many were told of them.
+	Sessions int `json:"sessions"`
+	Steps    int `json:"steps"`
+	// Faults say why there is no more of them.
+	Faults []string `json:"faults,omitempty"`
+	// Held tells that the steps are in the page.
+	Held bool `json:"held,omitempty"`
+}
+
+// embedJournal writes the steps of the journals of a folder into an element of their own,
+// as adkreplay show prints them as JSON, where they are to be held.
+func (p *Page) embedJournal(out *counter, number int, recording *sessions.Recording, held bool) Journal {
+	turns := recording.Turns(p.Reading)
+	journal, reports := recording.Read(p.Reading)
+	one := Journal{Folder: recording.Folder, Held: held}
+	for _, report := range reports {
+		if report.Error != "" {
+			one.Faults = append(one.Faults, safetext.Line(report.Error))
+		}
+	}
+	var lines bytes.Buffer
+	encoder, met := json.NewEncoder(&lines), map[session.SessionID]bool{}
+	encoder.SetEscapeHTML(false) // it is packed
+	for step := range journal.Story(func(turn string) string { return turns[turn].Name }) {
+		met[step.SessionID] = true
+		one.Steps++
+		_ = encoder.Encode(step) // its members are texts and numbers
+	}
+	one.Sessions = len(met)
+	if held {
+		out.text(`<script type="application/x-adkreplay-journal" id="journal-` + strconv.Itoa(number) + `">` + packedText(lines.String()) + "</script>\n")
+	}
+	return one
 }
 
 // embed writes the lines of a trace into an element of their own, and notes what they say

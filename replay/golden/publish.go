@@ -52,7 +52,7 @@ func (c *corpusCheck) publish() {
 func (c *corpusCheck) page() {
 	c.t.Helper()
 	file := os.Getenv(pageVariable)
-	if file == "" || c.report == nil || c.report.Divergent+c.report.Unreadable == 0 {
+	if file == "" || c.report == nil || c.report.Err() == nil {
 		return
 	}
 	name := suiteName(c.t.Name())
@@ -63,7 +63,9 @@ func (c *corpusCheck) page() {
 	}
 	err := os.MkdirAll(filepath.Dir(file), 0o755)
 	if err == nil {
-		_, _, err = page.OfCorpus(name, c.report, c.sources, c.reading).WriteFile(file)
+		red := page.OfCorpus(name, c.report, c.sources, c.reading)
+		red.Recordings = c.recordings
+		_, _, err = red.WriteFile(file)
 	}
 	if err != nil {
 		c.t.Errorf("replay: %s: the page cannot be written: %v", pageVariable, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -86,6 +87,9 @@ type corpusCheck struct {
 	live    func(trace string) replay.Live
 	reading trace.Options
 	sources []corpus.Source
+	// recordings are the journals of sessions, of a check of those.
+	recordings []*sessions.Recording
+
 	report  *corpus.Report
 	problem string // with the check itself, and not with one of the traces
 

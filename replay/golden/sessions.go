@@ -75,9 +75,8 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 // sessionCheck is one check of a folder of sessions under way.
 type sessionCheck struct {
 	*corpusCheck
-	today      func(folder string) (*session.Host, replay.Live)
-	recordings []*sessions.Recording
-	refusals   map[string]string // why today's host does not begin a turn, by the trace; mu guards it
+	today    func(folder string) (*session.Host, replay.Live)
+	refusals map[string]string // why today's host does not begin a turn, by the trace; mu guards it
 }
 
 // find finds the recordings. There has to be one, and nothing that belongs to none.

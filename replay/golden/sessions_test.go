@@ -3,6 +3,7 @@ package golden_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -227,6 +229,25 @@ func TestReplaySessionsRefuses(t *testing.T) {
 	require.Len(t, tb.failed, 2)
 	assert.Contains(t, tb.failed[0], "the sessions of "+dir+"/one are not accepted: milk of session \"ada\": its turn does not end as it did")
 	assert.Equal(t, before, readAll(t, dir))
+}
+
+// Sessions that part get their page too, with the journals in it, where somebody asks for one.
+func TestReplaySessionsWritesAPage(t *testing.T) {
+	dir, file := shops(t), filepath.Join(t.TempDir(), "red.html")
+	t.Setenv("ADKREPLAY_HTML", file)
+	assert.Empty(t, shop.resold(t, dir, "false", tools).failed)
+	assert.NoFileExists(t, file)
+	journal := filepath.Join(dir, "one", "host.journal.jsonl")
+	content, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	body := bytes.Replace(content[:bytes.LastIndex(content, []byte(`{"end":`))], []byte(`"revision":1`), []byte(`"revision":2`), 1)
+	require.NoError(t, os.WriteFile(journal, fmt.Appendf(body, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body)), 0o600))
+	assert.NotEmpty(t, shop.resold(t, dir, "false", tools).failed, "no turn differs: the journal does")
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	told, err := page.Unpacked(string(written), "journal-0")
+	require.NoError(t, err)
+	assert.Contains(t, told, "committed revision 2")
 }
 
 // What would be accepted is kept for a review, all files of a recording as one change, and

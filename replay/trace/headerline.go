@@ -56,7 +56,7 @@ var errVersion = errors.New("the version is another")
 func readVersion(d *wire.Decoder) error {
 	format := string(d.Member(wire.MemberFormat))
 	if format == strconv.Quote(wire.JournalName) {
-		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show and verify read it", errVersion)
+		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", errVersion)
 	}
 	if format != strconv.Quote(wire.FormatName) {
 		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)

@@ -7,7 +7,9 @@ class App {
     this.turn = null; // that is shown
     this.main = document.getElementById("main");
     this.folder = commonFolder(contents.traces.map((t) => t.name));
-    const several = contents.traces.length > 1 || contents.verified || contents.explored;
+    this.sessions = []; // of journals
+    this.turnsOfSessions = new Map(); // by the name of a trace
+    const several = contents.traces.length > 1 || contents.verified || contents.explored || contents.sessions;
     this.hasFront = Boolean(several) || !contents.traces[0]?.held;
     this.head();
     this.help();
@@ -136,8 +138,20 @@ class App {
     if (isStep) this.resting = setTimeout(enter, 200);
     else enter();
   }
+  // begin shows what the address says, once the sessions are there.
+  async begin() {
+    this.sessions = await readSessions(this);
+    this.turnsOfSessions = turnsOf(this.sessions);
+    this.route();
+  }
   // route shows what a hash says: at once, but for a trace that is not unpacked yet.
   route(hash = location.hash) {
+    const [, session, delivery] = /^#s(\d+)(?:\.(\d+))?$/.exec(hash) ?? [];
+    if (this.sessions[session - 1]) {
+      this.showSession(this.sessions[session - 1], Number(delivery ?? 0));
+      this.shown(hash);
+      return;
+    }
     const [, number, seq, tab] = /^#(?:(\d+)\.)?(\d+)(?:\/(\w+))?$/.exec(hash) ?? [];
     const at = number ? Number(number) - 1 : 0;
     this.wanted = hash;
@@ -173,11 +187,20 @@ class App {
     this.title.textContent = onLine(this.contents.title);
     fill(
       this.main,
-      this.contents.traces.length + Number(Boolean(this.contents.verified)) + Number(Boolean(this.contents.explored)) === 0
+      this.contents.traces.length === 0 && !this.contents.verified && !this.contents.explored && !this.contents.sessions
         ? h("p", { class: "lead" }, "There is nothing in this page.")
         : frontView(this),
     );
     document.title = onLine(this.contents.title);
+  }
+  showSession(session, seq) {
+    this.wanted = "";
+    this.turn = null;
+    this.search.hidden = true;
+    fill(this.title, h("span", { class: "faint" }, "session "), session.title);
+    document.title = session.title;
+    fill(this.main, sessionView(this, session, seq));
+    if (seq) document.getElementById("delivery-" + seq)?.scrollIntoView({ block: "center" });
   }
   showTurn(turn, seq, tab) {
     const number = turn.number;
@@ -210,7 +233,8 @@ const app = (() => {
     if (!contentsHeld) throw new Error("what stands behind the traces is missing");
     learnKinds(tables.kinds);
     const app = new App(JSON.parse(contentsHeld));
-    app.route();
+    if (app.contents.sessions) app.begin().catch(broken);
+    else app.route();
     return app;
   } catch (e) {
     broken(e);

@@ -53,22 +53,8 @@ class Overview {
       lanes = Math.min(this.lanes.length, mostLanes),
       height = lanes * laneHeight + axisHeight;
     if (!width) return;
-    const dots = window.devicePixelRatio || 1;
-    this.canvas.width = width * dots;
-    this.canvas.height = height * dots;
-    this.canvas.style.height = height + "px";
-    const g = this.canvas.getContext("2d"),
-      style = getComputedStyle(this.element);
-    const colours = new Map();
-    const colour = (name) => {
-      if (!colours.has(name)) {
-        this.names.style.color = `var(--${name}, var(--operation))`; // a probe: light-dark() is resolved by an element alone
-        colours.set(name, getComputedStyle(this.names).color);
-        this.names.style.color = "";
-      }
-      return colours.get(name);
-    };
-    g.scale(dots, dots);
+    const g = drawing(this.canvas, width, height),
+      colour = coloursOf(this.names);
     this.bars = [];
     const laneOf = new Map(this.lanes.map((l, i) => [l.id, Math.min(i, mostLanes - 1)]));
     const drawn = new Map(); // the last pixel that was drawn on, by line and colour
@@ -78,7 +64,9 @@ class Overview {
       if (isFailure(row))
         g.fillRect(Math.max(0, this.place(row.crossing) * width - 1), laneOf.get(row.crossing.strand) * laneHeight + 1, 2, laneHeight - 3);
     }
-    this.axis(g, width, lanes * laneHeight, style, colour("faint"));
+    drawAxis(g, width, lanes * laneHeight, getComputedStyle(this.element).fontFamily, colour("faint"), (share) =>
+      this.byTime ? lasting(Math.round(this.trace.elapsed * share)) : "#" + (1 + Math.round((this.trace.length - 1) * share)),
+    );
     this.select(this.seq ?? 1);
   }
   bar(g, row, width, laneOf, colour, drawn) {
@@ -100,20 +88,6 @@ class Overview {
     g.fillStyle = colour(name);
     g.fillRect(Math.min(from, width - 1.5), y, w, barHeight - 1.5);
     this.bars.push({ from, to: from + w, y, row });
-  }
-  axis(g, width, y, style, colour) {
-    g.fillStyle = colour;
-    g.font = "11px " + style.fontFamily;
-    g.textBaseline = "top";
-    const steps = width > 600 ? 4 : 2;
-    for (let i = 0; i <= steps; i++) {
-      const text = this.byTime
-        ? lasting(Math.round((this.trace.elapsed * i) / steps))
-        : "#" + (1 + Math.round(((this.trace.length - 1) * i) / steps));
-      g.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
-      g.fillRect(Math.min(width - 1, (width * i) / steps), y - 2, 1, 4);
-      g.fillText(text, (width * i) / steps, y + 4);
-    }
   }
   select(seq) {
     this.seq = seq;
@@ -148,6 +122,45 @@ class Overview {
       else high = middle;
     }
     return low + 1;
+  }
+}
+
+// drawing is what draws on a canvas that is made so large.
+function drawing(canvas, width, height) {
+  const dots = window.devicePixelRatio || 1,
+    g = canvas.getContext("2d");
+  canvas.width = width * dots;
+  canvas.height = height * dots;
+  canvas.style.height = height + "px";
+  g.scale(dots, dots);
+  return g;
+}
+
+// coloursOf gives colours by their names, which it asks of an element: light-dark() is
+// resolved by one alone.
+function coloursOf(probe) {
+  const known = new Map();
+  return (name) => {
+    if (!known.has(name)) {
+      probe.style.color = `var(--${name}, var(--operation))`;
+      known.set(name, getComputedStyle(probe).color);
+      probe.style.color = "";
+    }
+    return known.get(name);
+  };
+}
+
+// drawAxis draws what stands below lanes: words for shares of the whole.
+function drawAxis(g, width, y, font, colour, words) {
+  g.fillStyle = colour;
+  g.font = "11px " + font;
+  g.textBaseline = "top";
+  const steps = width > 600 ? 4 : 2;
+  for (let i = 0; i <= steps; i++) {
+    const at = (width * i) / steps;
+    g.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
+    g.fillRect(Math.min(width - 1, at), y - 2, 1, 4);
+    g.fillText(words(i / steps), at, y + 4);
   }
 }
 

@@ -8,6 +8,7 @@ function frontView(app) {
     { class: "front" },
     verified && verifiedView(app, verified),
     explored && exploredView(app, explored),
+    app.contents.sessions && sessionsView(app),
     app.contents.traces.length > 0 && tracesView(app, verified),
   );
 }
@@ -21,10 +22,15 @@ function causesOf(verified) {
   return causes;
 }
 
+const sumOf = (all, name) => all.reduce((sum, one) => sum + one[name], 0);
+
 function verifiedView(app, report) {
   const traces = report.traces ?? [],
     causes = report.causes ?? [],
-    unreadable = traces.filter((t) => t.error);
+    unreadable = traces.filter((t) => t.error),
+    folders = report.sessions ?? [],
+    parted = folders.flatMap((s) => s.divergences ?? []),
+    errors = folders.flatMap((s) => s.errors ?? []);
   app.reported = new Map(traces.map((t) => [t.trace, t]));
   const same = traces.filter((t) => !t.divergence && !t.error).length;
   return h(
@@ -37,7 +43,9 @@ function verifiedView(app, report) {
         ? counted(causes.length, "cause") + " of " + counted(report.divergences, "divergence")
         : report.divergences || report.unreadable
           ? counted(report.divergences, "divergence")
-          : "All as recorded",
+          : parted.length + errors.length
+            ? "Sessions are not as recorded"
+            : "All as recorded",
     ),
     h(
       "p",
@@ -46,9 +54,17 @@ function verifiedView(app, report) {
       h("span", {}, same + " the same"),
       report.unreadable > 0 && h("span", { class: "bad" }, report.unreadable + " unreadable"),
       h("span", {}, counted(report.crossings, "crossing") + " agreed"),
+      folders.length > 0 &&
+        h(
+          "span",
+          { class: parted.length ? "bad" : "" },
+          counted(parted.length, "session") + " of " + sumOf(folders, "sessions") + " not as its journal says",
+        ),
       !report.userCode && h("span", {}, "no user code ran"),
     ),
     report.error && h("p", { class: "bad" }, onLine(textOf(report.error))),
+    parted.map((d) => partedView(app, d, true)),
+    errors.map((text) => h("p", { class: "notice" }, onLine(textOf(text)))),
     causes.map((cause, i) => causeView(app, cause, i + 1)),
     unreadable.length > 0 &&
       h(
@@ -337,42 +353,52 @@ function triedView(table) {
   );
 }
 
-// tracesView is the list of all traces, which can be looked through.
+// tracesView is the list of all traces.
 function tracesView(app, verified) {
   const all = app.contents.traces,
-    causes = causesOf(verified),
-    list = h("div", { class: "traces", tabIndex: 0, role: "table", "aria-label": "traces" });
-  let shown = all.map((_, i) => i);
-  const rows = new LongList(list, 40, (i) => traceRow(app, shown[i], causes));
-  const find = h("input", {
-    type: "search",
-    placeholder: "find a trace",
-    "aria-label": "find a trace",
-    oninput: () => {
-      const needle = find.value.toLowerCase();
-      shown = all.map((_, i) => i).filter((i) => all[i].name.toLowerCase().includes(needle));
-      list.style.height = Math.min(shown.length * 40 + 2, 640) + "px";
-      rows.reset(shown.length);
-      say(counted(shown.length, "trace"));
-    },
-  });
-  list.style.height = Math.min(shown.length * 40 + 2, 640) + "px";
-  rows.reset(shown.length);
+    causes = causesOf(verified);
   return h(
     "section",
     { class: "report", "aria-labelledby": "traces" },
     h("h2", { id: "traces" }, counted(all.length, "trace")),
-    all.length > 8 && find,
-    list,
+    longTable(
+      "trace",
+      [...all.keys()],
+      (i) => all[i].name,
+      (i) => traceRow(app, i, causes),
+    ),
   );
+}
+
+// longTable is a table with a row for each of a list, which can be looked through by what says
+// gives of each; cells makes the cells of one.
+function longTable(noun, all, says, cells) {
+  const list = h("div", { class: "traces", tabIndex: 0, role: "table", "aria-label": noun + "s" });
+  let shown = all;
+  const rows = new LongList(list, 40, (i) => h("div", { class: "trace-row", role: "row", "aria-rowindex": i + 1 }, cells(shown[i])));
+  const show = () => {
+    list.style.height = Math.min(shown.length * 40 + 2, 640) + "px";
+    rows.reset(shown.length);
+  };
+  const find = h("input", {
+    type: "search",
+    placeholder: "find a " + noun,
+    "aria-label": "find a " + noun,
+    oninput: () => {
+      const needle = find.value.toLowerCase();
+      shown = all.filter((one) => says(one).toLowerCase().includes(needle));
+      show();
+      say(counted(shown.length, noun));
+    },
+  });
+  show();
+  return [all.length > 8 && find, list];
 }
 
 function traceRow(app, i, causes) {
   const t = app.contents.traces[i],
     hit = causes.get(t.name) ?? [];
-  return h(
-    "div",
-    { class: "trace-row", role: "row", "aria-rowindex": i + 1 },
+  return [
     h(
       "span",
       { class: "name", role: "cell", title: onLine(t.name) },
@@ -390,5 +416,5 @@ function traceRow(app, i, causes) {
         : h("span", { class: "faint" }, t.fault ? "cannot be read" : "not in this file"),
       t.elapsed > 0 && h("span", { class: "number" }, lasting(t.elapsed)),
     ),
-  );
+  ];
 }

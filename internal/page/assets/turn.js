@@ -79,10 +79,17 @@ class Turn {
     if (sum.asks) facts.push(counted(sum.asks, "ask"));
     if (sum.counted) facts.push(`${sum.in.toLocaleString("en")} tokens in, ${sum.out.toLocaleString("en")} out`);
     if (t.strands.size > 1) facts.push(counted(t.strands.size, "strand"));
-    const entry = this.app.contents.traces[this.number];
+    const entry = this.app.contents.traces[this.number],
+      of = this.app.turnsOfSessions.get(entry.name);
     return h(
       "p",
       { class: "facts summary" },
+      of &&
+        link(
+          `s${of.session.number}.${of.attempt.delivery.accepted?.seq ?? 0}`,
+          {},
+          `session ${of.session.title}, ${short(textOf(of.attempt.delivery.name), 40)}, attempt ${of.attempt.number}`,
+        ),
       facts.map((text) => h("span", {}, text)),
       entry.status && h("span", { class: "tag" }, onLine(entry.status)),
       entry.errors > 0 && h("span", { class: "bad" }, counted(entry.errors, "error")),

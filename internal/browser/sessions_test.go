@@ -1,0 +1,171 @@
+package browser
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// sessionsPage is the page of recorded sessions, of which edit may change files.
+func sessionsPage(t *testing.T, edit func(name string, content []byte) []byte) (*page.Page, []*sessions.Recording) {
+	t.Helper()
+	found, err := corpus.Sources(fixtures.Sessions)
+	require.NoError(t, err)
+	var sources []corpus.Source
+	for _, s := range found {
+		content, err := fixtures.Sessions.ReadFile(s.Name)
+		require.NoError(t, err)
+		sources = append(sources, corpus.Source{Name: s.Name, Open: source(s.Name, edit(s.Name, content)).Open})
+	}
+	recordings, traces := sessions.Recordings(sources)
+	p := &page.Page{Title: "sessions", Recordings: recordings}
+	for _, s := range traces {
+		p.Sources = append(p.Sources, page.Source{Name: s.Name, Open: s.Open})
+	}
+	return p, recordings
+}
+
+func asTheyAre(_ string, content []byte) []byte { return content }
+
+// sessionIn is the address of the one session of a folder.
+func sessionIn(b *tab, folder string) string {
+	b.t.Helper()
+	return fmt.Sprintf("#s%d", is[int](b, fmt.Sprintf(`app.sessions.find((s) => s.folder.folder.endsWith(%q)).number`, "/"+folder)))
+}
+
+// SES-34: a page with journals lists the sessions, shows of each its deliveries with attempts,
+// leases and outcomes, and leads to their turns and back.
+func TestSessions(t *testing.T) {
+	p, recordings := sessionsPage(t, asTheyAre)
+	b := opened(t, written(t, p), "")
+	assert.Equal(t, "10 sessions", b.text("#sessions"))
+	assert.Equal(t, fmt.Sprintf("%d traces", len(p.Sources)), b.text("#traces"))
+	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".trace-row")].map((e) => e.textContent)`)[0], "desk of tenant acme in sessions/channel-state-changed")
+	b.shot("sessions")
+
+	b.goTo(sessionIn(b, "crash-before-commit"))
+	assert.Equal(t, "session ada of tenant acme", b.text("#top h1"))
+	assert.Equal(t, []string{
+		"1 mondayaccepted by first", "1", "epoch 1 first", "+0", "", "ack", "broken off: another attempt followed",
+		"2", "epoch 2 second", "+15 min", "0", "ack", "committed revision 1, values d25592d0, changed user.notes, wrote messages.store monday, toolCalls.store monday-call, messages.store monday-reply",
+	}, is[[]string](b, `[...document.querySelectorAll(".deliveries tbody > tr > *")].map((e) => e.textContent)`))
+	assert.Equal(t, []string{"first", "second"}, is[[]string](b, `[...document.querySelectorAll(".lane-names li")].map((e) => e.textContent)`))
+	b.shot("session")
+
+	b.do(chromedp.Click(chromedp.CSS(".deliveries tbody tr:last-child a")))
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, "sessions/crash-before-commit/second-1.jsonl", is[string](b, `app.contents.traces[app.turn.number].name`))
+	assert.Equal(t, "session ada of tenant acme, monday, attempt 2", b.text(".summary a"))
+	b.do(chromedp.Click(chromedp.CSS(".summary a")))
+	b.until(`app.turn === null`)
+	b.ready()
+	assert.Contains(t, b.text(".deliveries .chosen th"), "monday")
+
+	for _, r := range recordings { // what the page tells of each is what show prints
+		journal, _ := r.Read(trace.Options{})
+		turns := r.Turns(trace.Options{})
+		told := map[string][]string{}
+		for step := range journal.Story(func(turn string) string { return turns[turn].Name }) {
+			told[step.Tenant+"/"+step.Session] = append(told[step.Tenant+"/"+step.Session], step.Text)
+		}
+		for _, number := range is[[]int](b, fmt.Sprintf(`app.sessions.filter((s) => s.folder.folder === %q).map((s) => s.number)`, r.Folder)) {
+			b.goTo(fmt.Sprintf("#s%d", number))
+			is[bool](b, `(document.querySelector(".session > details").open = true)`)
+			b.until(`document.querySelector(".story li") !== null`)
+			name := is[string](b, fmt.Sprintf(`app.sessions[%d].tenant + "/" + app.sessions[%d].name`, number-1, number-1))
+			assert.Equal(t, told[name], is[[]string](b, `[...document.querySelectorAll(".story .said")].map((e) => e.textContent)`), name)
+		}
+	}
+}
+
+// At 360 pixels nothing of a session sticks out.
+func TestSessionsAreNarrow(t *testing.T) {
+	p, _ := sessionsPage(t, asTheyAre)
+	b := opened(t, written(t, p), "")
+	b.emulate(360)
+	for _, hash := range []string{"#", sessionIn(b, "crash-before-commit"), sessionIn(b, "channel-state-changed")} {
+		b.goTo(hash)
+		assert.LessOrEqual(t, is[int](b, `document.documentElement.scrollWidth`), 360, hash)
+		assert.Zero(t, is[int](b, `[...document.querySelectorAll("#main *")].filter((e) => e.checkVisibility() && getComputedStyle(e).clipPath === "none" && e.getBoundingClientRect().right > 361 && !e.closest(".trace-row")).length`), hash)
+		b.shot("session-360-" + strings.TrimPrefix(cmp.Or(hash, "#"), "#"))
+	}
+}
+
+// SES-34: where sessions part from their journals, the page of verify says it first, and leads to
+// the session, which says it too; a journal that breaks off says so.
+func TestSessionsThatPart(t *testing.T) {
+	p, recordings := sessionsPage(t, func(name string, content []byte) []byte {
+		switch {
+		case strings.HasSuffix(name, "notes-grow/host.journal.jsonl"):
+			body := content[:bytes.LastIndex(content, []byte(`{"end":`))]
+			body = bytes.Replace(body, []byte(`"keys":["user.notes"]`), []byte(`"keys":["user.<b>name"]`), 1)
+			return fmt.Appendf(body, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body))
+		case strings.HasSuffix(name, "two-hosts/second.journal.jsonl"):
+			return content[:len(content)*2/3]
+		}
+		return content
+	})
+	report := &corpus.Report{Format: corpus.Format}
+	for _, r := range recordings {
+		found, err := r.Verify(context.Background(), sessions.Options{Replayed: sessions.AsRecorded})
+		require.NoError(t, err)
+		report.Sessions = append(report.Sessions, found)
+	}
+	p.Verified = report
+	b := opened(t, written(t, p), "")
+	b.shot("sessions-part")
+	assert.Equal(t, "Sessions are not as recorded", b.text("#verified"))
+	assert.Contains(t, b.text(".report .facts"), "1 session of 10 not as its journal says")
+	assert.Contains(t, b.text(".finding"), `the keys ["user.<b>name"] were committed, the turn has changed ["user.notes"]`)
+	assert.Contains(t, b.text(".notice"), "two-hosts/second.journal.jsonl")
+	assert.Equal(t, []string{"failed", "parts"}, is[[]string](b, `[...document.querySelectorAll("#sessions ~ .traces .tag.bad")].map((e) => e.textContent)`))
+	b.do(chromedp.Click(chromedp.CSS(".finding h3 a")))
+	b.until(`document.querySelector(".deliveries") !== null`)
+	b.ready()
+	assert.Equal(t, "session ada of tenant acme", b.text("#top h1"))
+	assert.Contains(t, b.text(".finding"), "were committed")
+}
+
+// What a journal says is shown as the text that it is, and a session of thousands of deliveries
+// shows some of them at once.
+func TestHostileSessions(t *testing.T) {
+	const hostile = `<img src=x onerror=hacked()>\u202e</script>`
+	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
+		if !strings.HasSuffix(name, "duplicate-delivery/host.journal.jsonl") {
+			return content
+		}
+		body := bytes.ReplaceAll(content[:bytes.LastIndex(content, []byte(`{"end":`))], []byte(`"ada"`), []byte(`"`+hostile+`"`))
+		body = bytes.ReplaceAll(body, []byte(`"host":"host"`), []byte(`"host":"`+hostile+`"`))
+		for i := range 5_000 {
+			body = fmt.Appendf(body, `{"step":"accepted","n":%d,"at":"2025-01-01T00:00:00Z","host":"h","tenant":"acme","session":"%s","delivery":"d%d","seq":%d}`+"\n", 100+i, hostile, i, 2+i)
+		}
+		return fmt.Appendf(body, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body))
+	})
+	b := opened(t, written(t, p), "")
+	for _, hash := range []string{"#", sessionIn(b, "duplicate-delivery"), sessionIn(b, "duplicate-delivery") + ".4000"} {
+		b.goTo(hash)
+		assert.Zero(t, b.count("#main img, #main script"), hash)
+		assert.False(t, is[bool](b, `/\u202e/.test(document.body.innerText + document.title)`), hash)
+	}
+	assert.Contains(t, b.text(".deliveries .chosen"), "no attempt was told")
+	assert.Less(t, b.count(".deliveries tbody"), 4_100)
+	b.goTo(sessionIn(b, "duplicate-delivery"))
+	assert.Equal(t, 300, b.count(".deliveries tbody"))
+	b.do(chromedp.Click(chromedp.CSS(".session .more")))
+	assert.Equal(t, 600, b.count(".deliveries tbody"))
+}
