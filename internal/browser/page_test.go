@@ -224,6 +224,33 @@ func TestFailures(t *testing.T) {
 	assert.Positive(t, b.count(".panel .err"), "its error is shown with its causes")
 }
 
+// An answer that was read as far as somebody wanted has not failed; one that refuses has.
+func TestAnswersThatFail(t *testing.T) {
+	request := json.RawMessage(`{"method":"POST","path":"/v1/chat/completions","body":{"model":"small","messages":[{"role":"user","content":"Hi"}]}}`)
+	ask := func(op int, pieces ...string) (all []*adk.Crossing) {
+		all = append(all, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Call: 1, Op: op, Name: "model", JSON: request})
+		for _, piece := range pieces {
+			all = append(all, &adk.Crossing{Kind: adk.KindPiece, Call: 1, Op: op, JSON: json.RawMessage(piece)})
+		}
+		return all
+	}
+	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	crossings = append(crossings, ask(1, `{"status":200}`, `{"data":{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}}`, `{"data":"[DONE]"}`)...)
+	crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: 1, Err: &adk.Error{Code: adk.E_ASK_STOPPED}})
+	crossings = append(crossings, ask(2, `{"status":429}`)...)
+	crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: 2})
+	crossings = append(crossings, ask(3)...)
+	crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: 3, JSON: json.RawMessage(`{"status":500,"headers":{},"body":{}}`)})
+	crossings = append(crossings, ask(4)...)
+	crossings = append(crossings, &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: 4, JSON: json.RawMessage(`{"status":200,"headers":{},"body":{}}`)},
+		&adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", recorded(t, crossings...))}}), "#2")
+	assert.Equal(t, []bool{false, true, true, false}, is[[]bool](b, `app.turn.trace.rows.filter((row) => row.crossing.kind === "ask").map(isFailure)`))
+	assert.Contains(t, b.text(".panel .ask"), "read no further")
+	assert.Zero(t, b.count(".panel .err"))
+	assert.Equal(t, []string{"→ 429", "→ 500, {}"}, is[[]string](b, `[...document.querySelectorAll(".row .answer.bad")].map((e) => e.textContent)`))
+}
+
 // Search finds what a crossing says and what the records say that it speaks of; filters
 // leave out.
 func TestSearchAndFilters(t *testing.T) {

@@ -48,6 +48,11 @@ class Exchange {
   }
 }
 
+// statusOf is the HTTP status in what an ask was answered; 0 where there is none.
+function statusOf(answer) {
+  return isObject(answer) && typeof answer.status === "number" && (answer.headers || answer.body === undefined) ? answer.status : 0;
+}
+
 // exchangeOf is that of an ask's row, made once.
 function exchangeOf(trace, row) {
   trace.exchanges ??= new Map();
@@ -154,8 +159,8 @@ class Answer {
   add(piece, open) {
     this.pieces++;
     this.open ||= Boolean(open);
-    if (isObject(piece) && typeof piece.status === "number" && (piece.headers || piece.body === undefined)) {
-      this.status = piece.status;
+    if (statusOf(piece)) {
+      this.status = statusOf(piece);
       if (piece.body === undefined) return;
     }
     const data = isObject(piece) ? (piece.data ?? piece.body ?? piece.line ?? piece.text ?? piece) : piece;

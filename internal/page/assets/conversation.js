@@ -54,7 +54,7 @@ function askedMessages(trace, moment) {
         h("span", { class: "bad" }, counted(gone.length, "message") + " of the ask before " + (gone.length === 1 ? "is" : "are") + " gone"),
       ),
     messageList(is.map((m, i) => [m, fresh(i)])),
-    h("section", { class: "reply" }, h("h3", {}, "answered"), answerView(now.answer), now.err !== undefined && errorView(now.err)),
+    h("section", { class: "reply" }, h("h3", {}, "answered"), answerView(now.answer), endedView(now)),
   ];
 }
 

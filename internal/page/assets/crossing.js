@@ -60,8 +60,9 @@ function answerOf(trace, row) {
   const x = row.end ?? row.crossing,
     d = x.data;
   if (row.crossing.kind === "ask") {
-    const words = exchangeOf(trace, row).answer.words;
-    return d.err !== undefined ? { text: errorText(d.err), bad: true } : words ? { text: words } : null;
+    const { words, status } = exchangeOf(trace, row).answer;
+    if (d.err !== undefined && !isStop(d.err)) return { text: errorText(d.err), bad: true };
+    return words ? { text: words, bad: status >= 400 } : null;
   }
   if (d.err !== undefined && x.kind !== "error") return { text: errorText(d.err), bad: true };
   if (x.kind === "error") return { text: errorText(d.err), bad: true };
@@ -121,12 +122,16 @@ const linesOf = (row) => [row.crossing, ...row.events, ...(row.end ? [row.end] :
 // wayTo are the calls that a row lies in, outermost first.
 function wayTo(turn, row) {
   const way = [];
-  for (let r = row.parent; r && way.length < 64; r = r.parent) way.unshift(r);
-  return way.map((r, i) => [
-    i > 0 && " › ",
-    link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam ?? "") : r.crossing.kind),
-  ]);
+  for (let r = row.parent; r; r = r.parent) way.unshift(r);
+  const step = (r) => link(turn.hash(r.seq), {}, r.crossing.kind === "call" ? onLine(r.crossing.data.seam ?? "") : r.crossing.kind);
+  const left = way.length - mostSteps; // in the middle
+  const steps =
+    left > 1 ? [...way.slice(0, mostSteps / 2).map(step), `… ${left} more …`, ...way.slice(-mostSteps / 2).map(step)] : way.map(step);
+  return steps.map((one, i) => [i > 0 && " › ", one]);
 }
+
+// The most steps of the way to a crossing that are shown.
+const mostSteps = 10;
 
 function factsOf(turn, x, row) {
   const facts = [h("span", {}, "#" + row.seq + (row.end ? "–#" + row.end.seq : ""))];
@@ -187,8 +192,14 @@ function askView(trace, row) {
       ),
     h("h3", {}, "answered"),
     answerView(a),
-    e.err !== undefined && errorView(e.err),
+    endedView(e),
   );
+}
+
+// endedView is the error that an ask ended with, or that its answer was read no further.
+function endedView(e) {
+  if (e.err === undefined) return null;
+  return isStop(e.err) ? h("p", { class: "faint" }, "read no further") : errorView(e.err);
 }
 
 // answerView shows an answer that was put together from pieces.

@@ -167,10 +167,17 @@ function drawAxis(g, width, y, font, colour, words) {
 // seamColour is the name of the colour of a seam.
 const seamColour = (seam) => (seam ?? "").split("/", 1)[0];
 
-// isFailure reports whether something went wrong in a row: it answered an error, or a call
-// did not end well.
+// isFailure reports whether something went wrong in a row: it answered an error, a call did not
+// end well, or an ask was refused. Who had enough of an answer has not failed.
 function isFailure(row) {
-  return (row.failed ??= [row.crossing, row.end].some(
-    (x) => x && (x.data.err !== undefined || (x.data.outcome ?? "ok") !== "ok" || x.data.isError === true),
-  ));
+  return (row.failed ??= [row.crossing, row.end].some(failedAt) || isRefused(row));
 }
+
+const failedAt = (x) =>
+  x && ((x.data.err !== undefined && !isStop(x.data.err)) || (x.data.outcome ?? "ok") !== "ok" || x.data.isError === true);
+
+// isStop reports whether an error says that nobody read on.
+const isStop = (err) => isObject(err) && err.code === "E_ASK_STOPPED";
+
+// isRefused reports whether an ask over HTTP was answered with a status that refuses it.
+const isRefused = (row) => row.crossing.kind === "ask" && [row.piece?.data.piece, row.end?.data.answer].some((a) => statusOf(a) >= 400);

@@ -37,6 +37,7 @@ class Row {
     this.number = number; // its place among all rows
     this.depth = parent ? parent.depth + 1 : 0;
     this.end = null; // the crossing that ends it
+    this.piece = null; // the first of its answer, where it is an ask whose answer came in pieces
     this.events = [];
     this.children = 0;
     this.closed = false; // what is below it is not shown
@@ -177,6 +178,8 @@ class Linker {
       const pieces = this.trace.pieces.get(x.op);
       if (pieces) pieces.push(x);
       else this.trace.pieces.set(x.op, [x]);
+      const asked = this.open.get(x.op);
+      if (asked) asked.piece ??= x;
     }
     if (x.row.causes?.length === 1) this.waiting.set(x.call, { kind: x.row.causes[0], row });
     return row;

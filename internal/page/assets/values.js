@@ -97,11 +97,11 @@ function errorView(e, depth = 0) {
   const says = e.message ?? e.text ?? e.panic ?? e.sentinel ?? e.cut;
   return h(
     "div",
-    { class: "err" },
+    { class: isStop(e) ? "" : "err" },
     h(
       "p",
       {},
-      e.code && h("span", { class: "tag bad" }, onLine(textOf(e.code))),
+      e.code && h("span", { class: isStop(e) ? "tag" : "tag bad" }, onLine(textOf(e.code))),
       e.panic !== undefined && h("span", { class: "tag bad" }, "panic"),
       e.sentinel !== undefined && h("span", { class: "tag" }, "value"),
       e.stage && h("span", { class: "faint" }, " in " + onLine(textOf(e.stage)) + (e.name ? "/" + onLine(textOf(e.name)) : "")),

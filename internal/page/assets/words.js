@@ -35,6 +35,7 @@ function counted(n, noun) {
 function lasting(ns) {
   if (ns < 0) return "−" + lasting(-ns);
   for (const [size, unit] of [
+    [3600e9, "h"],
     [60e9, "min"],
     [1e9, "s"],
     [1e6, "ms"],
