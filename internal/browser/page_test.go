@@ -679,6 +679,37 @@ func TestLightAndDark(t *testing.T) {
 	assert.NotEqual(t, dark, is[string](b, `getComputedStyle(document.body).backgroundColor`), "one can turn it round")
 }
 
+// The picture has the colours of the page, also where they change while one looks.
+func TestPictureTurnsWithTheLights(t *testing.T) {
+	b := one(t, "parallel-tools", "")
+	drawn := func(look string) string {
+		b.emulate(1280, emulation.MediaFeature{Name: "prefers-color-scheme", Value: look})
+		is[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		return is[string](b, `document.querySelector(".picture canvas").toDataURL()`)
+	}
+	light, dark := drawn("light"), drawn("dark")
+	assert.NotEqual(t, light, dark)
+	assert.Equal(t, light, drawn("light"))
+}
+
+// Each of many strands has a lane, and that of what is chosen is in sight.
+func TestManyStrands(t *testing.T) {
+	crossings := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	for i := 1; i <= 50; i++ {
+		crossings = append(crossings, &adk.Crossing{Kind: adk.KindFork, Call: 1, ID: i, Name: fmt.Sprintf("page %d", i)},
+			&adk.Crossing{Kind: adk.KindNow, Call: 1, Strand: i})
+	}
+	crossings = append(crossings, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})
+	b := opened(t, written(t, &page.Page{Title: "strands", Sources: []page.Source{source("strands", recorded(t, crossings...))}}), "")
+	assert.Equal(t, 51, b.count(".lane-names li"))
+	for _, strand := range []int{50, 1, 30} {
+		b.goTo(fmt.Sprintf("#%d", 1+2*strand))
+		assert.Equal(t, fmt.Sprintf("s%d page %d", strand, strand), b.text(".lane-names .here"))
+		assert.True(t, is[bool](b, `(() => { const lane = document.querySelector(".lane-names .here").getBoundingClientRect(), box = document.querySelector(".overview").getBoundingClientRect();
+			return lane.top >= box.top && lane.bottom <= box.bottom; })()`), strand)
+	}
+}
+
 // On paper there are all rows.
 func TestPrint(t *testing.T) {
 	b := one(t, "tool-round-trip", "#21")

@@ -19,6 +19,7 @@ class App {
     addEventListener("click", (e) => {
       if (this.turn?.filters.open && !e.target.closest(".filters")) this.turn.filters.open = false;
     });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     addEventListener("beforeprint", () => this.turn?.print(true));
     addEventListener("afterprint", () => this.turn?.print(false));
   }
@@ -73,7 +74,11 @@ class App {
     const root = document.documentElement,
       dark = root.dataset.look ? root.dataset.look === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.look = dark ? "light" : "dark";
-    this.turn?.overview.draw();
+    this.redraw();
+  }
+  // redraw draws the picture in the colours of now.
+  redraw() {
+    this.picture?.draw();
   }
   help() {
     const keys = [
@@ -182,7 +187,7 @@ class App {
     return turn;
   }
   showFront() {
-    this.turn = null;
+    this.turn = this.picture = null;
     this.search.hidden = true;
     this.title.textContent = onLine(this.contents.title);
     fill(
@@ -199,6 +204,7 @@ class App {
     this.search.hidden = true;
     fill(this.title, h("span", { class: "faint" }, "session "), session.title);
     document.title = session.title;
+    this.picture = new Leases(session, (attempt) => this.go(`s${session.number}.${attempt.delivery.accepted?.seq ?? 0}`));
     fill(this.main, sessionView(this, session, seq));
     if (seq) document.getElementById("delivery-" + seq)?.scrollIntoView({ block: "center" });
   }
@@ -206,6 +212,7 @@ class App {
     const number = turn.number;
     if (this.turn !== turn) {
       this.turn = turn;
+      this.picture = turn.overview;
       this.search.hidden = false;
       this.search.value = turn.needle;
       fill(this.title, h("span", { class: "faint" }, onLine(this.folder)), this.shortName(number));

@@ -40,11 +40,13 @@ class Exchange {
   worded() {
     const r = this.request,
       body = this.body;
-    let words = isObject(r) && typeof r.method === "string" ? r.method + " " + textOf(r.path) : compact(r, 100);
-    if (isObject(body) && typeof body.model === "string") words += " " + body.model;
-    const said = talkIn(body);
-    if (said) words += ", " + counted(typeof said === "string" ? 1 : said.length, "message");
-    return onLine(words);
+    const said = talkIn(body),
+      words = [];
+    if (isObject(r) && typeof r.method === "string") words.push(r.method + " " + textOf(r.path));
+    else if (!said) words.push(compact(r, 100));
+    if (isObject(body) && typeof body.model === "string") words.push(body.model);
+    if (said?.length) words.push(counted(typeof said === "string" ? 1 : said.length, "message"));
+    return onLine(words.join(", "));
   }
 }
 

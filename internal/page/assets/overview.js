@@ -1,13 +1,15 @@
 // ---- overview.js: the whole turn in a picture: a lane a strand, and in it its calls.
 
-// The most lanes that are drawn; the strands behind share the last.
-const mostLanes = 10;
+// The most lanes that are drawn, and those beyond which they are narrow and scroll; the strands
+// behind share the last.
+const mostLanes = 200,
+  fewLanes = 10;
 
-// How tall a bar is, how many stand below one another in a lane, and where they begin.
+// How tall a bar is, how many stand below one another in a lane that is wide or narrow, and how
+// tall lanes are then.
 const barHeight = 7,
-  levels = 4,
-  laneHeight = barHeight * levels + 8,
-  axisHeight = 16;
+  laneHeight = barHeight * 4 + 8,
+  narrowHeight = barHeight * 2 + 4;
 
 class Overview {
   constructor(trace, choose) {
@@ -15,16 +17,27 @@ class Overview {
     this.choose = choose;
     this.byTime = trace.elapsed > 0;
     this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.axis = h("canvas", { class: "axis", "aria-hidden": "true" });
     this.cursor = h("div", { class: "cursor", "aria-hidden": "true" });
     this.lanes = [...trace.strands.values()].sort((a, b) => a.id - b.id);
+    this.laneOf = new Map(this.lanes.map((lane, i) => [lane.id, Math.min(i, mostLanes - 1)]));
+    const isMany = this.lanes.length > fewLanes;
+    this.laneHeight = isMany ? narrowHeight : laneHeight;
+    this.levels = isMany ? 2 : 4;
     this.names = h(
       "ol",
       { class: "lane-names", "aria-label": "strands" },
       this.lanes.slice(0, mostLanes).map((lane, i) => h("li", {}, this.laneName(lane, i))),
     );
-    this.picture = h("div", { class: "picture" }, this.canvas, this.cursor);
+    this.picture = h("div", { class: "picture" }, this.canvas, this.axis, this.cursor);
     this.scale = h("button", { class: "quiet", onclick: () => this.turn(), title: "t" }, "");
-    this.element = h("section", { class: "overview", "aria-label": "timeline" }, this.names, this.picture, this.scale);
+    this.element = h(
+      "section",
+      { class: isMany ? "overview many" : "overview", "aria-label": "timeline", tabIndex: isMany ? 0 : -1 },
+      this.names,
+      this.picture,
+      this.scale,
+    );
     this.picture.addEventListener("click", (e) => this.click(e));
     new ResizeObserver(() => requestAnimationFrame(() => this.draw())).observe(this.picture);
     this.label();
@@ -50,36 +63,39 @@ class Overview {
   }
   draw() {
     const width = this.picture.clientWidth,
-      lanes = Math.min(this.lanes.length, mostLanes),
-      height = lanes * laneHeight + axisHeight;
+      lanes = Math.min(this.lanes.length, mostLanes);
     if (!width) return;
-    const g = drawing(this.canvas, width, height),
+    const g = drawing(this.canvas, width, lanes * this.laneHeight),
       colour = coloursOf(this.names);
     this.bars = [];
-    const laneOf = new Map(this.lanes.map((l, i) => [l.id, Math.min(i, mostLanes - 1)]));
     const drawn = new Map(); // the last pixel that was drawn on, by line and colour
-    for (const row of this.trace.rows) this.bar(g, row, width, laneOf, colour, drawn);
+    for (const row of this.trace.rows) this.bar(g, row, width, colour, drawn);
     g.fillStyle = colour("error");
     for (const row of this.trace.rows) {
       if (isFailure(row))
-        g.fillRect(Math.max(0, this.place(row.crossing) * width - 1), laneOf.get(row.crossing.strand) * laneHeight + 1, 2, laneHeight - 3);
+        g.fillRect(
+          Math.max(0, this.place(row.crossing) * width - 1),
+          this.laneOf.get(row.crossing.strand) * this.laneHeight + 1,
+          2,
+          this.laneHeight - 3,
+        );
     }
-    drawAxis(g, width, lanes * laneHeight, getComputedStyle(this.element).fontFamily, colour("faint"), (share) =>
+    drawAxis(this.axis, width, getComputedStyle(this.element).fontFamily, colour("faint"), (share) =>
       this.byTime ? lasting(Math.round(this.trace.elapsed * share)) : "#" + (1 + Math.round((this.trace.length - 1) * share)),
     );
     this.select(this.seq ?? 1);
   }
-  bar(g, row, width, laneOf, colour, drawn) {
+  bar(g, row, width, colour, drawn) {
     const x = row.crossing,
       spans = x.kind === "call" || ["ask", "wait-for", "sleep"].includes(x.kind);
     if (!spans) return;
     let level = 0;
-    for (let r = row.parent; r && r.crossing.strand === x.strand && level < levels - 1; r = r.parent) {
+    for (let r = row.parent; r && r.crossing.strand === x.strand && level < this.levels - 1; r = r.parent) {
       if (r.crossing.kind === "call") level++;
     }
     const from = this.place(x) * width,
       to = (row.end ? this.place(row.end) : 1) * width;
-    const y = laneOf.get(x.strand) * laneHeight + level * barHeight + 2,
+    const y = this.laneOf.get(x.strand) * this.laneHeight + level * barHeight + 2,
       w = Math.max(1.5, to - from - 0.5);
     const name = x.kind === "call" ? seamColour(x.data.seam) : x.kind === "ask" ? "ask" : "fact",
       line = y + name;
@@ -92,7 +108,13 @@ class Overview {
   select(seq) {
     this.seq = seq;
     const x = this.trace.at(seq);
-    if (x) this.cursor.style.left = this.place(x) * 100 + "%";
+    if (!x) return;
+    this.cursor.style.left = this.place(x) * 100 + "%";
+    const lane = this.laneOf.get(x.strand);
+    for (const [i, e] of [...this.names.children].entries()) e.classList.toggle("here", i === lane);
+    const top = lane * this.laneHeight,
+      seen = this.element.clientHeight - axisHeight - this.laneHeight;
+    if (top < this.element.scrollTop || top > this.element.scrollTop + seen) this.element.scrollTop = top - seen / 2;
   }
   click(e) {
     const box = this.canvas.getBoundingClientRect(),
@@ -150,17 +172,21 @@ function coloursOf(probe) {
   };
 }
 
-// drawAxis draws what stands below lanes: words for shares of the whole.
-function drawAxis(g, width, y, font, colour, words) {
+// axisHeight is how tall the axis is below lanes.
+const axisHeight = 16;
+
+// drawAxis draws it: words for shares of the whole.
+function drawAxis(canvas, width, font, colour, words) {
+  const g = drawing(canvas, width, axisHeight),
+    steps = width > 600 ? 4 : 2;
   g.fillStyle = colour;
   g.font = "11px " + font;
   g.textBaseline = "top";
-  const steps = width > 600 ? 4 : 2;
   for (let i = 0; i <= steps; i++) {
     const at = (width * i) / steps;
     g.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
-    g.fillRect(Math.min(width - 1, at), y - 2, 1, 4);
-    g.fillText(words(i / steps), at, y + 4);
+    g.fillRect(Math.min(width - 1, at), 0, 1, 2);
+    g.fillText(words(i / steps), at, 4);
   }
 }
 

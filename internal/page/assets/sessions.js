@@ -157,7 +157,7 @@ function sessionView(app, session, seq) {
     ),
     session.divergences.map((d) => partedView(app, d, false)),
     h("h2", { class: "unseen" }, "Leases"),
-    new Leases(session, (attempt) => app.go(`s${session.number}.${attempt.delivery.accepted?.seq ?? 0}`)).element,
+    app.picture.element,
     h(
       "p",
       { class: "facts legend", "aria-hidden": "true" },
@@ -306,20 +306,17 @@ class Leases {
     this.byTime = session.elapsed > 0;
     this.hosts = [...new Set(session.leases.map((l) => l.host))];
     this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.axis = h("canvas", { class: "axis", "aria-hidden": "true" });
     this.names = h(
       "ol",
       { class: "lane-names", "aria-label": "hosts" },
       this.hosts
-        .slice(0, mostLanes)
+        .slice(0, fewLanes)
         .map((host, i) =>
-          h(
-            "li",
-            {},
-            i === mostLanes - 1 && this.hosts.length > mostLanes ? counted(this.hosts.length - i, "other host") : short(host, 24),
-          ),
+          h("li", {}, i === fewLanes - 1 && this.hosts.length > fewLanes ? counted(this.hosts.length - i, "other host") : short(host, 24)),
         ),
     );
-    this.picture = h("div", { class: "picture" }, this.canvas);
+    this.picture = h("div", { class: "picture" }, this.canvas, this.axis);
     this.scale = h("button", { class: "quiet", hidden: !this.byTime, onclick: () => this.turn() }, "by time");
     this.element = h("section", { class: "overview", "aria-label": "leases" }, this.names, this.picture, this.scale);
     this.picture.addEventListener("click", (e) => this.click(e));
@@ -336,11 +333,11 @@ class Leases {
   }
   draw() {
     const width = this.picture.clientWidth,
-      lanes = Math.min(this.hosts.length, mostLanes);
+      lanes = Math.min(this.hosts.length, fewLanes);
     if (!width) return;
-    const g = drawing(this.canvas, width, lanes * laneHeight + axisHeight),
+    const g = drawing(this.canvas, width, lanes * laneHeight),
       colour = coloursOf(this.names);
-    const laneOf = new Map(this.hosts.map((host, i) => [host, Math.min(i, mostLanes - 1)]));
+    const laneOf = new Map(this.hosts.map((host, i) => [host, Math.min(i, fewLanes - 1)]));
     const bar = (first, last, host, level, name) => {
       const from = this.place(first) * width,
         to = Math.max(from + 2, this.place(last) * width);
@@ -355,7 +352,7 @@ class Leases {
       ...bar(attempt.steps[0], endOf(attempt) ?? attempt.steps.at(-1), attempt.host, 1, outcomeColour[outcomeOf(attempt)]),
     }));
     const last = this.session.steps.length - 1;
-    drawAxis(g, width, lanes * laneHeight, getComputedStyle(this.element).fontFamily, colour("faint"), (share) =>
+    drawAxis(this.axis, width, getComputedStyle(this.element).fontFamily, colour("faint"), (share) =>
       this.byTime ? lasting(Math.round(this.session.elapsed * share)) : "step " + (1 + Math.round(last * share)),
     );
   }
