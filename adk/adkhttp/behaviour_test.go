@@ -405,3 +405,33 @@ func TestServedRetriesAreQuick(t *testing.T) {
 	assert.Nil(t, report.Divergence, "%s", report)
 	assert.Equal(t, "0", header.Get("Retry-After-Ms"))
 }
+
+// A body that is nested as deep as a line of a trace can hold, or deeper, is held to the
+// letter, and the trace can be read (WLD-2).
+func TestDeeplyNestedBodies(t *testing.T) {
+	for _, depth := range []int{100, 4080, 4088, 4094, 4095, 4096, 4097, 4098, 10_000} {
+		body := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		for _, kind := range []string{"application/json", "application/jsonl", "text/event-stream"} {
+			answer := map[string]string{"application/jsonl": body + "\n", "text/event-stream": "data: " + body + "\n\n"}[kind] + body
+			base := roundTrip(func(req *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Header: http.Header{"Content-Type": {kind}},
+					Body: io.NopCloser(strings.NewReader(answer))}, nil
+			})
+			run := func(base http.RoundTripper) func(context.Context) {
+				return func(ctx context.Context) {
+					req := must(http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example", strings.NewReader(body)))
+					resp, err := (&http.Client{Transport: adkhttp.NewTransport(base)}).Do(req)
+					require.NoError(t, err)
+					all, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					require.Equal(t, answer, string(all))
+				}
+			}
+			written := recorded(t, run(base))
+			assert.NotContains(t, string(written), "$unheld", "%d %s", depth, kind)
+			report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run(never(t))).Executor.Run))
+			require.NoError(t, err, "%d %s", depth, kind)
+			assert.Nil(t, report.Divergence, "%d %s", depth, kind)
+		}
+	}
+}

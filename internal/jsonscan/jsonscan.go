@@ -19,10 +19,18 @@ func Count(text []byte) (values int, err error) {
 	return s.Values, err
 }
 
+// What is put into a line stands deeper there than by itself: lineRoom is how much deeper,
+// at most, and bodyRoom is that for what becomes a part of such a text before.
+const (
+	lineRoom = 8
+	bodyRoom = 2 * lineRoom
+)
+
 // Compact is a text of JSON without the white space that says nothing, and how many
-// values it has: the text itself where there is none. It is nil where Count has an error.
+// values it has: the text itself where there is none. It is nil where Count has an error,
+// or would have one with the text in a line of a trace.
 func Compact(text []byte) (compact []byte, values int) {
-	s := Scanner{Data: text}
+	s := Scanner{Data: text, depth: lineRoom}
 	if s.all() != nil {
 		return nil, 0
 	}
@@ -37,9 +45,9 @@ func Compact(text []byte) (compact []byte, values int) {
 	return out.Bytes(), s.Values
 }
 
-// IsCompact reports whether Compact gives a text as it is.
+// IsCompact reports whether Compact gives a text as it is, and what it becomes a part of.
 func IsCompact(text []byte) bool {
-	s := Scanner{Data: text}
+	s := Scanner{Data: text, depth: bodyRoom}
 	return s.all() == nil && !s.Blanks
 }
 
