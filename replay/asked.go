@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"path"
@@ -55,8 +56,10 @@ func (l Live) names(of string) bool {
 // recordedAsks are the asks of a recording, and which of them were taken.
 type recordedAsks struct {
 	all []*recordedAsk
+	// byCall are those of each call, but for some at the beginning that have gone.
+	byCall map[*calls.Call][]*recordedAsk
 	// equals are those that asked the same and whose answers no equal one has yet; there
-	// is a list wherever there was one.
+	// is a list wherever there was one. It is nil until a run asks otherwise.
 	equals map[equalAsk][]*recordedAsk
 	known  bool
 	real   bool // the run has come to where the world may be asked (Live.OutsideFrom)
@@ -74,6 +77,7 @@ type recordedAsk struct {
 	step  *calls.Step
 	like  *likeness // made when it is asked for
 	taken int       // the number of the new ask that has its answer; 0 if there is none
+	gone  bool      // an equal one has it
 }
 
 // equalAsk is what asks have in common that ask the same.
@@ -86,7 +90,7 @@ func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.equals = true, map[equalAsk][]*recordedAsk{}
+	r.known, r.byCall = true, map[*calls.Call][]*recordedAsk{}
 	r.counterparts, r.rivals, r.alone = map[int]int{}, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
@@ -94,8 +98,8 @@ func (r *recordedAsks) index(t *calls.Tree) {
 		}
 		for _, s := range t.Calls[x.ID].Steps {
 			if s.IsAsk() {
-				a, of := &recordedAsk{step: s}, equalOf(s.X)
-				r.all, r.equals[of] = append(r.all, a), append(r.equals[of], a)
+				a := &recordedAsk{step: s}
+				r.all, r.byCall[s.In] = append(r.all, a), append(r.byCall[s.In], a)
 			}
 		}
 	}
@@ -109,6 +113,9 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	}
 	asked := *got
 	asked.JSON = p.ids.inText(got.JSON)
+	if a := r.asNext(c.rec, &asked); a != nil {
+		return r.gives(a, got.Seq)
+	}
 	scopes := []func(*recordedAsk) bool{
 		func(a *recordedAsk) bool { return a.step.In == c.rec },
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
@@ -131,6 +138,23 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	return r.givesNone(got)
 }
 
+// asNext is asEqual of an ask that says the same, to the byte, as the first of its call
+// whose answer no equal one has: it is what asEqual would find. Where nothing has changed
+// all asks are such, and nothing is summed up.
+func (r *recordedAsks) asNext(in *calls.Call, asked *adk.Crossing) *recordedAsk {
+	list := withoutGone(r.byCall[in])
+	r.byCall[in] = list
+	if len(list) == 0 {
+		return nil
+	}
+	x := list[0].step.X
+	if x.Name != asked.Name || x.Status != asked.Status || !bytes.Equal(x.JSON, asked.JSON) {
+		return nil
+	}
+	list[0].gone = true
+	return list[0]
+}
+
 // givesNone notes that a new ask gets no recorded answer.
 func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
 	r.counterparts[got.Seq], r.alone[got.Op] = 0, got.Seq
@@ -141,16 +165,41 @@ func (r *recordedAsks) givesNone(got *adk.Crossing) *calls.Step {
 // whose answer no other has that did: it is taken out of these. recorded tells whether
 // there was one at all.
 func (r *recordedAsks) asEqual(asked equalAsk, scopes []func(*recordedAsk) bool) (first *recordedAsk, recorded bool) {
-	left, recorded := r.equals[asked]
+	if r.equals == nil {
+		r.sumUp()
+	}
+	list, recorded := r.equals[asked]
+	if !recorded {
+		return nil, false
+	}
+	left := withoutGone(list)
+	r.equals[asked] = left
 	for _, in := range scopes {
-		if at := slices.IndexFunc(left, in); at >= 0 {
-			first = left[at]
+		if at := slices.IndexFunc(left, func(a *recordedAsk) bool { return !a.gone && in(a) }); at >= 0 {
+			first, left[at].gone = left[at], true
 			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
 			r.equals[asked] = left[1:]
 			return first, true
 		}
 	}
-	return nil, recorded
+	return nil, true
+}
+
+// sumUp finds the asks that asked the same.
+func (r *recordedAsks) sumUp() {
+	r.equals = map[equalAsk][]*recordedAsk{}
+	for _, a := range r.all {
+		of := equalOf(a.step.X)
+		r.equals[of] = append(r.equals[of], a)
+	}
+}
+
+// withoutGone is a list without those that have gone at its beginning.
+func withoutGone(list []*recordedAsk) []*recordedAsk {
+	for len(list) > 0 && list[0].gone {
+		list = list[1:]
+	}
+	return list
 }
 
 // gives notes whose answer a new ask gets.

@@ -37,14 +37,19 @@ func (r *replayed) report() *Report {
 	found := r.compare()
 	report := &Report{Crossings: len(r.equal), Live: append(r.live.parts(), r.brought()...), Unreached: r.unreached(), NotCompared: r.notCompared()}
 	r.markOwn()
-	if len(found) > 0 {
+	switch {
+	case len(found) > 0:
 		report.Divergence = r.explain(found)
-	} else {
+	case !r.isRecorded():
 		report.Divergence = contract(r.got.Lines)
 	}
 	r.withholdNames(report)
 	return report
 }
+
+// isRecorded reports whether the new run is the recording to the last crossing, numbers and
+// time too.
+func (r *replayed) isRecorded() bool { return r.got == r.want }
 
 // unreached are the live seams that the new run did not come to. What a run is
 // given is always reached, but for listeners of gates: they need one.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -44,7 +43,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		}
 		again.sameTwice(second, report.Divergence)
 	}
-	if report.Divergence != nil || unread != nil {
+	if report.Divergence != nil || unread != nil || again.isRecorded() {
 		return report, unread
 	}
 	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines, known)
@@ -54,7 +53,8 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 // ofItself is where a recording and the engine part without any live code: with
 // every seam scripted it must play again to the crossing. A comparison with live
 // seams leaves alone what live code may do otherwise, such as the order between
-// strands; what no engine can have recorded must not hide there.
+// strands; what no engine can have recorded must not hide there. Where a new run is
+// nothing but the recorded crossings in their order, an engine has just made them.
 func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, known *wire.Sentinels) (*Divergence, error) {
 	report, err := play(ctx, header, &linesSource{lines}, known)
 	if err != nil || report.Divergence == nil {
@@ -103,11 +103,8 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
-	var written pages
-	recorder := Record(&written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine,
-		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
-	sites := &callers{}
-	run, err := p.again(first, want.Info, adk.MultiProbe(p, recorder, sites))
+	sites, kept := &callers{}, newKept(p, options, whole)
+	run, err := p.again(first, want.Info, adk.MultiProbe(p, kept, sites))
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +133,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true
 	}
-	options.File = ""
-	if err := errors.Join(recorder.Err(), again.read(&written, options, whole)); err != nil {
+	if err := kept.give(again); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
 	return again, nil
@@ -170,99 +166,10 @@ func withRedactedSizes(ctx context.Context, want *calls.Tree) context.Context {
 	return forging.WithSizes(ctx, sizes)
 }
 
-// read reads the new run as it was recorded.
-func (r *replayed) read(written io.Reader, options trace.Options, whole bool) error {
-	in, err := trace.NewReader(written, options)
-	if err != nil {
-		return err
-	}
-	hidden := r.hides()
-	if !whole && !hidden && len(r.ids.want) == 0 {
-		crossings, err := r.shared(in)
-		r.got = describe.Of(calls.NewOf(r.want.Version(), in.Header().Info, crossings))
-		return err
-	}
-	if r.trace, err = in.Rest(); err != nil {
-		return err
-	}
-	r.holds(r.trace)
-	if !hidden {
-		return nil
-	}
-	shown, err := r.withheld(r.live.Redact, trace.Options{Sentinels: options.Sentinels})
-	if err == nil && shown != r.trace {
-		r.holds(shown)
-	}
-	return err
-}
-
 // holds makes a run the one that is held against the recording, with the recorded ids.
 func (r *replayed) holds(run *trace.Trace) {
 	r.shown, r.lines = run, r.ids.apply(run.Lines)
 	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
-}
-
-// shared reads crossings; those that are as they were recorded are the recorded ones.
-func (r *replayed) shared(in *trace.Reader) (crossings []*adk.Crossing, err error) {
-	crossings = make([]*adk.Crossing, 0, len(r.want.Lines))
-	var line trace.Line
-	for err = in.NextInto(&line); err == nil; err = in.NextInto(&line) {
-		if n := len(crossings); n < len(r.want.Lines) && r.identical(r.want.Lines[n], &line.Crossing) {
-			crossings = append(crossings, r.want.Lines[n])
-		} else {
-			one := line.Crossing
-			crossings = append(crossings, &one)
-		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return crossings, err
-}
-
-// identical reports whether two crossings say the same, numbers and time too.
-func (r *replayed) identical(a, b *adk.Crossing) bool {
-	if a.Kind != b.Kind || a.Phase != b.Phase || a.Seq != b.Seq || !a.At.Equal(b.At) || a.Call != b.Call || a.Strand != b.Strand || a.Op != b.Op {
-		return false
-	}
-	for _, use := range a.Kind.Fields(a.Phase) {
-		if !r.known.Same(use.Field, a, b) {
-			return false
-		}
-	}
-	return true
-}
-
-// pages hold what is written to them until it was read.
-type pages struct{ all [][]byte }
-
-// pageSize is how much is held in one piece.
-const pageSize = 64 << 10
-
-func (p *pages) Write(text []byte) (int, error) {
-	last := len(p.all) - 1
-	if last < 0 || cap(p.all[last])-len(p.all[last]) < len(text) {
-		size := pageSize
-		if last < 0 {
-			size = pageSize / 16 // most runs need no more
-		}
-		p.all = append(p.all, make([]byte, 0, max(size, len(text))))
-		last++
-	}
-	p.all[last] = append(p.all[last], text...)
-	return len(text), nil
-}
-
-func (p *pages) Read(into []byte) (int, error) {
-	if len(p.all) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(into, p.all[0])
-	if p.all[0] = p.all[0][n:]; len(p.all[0]) == 0 {
-		p.all[0] = nil
-		p.all = p.all[1:]
-	}
-	return n, nil
 }
 
 // again is the recorded run with the live parts in it.

@@ -47,9 +47,7 @@ type withholding struct {
 
 // hides reports whether something of the new run may be what the recording's redaction
 // hides.
-func (r *replayed) hides() bool {
-	return r.live.any() && (r.live.Redact != nil || !r.live.unredacted)
-}
+func (l Live) hides() bool { return l.any() && (l.Redact != nil || !l.unredacted) }
 
 // isClear reports whether nothing was taken out of a recording. One that breaks off does
 // not say.

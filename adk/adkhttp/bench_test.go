@@ -138,29 +138,57 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
+// What a served ask allocates is bounded too, in number and in bytes: reading its lines,
+// asking, answering and comparing. Nothing of it is parsed, written or held a second time
+// where nothing has changed.
+func TestServedAsksAllocateLittle(t *testing.T) {
+	const few, many = 100, 600
+	allocated := func(asks int) (count, size uint64) {
+		verify := served(t, asks)
+		verify()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		verify()
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
+	}
+	fewCount, fewSize := allocated(few)
+	manyCount, manySize := allocated(many)
+	assert.LessOrEqual(t, (manyCount-fewCount)/(many-few), uint64(72))
+	assert.LessOrEqual(t, (manySize-fewSize)/(many-few), uint64(24<<10))
+}
+
 // How many answers a replay serves, each to a request of 4 KB of its own.
 func BenchmarkServed(b *testing.B) {
 	for _, asks := range []int{1000, len(asked())} {
 		b.Run(fmt.Sprint(asks), func(b *testing.B) {
-			base := http.RoundTripper(answering)
-			run := turn(func(ctx context.Context) {
-				client := &http.Client{Transport: adkhttp.NewTransport(base)}
-				for n := range asks {
-					require.NoError(b, post(ctx, client, n))
-				}
-			})
-			var written bytes.Buffer
-			runner := must(adk.NewRunner(fakes.Deterministic(run, replay.Record(&written))))
-			require.NoError(b, runner.Run(b.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
-			base = roundTrip(func(*http.Request) (*http.Response, error) { panic("the world was asked") })
+			verify := served(b, asks)
 			begun := processTime(b)
 			for b.Loop() {
-				report, err := replay.Verify(b.Context(), bytes.NewReader(written.Bytes()), replay.LiveExecutor(run.Executor.Run))
-				require.NoError(b, err)
-				require.Nil(b, report.Divergence)
+				verify()
 			}
 			b.ReportMetric(float64(b.N*asks)/b.Elapsed().Seconds(), "answers/s")
 			b.ReportMetric(float64(b.N*asks)/(processTime(b)-begun).Seconds(), "answers/cpu-s")
 		})
+	}
+}
+
+// served records a run of some asks, and gives what replays it with the code that asks.
+func served(tb testing.TB, asks int) (verify func()) {
+	base := http.RoundTripper(answering)
+	run := turn(func(ctx context.Context) {
+		client := &http.Client{Transport: adkhttp.NewTransport(base)}
+		for n := range asks {
+			require.NoError(tb, post(ctx, client, n))
+		}
+	})
+	var written bytes.Buffer
+	runner := must(adk.NewRunner(fakes.Deterministic(run, replay.Record(&written))))
+	require.NoError(tb, runner.Run(tb.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	base = roundTrip(func(*http.Request) (*http.Response, error) { panic("the world was asked") })
+	return func() {
+		report, err := replay.Verify(tb.Context(), bytes.NewReader(written.Bytes()), replay.LiveExecutor(run.Executor.Run))
+		require.NoError(tb, err)
+		require.Nil(tb, report.Divergence)
 	}
 }

@@ -16,11 +16,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unheld"
 )
 
 // requestJSON is what is told of a request: method, path, query and headers, and the body
 // in one of three members: body where it is compact JSON of an object or a list, text where
-// it is any other text, and base64.
+// it is any other text, and base64. It is a line as it is, as unheld.ErrIsLine says in the
+// place of no error.
 func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMessage, error) {
 	room := 1 << 9
 	if req.ContentLength > 0 {
@@ -36,7 +38,7 @@ func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMes
 	if err := writeBody(&o, req, read, boundary); err != nil {
 		return nil, err
 	}
-	return o.Close(), nil
+	return o.Close(), unheld.ErrIsLine
 }
 
 // bodyReader appends the body of a request. unheld stands for one that is not held.

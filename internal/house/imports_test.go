@@ -135,7 +135,7 @@ var rooms = []room{
 			"gocloud.dev/blob", "gocloud.dev/gcerrors", // S3, Google, Azure, files and memory behind one type
 		},
 		because: "a module of its own: who keeps bodies elsewhere carries no cloud's library"},
-	{name: "adk/adkhttp", ours: []string{"adk", "internal/canonical", "internal/httpform"},
+	{name: "adk/adkhttp", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/unheld"},
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},

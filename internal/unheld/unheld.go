@@ -5,6 +5,7 @@ package unheld
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
@@ -23,15 +24,19 @@ func Because(why string) json.RawMessage {
 // Is reports whether raw is what Because makes.
 func Is(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte(`{"`+member+`":`)) }
 
+// ErrIsLine is no fault: with it in the place of one raw is what Line would give, as who
+// made it has seen to, and nobody reads it once more.
+var ErrIsLine = errors.New("unheld: it is a line")
+
 // Line is JSON without the white space that carries nothing, or what says why there is
 // none: because of err, or as raw is no JSON. nil stays nil. What is given may be raw
 // itself.
 func Line(raw json.RawMessage, err error) json.RawMessage {
-	if err != nil {
+	switch {
+	case err == ErrIsLine, err == nil && raw == nil:
+		return raw
+	case err != nil:
 		return Because(err.Error())
-	}
-	if raw == nil {
-		return nil
 	}
 	if line, _ := jsonscan.Compact(raw); line != nil {
 		return line

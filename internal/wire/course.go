@@ -45,6 +45,10 @@ func AsksForGate(x *adk.Crossing) bool { return x.Kind == adk.KindWaitFor && x.P
 // settle it.
 func OpensGate(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen }
 
+// OpensMedia reports whether a crossing is of an opening of a media, whose bytes others
+// give again.
+func OpensMedia(x *adk.Crossing) bool { return x.Kind == adk.KindOpenMedia }
+
 // IsContained reports whether a crossing tells a failure that was kept from the turn.
 func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }
 
