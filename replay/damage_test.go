@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -166,7 +165,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		file := tracetest.Seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), tracetest.Patience)
 		defer cancel()
 		first, err := Verify(ctx, bytes.NewReader(file), Live{}, trace.Options{MaxLine: 1 << 20})
 		require.NoError(t, ctx.Err(), "the replay did not end")

@@ -73,7 +73,7 @@ func TestAListenerThatThoughtLonger(t *testing.T) {
 // inTime verifies a trace, which may not wait for ever.
 func inTime(t *testing.T, trace []byte, live replay.Live) *replay.Divergence {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
 	defer cancel()
 	live.Turn.SystemPrompt = "Go."
 	report, err := replay.Verify(ctx, bytes.NewReader(trace), live)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -199,7 +198,7 @@ func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m tracetest
 	if _, err := m.Trace().WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
 	defer cancel()
 	config, raw := s.Build(scenarios.Outside{Cancel: func(error) {}})
 	report, err := replay.Verify(ctx, &file, replay.Live{Config: config, Turn: raw, Seams: seams, Writes: true})

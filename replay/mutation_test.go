@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -198,7 +197,7 @@ func verifyNotices(t *testing.T, m tracetest.Mutant) bool {
 	if _, err := m.Trace().WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
 	defer cancel()
 	report, err := replay.Verify(ctx, &file, replay.Live{})
 	require.NoError(t, ctx.Err(), "%s: the replay did not end", m)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,7 +51,7 @@ func TestVerifyRefusesDamagedFiles(t *testing.T) {
 
 // refuses verifies a damaged file, which must be found unreadable or to diverge.
 func refuses(t *testing.T, file []byte, format string, args ...any) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
 	defer cancel()
 	report, err := replay.Verify(ctx, bytes.NewReader(file), replay.Live{})
 	what := append([]any{format}, args...)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,7 +64,7 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 				return // nothing that could be in a file
 			}
 			tried++
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
 			defer cancel()
 			_, _ = replay.Verify(ctx, bytes.NewReader(file.Bytes()), replay.Live{})
 			require.NoError(t, ctx.Err(), "%s: the replay did not end", name)

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ import (
 // verifies replays a trace, which must agree in everything.
 func verifies(t testing.TB, file []byte, about string) *replay.Report {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), tracetest.Patience)
 	defer cancel()
 	report, err := replay.Verify(ctx, bytes.NewReader(file), replay.Live{})
 	require.NoError(t, err, about)
