@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -164,7 +165,7 @@ func playOn(t *testing.T, p *played, sc scene) {
 	adapter, err := chat.New(sc.options)
 	require.NoError(t, err)
 	config := adk.Config{Executor: adapter.Executor("model", sc.overrides...), Storage: p.storage.Storage(), Tools: sc.tools,
-		TurnInput: []adk.TurnMiddleware{{Name: "load", Run: load}}}
+		TurnInput: []adk.TurnMiddleware{tracetest.Loading(adk.Messages, adk.Thoughts, adk.ToolCalls)}}
 	// Nothing bounds a dispatch: one that acks by no option is acked behind its last answer.
 	config.DispatchOutput = []adk.DispatchMiddleware{{Name: "stop", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if dc.Iteration() >= len(sc.replies)-1 && !dc.IsSignalled() {
@@ -204,39 +205,6 @@ func playOn(t *testing.T, p *played, sc scene) {
 		assert.Nil(t, report.Divergence, "%s", report)
 		assert.Len(t, p.asked, asked, "a replay asks nobody")
 	}
-}
-
-// load takes what the storage has into the turn.
-func load(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-	messages, err := tc.Messages().Fetch(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range messages {
-		if _, err := tc.Messages().Add(m); err != nil {
-			return err
-		}
-	}
-	thoughts, err := tc.Thoughts().Fetch(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range thoughts {
-		if _, err := tc.Thoughts().Add(one); err != nil {
-			return err
-		}
-	}
-	calls, err := tc.ToolCalls().Fetch(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range calls {
-		if _, err := tc.ToolCalls().Add(c); err != nil {
-			return err
-		}
-	}
-	next(ctx)
-	return nil
 }
 
 func (p *played) listen(runner *adk.Runner) {

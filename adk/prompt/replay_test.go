@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/prompt"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -48,30 +49,8 @@ func TestPromptsOfReplays(t *testing.T) {
 	for _, c := range view.ToolCalls {
 		seed = append(seed, c)
 	}
-	load := adk.TurnMiddleware{Name: "load", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-		messages, err := tc.Messages().Fetch(ctx)
-		if err != nil {
-			return err
-		}
-		for _, m := range messages {
-			if _, err := tc.Messages().Add(m); err != nil {
-				return err
-			}
-		}
-		calls, err := tc.ToolCalls().Fetch(ctx)
-		if err != nil {
-			return err
-		}
-		for _, c := range calls {
-			if _, err := tc.ToolCalls().Add(c); err != nil {
-				return err
-			}
-		}
-		next(ctx)
-		return nil
-	}}
 	options := prompt.Options{Media: prompt.MediaPolicy{Mode: prompt.StashedText}}
-	config := adk.Config{Executor: rendering(options), Storage: fakes.NewStorage(seed...).Storage(), TurnInput: []adk.TurnMiddleware{load}}
+	config := adk.Config{Executor: rendering(options), Storage: fakes.NewStorage(seed...).Storage(), TurnInput: []adk.TurnMiddleware{tracetest.Loading(adk.Messages, adk.ToolCalls)}}
 	var recorded bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&recorded)))
 	require.NoError(t, err)

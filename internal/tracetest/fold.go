@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 // FoldStart is when the turns of these tests begin.
@@ -246,11 +247,28 @@ func dispatchStep(name string, do func(ctx context.Context, dc *adk.DispatchCont
 	}}
 }
 
+// Loading is the middleware load, which fetches what the storage has of some collections, and
+// puts it into the turn's sets.
+func Loading(of ...adk.CollectionName) adk.TurnMiddleware {
+	return TurnStep("load", func(ctx context.Context, tc *adk.TurnContext) error {
+		for _, name := range of {
+			if err := hydrate(ctx, storages.SetOf(tc.Handle, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Hydrate fetches the messages and puts them into the turn's set.
 func Hydrate(ctx context.Context, tc *adk.TurnContext) error {
-	all, err := tc.Messages().Fetch(ctx)
-	for _, message := range all {
-		if _, err := tc.Messages().Add(message); err != nil {
+	return hydrate(ctx, storages.SetOf(tc.Handle, adk.Messages))
+}
+
+func hydrate(ctx context.Context, set storages.Set) error {
+	all, err := set.Fetch(ctx)
+	for _, record := range all {
+		if _, err := set.Add(record); err != nil {
 			return err
 		}
 	}

@@ -9,19 +9,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/internal/trial"
 )
 
-// object is the JSON of arguments, given in pairs of name and value.
-func object(pairs ...any) string {
-	m := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(string)] = pairs[i+1]
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
 // flat is JSON on one line: what answers print over several.
 func flat(want string) string {
 	var out strings.Builder
@@ -58,7 +45,7 @@ func TestJSONTransform(t *testing.T) {
 		{"unknown", `[1]`, `[{"op":"rumba"}]`, `Error in operation 1 ("rumba"): unknown operation`}, {"operator", `[1]`, `[{"op":"filter","operator":"like"}]`, `Error in operation 1…`}, {"size", `[1]`, `[{"op":"chunk","size":0}]`, `Error in operation 1…`}, {"size", `[1]`, `[{"op":"chunk"}]`, `Error in operation 1…`}, {"key", `[1]`, `[{"op":"pluck"}]`, `Error in operation 1…`},
 		{"order kept", `{"b":1,"a":2}`, `[]`, `{"b":1,"a":2}`}, {"a text", `"hello"`, `[]`, `hello`}, {"digits", `[9007199254740993]`, `[]`, `[9007199254740993]`}, {"exact", `[9007199254740993,9007199254740992]`, `[{"op":"filter","operator":"gt","value":9007199254740992}]`, `[9007199254740993]`},
 	} {
-		cases = append(cases, trial.Case{c.id, `{"data":` + object("d", c.data)[5:len(object("d", c.data))-1] + `,"operations":` + c.operations + `}`, flat(c.want)})
+		cases = append(cases, trial.Case{c.id, `{"data":` + trial.Object("d", c.data)[5:len(trial.Object("d", c.data))-1] + `,"operations":` + c.operations + `}`, flat(c.want)})
 	}
 	trial.Check(t, data.JSONTransform(), append(cases, trial.Case{"no op", `{"data":"[]","operations":[{}]}`, trial.ARGS}, trial.Case{"no list", `{"data":"[]","operations":{"op":"count"}}`, trial.ARGS}))
 }
@@ -66,21 +53,21 @@ func TestJSONTransform(t *testing.T) {
 // BAT-5: sets.
 func TestSetOperations(t *testing.T) {
 	sets := func(a, b, operation string, more ...any) string {
-		return object(append([]any{"data_a", a, "data_b", b, "operation", operation}, more...)...)
+		return trial.Object(append([]any{"data_a", a, "data_b", b, "operation", operation}, more...)...)
 	}
 	trial.Check(t, data.SetOperations(), []trial.Case{
 		{"B-095", sets(`[1,2,3,4]`, `[3,4,5,6]`, "intersection"), `[3,4]`}, {"B-095", sets(`[1,2,3]`, `[3,4,5]`, "union"), `[1,2,3,4,5]`}, {"B-095", sets(`[1,2,3,4]`, `[3,4]`, "difference"), `[1,2]`}, {"B-095", sets(`[1,2,3]`, `[3,4,5]`, "symmetric_difference"), `[1,2,4,5]`},
-		{"B-096", object("data_a", `[1,2,3]`, "operation", "is_member", "item", 2), "Found: …"}, {"B-096", object("data_a", `[1,2,3]`, "operation", "is_member", "item", 99), "Not found: …"}, {"object", object("data_a", `[{"b":1,"a":2}]`, "operation", "is_member", "item", map[string]any{"a": 2, "b": 1}), "Found: …"},
+		{"B-096", trial.Object("data_a", `[1,2,3]`, "operation", "is_member", "item", 2), "Found: …"}, {"B-096", trial.Object("data_a", `[1,2,3]`, "operation", "is_member", "item", 99), "Not found: …"}, {"object", trial.Object("data_a", `[{"b":1,"a":2}]`, "operation", "is_member", "item", map[string]any{"a": 2, "b": 1}), "Found: …"},
 		{"B-097", sets(`[1,2]`, `[1,2,3]`, "is_subset"), "Yes: all 2…"}, {"B-097", sets(`[1,4]`, `[1,2,3]`, "is_subset"), "No: 1 of 2…"}, {"B-097", sets(`[1,2,3]`, `[1]`, "is_superset"), "Yes: all 1…"},
 		{"B-098", sets(`[{"id":1,"a":1},{"id":2,"a":1}]`, `[{"id":2,"a":2}]`, "intersection", "compare_key", "id"), `[{"id":2,"a":1}]`}, {"B-099", sets(`x`, `[]`, "union"), "Error: data_a: …"}, {"B-099", sets(`{}`, `[]`, "union"), "Error: data_a: …"}, {"B-099", sets(`[]`, `[]`, "mystery"), trial.ARGS},
-		{"missing b", object("data_a", `[]`, "operation", "union"), "Error: data_b is missing…"}, {"missing item", object("data_a", `[]`, "operation", "is_member"), "Error: item is missing…"}, {"b", sets(`[]`, `1`, "union"), "Error: data_b: …"}, {"empty", sets(`[]`, `[]`, "intersection"), `[]`},
+		{"missing b", trial.Object("data_a", `[]`, "operation", "union"), "Error: data_b is missing…"}, {"missing item", trial.Object("data_a", `[]`, "operation", "is_member"), "Error: item is missing…"}, {"b", sets(`[]`, `1`, "union"), "Error: data_b: …"}, {"empty", sets(`[]`, `[]`, "intersection"), `[]`},
 	})
 }
 
 // BAT-1, BAT-2: tables, JSON and lists.
 func TestFormatTable(t *testing.T) {
 	rows := func(data, format string, more ...any) string {
-		return object(append([]any{"data", data, "format", format}, more...)...)
+		return trial.Object(append([]any{"data", data, "format", format}, more...)...)
 	}
 	const people = `[{"name":"alice","age":30},{"name":"bob","age":25,"x":1}]`
 	trial.Check(t, data.FormatTable(), []trial.Case{
@@ -90,7 +77,7 @@ func TestFormatTable(t *testing.T) {
 		{"cells", rows(`[{"a":null,"b":{"z":1,"y":[]},"c":true}]`, "tsv"), "a\tb\tc\n\t{\"z\":1,\"y\":[]}\ttrue"}, {"later object", rows(`[1,{"a":2}]`, "csv"), "a\n\n2"},
 	})
 	trial.Check(t, data.JSONFormat(), []trial.Case{
-		{"B-106", object("data", `{"a":1,"b":2}`), "{\n  \"a\": 1,\n  \"b\": 2\n}"}, {"B-106", object("data", `{"a":1,"b":2}`, "indent", 0), `{"a":1,"b":2}`}, {"B-106", object("data", `[1]`, "indent", 100), "[\n        1\n]"}, {"floor", object("data", `[1]`, "indent", 1.9), "[\n 1\n]"}, {"negative", object("data", `[1]`, "indent", -3), "[1]"}, {"B-106", object("data", `nope`), "Error: Invalid JSON: line 1, column 1…"},
+		{"B-106", trial.Object("data", `{"a":1,"b":2}`), "{\n  \"a\": 1,\n  \"b\": 2\n}"}, {"B-106", trial.Object("data", `{"a":1,"b":2}`, "indent", 0), `{"a":1,"b":2}`}, {"B-106", trial.Object("data", `[1]`, "indent", 100), "[\n        1\n]"}, {"floor", trial.Object("data", `[1]`, "indent", 1.9), "[\n 1\n]"}, {"negative", trial.Object("data", `[1]`, "indent", -3), "[1]"}, {"B-106", trial.Object("data", `nope`), "Error: Invalid JSON: line 1, column 1…"},
 	})
 	trial.Check(t, data.FormatList(), []trial.Case{
 		{"B-115", `{"items":["a","b","c"]}`, "• a\n• b\n• c"}, {"B-115", `{"items":["a"],"indent":4}`, "    • a"}, {"B-115", `{"items":["a","b"],"style":"numbered"}`, "1. a\n2. b"}, {"B-115", `{"items":["a","b"],"style":"newline"}`, "a\nb"},
@@ -110,10 +97,10 @@ func TestValidateFormat(t *testing.T) {
 		"alphanumeric": {{"abc123"}, {"a b", "ä"}}, "slug": {{"my-slug-1"}, {"My-Slug", "-a", "a--b"}}, "hex": {{"deadBEEF", "0xff"}, {"xyz", "0x"}}, "base64": {{"aGVsbG8=", "YQ=="}, {"a===", "a b", "é"}},
 	} {
 		for _, text := range texts[0] {
-			cases = append(cases, trial.Case{"B-107", object("value", text, "format", format), `Valid: "` + text + `" is a valid ….`})
+			cases = append(cases, trial.Case{"B-107", trial.Object("value", text, "format", format), `Valid: "` + text + `" is a valid ….`})
 		}
 		for _, text := range texts[1] {
-			cases = append(cases, trial.Case{"B-108", object("value", text, "format", format), `Invalid: "` + text + `" is not a valid ….`})
+			cases = append(cases, trial.Case{"B-108", trial.Object("value", text, "format", format), `Invalid: "` + text + `" is not a valid ….`})
 		}
 	}
 	trial.Check(t, data.ValidateFormat(), append(cases, trial.Case{"B-109", `{"value":"x","format":"mystery"}`, trial.ARGS}))
@@ -122,7 +109,7 @@ func TestValidateFormat(t *testing.T) {
 // BAT-3, BAT-5: numbers of locales, from a table of our own.
 func TestFormatNumber(t *testing.T) {
 	number := func(value float64, more ...any) string {
-		return object(append([]any{"value", value}, more...)...)
+		return trial.Object(append([]any{"value", value}, more...)...)
 	}
 	trial.Check(t, data.FormatNumber(), []trial.Case{
 		{"B-110", number(1234567.89), "1,234,567.89"}, {"B-110", number(1, "min_decimals", 3), "1.000"}, {"B-110", number(1.23456789, "max_decimals", 2), "1.23"}, {"B-110", number(1234.5, "locale", "de-DE"), "1.234,5"}, {"three", number(1.23456), "1.235"}, {"tie", number(2.5, "max_decimals", 0), "3"}, {"tie", number(-2.5, "max_decimals", 0), "-3"}, {"zero", number(-0.0001, "max_decimals", 2), "0"},

@@ -1,7 +1,6 @@
 package texts_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,19 +11,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk/tools/texts"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 )
-
-// object is the JSON of arguments, given in pairs of name and value.
-func object(pairs ...any) string {
-	m := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(string)] = pairs[i+1]
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
 
 // BAT-4, BAT-5, BAT-6: the 32 operations.
 func TestStringTransform(t *testing.T) {
@@ -46,7 +32,7 @@ func TestStringTransform(t *testing.T) {
 		if c[0] == "B-125" { // where the mark of what is cut means itself
 			want = strings.ReplaceAll(want, "…", "\u2026")
 		}
-		cases = append(cases, trial.Case{c[0], `{"text":` + object("t", c[1])[5:len(object("t", c[1]))-1] + `,"operations":[` + c[2] + `]}`, want})
+		cases = append(cases, trial.Case{c[0], `{"text":` + trial.Object("t", c[1])[5:len(trial.Object("t", c[1]))-1] + `,"operations":[` + c[2] + `]}`, want})
 	}
 	trial.Check(t, texts.StringTransform(), append(cases, trial.Case{"B-130", `{"text":"a"}`, trial.ARGS}))
 }
@@ -54,23 +40,23 @@ func TestStringTransform(t *testing.T) {
 // BAT-6: matches.
 func TestStringExtract(t *testing.T) {
 	trial.Check(t, texts.StringExtract(), []trial.Case{
-		{"B-131", object("text", "a1 b22 c333", "pattern", `\d+`), `["1","22","333"]`}, {"B-131", object("text", "abc", "pattern", `\d+`), "No matches found."}, {"B-131", object("text", "k=v x=y", "pattern", `(\w)=(\w)`, "group", 2), `["v","y"]`}, {"B-131", object("text", "aA", "pattern", `a`, "flags", "gi"), `["a","A"]`},
-		{"B-131", object("text", "a", "pattern", `(`), "Error: Invalid regex…"}, {"B-131", object("text", "a"), trial.ARGS}, {"group", object("text", "a", "pattern", `a`, "group", 1), "Error: the pattern has no group 1…"}, {"took no part", object("text", "ab", "pattern", `(a)|(b)`, "group", 2), `["b"]`}, {"look-ahead", object("text", "a", "pattern", `a(?=b)`), "Error: Invalid regex…look-around…"},
-		{"B-132", object("text", strings.Repeat("x", 600), "pattern", `x`), `["x",…"x"] (truncated at 500)`}, {"lines", object("text", "a\nb", "pattern", `^.$`, "flags", "m"), `["a","b"]`},
+		{"B-131", trial.Object("text", "a1 b22 c333", "pattern", `\d+`), `["1","22","333"]`}, {"B-131", trial.Object("text", "abc", "pattern", `\d+`), "No matches found."}, {"B-131", trial.Object("text", "k=v x=y", "pattern", `(\w)=(\w)`, "group", 2), `["v","y"]`}, {"B-131", trial.Object("text", "aA", "pattern", `a`, "flags", "gi"), `["a","A"]`},
+		{"B-131", trial.Object("text", "a", "pattern", `(`), "Error: Invalid regex…"}, {"B-131", trial.Object("text", "a"), trial.ARGS}, {"group", trial.Object("text", "a", "pattern", `a`, "group", 1), "Error: the pattern has no group 1…"}, {"took no part", trial.Object("text", "ab", "pattern", `(a)|(b)`, "group", 2), `["b"]`}, {"look-ahead", trial.Object("text", "a", "pattern", `a(?=b)`), "Error: Invalid regex…look-around…"},
+		{"B-132", trial.Object("text", strings.Repeat("x", 600), "pattern", `x`), `["x",…"x"] (truncated at 500)`}, {"lines", trial.Object("text", "a\nb", "pattern", `^.$`, "flags", "m"), `["a","b"]`},
 	})
 }
 
 // BAT-5: counts and properties.
 func TestTextAnalyze(t *testing.T) {
 	trial.Check(t, texts.TextAnalyze(), []trial.Case{
-		{"B-133", object("text", "hello world"), "{\n  \"char_count\": 11,\n  \"char_count_no_spaces\": 10,\n  \"word_count\": 2,\n  \"unique_word_count\": 2,\n  \"sentence_count\": 1,\n  \"paragraph_count\": 1,\n  \"line_count\": 1,\n  \"avg_word_length\": 5,\n  \"token_estimate\": 3,\n" +
+		{"B-133", trial.Object("text", "hello world"), "{\n  \"char_count\": 11,\n  \"char_count_no_spaces\": 10,\n  \"word_count\": 2,\n  \"unique_word_count\": 2,\n  \"sentence_count\": 1,\n  \"paragraph_count\": 1,\n  \"line_count\": 1,\n  \"avg_word_length\": 5,\n  \"token_estimate\": 3,\n" +
 			"  \"is_all_alpha\": false,\n  \"is_all_numeric\": false,\n  \"is_all_alphanumeric\": false,\n  \"is_all_ascii\": true,\n  \"is_all_lowercase\": true,\n  \"is_all_uppercase\": false,\n  \"has_unicode\": false\n}"},
-		{"B-133", object("text", "Hello, hello! Hello."), "…\"unique_word_count\": 1…"}, {"B-134", object("text", "One. Two! Three?"), "…\"sentence_count\": 3…"}, {"B-134", object("text", "a\n\nb\n \n\nc"), "…\"paragraph_count\": 3…"}, {"B-134", object("text", "aa bb cc"), "…\"avg_word_length\": 2…"}, {"B-135", object("text", "abc"), "…\"is_all_alpha\": true…"}, {"B-135", object("text", "123"), "…\"is_all_numeric\": true…"}, {"B-135", object("text", "ABC"), "…\"is_all_uppercase\": true…"}, {"B-135", object("text", "é"), "…\"is_all_ascii\": false…\"has_unicode\": true…"},
-		{"B-136", object("text", "1234567890"), "…\"token_estimate\": 3…"}, {"B-137", `{}`, trial.ARGS}, {"empty", object("text", ""), "…\"sentence_count\": 0,\n  \"paragraph_count\": 0…\"avg_word_length\": 0…"}, {"no end", object("text", "v1.2 is out"), "…\"sentence_count\": 1…"},
+		{"B-133", trial.Object("text", "Hello, hello! Hello."), "…\"unique_word_count\": 1…"}, {"B-134", trial.Object("text", "One. Two! Three?"), "…\"sentence_count\": 3…"}, {"B-134", trial.Object("text", "a\n\nb\n \n\nc"), "…\"paragraph_count\": 3…"}, {"B-134", trial.Object("text", "aa bb cc"), "…\"avg_word_length\": 2…"}, {"B-135", trial.Object("text", "abc"), "…\"is_all_alpha\": true…"}, {"B-135", trial.Object("text", "123"), "…\"is_all_numeric\": true…"}, {"B-135", trial.Object("text", "ABC"), "…\"is_all_uppercase\": true…"}, {"B-135", trial.Object("text", "é"), "…\"is_all_ascii\": false…\"has_unicode\": true…"},
+		{"B-136", trial.Object("text", "1234567890"), "…\"token_estimate\": 3…"}, {"B-137", `{}`, trial.ARGS}, {"empty", trial.Object("text", ""), "…\"sentence_count\": 0,\n  \"paragraph_count\": 0…\"avg_word_length\": 0…"}, {"no end", trial.Object("text", "v1.2 is out"), "…\"sentence_count\": 1…"},
 	})
 	trial.Check(t, texts.TextLines(), []trial.Case{
-		{"B-138", object("text", "b\na\nC", "operation", "sort"), "C\na\nb"}, {"B-138", object("text", "b\na\nC", "operation", "sort", "case_insensitive", true), "a\nb\nC"}, {"B-138", object("text", "a\nb", "operation", "sort_desc"), "b\na"}, {"B-138", object("text", "a\nb", "operation", "reverse"), "b\na"}, {"B-139", object("text", "a\nb\na", "operation", "deduplicate"), "a\nb"}, {"B-139", object("text", "Hello\nhello\nWorld", "operation", "deduplicate", "case_insensitive", true), "Hello\nWorld"},
-		{"B-140", object("text", "a\n\nb\n \nc", "operation", "filter_empty"), "a\nb\nc"}, {"B-140", object("text", " a \n b", "operation", "trim_each"), "a\nb"}, {"B-140", object("text", "a\nb", "operation", "number"), "1. a\n2. b"}, {"B-140", object("text", "a\n\nb\n\nc", "operation", "count"), "5 lines (3 non-empty, 2 empty)"}, {"B-141", object("text", "a", "operation", "shuffle"), trial.ARGS},
+		{"B-138", trial.Object("text", "b\na\nC", "operation", "sort"), "C\na\nb"}, {"B-138", trial.Object("text", "b\na\nC", "operation", "sort", "case_insensitive", true), "a\nb\nC"}, {"B-138", trial.Object("text", "a\nb", "operation", "sort_desc"), "b\na"}, {"B-138", trial.Object("text", "a\nb", "operation", "reverse"), "b\na"}, {"B-139", trial.Object("text", "a\nb\na", "operation", "deduplicate"), "a\nb"}, {"B-139", trial.Object("text", "Hello\nhello\nWorld", "operation", "deduplicate", "case_insensitive", true), "Hello\nWorld"},
+		{"B-140", trial.Object("text", "a\n\nb\n \nc", "operation", "filter_empty"), "a\nb\nc"}, {"B-140", trial.Object("text", " a \n b", "operation", "trim_each"), "a\nb"}, {"B-140", trial.Object("text", "a\nb", "operation", "number"), "1. a\n2. b"}, {"B-140", trial.Object("text", "a\n\nb\n\nc", "operation", "count"), "5 lines (3 non-empty, 2 empty)"}, {"B-141", trial.Object("text", "a", "operation", "shuffle"), trial.ARGS},
 	})
 }
 
@@ -84,14 +70,14 @@ func TestTextDiff(t *testing.T) {
 		return strings.Join(lines, "\n")
 	}
 	trial.Check(t, texts.TextDiff(), []trial.Case{
-		{"B-142", object("text_a", "a", "text_b", "a"), "Texts are identical — no differences found."}, {"B-143", object("text_a", "one\ntwo\nthree", "text_b", "one\nTWO\nthree"), "+1 line added, -1 line removed, 2 unchanged\n\n- two\n+ TWO"}, {"B-143", object("text_a", "a\nb", "text_b", "A\nB"), "+2 lines added, -2 lines removed, 0 unchanged\n\n- a\n- b\n+ A\n+ B"},
-		{"B-144", object("text_a", "a\nb\nc", "text_b", "a\nB\nc"), "…2 unchanged…"}, {"B-145", object("text_a", numbered("a", 100), "text_b", numbered("b", 100)), "+100 lines added, -100 lines removed, 0 unchanged\n\n- a0\n…\n- a59\n\u2026 (140 more lines truncated)"}, {"B-146", object("text_a", "the quick brown fox", "text_b", "the slow old fox", "mode", "words"), "+2 words added, -2 words removed, 2 unchanged\n\n- quick\n- brown\n+ slow\n+ old"},
-		{"B-147", object("text_a", "a", "text_b", "b", "mode", "chars"), trial.ARGS}, {"B-147", object("text_a", "a"), trial.ARGS}, {"empty lines", object("text_a", "a", "text_b", "a\n\n"), "+2 lines added, -0 lines removed, 1 unchanged"}, {"large", object("text_a", strings.Repeat("\n", 20_000), "text_b", ""), "Error: too large…"},
-		{"moved", object("text_a", "a\nb\nc", "text_b", "b\nc\na"), "+1 line added, -1 line removed, 2 unchanged\n\n- a\n+ a"}, {"far apart", object("text_a", numbered("a", 20_000), "text_b", numbered("b", 20_000)), "+20000 lines added…"}, {"two letters", object("text_a", strings.Repeat("a\nb\n", 8000), "text_b", strings.Repeat("b\nb\na\n", 6000)), "+…"},
+		{"B-142", trial.Object("text_a", "a", "text_b", "a"), "Texts are identical — no differences found."}, {"B-143", trial.Object("text_a", "one\ntwo\nthree", "text_b", "one\nTWO\nthree"), "+1 line added, -1 line removed, 2 unchanged\n\n- two\n+ TWO"}, {"B-143", trial.Object("text_a", "a\nb", "text_b", "A\nB"), "+2 lines added, -2 lines removed, 0 unchanged\n\n- a\n- b\n+ A\n+ B"},
+		{"B-144", trial.Object("text_a", "a\nb\nc", "text_b", "a\nB\nc"), "…2 unchanged…"}, {"B-145", trial.Object("text_a", numbered("a", 100), "text_b", numbered("b", 100)), "+100 lines added, -100 lines removed, 0 unchanged\n\n- a0\n…\n- a59\n\u2026 (140 more lines truncated)"}, {"B-146", trial.Object("text_a", "the quick brown fox", "text_b", "the slow old fox", "mode", "words"), "+2 words added, -2 words removed, 2 unchanged\n\n- quick\n- brown\n+ slow\n+ old"},
+		{"B-147", trial.Object("text_a", "a", "text_b", "b", "mode", "chars"), trial.ARGS}, {"B-147", trial.Object("text_a", "a"), trial.ARGS}, {"empty lines", trial.Object("text_a", "a", "text_b", "a\n\n"), "+2 lines added, -0 lines removed, 1 unchanged"}, {"large", trial.Object("text_a", strings.Repeat("\n", 20_000), "text_b", ""), "Error: too large…"},
+		{"moved", trial.Object("text_a", "a\nb\nc", "text_b", "b\nc\na"), "+1 line added, -1 line removed, 2 unchanged\n\n- a\n+ a"}, {"far apart", trial.Object("text_a", numbered("a", 20_000), "text_b", numbered("b", 20_000)), "+20000 lines added…"}, {"two letters", trial.Object("text_a", strings.Repeat("a\nb\n", 8000), "text_b", strings.Repeat("b\nb\na\n", 6000)), "+…"},
 	})
 	trial.Check(t, texts.StringSimilarity(), []trial.Case{
-		{"B-148", object("a", "abc", "b", "abc"), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", object("a", "", "b", ""), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", object("a", "kitten", "b", "sitten"), "Edit distance: 1\nSimilarity: 83.3% (similar)"}, {"B-148", object("a", "kitten", "b", "sitting"), "Edit distance: 3\nSimilarity: 57.1% (somewhat similar)"}, {"B-148", object("a", "apple", "b", "xyz"), "Edit distance: 5\nSimilarity: 0% (very different)"},
-		{"B-149", object("a", "HELLO", "b", "hello", "case_insensitive", true), "…100%…"}, {"B-149", object("a", "HELLO", "b", "hello"), "Edit distance: 5…"}, {"B-149", `{"a":"x"}`, trial.ARGS}, {"large", object("a", strings.Repeat("x", 5001), "b", ""), "Error: too large…"},
+		{"B-148", trial.Object("a", "abc", "b", "abc"), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", trial.Object("a", "", "b", ""), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", trial.Object("a", "kitten", "b", "sitten"), "Edit distance: 1\nSimilarity: 83.3% (similar)"}, {"B-148", trial.Object("a", "kitten", "b", "sitting"), "Edit distance: 3\nSimilarity: 57.1% (somewhat similar)"}, {"B-148", trial.Object("a", "apple", "b", "xyz"), "Edit distance: 5\nSimilarity: 0% (very different)"},
+		{"B-149", trial.Object("a", "HELLO", "b", "hello", "case_insensitive", true), "…100%…"}, {"B-149", trial.Object("a", "HELLO", "b", "hello"), "Edit distance: 5…"}, {"B-149", `{"a":"x"}`, trial.ARGS}, {"large", trial.Object("a", strings.Repeat("x", 5001), "b", ""), "Error: too large…"},
 	})
 }
 
@@ -102,7 +88,7 @@ func TestTextDiffIsShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 90)
 		a, b := words.Draw(t, "a"), words.Draw(t, "b")
-		answer, err := trial.Answer(tool, object("text_a", strings.Join(a, "\n"), "text_b", strings.Join(b, "\n")))
+		answer, err := trial.Answer(tool, trial.Object("text_a", strings.Join(a, "\n"), "text_b", strings.Join(b, "\n")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,14 +129,14 @@ func longest(a, b []string) int {
 func TestEncodings(t *testing.T) {
 	var cases []trial.Case
 	code := func(id, text, scheme, direction, want string) {
-		cases = append(cases, trial.Case{id, object("text", text, "scheme", scheme, "direction", direction), want})
+		cases = append(cases, trial.Case{id, trial.Object("text", text, "scheme", scheme, "direction", direction), want})
 	}
 	code("B-150", "hello", "base64", "encode", "aGVsbG8=")
 	code("B-150", "aGVsbG8=", "base64", "decode", "hello")
 	code("B-150", "aGVsbG8", "base64", "decode", "hello")
 	for _, text := range []string{"héllo", "世界", "a+b/c?d=e&f", ""} {
 		for _, scheme := range []string{"base64", "base64url", "hex", "url", "html_entities"} {
-			encoded, err := trial.Answer(texts.EncodeText(), object("text", text, "scheme", scheme))
+			encoded, err := trial.Answer(texts.EncodeText(), trial.Object("text", text, "scheme", scheme))
 			if err != nil {
 				t.Error(err)
 			}
@@ -177,15 +163,15 @@ func TestEncodings(t *testing.T) {
 	for target, pair := range map[string][2]string{
 		"json_string": {"a\"b\n", `a\"b\n`}, "regex": {"a.b*c", `a\.b\*c`}, "csv_field": {`a,"b"`, `"a,""b"""`}, "sql_like": {`50%_\`, `50\%\_\\`}, "markdown": {"*a* _b_ `c`", "\\*a\\* \\_b\\_ \\`c\\`"}, "html": {`<a>`, "&lt;a&gt;"}, "xml": {`it's`, "it&apos;s"},
 	} {
-		cases = append(cases, trial.Case{"B-154", object("text", pair[0], "target", target), pair[1]}, trial.Case{"B-154", object("text", pair[1], "target", target, "direction", "unescape"), pair[0]})
+		cases = append(cases, trial.Case{"B-154", trial.Object("text", pair[0], "target", target), pair[1]}, trial.Case{"B-154", trial.Object("text", pair[1], "target", target, "direction", "unescape"), pair[0]})
 	}
 	for _, c := range [][2]string{{"json_string", `a"b`}, {"json_string", `\x`}, {"regex", `\`}, {"regex", `\a`}, {"csv_field", `"a"b"`}, {"csv_field", `"`}, {"markdown", `\a`}} {
-		cases = append(cases, trial.Case{"malformed", object("text", c[1], "target", c[0], "direction", "unescape"), "Error: malformed…"})
+		cases = append(cases, trial.Case{"malformed", trial.Object("text", c[1], "target", c[0], "direction", "unescape"), "Error: malformed…"})
 	}
-	trial.Check(t, texts.TextEscape(), append(cases, trial.Case{"B-154", object("text", "plain", "target", "csv_field"), "plain"}))
+	trial.Check(t, texts.TextEscape(), append(cases, trial.Case{"B-154", trial.Object("text", "plain", "target", "csv_field"), "plain"}))
 	trial.Check(t, texts.UnicodeNormalize(), []trial.Case{
-		{"B-155", object("text", "café résumé", "operation", "strip_accents"), "cafe resume"}, {"B-155", object("text", "hello", "operation", "strip_accents"), "hello"}, {"B-155", object("text", "AB", "operation", "code_points"), "U+0041 (A)\nU+0042 (B)"}, {"B-155", object("text", "🎉", "operation", "code_points"), "U+1F389 (🎉)"},
-		{"B-156", object("text", "e\u0301", "operation", "nfc"), "é"}, {"B-156", object("text", "é", "operation", "nfd"), "e\u0301"}, {"B-156", object("text", "ﬁ", "operation", "nfkc"), "fi"}, {"B-156", object("text", "ﬁé", "operation", "nfkd"), "fie\u0301"}, {"B-156", object("text", "x", "operation", "shake"), trial.ARGS}, {"long", object("text", strings.Repeat("x", 900_000), "operation", "code_points"), "Error: result too long…"},
+		{"B-155", trial.Object("text", "café résumé", "operation", "strip_accents"), "cafe resume"}, {"B-155", trial.Object("text", "hello", "operation", "strip_accents"), "hello"}, {"B-155", trial.Object("text", "AB", "operation", "code_points"), "U+0041 (A)\nU+0042 (B)"}, {"B-155", trial.Object("text", "🎉", "operation", "code_points"), "U+1F389 (🎉)"},
+		{"B-156", trial.Object("text", "e\u0301", "operation", "nfc"), "é"}, {"B-156", trial.Object("text", "é", "operation", "nfd"), "e\u0301"}, {"B-156", trial.Object("text", "ﬁ", "operation", "nfkc"), "fi"}, {"B-156", trial.Object("text", "ﬁé", "operation", "nfkd"), "fie\u0301"}, {"B-156", trial.Object("text", "x", "operation", "shake"), trial.ARGS}, {"long", trial.Object("text", strings.Repeat("x", 900_000), "operation", "code_points"), "Error: result too long…"},
 	})
 }
 
@@ -197,13 +183,13 @@ func TestParseCSV(t *testing.T) {
 		fmt.Fprintln(&fifty, i)
 	}
 	trial.Check(t, texts.ParseCSV(), []trial.Case{
-		{"B-157", object("text", "name,age\nalice,30\nbob,25"), "[\n  {\n    \"name\": \"alice\",\n    \"age\": 30\n  },\n  {\n    \"name\": \"bob\",\n    \"age\": 25\n  }\n]"}, {"B-157", object("text", "a,1\nb,2", "has_header", false), "[\n  [\n    \"a\",\n    1\n  ],\n  [\n    \"b\",\n    2\n  ]\n]"}, {"B-157", object("text", "a\tb\n1\t2"), "[\n  {\n    \"a\": 1,\n    \"b\": 2\n  }\n]"},
-		{"B-157", object("text", fifty.String(), "limit", 5), "[…\"n\": 4\n  }\n]\n\n(Showing 5 of 50 rows)"}, {"B-157", `{}`, trial.ARGS}, {"typed", object("text", "a,b,c,d,e\ntrue,FALSE,2026-01-02,007,9007199254740993"), "…true,…false,…\"2026-01-02\",…\"007\",…9007199254740993…"}, {"quotes", object("text", "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n"), "…\"x,y\"…\"say \\\"hi\\\"\"…"},
-		{"short and long", object("text", "a,b\n1\n1,2,3\n4,5"), "Parse warnings: row 1 has 1 fields, want 2; row 2 has 3 fields, want 2\n\n[…\"__parsed_extra\": [\n      3\n    ]…"}, {"blank rows", object("text", "a\n\n1\n\n"), "[\n  {\n    \"a\": 1\n  }\n]"}, {"bad quote", object("text", "a,b\nx\"y,2"), "Parse warnings: …\n\n[…x\\\"y…"}, {"delimiter", object("text", "a#b\n1#2", "delimiter", "#"), "…\"b\": 2…"},
-		{"delimiter", object("text", "a", "delimiter", "::"), "Error: delimiter…"}, {"nothing", object("text", " \n "), "Error: Nothing to parse"}, {"header alone", object("text", "a,b"), "[]"}, {"mark", object("text", "\ufeffa\n1"), "[\n  {\n    \"a\": 1\n  }\n]"},
+		{"B-157", trial.Object("text", "name,age\nalice,30\nbob,25"), "[\n  {\n    \"name\": \"alice\",\n    \"age\": 30\n  },\n  {\n    \"name\": \"bob\",\n    \"age\": 25\n  }\n]"}, {"B-157", trial.Object("text", "a,1\nb,2", "has_header", false), "[\n  [\n    \"a\",\n    1\n  ],\n  [\n    \"b\",\n    2\n  ]\n]"}, {"B-157", trial.Object("text", "a\tb\n1\t2"), "[\n  {\n    \"a\": 1,\n    \"b\": 2\n  }\n]"},
+		{"B-157", trial.Object("text", fifty.String(), "limit", 5), "[…\"n\": 4\n  }\n]\n\n(Showing 5 of 50 rows)"}, {"B-157", `{}`, trial.ARGS}, {"typed", trial.Object("text", "a,b,c,d,e\ntrue,FALSE,2026-01-02,007,9007199254740993"), "…true,…false,…\"2026-01-02\",…\"007\",…9007199254740993…"}, {"quotes", trial.Object("text", "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n"), "…\"x,y\"…\"say \\\"hi\\\"\"…"},
+		{"short and long", trial.Object("text", "a,b\n1\n1,2,3\n4,5"), "Parse warnings: row 1 has 1 fields, want 2; row 2 has 3 fields, want 2\n\n[…\"__parsed_extra\": [\n      3\n    ]…"}, {"blank rows", trial.Object("text", "a\n\n1\n\n"), "[\n  {\n    \"a\": 1\n  }\n]"}, {"bad quote", trial.Object("text", "a,b\nx\"y,2"), "Parse warnings: …\n\n[…x\\\"y…"}, {"delimiter", trial.Object("text", "a#b\n1#2", "delimiter", "#"), "…\"b\": 2…"},
+		{"delimiter", trial.Object("text", "a", "delimiter", "::"), "Error: delimiter…"}, {"nothing", trial.Object("text", " \n "), "Error: Nothing to parse"}, {"header alone", trial.Object("text", "a,b"), "[]"}, {"mark", trial.Object("text", "\ufeffa\n1"), "[\n  {\n    \"a\": 1\n  }\n]"},
 	})
 	trial.Check(t, texts.DetectDelimiter(), []trial.Case{
-		{"B-161", object("text", "a,b,c"), `Detected delimiter: comma (",") — ~3 fields per row`}, {"B-161", object("text", "a\tb\nc\td"), `Detected delimiter: tab ("\t") — ~2 fields per row`}, {"B-161", object("text", "a;b;c\nd;e;f"), "Detected delimiter: semicolon…~3…"}, {"B-161", object("text", "a|b\nc|d"), "Detected delimiter: pipe…"}, {"B-161", object("text", " \n"), "Error: No lines to analyze"}, {"none", object("text", "abc"), `Detected delimiter: comma (",") — ~0 fields per row`},
+		{"B-161", trial.Object("text", "a,b,c"), `Detected delimiter: comma (",") — ~3 fields per row`}, {"B-161", trial.Object("text", "a\tb\nc\td"), `Detected delimiter: tab ("\t") — ~2 fields per row`}, {"B-161", trial.Object("text", "a;b;c\nd;e;f"), "Detected delimiter: semicolon…~3…"}, {"B-161", trial.Object("text", "a|b\nc|d"), "Detected delimiter: pipe…"}, {"B-161", trial.Object("text", " \n"), "Error: No lines to analyze"}, {"none", trial.Object("text", "abc"), `Detected delimiter: comma (",") — ~0 fields per row`},
 	})
 }
 
@@ -214,12 +200,12 @@ func TestParseYAML(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
 	}
 	trial.Check(t, texts.ParseYAML(), []trial.Case{
-		{"B-159", object("text", "42"), "42"}, {"B-159", object("text", "b: 1\na: x"), "{\n  \"b\": 1,\n  \"a\": \"x\"\n}"}, {"B-159", object("text", "- 1\n- two"), "[\n  1,\n  \"two\"\n]"}, {"B-159", object("text", "a:\n  b: [1, {c: d}]"), "…\"c\": \"d\"…"}, {"B-159", object("text", "a: [1"), "Error: Invalid YAML: line…"}, {"empty", object("text", ""), "null"},
-		{"times", object("text", "d: 2026-01-02\nt: 2026-01-02T03:04:05Z"), "…\"2026-01-02\"…\"2026-01-02T03:04:05Z\"…"}, {"keys", object("text", "1: a\ntrue: b\n[x]: c\nnull: d"), "{\n  \"1\": \"a\",\n  \"true\": \"b\",\n  \"[\\\"x\\\"]\": \"c\",\n  \"null\": \"d\"\n}"}, {"kinds", object("text", "[0x1F, 1_000, .5, yes, ~, 9007199254740993]"), "[\n  31,\n  1000,\n  0.5,\n  \"yes\",\n  null,\n  9007199254740993\n]"},
-		{"merge", object("text", "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3"), "…\"b\": {\n    \"y\": 3,\n    \"x\": 1\n  }…"}, {"bomb", object("text", bomb), "Error: Invalid YAML: …aliases…"}, {"cycle", object("text", "a: &a [*a]"), "Error: Invalid YAML: …"}, {"two", object("text", "a: 1\n---\nb: 2"), "Error: Invalid YAML: …second document…"}, {"deep", object("text", strings.Repeat("[", 200)+strings.Repeat("]", 200)), "Error: Invalid YAML: …nested…"}, {"deeper", object("text", strings.Repeat("[", 100_000)), "Error: Invalid YAML: …"},
+		{"B-159", trial.Object("text", "42"), "42"}, {"B-159", trial.Object("text", "b: 1\na: x"), "{\n  \"b\": 1,\n  \"a\": \"x\"\n}"}, {"B-159", trial.Object("text", "- 1\n- two"), "[\n  1,\n  \"two\"\n]"}, {"B-159", trial.Object("text", "a:\n  b: [1, {c: d}]"), "…\"c\": \"d\"…"}, {"B-159", trial.Object("text", "a: [1"), "Error: Invalid YAML: line…"}, {"empty", trial.Object("text", ""), "null"},
+		{"times", trial.Object("text", "d: 2026-01-02\nt: 2026-01-02T03:04:05Z"), "…\"2026-01-02\"…\"2026-01-02T03:04:05Z\"…"}, {"keys", trial.Object("text", "1: a\ntrue: b\n[x]: c\nnull: d"), "{\n  \"1\": \"a\",\n  \"true\": \"b\",\n  \"[\\\"x\\\"]\": \"c\",\n  \"null\": \"d\"\n}"}, {"kinds", trial.Object("text", "[0x1F, 1_000, .5, yes, ~, 9007199254740993]"), "[\n  31,\n  1000,\n  0.5,\n  \"yes\",\n  null,\n  9007199254740993\n]"},
+		{"merge", trial.Object("text", "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3"), "…\"b\": {\n    \"y\": 3,\n    \"x\": 1\n  }…"}, {"bomb", trial.Object("text", bomb), "Error: Invalid YAML: …aliases…"}, {"cycle", trial.Object("text", "a: &a [*a]"), "Error: Invalid YAML: …"}, {"two", trial.Object("text", "a: 1\n---\nb: 2"), "Error: Invalid YAML: …second document…"}, {"deep", trial.Object("text", strings.Repeat("[", 200)+strings.Repeat("]", 200)), "Error: Invalid YAML: …nested…"}, {"deeper", trial.Object("text", strings.Repeat("[", 100_000)), "Error: Invalid YAML: …"},
 	})
 	trial.Check(t, texts.ParseKV(), []trial.Case{
-		{"B-160", object("text", "A=1\n# no\nB=\"two\"\nC='3'\nnothing\nA=4"), "{\n  \"A\": \"4\",\n  \"B\": \"two\",\n  \"C\": \"3\"\n}"}, {"B-160", object("text", "a: 1\nb: x=y"), "{\n  \"a\": \"1\",\n  \"b: x\": \"y\"\n}"}, {"B-160", object("text", "a: x=y", "kv_delimiter", ":"), "{\n  \"a\": \"x=y\"\n}"}, {"B-160", object("text", "a=1,b=2", "pair_delimiter", "comma"), "…\"b\": \"2\"…"}, {"B-160", object("text", "a=1;b=2", "pair_delimiter", "semicolon"), "…\"b\": \"2\"…"}, {"B-160", object("text", "a=1&b=2", "pair_delimiter", "ampersand"), "…\"b\": \"2\"…"}, {"B-160", object("text", "a=1", "kv_delimiter", "*"), trial.ARGS},
-		{"comments", object("text", "#a=1", "skip_comments", false), "{\n  \"#a\": \"1\"\n}"},
+		{"B-160", trial.Object("text", "A=1\n# no\nB=\"two\"\nC='3'\nnothing\nA=4"), "{\n  \"A\": \"4\",\n  \"B\": \"two\",\n  \"C\": \"3\"\n}"}, {"B-160", trial.Object("text", "a: 1\nb: x=y"), "{\n  \"a\": \"1\",\n  \"b: x\": \"y\"\n}"}, {"B-160", trial.Object("text", "a: x=y", "kv_delimiter", ":"), "{\n  \"a\": \"x=y\"\n}"}, {"B-160", trial.Object("text", "a=1,b=2", "pair_delimiter", "comma"), "…\"b\": \"2\"…"}, {"B-160", trial.Object("text", "a=1;b=2", "pair_delimiter", "semicolon"), "…\"b\": \"2\"…"}, {"B-160", trial.Object("text", "a=1&b=2", "pair_delimiter", "ampersand"), "…\"b\": \"2\"…"}, {"B-160", trial.Object("text", "a=1", "kv_delimiter", "*"), trial.ARGS},
+		{"comments", trial.Object("text", "#a=1", "skip_comments", false), "{\n  \"#a\": \"1\"\n}"},
 	})
 }

@@ -26,25 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// object is the JSON of arguments, given in pairs of name and value.
-func object(pairs ...any) string {
-	m := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(string)] = pairs[i+1]
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
 var none times.Options
 
 // BAT-9: a date plus or minus a duration; the end of a month is kept within it.
 func TestDateAdd(t *testing.T) {
 	add := func(date, direction string, more ...any) string {
-		return object(append([]any{"date", date, "direction", direction}, more...)...)
+		return trial.Object(append([]any{"date", date, "direction", direction}, more...)...)
 	}
 	trial.Check(t, times.DateAdd(none), []trial.Case{
 		{"B-162", add("2026-03-15", "add", "days", 7), "Adding 7 days to 2026-03-15: Sunday, March 22, 2026"}, {"B-162", add("2026-03-15", "subtract", "months", 1), "Subtracting 1 month from 2026-03-15: Sunday, February 15, 2026"}, {"B-162", add("2026-01-01", "add", "years", 1, "months", 2, "days", 3), "Adding 1 year, 2 months, 3 days to 2026-01-01: Thursday, March 4, 2027"},
@@ -57,7 +44,7 @@ func TestDateAdd(t *testing.T) {
 // BAT-9: distances; days go by the calendar, hours by the clock.
 func TestDateDiff(t *testing.T) {
 	diff := func(from, to, unit string, more ...any) string {
-		return object(append([]any{"from", from, "to", to, "unit", unit}, more...)...)
+		return trial.Object(append([]any{"from", from, "to", to, "unit", unit}, more...)...)
 	}
 	trial.Check(t, times.DateDiff(none), []trial.Case{
 		{"B-165", diff("2026-03-01", "2026-03-15", "days"), "2026-03-15 is 14 days after 2026-03-01"}, {"B-165", diff("2026-03-01", "2026-03-01", "days"), "2026-03-01 is 0 days after 2026-03-01"}, {"B-165", diff("2026-03-15", "2026-03-01", "days"), "2026-03-01 is 14 days before 2026-03-15"}, {"B-165", diff("2026-03-01T08:00", "2026-03-01T14:30", "hours"), "…6.5 hours after…"}, {"B-165", diff("2026-01-15", "2026-04-15", "months"), "…3 months after…"},
@@ -74,22 +61,22 @@ func TestDateDiff(t *testing.T) {
 // BAT-9: calendars.
 func TestCalendar(t *testing.T) {
 	trial.Check(t, times.DateNthWeekday(none), []trial.Case{
-		{"B-168", object("nth", "2nd", "weekday", "friday", "month", 3, "year", 2026), "2nd friday of March 2026: 2026-03-13\nFormatted: Friday, March 13, 2026"}, {"B-168", object("nth", "last", "weekday", "monday", "month", 1, "year", 2025), "last monday of January 2025: 2025-01-27…"}, {"B-168", object("nth", "1", "weekday", "sunday", "month", 2, "year", 2024), "…2024-02-04…"}, {"this year", object("nth", "first", "weekday", "wednesday", "month", 1), "…2025-01-01…"},
-		{"B-169", object("nth", "5", "weekday", "monday", "month", 2, "year", 2026), "Error: …no 5th monday…it has 4"}, {"B-169", object("nth", "1", "weekday", "monday", "month", 13, "year", 2026), "Error: Month must be 1–12"}, {"B-169", object("nth", "1", "weekday", "someday", "month", 1), trial.ARGS}, {"nth", object("nth", "sixth", "weekday", "monday", "month", 1), "Error: nth…"}, {"year", object("nth", "1", "weekday", "monday", "month", 1, "year", 0), "Error: Year…"},
+		{"B-168", trial.Object("nth", "2nd", "weekday", "friday", "month", 3, "year", 2026), "2nd friday of March 2026: 2026-03-13\nFormatted: Friday, March 13, 2026"}, {"B-168", trial.Object("nth", "last", "weekday", "monday", "month", 1, "year", 2025), "last monday of January 2025: 2025-01-27…"}, {"B-168", trial.Object("nth", "1", "weekday", "sunday", "month", 2, "year", 2024), "…2024-02-04…"}, {"this year", trial.Object("nth", "first", "weekday", "wednesday", "month", 1), "…2025-01-01…"},
+		{"B-169", trial.Object("nth", "5", "weekday", "monday", "month", 2, "year", 2026), "Error: …no 5th monday…it has 4"}, {"B-169", trial.Object("nth", "1", "weekday", "monday", "month", 13, "year", 2026), "Error: Month must be 1–12"}, {"B-169", trial.Object("nth", "1", "weekday", "someday", "month", 1), trial.ARGS}, {"nth", trial.Object("nth", "sixth", "weekday", "monday", "month", 1), "Error: nth…"}, {"year", trial.Object("nth", "1", "weekday", "monday", "month", 1, "year", 0), "Error: Year…"},
 	})
 	trial.Check(t, times.DateCalendarInfo(none), []trial.Case{
-		{"B-170", object("date", "2026-03-15"), "Date: 2026-03-15\n\nISO week number: 11 (ISO year: 2026)\nDay of year: 74 / 365\nDay of week: 7 (Sunday)\nWeek of month: 3\nWeekend: Yes\n\nCalendar quarter: Q1\nFiscal quarter: FQ1 (FY2026, begins in January)"}, {"B-170", object("date", "2026-03-16"), "…Week of month: 4\nWeekend: No…"}, {"B-170", object("date", "2026-03-15", "fiscal_year_start_month", 7), "…Fiscal quarter: FQ3 (FY2025, begins in July)"}, {"B-170", object("date", "March 15 2026"), "Date: 2026-03-15…"}, {"B-170", object("date", "gibberish"), "Error: Could not parse…"}, {"iso year", object("date", "2027-01-01"), "…ISO week number: 53 (ISO year: 2026)…"},
+		{"B-170", trial.Object("date", "2026-03-15"), "Date: 2026-03-15\n\nISO week number: 11 (ISO year: 2026)\nDay of year: 74 / 365\nDay of week: 7 (Sunday)\nWeek of month: 3\nWeekend: Yes\n\nCalendar quarter: Q1\nFiscal quarter: FQ1 (FY2026, begins in January)"}, {"B-170", trial.Object("date", "2026-03-16"), "…Week of month: 4\nWeekend: No…"}, {"B-170", trial.Object("date", "2026-03-15", "fiscal_year_start_month", 7), "…Fiscal quarter: FQ3 (FY2025, begins in July)"}, {"B-170", trial.Object("date", "March 15 2026"), "Date: 2026-03-15…"}, {"B-170", trial.Object("date", "gibberish"), "Error: Could not parse…"}, {"iso year", trial.Object("date", "2027-01-01"), "…ISO week number: 53 (ISO year: 2026)…"},
 	})
 	period := func(date, period, boundary string, more ...any) string {
-		return object(append([]any{"date", date, "period", period, "boundary", boundary}, more...)...)
+		return trial.Object(append([]any{"date", date, "period", period, "boundary", boundary}, more...)...)
 	}
 	trial.Check(t, times.DatePeriod(none), []trial.Case{
 		{"B-172", period("2026-03-15", "month", "start"), "Start of month containing 2026-03-15: 2026-03-01T00:00:00.000Z\nFormatted: Sunday, March 1, 2026 at 12:00:00 AM UTC"}, {"B-172", period("2026-03-15", "year", "end"), "End of year containing 2026-03-15: 2026-12-31T23:59:59.999Z…"}, {"B-172", period("2026-02-15", "quarter", "start"), "…2026-01-01…"}, {"B-172", period("2026-03-15", "isoweek", "start"), "…2026-03-09…"}, {"week", period("2026-03-15", "week", "end"), "…2026-03-15T23:59:59.999Z…"}, {"B-172", period("2026-03-15", "year", "start", "fiscal_year_start_month", 7), "…: 2025-07-01…"}, {"quarter", period("2026-03-15", "quarter", "start", "fiscal_year_start_month", 2), "…: 2026-02-01…"}, {"B-172", period("2026-03-15", "fortnight", "start"), trial.ARGS},
 		{"offset", period("2026-03-15", "month", "start", "offset", -3), "…: 2025-12-01…"}, {"offset", period("2026-03-15", "day", "end", "offset", 1), "…: 2026-03-16T23:59…"}, {"far", period("2026-03-15", "year", "start", "offset", 9000), "Error: …"}, {"zone", period("2026-03-29", "day", "end", "timezone", "Europe/Oslo"), "…T23:59:59.999+02:00…CEST"}, {"bad", period("x", "day", "end"), "Error: Could not parse…"},
 	})
 	trial.Check(t, times.DateBusinessDays(none), []trial.Case{
-		{"B-173", object("from", "2026-03-02", "to", "2026-03-06"), "Business days from 2026-03-02 to 2026-03-06: 4"}, {"B-173", object("from", "2026-03-02", "to", "2026-03-02"), "…: 0"}, {"B-173", object("from", "2026-03-06", "to", "2026-03-02"), "…: -4"}, {"B-173", object("from", "2026-03-02", "add_days", 5), "+5 business days from 2026-03-02: 2026-03-09\nFormatted: Monday, March 9, 2026"}, {"B-173", object("from", "2026-03-09", "add_days", -5), "-5 business days from 2026-03-09: 2026-03-02…"}, {"B-173", object("from", "2026-03-02"), "Error: either to or add_days is needed"},
-		{"holidays", object("from", "2026-03-02", "to", "2026-03-16", "holidays", []string{"2026-03-04", "2026-03-07", "March 4, 2026"}), "…: 9"}, {"holidays", object("from", "2026-03-02", "add_days", 1, "holidays", []string{"2026-03-03"}), "…: 2026-03-04…"}, {"holidays", object("from", "2026-03-02", "to", "2026-03-03", "holidays", []string{"x"}), "Error: holidays: …"}, {"long", object("from", "0001-01-01", "to", "9999-12-31"), "…: 2608614"}, {"far", object("from", "9999-12-31", "add_days", 5), "Error: …"}, {"bad", object("from", "x", "add_days", 1), "Error: Could not parse…"},
+		{"B-173", trial.Object("from", "2026-03-02", "to", "2026-03-06"), "Business days from 2026-03-02 to 2026-03-06: 4"}, {"B-173", trial.Object("from", "2026-03-02", "to", "2026-03-02"), "…: 0"}, {"B-173", trial.Object("from", "2026-03-06", "to", "2026-03-02"), "…: -4"}, {"B-173", trial.Object("from", "2026-03-02", "add_days", 5), "+5 business days from 2026-03-02: 2026-03-09\nFormatted: Monday, March 9, 2026"}, {"B-173", trial.Object("from", "2026-03-09", "add_days", -5), "-5 business days from 2026-03-09: 2026-03-02…"}, {"B-173", trial.Object("from", "2026-03-02"), "Error: either to or add_days is needed"},
+		{"holidays", trial.Object("from", "2026-03-02", "to", "2026-03-16", "holidays", []string{"2026-03-04", "2026-03-07", "March 4, 2026"}), "…: 9"}, {"holidays", trial.Object("from", "2026-03-02", "add_days", 1, "holidays", []string{"2026-03-03"}), "…: 2026-03-04…"}, {"holidays", trial.Object("from", "2026-03-02", "to", "2026-03-03", "holidays", []string{"x"}), "Error: holidays: …"}, {"long", trial.Object("from", "0001-01-01", "to", "9999-12-31"), "…: 2608614"}, {"far", trial.Object("from", "9999-12-31", "add_days", 5), "Error: …"}, {"bad", trial.Object("from", "x", "add_days", 1), "Error: Could not parse…"},
 	})
 }
 
@@ -105,7 +92,7 @@ func TestBusinessDaysOneByOne(t *testing.T) {
 					n++
 				}
 			}
-			answer, err := trial.Answer(times.DateBusinessDays(none), object("from", a.Format(time.DateOnly), "to", b.Format(time.DateOnly)))
+			answer, err := trial.Answer(times.DateBusinessDays(none), trial.Object("from", a.Format(time.DateOnly), "to", b.Format(time.DateOnly)))
 			require.NoError(t, err)
 			assert.True(t, strings.HasSuffix(answer, ": "+json.Number(jsonInt(n)).String()), "%s, want %d", answer, n)
 		}
@@ -118,7 +105,7 @@ func jsonInt(n int) string { text, _ := json.Marshal(n); return string(text) }
 func TestDateParse(t *testing.T) {
 	var cases []trial.Case
 	parse := func(id, text, want string, more ...any) {
-		cases = append(cases, trial.Case{id, object(append([]any{"text", text, "reference_date", "2026-05-15T12:00:00Z"}, more...)...), want})
+		cases = append(cases, trial.Case{id, trial.Object(append([]any{"text", text, "reference_date", "2026-05-15T12:00:00Z"}, more...)...), want})
 	}
 	parse("B-171", "yesterday", "ISO: 2026-05-14T12:00:00.000Z\nFormatted: Thursday, May 14, 2026 at 12:00:00 PM UTC")
 	for text, iso := range map[string]string{
@@ -133,7 +120,7 @@ func TestDateParse(t *testing.T) {
 	}
 	parse("zone", "today at 9", "ISO: 2026-05-15T09:00:00.000+09:00\nFormatted: …9:00:00 AM JST", "timezone", "Asia/Tokyo")
 	trial.Check(t, times.DateParse(none), append(cases,
-		trial.Case{"B-171", object("text", "today", "reference_date", "nope"), "Error: Invalid reference_date…"}, trial.Case{"clock", object("text", "today"), "ISO: 2025-01-01T12:00:00.000Z…"}))
+		trial.Case{"B-171", trial.Object("text", "today", "reference_date", "nope"), "Error: Invalid reference_date…"}, trial.Case{"clock", trial.Object("text", "today"), "ISO: 2025-01-01T12:00:00.000Z…"}))
 }
 
 // BAT-3: zones and the clock.
@@ -152,7 +139,7 @@ func TestClocks(t *testing.T) {
 func TestClockIsReadOnce(t *testing.T) {
 	reads := 0
 	for args, want := range map[string]int{
-		object("from", "now", "to", "tomorrow", "unit", "days"): 1, object("from", "2026-01-01", "to", "2026-01-02", "unit", "days"): 0, object("from", "March 5", "to", "in 3 days", "unit", "days"): 1,
+		trial.Object("from", "now", "to", "tomorrow", "unit", "days"): 1, trial.Object("from", "2026-01-01", "to", "2026-01-02", "unit", "days"): 0, trial.Object("from", "March 5", "to", "in 3 days", "unit", "days"): 1,
 	} {
 		reads = 0
 		_, err := trial.In(t.Context(), fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) (string, error) {

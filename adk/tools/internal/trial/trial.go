@@ -4,6 +4,7 @@ package trial
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,19 @@ type Case [3]string
 
 // ARGS is the answer of arguments that the schema refuses.
 const ARGS = "ARGS"
+
+// Object is the JSON of arguments, given in pairs of name and value.
+func Object(pairs ...any) string {
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
 
 // Check holds a tool against its cases.
 func Check(t TB, tool *adk.Tool, cases []Case) {
