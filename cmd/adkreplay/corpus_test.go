@@ -74,7 +74,7 @@ func TestShardsAndMerge(t *testing.T) {
 		var d document
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
-		d = decoded(t, string(content))
+		d = decoded[document](t, string(content))
 		assert.Equal(t, got.code, d.ExitCode)
 		assert.Contains(t, got.out, fmt.Sprintf("\nshard %d/%d: %d of 7 traces\n", i, n, len(d.Traces)))
 		total += len(d.Traces)
@@ -128,7 +128,7 @@ func TestMergeExitCodes(t *testing.T) {
 	// A program that asked for JSON gets it, whatever happens.
 	for _, args := range [][]string{{"merge", "--json"}, {"merge", "--json", "absent.json"}, {"merge", "--json", "1.json", "1.json"}} {
 		got := adkreplay(args...)
-		assert.Equal(t, got.code, decoded(t, got.out).ExitCode)
+		assert.Equal(t, got.code, decoded[document](t, got.out).ExitCode)
 		assert.NotEqual(t, exitSame, got.code)
 	}
 }

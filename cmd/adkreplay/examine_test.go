@@ -153,19 +153,11 @@ type examinedDocument struct {
 	Error                                  string
 }
 
-func decodedExamined(t *testing.T, out string) (d examinedDocument) {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(out))
-	require.NoError(t, decoder.Decode(&d), out)
-	require.False(t, decoder.More(), "there is more than one document: %s", out)
-	return d
-}
-
 func TestCheckJSON(t *testing.T) {
 	paths := []string{good(t), violated(t), truncated(t), "nosuch.jsonl"}
 	got := adkreplay(append([]string{"check", "--json"}, paths...)...)
 	assert.Equal(t, exitUnreadable, got.code)
-	d := decodedExamined(t, got.out)
+	d := decoded[examinedDocument](t, got.out)
 	require.Len(t, d.Traces, 4)
 	assert.Equal(t, 31, d.Traces[0].Crossings)
 	assert.Empty(t, d.Traces[0].Violations)
@@ -182,7 +174,7 @@ func TestCheckJSON(t *testing.T) {
 func TestLintJSON(t *testing.T) {
 	got := adkreplay("lint", "--json", hinted(t))
 	assert.Equal(t, exitFound, got.code)
-	d := decodedExamined(t, got.out)
+	d := decoded[examinedDocument](t, got.out)
 	require.Len(t, d.Traces[0].Hints, 1)
 	assert.Equal(t, property.Hint{Advice: "contained-failure", Crossing: 19, Seam: "executor/model#0",
 		Text: "listener of message: the screen is gone"}, d.Traces[0].Hints[0])
@@ -209,7 +201,7 @@ func TestExamineJSONNames(t *testing.T) {
 func TestExamineJSONOfFailures(t *testing.T) {
 	for _, command := range []string{"check", "lint"} {
 		got := adkreplay(command, "--json", "--fast")
-		d := decodedExamined(t, got.out)
+		d := decoded[examinedDocument](t, got.out)
 		assert.Equal(t, []int{exitUsage, exitUsage}, []int{got.code, d.ExitCode})
 		assert.Equal(t, "adkreplay: "+d.Error+"\n", got.err)
 		assert.NotNil(t, d.Traces)
@@ -218,7 +210,7 @@ func TestExamineJSONOfFailures(t *testing.T) {
 		interrupt()
 		var out, stderr bytes.Buffer
 		assert.Equal(t, exitInternal, executeContext(ctx, []string{command, "--json", good(t)}, &out, &stderr))
-		d = decodedExamined(t, out.String())
+		d = decoded[examinedDocument](t, out.String())
 		assert.Equal(t, exitInternal, d.ExitCode)
 		assert.Contains(t, d.Error, "interrupted: 0 of 1 trace were ")
 	}

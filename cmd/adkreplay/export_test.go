@@ -70,11 +70,7 @@ func TestExportSpans(t *testing.T) {
 func TestExportRefuses(t *testing.T) {
 	folder := t.TempDir()
 	there := filepath.Join(folder, "there.json")
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
+	refuses(t, "export", there, []misuse{
 		{nil, exitUsage, "and got 0 arguments"},
 		{[]string{"a", "b"}, exitUsage, "and got 2 arguments"},
 		{[]string{""}, exitUsage, "argument 1 is empty"},
@@ -82,18 +78,15 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{"--otlp", "--of", "x", "a"}, exitUsage, "--of is of conversations"},
 		{[]string{"--content", "a"}, exitUsage, "give --otlp too"},
 		{[]string{"--otlp", "a", "-o", "b.jsonl"}, exitUsage, "is the name of one"},
-		{[]string{"--otlp", filepath.Join(folder, "none.jsonl")}, exitUnreadable, "none.jsonl: no such file"},
 		{[]string{"-", "-o", ""}, exitUsage, "--output needs a file"},
 		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
 		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
 		{[]string{put(t, "d.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", there}, exitUnreadable, "d.jsonl: no exchanges over HTTP"},
-	} {
-		o := adkreplay(append([]string{"export"}, c.args...)...)
-		assert.Equal(t, c.code, o.code, "%q: %s", c.args, o.err)
-		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
-		assert.NoFileExists(t, there)
-	}
+	})
+	o := adkreplay("export", "--otlp", filepath.Join(folder, "none.jsonl")) // it writes what can be read
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, o.err, "none.jsonl: no such file")
 }
 
 // Spans, ours and whoever's, can be looked at and counted; what they lack is said.

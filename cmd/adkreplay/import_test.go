@@ -66,11 +66,7 @@ func TestImportOfABatch(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	folder := t.TempDir()
 	there := filepath.Join(folder, "there.json")
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
+	refuses(t, "import", there, []misuse{
 		{nil, exitUsage, "and got 0 arguments"},
 		{[]string{"a", "b", "c"}, exitUsage, "and got 3 arguments"},
 		{[]string{""}, exitUsage, "argument 1 is empty"},
@@ -80,10 +76,5 @@ func TestImportRefuses(t *testing.T) {
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
 		{[]string{filepath.Join(folder, "none.yaml"), "-o", there}, exitUnreadable, "none.yaml: no such file or directory"},
 		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
-	} {
-		o := adkreplay(append([]string{"import"}, c.args...)...)
-		assert.Equal(t, c.code, o.code, "%q: %s", c.args, o.err)
-		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
-		assert.NoFileExists(t, there)
-	}
+	})
 }

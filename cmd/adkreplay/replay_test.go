@@ -67,11 +67,7 @@ func TestReplayFailures(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.jsonl")
 	require.NoError(t, os.WriteFile(half, whole[:len(whole)/2], 0o600))
 	out := filepath.Join(t.TempDir(), "out.jsonl")
-	for _, test := range []struct {
-		args []string
-		code int
-		says string
-	}{
+	refuses(t, "replay", out, []misuse{
 		{[]string{}, exitUsage, "replay takes one file, and got 0"},
 		{[]string{path}, exitUsage, "replay needs --set PATH=VALUE"},
 		{[]string{path, "--set", "22.result"}, exitUsage, `--set: "22.result" has no value`},
@@ -81,11 +77,5 @@ func TestReplayFailures(t *testing.T) {
 		{[]string{path, "--set", "22.result=cold", "--out", ""}, exitUsage, "--out is empty"},
 		{[]string{half, "--set", "3.error=x", "--out", out}, exitUnreadable, half},
 		{[]string{path, "--set", "22.result=cold", "--out", filepath.Join(out, "x.jsonl")}, exitInternal, "there is no folder"},
-	} {
-		got := adkreplay(append([]string{"replay"}, test.args...)...)
-		assert.Equal(t, test.code, got.code, test.args)
-		assert.Empty(t, got.out, test.args)
-		assert.Contains(t, got.err, test.says)
-		assert.NoFileExists(t, out)
-	}
+	})
 }

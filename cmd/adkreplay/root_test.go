@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,32 @@ func adkreplay(args ...string) outcome {
 	var out, err bytes.Buffer
 	code := execute(args, &out, &err)
 	return outcome{code, out.String(), err.String()}
+}
+
+// decoded is the one document that stands in an output, and nothing else.
+func decoded[Document any](t *testing.T, out string) (d Document) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(out), &d), out)
+	return d
+}
+
+// misuse is a use of a command that it refuses, with its code and what it says.
+type misuse struct {
+	args []string
+	code int
+	says string
+}
+
+// refuses holds a command to what it refuses, without an output and a file.
+func refuses(t *testing.T, command, file string, all []misuse) {
+	t.Helper()
+	for _, r := range all {
+		o := adkreplay(append([]string{command}, r.args...)...)
+		assert.Equal(t, r.code, o.code, "%s %q: %s", command, r.args, o.err)
+		assert.Empty(t, o.out, "%s %q", command, r.args)
+		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), r.says, "%s %q", command, r.args)
+		assert.NoFileExists(t, file)
+	}
 }
 
 // last are the last n lines of a text.

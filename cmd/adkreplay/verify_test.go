@@ -175,21 +175,12 @@ type document struct {
 	Error                                        string
 }
 
-// decoded is the one document that stands in the output, and nothing else.
-func decoded(t *testing.T, out string) (d document) {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(out))
-	require.NoError(t, decoder.Decode(&d), out)
-	require.False(t, decoder.More(), "there is more than one document: %s", out)
-	return d
-}
-
 func TestVerifyJSON(t *testing.T) {
 	paths := []string{good(t), divergent(t), truncated(t), "nosuch.jsonl"}
 	got := adkreplay(append([]string{"verify", "--json"}, paths...)...)
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Empty(t, got.err)
-	d := decoded(t, got.out)
+	d := decoded[document](t, got.out)
 	require.Len(t, d.Traces, 4)
 	for i, v := range d.Traces {
 		assert.Equal(t, paths[i], v.Trace)
@@ -244,7 +235,7 @@ func TestVerifyJSONOfFailures(t *testing.T) {
 		{"verify", "--json", "--fast"}, {"verify", "--fast", "--json"}, {"verify", "--json", ""},
 	} {
 		got := adkreplay(args...)
-		d := decoded(t, got.out)
+		d := decoded[document](t, got.out)
 		assert.Equal(t, exitUsage, got.code)
 		assert.Equal(t, exitUsage, d.ExitCode)
 		assert.Equal(t, "adkreplay: "+d.Error+"\n", got.err)
@@ -261,7 +252,7 @@ func TestInterruptedVerifyJSON(t *testing.T) {
 	interrupt()
 	var out, stderr bytes.Buffer
 	assert.Equal(t, exitInternal, executeContext(ctx, []string{"verify", "--json", good(t)}, &out, &stderr))
-	d := decoded(t, out.String())
+	d := decoded[document](t, out.String())
 	assert.Equal(t, exitInternal, d.ExitCode)
 	assert.Equal(t, "interrupted: 0 of 1 trace were verified", d.Error)
 	assert.Equal(t, "adkreplay: "+d.Error+"\n", stderr.String())

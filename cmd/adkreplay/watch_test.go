@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -155,21 +154,17 @@ func TestViewWatches(t *testing.T) {
 }
 
 func TestWatchRefuses(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"verify", "--watch"}, "--watch needs files or folders"},
-		{[]string{"verify", "--watch", "-"}, "cannot read the standard input again"},
-		{[]string{"verify", "--watch", "--junit", "r.xml", "x"}, "are of one run"},
-		{[]string{"verify", "--watch", "--shard", "1/2", "x"}, "are of one run"},
-		{[]string{"view", "--watch"}, "--watch needs files or folders"},
-		{[]string{"view", "--watch", "x", "-o", "-"}, "--watch needs a file that it can write again"},
-	} {
-		o := adkreplay(c.args...)
-		assert.Equal(t, exitUsage, o.code, "%q", c.args)
-		assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), c.says, "%q", c.args)
-	}
+	file := filepath.Join(t.TempDir(), "view.html")
+	refuses(t, "verify", file, []misuse{
+		{[]string{"--watch"}, exitUsage, "--watch needs files or folders"},
+		{[]string{"--watch", "-"}, exitUsage, "cannot read the standard input again"},
+		{[]string{"--watch", "--junit", "r.xml", "x"}, exitUsage, "are of one run"},
+		{[]string{"--watch", "--shard", "1/2", "x"}, exitUsage, "are of one run"},
+	})
+	refuses(t, "view", file, []misuse{
+		{[]string{"--watch"}, exitUsage, "--watch needs files or folders"},
+		{[]string{"--watch", "x", "-o", "-"}, exitUsage, "--watch needs a file that it can write again"},
+	})
 }
 
 // A journal that changes is played again, with the traces of its turns that did not.
