@@ -19,17 +19,23 @@ import (
 
 // findRecordings are the journals that arguments name, each with the traces of its turns, and
 // all traces. A journal that is given with no trace has those of its folder.
-// Traces that the end of a host has cut are the journals' alone.
-func (t *terminal) findRecordings(args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
+func findRecordings(args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
 	recordings, traces = sessions.Recordings(findSources(args))
 	for _, r := range recordings {
 		if len(r.Traces) == 0 && !r.Has(stdin) {
 			r.Traces = tracesBeside(r)
 			traces = append(traces, r.Traces...)
 		}
-		traces = without(traces, r.Cut(t.limits))
 	}
 	return recordings, traces
+}
+
+// cut are the traces that end where their host was killed.
+func (t *terminal) cut(recordings []*sessions.Recording) (all []corpus.Source) {
+	for _, r := range recordings {
+		all = append(all, r.Cut(t.limits)...)
+	}
+	return all
 }
 
 func without(all, some []corpus.Source) []corpus.Source {
@@ -165,8 +171,8 @@ func showRecording(t *terminal, r *sessions.Recording, o showOptions) error {
 	for _, one := range reports {
 		if one.Error != "" {
 			err = unreadable(errors.New(one.Error))
-		} else if one.NoFooter {
-			t.warn(safetext.Line(one.Journal) + " has no footer: its host was killed, or is still at work")
+		} else if note := one.Note(); note != "" {
+			t.warn(note)
 		}
 	}
 	return err

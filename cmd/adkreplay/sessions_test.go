@@ -312,7 +312,12 @@ func TestPagesOfSessions(t *testing.T) {
 
 	content, err := os.ReadFile(first)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(first, content[:len(content)-20], 0o600))
+	require.NoError(t, os.WriteFile(first, content[:len(content)-20], 0o600)) // as a host does that is killed
+	o = adkreplay("view", folder, "-o", file)
+	assert.Equal(t, exitSame, o.code, o.err)
+	assert.Contains(t, o.err, first+" has no footer: its host was killed, or is still at work")
+	assert.Contains(t, heldIn(t, file, "contents"), first+" has no footer")
+	require.NoError(t, os.WriteFile(first, bytes.Replace(content, []byte(`"accepted"`), []byte(`"expected"`), 1), 0o600))
 	o = adkreplay("view", folder, "-o", file)
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, o.err, first+":")

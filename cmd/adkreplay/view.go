@@ -128,17 +128,22 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 	if words != "" {
 		t.printf("%s", words)
 	}
-	var faults []string
+	var faults, notes []string
 	for _, one := range written.Sessions {
-		faults = append(faults, one.Faults...)
+		faults, notes = append(faults, one.Faults...), append(notes, one.Notes...)
 	}
+	cut := t.cut(recordings)
 	for _, one := range written.Traces {
-		if one.Fault != "" {
+		switch {
+		case one.Fault == "":
+		case slices.ContainsFunc(cut, func(s corpus.Source) bool { return s.Name == one.Name }): // by the end of a host, which is no damage
+			notes = append(notes, one.Fault)
+		default:
 			faults = append(faults, one.Fault)
 		}
 	}
-	for _, fault := range faults {
-		t.warn(fault)
+	for _, text := range append(faults, notes...) {
+		t.warn(text)
 	}
 	if len(faults) > 0 {
 		return &exitError{code: exitUnreadable}

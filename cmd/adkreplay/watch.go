@@ -138,7 +138,8 @@ func (w *watchedFiles) look() (changed, all []corpus.Source, gone int) {
 func watchVerify(ctx context.Context, t *terminal, o verifyOptions, ticks <-chan time.Time) error {
 	codes := map[string]int{} // by trace
 	return watch(ctx, t, o.paths, ticks, func(changed, all []corpus.Source) (code int, err error) {
-		recordings, again := t.findRecordings(o.paths)
+		recordings, again := findRecordings(o.paths)
+		again = without(again, t.cut(recordings))
 		whole := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
 		if !whole {
 			again = changed

@@ -122,6 +122,8 @@ type Journal struct {
 	Steps    int `json:"steps"`
 	// Faults say why there is no more of them.
 	Faults []string `json:"faults,omitempty"`
+	// Notes say what hosts have not ended.
+	Notes []string `json:"notes,omitempty"`
 	// Held tells that the steps are in the page.
 	Held bool `json:"held,omitempty"`
 }
@@ -135,6 +137,8 @@ func (p *Page) embedJournal(out *counter, number int, recording *sessions.Record
 	for _, report := range reports {
 		if report.Error != "" {
 			one.Faults = append(one.Faults, safetext.Line(report.Error))
+		} else if note := report.Note(); note != "" {
+			one.Notes = append(one.Notes, note)
 		}
 	}
 	var lines bytes.Buffer

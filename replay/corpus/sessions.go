@@ -41,6 +41,14 @@ type JournalReport struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Note says of a journal without a footer what that means, and nothing of another.
+func (j JournalReport) Note() string {
+	if !j.NoFooter || j.Error != "" {
+		return ""
+	}
+	return safetext.Line(j.Journal) + " has no footer: its host was killed, or is still at work"
+}
+
 // SessionDivergence is where a session parts from its journal.
 type SessionDivergence struct {
 	// Class is hydrate, turn, commit or order.

@@ -103,6 +103,7 @@ function sessionsView(app) {
     { class: "report", "aria-labelledby": "sessions" },
     h("h2", { id: "sessions" }, counted(all.length, "session")),
     folders.flatMap((f) => (f.faults ?? []).map((text) => h("p", { class: "notice" }, "This journal breaks off: " + onLine(text)))),
+    folders.flatMap((f) => (f.notes ?? []).map((text) => h("p", { class: "notice" }, onLine(text)))),
     left.length > 0 &&
       h(
         "p",
