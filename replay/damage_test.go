@@ -174,8 +174,22 @@ func FuzzVerify(f *testing.F) {
 		}
 		second, again := Verify(ctx, bytes.NewReader(file), Live{}, trace.Options{MaxLine: 1 << 20})
 		require.Equal(t, fmt.Sprint(err), fmt.Sprint(again))
-		require.Equal(t, first, second)
+		require.Equal(t, said(first), said(second))
 	})
+}
+
+// said is a report as its readers see it: what a divergence holds of a tool has compiled
+// schemas, which are equal to no others.
+func said(r *Report) string {
+	if r == nil {
+		return ""
+	}
+	rest := *r
+	rest.Divergence = nil
+	if r.Divergence == nil {
+		return fmt.Sprint(rest)
+	}
+	return fmt.Sprint(rest, r.Divergence)
 }
 
 // The committed corpus is small, and there.

@@ -266,7 +266,7 @@ func drawField(t *rapid.T, c *adk.Crossing, f adk.Field) {
 	case adk.FieldTexts:
 		c.Texts = drawTexts(t, "texts")
 	case adk.FieldCollection:
-		c.Collection = adk.CollectionName(DrawText(t, "collection"))
+		c.Collection = rapid.SampledFrom(append(adk.Collections(), "")).Draw(t, "collection")
 	case adk.FieldRecord:
 		c.Record = drawRecord(t)
 	case adk.FieldRecords:

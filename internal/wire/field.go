@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -71,12 +74,15 @@ var FieldRows = [...]fieldRow{
 		Zero:   func(x *adk.Crossing) { x.Texts = nil },
 	},
 	adk.FieldCollection: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Collection == b.Collection },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, string(x.Collection)); return nil },
+		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Collection == b.Collection },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error {
+			e.String(name, string(x.Collection))
+			return known(x.Collection)
+		},
 		Read: func(d *Decoder, x *adk.Crossing, raw []byte) error {
 			name, err := d.shared(raw)
 			x.Collection = adk.CollectionName(name)
-			return err
+			return errors.Join(err, known(x.Collection))
 		},
 		Zero: func(x *adk.Crossing) { x.Collection = "" },
 	},
@@ -318,4 +324,12 @@ func textMember(name string, raw []byte) []byte {
 		text = canonical.AppendString(nil, string(raw))
 	}
 	return slices.Concat([]byte(`{"`+name+`":`), text, []byte("}"))
+}
+
+// known is the error of a name that no collection has; empty is none.
+func known(of adk.CollectionName) error {
+	if of == "" || of.Holds() != "" {
+		return nil
+	}
+	return fmt.Errorf("there is no collection %s: want one of %q", Clip(strconv.Quote(string(of))), adk.Collections())
 }

@@ -225,9 +225,9 @@ func TestAPatternThatMatchesNothingIsRefused(t *testing.T) {
 }
 
 // isEngineWord reports whether a field holds nothing but words of the engine's
-// own: names of collections, statuses, and checksums in what it tells.
+// own: statuses, and checksums in what it tells.
 func isEngineWord(x *adk.Crossing, f adk.Field) bool {
-	return f == adk.FieldCollection || f == adk.FieldStatus || f == adk.FieldKey && x.Kind.Class() == adk.ClassEvent
+	return f == adk.FieldStatus || f == adk.FieldKey && x.Kind.Class() == adk.ClassEvent
 }
 
 // A secret is taken out of every field that can hold one.
@@ -236,6 +236,9 @@ func TestEveryFieldIsRedacted(t *testing.T) {
 	rules := redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `classified-[0-9]{10}`}}}
 	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
 		for _, v := range tracetest.Saying(t, x.Kind, use.Field, secret) {
+			if use.Field == adk.FieldCollection {
+				return // which a trace names by no other words than the engine's seven
+			}
 			trace := tracetest.ReadTrace(t, tracetest.WriteTrace(t, tracetest.With(x, use.Field, v.Value)))
 			left := bytes.Contains(tracetest.Redacted(t, trace, rules), []byte(secret))
 			assert.Equal(t, isEngineWord(&x, use.Field), left, v.Where)

@@ -45,6 +45,7 @@ func TestEveryMalformedLineIsAnErrorThatNamesIt(t *testing.T) {
 		{`{"kind":"nap"}`, `there is no kind "nap"`},
 		{`{"kind":"now","phase":"begin"}`, "now has no phases"},
 		{`{"kind":"fetch"}`, "fetch needs a phase"},
+		{`{"kind":"fetch","phase":"begin","of":"mesages"}`, `of: there is no collection "mesages": want one of ["instructions" "messages"`},
 		{`{"kind":"fetch","phase":"whole"}`, `want "begin" or "done"`},
 		{`{"kind":"now","in":"1"}`, "in: want a whole number"},
 		{`{"kind":"now","in":1.5}`, "in: want a whole number"},
