@@ -72,7 +72,22 @@ function verifiedView(app, report) {
         { class: "finding" },
         h("h3", {}, counted(unreadable.length, "trace") + " cannot be read to the end"),
         someOf(unreadable, (t) =>
-          h("li", {}, traceLink(app, t.trace), " ", h("span", { class: "faint" }, short(textOf(t.error).replace(t.trace, ""), 400))),
+          h(
+            "li",
+            {},
+            traceLink(app, t.trace),
+            " ",
+            h(
+              "span",
+              { class: "faint" },
+              short(
+                textOf(t.error)
+                  .replace(t.trace, "")
+                  .replace(/^:(\d+):/, "line $1:"),
+                400,
+              ),
+            ),
+          ),
         ),
       ),
   );
