@@ -23,8 +23,8 @@ type Request struct {
 	Model string
 	// IsTalk tells that it is a conversation with a model.
 	IsTalk bool
-	// Path is that of the URL, empty where nothing was asked over HTTP.
-	Path string
+	// Method and Path are those of the request, empty where nothing was asked over HTTP.
+	Method, Path string
 	// Body is what is asked; nil where that is no object.
 	Body map[string]any
 	// Hash is of what is asked again when it is asked again. It is another one in every
@@ -38,15 +38,16 @@ var seed = maphash.MakeSeed()
 // ReadRequest reads what was asked of somebody.
 func ReadRequest(of string, raw json.RawMessage) Request {
 	var http struct {
-		Path string          `json:"path"`
-		Body json.RawMessage `json:"body"`
+		Method string          `json:"method"`
+		Path   string          `json:"path"`
+		Body   json.RawMessage `json:"body"`
 	}
 	r := Request{Model: of}
 	said := raw
 	if json.Unmarshal(raw, &http) == nil && len(http.Body) > 0 {
 		said = http.Body // headers may count how often
 	}
-	r.Path = http.Path
+	r.Method, r.Path = http.Method, http.Path
 	r.Hash = maphash.Bytes(seed, append([]byte(of+"\x00"+http.Path+"\x00"), said...))
 	if json.Unmarshal(said, &r.Body) != nil {
 		return r

@@ -3,6 +3,7 @@ package spans
 import (
 	"encoding/json"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// ask is one of a model that is under way.
+// ask is one of a model, or of anybody else over HTTP, that is under way.
 type ask struct {
 	span    *Span
 	call    *call
@@ -20,7 +21,8 @@ type ask struct {
 	chunks  bool // a part of the body has come
 }
 
-// ask begins or ends an ask. What is no conversation with a model has no span.
+// ask begins or ends an ask. What is neither a conversation with a model nor over HTTP has no
+// span.
 func (b *Builder) ask(x *adk.Crossing) {
 	if x.Phase == adk.Done {
 		if a := b.asks[x.Op]; a != nil {
@@ -29,11 +31,27 @@ func (b *Builder) ask(x *adk.Crossing) {
 		}
 		return
 	}
-	r := modelapi.ReadRequest(x.Name, x.JSON)
 	c := b.calls[x.Call]
-	if !r.IsTalk || c == nil {
+	if c == nil {
 		return
 	}
+	a := &ask{call: c, request: modelapi.ReadRequest(x.Name, x.JSON)}
+	switch r := &a.request; {
+	case r.IsTalk:
+		a.span = b.startTalk(x, c, r)
+		a.answer.Keep = b.options.Content
+	case r.Method != "" && !b.options.WithoutHTTP:
+		a.span = b.startHTTP(x, c, r)
+	default:
+		return
+	}
+	a.span.count(resendCount, c.failed[a.request.Hash])
+	b.sink.Start(a.span)
+	b.asks[x.Op] = a
+}
+
+// startTalk begins the span of a conversation with a model.
+func (b *Builder) startTalk(x *adk.Crossing, c *call, r *modelapi.Request) *Span {
 	model := r.Model
 	if model == x.Name { // it names none
 		model = ""
@@ -42,22 +60,38 @@ func (b *Builder) ask(x *adk.Crossing) {
 	s.set(providerName, providerOf(x.Name))
 	s.set(requestModel, model)
 	setServer(s, x.Name, r.Path != "")
-	setRequest(s, &r)
+	setRequest(s, r)
 	if c.run != nil {
 		c.run.asks = true
 		c.run.describe(s)
 	}
-	s.count(resendCount, c.failed[r.Hash])
 	if b.options.Content {
-		setSaid(s, &r)
+		setSaid(s, r)
 	}
 	if root := b.root; root != nil {
 		root.setOnce(providerName, providerOf(x.Name))
 	}
-	b.sink.Start(s)
-	a := &ask{span: s, call: c, request: r}
-	a.answer.Keep = b.options.Content
-	b.asks[x.Op] = a
+	return s
+}
+
+// methods are those that the conventions know.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE", "QUERY"}
+
+// startHTTP begins the span of an HTTP client. What is asked does not say the scheme, so that
+// the span has the path and no whole URL.
+func (b *Builder) startHTTP(x *adk.Crossing, c *call, r *modelapi.Request) *Span {
+	s := b.start(c.span, x.At, "", "", Client)
+	s.Name = r.Method
+	if slices.Contains(methods, r.Method) {
+		s.set(requestMethod, r.Method)
+	} else {
+		s.Name = "HTTP"
+		s.set(requestMethod, unnamed)
+		s.set(originalMethod, r.Method)
+	}
+	setServer(s, x.Name, true)
+	s.set(urlPath, r.Path)
+	return s
 }
 
 func (s *Span) setOnce(key string, value any) {
@@ -191,20 +225,8 @@ func (a *ask) conclude(b *Builder, x *adk.Crossing) {
 	if x.JSON != nil {
 		a.answer.Take(x.JSON)
 	}
-	s.set(responseID, a.answer.ID)
-	s.set(responseModel, a.answer.Model)
-	if a.answer.Finish != "" {
-		s.set(finishReasons, []string{a.answer.Finish})
-	}
-	if used := a.answer.Usage; used != nil {
-		s.set(inputTokens, int64(used.In))
-		s.set(outputTokens, int64(used.Out))
-		s.count(cachedTokens, used.Cached)
-		s.count(createdTokens, used.Created)
-		s.count(thoughtTokens, used.Thought)
-	}
-	if b.options.Content && a.answer.Said() != "" {
-		s.set(outputMessages, jsonText([]modelapi.Message{a.answer.Message()}))
+	if a.request.IsTalk {
+		a.setAnswer(b.options.Content)
 	}
 	if a.answer.Status != 0 {
 		s.set(responseStatus, int64(a.answer.Status))
@@ -226,8 +248,28 @@ func (a *ask) conclude(b *Builder, x *adk.Crossing) {
 	b.end(s, x.At)
 }
 
-// isRead reports whether an answer that nobody read further had said all: behind why it stopped
-// nothing follows.
+// setAnswer sets what a model answered, with its words or without.
+func (a *ask) setAnswer(content bool) {
+	s := a.span
+	s.set(responseID, a.answer.ID)
+	s.set(responseModel, a.answer.Model)
+	if a.answer.Finish != "" {
+		s.set(finishReasons, []string{a.answer.Finish})
+	}
+	if used := a.answer.Usage; used != nil {
+		s.set(inputTokens, int64(used.In))
+		s.set(outputTokens, int64(used.Out))
+		s.count(cachedTokens, used.Cached)
+		s.count(createdTokens, used.Created)
+		s.count(thoughtTokens, used.Thought)
+	}
+	if content && a.answer.Said() != "" {
+		s.set(outputMessages, jsonText([]modelapi.Message{a.answer.Message()}))
+	}
+}
+
+// isRead reports whether an answer that nobody read further had said all that was wanted of it:
+// of a model, behind why it stopped nothing follows.
 func (a *ask) isRead(err error) bool {
-	return a.answer.Finish != "" && failureType(err) == string(adk.E_ASK_STOPPED)
+	return (!a.request.IsTalk || a.answer.Finish != "") && failureType(err) == string(adk.E_ASK_STOPPED)
 }

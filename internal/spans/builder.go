@@ -16,6 +16,8 @@ type Options struct {
 	// Content has spans hold what was said: messages, instructions, definitions of tools,
 	// arguments, results, and the words of errors. Without it they hold none of that.
 	Content bool
+	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model.
+	WithoutHTTP bool
 }
 
 // Builder makes the spans of one run. It holds what is open, and no records. What no engine
@@ -28,6 +30,7 @@ type Builder struct {
 	calls   map[int]*call
 	asks    map[int]*ask       // that are under way, by their op
 	tools   map[int]*execution // likewise
+	within  map[strandOf][]*execution
 	ids     map[string][]string
 	latest  time.Time
 }
@@ -55,14 +58,17 @@ type executorRun struct {
 
 // execution is one of a tool.
 type execution struct {
-	span         *Span
-	call, strand int
-	result       string
+	span   *Span
+	of     strandOf
+	result string
 }
+
+// strandOf is a strand in a call: in it executions lie within one another.
+type strandOf struct{ call, strand int }
 
 // NewBuilder makes the Builder of a run.
 func NewBuilder(sink Sink, o Options) *Builder {
-	return &Builder{options: o, sink: sink, calls: map[int]*call{}, asks: map[int]*ask{}, tools: map[int]*execution{}, ids: map[string][]string{}}
+	return &Builder{options: o, sink: sink, calls: map[int]*call{}, asks: map[int]*ask{}, tools: map[int]*execution{}, within: map[strandOf][]*execution{}, ids: map[string][]string{}}
 }
 
 // SpanOf is the innermost span around what happens in a call that is under way; nil where
@@ -113,7 +119,7 @@ func (b *Builder) Close() {
 	for _, s := range open {
 		b.end(s, b.latest)
 	}
-	b.calls, b.asks, b.tools = map[int]*call{}, map[int]*ask{}, map[int]*execution{}
+	b.calls, b.asks, b.tools, b.within = map[int]*call{}, map[int]*ask{}, map[int]*execution{}, map[strandOf][]*execution{}
 }
 
 // start begins a span below another one; nil is the parent of the run.
@@ -168,13 +174,11 @@ func (b *Builder) startAgent(at time.Time, parent *Span, name string) *Span {
 }
 
 // executionOf is the one that calls a tool: the latest of its strand in the calling call.
-func (b *Builder) executionOf(x *adk.Crossing) (latest *execution) {
-	for _, t := range b.tools {
-		if t.call == x.Call && t.strand == x.Strand && (latest == nil || t.span.Number > latest.span.Number) {
-			latest = t
-		}
+func (b *Builder) executionOf(x *adk.Crossing) *execution {
+	if open := b.within[strandOf{x.Call, x.Strand}]; len(open) > 0 {
+		return open[len(open)-1]
 	}
-	return latest
+	return nil
 }
 
 // leave ends a call.
@@ -241,10 +245,22 @@ func (b *Builder) execute(x *adk.Crossing) {
 		s.set(toolArguments, argumentsText(x.Args))
 	}
 	b.sink.Start(s)
-	b.tools[x.Op] = &execution{span: s, call: x.Call, strand: x.Strand}
+	t := &execution{span: s, of: strandOf{x.Call, x.Strand}}
+	b.tools[x.Op] = t
+	b.within[t.of] = append(b.within[t.of], t)
 }
 
 func (t *execution) conclude(b *Builder, x *adk.Crossing) {
+	open := b.within[t.of]
+	for i := len(open) - 1; i >= 0; i-- { // the last one, but in a damaged trace
+		if open[i] == t {
+			open = append(open[:i], open[i+1:]...)
+			break
+		}
+	}
+	if b.within[t.of] = open; len(open) == 0 {
+		delete(b.within, t.of)
+	}
 	t.span.set(toolResult, t.result)
 	if x.Err != nil {
 		b.fail(t.span, x.At, x.Err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/spans"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -149,6 +150,73 @@ func TestNested(t *testing.T) {
 		"execute_tool critic": "invoke_agent outer", "invoke_agent critic": "execute_tool critic",
 	} {
 		assert.Equal(t, parent, names[k.named(t, name).Parent], name)
+	}
+}
+
+// What is asked over HTTP of anybody but a model has the span of an HTTP client, without what
+// was said; what is asked otherwise has none.
+func TestHTTP(t *testing.T) {
+	ask := func(op int, of, request string) adk.Crossing {
+		return adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Call: 1, Op: op, Name: of, JSON: json.RawMessage(request)}
+	}
+	done := func(op int, answer string, err error) adk.Crossing {
+		x := adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Call: 1, Op: op, Err: err}
+		if answer != "" {
+			x.JSON = json.RawMessage(answer)
+		}
+		return x
+	}
+	const forecast = `{"method":"GET","path":"/v1/oslo","query":{"key":"secret"}}`
+	crossings := func() []adk.Crossing {
+		return []adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}},
+			ask(1, "weather.example:8080", forecast), done(1, `{"status":503,"headers":{},"body":{"id":"no id of a model","model":"none"}}`, nil),
+			ask(2, "weather.example:8080", forecast), done(2, `{"status":200,"headers":{},"body":{}}`, nil),
+			ask(3, "cache.example", `{"method":"PURGE","path":"/"}`), done(3, "", &adk.Error{Code: adk.E_ASK_STOPPED}),
+			ask(4, "cache.example", `{"method":"PUT","path":"/a"}`), done(4, "", context.DeadlineExceeded),
+			ask(5, "ci", `{"build":7}`), done(5, `{"state":"green"}`, nil),
+			{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK}}
+	}
+	type said = map[string]any
+	var names []string
+	var all []said
+	for _, s := range of(spans.Options{}, crossings()...).ended {
+		if s.Kind != spans.Client {
+			continue
+		}
+		one := said{"failed": s.Failed}
+		for _, a := range s.Attributes {
+			one[a.Key] = a.Value
+		}
+		names, all = append(names, s.Name), append(all, one)
+	}
+	assert.Equal(t, []string{"GET", "GET", "HTTP", "PUT"}, names)
+	assert.Equal(t, []said{
+		{"failed": true, "http.request.method": "GET", "server.address": "weather.example", "server.port": int64(8080), "url.path": "/v1/oslo", "http.response.status_code": int64(503), "error.type": "503"},
+		{"failed": false, "http.request.method": "GET", "server.address": "weather.example", "server.port": int64(8080), "url.path": "/v1/oslo", "http.response.status_code": int64(200), "http.request.resend_count": int64(1)},
+		{"failed": false, "http.request.method": "_OTHER", "http.request.method_original": "PURGE", "server.address": "cache.example", "url.path": "/"},
+		{"failed": true, "http.request.method": "PUT", "server.address": "cache.example", "url.path": "/a", "error.type": "timeout"},
+	}, all)
+	assert.Len(t, of(spans.Options{WithoutHTTP: true}, crossings()...).ended, 1)
+}
+
+// Each of many tools that are executed at once, on strands of their own, has what happens in it.
+func TestToolsAtOnce(t *testing.T) {
+	tool := fakes.NewTool("look", "Looks.").Tool()
+	const many = 20_000
+	crossings := []adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	for i := 1; i <= many; i++ {
+		crossings = append(crossings, adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Call: 1, Strand: i, Op: i, Record: tool})
+	}
+	for i := 1; i <= many; i++ {
+		crossings = append(crossings, adk.Crossing{Kind: adk.KindToolExecutionStart, Call: 1, Strand: i, Key: fmt.Sprint("call ", i)})
+	}
+	for i := many; i >= 1; i-- {
+		crossings = append(crossings, adk.Crossing{Kind: adk.KindExecute, Phase: adk.Done, Call: 1, Strand: i, Op: i})
+	}
+	ended := of(spans.Options{}, crossings...).ended
+	require.Len(t, ended, many+1)
+	for i, s := range ended[:many] {
+		require.Equal(t, fmt.Sprint("call ", many-i), attribute(s, "gen_ai.tool.call.id"))
 	}
 }
 

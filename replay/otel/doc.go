@@ -1,6 +1,7 @@
 // Package otel makes OpenTelemetry spans of turns, by the semantic conventions for generative
 // AI: invoke_agent for a turn and for each dispatch that is called in it, chat for each time
-// that a model is asked, a retry too, and execute_tool for each execution of a tool.
+// that a model is asked, a retry too, and execute_tool for each execution of a tool; and by those
+// for HTTP clients of what else is asked over HTTP.
 //
 //  1. [NewProbe] makes a probe for adk.Config.Probe, beside others with adk.MultiProbe. Its
 //     spans go through the tracer provider of the program, and begin below the span that the
@@ -19,6 +20,9 @@
 // What a span ends with is told in the step that ends it, while the turn waits: give the
 // provider a batching processor, as in any program, and none that exports at once.
 //
-// adkreplay export --otlp makes the same spans of a trace. What other clients ask over HTTP has
-// no spans here: otelhttp has them.
+// What is asked over HTTP is seen where it goes through a transport of package adkhttp, which
+// does not tell the scheme: its span has the path in the place of the whole URL. Programs whose
+// transports make spans themselves, as otelhttp's do, leave ours out with [Config].WithoutHTTP.
+//
+// adkreplay export --otlp makes the same spans of a trace.
 package otel

@@ -23,6 +23,9 @@ type Config struct {
 	// Content has spans hold what was said, which the conventions leave out by default: it
 	// is whatever users wrote, and may be long.
 	Content bool
+	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model: for
+	// programs whose transports make their own, as otelhttp's do.
+	WithoutHTTP bool
 }
 
 // NewProbe makes a probe whose spans go where the config says. It may be used by many runs at
@@ -34,7 +37,7 @@ func NewProbe(c Config) adk.Probe {
 	}
 	return &probe{
 		tracer:  provider.Tracer(spans.ScopeName, trace.WithSchemaURL(spans.SchemaURL)),
-		options: spans.Options{Agent: c.Agent, Content: c.Content},
+		options: spans.Options{Agent: c.Agent, Content: c.Content, WithoutHTTP: c.WithoutHTTP},
 	}
 }
 
