@@ -108,6 +108,12 @@ func TestSpansAreRead(t *testing.T) {
 	o = adkreplay("stats", turn, again)
 	assert.Zero(t, o.code, o.err)
 
+	for _, command := range []string{"verify", "check", "lint", "show", "shrink", "distil", "export"} {
+		o = adkreplay(command, again)
+		assert.Equal(t, exitUnreadable, o.code, command)
+		assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", command)
+	}
+
 	o = adkreplay("import", again)
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), "adkreplay view and stats read them")

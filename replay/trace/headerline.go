@@ -50,6 +50,9 @@ func readHeader(d *wire.Decoder, h *Header) (err error) {
 	return err
 }
 
+// spansMember is with what the JSON of OTLP begins.
+const spansMember = "resourceSpans"
+
 // errVersion marks a file of another format, or of another version of it.
 var errVersion = errors.New("the version is another")
 
@@ -57,6 +60,9 @@ func readVersion(d *wire.Decoder) error {
 	format := string(d.Member(wire.MemberFormat))
 	if format == strconv.Quote(wire.JournalName) {
 		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", errVersion)
+	}
+	if format == "" && d.Member(spansMember) != nil {
+		return fmt.Errorf("%w: these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", errVersion)
 	}
 	if format != strconv.Quote(wire.FormatName) {
 		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
