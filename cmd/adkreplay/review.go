@@ -89,7 +89,9 @@ func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
 	code := r.unreadable(t)
 	switch {
 	case len(r.changes) == 0:
-		t.printf("nothing has changed")
+		if code == exitSame {
+			t.printf("nothing has changed")
+		}
 		return ended(code)
 	case !t.asks:
 		r.show(t, o)

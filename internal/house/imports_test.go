@@ -185,7 +185,7 @@ var rooms = []room{
 	{name: "internal/page", ours: []string{"adk", "adk/session", "internal/safetext", "internal/wholefile", "replay/corpus", "replay/sessions", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "internal/eachtrace", ours: []string{"adk", "replay/corpus", "replay/trace"}, because: "many traces are read in one way, whoever looks at their crossings"},
-	{name: "internal/modelapi", ours: []string{"internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
+	{name: "internal/modelapi", ours: []string{"adk", "internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
 	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi"},
 		because: "it makes spans of crossings, live or not, and knows no tracer and no file"},
 	{name: "internal/otlp", ours: []string{"adk", "internal/httpform", "internal/safetext", "internal/spans", "replay/trace"},

@@ -3,10 +3,12 @@ package modelapi
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
@@ -26,6 +28,18 @@ type Answer struct {
 
 	said  strings.Builder
 	heard heard
+}
+
+// Failed reports whether an ask went wrong that ended with err, or with none. Who had enough of
+// an answer has not failed, but for one of a model that had not said why it stopped.
+func (a *Answer) Failed(r *Request, err error) bool {
+	if a.Status >= 400 {
+		return true
+	}
+	if errors.Is(err, adk.E_ASK_STOPPED) {
+		return r.IsTalk && a.Finish == ""
+	}
+	return err != nil
 }
 
 // Message is what the answer says, where its words are kept.

@@ -2,11 +2,13 @@ package modelapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
@@ -63,4 +65,26 @@ func FuzzAnswers(f *testing.F) {
 			t.Fatal(fmt.Sprint(*a.Usage))
 		}
 	})
+}
+
+// Who had enough of an answer has not failed, but for one of a model that had not said why it
+// stopped; a status that refuses has, whatever follows.
+func TestFailed(t *testing.T) {
+	stopped := fmt.Errorf("closed: %w", &adk.Error{Code: adk.E_ASK_STOPPED})
+	for _, c := range []struct {
+		answer modelapi.Answer
+		isTalk bool
+		err    error
+		want   bool
+	}{
+		{modelapi.Answer{Status: 200, Finish: "stop"}, true, nil, false},
+		{modelapi.Answer{Status: 200, Finish: "stop"}, true, stopped, false},
+		{modelapi.Answer{Status: 200}, true, stopped, true},
+		{modelapi.Answer{Status: 200}, false, stopped, false},
+		{modelapi.Answer{Status: 429}, false, stopped, true},
+		{modelapi.Answer{Status: 429}, true, nil, true},
+		{modelapi.Answer{Finish: "stop"}, true, errors.New("cut off"), true},
+	} {
+		assert.Equal(t, c.want, c.answer.Failed(&modelapi.Request{IsTalk: c.isTalk}, c.err), "%+v %v", c.isTalk, c.err)
+	}
 }

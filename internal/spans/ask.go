@@ -234,7 +234,7 @@ func (a *ask) conclude(b *Builder, x *adk.Crossing) {
 	switch {
 	case a.answer.Status >= 400:
 		s.fail(strconv.Itoa(a.answer.Status))
-	case x.Err != nil && !a.isRead(x.Err):
+	case a.answer.Failed(&a.request, x.Err):
 		b.fail(s, x.At, x.Err)
 	}
 	if s.Failed {
@@ -266,10 +266,4 @@ func (a *ask) setAnswer(content bool) {
 	if content && a.answer.Said() != "" {
 		s.set(outputMessages, jsonText([]modelapi.Message{a.answer.Message()}))
 	}
-}
-
-// isRead reports whether an answer that nobody read further had said all that was wanted of it:
-// of a model, behind why it stopped nothing follows.
-func (a *ask) isRead(err error) bool {
-	return (!a.request.IsTalk || a.answer.Finish != "") && failureType(err) == string(adk.E_ASK_STOPPED)
 }

@@ -193,7 +193,7 @@ func (c *counter) ask(x *adk.Crossing) {
 	if x.JSON != nil {
 		a.answer.Take(x.JSON)
 	}
-	failed := x.Err != nil || a.answer.Status >= 400
+	failed := a.answer.Failed(&a.request, x.Err)
 	c.Asks.add(failed)
 	c.Ask.Add(x.At.Sub(a.began))
 	c.retried(x.Call, a.request.Hash, failed)

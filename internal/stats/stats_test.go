@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,16 @@ func TestRetries(t *testing.T) {
 	assert.Equal(t, 6, f.Ask.Count())
 	assert.Equal(t, time.Second, f.Ask.At(0.5))
 	assert.Equal(t, 6*time.Second, f.Turn.At(0.99))
+}
+
+// An answer that was read as far as it says something has not failed.
+func TestAnswersThatAreReadNoFurther(t *testing.T) {
+	content, err := os.ReadFile("../../example/testdata/turns/greeting.jsonl")
+	require.NoError(t, err)
+	require.Contains(t, string(content), "E_ASK_STOPPED", "the client closes the stream behind [DONE]")
+	f := gathered(t, Options{}, source("greeting", content))
+	assert.Equal(t, Calls{Count: 1}, f.Asks)
+	assert.Zero(t, f.Retries)
 }
 
 // What turns did is counted from the crossings that say it.
