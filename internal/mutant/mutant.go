@@ -35,7 +35,7 @@ var Harness = []string{
 	"fakes/cassette/testdata/mutants",
 	"fakes/testdata/mutants",
 	"internal/compare/testdata/mutants",
-	"internal/distil/testdata/mutants", "internal/otlp/testdata/mutants", "internal/spans/testdata/mutants", "internal/stats/testdata/mutants", "internal/review/testdata/mutants", "internal/page/testdata/mutants",
+	"internal/distil/testdata/mutants", "internal/modelapi/testdata/mutants", "internal/otlp/testdata/mutants", "internal/spans/testdata/mutants", "internal/stats/testdata/mutants", "internal/review/testdata/mutants", "internal/page/testdata/mutants",
 	"internal/perform/testdata/mutants",
 	"internal/state/testdata/mutants",
 	"internal/wire/testdata/mutants",
