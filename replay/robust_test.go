@@ -18,12 +18,16 @@ import (
 // A file that something changed after it was written is never taken for whole:
 // wherever it is cut, whichever byte is another, however its lines lie. A normal
 // run damages every sixteenth line of each fixture, beginning with another one in
-// each; with the variable of the engine's mutants every line.
+// each, and with -short every sixty-fourth; with the variable of the engine's mutants every
+// line.
 func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	t.Parallel()
 	lineStep, flips := 16, 8
-	if tracetest.AllMutants() {
+	switch {
+	case tracetest.AllMutants():
 		lineStep, flips = 1, 100
+	case testing.Short():
+		lineStep, flips = 64, 2
 	}
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		lines := bytes.SplitAfter(bytes.TrimSuffix(f.Bytes, []byte("\n")), []byte("\n"))

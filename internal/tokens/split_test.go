@@ -145,7 +145,11 @@ func splitTexts(random *rand.Rand) (texts []string) {
 			}
 		}
 	}
-	for range 8000 {
+	long := 8000
+	if testing.Short() {
+		long = 800
+	}
+	for range long {
 		// A few parts only, often repeated, make the runs that random picks of
 		// the whole alphabet would not.
 		alphabet := splitAlphabet

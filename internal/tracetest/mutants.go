@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -54,6 +55,9 @@ func AllMutants() bool { return os.Getenv(MutantsVariable) == "all" }
 // try it.
 const sampledLines = 8
 
+// shortLines is that with -short.
+const shortLines = 32
+
 // Mutants gives edits of a fixture to yield: one of so many of some lines, others in each
 // fixture, or every one where MutantsVariable asks for that.
 func Mutants(f Fixture, of uint32, yield func(Mutant)) {
@@ -61,7 +65,11 @@ func Mutants(f Fixture, of uint32, yield func(Mutant)) {
 		mutants(f, 1, yield)
 		return
 	}
-	mutants(f, sampledLines, func(m Mutant) {
+	lines := sampledLines
+	if testing.Short() {
+		lines = shortLines
+	}
+	mutants(f, lines, func(m Mutant) {
 		if crc32.ChecksumIEEE([]byte(m.String()))%max(1, of/sampledLines) == 0 {
 			yield(m)
 		}

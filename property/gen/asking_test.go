@@ -40,7 +40,11 @@ func TestTurnsAskTheirRecordings(t *testing.T) {
 		}
 		return ""
 	})
-	require.Greater(t, asked, 10, "they ask")
+	least := 10
+	if testing.Short() { // with a fifth of the draws
+		least = 2
+	}
+	require.Greater(t, asked, least, "they ask")
 }
 
 // onlyExecutor is a turn of which the executor's scripts are left, with what they do by
