@@ -1,6 +1,3 @@
-// Package scenarios holds the named turns that explain the engine. Each is a
-// small value that says what user code does and what must come of it; its
-// transcript is the explanation, and its trace is a fixture.
 package scenarios
 
 import (

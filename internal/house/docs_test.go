@@ -3,6 +3,7 @@ package house_test
 import (
 	"go/ast"
 	"go/token"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,17 +16,23 @@ func TestExportedIsDocumented(t *testing.T) {
 	}
 }
 
-// Every package says what it is, in one place.
+// manyFiles are more than a reader looks through for the one that says what a package is.
+const manyFiles = 5
+
+// Every package says what it is, in one place; a public one of many files on its front page.
 func TestPackagesAreDocumented(t *testing.T) {
-	documented, dirs := map[string][]string{}, map[string]bool{}
+	documented, files := map[string][]string{}, map[string]int{}
 	for _, f := range productionFiles(t) {
-		dirs[f.dir] = true
+		files[f.dir]++
 		if f.ast.Doc != nil {
 			documented[f.dir] = append(documented[f.dir], f.path)
 		}
 	}
-	for dir := range dirs {
+	for dir, n := range files {
 		assert.Len(t, documented[dir], 1, "package %s needs one package comment", dir)
+		if n >= manyFiles && !strings.Contains("/"+dir+"/", "/internal/") && !strings.HasPrefix(dir, "cmd/") && !strings.HasPrefix(dir+"/", "example/") {
+			assert.Equal(t, []string{dir + "/doc.go"}, documented[dir], "its front page")
+		}
 	}
 }
 

@@ -1,0 +1,32 @@
+// Package golden checks turns in go test: it runs a turn so that every run is
+// the same, and holds its transcript against a file.
+//
+//	func TestGreeting(t *testing.T) {
+//		golden.Turn(t, "greeting", func() (adk.Config, adk.RawTurn) { … })
+//	}
+//
+// The file is testdata/greeting.golden. It is written by
+//
+//	go test ./agent -run '^TestGreeting$' -update
+//
+// and it is for reading: a transcript says in order what passed between the
+// engine and the agent's own code, so a diff of it says what a change did. Where
+// there is a file already, the environment variable ADKREPLAY_REASON has to say
+// why it is changed; the reason is kept beside it, in greeting.golden.reason.
+// Nothing is written by a turn that fails a check, and nothing where the
+// environment variable CI is set: golden files are changed by people.
+//
+// Replay does the same for a folder of recorded turns, and ReplaySessions for one of recorded
+// sessions; Session is for a session that the test runs itself.
+//
+// Where ADKREPLAY_PENDING names a folder by its whole path, what a check finds in the place
+// of what is expected is kept there, and adkreplay review --pending shows it change by
+// change and accepts what somebody accepts.
+//
+// Where ADKREPLAY_CLAIMS names a folder, the checks write down there which files
+// they used, and adkreplay stale tells which ones nobody does.
+//
+// The flag is goldie's, and importing this package registers it: a test binary
+// with a flag -update of its own cannot import both. Where git may change line
+// ends, .gitattributes needs a line "*.golden -text".
+package golden
