@@ -2,27 +2,19 @@ package ordered
 
 // Derived is what is worked out of each value of a set, such as its digest. It is for
 // sets that are asked for it again and again while they grow: of a value that stands
-// where it stood it is not worked out once more. The zero Derived is of an empty set,
-// and ready to use; it is not safe for concurrent use.
-type Derived[K, V comparable, D any] struct{ last *derivation[V, D] } // most sets are never asked
-
-// derivation is what was worked out last.
-type derivation[V comparable, D any] struct {
+// where it stood it is not worked out once more, nor is it looked at. It is of one set.
+// The zero Derived is of an empty one, and ready to use; it is not safe for concurrent use.
+type Derived[K, V comparable, D any] struct {
 	values []V
 	given  []D
+	asked  Moment
 }
 
 // Of is what work makes of the values, in their order. It is good until the next call,
 // and must not be changed. The work must make the same of a value at every call.
-func (s *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
-	if s.last == nil {
-		if len(set.entries) == 0 {
-			return nil
-		}
-		s.last = &derivation[V, D]{}
-	}
-	d := s.last
-	for i := range set.entries { // not by Values: states are asked for after every crossing
+func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
+	now, same := set.Since(d.asked)
+	for i := min(same, len(d.values)); i < len(set.entries); i++ {
 		value := set.entries[i].value
 		switch {
 		case i == len(d.values):
@@ -31,6 +23,7 @@ func (s *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
 			d.values[i], d.given[i] = value, work(value)
 		}
 	}
+	d.asked = now
 	n := len(set.entries)
 	clear(d.values[n:])
 	d.values, d.given = d.values[:n], d.given[:n]

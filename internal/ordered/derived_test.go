@@ -13,6 +13,7 @@ import (
 // was asked for, and of those that stand where they stood it is not worked out again.
 func TestDerived(t *testing.T) {
 	var derived ordered.Derived[int, string, string]
+	var set ordered.Set[int, string]
 	for _, c := range []struct {
 		values []string
 		anew   int // of how many it is worked out
@@ -21,10 +22,7 @@ func TestDerived(t *testing.T) {
 		{[]string{"a", "c"}, 0}, {nil, 0}, {[]string{"a", "c", "d"}, 3},
 	} {
 		worked, want := 0, []string{}
-		var set ordered.Set[int, string]
-		for i, v := range c.values {
-			set.Add(i, v)
-		}
+		become(&set, c.values)
 		got := derived.Of(&set, func(v string) string { worked++; return strings.ToUpper(v) })
 		for _, v := range c.values {
 			want = append(want, strings.ToUpper(v))
@@ -32,6 +30,18 @@ func TestDerived(t *testing.T) {
 		assert.Equal(t, want, append([]string{}, got...))
 		assert.Equal(t, c.anew, worked, "%v", c.values)
 		assert.Equal(t, len(got), cap(got), "who appends changes nothing of it")
+	}
+}
+
+// become has a set hold values, by their places.
+func become(set *ordered.Set[int, string], values []string) {
+	for i, v := range values {
+		if was, there := set.Get(i); !there || was != v {
+			set.Add(i, v)
+		}
+	}
+	for i := set.Len() - 1; i >= len(values); i-- {
+		set.Remove(i)
 	}
 }
 

@@ -16,6 +16,10 @@ const scanLimit = 8
 // added to, a copy of one too.
 const spare = 4
 
+// copyLimit is the size up to which copying is better than sharing, which has the first
+// change copy after all.
+const copyLimit = 32
+
 // Set holds values by key, in the order in which their keys were first added.
 // The zero Set is empty and ready to use.
 //
@@ -27,6 +31,9 @@ type Set[K comparable, V any] struct {
 	// and only once somebody has looked a key up, so that Clone stays one copy.
 	// It is atomic because a read may be the one to build it.
 	index atomic.Pointer[map[K]int]
+	// shared says that a copy reads the entries too: nothing is changed in its place.
+	shared atomic.Bool
+	edits  edits
 }
 
 type entry[K comparable, V any] struct {
@@ -38,6 +45,7 @@ type entry[K comparable, V any] struct {
 // new value, and replaced is true; any other key comes last.
 func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
 	if at := s.find(key); at >= 0 {
+		s.edit(at)
 		s.entries[at].value = value
 		return true
 	}
@@ -59,9 +67,18 @@ func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 		return value, false
 	}
 	value = s.entries[at].value
+	s.edit(at)
 	s.entries = slices.Delete(s.entries, at, at+1)
 	s.moveUp(key, at)
 	return value, true
+}
+
+// edit makes the entries the set's own before those from a place on change, and notes that.
+func (s *Set[K, V]) edit(at int) {
+	s.edits.note(at)
+	if s.shared.CompareAndSwap(true, false) {
+		s.entries = slices.Clone(s.entries)
+	}
 }
 
 // moveUp repairs the index after the entry of key was taken out at a place.
@@ -94,17 +111,14 @@ func (s *Set[K, V]) Has(key K) bool { return s.find(key) >= 0 }
 // Len is the number of members.
 func (s *Set[K, V]) Len() int { return len(s.entries) }
 
-// All gives the values in order, in a slice that is the caller's.
-func (s *Set[K, V]) All() []V { return s.Last(0) }
+// At is the value at a place, from 0 to Len less one.
+func (s *Set[K, V]) At(place int) V { return s.entries[place].value }
 
-// Last gives the last so many of All, or all of them where n is 0.
-func (s *Set[K, V]) Last(n int) []V {
-	if n <= 0 || n > len(s.entries) {
-		n = len(s.entries)
-	}
-	all := make([]V, n)
-	for i, e := range s.entries[len(s.entries)-n:] {
-		all[i] = e.value
+// All gives the values in order, in a slice that is the caller's.
+func (s *Set[K, V]) All() []V {
+	all := make([]V, len(s.entries))
+	for i := range s.entries {
+		all[i] = s.entries[i].value
 	}
 	return all
 }
@@ -128,11 +142,19 @@ func (s *Set[K, V]) Clone() *Set[K, V] {
 	return clone
 }
 
-// CopyFrom makes s an independent set of the members of other, in the same
-// order.
+// CopyFrom makes s an independent set of the members of other, in the same order. Of more
+// than a few it costs nothing until one of the two changes what is there. Moments of other
+// are those of s from here on.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 	s.Clear()
+	s.edits.become(&other.edits)
 	n := len(other.entries)
+	if n > copyLimit {
+		s.entries = other.entries[:n:n]
+		s.shared.Store(true)
+		other.shared.Store(true)
+		return
+	}
 	if n > cap(s.entries) {
 		s.entries = make([]entry[K, V], 0, n+spare)
 	}
@@ -141,6 +163,12 @@ func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 
 // Clear takes all members out, and keeps the room that they took for others.
 func (s *Set[K, V]) Clear() {
+	if len(s.entries) > 0 {
+		s.edits.note(0)
+	}
+	if s.shared.CompareAndSwap(true, false) {
+		s.entries = nil
+	}
 	clear(s.entries)
 	s.entries = s.entries[:0]
 	s.index.Store(nil)

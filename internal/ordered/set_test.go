@@ -77,6 +77,11 @@ func TestSetIsItsTwin(t *testing.T) {
 				old.Add(99, "only in the original")
 				old.Remove(key.Draw(t, "key"))
 			},
+			"clone, and forget the clone": func(t *rapid.T) {
+				other := set.Clone()
+				other.Add(key.Draw(t, "key"), "only in the clone")
+				other.Remove(key.Draw(t, "key"))
+			},
 			"": func(t *rapid.T) {
 				require.Equal(t, len(dumb.keys), set.Len())
 				require.Equal(t, append([]string{}, dumb.values...), set.All())

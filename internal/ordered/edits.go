@@ -1,0 +1,53 @@
+package ordered
+
+import "slices"
+
+// edits remember where a set has changed, and when, for those who carry on what they
+// have worked out of it. What came last is no edit. The zero edits are of a new set.
+type edits struct {
+	number int // of all that there were
+	// marks are those that no later one lies before, and so sorted by place as by number:
+	// what has happened behind a later edit tells nobody anything.
+	marks []mark
+}
+
+// mark is an edit by its number, and the place from which on it changed the set.
+type mark struct{ number, place int }
+
+// editStep is how exactly places are kept: a set has a mark for so many members at most.
+const editStep = 64
+
+// note takes in that a set changes from a place on.
+func (e *edits) note(place int) {
+	place -= place % editStep
+	e.number++
+	from, _ := e.search(func(m mark) bool { return m.place >= place })
+	e.marks = append(e.marks[:from], mark{e.number, place})
+}
+
+// search is the first mark that is so, as all behind it are, and whether there is one.
+func (e *edits) search(is func(mark) bool) (at int, found bool) {
+	at, _ = slices.BinarySearchFunc(e.marks, true, func(m mark, _ bool) int {
+		if is(m) {
+			return 1
+		}
+		return -1
+	})
+	return at, at < len(e.marks)
+}
+
+func (e *edits) become(other *edits) { e.number, e.marks = other.number, append(e.marks[:0], other.marks...) }
+
+// Moment is a point in the life of a set and of the copies that were made of it since.
+// The zero Moment is before it held anything.
+type Moment struct{ edit int }
+
+// Since gives the present moment, and how many of the first members are those that were
+// there at an earlier one: at most so many of then, and all that came since lie behind them.
+func (s *Set[K, V]) Since(then Moment) (now Moment, same int) {
+	now, same = Moment{s.edits.number}, len(s.entries)
+	if at, found := s.edits.search(func(m mark) bool { return m.number > then.edit }); found {
+		same = min(same, s.edits.marks[at].place)
+	}
+	return now, same
+}
