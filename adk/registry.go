@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
@@ -185,4 +186,11 @@ func (r *Registry) copyFrom(other *Registry) {
 	other.mu.RLock()
 	defer other.mu.RUnlock()
 	r.tools.CopyFrom(&other.tools)
+}
+
+// addTo adds the digests of the tools to those of a state.
+func (r *Registry) addTo(lists digest.Lists[Digest], chain *digest.Chain[Digest]) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	digest.AddSet(lists, &r.tools, chain, (*Tool).Digest)
 }

@@ -3,7 +3,6 @@ package adk
 import (
 	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/ordered"
-	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
@@ -12,17 +11,16 @@ import (
 type visible struct {
 	prompt *Tokenizable
 	// sets are those of the records, each at the place of its collection.
-	sets  [atTools]ordered.Set[string, Record]
-	tools Registry
-	stash stash.Kept[Digest]
-	// known are the digests of the sets that have grown, as of the state before.
-	known [atTools]ordered.Derived[string, Record, Digest]
+	sets   [atTools]ordered.Set[string, Record]
+	tools  Registry
+	stash  stash.Kept
+	chains [len(collectionTable)]digest.Chain[Digest] // of the sets and the tools
 }
 
 // beginning is what a run begins with (RUN-7). The texts of the instructions and
 // the names of the tools are unique.
 func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
-	v := &visible{prompt: NewTokenizable(prompt), stash: stash.Kept[Digest]{Tree: stash.New(tree)}}
+	v := &visible{prompt: NewTokenizable(prompt), stash: stash.Kept{Tree: stash.New(tree)}}
 	for _, text := range instructions {
 		v.sets[atInstructions].Add(text, NewTokenizable(text))
 	}
@@ -40,31 +38,20 @@ func (v *visible) copyOf() *visible {
 	for i := range v.sets {
 		c.sets[i].CopyFrom(&v.sets[i])
 	}
+	for i := range v.chains {
+		c.chains[i] = v.chains[i].Copy()
+	}
 	return c
 }
 
-// fewRecords is how many records of a set are asked for their digests at every state.
-const fewRecords = 16
-
 // digest is the state's digest.
 func (v *visible) digest() Digest {
-	all := make([]Digest, 0, 32) // on the stack, and most states need no more
-	var lists [len(collectionTable)][]Digest
+	lists := digest.Begin(v.prompt.Digest())
 	for i := range v.sets {
-		if v.sets[i].Len() > fewRecords {
-			lists[i] = v.known[i].Of(&v.sets[i], Record.Digest)
-			continue
-		}
-		begin := len(all)
-		for record := range v.sets[i].Values() {
-			all = append(all, record.Digest())
-		}
-		lists[i] = all[begin:]
+		digest.AddSet(lists, &v.sets[i], &v.chains[i], Record.Digest)
 	}
-	for _, tool := range v.tools.All() {
-		lists[atTools] = append(lists[atTools], tool.Digest())
-	}
-	return digest.OfLists(v.prompt.Digest(), lists[:], v.stash.Sum(StashDigest))
+	v.tools.addTo(lists, &v.chains[atTools])
+	return lists.End(v.stash.Sum().Digest())
 }
 
 // StateDigest is the digests of all that is visible at one point of a run, in order
@@ -88,15 +75,14 @@ func (s *StateDigest) Of(name CollectionName) *[]Digest {
 }
 
 // Digest is the one digest that an observer is told.
-//
-//go:noinline
-func (s StateDigest) Digest() Digest { return digest.OfLists(s.Prompt, s.Lists[:], s.Stash) }
+func (s StateDigest) Digest() Digest {
+	lists := digest.Begin(s.Prompt)
+	for _, list := range s.Lists {
+		lists.Add(list)
+	}
+	return lists.End(s.Stash)
+}
 
 // StashDigest is the digest of a stash's nested tree. An empty tree has the
 // zero Digest.
-func StashDigest(tree map[string]any) Digest {
-	if len(tree) == 0 {
-		return Digest{}
-	}
-	return DigestOf(plain.AppendJSON(nil, tree))
-}
+func StashDigest(tree map[string]any) Digest { return stash.SumOf(tree).Digest() }

@@ -409,9 +409,8 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 	if got == nil {
 		return false
 	}
-	before := j.views.Before.To(j.want.Tree, want.Begin.Seq+1).StateDigest(want.Begin.ID)
-	after := j.views.After.To(j.got.Tree, got.Begin.Seq+1).StateDigest(got.Begin.ID)
-	return before.Digest() == after.Digest()
+	before := j.views.Before.To(j.want.Tree, want.Begin.Seq+1).Digest(want.Begin.ID)
+	return before == j.views.After.To(j.got.Tree, got.Begin.Seq+1).Digest(got.Begin.ID)
 }
 
 // candidates are the recorded operations of the same kind that are the nearest to

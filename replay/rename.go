@@ -159,7 +159,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 		y.Args = r.arguments(y.Args)
 		y.JSON = r.inText(y.JSON)
 		if told {
-			y.Digest = after.StateDigest(y.Call).Digest()
+			y.Digest = after.Digest(y.Call)
 		}
 		_ = after.Apply(&y)
 		renamed[i] = trace.Line{Crossing: y, Extra: line.Extra}

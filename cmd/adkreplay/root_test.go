@@ -113,7 +113,7 @@ func truncated(t *testing.T) string {
 }
 
 func ofNextVersion(t *testing.T) string {
-	return put(t, "next.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"version":4`), []byte(`"version":5`), 1))
+	return put(t, "next.jsonl", bytes.Replace(fixture(t, "hello"), []byte(`"version":5`), []byte(`"version":6`), 1))
 }
 
 func malformed(t *testing.T) string {

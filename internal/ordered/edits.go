@@ -36,7 +36,9 @@ func (e *edits) search(is func(mark) bool) (at int, found bool) {
 	return at, at < len(e.marks)
 }
 
-func (e *edits) become(other *edits) { e.number, e.marks = other.number, append(e.marks[:0], other.marks...) }
+func (e *edits) become(other *edits) {
+	e.number, e.marks = other.number, append(e.marks[:0], other.marks...)
+}
 
 // Moment is a point in the life of a set and of the copies that were made of it since.
 // The zero Moment is before it held anything.

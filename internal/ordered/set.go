@@ -115,10 +115,16 @@ func (s *Set[K, V]) Len() int { return len(s.entries) }
 func (s *Set[K, V]) At(place int) V { return s.entries[place].value }
 
 // All gives the values in order, in a slice that is the caller's.
-func (s *Set[K, V]) All() []V {
-	all := make([]V, len(s.entries))
-	for i := range s.entries {
-		all[i] = s.entries[i].value
+func (s *Set[K, V]) All() []V { return s.Last(0) }
+
+// Last gives the last so many of All, or all of them where n is 0.
+func (s *Set[K, V]) Last(n int) []V {
+	if n <= 0 || n > len(s.entries) {
+		n = len(s.entries)
+	}
+	all := make([]V, n)
+	for i, e := range s.entries[len(s.entries)-n:] {
+		all[i] = e.value
 	}
 	return all
 }

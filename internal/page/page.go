@@ -190,7 +190,7 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 
 // linesVersion is the version of the format in which a page holds traces: the one that the
 // scripts read.
-const linesVersion = 4
+const linesVersion = 5
 
 // copyLines writes the lines of a trace in the format of pages, and notes what the list says
 // of them. The error says why there are no more.

@@ -1,28 +1,27 @@
 package stash
 
-// Kept is a tree that keeps what was last worked out of it, a digest say.
-type Kept[S any] struct {
+// Kept is a tree that carries on its Sum, once it was asked for.
+type Kept struct {
 	Tree
-	sum   S
-	fresh bool // sum is of the tree as it is
+	sum   Sum
+	known bool
 }
 
 // Copy is a deep copy (STA-6).
-func (k *Kept[S]) Copy() Kept[S] { return Kept[S]{Tree: k.Tree.Copy(), sum: k.sum, fresh: k.fresh} }
+func (k *Kept) Copy() Kept { return Kept{k.Tree.Copy(), k.sum, k.known} }
 
-// Sum is what of makes of the root, worked out once a change.
-func (k *Kept[S]) Sum(of func(root map[string]any) S) S {
-	if !k.fresh {
-		k.sum, k.fresh = of(k.Root()), true
+// Sum is the sum of the tree.
+func (k *Kept) Sum() Sum {
+	if !k.known {
+		k.sum, k.known = SumOf(k.root), true
 	}
 	return k.sum
 }
 
 // Set is Tree.Set.
-func (k *Kept[S]) Set(path string, value any) error {
-	if err := k.Tree.Set(path, value); err != nil {
-		return err
+func (k *Kept) Set(path string, value any) error {
+	if !k.known {
+		return k.Tree.Set(path, value)
 	}
-	k.fresh = false
-	return nil
+	return k.sum.Follow(&k.root, path, func() error { return k.Tree.Set(path, value) })
 }

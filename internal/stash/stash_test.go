@@ -97,29 +97,3 @@ func TestTreeCopies(t *testing.T) {
 	value, _ := copied.Find("shared")
 	assert.Same(t, shared, value)
 }
-
-// DET-8, STA-6: what was worked out of a tree is kept until it changes, and a copy has it
-// without sharing the tree.
-func TestKept(t *testing.T) {
-	asked := 0
-	count := func(root map[string]any) int { asked++; return len(root) }
-	kept := stash.Kept[int]{Tree: stash.New(map[string]any{"a": map[string]any{"b": 1}})}
-	assert.Equal(t, 1, kept.Sum(count))
-	assert.Equal(t, 1, kept.Sum(count))
-	assert.Equal(t, 1, asked)
-	copied := kept.Copy()
-	assert.Equal(t, 1, copied.Sum(count))
-	assert.Equal(t, 1, asked)
-
-	require.Error(t, kept.Set("a..b", 2))
-	assert.Equal(t, 1, kept.Sum(count))
-	assert.Equal(t, 1, asked, "nothing has changed")
-	require.NoError(t, kept.Set("c", 2))
-	require.NoError(t, kept.Set("a.b", 3))
-	assert.Equal(t, 2, kept.Sum(count))
-	value, found := copied.Find("a.b")
-	assert.True(t, found)
-	assert.Equal(t, 1, value)
-	assert.Equal(t, 1, copied.Sum(count))
-	assert.Equal(t, 2, asked)
-}

@@ -570,13 +570,29 @@ func (f *Fold) StateDigest(call int) adk.StateDigest {
 	return adk.StateDigest{}
 }
 
+// Digest is StateDigest as one, at the cost of what has changed.
+func (f *Fold) Digest(call int) adk.Digest {
+	if v := f.Seen(call); v != nil {
+		return v.Digest()
+	}
+	return adk.StateDigest{}.Digest()
+}
+
+// FormerDigest is Digest as traces of format 4 and before have it.
+func (f *Fold) FormerDigest(call int) adk.Digest {
+	if v := f.Seen(call); v != nil {
+		return v.FormerDigest()
+	}
+	return adk.StateDigest{}.Digest()
+}
+
 // Check reports whether the next crossing, where it is a state, gives the digest
 // that the crossings before it lead to (DET-8).
 func (f *Fold) Check(x *adk.Crossing) error {
 	if x.Kind != adk.KindState {
 		return nil
 	}
-	if want := f.StateDigest(x.Call).Digest(); want != x.Digest {
+	if want := f.Digest(x.Call); want != x.Digest {
 		return fmt.Errorf("state: what was told before leads to the digest %s, and the engine gives %s (DET-8)", want, x.Digest)
 	}
 	return nil

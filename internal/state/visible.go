@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // View is all that can be seen through a turn or a dispatch context, as a
@@ -18,8 +20,15 @@ type View struct {
 	Tools        ordered.Set[string, *adk.Tool]
 	Values       foldStash
 
-	digests     [sets]ordered.Derived[string, adk.Record, adk.Digest] // at the state that was asked for last
-	toolDigests ordered.Derived[string, *adk.Tool, adk.Digest]
+	chains     [sets]digest.Chain[adk.Digest]
+	toolsChain digest.Chain[adk.Digest]
+	former     *formerLists // nil until FormerDigest is asked for
+}
+
+// formerLists are the digests of all records, for who hashes all of them at each state.
+type formerLists struct {
+	sets  [sets]ordered.Derived[string, adk.Record, adk.Digest]
+	tools ordered.Derived[string, *adk.Tool, adk.Digest]
 }
 
 // sets is how many sets a context has: one for each collection but the tools.
@@ -58,14 +67,14 @@ func (f *Fold) view() *View {
 	return f.views[f.used-1]
 }
 
-// clear makes the view an empty one. Digests that were worked out are of use only for the
-// records that they were worked out of, and may stay.
+// clear makes the view an empty one, of which nothing is known.
 func (v *View) clear() {
 	for i := range v.Sets {
 		v.Sets[i].Clear()
 	}
 	v.Tools.Clear()
-	v.SystemPrompt, v.Values = nil, foldStash{}
+	v.SystemPrompt, v.Values, v.former = nil, foldStash{}, nil
+	v.chains, v.toolsChain = [sets]digest.Chain[adk.Digest]{}, digest.Chain[adk.Digest]{}
 }
 
 // beginning is what a run begins with (RUN-7): what the first crossing carries.
@@ -88,6 +97,7 @@ func (f *Fold) beginning(x *adk.Crossing) *View {
 	}
 	if tree, ok := x.Value.(map[string]any); ok && len(tree) > 0 {
 		v.Values.Tree = tidied(tree)
+		v.Values.sum = stash.SumOf(v.Values.Tree)
 	}
 	return v
 }
@@ -98,10 +108,13 @@ func (f *Fold) copyOf(v *View) *View {
 	c.SystemPrompt = v.SystemPrompt
 	for i := range v.Sets {
 		c.Sets[i].CopyFrom(&v.Sets[i])
+		c.chains[i] = v.chains[i].Copy()
 	}
 	c.Tools.CopyFrom(&v.Tools)
+	c.toolsChain = v.toolsChain.Copy()
 	if v.Values.Tree != nil {
 		c.Values.Tree = plain.Copy(v.Values.Tree).(map[string]any)
+		c.Values.sum = v.Values.sum
 	}
 	return c
 }
@@ -140,15 +153,49 @@ func (v *View) Stash() map[string]any {
 	return plain.Copy(v.Values.Tree).(map[string]any)
 }
 
-// StateDigest is the digests of it all, in order (DET-8). The lists are good until the
-// next call, and must not be changed.
-func (v *View) StateDigest() adk.StateDigest {
-	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.digest()}
-	for i, set := range SetOrder {
-		*s.Of(set.Of) = v.digests[i].Of(&v.Sets[i], adk.Record.Digest)
+// Digest is the digest of it all (DET-8), at the cost of what has changed since it was
+// asked for last.
+func (v *View) Digest() adk.Digest {
+	lists := digest.Begin(v.SystemPrompt.Digest())
+	for i := range v.Sets {
+		digest.AddSet(lists, &v.Sets[i], &v.chains[i], adk.Record.Digest)
 	}
-	*s.Of(adk.Tools) = v.toolDigests.Of(&v.Tools, (*adk.Tool).Digest)
+	digest.AddSet(lists, &v.Tools, &v.toolsChain, (*adk.Tool).Digest)
+	return lists.End(v.Values.sum.Digest())
+}
+
+// FormerDigest is the digest of it all as traces of format 4 and before have it, at the
+// cost of all that there is.
+func (v *View) FormerDigest() adk.Digest {
+	if v.former == nil {
+		v.former = &formerLists{}
+	}
+	lists, stash := digest.Begin(v.SystemPrompt.Digest()), adk.Digest{}
+	for i := range v.Sets {
+		lists.AddFormer(v.former.sets[i].Of(&v.Sets[i], adk.Record.Digest))
+	}
+	lists.AddFormer(v.former.tools.Of(&v.Tools, (*adk.Tool).Digest))
+	if len(v.Values.Tree) > 0 {
+		stash = adk.DigestOf(plain.AppendJSON(nil, v.Values.Tree))
+	}
+	return lists.End(stash)
+}
+
+// StateDigest is the digests of it all, in order (DET-8).
+func (v *View) StateDigest() adk.StateDigest {
+	s := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: v.Values.sum.Digest()}
+	for i, set := range SetOrder {
+		*s.Of(set.Of) = digestsOf(&v.Sets[i])
+	}
+	*s.Of(adk.Tools) = digestsOf(&v.Tools)
 	return s
+}
+
+func digestsOf[V adk.Record](set *ordered.Set[string, V]) (all []adk.Digest) {
+	for record := range set.Values() {
+		all = append(all, record.Digest())
+	}
+	return all
 }
 
 // fault says why a change cannot be one of its kind.
@@ -235,21 +282,16 @@ func (v *View) prune() (pruned []string) {
 // foldStash is a nested tree of plain data (STA). Maps of any are branches, and
 // everything else is a leaf.
 type foldStash struct {
-	Tree  map[string]any
-	known adk.Digest
-	fresh bool // known is the digest of tree
-}
-
-func (s *foldStash) digest() adk.Digest {
-	if !s.fresh {
-		s.known, s.fresh = adk.StashDigest(s.Tree), true
-	}
-	return s.known
+	Tree map[string]any
+	sum  stash.Sum
 }
 
 // set puts a value at a dot-path; nil removes what is there (STA-1 to STA-5).
 func (s *foldStash) set(path string, value any) error {
-	s.fresh = false
+	return s.sum.Follow(&s.Tree, path, func() error { return s.put(path, value) })
+}
+
+func (s *foldStash) put(path string, value any) error {
 	if s.Tree == nil {
 		s.Tree = map[string]any{}
 	}

@@ -44,7 +44,7 @@ func TraceOf(told []*adk.Crossing) *trace.Trace {
 }
 
 // HeaderLine is the first line of a trace of nothing.
-const HeaderLine = `{"adkreplay":"trace","version":4,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
+const HeaderLine = `{"adkreplay":"trace","version":5,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
 
 // Seal makes a trace of lines: the header, the crossings, and a footer that
 // begins with extra.

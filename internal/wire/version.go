@@ -12,13 +12,18 @@ var since = [...]int{adk.KindWait: VersionOfWait}
 
 // VersionOfWait is the first version in which waiting for strands is told,
 // versionOfFaults that in which errors have their faults, versionOfRepeats that in which
-// asks name what earlier ones said, and versionOfForms that in which errors have types.
+// asks name what earlier ones said, versionOfForms that in which errors have types, and
+// versionOfSums that in which the digests of states are made of sums that are carried on.
 const (
 	VersionOfWait    = 2
 	versionOfFaults  = 3
 	versionOfRepeats = 4
 	versionOfForms   = 4
+	versionOfSums    = 5
 )
+
+// HasSums reports whether the digests of states are today's in a version of the format.
+func HasSums(version int) bool { return version >= versionOfSums }
 
 // hasForms reports whether errors have types in a version of the format; zero is today's.
 func hasForms(version int) bool { return version == 0 || version >= versionOfForms }

@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/ordered"
+	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -59,8 +59,8 @@ type diffSide struct {
 // shownShapes are the shapes of the records of a view, as of the state before.
 type shownShapes struct {
 	of    *state.View
-	sets  [len(state.View{}.Sets)]ordered.Derived[string, adk.Record, adk.Digest]
-	tools ordered.Derived[string, *adk.Tool, adk.Digest]
+	sets  [len(state.View{}.Sets)]digest.Chain[adk.Digest]
+	tools digest.Chain[adk.Digest]
 }
 
 // newSide takes a trace up, to be compared in a version of the format.
@@ -204,12 +204,12 @@ func (s *diffSide) state(v *state.View) string {
 	}
 	sh := &shaper{free: s.shaper.free, times: s.shaper.times}
 	sh.add(plain.AppendJSON(nil, v.Values.Tree), idPlace{})
-	shapes := adk.StateDigest{Prompt: v.SystemPrompt.Digest(), Stash: adk.DigestOf(sh.out)}
-	for i, set := range state.SetOrder {
-		*shapes.Of(set.Of) = s.shown.sets[i].Of(&v.Sets[i], s.recordShape)
+	shapes := digest.Begin(v.SystemPrompt.Digest())
+	for i := range v.Sets {
+		digest.AddSet(shapes, &v.Sets[i], &s.shown.sets[i], s.recordShape)
 	}
-	*shapes.Of(adk.Tools) = s.shown.tools.Of(&v.Tools, s.toolShape)
-	return shapes.Digest().String()
+	digest.AddSet(shapes, &v.Tools, &s.shown.tools, s.toolShape)
+	return shapes.End(adk.DigestOf(sh.out)).String()
 }
 
 func (s *diffSide) toolShape(tool *adk.Tool) adk.Digest { return s.recordShape(tool) }

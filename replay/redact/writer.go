@@ -367,7 +367,7 @@ func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
 	}
 	switch c.Kind {
 	case adk.KindState:
-		c.Digest = r.wrote.StateDigest(c.Call).Digest()
+		c.Digest = r.wrote.Digest(c.Call)
 	case adk.KindToolCallEvent:
 		if e, ok := r.wrote.Payload(c).(adk.ToolCallEvent); ok {
 			c.Key = e.Checksum

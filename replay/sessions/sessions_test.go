@@ -272,7 +272,7 @@ func TestReadJournal(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"empty":         {"", "a.jsonl:1: truncated journal: the file is empty"},
 		"no journal":    {"{}\n", `a.jsonl:1: version journal: this is no journal: want a header that begins {"adkreplay":"journal","version":1`},
-		"a trace":       {`{"adkreplay":"trace","version":4}` + "\n", "a.jsonl:1: version journal: this is no journal"},
+		"a trace":       {`{"adkreplay":"trace","version":5}` + "\n", "a.jsonl:1: version journal: this is no journal"},
 		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: version journal: the journal's version is 2: this program reads 1"},
 		"half a step":   {lines[0] + lines[1] + "{\n", "a.jsonl:3: malformed journal: this is no step: unexpected EOF"},
 		"no kind":       {lines[0] + "{}\n", "a.jsonl:2: malformed journal: this is no step: its kind or its session is missing"},
@@ -313,7 +313,7 @@ func TestReadJournalWithinLimits(t *testing.T) {
 // SES-32: a journal is known by its first line.
 func TestBegins(t *testing.T) {
 	whole := record(t, "Collect.").journal.String()
-	for text, want := range map[string]bool{whole: true, "": false, "{}\n": false, `{"adkreplay":"trace","version":4}` + "\n": false,
+	for text, want := range map[string]bool{whole: true, "": false, "{}\n": false, `{"adkreplay":"trace","version":5}` + "\n": false,
 		strings.Repeat(" ", 1<<13) + whole: false, whole[:20]: false} {
 		in := bufio.NewReader(strings.NewReader(text))
 		assert.Equal(t, want, sessions.Begins(in), "%.40q", text)

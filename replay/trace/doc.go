@@ -19,12 +19,12 @@
 // back, and it hides nothing: what must not be written has to be taken out
 // before it gets here.
 //
-// # The format, version 4
+// # The format, version 5
 //
 // A trace is JSON Lines, in UTF-8. Blanks between tokens are allowed and never
 // written. This is one (with the digests and the middle left out):
 //
-//	{"adkreplay":"trace","version":4,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
+//	{"adkreplay":"trace","version":5,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate"],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}
 //	{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}
 //	{"kind":"turnStart","in":1,"turn":"t1"}
 //	{"kind":"call","at":1500,"in":1,"id":2,"seam":"turn-input/hydrate"}
@@ -101,6 +101,9 @@
 // makes lines of the former into its own: a reader tells the version by the
 // header, before it reads anything else.
 //
+// In version 4 and before, the digest of a state is one SHA-256 over all that was visible
+// there, and so costs as much at each state. Who reads such a trace gets the digests of
+// today in the place of those that are right, and they are written again as they were.
 // In version 3 every request and every piece is written whole, and errors have neither
 // type nor timeout; but for that its lines are lines of version 4. Version 2 calls the kind state sight, and the header's
 // standalone alone, and does not know the faults of errors. Version 1 does not know wait

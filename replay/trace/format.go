@@ -10,7 +10,7 @@ import (
 
 // FormatVersion is the version of the format that this package writes. It reads
 // those from 1 on; a trace that was read is written again in its own.
-const FormatVersion = 4
+const FormatVersion = 5
 
 // ContractRevision is the revision of the engine's contract that today's engine
 // keeps. A trace carries the one under which it was recorded.

@@ -25,6 +25,7 @@ type Reader struct {
 	dec     *wire.Decoder
 	sum     hash.Hash
 	header  Header
+	former  *formerDigests
 	lines   []Line // to be given out, made many at a time
 	footer  []wire.Member
 	err     error // that Next gives from now on
@@ -118,6 +119,7 @@ func (r *Reader) readHeader() error {
 	} else if err != nil {
 		return r.malformed(err)
 	}
+	r.former = formerIn(r.header.Version)
 	return nil
 }
 
@@ -151,6 +153,7 @@ func (r *Reader) readLine(l *Line) error {
 	case int64(r.nesting.Pass(&l.Crossing)) > r.options.MaxNesting:
 		return r.beyond(limitNesting)
 	}
+	r.former.read(&l.Crossing)
 	return nil
 }
 

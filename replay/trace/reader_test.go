@@ -91,7 +91,7 @@ func TestAHeaderThatIsNoHeaderIsRefused(t *testing.T) {
 		{`{"adkreplay":"envelope","version":1}`, trace.FaultVersion, "this is no trace"},
 		{`{"adkreplay":"trace"}`, trace.FaultVersion, "the format's version is"},
 		{`{"adkreplay":"trace","version":"1"}`, trace.FaultVersion, "the format's version is"},
-		{`{"adkreplay":"trace","version":5,"anything":[]}`, trace.FaultVersion, "the format's version is 5: this program reads 1 to 4"},
+		{`{"adkreplay":"trace","version":6,"anything":[]}`, trace.FaultVersion, "the format's version is 6: this program reads 1 to 5"},
 		{`{"adkreplay":"trace","version":1}`, trace.FaultMalformed, "the header has no contract"},
 		{`what is this`, trace.FaultMalformed, "want an object"},
 		{strings.Replace(tracetest.HeaderLine, `"contract":1`, `"contract":0`, 1), trace.FaultMalformed, "want a number from 1"},

@@ -89,7 +89,7 @@ func TestLinesReadAsDocumented(t *testing.T) {
 	lines := strings.Split(string(data), "\n")
 	text, err := m.MarshalJSON()
 	require.NoError(t, err)
-	assert.Equal(t, `{"adkreplay":"trace","version":4,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate",{"$string":"YSJi/w=="}],"turn-output":[],"dispatch-input":[],"dispatch-output":["cap"]},"writeBehind":true}`, lines[0])
+	assert.Equal(t, `{"adkreplay":"trace","version":5,"contract":2,"start":"2025-01-01T00:00:00Z","seams":{"executor":"model","turn-input":["hydrate",{"$string":"YSJi/w=="}],"turn-output":[],"dispatch-input":[],"dispatch-output":["cap"]},"writeBehind":true}`, lines[0])
 	assert.Equal(t, `{"kind":"call","id":1,"seam":"run","prompt":"be brief","instructions":["no jokes"]}`, lines[1])
 	assert.Equal(t, `{"kind":"fetch","phase":"begin","at":1500,"in":2,"strand":1,"op":1,"of":"messages"}`, lines[2])
 	assert.Equal(t, `{"kind":"return","in":2,"id":4,"records":[{"#":1,"message":`+string(text)+`},{"#":1}]}`, lines[3])

@@ -17,6 +17,7 @@ import (
 type Writer struct {
 	w      io.Writer
 	header Header
+	former *formerDigests
 	enc    *wire.Encoder
 	sum    hash.Hash
 	count  int
@@ -64,7 +65,7 @@ func (w *Writer) write(c *adk.Crossing, extra []wire.Member) error {
 	w.count++
 	err := wire.Knows(w.header.Version, c.Kind)
 	if err == nil {
-		err = w.enc.Crossing(c, extra)
+		err = w.enc.Crossing(w.former.written(c), extra)
 	}
 	if err == nil {
 		err = w.readable()
@@ -85,6 +86,7 @@ func (w *Writer) begin() {
 	if w.header.Contract == 0 {
 		w.header.Contract = ContractRevision
 	}
+	w.former = formerIn(w.header.Version)
 	w.enc.Last, w.enc.Format, w.enc.Repeat = w.header.Start, w.header.Version, w.limits.repeat()
 	w.line(writeHeader(w.enc, w.header), 0)
 }

@@ -1,0 +1,103 @@
+package digest
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/internal/ordered"
+)
+
+// Block is how many records of a list are hashed together. The sum of a block is a SHA-256
+// over the sum of the block before it and the digests of its records; a list is told by its
+// length, by the sum of its last whole block and by the digests of what lies behind that.
+// So a list that grows costs what is new, one that is edited what lies behind the edit, and
+// one that is shorter than a block is told as it is.
+const Block = 64
+
+// Lists is the text of lists of digests: Begin begins one, and its End has to be called.
+type Lists[D ~[16]byte] struct{ text *[]byte }
+
+// Begin begins lists with a digest before them.
+func Begin[D ~[16]byte](before D) Lists[D] {
+	text := scratch.Get().(*[]byte)
+	*text = append((*text)[:0], before[:]...)
+	return Lists[D]{text}
+}
+
+// End is the digest of the lists and of a digest behind them.
+func (l Lists[D]) End(behind D) D {
+	l.write(behind)
+	sum := Of(*l.text)
+	keepScratch(l.text)
+	return sum
+}
+
+// Add adds a list.
+func (l Lists[D]) Add(list []D) { l.add(len(list), nil, func(i int) D { return list[i] }) }
+
+// add adds a list of a length, of whose blocks some sums are known, and gives all of them.
+func (l Lists[D]) add(length int, sums []D, at func(int) D) []D {
+	l.length(length)
+	whole := length / Block
+	for len(sums) < whole {
+		sums = append(sums, sumOfNext(sums, at))
+	}
+	if whole > 0 {
+		l.write(sums[whole-1])
+	}
+	for i := whole * Block; i < length; i++ {
+		l.write(at(i))
+	}
+	return sums
+}
+
+// length keeps a record from moving unseen between two lists.
+func (l Lists[D]) length(n int) { *l.text = binary.BigEndian.AppendUint32(*l.text, uint32(n)) }
+
+func (l Lists[D]) write(d D) { *l.text = append(*l.text, d[:]...) }
+
+// sumOfNext is the sum of the block behind those whose sums are known.
+func sumOfNext[D ~[16]byte](sums []D, at func(int) D) D {
+	var room [(1 + Block) * 16]byte
+	text, first := room[:0], len(sums)*Block
+	if first > 0 {
+		before := sums[len(sums)-1]
+		text = append(text, before[:]...)
+	}
+	for i := first; i < first+Block; i++ {
+		d := at(i)
+		text = append(text, d[:]...)
+	}
+	return Of(text)
+}
+
+// Chain carries on the sums of a set's blocks. The zero Chain is of a new set. It is not
+// safe for concurrent use.
+type Chain[D ~[16]byte] struct {
+	sums  []D
+	asked ordered.Moment
+}
+
+// Copy is a chain for a copy of the set that is made at the same time.
+func (c *Chain[D]) Copy() Chain[D] { return Chain[D]{slices.Clip(c.sums), c.asked} }
+
+// AddSet adds the list of what of makes of each value of a set, whose chain it is. Of a
+// value it must make the same at every call.
+func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
+	now, same := set.Since(chain.asked)
+	if whole := same / Block; whole < len(chain.sums) {
+		chain.sums = chain.sums[:whole:whole] // a copy may have the others
+	}
+	chain.asked = now
+	chain.sums = l.add(set.Len(), chain.sums, func(i int) D { return of(set.At(i)) })
+}
+
+// AddFormer is Add as traces of format 4 and before have it: all digests stand there as
+// they are.
+func (l Lists[D]) AddFormer(list []D) {
+	l.length(len(list))
+	*l.text = slices.Grow(*l.text, len(list)*16)
+	for _, d := range list {
+		l.write(d)
+	}
+}
