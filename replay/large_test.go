@@ -37,7 +37,7 @@ func TestStrandsAreReplayedInLinearTime(t *testing.T) {
 // A replay with live seams costs twice as much for twice the crossings, and what it
 // holds of a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {
-	for _, name := range []string{"stream", "streams", "nesting", "asks"} {
+	for _, name := range []string{"stream", "streams", "nesting", "history", "asks"} {
 		shape, ok := large.Named(name)
 		require.True(t, ok)
 		cost := func(crossings int) float64 {

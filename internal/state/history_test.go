@@ -1,0 +1,59 @@
+package state_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/digest"
+	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// DET-8: the digest that the engine carries on through a long history, and that the fold
+// carries on beside it, is the one of all that is held then, worked out of nothing else.
+func TestDigestsAreThoseOfAllThatIsHeld(t *testing.T) {
+	shape, _ := large.Named("history")
+	read, f := tracetest.ReadTrace(t, shape.Trace(6_000)), state.New()
+	most := 0
+	for i := range read.Lines {
+		x := &read.Lines[i].Crossing
+		if x.Kind == adk.KindState {
+			held := f.StateDigest(x.Call)
+			most = max(most, len(*held.Of(adk.Messages)))
+			require.Equal(t, held.Digest(), x.Digest, "crossing %d", x.Seq)
+			require.Equal(t, x.Digest, f.Digest(x.Call))
+		}
+		require.NoError(t, f.Apply(x))
+	}
+	assert.Greater(t, most, 3*digest.Block, "as many records as are summed")
+}
+
+// counted is a message that counts how often its digest is asked for.
+type counted struct {
+	*adk.Message
+	asked *int
+}
+
+func (c counted) Digest() adk.Digest { *c.asked++; return c.Message.Digest() }
+
+// DET-8: a state of a history that grows costs what is new. Twice as many records, with a
+// state after each, have twice as many digests hashed.
+func TestStatesOfGrowingHistoriesCostWhatIsNew(t *testing.T) {
+	hashed := func(records int) float64 {
+		f, asked := state.New(), 0
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))
+		for i := range records {
+			m, err := adk.NewMessage(adk.MessageInit{ID: strconv.Itoa(i), Role: adk.RoleUser, Content: "hi", CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
+			require.NoError(t, err)
+			require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindAdd, Call: 1, Collection: adk.Messages, Record: counted{m, &asked}}))
+			f.Digest(1)
+		}
+		return float64(asked)
+	}
+	assert.InDelta(t, 2, hashed(4_000)/hashed(2_000), 0.05)
+}
