@@ -57,3 +57,22 @@ func TestStatesOfGrowingHistoriesCostWhatIsNew(t *testing.T) {
 	}
 	assert.InDelta(t, 2, hashed(4_000)/hashed(2_000), 0.05)
 }
+
+// What an executor can show is counted of what is there, whatever was added, replaced and
+// removed since it was counted last.
+func TestShownTokensFollowTheView(t *testing.T) {
+	f, carried := state.New(), state.NewShownTokens("")
+	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))
+	add := func(i int, content string, was bool) {
+		m, err := adk.NewMessage(adk.MessageInit{ID: strconv.Itoa(i), Role: adk.RoleUser, Content: content, CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
+		require.NoError(t, err)
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindAdd, Call: 1, Collection: adk.Messages, Record: m, Flag: was}))
+		require.Equal(t, state.NewShownTokens("").Of(f.Seen(1)), carried.Of(f.Seen(1)))
+	}
+	for i := range 200 {
+		add(i, "so many words as there are", false)
+	}
+	add(10, "fewer", true)
+	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindRemove, Call: 1, Collection: adk.Messages, Key: "100", Flag: true}))
+	add(200, "one more", false)
+}

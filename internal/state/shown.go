@@ -7,12 +7,19 @@ import (
 )
 
 // ShownTokens counts the tokens of what an executor can put into a prompt. Of views that
-// grow it counts each record once. It is made by NewShownTokens.
+// grow it counts each record once, and looks at those that are new. It is made by NewShownTokens.
 type ShownTokens struct {
 	encoding adk.Encoding
 	worth    map[adk.Record]int // tokens of records, each counted once
 	of       *View              // that was counted last
-	sets     [sets]ordered.Derived[string, adk.Record, int]
+	sets     [sets]shownSet
+}
+
+// shownSet are the tokens of a set that was counted: those of its first record, of its
+// first two, and so on, as of a moment.
+type shownSet struct {
+	up    []int
+	asked ordered.Moment
 }
 
 // NewShownTokens counts in an encoding; empty is adk.EncodingO200kBase.
@@ -23,13 +30,24 @@ func NewShownTokens(encoding adk.Encoding) *ShownTokens {
 // Of are the tokens of the prompt, the instructions and the texts of all records of a view.
 func (s *ShownTokens) Of(v *View) int {
 	if s.of != v {
-		s.of, s.sets = v, [sets]ordered.Derived[string, adk.Record, int]{}
+		s.of, s.sets = v, [sets]shownSet{}
 	}
 	tokens := v.SystemPrompt.EstimateTokens(s.encoding)
 	for i := range v.Sets {
-		for _, n := range s.sets[i].Of(&v.Sets[i], s.record) {
-			tokens += n
-		}
+		tokens += s.ofSet(&s.sets[i], &v.Sets[i])
+	}
+	return tokens
+}
+
+func (s *ShownTokens) ofSet(shown *shownSet, set *ordered.Set[string, adk.Record]) (tokens int) {
+	now, same := set.Since(shown.asked)
+	shown.asked, shown.up = now, shown.up[:min(same, len(shown.up))]
+	if n := len(shown.up); n > 0 {
+		tokens = shown.up[n-1]
+	}
+	for i := len(shown.up); i < set.Len(); i++ {
+		tokens += s.record(set.At(i))
+		shown.up = append(shown.up, tokens)
 	}
 	return tokens
 }

@@ -82,6 +82,18 @@
 //     lies beyond a bound, as in a chain that leads back to itself, is
 //     {"cut":text}.
 //   - An event that user code emits is an object of its fields.
+//   - A digest is the first half of a SHA-256. That of a state is over the digest of the
+//     prompt; for each collection, in the order of adk.Collections, its length in four
+//     bytes, the sum of its last whole block of 64 records, if it has one, and the digests
+//     of the records behind that; and the digest of the stash. The sum of a block is a
+//     digest over the sum of the block before it, if there is one, and the digests of its
+//     records, which are over their JSON. That of an empty stash is zero; of another one it
+//     is over the number of its branches and leaves, in eight bytes, and the sum, modulo
+//     2^256, of a SHA-256 for each, in four numbers of eight bytes of which the lowest is the
+//     first: over its place, and of a leaf its JSON besides. The place of what lies in the
+//     stash is a SHA-256 over that of its branch, which is zeros at the root, and its name;
+//     the lowest byte of a SHA-256 that is a number is its first. Numbers stand with
+//     their highest byte first.
 //
 // The footer ends the file: how many crossings there are, and the SHA-256 of
 // every byte before it. A file without one was cut short.
