@@ -212,9 +212,9 @@ func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 	return a.step
 }
 
-// LeastAlike is how much of a changed request has to be in a recorded one, and how much
+// leastAlike is how much of a changed request has to be in a recorded one, and how much
 // of that in it, so that it is given its answer: half of their words.
-const LeastAlike = 0.5
+const leastAlike = 0.5
 
 // mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
 // request is most like a changed one, and nil where none is alike enough. Of several it is
@@ -241,7 +241,7 @@ func (r *recordedAsks) mostAlike(asked *likeness, in func(*recordedAsk) bool) (b
 	if nearest == nil {
 		return nil, nil
 	}
-	most, least := LeastAlike, alike(asked.words, nearest.like.words)
+	most, least := leastAlike, alike(asked.words, nearest.like.words)
 	for _, a := range free {
 		if mostAlikeness(asked.words, a.like.words) < max(most, least) {
 			continue

@@ -110,7 +110,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
-		tree: tree, live: live, known: known, choice: calls.NewChoice(live.TakesSeam),
+		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takes),
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),

@@ -57,7 +57,7 @@ type Live struct {
 	// has them; empty is nobody. It is apart from Writes: what a model is asked costs
 	// money, and writes nothing of mine. What is not named here is answered from the
 	// recording: an equal request by its own answer, a changed one by that of the request
-	// which is most alike, of at least half of its words (LeastAlike), and what was
+	// which is most alike, of at least half of its words, and what was
 	// recorded less often than it is asked, by ErrUnanswered. The report then says what
 	// changed, and of several that are as much alike that this is ambiguous; it is not as
 	// recorded.
@@ -145,15 +145,15 @@ func (l Live) SettlesGates() bool {
 // any reports whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// TakesSeam reports whether Seams choose a seam, as Takes does by its path.
-func (l Live) TakesSeam(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
+// takes reports whether Seams choose a seam, as Takes does by its path.
+func (l Live) takes(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
 
 // chooses reports whether a call is of a seam that Seams choose.
-func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.TakesSeam) }
+func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.takes) }
 
 // isLive reports whether a call is of live code: of a seam that is chosen, or of what
 // such a seam brings.
-func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.TakesSeam) }
+func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.takes) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {

@@ -63,7 +63,9 @@ func TestForgottenLinesAreNotLookedAt(t *testing.T) {
 		var changed bytes.Buffer
 		_, err = recorded.WriteTo(&changed)
 		require.NoError(t, err)
-		want, err := VerifyTrace(t.Context(), recorded)
+		known, err := wire.NewSentinels(nil)
+		require.NoError(t, err)
+		want, err := play(t.Context(), recorded.Header, &linesSource{recorded.Lines}, known)
 		require.NoError(t, err)
 		require.NotNil(t, want.Divergence, f.Name)
 		report, _ = playSpoiling(t, changed.Bytes())

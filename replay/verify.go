@@ -63,15 +63,6 @@ func (d *Divergence) callFor(live Live) {
 	d.Place = codeplace.Here(ofVerify).User().MadeIn()
 }
 
-// VerifyTrace is Verify without live seams, of a trace that is held.
-func VerifyTrace(ctx context.Context, recorded *trace.Trace) (*Report, error) {
-	known, err := wire.NewSentinels(recorded.Options().Sentinels)
-	if err != nil {
-		return nil, err
-	}
-	return play(ctx, recorded.Header, &linesSource{recorded.Lines}, known)
-}
-
 // verifyScripted is Verify without live seams. What follows from a divergence is
 // told where the trace can be read once more.
 func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, known *wire.Sentinels) (*Report, error) {

@@ -218,7 +218,7 @@ var rooms = []room{
 	{name: "internal/model", ours: []string{"adk", "internal/samples", "internal/state", "property/turn"},
 		because: "the dumb twin of the engine, which runs turns by the contract alone"},
 	{name: "internal/samples", ours: []string{"adk", "fakes"}, because: "a leaf: records and tools to draw from"},
-	{name: "internal/steady", ours: []string{"adk", "internal/compare"}, because: "it holds a run against another, and runs none"},
+	{name: "internal/steady", ours: []string{"adk", "internal/compare", "internal/describe", "internal/state"}, because: "it holds a run against another, and runs none"},
 	{name: "internal/tracetest", ours: []string{"adk", "fixtures", "internal/canonical", "internal/draws", "internal/plain", "internal/storages", "internal/wire", "replay/redact", "replay/trace"},
 		others: []string{"github.com/google/go-cmp/cmp", "github.com/stretchr/testify/assert",
 			"github.com/stretchr/testify/require", "pgregory.net/rapid"}, // it is a part of tests

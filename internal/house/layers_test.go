@@ -22,7 +22,7 @@ var replayLayers = [][]string{
 	{"player.go", "answers.go", "findings.go"},                                                             // a run in the recorded order
 	{"causal.go", "causalorder.go", "causalwatch.go", "rename.go", "asked.go"},                             // a run by cause
 	{"comparison.go", "comparisonorder.go", "comparisonpieces.go", "explain.go", "withhold.go", "tape.go"}, // two runs against each other
-	{"verify.go", "verifylive.go", "rerun.go", "rerecord.go", "version.go", "comparetraces.go", "doc.go"},  // what users call
+	{"verify.go", "verifylive.go", "rerun.go", "rerecord.go", "version.go", "doc.go"},                      // what users call
 }
 
 // No arrow runs up between the layers within package replay.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/state"
 )
 
 // PartAt is the index of the first crossing in which two runs part; -1 where they
@@ -33,6 +35,28 @@ func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
 		return -1, known != nil
 	}
 	return min(len(first), len(second)), known != nil
+}
+
+// BothSides are the two crossings at which two runs part, at is their index, and the fields
+// in which they differ: in lines, each behind the end of one.
+func BothSides(first, second []adk.Crossing, at int) string {
+	names := describe.New(state.New())
+	for i := range first[:at] {
+		_ = names.Pass(&first[i]) // whether an engine tells it is not the question here
+	}
+	line := func(run []adk.Crossing) string {
+		if at == len(run) {
+			return "(nothing more)"
+		}
+		return names.Line(&run[at])
+	}
+	said := "\n- " + line(first) + "\n+ " + line(second)
+	if at < len(first) && at < len(second) {
+		for _, f := range compare.Common(&first[at], &second[at]) {
+			said += "\n  " + f.String()
+		}
+	}
+	return said
 }
 
 // chosen are the addresses of a machine's own that nobody asked for: the system

@@ -1,14 +1,9 @@
 package explore
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/steady"
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/replay"
-	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file holds a run against another of the same schedule.
@@ -31,7 +26,7 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 		return nil
 	}
 	return []property.Violation{{Invariant: unsteadyRun, Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
-		Text: "a second run of the same schedule made another crossing here" + bothSides(b.info, first, second, at)}}
+		Text: "a second run of the same schedule made another crossing here" + steady.BothSides(first, second, at)}}
 }
 
 // looseOrder is what is said of a run that is another one because code asks from goroutines
@@ -58,32 +53,3 @@ func (e *exploring) loosen(t *tried) {
 
 // plainGoroutines is the advice on goroutines that ask.
 const plainGoroutines = "plain-goroutines"
-
-// bothSides are the two crossings at which two runs part, and the fields in which
-// they differ.
-func bothSides(info adk.RunInfo, first, second []adk.Crossing, at int) string {
-	want, got := &trace.Trace{Header: trace.Header{Info: info}}, &trace.Trace{Header: trace.Header{Info: info}}
-	for _, x := range first[:min(at+1, len(first))] {
-		want.Lines = append(want.Lines, trace.Line{Crossing: x})
-	}
-	got.Lines = slices.Clone(want.Lines[:at]) // but for what the system chose
-	if at < len(second) {
-		got.Lines = append(got.Lines, trace.Line{Crossing: second[at]})
-	}
-	d := replay.CompareTraces(want, got)
-	if d == nil {
-		return ""
-	}
-	lines := []string{"", "- " + orEnd(d.Expected), "+ " + orEnd(d.Got)}
-	for _, f := range d.Fields {
-		lines = append(lines, "  "+f.String())
-	}
-	return strings.Join(lines, "\n")
-}
-
-func orEnd(line string) string {
-	if line == "" {
-		return "(nothing more)"
-	}
-	return line
-}

@@ -63,7 +63,7 @@ func (w *whatIf) unanswered() []NoAnswer {
 func (w *whatIf) asRecorded() []AsRecorded {
 	all := []AsRecorded{}
 	var seen compare.Views
-	live := calls.NewChoice(w.live.TakesSeam)
+	live := calls.NewChoice(w.isLive)
 	for _, x := range w.recorded.Lines {
 		n := w.again.Counterparts[x.Seq]
 		if n == 0 || live.Takes(w.recorded.Calls[wire.CallOf(x)]) {

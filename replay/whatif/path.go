@@ -228,10 +228,13 @@ func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
 	case wire.IsSettlement(x):
 		return w.live.SettlesGates()
 	case x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation:
-		return w.edited.Calls[wire.CallOf(x)].IsUnder(w.live.TakesSeam)
+		return w.edited.Calls[wire.CallOf(x)].IsUnder(w.isLive)
 	}
 	return false
 }
+
+// isLive reports whether a seam is of live code.
+func (w *whatIf) isLive(seam adk.Seam) bool { return w.live.Takes(seam.Label + "/" + seam.Name) }
 
 // takesInput reports whether a part of a run's input is live.
 func (w *whatIf) takesInput(f adk.Field) bool {

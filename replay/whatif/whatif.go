@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -296,7 +297,11 @@ func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
 	if len(w.live.Seams) > 0 {
 		return nil, nil
 	}
-	report, err := replay.VerifyTrace(ctx, w.trace)
+	var recorded bytes.Buffer
+	if _, err := w.trace.WriteTo(&recorded); err != nil {
+		return nil, err
+	}
+	report, err := replay.Verify(ctx, &recorded, replay.Live{}, w.trace.Options())
 	if err != nil || report.Divergence == nil {
 		return nil, err
 	}
