@@ -136,6 +136,9 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
 		if answer := a.worldAnswers(q); answer != nil {
+			if err := ctx.Err(); err != nil && answer.Err == nil {
+				return &adk.Answer{Err: err} // as clients do: who asks may have ended it, and the turn goes on
+			}
 			answer.Asked = answer.Asked && inner == nil // who has an Outside keeps the world away
 			return answer
 		}

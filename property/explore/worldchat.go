@@ -12,10 +12,13 @@ import (
 // This file breaks answers in the shape of Chat Completions: one JSON with a message, or
 // a stream of events with deltas of it.
 
-// chatPart is a piece of an answer that has a part of the message in it.
+// chatPart is a piece of an answer that has a part of the message in it, or all of one that
+// came without pieces.
 type chatPart struct {
 	at     int // the piece
-	piece  httpform.Piece
+	whole  bool
+	http   bool
+	piece  httpform.Piece // over HTTP
 	tree   map[string]any
 	choice map[string]any
 	said   map[string]any // the message, or a delta of it
@@ -29,9 +32,14 @@ func chatting(breaks func(parts []*chatPart) bool) func(*asked, int) (*brokenAns
 		if len(parts) == 0 || !breaks(parts) {
 			return nil, onlyChat
 		}
-		broken := &brokenAnswer{pieces: slices.Clone(w.pieces), err: w.err}
+		broken := w.whole()
+		broken.asked, broken.pieces = false, slices.Clone(w.pieces)
 		for _, p := range parts {
-			broken.pieces[p.at] = adk.Piece{Value: p.json()}
+			if p.whole {
+				broken.value = p.json()
+			} else {
+				broken.pieces[p.at] = adk.Piece{Value: p.json()}
+			}
 		}
 		return broken, ""
 	}
@@ -39,38 +47,49 @@ func chatting(breaks func(parts []*chatPart) bool) func(*asked, int) (*brokenAns
 
 // chat are the parts of the message that an answer has; none where it has none.
 func (w *asked) chat() (parts []*chatPart) {
-	if !w.http {
-		return nil
+	if p := (&chatPart{whole: true}); w.pieces == nil && p.read(w.value) {
+		return []*chatPart{p}
 	}
 	for at, given := range w.pieces {
-		p := &chatPart{at: at}
-		var err error
-		if p.piece, err = httpform.ReadPiece(given.Value); at == 0 || err != nil {
-			continue
+		p, text := &chatPart{at: at, http: w.http}, given.Value
+		if w.http {
+			var err error
+			if p.piece, err = httpform.ReadPiece(given.Value); at == 0 || err != nil {
+				continue
+			}
+			text = slices.Concat(p.piece.Data, p.piece.Body)
 		}
-		read := json.NewDecoder(bytes.NewReader(slices.Concat(p.piece.Data, p.piece.Body)))
-		read.UseNumber()
-		if read.Decode(&p.tree) != nil {
-			continue
-		}
-		choices, _ := p.tree["choices"].([]any)
-		if len(choices) == 0 {
-			continue
-		}
-		p.choice, _ = choices[0].(map[string]any)
-		if p.said, _ = p.choice["delta"].(map[string]any); p.said == nil {
-			p.said, _ = p.choice["message"].(map[string]any)
-		}
-		if p.said != nil {
+		if p.read(text) {
 			parts = append(parts, p)
 		}
 	}
 	return parts
 }
 
+// read reports whether a text has a part of the message, and reads it.
+func (p *chatPart) read(text json.RawMessage) bool {
+	read := json.NewDecoder(bytes.NewReader(text))
+	read.UseNumber()
+	if read.Decode(&p.tree) != nil {
+		return false
+	}
+	choices, _ := p.tree["choices"].([]any)
+	if len(choices) == 0 {
+		return false
+	}
+	p.choice, _ = choices[0].(map[string]any)
+	if p.said, _ = p.choice["delta"].(map[string]any); p.said == nil {
+		p.said, _ = p.choice["message"].(map[string]any)
+	}
+	return p.said != nil
+}
+
 // json is the piece with what was changed of it.
 func (p *chatPart) json() json.RawMessage {
 	raw, _ := httpform.Marshal(p.tree) // what was read from JSON has one
+	if !p.http {
+		return raw
+	}
 	if p.piece.Data != nil {
 		p.piece.Data = raw
 	} else {
@@ -139,8 +158,11 @@ func breakSeveral(parts []*chatPart) bool {
 	if first, second := idsOf(parts); first == nil || second != nil {
 		return false
 	}
-	return twins(parts, "_again")
+	return twins(parts, againMark)
 }
+
+// againMark stands behind the id of a call that is wanted once more.
+const againMark = "_again"
 
 // twins has each call twice, the second with more in its id.
 func twins(parts []*chatPart, more string) (found bool) {

@@ -54,7 +54,7 @@ var asking = []family{
 		}
 		return i
 	}},
-	{"an error page taken for an answer", false, func(broken bool) turn.Instance {
+	{"an error page taken for an answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
 		client := modelOf(fakes.Reply{ContentType: "application/json", Body: `{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}`})
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -70,7 +70,7 @@ var control = []family{
 		}
 		return i
 	}},
-	{"an approval that fails open", false, func(broken bool) turn.Instance {
+	{"an approval that fails open", true, func(broken bool) turn.Instance {
 		storage := conversation()
 		var done tally
 		remove := tool("remove", adk.EffectWrites, func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {

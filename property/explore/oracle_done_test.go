@@ -1,0 +1,205 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// finds reports whether exploring a turn of one executor, with a tool, finds what an oracle
+// has against it.
+func finds(t *testing.T, oracle string, run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) bool {
+	t.Helper()
+	note, err := adk.NewTool(adk.ToolInit{Name: "note", Description: "Notes.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("noted"), nil
+		}})
+	require.NoError(t, err)
+	result, err := Explore(t.Context(), turn.Subject{Name: oracle, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		raw := adk.RawTurn{SystemPrompt: "Help."}
+		raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ada", true) }
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{note}}, raw
+	}}, Options{})
+	require.NoError(t, err)
+	return slices.ContainsFunc(result.Violations, func(b Breach) bool { return b.Invariant == oracle })
+}
+
+func saysAndAcks(ctx context.Context, dc *adk.DispatchContext, text string) error {
+	if text != "" {
+		if err := dc.Messages().Store(ctx, spoken("m0", adk.RoleAssistant, text)); err != nil {
+			return err
+		}
+	}
+	return dc.Ack()
+}
+
+// A sum without what failed is told as the sum of all, and nothing is told as an answer. Who
+// says so in other words, in the log, or asks again is not meant.
+func TestPartTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		tries   int
+		failed  func(h *adk.Helpers, sum int) string
+		accused bool
+	}{
+		"a sum of the rest": {1, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d.", sum) }, true},
+		"nothing at all":    {1, func(*adk.Helpers, int) string { return "" }, true},
+		"other words":       {1, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d, and more.", sum) }, false},
+		"a log": {1, func(h *adk.Helpers, sum int) string {
+			h.Log(adk.LevelWarn, "orders", "one is missing", nil)
+			return fmt.Sprintf("You paid %d.", sum)
+		}, false},
+		"another try, in vain": {2, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d.", sum) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := finds(t, "what failed is not told as done", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				sum, failed := 0, false
+				for page := range 2 {
+					err := error(nil)
+					for range c.tries {
+						var n int
+						if n, err = adk.Ask(ctx, "orders", page, func(context.Context, int) (int, error) { return 10, nil }, adk.AskOptions{}); err == nil {
+							sum += n
+							break
+						}
+					}
+					failed = failed || err != nil
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				text := fmt.Sprintf("You paid %d.", sum)
+				if failed {
+					text = c.failed(h, sum)
+				}
+				return saysAndAcks(ctx, dc, text)
+			})
+			assert.Equal(t, c.accused, found)
+		})
+	}
+}
+
+// GAT-2: a gate that was settled with a no, and what is written all the same. Who writes
+// nothing, or something else, has heard it.
+func TestNoUnheeded(t *testing.T) {
+	for name, c := range map[string]struct {
+		effect        adk.Effect
+		heeds, doubts bool
+		accused       bool
+	}{
+		"writes all the same": {adk.EffectWrites, false, false, true},
+		"heeds it":            {adk.EffectWrites, true, false, false},
+		"says so":             {adk.EffectWrites, false, true, false},
+		"only reads":          {adk.EffectReads, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := finds(t, "a no makes a difference", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				_, err := dc.WaitFor(ctx, adk.Gate{ID: "remove", Reason: "may I?", Timeout: time.Minute})
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err == nil || !c.heeds {
+					if _, err := adk.Ask(ctx, "disk", "remove", func(context.Context, string) (int, error) { return 1, nil }, adk.AskOptions{Effect: c.effect}); err != nil {
+						return err
+					}
+				}
+				text := "Done."
+				if err != nil && c.doubts {
+					text = "Done, although you said no."
+				}
+				return saysAndAcks(ctx, dc, text)
+			})
+			assert.Equal(t, c.accused, found)
+		})
+	}
+}
+
+// A model may want two tools at once, and asks that come without HTTP are its answers too:
+// who runs one of both drops a call, and who answers both with one run does not.
+func TestCallDropped(t *testing.T) {
+	const wants = `{"choices":[{"message":{"tool_calls":[{"id":"c1","function":{"name":"note","arguments":"{}"}}]}}]}`
+	for name, c := range map[string]struct {
+		most, answers int
+		accused       bool
+	}{
+		"one of two":            {1, 0, true},
+		"both":                  {2, 0, false},
+		"one, and answers both": {1, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := finds(t, "a call that a model wants is done", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				said, err := adk.Ask(ctx, "model", "?", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(wants), nil }, adk.AskOptions{})
+				if err != nil {
+					return err
+				}
+				var answer struct {
+					Choices []struct {
+						Message struct {
+							ToolCalls []struct{ ID string } `json:"tool_calls"`
+						}
+					}
+				}
+				if err := json.Unmarshal(said, &answer); err != nil || len(answer.Choices) == 0 {
+					return fmt.Errorf("no answer: %s", said)
+				}
+				var ids []string
+				for i, call := range answer.Choices[0].Message.ToolCalls {
+					if i < c.most {
+						for tool := range slices.Values(dc.Tools().All()) {
+							if _, err := dc.Execute(ctx, tool, map[string]any{}); err != nil {
+								return err
+							}
+						}
+					}
+					if i < c.answers {
+						ids = append(ids, call.ID)
+					}
+				}
+				if _, err := adk.Ask(ctx, "model", ids, func(context.Context, []string) (string, error) { return "Noted.", nil }, adk.AskOptions{}); err != nil {
+					return err
+				}
+				return saysAndAcks(ctx, dc, "Noted.")
+			})
+			assert.Equal(t, c.accused, found)
+		})
+	}
+}
+
+// What is asked by a context that user code has ended is answered as clients answer it, also
+// behind a fault.
+func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
+	refused := false
+	subject := turn.Subject{Name: "two asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		ask := func(ctx context.Context, n int) error {
+			_, err := adk.Ask(ctx, "source", n, func(context.Context, int) (int, error) { return n, nil }, adk.AskOptions{})
+			return err
+		}
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			own, cancel := context.WithCancel(ctx)
+			defer cancel()
+			first := ask(own, 1)
+			if first != nil && ctx.Err() == nil {
+				cancel()
+				refused = refused || ask(own, 2) != nil
+				return first
+			}
+			if err := ask(own, 2); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+	_, err := Explore(t.Context(), subject, Options{Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}})
+	require.NoError(t, err)
+	assert.True(t, refused)
+}
