@@ -187,10 +187,11 @@ func (a *attempt) make(subject turn.Subject) {
 	if a.following == nil {
 		outside := &a.present.Load().outside
 		a.instance = subject.Begin(func(cause error) { outside.end(context.Canceled, cause) })
-		return
+	} else {
+		a.instance = turn.Instance{Close: func() {}}
+		a.instance.Config, a.instance.Raw = a.following()
 	}
-	a.instance = turn.Instance{Close: func() {}}
-	a.instance.Config, a.instance.Raw = a.following()
+	a.instance.Raw.SystemPrompt = a.history.prompted(a.instance.Raw.SystemPrompt)
 }
 
 // presentRun is the run of an attempt that is under way, as far as the watcher acts on it:

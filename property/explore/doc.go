@@ -11,7 +11,7 @@
 //     folder for subjects: code of today, on the world as it was recorded.
 //  2. It runs the subject as it is, then in orders of its strands that are drawn by
 //     chance where there are many, then with a fault at each crossing, in each order of
-//     its strands, with other conversations than the storage has and, with
+//     its strands, with other conversations than the storage has, with odd system prompts and, with
 //     Options.Bound, in pairs of these. What fails goes on failing too: as often as the
 //     agent tries, as often less as makes a difference, or for one of those whom it works
 //     for, told by the members of what it asks.

@@ -26,7 +26,7 @@ type Options struct {
 	// none, but for the orders of strands.
 	Faults []turn.FaultKind
 	// UsualInput has every run begin with the conversation that the subject's storage
-	// has, and with no other one.
+	// has, and with no other one, and with the system prompt as it is.
 	UsualInput bool
 	// Free is how many runs have their strands free, one beside the other, so that the race
 	// detector sees what they share; nothing else is said of these. Zero means 20 where it

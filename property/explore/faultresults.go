@@ -84,7 +84,7 @@ const plainWords = "Well."
 
 // changesTexts reports whether a schedule has somebody say, or give, another text.
 func (n candidate) changesTexts() bool {
-	return n.input.Kind == turn.Said || slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind.OfResult() })
+	return n.input.Kind == turn.Said || n.input.Kind == turn.OddPrompt || slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind.OfResult() })
 }
 
 // doubtChecks takes what checks say where texts were changed for a hint, if they say

@@ -37,10 +37,17 @@ var oddlySaid = []string{
 	"\"'`\\\\ ; -- <b>&amp; \x00\t\r\n```", strings.Repeat("👋", 100), "!" + strings.Repeat("👋", 100), strings.Repeat("It goes on and on. ", 2000),
 }
 
+// oddPrompts are what a system prompt has more: names and rules of customers come to stand in
+// one, and none of it is for whoever puts the prompt together.
+var oddPrompts = []string{
+	"%s %d {{.}} ${HOME} $1", "\"'`\\\\ ; -- <b>&amp; \t\r\n```", "!" + strings.Repeat("👋", 100), strings.Repeat("It goes on and on. ", 2000),
+}
+
 // history is the conversation of a run, as its storage gives it.
 type history struct {
-	input turn.Input
-	plain bool // what is said oddly is said plainly
+	input  turn.Input
+	plain  bool // what is said oddly is said plainly
+	prompt bool // the turn has a system prompt
 
 	mu     sync.Mutex
 	size   int            // of the first conversation that was fetched, as the storage had it
@@ -50,11 +57,32 @@ type history struct {
 	left   map[string]bool
 }
 
-// others are the other conversations with which the turn of this run can begin.
-func (h *history) others() (all []turn.Input) {
-	if h.size == 0 {
-		return nil
+// prompted is the system prompt of the run, of what it is usually.
+func (h *history) prompted(usual string) string {
+	h.prompt = usual != ""
+	switch {
+	case !h.prompt || h.input.Kind != turn.OddPrompt:
+		return usual
+	case h.plain:
+		return usual + "\n" + plainWords
 	}
+	return usual + "\n" + oddPrompts[h.input.Messages-1]
+}
+
+// others are what else the turn of this run can begin with.
+func (h *history) others() (all []turn.Input) {
+	if h.size > 0 {
+		all = h.conversations()
+	}
+	for n := range oddPrompts {
+		if h.prompt {
+			all = append(all, turn.Input{Kind: turn.OddPrompt, Messages: n + 1})
+		}
+	}
+	return all
+}
+
+func (h *history) conversations() (all []turn.Input) {
 	for _, n := range olderMessages {
 		all = append(all, turn.Input{Kind: turn.Older, Messages: n})
 	}
@@ -82,12 +110,17 @@ func (h *history) allows(i turn.Input) bool {
 		return i.Messages < h.size
 	case turn.Said:
 		return h.own && i.Messages <= len(oddlySaid)
+	case turn.OddPrompt:
+		return h.prompt && i.Messages <= len(oddPrompts)
 	}
 	return h.size > 0 && i.Messages <= mostMessages
 }
 
 // why says why a turn cannot begin with a conversation.
 func (h *history) why(i turn.Input) string {
+	if i.Kind == turn.OddPrompt {
+		return fmt.Sprintf("the turn has no system prompt, or there are %d odd ones", len(oddPrompts))
+	}
 	if h.size == 0 {
 		return "the storage gives no messages"
 	}
@@ -212,6 +245,8 @@ func inputText(i turn.Input) string {
 		return text + inWords(i.Messages, "message") + " more, just before the newest one"
 	case turn.Newest:
 		return text + "the newest " + inWords(i.Messages, "message") + " alone"
+	case turn.OddPrompt:
+		return text + "a system prompt that says " + clipped(oddPrompts[i.Messages-1]) + " behind what it says"
 	case turn.Said:
 		if odd := oddlySaid[i.Messages-1]; odd != "" {
 			return text + "a message in which the user says " + clipped(odd) + " before it"

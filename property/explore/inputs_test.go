@@ -133,7 +133,7 @@ func TestOtherConversationsAreKeptApart(t *testing.T) {
 	}
 	result := explored(t, s, explore.Options{})
 	assert.Empty(t, says(result, "are left"), result)
-	assert.Equal(t, 23, result.Table.Inputs)
+	assert.Equal(t, 27, result.Table.Inputs)
 }
 
 // A schedule with a conversation that cannot be is refused, with why.
@@ -163,4 +163,40 @@ func TestConversationsHaveLettersOfManyBytes(t *testing.T) {
 		result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}})
 		assert.NotEmpty(t, result.Violations, "%d bytes", cut)
 	}
+}
+
+// A system prompt may have in it what whoever puts prompts together takes for a form. Who
+// shortens what it finds, and reproduces it, is told by its schedule.
+func TestOddPrompts(t *testing.T) {
+	said := map[string]bool{}
+	s := remembering("prompts", 0, nil)
+	build := s.Build
+	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		config, raw := build(cancel)
+		config.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			dc.Log(adk.LevelInfo, "prompt", dc.SystemPrompt().String(), nil)
+			return dc.Ack()
+		}
+		raw.SystemPrompt = "You help."
+		return config, raw
+	}
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog {
+				said[x.Text] = true
+				if strings.Contains(x.Text, "%s") {
+					return errors.New("a form")
+				}
+			}
+		}
+		return nil
+	}
+	result := explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{}})
+	assert.Len(t, said, 6, "as it is, with four odd ends, and with a plain one")
+	found := says(result, "a form")
+	require.Len(t, found, 1, result)
+	assert.Equal(t, "prompt@1", found[0].Schedule.String())
+	assert.Contains(t, found[0].Where[0], "a system prompt that says")
+	_, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule("prompt@5"), explore.Options{})
+	assert.ErrorContains(t, err, "there are 4 odd ones")
 }

@@ -20,11 +20,13 @@ const (
 	// Said has the newest message, the user's, say something odd before what it says, or
 	// nothing at all.
 	Said
+	// OddPrompt has the system prompt say something odd behind what it says.
+	OddPrompt
 
 	inputKindEnd
 )
 
-var inputNames = [inputKindEnd]string{Older: "older", Newer: "newer", Newest: "newest", Said: "said"}
+var inputNames = [inputKindEnd]string{Older: "older", Newer: "newer", Newest: "newest", Said: "said", OddPrompt: "prompt"}
 
 // String is the kind's name, as schedules write it.
 func (k InputKind) String() string {
@@ -34,12 +36,13 @@ func (k InputKind) String() string {
 	return inputNames[k]
 }
 
-// Input is the conversation that a turn begins with, as far as it is not the usual one.
+// Input is what a turn begins with, as far as it is not the usual: its conversation, or the
+// system prompt.
 // The zero Input is the usual one.
 type Input struct {
 	Kind InputKind
-	// Messages is how many there are more, or for Newest how many there are. For Said it is
-	// which of the odd things is said.
+	// Messages is how many there are more, or for Newest how many there are. For Said and
+	// OddPrompt it is which of the odd things is said.
 	Messages int
 }
 

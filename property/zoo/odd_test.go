@@ -44,6 +44,34 @@ var odd = []family{
 		}
 		return i
 	}},
+	{"a system prompt taken for a form", false, func(broken bool) turn.Instance {
+		asked := ""
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			prompt := dc.SystemPrompt().String() + fmt.Sprintf(" You are in %s.", "Oslo")
+			if broken {
+				prompt = fmt.Sprintf(dc.SystemPrompt().String()+" You are in %s.", "Oslo")
+			}
+			answer, err := adk.Ask(ctx, "model", prompt, func(context.Context, string) (string, error) { return "It rains.", nil }, adk.AskOptions{})
+			if err != nil {
+				return err
+			}
+			asked = prompt
+			if !strings.HasPrefix(prompt, dc.SystemPrompt().String()) {
+				asked = "something else: " + prompt
+			}
+			if err := say(ctx, dc, h, "m0", answer); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Check = func(turn.Run) error {
+			if strings.HasPrefix(asked, "something else") {
+				return fmt.Errorf("the model is told %q", asked)
+			}
+			return nil
+		}
+		return i
+	}},
 	{"the first word of nothing", true, func(broken bool) turn.Instance {
 		look := tool("look", adk.EffectReads, func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return adk.Text("4 degrees in Oslo"), nil
