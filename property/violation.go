@@ -49,11 +49,27 @@ type Checker struct{ story *history }
 // Violations are what breaks invariants in a turn, of which the crossings are all, in
 // the order of the crossings. They are good until the next call.
 func (c *Checker) Violations(info adk.RunInfo, crossings []adk.Crossing) []Violation {
+	c.begin(info)
+	return c.look(crossings)
+}
+
+// Both are the Violations, and the Hints of the same turn, in one pass. They are good until
+// the next call.
+func (c *Checker) Both(info adk.RunInfo, crossings []adk.Crossing) ([]Violation, []Hint) {
+	c.begin(info)
+	c.story.advised()
+	return c.look(crossings), c.story.hintsInOrder()
+}
+
+func (c *Checker) begin(info adk.RunInfo) {
 	if c.story == nil {
 		c.story = newStory(info)
 	} else {
 		c.story.begins(info)
 	}
+}
+
+func (c *Checker) look(crossings []adk.Crossing) []Violation {
 	for i := range crossings {
 		c.story.tell(&crossings[i])
 	}

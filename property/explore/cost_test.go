@@ -17,8 +17,8 @@ func TestASchedulesGarbage(t *testing.T) {
 		s, ok := scenarios.Named(name)
 		require.True(t, ok)
 		schedules := 0
-		allocations := testing.AllocsPerRun(2, func() {
-			result, err := explore.Explore(t.Context(), scripted(s), explore.Options{Bound: 2, Workers: 1, Free: -1})
+		allocations := testing.AllocsPerRun(1, func() {
+			result, err := explore.Explore(t.Context(), scripted(s), explore.Options{Bound: 2, Workers: 1, Free: -1, Schedules: 600})
 			require.NoError(t, err)
 			schedules = result.Schedules
 		})

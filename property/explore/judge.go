@@ -39,7 +39,8 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		return t
 	}
 	t.violations = append(t.violations, a.violations()...)
-	t.violations = append(t.violations, a.checker.Violations(a.info, a.crossings)...)
+	held, hinted := a.held(e.undisturbed != nil && n.cost == 1 && !a.passed())
+	t.violations = append(t.violations, held...)
 	if said := e.asked(a, n, false); a.isDeceived() {
 		t.hints = said
 	} else {
@@ -47,7 +48,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	if e.undisturbed != nil && n.cost == 1 && !a.passed() {
 		r := a.read()
-		r.reordered = len(n.picks) > 0
+		r.hints, r.reordered = hinted, len(n.picks) > 0
 		found, hints := r.behold(e.undisturbed)
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
@@ -63,6 +64,14 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
 	return t
+}
+
+// held are the invariants that the run breaks and, if they are wanted, its hints.
+func (a *attempt) held(advised bool) ([]property.Violation, []property.Hint) {
+	if advised {
+		return a.checker.Both(a.info, a.crossings)
+	}
+	return a.checker.Violations(a.info, a.crossings), nil
 }
 
 // asked is what the subject's own checks say of a run, if it has any.

@@ -71,7 +71,7 @@ type reading struct {
 	calls     []calling // by number
 	cancelled int       // the crossing of the cancel; 0 is none
 	status    string    // how the turn's own dispatch ended
-	hints     []property.Hint
+	hints     []property.Hint // of the run; none of one that followed
 	waited    bool     // until the caller cancelled
 	tooLong   bool     // because it had too many crossings
 	reordered bool     // its strands did not go on in the usual order
@@ -105,7 +105,6 @@ func (a *attempt) read() *reading {
 			}
 		}
 	}
-	r.hints = property.Hints(a.info, a.all())
 	if a.after != nil && a.after.attempt != nil {
 		r.next = a.after.attempt.read()
 	}

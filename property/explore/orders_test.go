@@ -139,7 +139,7 @@ func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[strin
 		}
 		found[end.String()] = true
 		return nil
-	}), explore.Options{Workers: 1, AllOrders: all, Faults: []turn.FaultKind{}, Schedules: mostOrders})
+	}), explore.Options{Workers: 1, AllOrders: all, Faults: []turn.FaultKind{}, Schedules: mostOrders, UsualInput: true})
 	require.NoError(t, err)
 	require.Empty(t, result.Violations, result)
 	require.Equal(t, result.Schedules, result.Table.Orders+1)

@@ -637,6 +637,7 @@ func (e *exploring) measure() error {
 	}
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed = a.read()
+		e.undisturbed.hints = property.Hints(a.info, a.all())
 		e.undisturbed.crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.crossings)
 		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written(),

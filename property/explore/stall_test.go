@@ -187,11 +187,12 @@ func TestDeadlockOfLocks(t *testing.T) {
 func TestExplorationsEnd(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	var ended atomic.Int32 // explorations: nothing spins behind its own
+	var over atomic.Bool // nothing spins behind its exploration
 	spin := func() {
-		for begun := ended.Load(); ended.Load() == begun; {
+		for !over.Load() {
 		}
 	}
+	const spinning = "a loop without operations"
 	whenRefused := func(then func(ctx context.Context, dc *adk.DispatchContext)) turn.Subject {
 		return executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if _, err := dc.Messages().Fetch(ctx); err != nil {
@@ -207,7 +208,7 @@ func TestExplorationsEnd(t *testing.T) {
 		where   string
 	}{
 		"a channel that nobody sends to": {whenRefused(func(context.Context, *adk.DispatchContext) { <-never }), "deadlock: ", "stall_test.go:"},
-		"a loop without operations":      {whenRefused(func(context.Context, *adk.DispatchContext) { spin() }), "hang: ", "stall_test.go:"},
+		spinning:                         {whenRefused(func(context.Context, *adk.DispatchContext) { spin() }), "hang: ", "stall_test.go:"},
 		"a loop of operations": {whenRefused(func(_ context.Context, dc *adk.DispatchContext) {
 			for {
 				dc.Now()
@@ -227,7 +228,10 @@ func TestExplorationsEnd(t *testing.T) {
 		}), "deadlock: ", "stall_test.go:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer ended.Add(1)
+			t.Parallel() // they wait, and take no core
+			if name == spinning {
+				defer over.Store(true)
+			}
 			result := endsOfItself(t, c.subject, explore.Options{})
 			found := says(result, c.want)
 			require.NotEmpty(t, found, result)
