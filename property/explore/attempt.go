@@ -96,6 +96,8 @@ type attempt struct {
 
 	another otherResult // that was made last
 
+	callings []calling // of the last reading
+
 	unran   []int // the calls whose code a lasting fault kept from running
 	unasked []int // the asks that reached nobody, by their operations
 

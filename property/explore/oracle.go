@@ -66,17 +66,17 @@ type reading struct {
 	info      adk.RunInfo
 	crossings []adk.Crossing
 	faults    []planned
-	unran     []int     // the calls that a lasting fault kept from running
-	unasked   []int     // the asks that reached nobody, by their operations
-	calls     []calling // by number
-	cancelled int       // the crossing of the cancel; 0 is none
-	status    string    // how the turn's own dispatch ended
+	unran     []int           // the calls that a lasting fault kept from running
+	unasked   []int           // the asks that reached nobody, by their operations
+	calls     []calling       // by number
+	cancelled int             // the crossing of the cancel; 0 is none
+	status    string          // how the turn's own dispatch ended
 	hints     []property.Hint // of the run; none of one that followed
-	waited    bool     // until the caller cancelled
-	tooLong   bool     // because it had too many crossings
-	reordered bool     // its strands did not go on in the usual order
-	next      *reading // of the run that followed; nil is none
-	usual     usualRun // of the undisturbed one
+	waited    bool            // until the caller cancelled
+	tooLong   bool            // because it had too many crossings
+	reordered bool            // its strands did not go on in the usual order
+	next      *reading        // of the run that followed; nil is none
+	usual     usualRun        // of the undisturbed one
 }
 
 // calling is a seam call of a reading.
@@ -87,9 +87,10 @@ type calling struct {
 	outcome      adk.Outcome
 }
 
-// read reads a run.
+// read reads a run. It is good until the next one.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "", calls: make([]calling, 1, 64)}
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "",
+		calls: append(a.callings[:0], calling{})}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
 		case adk.KindCall:
@@ -105,6 +106,7 @@ func (a *attempt) read() *reading {
 			}
 		}
 	}
+	a.callings = r.calls
 	if a.after != nil && a.after.attempt != nil {
 		r.next = a.after.attempt.read()
 	}
@@ -172,7 +174,7 @@ func (r *reading) hasAdvice(name string) bool {
 // user was told something else than in the undisturbed turn; and about what is fetched
 // beside the conversation itself, which a turn can do without.
 func swallowed(r, undisturbed *reading) (found []exhibit) {
-	if r.status != adk.StatusAck || r.cancelled > 0 || r.said() != undisturbed.said() {
+	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.faults {
@@ -189,6 +191,9 @@ func swallowed(r, undisturbed *reading) (found []exhibit) {
 		}
 		found = append(found, exhibit{c.ended + 1, r.calls[c.parent].seam.String(),
 			fmt.Sprintf("%s failed, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam)})
+	}
+	if len(found) > 0 && r.said() != undisturbed.said() {
+		return nil
 	}
 	return found
 }

@@ -15,18 +15,19 @@ import (
 // silent where the same was asked once more, and where the words are others: those may say
 // that something is missing.
 func partTold(r, undisturbed *reading) []exhibit {
-	said, usual := r.said(), undisturbed.said()
-	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 || said == usual ||
-		said != "" && numbers.ReplaceAllString(said, "#") != numbers.ReplaceAllString(usual, "#") {
+	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.faults {
 		x := r.failedAsk(f)
-		switch {
-		case x == nil || r.tells(x.Seq) || r.askedTheSame(x):
+		if x == nil || r.tells(x.Seq) || r.askedTheSame(x) {
+			continue
+		}
+		switch said, usual := r.said(), undisturbed.said(); {
+		case said == usual:
 		case said == "":
 			return []exhibit{r.exhibit(x, "%s failed, the turn was acked, and the reader was told nothing: no answer, no error event, no log", f.world.of)}
-		default:
+		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#"):
 			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one with other figures: nobody was told that something is missing", f.world.of)}
 		}
 	}
@@ -61,7 +62,7 @@ func (r *reading) askedTheSame(done *adk.Crossing) bool {
 // that the turn writes behind it, with tools and asks, is written as usual, and the same is
 // said. It is silent where nothing is written behind it: a gate may ask for less.
 func noUnheeded(r, undisturbed *reading) (found []exhibit) {
-	if r.status != adk.StatusAck || r.cancelled > 0 || r.said() != undisturbed.said() {
+	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.faults {
@@ -69,7 +70,7 @@ func noUnheeded(r, undisturbed *reading) (found []exhibit) {
 		if f.Kind != turn.GateEarly || no == nil || yes == nil || no.Status == yes.Status {
 			continue
 		}
-		if x := r.wroteAllTheSame(undisturbed, no.Seq); x != nil {
+		if x := r.wroteAllTheSame(undisturbed, no.Seq); x != nil && r.said() == undisturbed.said() {
 			found = append(found, r.exhibit(x, "the gate %q was settled with a no at crossing %d, and what is written behind it is written as after a yes", no.Name, no.Seq))
 		}
 	}

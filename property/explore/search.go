@@ -636,7 +636,7 @@ func (e *exploring) measure() error {
 		e.others = a.history.others()
 	}
 	if s == nil && !e.subject.Scripted {
-		e.undisturbed = a.read()
+		e.undisturbed, a.callings = a.read(), nil // this one is kept
 		e.undisturbed.hints = property.Hints(a.info, a.all())
 		e.undisturbed.crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.crossings)
