@@ -179,7 +179,7 @@ func TestDown(t *testing.T) {
 		}
 		return nil
 	}
-	explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Down}})
+	explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Down}, UsualInput: true})
 	var came []string
 	for schedule, text := range answers {
 		came = append(came, strings.SplitN(schedule, "@", 2)[0]+": "+text)

@@ -136,8 +136,8 @@ func TestExplorationText(t *testing.T) {
 		now = now.Add(20 * time.Millisecond)
 		return now
 	}})
-	assert.Equal(t, "short-circuit-turn-input: 79 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
-	assert.Equal(t, "short-circuit-turn-input: 79 schedules, bound 1, 0 violations, 0.02 s\n", result.String())
+	assert.Equal(t, "short-circuit-turn-input: 83 schedules, bound 1, 0 violations, 0.02 s", result.Summary())
+	assert.Equal(t, "short-circuit-turn-input: 83 schedules, bound 1, 0 violations, 0.02 s\n", result.String())
 	assert.Equal(t, shortCircuitTable, result.Table.String())
 }
 
@@ -157,7 +157,7 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
   error                   1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
   state                   1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  22 schedules with another conversation
+  26 schedules with another conversation or prompt
   a  the engine goes on to the next crossing, before which a cancel is tried
   b  no user code runs that could fail there
   c  only what the executor reports is a stream

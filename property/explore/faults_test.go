@@ -201,7 +201,7 @@ func TestEveryWriteFailsAfterIt(t *testing.T) {
 		defer lock.Unlock()
 		tried[r.Schedule.String()]++
 		return nil
-	}), explore.Options{Faults: []turn.FaultKind{turn.StorageAfter}})
+	}), explore.Options{Faults: []turn.FaultKind{turn.StorageAfter}, UsualInput: true})
 	assert.Len(t, tried, 4, "the undisturbed run, and one for each write")
 }
 

@@ -197,6 +197,7 @@ func TestOddPrompts(t *testing.T) {
 	require.Len(t, found, 1, result)
 	assert.Equal(t, "prompt@1", found[0].Schedule.String())
 	assert.Contains(t, found[0].Where[0], "a system prompt that says")
+	assert.Contains(t, found[0].Stretch, "%s %d", "what was done with it is shown")
 	_, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule("prompt@5"), explore.Options{})
 	assert.ErrorContains(t, err, "there are 4 odd ones")
 }

@@ -100,6 +100,8 @@ func (p *planned) howOften() string {
 	switch {
 	case p.Times == turn.EachTime:
 		text = ", each time"
+	case p.Kind == turn.Flaky && p.Times == 0:
+		text = ", 2 times in all"
 	case p.Times > 0:
 		text = ", " + strconv.Itoa(p.Times) + " times in all"
 	}

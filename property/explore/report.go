@@ -269,7 +269,8 @@ type Table struct {
 	// Orders is how many orders of strands were tried beside the usual one, alone
 	// and with faults.
 	Orders int `json:"orders"`
-	// Inputs is in how many schedules the turn began with another conversation.
+	// Inputs is in how many schedules the turn began with another conversation, or another
+	// system prompt.
 	Inputs int `json:"inputs,omitempty"`
 }
 
@@ -427,7 +428,7 @@ func (t Table) String() string {
 		fmt.Fprintf(&b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
 	}
 	if t.Inputs > 0 {
-		fmt.Fprintf(&b, "  %s with another conversation\n", inWords(t.Inputs, "schedule"))
+		fmt.Fprintf(&b, "  %s with another conversation or prompt\n", inWords(t.Inputs, "schedule"))
 	}
 	for i, why := range reasons {
 		fmt.Fprintf(&b, "  %c  %s\n", reasonLetters[i%len(reasonLetters)], why)

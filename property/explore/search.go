@@ -262,14 +262,14 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 // mostConsequences is how many operations behind a fault are shown.
 const mostConsequences = 6
 
-// consequences are what user code did behind the last fault that others can see: a check
-// sees only that it was wrong in the end.
+// consequences are what user code did behind the last fault, or with another input, that
+// others can see: a check sees only that it was wrong in the end.
 func (a *attempt) consequences(n candidate) (all []int) {
 	from := 0
 	for _, f := range n.faults {
 		from = max(from, f.At)
 	}
-	if from == 0 {
+	if from == 0 && n.input.IsZero() {
 		return nil
 	}
 	for i := range a.crossings[min(from, len(a.crossings)):] {
@@ -310,8 +310,8 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.Cancel: "the caller cancels before", turn.CancelAfter: "the caller cancels behind", turn.Deadline: "the deadline passes before",
 	turn.Fail: "user code fails at", turn.Panic: "user code panics at", turn.Cut: "the stream breaks off before",
 	turn.StorageBefore: "the storage fails at", turn.StorageAfter: "the storage has written and fails at",
-	turn.LateTool: "the caller cancels, and the tool does not notice, at", turn.GateEarly: "somebody settles the gate at",
-	turn.Down: "from here on it fails each time:", turn.Flaky: "this time and the next it fails:",
+	turn.LateTool: "the caller cancels, and the tool does not notice, at", turn.GateEarly: "somebody settles the gate with a no at",
+	turn.Down: "from here on it fails each time:", turn.Flaky: "it fails, and then no more:",
 	turn.DownOne: "from here on it fails for this one, each time:", turn.Crash: "the program crashes before",
 	turn.AskRefused: "nobody takes the call of", turn.AskTimeout: "the time runs out before an answer to", turn.AskStalled: "the time runs out before",
 	turn.AskBusy: "429 is what answers", turn.AskFailed: "500 is what answers", turn.AskUnavailable: "503 is what answers", turn.AskUnauthorized: "401 is what answers",
@@ -323,7 +323,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.ResultEmpty: "the tool gives nothing at", turn.ResultCut: "the tool gives half a text at",
 	turn.ResultLong: "the tool gives far more at", turn.ResultOdd: "the tool gives something odd behind it at",
-	turn.GateLate: "somebody settles the gate too late at", turn.GateTwice: "somebody settles the gate again at",
+	turn.GateLate: "somebody settles the gate with a no, too late, at", turn.GateTwice: "somebody settles the gate again, with a no, at",
 }
 
 // conclude fills in the result.
