@@ -386,3 +386,57 @@ func TestJournalsAreEqual(t *testing.T) {
 	}
 	assert.JSONEq(t, run(), run())
 }
+
+// mute is a store that makes what it is asked for, and does not answer so many times.
+type mute struct {
+	session.Store
+	starts, finds int
+}
+
+func (m *mute) Start(ctx context.Context, d session.Delivery, owner string, now, until time.Time) (session.Started, error) {
+	s, err := m.Store.Start(ctx, d, owner, now, until)
+	if m.starts--; m.starts >= 0 {
+		return session.Started{}, errBroken
+	}
+	return s, err
+}
+
+func (m *mute) Find(ctx context.Context, id session.DeliveryID) (session.Accepted, bool, error) {
+	if m.finds--; m.finds >= 0 {
+		return session.Accepted{}, false, errBroken
+	}
+	return m.Store.Find(ctx, id)
+}
+
+// SES-32: a host that was not answered whether a delivery is accepted tells that when it sees the
+// delivery next, and does not tell it twice.
+func TestAcceptedWithoutAnAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		finds  int
+		resume bool
+	}{"it looks at once": {0, false}, "it comes again": {1, false}, "it is resumed": {1, true}} {
+		w := newWorld(t)
+		store := &mute{w.kept.Sessions(), 1, c.finds}
+		config := w.config(counting)
+		config.Store = store
+		h := w.host(config)
+		_, err := h.Deliver(t.Context(), delivery("one", "a"))
+		require.ErrorIs(t, err, errBroken, name)
+		w.clock.Advance(time.Hour)
+		if c.resume {
+			_, err = h.Resume(t.Context(), 10)
+			require.NoError(t, err)
+		}
+		deliver(t, h, delivery("one", "a"))
+		deliver(t, h, delivery("one", "a"))
+		var kinds []session.StepKind
+		for _, s := range w.steps {
+			kinds = append(kinds, s.Kind)
+		}
+		require.NotEmpty(t, kinds, name)
+		assert.Contains(t, kinds, session.StepAccepted, name)
+		assert.Less(t, slices.Index(kinds, session.StepAccepted), slices.Index(kinds, session.StepHydrated), name)
+		kinds = slices.DeleteFunc(kinds, func(k session.StepKind) bool { return k != session.StepAccepted })
+		assert.Len(t, kinds, 1, name)
+	}
+}

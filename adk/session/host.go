@@ -27,6 +27,8 @@ type Host struct {
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
 	refused map[SessionID]bool // another release has to settle them
+	// untold are deliveries that the store may have accepted, though it has not answered.
+	untold map[DeliveryID]bool
 	counts  Counters
 
 	told  sync.Mutex // held while the journal hears a step
@@ -105,9 +107,7 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if !a.Known {
-		h.tell(Step{Kind: StepAccepted, SessionID: a.SessionID(), Delivery: a.ID, Seq: a.Seq, Payload: a.Digest()})
-	}
+	h.tellAccepted(a, !a.Known)
 	if !a.State.Settled() {
 		return h.await(ctx, a, v)
 	}
@@ -125,7 +125,9 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err error) {
 	leave, err := h.enter(ctx, d.SessionID(), false)
 	if err != nil { // another call of this host is there
-		a, err = h.config.Store.Accept(ctx, d, h.now())
+		if a, err = h.config.Store.Accept(ctx, d, h.now()); isUnanswered(err) {
+			h.doubt(d.DeliveryID())
+		}
 		return a, nil, err
 	}
 	defer func() {
@@ -135,7 +137,8 @@ func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err
 	}()
 	now := h.now()
 	s, err := h.config.Store.Start(ctx, d, h.config.Name, now, now.Add(h.config.Lease))
-	if err != nil && !errors.As(err, new(*adk.Error)) {
+	if isUnanswered(err) {
+		h.doubt(d.DeliveryID())
 		h.recant(ctx, d.DeliveryID())
 	}
 	if err == nil && s.Begun {
@@ -150,13 +153,45 @@ func (h *Host) recant(ctx context.Context, id DeliveryID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
 	a, found, err := h.config.Store.Find(ctx, id)
-	if err != nil || !found || a.State.Settled() || a.Attempts == 0 {
+	if err != nil || !found {
+		return
+	}
+	if h.tellAccepted(a, false); a.State.Settled() || a.Attempts == 0 {
 		return
 	}
 	c := Claim{SessionID: id.SessionID, Owner: h.config.Name, Epoch: a.Epoch}
 	if h.config.Store.Fail(ctx, c, Failure{Delivery: id.Delivery, Attempt: a.Attempts, GiveBack: true, At: asMillis(h.now())}) == nil {
 		_ = h.config.Store.Release(ctx, c) // else it ends by itself
 	}
+}
+
+// isUnanswered reports whether a store has not said what became of a call.
+func isUnanswered(err error) bool { return err != nil && !errors.As(err, new(*adk.Error)) }
+
+// mostUntold bounds what is remembered of a store that is away for long.
+const mostUntold = 10_000
+
+// doubt notes that nobody has said whether a delivery was accepted: its acceptance is told when
+// the host sees it next.
+func (h *Host) doubt(id DeliveryID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.config.Journal != nil && len(h.untold) < mostUntold {
+		h.untold[id] = true
+	}
+}
+
+// tellAccepted tells that a delivery was accepted, if the host has done that, or may have.
+// Another one may have told it too.
+func (h *Host) tellAccepted(a Accepted, did bool) {
+	h.mu.Lock()
+	did = did || h.untold[a.DeliveryID()]
+	delete(h.untold, a.DeliveryID())
+	h.mu.Unlock()
+	if !did {
+		return
+	}
+	h.tell(Step{Kind: StepAccepted, SessionID: a.SessionID(), Delivery: a.ID, Seq: a.Seq, Payload: a.Digest()})
 }
 
 // await visits the session until the delivery is settled, and begins with a visit that is

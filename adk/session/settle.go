@@ -39,6 +39,7 @@ func (v *visit) attempt(l Loaded, number int) *attempt {
 // run runs the turn of an attempt that has begun, and keeps what became of it.
 func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	h, a := v.host, v.attempt(l, number)
+	h.tellAccepted(*l.Next, false)
 	hydrated := a.step(StepHydrated)
 	hydrated.Revision, hydrated.Bag = l.Revision, Digest(l.Values)
 	h.tell(hydrated)
@@ -200,15 +201,17 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 }
 
 // tellChildren tells the journal of the deliveries that the commit has accepted. One whose
-// number nobody gives is told by nobody.
+// number nobody gives is told when the host sees it next.
 func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
 	h := a.host
 	if h.config.Journal == nil {
 		return
 	}
 	for _, child := range children {
-		if found, known, err := h.config.Store.Find(ctx, child.DeliveryID()); err == nil && known {
-			h.tell(Step{Kind: StepAccepted, SessionID: found.SessionID(), Delivery: found.ID, Seq: found.Seq, Payload: found.Digest()})
+		if found, known, err := h.config.Store.Find(ctx, child.DeliveryID()); err != nil {
+			h.doubt(child.DeliveryID())
+		} else if known {
+			h.tellAccepted(found, true)
 		}
 	}
 }

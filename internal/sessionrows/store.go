@@ -35,11 +35,11 @@ func fault(code adk.Code, format string, args ...any) error {
 func known(s *Session, id session.SessionID) error {
 	switch {
 	case s == nil:
-		return fault(adk.E_SESSION_LEASE_LOST, "there is no session %.64q", id.Session)
+		return fault(adk.E_SESSION_LEASE_LOST, "there is no %s", id)
 	case s.Format != Format:
-		return fault(adk.E_SESSION_FORMAT, "session %.64q is of format %d, this release knows %d", id.Session, s.Format, Format)
+		return fault(adk.E_SESSION_FORMAT, "%s is of format %d, this release knows %d", id, s.Format, Format)
 	case !s.ErasedAt.IsZero():
-		return fault(adk.E_SESSION_ERASED, "session %.64q was erased", id.Session)
+		return fault(adk.E_SESSION_ERASED, "%s was erased", id)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func fenced(ctx context.Context, tx Tx, c session.Claim) (*Session, error) {
 }
 
 func lost(c session.Claim) error {
-	return fault(adk.E_SESSION_LEASE_LOST, "session %.64q is another host's now", c.Session)
+	return fault(adk.E_SESSION_LEASE_LOST, "%s is another host's now", c.SessionID)
 }
 
 // Accept is session.Store's.
@@ -101,9 +101,9 @@ func accept(ctx context.Context, tx Tx, d session.Delivery, now time.Time) (a se
 	changed := len(d.ChannelState) > 0 && string(session.Canonical(d.ChannelState)) != string(session.Canonical(s.ChannelState))
 	switch {
 	case d.Kind != s.Kind || changed:
-		return a, fault(adk.E_SESSION_CHANNEL_STATE_CHANGED, "session %.64q began with another kind or state of its channel", d.Session)
+		return a, fault(adk.E_SESSION_CHANNEL_STATE_CHANGED, "%s began with another kind or state of its channel", d.SessionID())
 	case s.Unsettled >= session.MaxUnsettled:
-		return a, fault(adk.E_SESSION_FULL, "session %.64q has %d deliveries that are not settled", d.Session, s.Unsettled)
+		return a, fault(adk.E_SESSION_FULL, "%s has %d deliveries that are not settled", d.SessionID(), s.Unsettled)
 	}
 	row := newDelivery(d, s.NextSeq, now)
 	s.NextSeq++
@@ -177,7 +177,7 @@ func claimed(ctx context.Context, tx Tx, s *Session, owner string, lease time.Du
 		return c, err
 	}
 	if s.isLeased(present) {
-		return c, fault(adk.E_SESSION_BUSY, "session %.64q has a host until %s", s.ID.Session, s.LeaseUntil.Format(time.RFC3339))
+		return c, fault(adk.E_SESSION_BUSY, "%s has a host until %s", s.ID, s.LeaseUntil.Format(time.RFC3339))
 	}
 	s.Owner = owner
 	s.leases(present, lease)
@@ -331,7 +331,7 @@ func compareIDs(a, b session.SessionID) int {
 func (t store) Commit(ctx context.Context, c session.Claim, change session.Commit) error {
 	for _, child := range change.Children {
 		if child.SessionID() == c.SessionID {
-			return fault(adk.E_INVALID_DELIVERY, "child %.64q is one of the session %.64q itself, want another", child.ID, c.Session)
+			return fault(adk.E_INVALID_DELIVERY, "child %.64q is one of %s itself, want another", child.ID, c.SessionID)
 		}
 	}
 	if t.shortcut != nil && len(change.Children) == 0 {

@@ -52,6 +52,7 @@ func TestFormat(t *testing.T) {
 		"Erase":  store.Erase(ctx, id, now),
 	} {
 		assert.ErrorIs(t, err, adk.E_SESSION_FORMAT, name)
+		assert.ErrorContains(t, err, `session "one" of tenant "shop"`, name)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -47,7 +48,7 @@ func (r *run) merged() *journals.Journal {
 	var all []*journals.Journal
 	for _, p := range r.processes {
 		p.mu.Lock()
-		all = append(all, &journals.Journal{Sealed: !p.dead.Load() && !p.lost.Load(), Steps: slices.Clone(p.steps)})
+		all = append(all, &journals.Journal{Sealed: !p.dead.Load(), Steps: slices.Clone(p.steps)})
 		p.mu.Unlock()
 	}
 	return journals.Merge(all...)
@@ -83,6 +84,14 @@ func (r *run) verify(last *process, j *journals.Journal) {
 	}
 	for _, d := range report.Divergences {
 		r.wrong(verifies, "%s", d)
+	}
+	if slices.ContainsFunc(r.all(), func(p *process) bool { return p.dead.Load() }) {
+		return
+	}
+	for _, what := range report.NotCompared {
+		if strings.HasSuffix(what, "no host has told") {
+			r.wrong(verifies, "%s, and all of them live", what)
+		}
 	}
 }
 

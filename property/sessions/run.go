@@ -417,7 +417,6 @@ func (p *process) depart(at point) error {
 		p.freeze(at.task)
 	}
 	if at.fires(FailAfter) {
-		p.lost.Store(true)
 		return fmt.Errorf("call %d, %s, was made: %w", at.number, at.name, errBroken)
 	}
 	return nil
@@ -450,7 +449,6 @@ type process struct {
 	task    *task                // that runs or stands, for who directs
 	latest  atomic.Pointer[task] // the same, until another one begins
 	dead    atomic.Bool
-	lost    atomic.Bool // an answer was
 
 	standing atomic.Bool
 	held     atomic.Int32 // renewals that wait until it goes on
