@@ -32,7 +32,8 @@ import (
 //   - the recording cannot be read to its end, which is a *FormatError;
 //   - the new run asked for what the recording has no answer to;
 //   - the recording holds what a new one would lose: members that this version
-//     does not know, or redacted values where live seams say others;
+//     does not know, or redacted values where live seams say others and Live.Redact
+//     does not say what to take out of them;
 //   - the new trace itself diverges when it is verified with every seam
 //     scripted, or with the live seams where it is harmless to run them again.
 func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
@@ -86,11 +87,18 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	if err := again.answered(); err != nil {
 		return nil, err
 	}
+	footer := recorded.FooterExtra
+	if isRedacted(recorded, live) {
+		if again.trace, err = redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
+			return nil, err
+		}
+		footer = again.trace.FooterExtra
+	}
 	if err := again.arrange(ctx, r.Options()); err != nil {
 		return nil, err
 	}
 	again.trace.Header.Extra, again.trace.SeamsExtra = recorded.Header.Extra, recorded.SeamsExtra
-	again.trace.FooterExtra = recorded.FooterExtra
+	again.trace.FooterExtra = footer
 	return again, nil
 }
 
@@ -161,10 +169,15 @@ func mayRerecord(t *trace.Trace, live Live) error {
 			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, extra[0].Name)
 		}
 	}
-	if len(trace.RedactedNote(t.FooterExtra)) > 0 && live.any() {
-		return errors.New("replay: it is redacted, and what live seams say is not: record the turn anew, with RecordOptions.Redact")
+	if isRedacted(t, live) && live.Redact == nil {
+		return errors.New("replay: it is redacted, and what live seams say is not: Live.Redact says what it was redacted by")
 	}
 	return nil
+}
+
+// isRedacted reports whether live seams say what was taken out of a recording.
+func isRedacted(recorded *trace.Trace, live Live) bool {
+	return live.any() && len(trace.RedactedNote(recorded.FooterExtra)) > 0
 }
 
 // answered reports whether the new run got by with what the recording holds.

@@ -124,6 +124,7 @@ func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*tr
 	}
 	var written bytes.Buffer
 	out := redact.NewWriter(&written, run.Header, compiled, options)
+	out.Carry()
 	for i := range run.Lines {
 		if err := out.Write(&run.Lines[i].Crossing); err != nil {
 			return nil, err

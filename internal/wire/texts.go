@@ -9,7 +9,7 @@ import (
 )
 
 // Placeholder is what stands for a secret in a redacted trace, with its kind.
-var Placeholder = regexp.MustCompile(`\[redacted:([a-z0-9-]+):[0-9]+\]`)
+var Placeholder = regexp.MustCompile(`\[redacted:([a-z0-9-]+):([0-9]+)\]`)
 
 // EachText gives the texts of a JSON in their order, each with its place in it: the names
 // and numbers on the way to it. Names are no texts.

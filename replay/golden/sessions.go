@@ -35,7 +35,8 @@ import (
 //
 // With -update and a reason what differs is accepted as Replay does, a folder at once: each
 // turn then begins with what those before it leave now, and the journals say so.
-// sessions.Recording.Rerecord says what cannot be accepted.
+// sessions.Recording.Rerecord says what cannot be accepted. What is redacted needs the rules
+// by which it was, as Redact of the Live.
 func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, replay.Live), options ...trace.Options) {
 	t.Helper()
 	c := sessionCheck{corpusCheck: newCorpusCheck(t, dir, options), today: today}

@@ -35,6 +35,7 @@ type lineRedactor struct {
 // Line redacts the line of a crossing. What a path finds in it is looked for in
 // all of it, wherever on the line it stands.
 func (r *redactor) Line(line []byte, deltas bool, pieces ...pieceText) ([]byte, error) {
+	r.carried(line)
 	for {
 		l := lineRedactor{redactor: r, deltas: deltas, pieces: pieces}
 		count, hunted := r.Count, len(r.hunted)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/streamre"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Rules says what must never be written into a trace. A recorder that has
@@ -172,10 +174,25 @@ type redactor struct {
 	names    map[string]string   // of seams, as they were written first
 	secrets  int                 // how many different ones there are
 	Count    int                 // placeholders so far
+	carries  bool                // those that are there already count too
 }
 
 func newRedactor(rules *Compiled) *redactor {
 	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}}
+}
+
+// carried takes in the placeholders that a line has already: what is found from now on is
+// another secret than they stand for, and has another number.
+func (r *redactor) carried(line []byte) {
+	if !r.carries {
+		return
+	}
+	for _, found := range wire.Placeholder.FindAllSubmatch(line, -1) {
+		r.Count++
+		if n, err := strconv.Atoi(string(found[2])); err == nil {
+			r.secrets = max(r.secrets, n)
+		}
+	}
 }
 
 // placeholder is what stands in the place of a secret.
@@ -202,6 +219,9 @@ func (r *redactor) placeholder(kind, secret string) string {
 // found is placeholder for a whole text that a path found, and has it looked for
 // from now on.
 func (r *redactor) found(kind, secret string, hunt bool) string {
+	if r.carries && wire.Placeholder.FindString(secret) == secret {
+		return secret
+	}
 	if hunt {
 		r.hunt(kind, secret)
 	}

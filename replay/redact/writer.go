@@ -94,6 +94,9 @@ func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Optio
 	return r
 }
 
+// Carry has the run be one that has placeholders already, which are kept and counted.
+func (r *Writer) Carry() { r.redactor.carries = true }
+
 // info redacts the names that people gave to seams.
 func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
 	info.Executor = r.name(info.Executor)

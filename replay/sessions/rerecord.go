@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,8 +28,8 @@ import (
 // opened several times.
 //
 // The new recording is given only if it verifies. An error says that there is none, and why: a
-// file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, one that has no trace or is
-// redacted, or one that comes to its output where it did not, or the other way round, since
+// file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, as
+// one that is redacted without Live.Redact, one that has no trace, or one that comes to its output where it did not, or the other way round, since
 // what hosts do then stands in no recording.
 func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, replay.Live), reading trace.Options) (map[string][]byte, error) {
 	journal, reports := r.Read(reading)
@@ -67,7 +68,8 @@ type rerecording struct {
 
 // progress is how far a session has come.
 type progress struct {
-	values map[string]session.Value
+	// was and values are those that the session holds, as recorded and now.
+	was, values map[string]session.Value
 	// before and after are what the last turn has left, as recorded and now.
 	before, after *leavings
 }
@@ -76,26 +78,35 @@ type progress struct {
 func (a *rerecording) step(ctx context.Context, s *session.Step) error {
 	p := a.sessions[s.SessionID]
 	if p == nil {
-		p = &progress{values: map[string]session.Value{}}
+		p = &progress{was: map[string]session.Value{}, values: map[string]session.Value{}}
 		a.sessions[s.SessionID] = p
 	}
 	switch s.Kind {
 	case session.StepHydrated:
-		s.Bag = session.Digest(p.values)
+		s.Bag = p.bag(s.Bag)
 	case session.StepRan:
 		return a.turn(ctx, p, s.Turn)
 	case session.StepCommitted:
 		if p.after == nil {
 			return errors.New("it was committed, and its turn has no trace")
 		}
-		of := player{loaded: session.Loaded{Values: p.values}, last: p.after}
-		s.Keys, p.values = of.left()
+		_, p.was = (&player{loaded: session.Loaded{Values: p.was}, last: p.before}).left()
+		s.Keys, p.values = (&player{loaded: session.Loaded{Values: p.values}, last: p.after}).left()
 		if len(s.Keys) == 0 {
 			s.Keys = nil
 		}
-		s.Bag, s.Records = session.Digest(p.values), p.records(s.Records)
+		s.Bag, s.Records = p.bag(s.Bag), p.records(s.Records)
 	}
 	return nil
+}
+
+// bag is the digest of the values. Where they are those that were recorded it is as recorded:
+// nobody knows that of what is redacted.
+func (p *progress) bag(recorded string) string {
+	if reflect.DeepEqual(p.was, p.values) {
+		return recorded
+	}
+	return session.Digest(p.values)
 }
 
 // turn makes the trace of a turn again.
@@ -142,8 +153,10 @@ func (p *progress) leaves(old, again *trace.Trace) (err error) {
 	if err != nil {
 		return err
 	}
-	begun, err := beginningOf(again)
-	p.after.begun = begun.values
+	for t, of := range map[*trace.Trace]*leavings{old: p.before, again: p.after} {
+		begun, failure := beginningOf(t)
+		of.begun, err = begun.values, errors.Join(err, failure)
+	}
 	return err
 }
 
@@ -179,12 +192,22 @@ func (p *progress) records(recorded []string) (all []string) {
 		if atOnce[collectionOf(w)] {
 			continue
 		}
+		if n := len(all); n < len(recorded) && i < len(p.before.writes) && p.before.writes[i] == w && bytes.Equal(p.before.bodies[i], p.after.bodies[i]) && isOf(recorded[n], w) {
+			all = append(all, recorded[n])
+			continue
+		}
 		if body := p.after.bodies[i]; body != nil {
 			w += " " + session.Delivery{Payload: body}.Digest()[:16]
 		}
 		all = append(all, w)
 	}
 	return all
+}
+
+// isOf reports whether a commit says a write with this record.
+func isOf(record, write string) bool {
+	what, _ := recordOf(record)
+	return what == write
 }
 
 func collectionOf(write string) string {

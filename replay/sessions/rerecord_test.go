@@ -160,6 +160,37 @@ func TestRerecordChanged(t *testing.T) {
 	assert.Equal(t, 3, report.Commits)
 }
 
+// SES-34: what was redacted is made again with the rules by which it was. Unchanged it is what it
+// was, byte for byte; changed, nothing of what the rules find is in it.
+func TestRerecordRedacted(t *testing.T) {
+	things := &redact.Rules{Patterns: []redact.Pattern{{Kind: "thing", Expr: "milk|bread|rye"}}}
+	for name, c := range map[string]struct {
+		rules  *redact.Rules
+		secret string
+	}{"the auth": {redact.UsualSecrets(), "ada@home"}, "values": {things, "milk|bread|rye"}} {
+		r := recordedShop(t, replay.RecordOptions{Redact: c.rules})
+		again := func(s shop) map[string][]byte {
+			files, err := r.Rerecord(t.Context(), func() (*session.Host, replay.Live) {
+				return s.host(t), replay.Live{Seams: shopSeams, Redact: c.rules}
+			}, trace.Options{})
+			require.NoError(t, err, name)
+			return files
+		}
+		same := again(plain())
+		for _, source := range append(slices.Clone(r.Journals), r.Traces...) {
+			assert.Equal(t, string(must(t, openOf(t, source))), string(same[source.Name]), "%s: %s", name, source.Name)
+		}
+		changed := plain()
+		changed.prompt, changed.thing = "You shout.", func(thing string) string { return "rye for " + thing }
+		for file, content := range again(changed) {
+			if !strings.Contains(file, "journal") {
+				assert.NotRegexp(t, c.secret, string(content), "%s: %s", name, file)
+				assert.Contains(t, string(content), "You shout.", "%s: %s", name, file)
+			}
+		}
+	}
+}
+
 // SES-34: what hosts would do otherwise stands in no recording, and neither does what was
 // redacted, or is not there.
 func TestRerecordRefuses(t *testing.T) {
