@@ -37,6 +37,7 @@ type account struct {
 	epoch    int64
 	owner    string
 	until    time.Time
+	lease    time.Duration // from when it was taken or renewed
 	revision int64
 	values   map[string]session.Value
 	// snapshots are those of providers.
@@ -155,10 +156,10 @@ func (l *ledger) claimed(id session.SessionID, c session.Claim, now, until time.
 	if c.Epoch <= a.epoch {
 		l.wrong(epochs, "a claim of %s has epoch %d, and one before it had %d", a, c.Epoch, a.epoch)
 	}
-	if a.owner != "" && a.until.After(now) {
+	if left := a.until.Sub(now); a.owner != "" && left > 0 && left <= 2*a.lease { // longer is of a clock that was set back
 		l.wrong(epochs, "%s was claimed, and host %s has it for %s more", a, a.owner, a.until.Sub(now))
 	}
-	a.epoch, a.owner, a.until = c.Epoch, c.Owner, until
+	a.epoch, a.owner, a.until, a.lease = c.Epoch, c.Owner, until, until.Sub(now)
 }
 
 // started is an acceptance, and where an attempt has begun a claim, a load and a begin too.
@@ -180,7 +181,10 @@ func (l *ledger) holds(c session.Claim, what string) *account {
 	return a
 }
 
-func (l *ledger) renewed(c session.Claim, until time.Time) { l.holds(c, "a renewal").until = until }
+func (l *ledger) renewed(c session.Claim, now, until time.Time) {
+	a := l.holds(c, "a renewal")
+	a.until, a.lease = until, until.Sub(now)
+}
 
 func (l *ledger) released(c session.Claim) {
 	if a := l.of(c.SessionID); a.epoch == c.Epoch {

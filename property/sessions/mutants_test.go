@@ -28,11 +28,12 @@ type careless struct {
 	held   map[session.SessionID]bool
 	told   func(session.Outcome)
 	loaded map[session.SessionID]int64
+	until  map[session.SessionID]time.Time
 }
 
 func newCareless(of string) func(session.Store) session.Store {
 	return func(s session.Store) session.Store {
-		return &careless{Store: s, of: of, loaded: map[session.SessionID]int64{}, held: map[session.SessionID]bool{}}
+		return &careless{Store: s, of: of, loaded: map[session.SessionID]int64{}, held: map[session.SessionID]bool{}, until: map[session.SessionID]time.Time{}}
 	}
 }
 
@@ -60,11 +61,16 @@ func (c *careless) Accept(ctx context.Context, d session.Delivery, now time.Time
 }
 
 func (c *careless) Claim(ctx context.Context, id session.SessionID, owner string, now, until time.Time) (session.Claim, error) {
+	if c.of == "a wrong clock keeps a lease" && now.Before(c.until[id]) {
+		return session.Claim{}, &adk.Error{Code: adk.E_SESSION_BUSY}
+	}
 	if c.of == "a lease never ends" && c.held[id] {
 		return session.Claim{}, &adk.Error{Code: adk.E_SESSION_BUSY}
 	}
 	claim, err := c.Store.Claim(ctx, id, owner, now, until)
-	c.held[id] = c.held[id] || err == nil
+	if c.held[id] = c.held[id] || err == nil; err == nil {
+		c.until[id] = until
+	}
 	if c.of == "a lease is no lease" && errors.Is(err, adk.E_SESSION_BUSY) {
 		if err = c.RaiseEpochs(ctx); err == nil {
 			claim, err = c.Store.Claim(ctx, id, owner, now, until)
@@ -75,6 +81,7 @@ func (c *careless) Claim(ctx context.Context, id session.SessionID, owner string
 
 func (c *careless) Release(ctx context.Context, claim session.Claim) error {
 	c.held[claim.SessionID] = false
+	delete(c.until, claim.SessionID)
 	return c.Store.Release(ctx, claim)
 }
 
@@ -196,6 +203,7 @@ var mutants = []mutant{
 	{name: "what comes again is new", found: "a delivery counts once", host: true},
 	{name: "a lease is no lease", found: "one host at a time has a session"},
 	{name: "a lease never ends", found: "what was accepted is settled"},
+	{name: "a wrong clock keeps a lease", found: "what was accepted is settled"},
 	{name: "a renewal takes a lease back", found: "one host at a time has a session"},
 	{name: "nothing is fenced", found: "one host at a time has a session"},
 	{name: "a lost lease is ignored", found: "values are what commits have left", host: true},

@@ -189,6 +189,11 @@ type leaseClock struct {
 	p *process
 }
 
+// Now is the clock's, as far as it was not set back.
+func (c leaseClock) Now() time.Time {
+	return c.Clock.Now().Add(-time.Duration(c.p.run.behind.Load()) * time.Second)
+}
+
 // AfterFunc is the clock's. A host renews its lease on a goroutine of its own, when its timer
 // fires: whoever moves time waits until that has come as far as it comes.
 func (c leaseClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {

@@ -32,6 +32,7 @@ type run struct {
 	// current is the call that runs, for who watches.
 	current  atomic.Pointer[task]
 	progress atomic.Int64
+	behind   atomic.Int64 // seconds that the hosts' clock was set back by
 
 	once     sync.Once
 	over     chan struct{} // closed when what was frozen may end
@@ -100,6 +101,9 @@ func (r *run) perform(a Action) *task {
 		return nil
 	case Expire:
 		r.clock.Advance(r.host("a").config.Lease + time.Second)
+		return nil
+	case Back:
+		r.behind.Add(int64(a.Arg))
 		return nil
 	case Restart, ToRelease:
 		p := r.host(a.Host)

@@ -38,13 +38,15 @@ const (
 	// are nobody's.
 	Wait   Verb = "wait"
 	Expire Verb = "expire"
+	// Back sets the clock of all hosts back by so many seconds.
+	Back Verb = "back"
 )
 
 // verbs says of each verb whether it has a number, a host, and calls that can break.
 var verbs = map[Verb]struct{ number, host, calls bool }{
 	Deliver: {true, true, true}, ToSession: {true, true, true}, ToTenant: {true, true, true},
 	OtherPayload: {true, true, true}, OtherChannel: {true, true, true}, Resume: {false, true, true},
-	GoOn: {false, true, false}, Restart: {false, true, false}, ToRelease: {true, true, false}, Wait: {true, false, false}, Expire: {false, false, false},
+	GoOn: {false, true, false}, Restart: {false, true, false}, ToRelease: {true, true, false}, Wait: {true, false, false}, Back: {true, false, false}, Expire: {false, false, false},
 }
 
 // FaultKind is what goes wrong within an action.
@@ -219,7 +221,7 @@ func (s Schedule) fits(deliveries, releases int) error {
 		switch {
 		case a.Verb == ToRelease && a.Arg > releases:
 			return fmt.Errorf("%s: there are %d releases", a, releases)
-		case verbs[a.Verb].number && a.Verb != Wait && a.Verb != ToRelease && a.Arg > deliveries:
+		case verbs[a.Verb].number && a.Host != "" && a.Verb != ToRelease && a.Arg > deliveries:
 			return fmt.Errorf("%s: there are %d deliveries", a, deliveries)
 		}
 	}
@@ -248,6 +250,8 @@ func (a Action) says() string {
 		return who + " is killed, and begins anew"
 	case ToRelease:
 		return fmt.Sprintf("%s is killed, and begins anew with release %d", who, a.Arg)
+	case Back:
+		return fmt.Sprintf("the clock is set back by %s", time.Duration(a.Arg)*time.Second)
 	case Wait:
 		return fmt.Sprintf("%s pass", time.Duration(a.Arg)*time.Second)
 	}

@@ -3,6 +3,7 @@ package sessions
 import (
 	"iter"
 	"math/rand/v2"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -134,6 +135,9 @@ func (e *exploring) atCalls(base Schedule, undisturbed *run) iter.Seq[Schedule] 
 				continue
 			}
 			for n := range t.calls {
+				if !yield(base.with(i, Fault{CrashAfter, n + 1}, Action{Verb: Back, Arg: daysBack})) {
+					return
+				}
 				for _, k := range []FaultKind{Crash, CrashAfter, Fail, FailAfter} {
 					again := Action{Host: "a", Verb: Deliver, Arg: max(1, base[i].Arg)}
 					if !yield(base.with(i, Fault{k, n + 1}, again)) || k == CrashAfter && !yield(base[:i+1].with(i, Fault{k, n + 1})) {
@@ -144,6 +148,9 @@ func (e *exploring) atCalls(base Schedule, undisturbed *run) iter.Seq[Schedule] 
 		}
 	}
 }
+
+// daysBack is longer than the last host goes on: what waits for as long is never settled.
+const daysBack = 2 * int(mostRounds*time.Hour/time.Second)
 
 // stands are schedules in which a second host comes while the first one stands.
 func (e *exploring) stands(base Schedule, undisturbed *run) iter.Seq[Schedule] {
@@ -226,7 +233,7 @@ const ownPrefix = "session-"
 var weights = []struct {
 	verb   Verb
 	weight int
-}{{Deliver, 42}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 6}, {Wait, 5}, {Restart, 3}, {ToRelease, 2}}
+}{{Deliver, 42}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 5}, {Wait, 4}, {Back, 2}, {Restart, 3}, {ToRelease, 2}}
 
 // draw draws a schedule.
 func (e *exploring) draw(chance *rand.Rand) (s Schedule) {
@@ -253,6 +260,8 @@ func (e *exploring) drawAction(chance *rand.Rand) Action {
 		a.Host = []string{"a", "b"}[chance.IntN(2)]
 	}
 	switch {
+	case a.Verb == Back:
+		a.Arg = []int{1, 30, 400, daysBack}[chance.IntN(4)]
 	case a.Verb == Wait:
 		a.Arg = []int{1, 2, 30, 400}[chance.IntN(4)]
 	case a.Verb == ToRelease:

@@ -63,7 +63,7 @@ func (a Action) simpler() (all []Action) {
 		first.Host = "a"
 		all = append(all, first)
 	}
-	if a.Verb != Wait && a.Verb != ToRelease && a.Arg > 1 {
+	if a.Host != "" && a.Verb != ToRelease && a.Arg > 1 {
 		first := a
 		first.Arg = 1
 		all = append(all, first)

@@ -102,7 +102,7 @@ func (s pointedStore) Begin(ctx context.Context, c session.Claim, id string) (in
 }
 
 func (s pointedStore) Renew(ctx context.Context, c session.Claim, now, until time.Time) error {
-	return s.do("Renew", func() error { return s.inner.Renew(ctx, c, now, until) }, func(l *ledger) { l.renewed(c, until) })
+	return s.do("Renew", func() error { return s.inner.Renew(ctx, c, now, until) }, func(l *ledger) { l.renewed(c, now, until) })
 }
 
 func (s pointedStore) Release(ctx context.Context, c session.Claim) error {
