@@ -154,6 +154,14 @@ func (r *run) judgeRecords(last *process, before map[storage.Place][]row) {
 	plan, planned := storage.PlanOf(config.Agent.Storage)
 	held := config.Store.Holds(config.Agent.Storage)
 	want := r.ledger.rows(before)
+	for _, id := range r.ledger.forgotten {
+		for _, of := range collections() {
+			if planned && held && !plan.Shared(of) {
+				_, got, err := stored(plan, id, of)
+				r.sameRows(id, of, nil, got, err)
+			}
+		}
+	}
 	for _, id := range r.ledger.order {
 		for _, of := range collections() {
 			shared := storages.OutlivesSession(of)

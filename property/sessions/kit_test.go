@@ -83,7 +83,7 @@ func agent(turn func(context.Context, *adk.DispatchContext) error) session.Confi
 
 // kept is a subject of a config, on a store in memory that change may change.
 func kept(name string, config func(func() *session.Host) session.Config, change ...func(session.Store) session.Store) sessions.Subject {
-	return sessions.Subject{Name: name, Deliveries: deliveries(2), Open: func() sessions.Instance {
+	return sessions.Subject{Name: name, Deliveries: deliveries(2), Erases: true, Open: func() sessions.Instance {
 		m := must(memory.New(storage.Config{}))
 		store := m.Sessions()
 		for _, f := range change {
@@ -107,7 +107,7 @@ func listener() sessions.Subject {
 
 // elsewhere keeps its records where the store does not write them.
 func elsewhere() sessions.Subject {
-	return sessions.Subject{Name: "elsewhere", Deliveries: deliveries(2), Open: func() sessions.Instance {
+	return sessions.Subject{Name: "elsewhere", Deliveries: deliveries(2), Erases: true, Open: func() sessions.Instance {
 		m, records := must(memory.New(storage.Config{})), must(memory.New(storage.Config{}))
 		return sessions.Instance{Releases: []sessions.Release{func(func() *session.Host) session.Config {
 			c := providing(nil)

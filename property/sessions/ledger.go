@@ -23,6 +23,9 @@ type ledger struct {
 	actor    *process // whose call is told
 	accounts map[session.SessionID]*account
 	order    []session.SessionID
+	gone     map[session.SessionID]bool // erased
+	// forgotten are those of which a host has said that their records are gone too.
+	forgotten []session.SessionID
 	// wrote are the writes of commits, in order.
 	wrote      []written
 	told       []session.Outcome
@@ -63,7 +66,9 @@ type written struct {
 	session.Write
 }
 
-func newLedger() *ledger { return &ledger{accounts: map[session.SessionID]*account{}} }
+func newLedger() *ledger {
+	return &ledger{accounts: map[session.SessionID]*account{}, gone: map[session.SessionID]bool{}}
+}
 
 // telling has the ledger told something of a process.
 func (l *ledger) telling(p *process, tell func(*ledger)) {
@@ -122,6 +127,9 @@ func (a *account) String() string {
 // accepted takes a delivery in.
 func (l *ledger) accepted(d session.Delivery, got session.Accepted) {
 	a := l.of(d.SessionID())
+	if l.gone[a.id] {
+		l.wrong(once, "%q was accepted by %s, which was erased", d.ID, a)
+	}
 	e := a.entry(d.ID)
 	known := e != nil
 	switch {
@@ -360,9 +368,20 @@ func (l *ledger) applied(id session.DeliveryID) {
 
 // erased forgets a session.
 func (l *ledger) erased(id session.SessionID) {
+	if a := l.accounts[id]; a == nil || len(a.entries) == 0 && !l.gone[id] {
+		return // there is nothing to forget
+	}
+	l.gone[id] = true
 	delete(l.accounts, id)
 	l.order = slices.DeleteFunc(l.order, func(one session.SessionID) bool { return one == id })
 	l.wrote = slices.DeleteFunc(l.wrote, func(w written) bool { return w.by == id && w.Place.Session != "" })
+}
+
+// forgets notes that a host has erased a session with its records, if there was one.
+func (l *ledger) forgets(id session.SessionID) {
+	if l.gone[id] {
+		l.forgotten = append(l.forgotten, id)
+	}
 }
 
 // found is what the store says of a delivery.
@@ -385,6 +404,9 @@ func stateOf(e *entry) string {
 func (l *ledger) notified(o session.Outcome) {
 	l.told = append(l.told, o)
 	a := l.of(o.Delivery.SessionID)
+	if l.gone[a.id] { // it was settled before that
+		return
+	}
 	e := a.entry(o.Delivery.Delivery)
 	if e == nil || !e.state.Settled() || o.State != e.state {
 		l.wrong(told, "somebody was told that %q of %s is %s, and it is %s", o.Delivery.Delivery, a, o.State, stateOf(e))
@@ -416,6 +438,9 @@ func (l *ledger) stepped(s session.Step) {
 func (l *ledger) answered(d session.Delivery, o session.Outcome) {
 	a := l.of(d.SessionID())
 	e := a.entry(d.ID)
+	if l.gone[a.id] { // it was settled before that
+		return
+	}
 	if o.Delivery != d.DeliveryID() {
 		l.wrong(apart, "Deliver of %s answers for %s", d.DeliveryID(), o.Delivery)
 		return

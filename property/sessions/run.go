@@ -134,9 +134,19 @@ func (r *run) call(a Action) *task {
 	p = r.host(a.Host) // which may be another one now
 	var body func(context.Context) error
 	var sent session.DeliveryID
-	if a.Verb == Resume {
+	switch a.Verb {
+	case Resume:
 		body = func(ctx context.Context) error { _, err := p.host.Resume(ctx, 1000); return err }
-	} else {
+	case Erase:
+		id := r.subject.sent(a).SessionID()
+		body = func(ctx context.Context) error {
+			err := p.host.EraseSession(ctx, id.Tenant, id.Session)
+			if err == nil {
+				r.ledger.telling(p, func(l *ledger) { l.forgets(id) })
+			}
+			return err
+		}
+	default:
 		d := r.subject.sent(a)
 		sent = d.DeliveryID()
 		body = func(ctx context.Context) error {

@@ -13,7 +13,7 @@ import (
 // Verb is what an action does.
 type Verb string
 
-// The verbs. The first five take the number of a delivery, from 1.
+// The verbs. The first six take the number of a delivery, from 1.
 const (
 	// Deliver sends a delivery, for the first time or again.
 	Deliver Verb = "deliver"
@@ -26,6 +26,8 @@ const (
 	// OtherChannel sends a delivery whose channel has another state, under an id of its
 	// own.
 	OtherChannel Verb = "channel"
+	// Erase forgets the session of a delivery.
+	Erase Verb = "erase"
 	// Resume settles what others have left.
 	Resume Verb = "resume"
 	// GoOn has the call go on that stands at a point.
@@ -45,7 +47,7 @@ const (
 // verbs says of each verb whether it has a number, a host, and calls that can break.
 var verbs = map[Verb]struct{ number, host, calls bool }{
 	Deliver: {true, true, true}, ToSession: {true, true, true}, ToTenant: {true, true, true},
-	OtherPayload: {true, true, true}, OtherChannel: {true, true, true}, Resume: {false, true, true},
+	OtherPayload: {true, true, true}, OtherChannel: {true, true, true}, Erase: {true, true, true}, Resume: {false, true, true},
 	GoOn: {false, true, false}, Restart: {false, true, false}, ToRelease: {true, true, false}, Wait: {true, false, false}, Back: {true, false, false}, Expire: {false, false, false},
 }
 
@@ -242,6 +244,8 @@ func (a Action) says() string {
 		return fmt.Sprintf("%s delivers another payload as %d", who, a.Arg)
 	case OtherChannel:
 		return fmt.Sprintf("%s delivers %d to a channel of another state", who, a.Arg)
+	case Erase:
+		return fmt.Sprintf("%s erases the session of %d", who, a.Arg)
 	case Resume:
 		return who + " resumes"
 	case GoOn:

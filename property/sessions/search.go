@@ -105,7 +105,10 @@ func (s Schedule) with(at int, f Fault, more ...Action) Schedule {
 func (e *exploring) around(base Schedule) iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for i := range base {
-			for _, verb := range []Verb{Deliver, ToSession, ToTenant, OtherPayload, OtherChannel} {
+			for _, verb := range []Verb{Deliver, ToSession, ToTenant, OtherPayload, OtherChannel, Erase} {
+				if verb == Erase && !e.subject.Erases {
+					continue
+				}
 				for _, host := range []string{"a", "b"} {
 					again := append(base.clone()[:i+1], Action{Host: host, Verb: verb, Arg: i + 1})
 					if !yield(append(again, base.clone()[i+1:]...)) {
@@ -172,6 +175,7 @@ func (e *exploring) stands(base Schedule, undisturbed *run) iter.Seq[Schedule] {
 			}
 			for _, f := range points {
 				if !yield(base.with(i, f, next)) ||
+					e.subject.Erases && !yield(base.with(i, f, Action{Host: next.Host, Verb: Erase, Arg: next.Arg}, Action{Host: base[i].Host, Verb: GoOn})) ||
 					!yield(base.with(i, f, Action{Verb: Expire}, next)) ||
 					!yield(base.with(i, f, Action{Verb: Expire}, Action{Host: next.Host, Verb: Resume}, Action{Host: base[i].Host, Verb: GoOn}, next)) {
 					return
@@ -233,7 +237,7 @@ const ownPrefix = "session-"
 var weights = []struct {
 	verb   Verb
 	weight int
-}{{Deliver, 42}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 5}, {Wait, 4}, {Back, 2}, {Restart, 3}, {ToRelease, 2}}
+}{{Deliver, 40}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 5}, {Wait, 4}, {Back, 2}, {Erase, 2}, {Restart, 3}, {ToRelease, 2}}
 
 // draw draws a schedule.
 func (e *exploring) draw(chance *rand.Rand) (s Schedule) {
@@ -251,6 +255,9 @@ func (e *exploring) drawAction(chance *rand.Rand) Action {
 			a.Verb = w.verb
 			break
 		}
+	}
+	if a.Verb == Erase && !e.subject.Erases {
+		a.Verb = Deliver
 	}
 	if a.Verb == ToRelease && e.releases == 1 {
 		a.Verb = Restart

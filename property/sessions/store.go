@@ -161,11 +161,7 @@ func (s pointedStore) Sessions(ctx context.Context, tenant, after string, limit 
 }
 
 func (s pointedStore) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
-	err := s.inner.Erase(ctx, id, now)
-	if err == nil {
-		s.p.run.ledger.telling(s.p, func(l *ledger) { l.erased(id) })
-	}
-	return err
+	return s.do("Erase", func() error { return s.inner.Erase(ctx, id, now) }, func(l *ledger) { l.erased(id) })
 }
 
 func (s pointedStore) Purge(ctx context.Context, before time.Time) (int, error) {

@@ -23,6 +23,8 @@ type Subject struct {
 	// Deliveries are what is sent, in the order of their numbers in schedules. They also
 	// come again, to another session and to another tenant. Required.
 	Deliveries []session.Delivery
+	// Erases has schedules erase sessions too, which a check then has to expect.
+	Erases bool
 	// Check is asked about every run in its end, when all deliveries are settled, beside
 	// the invariants; an error is a violation.
 	Check func(Run) error
@@ -61,7 +63,8 @@ type Run struct {
 	Host *session.Host
 	// Storage is the agent's, there to be looked into with Scope.
 	Storage adk.Storage
-	// Sessions are those that have accepted a delivery, in the order in which they began.
+	// Sessions are those that have accepted a delivery and were not erased, in the order in
+	// which they began.
 	Sessions []session.SessionID
 	// Outcomes are what Notify was told, in order.
 	Outcomes []session.Outcome
