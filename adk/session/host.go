@@ -29,7 +29,7 @@ type Host struct {
 	refused map[SessionID]bool // another release has to settle them
 	// untold are deliveries that the store may have accepted, though it has not answered.
 	untold map[DeliveryID]bool
-	counts  Counters
+	counts Counters
 
 	told  sync.Mutex // held while the journal hears a step
 	steps int64
