@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -463,4 +464,70 @@ func TestServedErrorsHaveTheirTypes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence, "%s", report)
 	assert.Equal(t, 1, asked)
+}
+
+// WLD-6: what goroutines of user code's own ask is in no order, and neither is what was
+// asked at once: who gets to it first is nobody's deed. What is asked on the goroutine of a
+// seam call has its order, and whatever is asked otherwise is told of all of them.
+func TestAsksOfGoroutinesAreInNoOrder(t *testing.T) {
+	ask := func(ctx context.Context, n int, do func(context.Context, int) (string, error)) {
+		answer, err := adk.Ask(ctx, "model", n, do)
+		assert.NoError(t, err)
+		assert.Equal(t, fmt.Sprint("answer to ", n), answer)
+	}
+	answered := func(_ context.Context, n int) (string, error) { return fmt.Sprint("answer to ", n), nil }
+	inTurn := func(ctx context.Context, order []int) {
+		for _, n := range order {
+			ask(ctx, n, answered)
+		}
+	}
+	oneByOne := func(ctx context.Context, order []int) {
+		for _, n := range order {
+			var one sync.WaitGroup
+			one.Go(func() { ask(ctx, n, answered) })
+			one.Wait()
+		}
+	}
+	within := func(ctx context.Context, order []int) { // each is open until the last is answered
+		next := answered
+		for _, n := range slices.Backward(order[1:]) {
+			inner := next
+			next = func(with context.Context, m int) (string, error) { ask(ctx, n, inner); return answered(with, m) }
+		}
+		ask(ctx, order[0], next)
+	}
+	for _, c := range []struct {
+		name             string
+		recording, today func(context.Context, []int)
+		order            []int
+		red              string
+	}{
+		{"one after the other", inTurn, inTurn, []int{1, 2, 3, 4}, ""},
+		{"another order", inTurn, inTurn, []int{1, 3, 2, 4}, "order at crossing"},
+		{"on goroutines", oneByOne, oneByOne, []int{4, 3, 1, 2}, ""},
+		{"recorded on no goroutine", inTurn, oneByOne, []int{4, 3, 1, 2}, ""},
+		{"open at once", within, inTurn, []int{3, 4, 2, 1}, ""},
+		{"one less", oneByOne, oneByOne, []int{4, 3, 1}, "missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := func(asks func(context.Context, []int), order []int) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+				return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					asks(ctx, order)
+					return dc.Ack()
+				}
+			}
+			var recording bytes.Buffer
+			tracetest.SampleTurn{Name: "asks", Prepare: func(t *tracetest.SampleKit) {
+				t.Config.Executor.Run, t.Config.Probe = run(c.recording, []int{1, 2, 3, 4}), replay.Record(&recording)
+			}}.RunUnobserved(t)
+			report, err := replay.Verify(t.Context(), &recording, replay.LiveExecutor(run(c.today, c.order)))
+			require.NoError(t, err)
+			if c.red == "" {
+				assert.Nil(t, report.Divergence, "%s", report)
+				assert.Equal(t, !slices.IsSorted(c.order), strings.Contains(report.String(), "the order of what goroutines of your own ask at once"), "%s", report)
+			} else {
+				assert.Contains(t, report.String(), c.red)
+			}
+		})
+	}
 }

@@ -26,7 +26,10 @@ type comparison struct {
 	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
 	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
 
+	callers *callers // who made the operations of the new run
+
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
+	loosened     bool                        // asks that are in no order came in another one
 	found        []*difference
 	equal        []int // the recorded crossings that agreed
 	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
@@ -146,7 +149,7 @@ func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 	want, got = j.otherPieces(in, want, got)
 	matched := j.match(want, got)
 	taken := map[*calls.Step]bool{}
-	moved := movedSteps(got, matched)
+	moved := j.movedSteps(got, matched)
 	at := in.Begin.Seq
 	for _, g := range got {
 		w := matched[g]

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -18,7 +20,7 @@ type move struct {
 // movedSteps are the fewest steps of a call that stand at another place than
 // their counterparts: the others of their strand keep their order. Where two
 // changed places, it is the one that now comes first.
-func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]move {
+func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]move {
 	var moved map[*calls.Step]move
 	strands := map[int][]*calls.Step{}
 	var order []int
@@ -41,6 +43,9 @@ func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*cal
 		if slices.IsSorted(places) {
 			continue
 		}
+		if j.loosen(places, steps, matched); slices.IsSorted(places) {
+			continue
+		}
 		if moved == nil {
 			moved = map[*calls.Step]move{}
 		}
@@ -58,6 +63,69 @@ func movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*cal
 		}
 	}
 	return moved
+}
+
+// loosen gives asks that are in no order the places of their counterparts in the order in
+// which they come now. Such are those that were open at once, with all that were asked
+// while any of them was, and those of goroutines that user code has begun itself, which ask
+// when they get to it.
+func (j *comparison) loosen(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) {
+	groups := j.unordered(places, steps, matched)
+	members := map[int][]int{}
+	for i, g := range steps {
+		if g.IsAsk() {
+			members[groups[i]] = append(members[groups[i]], i)
+		}
+	}
+	for _, of := range members {
+		free := make([]int, len(of))
+		for n, i := range of {
+			free[n] = places[i]
+		}
+		if slices.IsSorted(free) {
+			continue
+		}
+		j.loosened = true
+		slices.Sort(free)
+		for n, i := range of {
+			places[i] = free[n]
+		}
+	}
+}
+
+// unordered numbers the groups of asks that are in no order, by the numbers of their steps.
+func (j *comparison) unordered(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[int]int {
+	var asks []int // in the order of their counterparts
+	for i, g := range steps {
+		if g.IsAsk() {
+			asks = append(asks, i)
+		}
+	}
+	slices.SortFunc(asks, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
+	groups, apart := map[int]int{}, map[int]bool{}
+	for group, end := 0, 0; len(asks) > 0; asks = asks[1:] {
+		if places[asks[0]] > end {
+			group++
+		}
+		groups[asks[0]] = group
+		apart[group] = apart[group] || j.callers.isApart(steps[asks[0]].X)
+		end = max(end, endOf(matched[steps[asks[0]]]))
+	}
+	const ofGoroutines = 0
+	for i, group := range groups {
+		if apart[group] {
+			groups[i] = ofGoroutines
+		}
+	}
+	return groups
+}
+
+// endOf is the crossing at which an ask was over.
+func endOf(ask *calls.Step) int {
+	if ask.Done == nil {
+		return math.MaxInt
+	}
+	return ask.Done.Seq
 }
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened

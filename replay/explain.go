@@ -29,7 +29,6 @@ type replayed struct {
 	lines   []trace.Line     // its crossings, with the recorded ids
 	ids     *renaming
 	newSeq  []int // as causal has it
-	callers *callers
 }
 
 // report is the report of a run with live seams.
@@ -113,6 +112,9 @@ func (r *replayed) notCompared() []string {
 	}
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
+	}
+	if r.loosened {
+		said = append(said, "the order of what goroutines of your own ask at once")
 	}
 	return said
 }
@@ -471,7 +473,7 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 // sameTwice says of a difference that live code made two different ones of the
 // same.
 func (r *replayed) sameTwice(second *replayed, d *Divergence) {
-	again := comparison{known: r.known, live: r.live, want: r.got, got: second.got, unanswered: second.unanswered, unasked: second.unasked}
+	again := comparison{known: r.known, live: r.live, want: r.got, got: second.got, unanswered: second.unanswered, unasked: second.unasked, callers: second.callers}
 	found := again.compare()
 	if len(found) == 0 {
 		return

@@ -125,3 +125,12 @@ func (c *callers) of(x *adk.Crossing) codeplace.Place {
 	}
 	return c.stacks[c.bySeq[x.Seq]-1].User()
 }
+
+// isApart reports whether an operation of the new run was made on a goroutine that user
+// code has begun itself.
+func (c *callers) isApart(x *adk.Crossing) bool {
+	if c == nil || x.Seq >= len(c.bySeq) || c.bySeq[x.Seq] == 0 {
+		return false
+	}
+	return c.stacks[c.bySeq[x.Seq]-1].IsApart()
+}

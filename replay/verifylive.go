@@ -128,7 +128,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{callers: sites, ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want),
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: sites,
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true

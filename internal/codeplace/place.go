@@ -113,8 +113,8 @@ func packageOf(function string) string {
 }
 
 // deepest is how many calls above it a Stack knows: enough for the client of an HTTP
-// server that stands between user code and the engine.
-const deepest = 32
+// server that stands between user code and the engine, down to where its goroutine begins.
+const deepest = 64
 
 // Stack is how an operation of user code came to the engine. It is comparable: what
 // runs in a loop has one.
@@ -146,6 +146,22 @@ func (s Stack) User() (nearest Place) {
 		}
 	}
 	return nearest
+}
+
+// IsApart reports whether the engine was called on a goroutine that user code has begun
+// itself: no seam call lies above. Of what lies deeper than a Stack knows it is false.
+func (s Stack) IsApart() bool {
+	if s[0] == 0 || s[deepest-1] != 0 {
+		return false
+	}
+	frames := runtime.CallersFrames(s[:])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function == seamCall {
+			return false
+		}
+	}
+	return true
 }
 
 // engine is the path of package adk, ours the path of its module, and seamCall what
