@@ -140,12 +140,21 @@ func (s Stack) User() (nearest Place) {
 			return nearest
 		case isEngine(pkg), !strings.Contains(firstElement(pkg), ".") && !within(pkg, main) && pkg != "main":
 		case pkg == "main" || within(strings.TrimSuffix(pkg, "_test"), main):
-			return placeOf(f.Function, f.File, f.Line)
+			if !ofAnother(f.File) {
+				return placeOf(f.Function, f.File, f.Line)
+			}
 		case nearest == (Place{}):
 			nearest = placeOf(f.Function, f.File, f.Line)
 		}
 	}
 	return nearest
+}
+
+// ofAnother reports whether a file is of another module than the program's. The closures
+// of a function that was put in the place of its call bear the name of who called it, such
+// as iterators of an SDK.
+func ofAnother(file string) bool {
+	return strings.Contains(file, "@v") || strings.Contains(file, "/vendor/")
 }
 
 // IsApart reports whether the engine was called on a goroutine that user code has begun
