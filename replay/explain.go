@@ -168,6 +168,9 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if got := first.got; got != nil {
 		d.Got, d.Evidence.Replayed = r.got.Line(got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
+	if first.class == Unanswered && want != nil && isChangedAsk(want, first.got) {
+		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
+	}
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
@@ -316,6 +319,16 @@ func (r *replayed) endedBy(first *difference) bool {
 		return false
 	}
 	return in.Return.Outcome != call.Return.Outcome && in.Script[len(in.Script)-1].X == s.X
+}
+
+// isChangedAsk reports whether an ask that got no answer is, by its words, one that was
+// recorded in its place: that it asks by another method or on another path is then all that
+// keeps it from the answer.
+func isChangedAsk(want, got *adk.Crossing) bool {
+	if want.Kind != got.Kind || want.Name != got.Name || len(want.JSON) == 0 || len(got.JSON) == 0 {
+		return false
+	}
+	return alike(likenessOf(want).words, likenessOf(got).words) >= LeastAlike
 }
 
 // instead is what was recorded at the very place of the first difference, if that
