@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
@@ -107,6 +109,10 @@ func hostile() http.Handler {
 			_, _ = io.WriteString(conn, r.URL.Query().Get("say"))
 			_ = conn.Close()
 		}
+	})
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "seen", Value: "once"})
+		http.Redirect(w, r, "/echo", http.StatusTemporaryRedirect)
 	})
 	mux.Handle("/", world())
 	return mux
@@ -332,6 +338,46 @@ var misuses = map[string]struct {
 	"JSON that is none":                 {ask: fetching("/broken-json", -1)},
 	"JSON that is none in a request":    {ask: posting("{\"a\": \xff")},
 	"100 MB":                            {ask: fetching("/large", -1), says: "$unheld"},
+	"100-continue":                      {ask: sending("/echo", http.Header{"Expect": {"100-continue"}})},
+	"gzip of the user's own":            {ask: sending("/gzip", http.Header{"Accept-Encoding": {"gzip"}})},
+	"a redirect with a body":            {ask: sending("/moved", nil)},
+	"cookies":                           {ask: withCookies},
+	"a connection used again":           {ask: again},
+	"wrapped twice":                     {ask: wrapped},
+	"extensions of chunks":              {ask: hearing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;of=\"it\"\r\nhello\r\n0;last\r\n\r\n")},
+}
+
+// sending posts a text with some headers.
+func sending(path string, headers http.Header) ask {
+	return func(ctx context.Context, client *http.Client, url string) outcome {
+		req := must(http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader("a text")))
+		maps.Copy(req.Header, headers)
+		resp, err := client.Do(req)
+		return read(resp, err, -1)
+	}
+}
+
+// withCookies keeps what a server sets.
+func withCookies(ctx context.Context, client *http.Client, url string) outcome {
+	keeping := *client
+	keeping.Jar = must(cookiejar.New(nil))
+	o := sending("/moved", nil)(ctx, &keeping, url)
+	o.Head += fmt.Sprint(keeping.Jar.Cookies(get(ctx, url).URL))
+	return o
+}
+
+// again asks twice, and says whether the second was on the connection of the first.
+func again(ctx context.Context, client *http.Client, url string) outcome {
+	first := fetching("/json", -1)(ctx, client, url)
+	used := ""
+	got := httptrace.ClientTrace{GotConn: func(on httptrace.GotConnInfo) { used = fmt.Sprint("used before: ", on.Reused) }}
+	second := fetching("/json", -1)(httptrace.WithClientTrace(ctx, &got), client, url)
+	return outcome{Head: first.Head + second.Head + used, Body: first.Body + second.Body}
+}
+
+// wrapped uses a transport around the one that is there.
+func wrapped(ctx context.Context, client *http.Client, url string) outcome {
+	return posting(`{"a":1}`)(ctx, &http.Client{Transport: adkhttp.NewTransport(client.Transport)}, url)
 }
 
 func heading(ctx context.Context, client *http.Client, url string) outcome {
@@ -378,7 +424,7 @@ func TestBadInput(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { holdsBoth(t, c.ask, c.says, server) })
 	}
-	for _, name := range []string{"download without end", "events without end", "upload without end", "trailers", "HEAD", "204", "a server that stalls", "a server that stalls in its midst", "100 MB"} {
+	for _, name := range []string{"download without end", "events without end", "upload without end", "trailers", "HEAD", "204", "100-continue", "a redirect with a body", "a connection used again", "a server that stalls", "a server that stalls in its midst", "100 MB"} {
 		t.Run(name+" over HTTP/2", func(t *testing.T) { holdsBoth(t, misuses[name].ask, misuses[name].says, two) })
 	}
 }

@@ -280,7 +280,14 @@ var loopback = regexp.MustCompile(`(127\.0\.0\.1|localhost):[0-9]+`)
 // holdsNoSecret looks for the secret in what was written, in every spelling.
 func holdsNoSecret(t *testing.T, written []byte, but ...string) {
 	t.Helper()
-	for _, spelling := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))} {
+	spellings := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
+	for before := range 3 { // of base64: what is the same whatever stands around it
+		for _, form := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			all := form.EncodeToString(append(make([]byte, before), secret...))
+			spellings = append(spellings, all[(before*4+2)/3:len(all)-2])
+		}
+	}
+	for _, spelling := range spellings {
 		text := string(written)
 		for _, known := range but {
 			text = strings.ReplaceAll(text, known, "")
