@@ -145,7 +145,7 @@ func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) 
 }
 
 // isStream reports whether an answer is a stream: its type says so, or, where that says
-// nothing of use, it does not begin as JSON does (SSE-11).
+// nothing of use, it begins as one does (SSE-11). A page of a proxy does not.
 func isStream(resp *http.Response, body *bufio.Reader) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
@@ -156,11 +156,22 @@ func isStream(resp *http.Response, body *bufio.Reader) bool {
 	}
 	for n := 1; n <= body.Size(); n++ {
 		begin, err := body.Peek(n)
-		if begin = bytes.TrimLeft(begin, " \t\r\n"); err != nil || len(begin) > 0 {
-			return len(begin) > 0 && begin[0] != '{'
+		begin = bytes.TrimPrefix(bytes.TrimLeft(begin, " \t\r\n"), byteOrderMark)
+		if is, open := beginsAsStream(begin); is || !open || err != nil {
+			return is
 		}
 	}
 	return true
+}
+
+// beginsAsStream reports whether a text begins with a comment or a field of an event; open
+// tells that it may, with what follows.
+func beginsAsStream(text []byte) (is, open bool) {
+	for _, field := range []string{":", "data", "event", "id", "retry"} {
+		is = is || bytes.HasPrefix(text, []byte(field))
+		open = open || strings.HasPrefix(field, string(text))
+	}
+	return is, open || bytes.HasPrefix(byteOrderMark, text)
 }
 
 // bounded reads as much as is allowed, and fails where there is more.

@@ -185,14 +185,16 @@ func TestJSONInThePlaceOfAStream(t *testing.T) {
 		assert.Equal(t, []string{"said A"}, p.texts(), kind)
 	}
 	for _, kind := range []string{"text/plain", "", "application/octet-stream"} {
-		answer := events(delta("A"))
-		answer.kind = kind
-		p := play(t, scene{options: streaming(), replies: []reply{answer}, alone: true}).acked(t)
-		assert.Equal(t, []string{"said A"}, p.texts(), kind)
+		for _, before := range []string{"", "\r\n", ": waiting\n\n", "\xef\xbb\xbf", "id:1\n", "event: delta\n", "retry: 5\n\n"} {
+			answer := events(delta("A"))
+			answer.kind, answer.body = kind, before+answer.body
+			p := play(t, scene{options: streaming(), replies: []reply{answer}, alone: true}).acked(t)
+			assert.Equal(t, []string{"said A"}, p.texts(), "%s %q", kind, before)
+		}
 	}
 }
 
-// RTY-6, RTY-7: answers that are no JSON, or too large, fail, and their beginning is quoted.
+// SSE-11, RTY-6, RTY-7: answers that are no JSON, or too large, fail, and their beginning is quoted.
 func TestAnswersThatAreNone(t *testing.T) {
 	endless := func(begin string) io.Reader { return io.MultiReader(strings.NewReader(begin), zeros{}) }
 	for name, c := range map[string]struct {
@@ -203,6 +205,9 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a page":                  {whole, reply{kind: "text/html", body: "<html>" + strings.Repeat("x", 1000)}, "no JSON object: <html>xxx"},
 		"nothing":                 {whole, reply{kind: "application/json"}, "no JSON object"},
 		"nothing, without a type": {streaming, reply{kind: "application/json"}, "no JSON object"},
+		"a page, and no stream":   {streaming, reply{kind: "text/html", body: "<html>Sign in"}, "no JSON object: <html>Sign in"},
+		"a text, and no stream":   {streaming, reply{kind: "text/plain", body: "down"}, "no JSON object: down"},
+		"a list, and no stream":   {streaming, reply{body: "[1]"}, "no JSON object: [1]"},
 		"a list":                  {whole, plain(`[]`), "no JSON object"},
 		"JSON cut":                {whole, plain(`{"choices":[`), "no JSON object"},
 		"an endless event":        {streaming, reply{kind: "text/event-stream", from: endless("data: ")}, "too large"},
