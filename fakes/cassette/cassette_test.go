@@ -174,6 +174,18 @@ func TestBytesOfBodies(t *testing.T) {
 	assert.Equal(t, bytesOf, rec.Interactions[0].Response.Body)
 }
 
+// CAS-2: a browser archives an answer unpacked, and leaves the header that says how it was
+// packed: text is no packed body.
+func TestBodiesThatBrowsersUnpacked(t *testing.T) {
+	for _, packed := range []string{"br", "zstd", "gzip"} {
+		rec, err := cassette.Read("x.har", strings.NewReader(`{"log":{"entries":[{"request":{"method":"GET","url":"http://x/page"},"response":{"status":200,
+			"headers":[{"name":"content-encoding","value":"`+packed+`"},{"name":"content-type","value":"text/html"}],"content":{"text":"<html>é","mimeType":"text/html"}}}]}}`))
+		require.NoError(t, err, packed)
+		assert.Equal(t, "<html>é", rec.Interactions[0].Response.Body)
+		assert.Empty(t, rec.Interactions[0].Response.Headers.Get("Content-Encoding"))
+	}
+}
+
 // cassettes are recorded conversations of others, which lie beside the project on some
 // machines.
 const cassettes = "../../../shared/cassettes"

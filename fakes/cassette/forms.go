@@ -157,6 +157,9 @@ func (rec *Recording) readHAR(log *har) error {
 		if answered.Get("Content-Type") == "" && entry.Response.Content.MimeType != "" {
 			answered.Set("Content-Type", entry.Response.Content.MimeType)
 		}
+		if entry.Response.Content.Encoding != "base64" {
+			answered.Del("Content-Encoding") // browsers archive what they have unpacked
+		}
 		if err := rec.add(
 			fakes.ProviderRequest{Method: entry.Request.Method, URL: entry.Request.URL, Headers: harHeaders(entry.Request.Headers), Body: sent},
 			fakes.Reply{Status: entry.Response.Status, Headers: answered, Body: came}); err != nil {
