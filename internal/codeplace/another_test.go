@@ -10,11 +10,11 @@ import (
 // stands in the SDK's file: it is no line of the program's, wherever modules are kept.
 func TestOfAnother(t *testing.T) {
 	for file, another := range map[string]bool{
-		"/home/me/agent/agent.go": false,
-		"/home/me@work/agent.go":  false,
-		"/home/me/go/pkg/mod/google.golang.org/genai@v1.77.0/models.go": true,
-		"google.golang.org/genai@v1.77.0/models.go":                     true, // with -trimpath
-		"/home/me/agent/vendor/google.golang.org/genai/models.go":       true,
+		"/src/agent/agent.go": false,
+		"/src@work/agent.go":  false,
+		"/src/go/pkg/mod/google.golang.org/genai@v1.77.0/models.go": true,
+		"google.golang.org/genai@v1.77.0/models.go":                 true, // with -trimpath
+		"/src/agent/vendor/google.golang.org/genai/models.go":       true,
 	} {
 		assert.Equal(t, another, ofAnother(file), file)
 	}
