@@ -328,7 +328,7 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 	if want.Kind != got.Kind || want.Name != got.Name || len(want.JSON) == 0 || len(got.JSON) == 0 {
 		return false
 	}
-	return alike(likenessOf(want).words, likenessOf(got).words) >= LeastAlike
+	return alike(likenessOf(want).words, likenessOf(got).words) >= leastAlike
 }
 
 // instead is what was recorded at the very place of the first difference, if that
