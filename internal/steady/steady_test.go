@@ -47,7 +47,9 @@ func TestPartAt(t *testing.T) {
 
 // What is said of two runs that part is both lines and each field, or that one ended.
 func TestBothSides(t *testing.T) {
-	logs := func(v any) adk.Crossing { return adk.Crossing{Kind: adk.KindReportLog, Key: "info", Text: "rolled", Value: v} }
+	logs := func(v any) adk.Crossing {
+		return adk.Crossing{Kind: adk.KindReportLog, Key: "info", Text: "rolled", Value: v}
+	}
 	first, second := lines(logs(1)), lines(logs(2))
 	assert.Equal(t, "\n- report-log info \"rolled\" 1\n+ report-log info \"rolled\" 2\n  payload: expected 1, got 2", steady.BothSides(first, second, 1))
 	assert.Equal(t, "\n- report-log info \"rolled\" 1\n+ (nothing more)", steady.BothSides(first, second[:1], 1))
