@@ -212,9 +212,9 @@ func (n *Namer) state(x *adk.Crossing) string {
 	}
 	parts := []string{"prompt"}
 	for _, set := range state.SetOrder {
-		parts = n.visible(parts, set.Of, v.Records(set.Of))
+		parts = n.visible(parts, set.Of, v)
 	}
-	parts = n.visible(parts, adk.Tools, v.Records(adk.Tools))
+	parts = n.visible(parts, adk.Tools, v)
 	if keys := v.StashKeys(); len(keys) > 0 {
 		parts = append(parts, "stash ("+safetext.Short(keys, safetext.PlainName)+")")
 	}
@@ -255,13 +255,14 @@ func spaced(name string) string {
 	return string(words)
 }
 
-func (n *Namer) visible(parts []string, of adk.CollectionName, all []adk.Record) []string {
-	if len(all) == 0 {
+func (n *Namer) visible(parts []string, of adk.CollectionName, v *state.View) []string {
+	all := v.Len(of)
+	if all == 0 {
 		return parts
 	}
 	many, words := CollectionWords(of)
-	if len(all) > 1 {
+	if all > 1 {
 		words = many
 	}
-	return append(parts, strconv.Itoa(len(all))+" "+words+" ("+safetext.Short(all, n.Alias)+")")
+	return append(parts, strconv.Itoa(all)+" "+words+" ("+safetext.ShortAt(all, func(i int) string { return n.Alias(v.At(of, i)) })+")")
 }

@@ -30,11 +30,24 @@ func List[T any](all []T, word func(T) string) string { return strings.Join(Each
 
 // Short is a list of names, of which a long one keeps its head and its end.
 func Short[T any](all []T, word func(T) string) string {
+	return ShortAt(len(all), func(i int) string { return word(all[i]) })
+}
+
+// ShortAt is Short of a list of so many that says them by their places.
+func ShortAt(n int, word func(int) string) string {
 	const most = 12
-	if len(all) <= most {
-		return strings.Join(Each(all, word), " ")
+	first := n
+	if n > most {
+		first = most - 2
 	}
-	return strings.Join(Each(all[:most-2], word), " ") + " … " + word(all[len(all)-1])
+	words := make([]string, first, most+1)
+	for i := range words {
+		words[i] = word(i)
+	}
+	if first < n {
+		words = append(words, "…", word(n-1))
+	}
+	return strings.Join(words, " ")
 }
 
 // Each is what f makes of each of a list.

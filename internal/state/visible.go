@@ -138,6 +138,25 @@ func (v *View) Records(of adk.CollectionName) []adk.Record {
 	return nil
 }
 
+// Len is how many records a collection has.
+func (v *View) Len(of adk.CollectionName) int {
+	if of == adk.Tools {
+		return v.Tools.Len()
+	}
+	if at := SetIndex(of); at >= 0 {
+		return v.Sets[at].Len()
+	}
+	return 0
+}
+
+// At is a record of a collection by its place, from 0 to Len less one.
+func (v *View) At(of adk.CollectionName, place int) adk.Record {
+	if of == adk.Tools {
+		return v.Tools.At(place)
+	}
+	return v.Sets[SetIndex(of)].At(place)
+}
+
 // StashKeys are the dot-paths of the stash's leaves, sorted (STA-1).
 func (v *View) StashKeys() []string {
 	keys := leavesBelow(nil, "", v.Values.Tree)
