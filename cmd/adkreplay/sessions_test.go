@@ -82,6 +82,23 @@ func TestJournalsOnTheStandardInput(t *testing.T) {
 	assert.Contains(t, got.out, "-:1: version trace: this is a journal of sessions")
 }
 
+// SES-34: a trace on the standard input is of no journal in the working folder: it is there once,
+// and verified or shown.
+func TestTracesOnTheStandardInput(t *testing.T) {
+	folder := recordedSession(t, "notes-grow")
+	t.Chdir(folder)
+	journal, err := os.ReadFile("host.journal.jsonl")
+	require.NoError(t, err)
+	last := bytes.LastIndex(journal, []byte(`{"end":`))
+	require.NoError(t, os.WriteFile("host.journal.jsonl", journal[:last], 0o600)) // its host was killed
+	trace := put(t, "hello.jsonl", tracetest.FixtureNamed(t, "hello").Bytes)
+	got := piped(t, trace, "verify", "host.journal.jsonl", "-")
+	assert.Contains(t, got.out, "same -: ", got.err)
+	assert.Contains(t, got.out, "same host-1.jsonl: ", "the turns of the journal are those beside it")
+	got = piped(t, trace, "view", "host.journal.jsonl", "-", "-o", "page.html")
+	assert.NotContains(t, got.err, "-:", "of what cannot be read")
+}
+
 // SES-34: journals are known by their first lines: under another name one is a journal, and
 // what is called one and is none is a trace that cannot be read.
 func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {

@@ -37,12 +37,17 @@ type Recording struct {
 // belongs to one store: journals of one folder are read as one, and a trace is of the nearest
 // folder above it that has a journal. traces are all that are no journals, whether they belong
 // to one or not; what cannot be opened is one of them. Sources are opened, read so far, and
-// closed; a source that is opened once only has to give what can Peek, as bufio.Reader does.
+// closed; a source that is opened once only has to give what can Peek, as bufio.Reader does. A
+// trace from such a source belongs to no journal: who looked for its turn would take it away.
 func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corpus.Source) {
 	of := map[string]*Recording{}
+	var kept []corpus.Source // of the traces, which can be opened again
 	for _, source := range sources {
-		if !isJournal(source) {
+		if journal, once := looked(source); !journal {
 			traces = append(traces, source)
+			if !once {
+				kept = append(kept, source)
+			}
 			continue
 		}
 		folder := folderOf(source.Name)
@@ -52,7 +57,7 @@ func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corp
 		}
 		of[folder].Journals = append(of[folder].Journals, source)
 	}
-	for _, source := range traces {
+	for _, source := range kept {
 		for at := folderOf(source.Name); len(of) > 0; at = path.Dir(at) {
 			if of[at] != nil {
 				of[at].Traces = append(of[at].Traces, source)
@@ -68,17 +73,18 @@ func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corp
 
 func folderOf(name string) string { return path.Dir(filepath.ToSlash(name)) }
 
-func isJournal(source corpus.Source) bool {
+// looked reports whether a source is a journal, and whether it can be opened once only.
+func looked(source corpus.Source) (journal, once bool) {
 	content, err := source.Open()
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer content.Close()
-	in, is := content.(interface{ Peek(n int) ([]byte, error) })
-	if !is {
+	in, once := content.(interface{ Peek(n int) ([]byte, error) })
+	if !once {
 		in = bufio.NewReaderSize(content, longestHeader)
 	}
-	return Begins(in) || strings.HasSuffix(source.Name, journalEnding) && beginsLate(in)
+	return Begins(in) || strings.HasSuffix(source.Name, journalEnding) && beginsLate(in), once
 }
 
 // beginsLate reports whether a file has no more than the beginning of a journal's first line:

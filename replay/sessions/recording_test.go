@@ -1,6 +1,7 @@
 package sessions_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -73,6 +74,29 @@ func TestRecordings(t *testing.T) {
 
 	root, _ := sessions.Recordings(sourcesOf("/", hosts))
 	assert.Equal(t, []string{"/first-1.jsonl", "/second-1.jsonl"}, names(root[0].Traces))
+}
+
+// once can be opened once, and looked at before that.
+type once struct{ *bufio.Reader }
+
+func (once) Close() error { return nil }
+
+// SES-34: what can be opened once is of no journal, though it has the name of a file beside it:
+// who looks for the turns of a recording leaves it as it was.
+func TestTracesThatAreThereOnce(t *testing.T) {
+	files := played(t, "notes-grow")
+	whole := files["host-1.jsonl"]
+	in := once{bufio.NewReader(bytes.NewReader(whole))}
+	sources := append(sourcesOf("", map[string][]byte{"host.journal.jsonl": cutAfter(files["host.journal.jsonl"], session.StepHydrated)}),
+		corpus.Source{Name: "-", Open: func() (io.ReadCloser, error) { return in, nil }})
+	recordings, traces := sessions.Recordings(sources)
+	require.Len(t, recordings, 1)
+	assert.Equal(t, []string{"-"}, names(traces))
+	assert.Empty(t, recordings[0].Turns(trace.Options{}))
+	assert.Empty(t, recordings[0].Cut(trace.Options{}))
+	left, err := io.ReadAll(in)
+	require.NoError(t, err)
+	assert.Equal(t, whole, left)
 }
 
 // SES-34: what a replay has found of a turn is not looked for again.
