@@ -65,9 +65,49 @@ func (r *Request) System() (parts []Part) {
 	return parts
 }
 
-// Tools are the definitions of the tools that can be called, as the request has them; nil
-// where there are none.
-func (r *Request) Tools() []any { return listIn(r.Body, "tools") }
+// Tools are the definitions of the tools that can be called, in one form whatever the provider's
+// is: type, name, description and parameters. What is no function, as tools that a provider
+// executes itself, is as the request has it.
+func (r *Request) Tools() (all []any) {
+	for _, given := range listIn(r.Body, "tools") {
+		one, _ := given.(map[string]any)
+		switch function, declared := objectIn(one, "function"), declaredIn(one); {
+		case function != nil:
+			all = append(all, toolOf(function))
+		case declared != nil: // Gemini has them in lists
+			for _, function := range declared {
+				all = append(all, toolOf(function))
+			}
+		case one["input_schema"] != nil || firstText(one, "type") == "function":
+			all = append(all, toolOf(one))
+		default:
+			all = append(all, given)
+		}
+	}
+	return all
+}
+
+func declaredIn(tool map[string]any) []map[string]any {
+	if declared := objectsIn(tool, "functionDeclarations"); declared != nil {
+		return declared
+	}
+	return objectsIn(tool, "function_declarations")
+}
+
+// toolOf is the definition of a function.
+func toolOf(function map[string]any) any {
+	tool := map[string]any{"type": "function", "name": firstText(function, "name")}
+	if text := firstText(function, "description"); text != "" {
+		tool["description"] = text
+	}
+	for _, member := range []string{"parameters", "input_schema", "parametersJsonSchema"} {
+		if schema := function[member]; schema != nil {
+			tool["parameters"] = schema
+			break
+		}
+	}
+	return tool
+}
 
 // roles are those whose names others use.
 var roles = map[string]string{"model": "assistant", "function_call": "assistant", "reasoning": "assistant", "function_call_output": "tool"}

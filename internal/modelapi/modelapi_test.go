@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/modelapi"
@@ -86,5 +87,27 @@ func TestFailed(t *testing.T) {
 		{modelapi.Answer{Finish: "stop"}, true, errors.New("cut off"), true},
 	} {
 		assert.Equal(t, c.want, c.answer.Failed(&modelapi.Request{IsTalk: c.isTalk}, c.err), "%+v %v", c.isTalk, c.err)
+	}
+}
+
+// Tools have one form whoever defines them; what is no function stays as it is.
+func TestTools(t *testing.T) {
+	const want = `[{"type":"function","name":"look","description":"Looks.","parameters":{"type":"object"}}]`
+	for name, c := range map[string]struct{ tools, want string }{
+		"Completions":          {`[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"},"strict":true}}]`, want},
+		"Responses":            {`[{"type":"function","name":"look","description":"Looks.","parameters":{"type":"object"},"strict":true}]`, want},
+		"Messages":             {`[{"name":"look","description":"Looks.","input_schema":{"type":"object"}}]`, want},
+		"Gemini":               {`[{"functionDeclarations":[{"name":"look","description":"Looks.","parameters":{"type":"object"}}]}]`, want},
+		"Gemini's other names": {`[{"function_declarations":[{"name":"look","description":"Looks.","parametersJsonSchema":{"type":"object"}}]}]`, want},
+		"a name alone":         {`[{"type":"function","function":{"name":"look"}}]`, `[{"type":"function","name":"look"}]`},
+		"no functions":         {`[{"type":"web_search_20250305","name":"web_search"},{"googleSearch":{}},7,null]`, `[{"type":"web_search_20250305","name":"web_search"},{"googleSearch":{}},7,null]`},
+		"no list":              {`{}`, `null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := modelapi.ReadRequest("x", json.RawMessage(`{"model":"m","messages":[],"tools":`+c.tools+`}`))
+			got, err := json.Marshal(r.Tools())
+			require.NoError(t, err)
+			assert.JSONEq(t, c.want, string(got))
+		})
 	}
 }

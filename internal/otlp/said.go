@@ -112,9 +112,23 @@ func requestOf(n *node) json.RawMessage {
 	body["messages"] = said
 	var tools []any
 	if saidIn(n, "gen_ai.tool.definitions", &tools) {
-		body["tools"] = tools
+		body["tools"] = toolsOf(tools)
 	}
 	return jsonOf(body)
+}
+
+// toolsOf are definitions of tools in the form of Chat Completions, which has functions in a
+// member of their own.
+func toolsOf(defined []any) (all []any) {
+	for _, one := range defined {
+		function, _ := one.(map[string]any)
+		if function["type"] == "function" && function["function"] == nil {
+			delete(function, "type")
+			one = map[string]any{"type": "function", "function": function}
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // completions is a message in the form of Chat Completions: the results of tools are messages of

@@ -288,7 +288,7 @@ func TestContent(t *testing.T) {
 	for key, want := range map[string]string{
 		"gen_ai.input.messages":   `[{"role":"system","parts":[{"type":"text","content":"Be short."}]},{"role":"user","parts":[{"type":"text","content":"Oslo?"}]}]`,
 		"gen_ai.output.messages":  `[{"role":"assistant","parts":[{"type":"text","content":"Look"},{"type":"tool_call","id":"call_1","name":"weather","arguments":{"city":"Oslo"}}],"finish_reason":"tool_calls"}]`,
-		"gen_ai.tool.definitions": `[{"type":"function","function":{"name":"weather"}}]`,
+		"gen_ai.tool.definitions": `[{"type":"function","name":"weather"}]`,
 	} {
 		assert.JSONEq(t, want, said[key].(string), key)
 	}
