@@ -213,6 +213,9 @@ func (b *Builder) unseen(c *call, x *adk.Crossing) {
 	if c.run.executed.IsZero() {
 		c.run.executed = x.At
 	}
+	if x.Err != nil {
+		b.except(s, c.run.executed, x.Err)
+	}
 	b.end(s, c.run.executed)
 }
 

@@ -388,6 +388,8 @@ func TestFailures(t *testing.T) {
 			assert.Equal(t, c.chat != "", chat.Failed)
 			if c.chat != "" {
 				assert.Equal(t, c.chat, chat.Said["error.type"])
+				require.Len(t, chat.Events, 1)
+				assert.Equal(t, "exception exception.type="+c.chat, regexp.MustCompile(` \d+`).ReplaceAllString(chat.Events[0], ""))
 			}
 		})
 	}
