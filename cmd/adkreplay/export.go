@@ -49,7 +49,10 @@ conventions for generative AI a span for each agent, for each time that a model 
 asked, and for each execution of a tool. They are the ones that package replay/otel
 makes while a turn runs, but for their ids, which are made of what the trace says.
 What was said is left out unless --content is given. Of a trace that breaks off it
-writes the spans that there are, and fails.
+writes the spans that there are, and fails. With --events the conventions' event of
+each time that a model was asked stands beside them: as log records, on a second
+line, since a line is of one signal. Receivers take the one at /v1/traces and the
+other at /v1/logs.
 ` + exitHelp,
 		Example: `  adkreplay export testdata/turns/oslo.jsonl -o oslo.json
   adkreplay export --of api.openai.com turn.jsonl >model.json
@@ -68,6 +71,7 @@ writes the spans that there are, and fails.
 	cmd.Flags().StringArrayVar(&o.of, "of", nil, "what this `name` was asked alone, as the trace names it; may be repeated")
 	cmd.Flags().BoolVar(&o.spans, "otlp", false, "write the spans of traces, in the JSON of OTLP")
 	cmd.Flags().BoolVar(&o.spanOptions.Content, "content", false, "with --otlp: have spans hold what was said")
+	cmd.Flags().BoolVar(&o.spanOptions.Events, "events", false, "with --otlp: write the events of asks too, as log records")
 	cmd.Flags().StringVar(&o.spanOptions.Agent, "agent", "", "with --otlp: the `name` of the agent, as spans say it")
 	return cmd
 }
@@ -80,7 +84,7 @@ func (o *exportOptions) parse(args []string) error {
 	case o.spans && len(o.of) > 0:
 		return errors.New("--of is of conversations: leave it or --otlp out")
 	case !o.spans && o.spanOptions != (spans.Options{}):
-		return errors.New("--content and --agent are of spans: give --otlp too")
+		return errors.New("--content, --events and --agent are of spans: give --otlp too")
 	case !o.spans && len(args) != 1:
 		return fmt.Errorf("export takes one trace, and got %d arguments", len(args))
 	case slices.Contains(args, ""):
@@ -109,7 +113,7 @@ func runExport(t *terminal, o exportOptions) error {
 // exportSpans writes the spans of all traces that can be read, and of others as far as they go.
 func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 	sources := t.findTraces(o.paths)
-	all, unread := []otlp.Span{}, 0
+	all, unread := otlp.Exported{Spans: []otlp.Span{}}, 0
 	for i, source := range sources {
 		t.step(i, len(sources), source.Name)
 		found, err := spansOf(source, t.limits, o.spanOptions)
@@ -120,10 +124,10 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 			t.warn(safetext.OfFile(source.Name, err))
 			unread++
 		}
-		all = append(all, found...)
+		all.Add(found)
 	}
 	var content bytes.Buffer
-	if err := otlp.DocumentOf(all).Write(&content); err != nil {
+	if err := all.Document().Write(&content); err != nil {
 		return internal(err)
 	}
 	t.clear()
@@ -131,7 +135,11 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 		return err
 	}
 	if o.file != stdout {
-		t.printf("%s: %s of %s", safetext.Line(o.file), counted(len(all), "span"), counted(len(sources), "trace"))
+		told := counted(len(all.Spans), "span")
+		if o.spanOptions.Events {
+			told += " and " + counted(len(all.Events), "event")
+		}
+		t.printf("%s: %s of %s", safetext.Line(o.file), told, counted(len(sources), "trace"))
 	}
 	if unread > 0 {
 		return &exitError{code: exitUnreadable}
@@ -139,10 +147,10 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 	return nil
 }
 
-func spansOf(source corpus.Source, reading trace.Options, o spans.Options) ([]otlp.Span, error) {
+func spansOf(source corpus.Source, reading trace.Options, o spans.Options) (otlp.Exported, error) {
 	content, err := source.Open()
 	if err != nil {
-		return nil, err
+		return otlp.Exported{}, err
 	}
 	defer content.Close()
 	reading.File = source.Name

@@ -60,6 +60,16 @@ func TestExportSpans(t *testing.T) {
 	assert.Zero(t, o.code, o.err)
 	assert.Contains(t, o.out, "Oslo")
 
+	asks := put(t, "asks.jsonl", tracetest.FixtureNamed(t, "asks-a-model").Bytes)
+	o = adkreplay("export", "--otlp", "--events", asks, "-o", spans)
+	assert.Zero(t, o.code, o.err)
+	assert.Regexp(t, `\d+ spans and \d+ events? of\s+1 trace`, o.out)
+	for _, command := range [][]string{{"stats", spans}, {"view", spans, "-o", filepath.Join(t.TempDir(), "page.html")}} {
+		o = adkreplay(command...)
+		assert.Zero(t, o.code, o.err)
+		assert.Equal(t, "adkreplay: "+spans+": 1 turn of spans, which do not say what the engine did or held", strings.Join(strings.Fields(o.err), " "), command[0])
+	}
+
 	whole := tracetest.FixtureNamed(t, "tool-round-trip").Bytes
 	o = adkreplay("export", "--otlp", put(t, "cut.jsonl", whole[:len(whole)/2]))
 	assert.Equal(t, exitUnreadable, o.code)
@@ -77,6 +87,7 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{"--otlp"}, exitUsage, "and got none"},
 		{[]string{"--otlp", "--of", "x", "a"}, exitUsage, "--of is of conversations"},
 		{[]string{"--content", "a"}, exitUsage, "give --otlp too"},
+		{[]string{"--events", "a"}, exitUsage, "give --otlp too"},
 		{[]string{"--otlp", "a", "-o", "b.jsonl"}, exitUsage, "is the name of one"},
 		{[]string{"-", "-o", ""}, exitUsage, "--output needs a file"},
 		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
@@ -114,11 +125,15 @@ func TestSpansAreRead(t *testing.T) {
 		assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", command)
 	}
 
+	o = adkreplay("verify", put(t, "logs.jsonl", []byte(`{"resourceLogs":[]}`+"\n")))
+	assert.Equal(t, exitUnreadable, o.code)
+	assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are logs or metrics of OpenTelemetry, and no trace: adkreplay view and stats read the spans in such files")
 	o = adkreplay("import", again)
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), "adkreplay view and stats read them")
 	for name, c := range map[string]struct{ content, says string }{
 		"none.json":  {`{"resourceSpans":[]}`, "none of its spans is of an agent"},
+		"logs.json":  {`{"resourceLogs":[]}`, "other signals of OpenTelemetry, and no spans"},
 		"cut.json":   {`{"resourceSpans":[{`, "is not the JSON of OTLP"},
 		"other.json": {`{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"1"}]}]}]}`, "hexadecimal digits"},
 	} {

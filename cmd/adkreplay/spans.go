@@ -17,12 +17,13 @@ import (
 const spansHelp = `
 A file may be the JSON of OTLP too, as collectors of OpenTelemetry write it, of any
 tool that follows the conventions for generative AI: each agent in it is a turn,
-with its asks, its tools, tokens and times. What spans do not say is missing:
-states, records, iterations, gates, and what was said unless they hold content.
+with its asks, its tools, tokens and times. Logs and metrics between spans are passed
+over. What spans do not say is missing: states, records, iterations, gates, and what
+was said unless they hold content.
 `
 
-// spansForm is how the JSON of OTLP begins.
-var spansForm = regexp.MustCompile(`^\s*\{\s*"resourceSpans"`)
+// spansForm is how the JSON of OTLP begins: with spans, or another signal before them.
+var spansForm = regexp.MustCompile(`^\s*\{\s*"resource(Spans|Logs|Metrics|Profiles)"`)
 
 // mostSpans is how many bytes of spans are read.
 const mostSpans = 256 << 20

@@ -22,7 +22,7 @@ func TestSpansAreLookedAt(t *testing.T) {
 		for _, name := range []string{"asks-a-model", "sub-agents-side-by-side", "tool-failure"} {
 			all, err := otlp.Export(bytes.NewReader(fixture(t, name)), trace.Options{}, spans.Options{Content: content})
 			require.NoError(t, err)
-			turns, _, err := otlp.DocumentOf(all).Turns()
+			turns, _, err := all.Document().Turns()
 			require.NoError(t, err)
 			p.Sources = append(p.Sources, source(name+".json", turns[0].Trace))
 		}

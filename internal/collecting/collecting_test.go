@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,9 +18,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+	logscollector "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
@@ -46,24 +51,48 @@ type received struct {
 type receiver struct {
 	mu      sync.Mutex
 	asked   []*collector.ExportTraceServiceRequest
+	logged  []*logscollector.ExportLogsServiceRequest
 	refused []error
 }
 
 // ServeHTTP takes one request.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
-	var asked collector.ExportTraceServiceRequest
-	if err == nil {
-		err = proto.Unmarshal(body, &asked)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err != nil || req.URL.Path != "/v1/traces" {
+	switch {
+	case err == nil && req.URL.Path == "/v1/traces":
+		var asked collector.ExportTraceServiceRequest
+		err = proto.Unmarshal(body, &asked)
+		r.asked = append(r.asked, &asked)
+	case err == nil && req.URL.Path == "/v1/logs":
+		var logged logscollector.ExportLogsServiceRequest
+		err = proto.Unmarshal(body, &logged)
+		r.logged = append(r.logged, &logged)
+	case err == nil:
+		err = errors.New("asked at " + req.URL.Path)
+	}
+	if err != nil {
 		r.refused = append(r.refused, err)
 		w.WriteHeader(http.StatusBadRequest)
-		return
 	}
-	r.asked = append(r.asked, &asked)
+}
+
+// events are the log records that were taken, each with the name of the span that it is in.
+func (r *receiver) events() (all []received) {
+	names := map[string]string{}
+	for _, asked := range r.asked {
+		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
+			names[hex.EncodeToString(s.SpanId)] = s.Name
+		}
+	}
+	for _, logged := range r.logged {
+		for _, e := range logged.ResourceLogs[0].ScopeLogs[0].LogRecords {
+			all = append(all, received{name: e.EventName, parent: names[hex.EncodeToString(e.SpanId)], begin: e.TimeUnixNano, end: e.ObservedTimeUnixNano,
+				attributes: texts(e.Attributes)})
+		}
+	}
+	return all
 }
 
 // spans are those that were taken, in the order in which they ended.
@@ -89,21 +118,24 @@ func (r *receiver) spans() (all []received) {
 
 func texts(attributes []*common.KeyValue) (all []string) {
 	for _, kv := range attributes {
-		var text string
-		switch v := kv.Value.Value.(type) {
-		case *common.AnyValue_ArrayValue:
-			for _, one := range v.ArrayValue.Values {
-				text += one.GetStringValue() + ","
-			}
-		case *common.AnyValue_IntValue:
-			text = "int " + kv.Value.String()
-		default:
-			text = kv.Value.String()
-		}
-		all = append(all, kv.Key+"="+text)
+		all = append(all, kv.Key+"="+textOf(kv.Value))
 	}
 	slices.Sort(all)
 	return all
+}
+
+func textOf(value *common.AnyValue) string {
+	switch v := value.GetValue().(type) {
+	case *common.AnyValue_ArrayValue:
+		text := ""
+		for _, one := range v.ArrayValue.Values {
+			text += textOf(one) + ","
+		}
+		return "[" + text + "]"
+	case *common.AnyValue_KvlistValue:
+		return "{" + strings.Join(texts(v.KvlistValue.Values), ",") + "}"
+	}
+	return value.String() // with the name of its member
 }
 
 func scenario(t *testing.T, name string) scenarios.Scenario {
@@ -118,41 +150,50 @@ func recorded(t *testing.T, name string, r *receiver) []byte {
 	defer server.Close()
 	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(server.URL+"/v1/traces"))
 	require.NoError(t, err)
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter))
+	logExporter, err := otlploghttp.New(t.Context(), otlploghttp.WithEndpointURL(server.URL+"/v1/logs"))
+	require.NoError(t, err)
+	provider, logs := sdk.NewTracerProvider(sdk.WithBatcher(exporter)), sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(logExporter)))
 	var written bytes.Buffer
-	require.NoError(t, scenario(t, name).Run(t.Context(), adk.MultiProbe(replay.Record(&written), otel.NewProbe(otel.Config{Provider: provider, Content: true}))))
+	require.NoError(t, scenario(t, name).Run(t.Context(), adk.MultiProbe(replay.Record(&written), otel.NewProbe(otel.Config{Provider: provider, Logs: logs, Content: true}))))
 	require.NoError(t, provider.Shutdown(t.Context()))
+	require.NoError(t, logs.Shutdown(t.Context()))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	require.Empty(t, r.refused)
 	return written.Bytes()
 }
 
-// What is exported of a trace as JSON is read as OTLP, and says what a receiver was told while
-// the turn ran.
+// What is exported of a trace as JSON is read as OTLP, spans and log records, and says what a
+// receiver was told while the turn ran.
 func TestReceivers(t *testing.T) {
 	for _, name := range []string{"asks-a-model", "asks-again", "sub-agents-side-by-side", "tool-failure", "abort-from-outside", "gate-denied", "parallel-tools"} {
 		t.Run(name, func(t *testing.T) {
 			var live receiver
 			content := recorded(t, name, &live)
-			all, err := otlp.Export(bytes.NewReader(content), trace.Options{}, spans.Options{Content: true})
+			all, err := otlp.Export(bytes.NewReader(content), trace.Options{}, spans.Options{Content: true, Events: true})
 			require.NoError(t, err)
 			var document bytes.Buffer
-			require.NoError(t, otlp.DocumentOf(all).Write(&document))
+			require.NoError(t, all.Document().Write(&document))
+			lines := bytes.SplitAfter(document.Bytes(), []byte("\n"))
 
-			read, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(document.Bytes())
+			read, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(lines[0])
 			require.NoError(t, err)
-			require.Equal(t, len(all), read.SpanCount())
+			require.Equal(t, len(all.Spans), read.SpanCount())
 			told := &receiver{}
 			told.asked = []*collector.ExportTraceServiceRequest{inProtocol(t, read)}
 			assert.Equal(t, sorted(live.spans()), sorted(told.spans()))
+			if name == "asks-a-model" {
+				require.NotEmpty(t, all.Events)
+				told.logged = []*logscollector.ExportLogsServiceRequest{logsInProtocol(t, lines[1], len(all.Events))}
+			}
+			assert.Equal(t, sorted(live.events()), sorted(told.events()))
 
 			// And what the library writes is read here as it was.
 			again, err := (&ptrace.JSONMarshaler{}).MarshalTraces(read)
 			require.NoError(t, err)
 			back, err := otlp.Read(bytes.NewReader(again))
 			require.NoError(t, err)
-			assert.Equal(t, all, back.ResourceSpans[0].ScopeSpans[0].Spans)
+			assert.Equal(t, all.Spans, back.ResourceSpans[0].ScopeSpans[0].Spans)
 		})
 	}
 }
@@ -168,4 +209,16 @@ func inProtocol(t *testing.T, traces ptrace.Traces) *collector.ExportTraceServic
 	var asked collector.ExportTraceServiceRequest
 	require.NoError(t, proto.Unmarshal(content, &asked))
 	return &asked
+}
+
+// logsInProtocol is a document of log records, as the library of collectors reads it.
+func logsInProtocol(t *testing.T, document []byte, records int) *logscollector.ExportLogsServiceRequest {
+	read, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(document)
+	require.NoError(t, err)
+	require.Equal(t, records, read.LogRecordCount())
+	content, err := (&plog.ProtoMarshaler{}).MarshalLogs(read)
+	require.NoError(t, err)
+	var logged logscollector.ExportLogsServiceRequest
+	require.NoError(t, proto.Unmarshal(content, &logged))
+	return &logged
 }

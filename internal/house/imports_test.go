@@ -191,7 +191,7 @@ var rooms = []room{
 	{name: "internal/otlp", ours: []string{"adk", "internal/httpform", "internal/safetext", "internal/spans", "replay/trace"},
 		because: "it writes and reads spans as data"},
 	{name: "replay/otel", ours: []string{"adk", "internal/spans"},
-		others:  []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"}, // the user's tracer
+		others:  []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/log", "go.opentelemetry.io/otel/trace"}, // the user's tracer and logger
 		because: "a module of its own: who tells no spans carries no OpenTelemetry"},
 	{name: "internal/distil", ours: []string{"adk", "internal/describe", "internal/eachtrace", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},
 		because: "it looks at what traces show, and runs none"},

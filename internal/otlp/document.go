@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// Document is a request to export spans, as OTLP has it.
+// Document is what OTLP has of spans, and of log records.
 type Document struct {
-	ResourceSpans []ResourceSpans `json:"resourceSpans"`
+	ResourceSpans []ResourceSpans
+	ResourceLogs  []ResourceLogs
 }
 
 // ResourceSpans are the spans of one program.
@@ -17,6 +18,19 @@ type ResourceSpans struct {
 	Resource   Resource     `json:"resource"`
 	ScopeSpans []ScopeSpans `json:"scopeSpans"`
 	SchemaURL  string       `json:"schemaUrl,omitempty"`
+}
+
+// ResourceLogs are the log records of one program.
+type ResourceLogs struct {
+	Resource  Resource    `json:"resource"`
+	ScopeLogs []ScopeLogs `json:"scopeLogs"`
+}
+
+// ScopeLogs are the log records that one library made.
+type ScopeLogs struct {
+	Scope     Scope       `json:"scope"`
+	Records   []LogRecord `json:"logRecords"`
+	SchemaURL string      `json:"schemaUrl,omitempty"`
 }
 
 // Resource is a program.
@@ -49,6 +63,16 @@ type Span struct {
 	Attributes []KeyValue `json:"attributes,omitempty"`
 	Events     []Event    `json:"events,omitempty"`
 	Status     Status     `json:"status"`
+}
+
+// LogRecord is an event that stands beside spans, and the span in which it happened.
+type LogRecord struct {
+	Time       Nanos      `json:"timeUnixNano"`
+	Observed   Nanos      `json:"observedTimeUnixNano"`
+	EventName  string     `json:"eventName"`
+	Attributes []KeyValue `json:"attributes,omitempty"`
+	TraceID    string     `json:"traceId"`
+	SpanID     string     `json:"spanId"`
 }
 
 // The kinds of spans, and the status of one that failed.
@@ -140,9 +164,18 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*int)(n))
 }
 
-// Write writes a document on a line, as collectors do.
+// Write writes spans on a line, and log records, if there are some, on another one, as OTLP's
+// files have it: each line is what a receiver takes of one signal, as one request.
 func (d *Document) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	return out.Encode(d)
+	err := out.Encode(struct {
+		ResourceSpans []ResourceSpans `json:"resourceSpans"`
+	}{d.ResourceSpans})
+	if err != nil || len(d.ResourceLogs) == 0 {
+		return err
+	}
+	return out.Encode(struct {
+		ResourceLogs []ResourceLogs `json:"resourceLogs"`
+	}{d.ResourceLogs})
 }

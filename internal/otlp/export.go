@@ -6,18 +6,27 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/spans"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Export gives the spans of a trace. Those of a trace that breaks off end with it, and the error
-// says why there are no more.
-func Export(content io.Reader, reading trace.Options, o spans.Options) ([]Span, error) {
+// Exported is what is told of traces.
+type Exported struct {
+	Spans []Span
+	// Events stand beside the spans; there are none where none were asked for.
+	Events []LogRecord
+}
+
+// Export gives the spans of a trace, and events. Those of a trace that breaks off end with it, and
+// the error says why there are no more.
+func Export(content io.Reader, reading trace.Options, o spans.Options) (Exported, error) {
 	r, err := trace.NewReader(content, reading)
 	if err != nil {
-		return nil, err
+		return Exported{}, err
 	}
 	e := &exporter{digest: sha256.New()}
 	b := spans.NewBuilder(e, o)
@@ -26,20 +35,27 @@ func Export(content io.Reader, reading trace.Options, o spans.Options) ([]Span, 
 	for ; err == nil; line, err = r.Next() {
 		b.Take(&line.Crossing)
 		if err := w.WriteLine(line); err != nil {
-			return nil, err
+			return Exported{}, err
 		}
 	}
 	b.Close()
 	if err == io.EOF {
 		err = nil
 	}
-	return e.spans(), err
+	return e.exported(), err
 }
 
-// exporter collects spans that have ended.
+// exporter collects spans that have ended, and events.
 type exporter struct {
 	digest hash.Hash
 	ended  []*spans.Span
+	events []emitted
+}
+
+// emitted is an event, and the number of the span in which it happened.
+type emitted struct {
+	spans.Event
+	within int
 }
 
 // Start does nothing: a span is written when it has ended.
@@ -48,8 +64,13 @@ func (*exporter) Start(*spans.Span) {}
 // End keeps the span.
 func (e *exporter) End(s *spans.Span) { e.ended = append(e.ended, s) }
 
-// spans are what ended, with ids made of what the trace says.
-func (e *exporter) spans() (all []Span) {
+// Emit keeps the event.
+func (e *exporter) Emit(within *spans.Span, event spans.Event) {
+	e.events = append(e.events, emitted{event, within.Number})
+}
+
+// exported is what was kept, with ids made of what the trace says.
+func (e *exporter) exported() (all Exported) {
 	sum := e.digest.Sum(nil)
 	traceID := hex.EncodeToString(sum[:16])
 	id := func(number int) string {
@@ -71,7 +92,11 @@ func (e *exporter) spans() (all []Span) {
 		for _, event := range s.Events {
 			one.Events = append(one.Events, Event{Nanos(event.At.UnixNano()), event.Name, keyValues(event.Attributes)})
 		}
-		all = append(all, one)
+		all.Spans = append(all.Spans, one)
+	}
+	for _, event := range e.events {
+		at := Nanos(event.At.UnixNano())
+		all.Events = append(all.Events, LogRecord{Time: at, Observed: at, EventName: event.Name, Attributes: keyValues(event.Attributes), TraceID: traceID, SpanID: id(event.within)})
 	}
 	return all
 }
@@ -103,15 +128,32 @@ func valueOf(value any) (v Value) {
 		for _, one := range value {
 			v.Array.Values = append(v.Array.Values, valueOf(one))
 		}
+	case []any:
+		v.Array = &ArrayValue{Values: []Value{}}
+		for _, one := range value {
+			v.Array.Values = append(v.Array.Values, valueOf(one))
+		}
+	case map[string]any:
+		v.List = &ListValue{Values: []KeyValue{}}
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			v.List.Values = append(v.List.Values, KeyValue{valid(name), valueOf(value[name])})
+		}
 	}
 	return v
 }
 
-// DocumentOf is a document of the spans of some traces.
-func DocumentOf(all []Span) *Document {
+// Add adds what is told of another trace.
+func (e *Exported) Add(other Exported) {
+	e.Spans, e.Events = append(e.Spans, other.Spans...), append(e.Events, other.Events...)
+}
+
+// Document is a document of all that.
+func (e *Exported) Document() *Document {
 	name := "adkreplay"
-	return &Document{[]ResourceSpans{{
-		Resource:   Resource{[]KeyValue{{"service.name", Value{String: &name}}}},
-		ScopeSpans: []ScopeSpans{{Scope: Scope{Name: spans.ScopeName}, Spans: all, SchemaURL: spans.SchemaURL}},
-	}}}
+	resource, scope := Resource{[]KeyValue{{"service.name", Value{String: &name}}}}, Scope{Name: spans.ScopeName}
+	d := &Document{ResourceSpans: []ResourceSpans{{resource, []ScopeSpans{{Scope: scope, Spans: e.Spans, SchemaURL: spans.SchemaURL}}, ""}}}
+	if len(e.Events) > 0 {
+		d.ResourceLogs = []ResourceLogs{{resource, []ScopeLogs{{Scope: scope, Records: e.Events, SchemaURL: spans.SchemaURL}}}}
+	}
+	return d
 }

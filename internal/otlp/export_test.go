@@ -24,7 +24,11 @@ func fixture(t *testing.T, name string) []byte {
 func exported(t *testing.T, content []byte, o spans.Options) []otlp.Span {
 	all, err := otlp.Export(bytes.NewReader(content), trace.Options{}, o)
 	require.NoError(t, err)
-	return all
+	return all.Spans
+}
+
+func documentOf(all []otlp.Span) *otlp.Document {
+	return (&otlp.Exported{Spans: all}).Document()
 }
 
 // closing closes nothing.
@@ -70,13 +74,53 @@ func TestBrokenOff(t *testing.T) {
 	for n := 1; n < len(lines)-1; n++ {
 		all, err := otlp.Export(bytes.NewReader(bytes.Join(lines[:n], nil)), trace.Options{}, spans.Options{})
 		require.Error(t, err)
-		for _, s := range all {
+		for _, s := range all.Spans {
 			assert.GreaterOrEqual(t, s.End, s.Start)
 		}
 		if n > 1 {
-			assert.Equal(t, "invoke_agent", all[len(all)-1].Name, "the outermost ends last")
+			assert.Equal(t, "invoke_agent", all.Spans[len(all.Spans)-1].Name, "the outermost ends last")
 		}
 	}
 	_, err := otlp.Export(strings.NewReader("{}"), trace.Options{}, spans.Options{})
 	assert.Error(t, err)
+}
+
+// Events are log records on a line of their own, each with the ids of the span in which it
+// happened and what was said as OTLP has values; who reads spans passes them over, and what has
+// no spans at all is said.
+func TestEvents(t *testing.T) {
+	all, err := otlp.Export(bytes.NewReader(fixture(t, "asks-a-model")), trace.Options{}, spans.Options{Events: true, Content: true})
+	require.NoError(t, err)
+	require.NotEmpty(t, all.Events)
+	asks := map[string]otlp.Span{}
+	for _, s := range all.Spans {
+		asks[s.TraceID+s.SpanID] = s
+	}
+	for _, e := range all.Events {
+		of := asks[e.TraceID+e.SpanID]
+		assert.True(t, strings.HasPrefix(of.Name, "chat "), of.Name)
+		assert.Equal(t, []otlp.Nanos{of.End, of.End}, []otlp.Nanos{e.Time, e.Observed})
+	}
+	var out bytes.Buffer
+	require.NoError(t, all.Document().Write(&out))
+	lines := strings.SplitAfter(out.String(), "\n")
+	require.Len(t, lines, 3)
+	assert.True(t, strings.HasPrefix(lines[0], `{"resourceSpans":[{`))
+	assert.True(t, strings.HasPrefix(lines[1], `{"resourceLogs":[{`))
+	assert.Contains(t, lines[1], `"eventName":"gen_ai.client.inference.operation.details"`)
+	assert.Contains(t, lines[1], `{"key":"gen_ai.input.messages","value":{"arrayValue":{"values":[{"kvlistValue":{"values":[{"key":"parts","value":{"arrayValue":`)
+	for _, document := range []string{out.String(), lines[1] + lines[0], `{"resourceMetrics":null,"resourceProfiles":7}` + lines[0] + lines[1]} {
+		read, err := otlp.Read(strings.NewReader(document))
+		require.NoError(t, err)
+		assert.Equal(t, all.Document().ResourceSpans, read.ResourceSpans)
+	}
+	_, err = otlp.Read(strings.NewReader(lines[1]))
+	assert.ErrorContains(t, err, "other signals of OpenTelemetry, and no spans")
+	_, err = otlp.Read(strings.NewReader(lines[0] + "{}"))
+	assert.ErrorContains(t, err, "document 2 has no spans")
+
+	none, err := otlp.Export(bytes.NewReader(fixture(t, "asks-a-model")), trace.Options{}, spans.Options{Content: true})
+	require.NoError(t, err)
+	assert.Empty(t, none.Events)
+	assert.Equal(t, all.Spans, none.Spans)
 }

@@ -8,25 +8,40 @@ import (
 )
 
 // Read reads a document, or several behind one another as collectors write them, a line each.
-// Members that say nothing of spans are passed over. The error says what is wrong, and where.
+// Members that say nothing of spans are passed over, and documents of other signals, which stand
+// between those of spans. The error says what is wrong, and where.
 func Read(r io.Reader) (*Document, error) {
 	decoder := json.NewDecoder(r)
-	all := &Document{}
+	all, others := &Document{}, 0
 	for n := 1; ; n++ {
 		var next struct {
-			ResourceSpans *[]ResourceSpans `json:"resourceSpans"`
+			ResourceSpans    *[]ResourceSpans `json:"resourceSpans"`
+			ResourceLogs     *signal          `json:"resourceLogs"`
+			ResourceMetrics  *signal          `json:"resourceMetrics"`
+			ResourceProfiles *signal          `json:"resourceProfiles"`
 		}
 		err := decoder.Decode(&next)
 		switch {
+		case errors.Is(err, io.EOF) && n > 1 && others == n-1:
+			return nil, errors.New("it has other signals of OpenTelemetry, and no spans: want a member resourceSpans")
 		case errors.Is(err, io.EOF) && n > 1:
 			return all, nil
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("it is empty: want the JSON of OTLP")
 		case err != nil:
 			return nil, fmt.Errorf("document %d is not the JSON of OTLP: %w", n, err)
+		case next.ResourceSpans == nil && (next.ResourceLogs != nil || next.ResourceMetrics != nil || next.ResourceProfiles != nil):
+			others++
+			continue
 		case next.ResourceSpans == nil:
 			return nil, fmt.Errorf("document %d has no spans: want a member resourceSpans", n)
 		}
 		all.ResourceSpans = append(all.ResourceSpans, *next.ResourceSpans...)
 	}
 }
+
+// signal is a signal that is passed over.
+type signal struct{}
+
+// UnmarshalJSON takes whatever it is.
+func (*signal) UnmarshalJSON([]byte) error { return nil }

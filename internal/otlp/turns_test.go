@@ -47,7 +47,7 @@ func TestThereAndBack(t *testing.T) {
 			content, err := io.ReadAll(in)
 			require.NoError(t, err)
 			all := exported(t, content, spans.Options{Content: true})
-			turns := turnsOf(t, otlp.DocumentOf(all))
+			turns := turnsOf(t, documentOf(all))
 			require.Len(t, turns, 1)
 			was, is := counted(t, content), counted(t, turns[0].Trace)
 			assert.Equal(t, was.Turns, is.Turns)
@@ -103,7 +103,7 @@ func TestForeignSpans(t *testing.T) {
 // A span that was sent twice is one.
 func TestSentAgain(t *testing.T) {
 	all := exported(t, fixture(t, "tool-use"), spans.Options{})
-	assert.Equal(t, turnsOf(t, otlp.DocumentOf(all)), turnsOf(t, otlp.DocumentOf(append(all, all...))))
+	assert.Equal(t, turnsOf(t, documentOf(all)), turnsOf(t, documentOf(append(all, all...))))
 }
 
 // What is none, or cannot be placed, is refused with what is wrong.

@@ -245,6 +245,9 @@ func (a *ask) conclude(b *Builder, x *adk.Crossing) {
 	} else {
 		delete(a.call.failed, a.request.Hash)
 	}
+	if b.options.Events && a.request.IsTalk && operationOf(a.request.Path) != embeddings {
+		b.sink.Emit(s, detailsOf(s, x.At))
+	}
 	b.end(s, x.At)
 }
 

@@ -18,6 +18,8 @@ type Options struct {
 	Content bool
 	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model.
 	WithoutHTTP bool
+	// Events has each time that a model was asked told in an event beside its span.
+	Events bool
 }
 
 // Builder makes the spans of one run. It holds what is open, and no records. What no engine

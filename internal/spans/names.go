@@ -71,10 +71,15 @@ const (
 	exceptionEvent  = "exception"
 )
 
+// detailsEvent is the event of the conventions that says of one time that a model is asked what
+// it was asked and answered. It is told beside spans.
+const detailsEvent = "gen_ai.client.inference.operation.details"
+
 // The operations.
 const (
 	invokeAgent = "invoke_agent"
 	executeTool = "execute_tool"
+	embeddings  = "embeddings"
 )
 
 // providers are the names of providers by the hosts that serve them, or what these end with.
@@ -113,7 +118,7 @@ func providerOf(of string) string {
 func operationOf(path string) string {
 	switch {
 	case strings.HasSuffix(path, "/embeddings"), strings.HasSuffix(path, "mbedContent"), strings.HasSuffix(path, "mbedContents"):
-		return "embeddings"
+		return embeddings
 	case strings.HasSuffix(path, "enerateContent"):
 		return "generate_content"
 	}

@@ -28,13 +28,15 @@ const (
 	Client   Kind = "client"
 )
 
-// Attribute is a key and its value: a string, a bool, an int64, a float64 or a []string.
+// Attribute is a key and its value: a string, a bool, an int64, a float64 or a []string; what
+// was said is in events that stand beside spans a []any, of these, of map[string]any, of []any
+// and of nil.
 type Attribute struct {
 	Key   string
 	Value any
 }
 
-// Event is something that happened within a span.
+// Event is something that happened within a span: told as a part of it, or beside it.
 type Event struct {
 	Name       string
 	At         time.Time
@@ -48,6 +50,9 @@ type Sink interface {
 	Start(*Span)
 	// End is given the span with all that it says.
 	End(*Span)
+	// Emit is given an event that stands beside spans, and the span, which has begun and not
+	// ended, in which it happened. It is not called where no events were asked for.
+	Emit(within *Span, e Event)
 }
 
 // set sets an attribute, unless its value says nothing.

@@ -23,11 +23,18 @@ import (
 type kept struct {
 	begun int
 	ended []*spans.Span
+	// events are those beside spans, and within where each happened.
+	events []spans.Event
+	within []*spans.Span
 }
 
 func (k *kept) Start(*spans.Span) { k.begun++ }
 
 func (k *kept) End(s *spans.Span) { k.ended = append(k.ended, s) }
+
+func (k *kept) Emit(within *spans.Span, e spans.Event) {
+	k.events, k.within = append(k.events, e), append(k.within, within)
+}
 
 // of are the spans that some crossings tell of, each a second after the one before it.
 func of(o spans.Options, crossings ...adk.Crossing) *kept {
@@ -279,6 +286,42 @@ func TestMessages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A conversation is told in an event too, when it ends and before its span does, whatever came of
+// it: what the span says of the model, and what was said as values. What is none has no event, and
+// nothing has one where nobody asked.
+func TestEvents(t *testing.T) {
+	failed := ask(2, 3, adk.Done, "", "")
+	failed.JSON, failed.Err = nil, context.DeadlineExceeded
+	crossings := func() []adk.Crossing {
+		return after(
+			ask(1, 3, adk.Begin, "api.openai.com:443", `{"method":"POST","path":"/v1/chat/completions","body":{"model":"m","temperature":0.5,"messages":[{"role":"user","content":"Oslo?"}]}}`),
+			ask(1, 3, adk.Done, "", `{"status":200,"body":{"id":"c1","choices":[{"message":{"tool_calls":[{"id":"t1","function":{"name":"go","arguments":"{\"to\":9007199254740993,\"by\":1.5,\"at\":null}"}}]},"finish_reason":"stop"}]}}`),
+			ask(2, 3, adk.Begin, "x", `{"model":"m","messages":[]}`), failed,
+			ask(3, 3, adk.Begin, "api.openai.com", `{"path":"/v1/embeddings","body":{"model":"e","input":["a"]}}`), ask(3, 3, adk.Done, "", `{}`),
+			ask(4, 3, adk.Begin, "weather.example", `{"method":"GET","path":"/"}`), ask(4, 3, adk.Done, "", `{"status":200}`),
+			returned(3, 2))
+	}
+	k := of(spans.Options{Events: true, Content: true}, crossings()...)
+	require.Len(t, k.events, 2)
+	said := map[string]any{}
+	for _, one := range k.events[0].Attributes {
+		said[one.Key] = one.Value
+	}
+	assert.Equal(t, map[string]any{
+		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "m", "gen_ai.request.temperature": 0.5,
+		"server.address": "api.openai.com", "server.port": int64(443), "gen_ai.response.id": "c1", "gen_ai.response.finish_reasons": []string{"stop"},
+		"gen_ai.input.messages": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"type": "text", "content": "Oslo?"}}}},
+		"gen_ai.output.messages": []any{map[string]any{"role": "assistant", "finish_reason": "stop", "parts": []any{
+			map[string]any{"type": "tool_call", "id": "t1", "name": "go", "arguments": map[string]any{"to": int64(9007199254740992), "by": 1.5, "at": nil}}}}},
+	}, said, "numbers are as far as the answer's reader holds them")
+	for i, e := range k.events {
+		assert.Equal(t, "gen_ai.client.inference.operation.details", e.Name)
+		assert.Equal(t, k.within[i].End, e.At)
+	}
+	assert.Contains(t, k.events[1].Attributes, spans.Attribute{Key: "error.type", Value: "timeout"})
+	assert.Empty(t, of(spans.Options{Content: true}, crossings()...).events)
 }
 
 // Whatever is cut out of a trace, what begins ends, once.

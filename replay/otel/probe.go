@@ -2,11 +2,14 @@ package otel
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -23,6 +26,11 @@ type Config struct {
 	// Content has spans hold what was said, which the conventions leave out by default: it
 	// is whatever users wrote, and may be long.
 	Content bool
+	// Logs makes the logger that is told the conventions' event of each time that a model was
+	// asked, gen_ai.client.inference.operation.details, in the context of its span. nil is none:
+	// the event says what the span says, and is for those who keep what was said apart from
+	// spans, or longer.
+	Logs log.LoggerProvider
 	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model: for
 	// programs whose transports make their own, as otelhttp's do.
 	WithoutHTTP bool
@@ -35,20 +43,25 @@ func NewProbe(c Config) adk.Probe {
 	if provider == nil {
 		provider = otel.GetTracerProvider()
 	}
-	return &probe{
+	p := &probe{
 		tracer:  provider.Tracer(spans.ScopeName, trace.WithSchemaURL(spans.SchemaURL)),
-		options: spans.Options{Agent: c.Agent, Content: c.Content, WithoutHTTP: c.WithoutHTTP},
+		options: spans.Options{Agent: c.Agent, Content: c.Content, WithoutHTTP: c.WithoutHTTP, Events: c.Logs != nil},
 	}
+	if c.Logs != nil {
+		p.logger = c.Logs.Logger(spans.ScopeName, log.WithSchemaURL(spans.SchemaURL))
+	}
+	return p
 }
 
 type probe struct {
 	tracer  trace.Tracer
+	logger  log.Logger // nil where nobody is told of events
 	options spans.Options
 }
 
 // Observe begins the spans of a run.
 func (p *probe) Observe(adk.RunInfo) adk.Observer {
-	o := &observer{tracer: p.tracer, above: context.Background(), open: map[int]*openSpan{}}
+	o := &observer{tracer: p.tracer, logger: p.logger, above: context.Background(), open: map[int]*openSpan{}}
 	o.spans = spans.NewBuilder(o, p.options)
 	return o
 }
@@ -56,6 +69,7 @@ func (p *probe) Observe(adk.RunInfo) adk.Observer {
 // observer makes the spans of one run.
 type observer struct {
 	tracer trace.Tracer
+	logger log.Logger
 	above  context.Context // of the run
 
 	mu    sync.Mutex // Context asks while others tell
@@ -133,21 +147,56 @@ func (o *observer) End(s *spans.Span) {
 	open.span.End(trace.WithTimestamp(s.End))
 }
 
+// Emit tells the logger of an event, in the context of its span.
+func (o *observer) Emit(within *spans.Span, e spans.Event) {
+	open := o.open[within.Number]
+	if open == nil {
+		return
+	}
+	ctx := trace.ContextWithSpan(o.above, open.span)
+	if !o.logger.Enabled(ctx, log.EnabledParameters{EventName: e.Name}) {
+		return
+	}
+	var record log.Record
+	record.SetEventName(e.Name)
+	record.SetTimestamp(e.At)
+	record.SetObservedTimestamp(e.At)
+	record.AddAttributes(keyValues(e.Attributes)...)
+	o.logger.Emit(ctx, record)
+}
+
 func keyValues(attributes []spans.Attribute) (all []attribute.KeyValue) {
 	for _, one := range attributes {
-		key := attribute.Key(one.Key)
-		switch value := one.Value.(type) {
-		case string:
-			all = append(all, key.String(value))
-		case bool:
-			all = append(all, key.Bool(value))
-		case int64:
-			all = append(all, key.Int64(value))
-		case float64:
-			all = append(all, key.Float64(value))
-		case []string:
-			all = append(all, key.StringSlice(value))
-		}
+		all = append(all, attribute.KeyValue{Key: attribute.Key(one.Key), Value: valueOf(one.Value)})
 	}
 	return all
+}
+
+// valueOf is a value as the tracer and the logger have it; null is the empty one.
+func valueOf(value any) attribute.Value {
+	switch value := value.(type) {
+	case string:
+		return attribute.StringValue(value)
+	case bool:
+		return attribute.BoolValue(value)
+	case int64:
+		return attribute.Int64Value(value)
+	case float64:
+		return attribute.Float64Value(value)
+	case []string:
+		return attribute.StringSliceValue(value)
+	case []any:
+		all := make([]attribute.Value, 0, len(value))
+		for _, one := range value {
+			all = append(all, valueOf(one))
+		}
+		return attribute.SliceValue(all...)
+	case map[string]any:
+		all := make([]attribute.KeyValue, 0, len(value))
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			all = append(all, attribute.KeyValue{Key: attribute.Key(name), Value: valueOf(value[name])})
+		}
+		return attribute.MapValue(all...)
+	}
+	return attribute.Value{}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +20,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/otlp"
 	"github.com/adkreplay/adkreplay/internal/spans"
@@ -75,15 +80,101 @@ func ofTracer(stubs tracetest.SpanStubs) (all []told) {
 	return all
 }
 
-// ofTrace are the spans that are exported of a trace.
-func ofTrace(t *testing.T, recorded []byte, o spans.Options) (all []told) {
+// logged keeps the log records that it is given.
+type logged struct{ records []sdklog.Record }
+
+func (l *logged) Export(_ context.Context, records []sdklog.Record) error {
+	for _, one := range records {
+		l.records = append(l.records, one.Clone())
+	}
+	return nil
+}
+
+func (*logged) ForceFlush(context.Context) error { return nil }
+
+func (*logged) Shutdown(context.Context) error { return nil }
+
+// listened is a logger provider, and the records that have come to it.
+func listened() (*sdklog.LoggerProvider, *logged) {
+	var l logged
+	return sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(&l))), &l
+}
+
+// event is one beside spans as a test looks at it, whoever told it.
+type event struct {
+	Name, Within string // the name of its span
+	At, Observed int64
+	Said         map[string]any
+}
+
+// ofLogger are the events of a logger, which happened in spans of a tracer.
+func ofLogger(t *testing.T, l *logged, stubs tracetest.SpanStubs) (all []event) {
+	names := map[trace.SpanID]string{}
+	for _, s := range stubs {
+		names[s.SpanContext.SpanID()] = s.Name
+	}
+	for _, r := range l.records {
+		require.Equal(t, stubs[0].SpanContext.TraceID(), r.TraceID())
+		one := event{r.EventName(), names[r.SpanID()], r.Timestamp().UnixNano(), r.ObservedTimestamp().UnixNano(), map[string]any{}}
+		r.WalkAttributes(func(kv attribute.KeyValue) bool {
+			one.Said[string(kv.Key)] = valueSaid(kv.Value)
+			return true
+		})
+		all = append(all, one)
+	}
+	return all
+}
+
+// valueSaid is a value of a logger as plain makes one of OTLP's.
+func valueSaid(v attribute.Value) any {
+	switch v.Type() {
+	case attribute.SLICE:
+		var all []any
+		for _, one := range v.AsSlice() {
+			all = append(all, valueSaid(one))
+		}
+		return list(all)
+	case attribute.MAP:
+		all := map[string]any{}
+		for _, kv := range v.AsMap() {
+			all[string(kv.Key)] = valueSaid(kv.Value)
+		}
+		return all
+	}
+	return v.AsInterface()
+}
+
+// list is a list, of texts where they are all.
+func list(all []any) any {
+	texts := []string{}
+	for _, one := range all {
+		if text, is := one.(string); is {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == len(all) {
+		return texts
+	}
+	return all
+}
+
+// ofTrace are the spans that are exported of a trace, and the events.
+func ofTrace(t *testing.T, recorded []byte, o spans.Options) (all []told, events []event) {
 	exported, err := otlp.Export(bytes.NewReader(recorded), replaytrace.Options{}, o)
 	require.NoError(t, err)
 	names := map[string]string{}
-	for _, s := range exported {
+	for _, s := range exported.Spans {
 		names[s.SpanID] = s.Name
 	}
-	for _, s := range exported {
+	for _, e := range exported.Events {
+		require.Equal(t, exported.Spans[0].TraceID, e.TraceID)
+		one := event{e.EventName, names[e.SpanID], int64(e.Time), int64(e.Observed), map[string]any{}}
+		for _, kv := range e.Attributes {
+			one.Said[kv.Key] = plain(kv.Value)
+		}
+		events = append(events, one)
+	}
+	for _, s := range exported.Spans {
 		one := told{Name: s.Name, Parent: names[s.ParentID], Kind: int(s.Kind), Begin: int64(s.Start), End: int64(s.End), Failed: s.Status.Code == 2, Said: map[string]any{}}
 		for _, kv := range s.Attributes {
 			one.Said[kv.Key] = plain(kv.Value)
@@ -97,7 +188,7 @@ func ofTrace(t *testing.T, recorded []byte, o spans.Options) (all []told) {
 		}
 		all = append(all, one)
 	}
-	return all
+	return all, events
 }
 
 func plain(v otlp.Value) any {
@@ -111,34 +202,155 @@ func plain(v otlp.Value) any {
 	case v.Double != nil:
 		return *v.Double
 	}
-	texts := []string{}
-	for _, one := range v.Array.Values {
-		texts = append(texts, *one.String)
+	switch {
+	case v.Array != nil:
+		var all []any
+		for _, one := range v.Array.Values {
+			all = append(all, plain(one))
+		}
+		return list(all)
+	case v.List != nil:
+		all := map[string]any{}
+		for _, kv := range v.List.Values {
+			all[kv.Key] = plain(kv.Value)
+		}
+		return all
 	}
-	return texts
+	return nil
 }
 
-// What a tracer is told of a turn is what is exported of its trace, with content and without;
-// and no attribute has a name that is neither the conventions' nor ours.
+// asksOverHTTP is a turn that asks a service, in vain and again, and a model: with values of every
+// kind, and of what no conventions know.
+func asksOverHTTP() scenarios.Scenario {
+	return scenarios.Scenario{Name: "asks-over-http", Must: scenarios.Ending{Dispatch: adk.StatusAck, Iterations: 1}, Build: func(scenarios.Outside) (adk.Config, adk.RawTurn) {
+		const forecast = "http://weather.example:8080/v1/oslo?key=secret"
+		asks := []struct {
+			method, url, body string
+			status            int
+			answer            string
+		}{
+			{http.MethodGet, forecast, "", http.StatusServiceUnavailable, `{"error":"busy"}`},
+			{http.MethodGet, forecast, "", http.StatusOK, `{"celsius":4}`},
+			{http.MethodPost, "https://api.openai.com/v1/chat/completions", `{"model":"small","temperature":0.5,"messages":[{"role":"user","content":"Oslo?"},{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{\"day\":3,\"wind\":2.5,\"of\":null,\"in\":[],\"at\":{},\"deep\":[1,[\"a\",true]],\"most\":1e400}"}}]}],` +
+				`"tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"}}},{"type":"web_search"},7,null]}`,
+				http.StatusOK, `{"id":"c1","model":"small-2026","choices":[{"message":{"role":"assistant","content":"It is \u0000cold."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":7}}`},
+			{http.MethodPost, "https://api.openai.com/v1/embeddings", `{"model":"e","input":["Oslo"]}`, http.StatusOK, `{"data":[]}`},
+		}
+		next := 0
+		client := http.Client{Transport: adkhttp.NewTransport(service(func(r *http.Request) *http.Response {
+			return &http.Response{StatusCode: asks[next].status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(asks[next].answer)), Request: r}
+		}))}
+		execute := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for next = range asks {
+				request, err := http.NewRequestWithContext(ctx, asks[next].method, asks[next].url, strings.NewReader(asks[next].body))
+				if err != nil {
+					return err
+				}
+				request.Header.Set("Content-Type", "application/json")
+				response, err := client.Do(request)
+				if err != nil {
+					return err
+				}
+				_, err = io.Copy(io.Discard, response.Body)
+				if err = errors.Join(err, response.Body.Close()); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "forecaster", Run: execute}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Be short."}
+	}}
+}
+
+type service func(*http.Request) *http.Response
+
+func (s service) RoundTrip(r *http.Request) (*http.Response, error) { return s(r), nil }
+
+// What a tracer and a logger are told of a turn is what is exported of its trace, with content
+// and without: spans of every kind, and an event of each conversation with a model that is seen. No
+// attribute has a name that is neither the conventions' nor ours, and of an event none is ours.
 func TestLiveAndExportedAgree(t *testing.T) {
 	known := conventions(t)
-	for _, s := range scenarios.All() {
+	kinds, events := map[string]int{}, 0
+	for _, s := range append(scenarios.All(), asksOverHTTP()) {
 		for _, content := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s content=%v", s.Name, content), func(t *testing.T) {
 				provider, ended := watched(t)
+				logs, records := listened()
 				var recorded bytes.Buffer
 				recorder := replay.Record(&recorded)
-				require.NoError(t, s.Run(t.Context(), adk.MultiProbe(recorder, otel.NewProbe(otel.Config{Provider: provider, Agent: "weather", Content: content}))))
+				require.NoError(t, s.Run(t.Context(), adk.MultiProbe(recorder, otel.NewProbe(otel.Config{Provider: provider, Logs: logs, Agent: "weather", Content: content}))))
 				require.NoError(t, recorder.Err())
 				live := ofTracer(ended.GetSpans())
 				require.NotEmpty(t, live)
-				assert.Equal(t, live, ofTrace(t, recorded.Bytes(), spans.Options{Agent: "weather", Content: content}))
+				exported, beside := ofTrace(t, recorded.Bytes(), spans.Options{Agent: "weather", Content: content, Events: true})
+				assert.Equal(t, live, exported)
+				liveBeside := ofLogger(t, records, ended.GetSpans())
+				assert.Equal(t, liveBeside, beside)
+				asks := 0
 				for _, one := range live {
+					operation, _ := one.Said["gen_ai.operation.name"].(string)
+					kinds[operation]++
+					if one.Kind == int(trace.SpanKindClient) && operation != "" && operation != "embeddings" {
+						asks++
+					}
 					for key := range one.Said {
 						assert.True(t, known[key] || strings.HasPrefix(key, "adkreplay."), key)
 					}
 				}
+				assert.Len(t, liveBeside, asks)
+				for _, one := range liveBeside {
+					events++
+					assert.Equal(t, "gen_ai.client.inference.operation.details", one.Name)
+					assert.Equal(t, content, one.Said["gen_ai.input.messages"] != nil)
+					for key := range one.Said {
+						assert.True(t, known[key], key)
+					}
+				}
 			})
+		}
+	}
+	for _, operation := range []string{"invoke_agent", "chat", "execute_tool", "embeddings", ""} {
+		assert.Positive(t, kinds[operation], "%q, empty for HTTP", operation)
+	}
+	assert.Positive(t, events)
+}
+
+// Without a logger there are no events; with one each says what its span says of the model, and
+// what was said as values and not as text, where content is asked for.
+func TestEvents(t *testing.T) {
+	for _, content := range []bool{false, true} {
+		logs, records := listened()
+		all := run(t, t.Context(), otel.Config{Logs: logs, Content: content}, func(ctx context.Context, dc *adk.DispatchContext, a *answering) error {
+			require.NoError(t, a.ask(ctx))
+			require.NoError(t, a.ask(ctx))
+			return dc.Ack()
+		}, busy, answered)
+		require.Len(t, records.records, 2)
+		for i, r := range records.records {
+			said, span := map[string]any{}, all[i].Said
+			r.WalkAttributes(func(kv attribute.KeyValue) bool {
+				said[string(kv.Key)] = valueSaid(kv.Value)
+				return true
+			})
+			assert.Equal(t, all[i].End, r.Timestamp().UnixNano())
+			assert.Equal(t, span["error.type"], said["error.type"])
+			for key, value := range span {
+				if !strings.HasPrefix(key, "gen_ai.") && !strings.HasPrefix(key, "server.") {
+					continue
+				}
+				if text, is := value.(string); is && strings.HasPrefix(text, "[") {
+					raw, err := json.Marshal(said[key])
+					require.NoError(t, err)
+					assert.JSONEq(t, text, string(raw), key)
+					assert.IsNotType(t, "", said[key], key)
+					continue
+				}
+				assert.Equal(t, value, said[key], key)
+			}
+			assert.NotContains(t, said, "adkreplay.executor")
+			assert.NotContains(t, said, "http.response.status_code")
+			assert.Equal(t, content, said["gen_ai.tool.definitions"] != nil)
 		}
 	}
 }

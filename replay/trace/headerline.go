@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -50,8 +51,11 @@ func readHeader(d *wire.Decoder, h *Header) (err error) {
 	return err
 }
 
-// spansMember is with what the JSON of OTLP begins.
+// spansMember is with what the JSON of OTLP begins, and otherSignals with what it begins where
+// there are other signals before spans, or none.
 const spansMember = "resourceSpans"
+
+var otherSignals = []string{"resourceLogs", "resourceMetrics", "resourceProfiles"}
 
 // errVersion marks a file of another format, or of another version of it.
 var errVersion = errors.New("the version is another")
@@ -60,6 +64,9 @@ func readVersion(d *wire.Decoder) error {
 	format := string(d.Member(wire.MemberFormat))
 	if format == strconv.Quote(wire.JournalName) {
 		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", errVersion)
+	}
+	if format == "" && slices.ContainsFunc(otherSignals, func(name string) bool { return d.Member(name) != nil }) {
+		return fmt.Errorf("%w: these are logs or metrics of OpenTelemetry, and no trace: adkreplay view and stats read the spans in such files", errVersion)
 	}
 	if format == "" && d.Member(spansMember) != nil {
 		return fmt.Errorf("%w: these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", errVersion)
