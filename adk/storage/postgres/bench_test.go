@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
 
-// What a store, and a fetch of 1,000 records, cost beside plain SQL for the same rows: at most
-// storagetest.MostTimes of it.
+// What a store, and a fetch of 1,000 records, cost beside plain SQL for the same rows: x-plain
+// is to be 1.5 at most. No clock fails it, since what else the machine does counts too.
 func BenchmarkBesidePlainSQL(b *testing.B) {
 	dsn := postgrestest.Database(b)
 	db := open(b, dsn, storage.Config{})
@@ -36,13 +36,12 @@ func BenchmarkBesidePlainSQL(b *testing.B) {
 const (
 	// turnTakes is how long a turn of the benchmark waits for its model.
 	turnTakes = 50 * time.Millisecond
-	// senders deliver at once, and manyTimes as many as one of them is the least that is
-	// settled then.
-	senders, manyTimes = 200, 10
+	// senders deliver at once.
+	senders = 200
 )
 
 // How many deliveries a host settles that has many at once, beside one after the other: its
-// turns wait for their models, and hold no connection.
+// turns wait for their models, and hold no connection. x-one is to be 10 at least.
 func BenchmarkDeliveries(b *testing.B) {
 	db := open(b, postgrestest.Database(b), storage.Config{})
 	h := storagetest.SessionHost(b, db.Storage(), db.Sessions(), func(c *session.Config) {
@@ -73,6 +72,5 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ReportMetric(one, "one/s")
 	b.ReportMetric(many, "many/s")
 	b.ReportMetric(many/one, "x-one")
-	assert.GreaterOrEqual(b, many/one, float64(manyTimes))
 	require.NoError(b, db.Close())
 }
