@@ -24,6 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
+	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
@@ -116,16 +117,22 @@ var shop = shopper{prompt: "You sell."}
 // shops is a folder with two recordings of the shop, of three turns and of one.
 func shops(t *testing.T) (dir string) {
 	t.Helper()
+	return redactedShops(t, nil)
+}
+
+// redactedShops are shops whose traces are redacted by rules, if there are any.
+func redactedShops(t *testing.T, rules *redact.Rules) (dir string) {
+	t.Helper()
 	setUpdate(t, "false")
 	t.Setenv("CI", "")
 	dir = t.TempDir()
 	for folder, ids := range map[string][]string{"three": {"milk", "bread", "salt"}, "one": {"milk"}} {
 		folder = filepath.Join(dir, folder)
 		require.NoError(t, os.Mkdir(folder, 0o755))
-		var recorded sessions.InMemory
+		recorded := sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
 		host := shop.host(t, recorded.Host("host"))
 		for _, id := range ids {
-			_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "counter", Payload: json.RawMessage(`1`)})
+			_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "counter", Payload: json.RawMessage(`1`), Auth: json.RawMessage(`{"mail":"ada@home.example"}`)})
 			require.NoError(t, err)
 		}
 		require.NoError(t, recorded.Close())
@@ -339,6 +346,37 @@ func TestReplaySessionsOfAKilledHost(t *testing.T) {
 	after, err := os.ReadFile(cut)
 	require.NoError(t, err)
 	assert.Equal(t, torn, after, "nobody knows how it would go on")
+}
+
+// SES-34: redacted sessions pass, and a change of their agent is accepted, by the rules by which
+// they were redacted. What the rules find is in no file then, and in nothing that a check says.
+func TestReplaySessionsRedacted(t *testing.T) {
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	rules := redact.UsualSecrets()
+	rules.Patterns = append(rules.Patterns, redact.Pattern{Kind: "code", Expr: `code-[0-9]+`})
+	dir := redactedShops(t, rules)
+	before := readAll(t, dir)
+	require.Contains(t, before["three/host-3.jsonl"], "[redacted:")
+	live, loud := replay.Live{Seams: tools.Seams, Redact: rules}, shopper{prompt: "You shout code-7654321."}
+	assert.Empty(t, shop.resold(t, dir, "true", live).failed)
+	assert.Equal(t, before, readAll(t, dir), "what is the same is left alone")
+
+	blind := loud.resold(t, dir, "true", tools)
+	assert.Contains(t, strings.Join(blind.failed, "\n"), "Live.Redact says what it was redacted by")
+	assert.Equal(t, before, readAll(t, dir))
+
+	parted := loud.resold(t, dir, "false", live)
+	assert.Contains(t, strings.Join(parted.failed, "\n"), "[redacted:code:2]")
+	accepted := loud.resold(t, dir, "true", live)
+	assert.Empty(t, accepted.failed)
+	assert.Empty(t, loud.resold(t, dir, "false", live).failed)
+	after := readAll(t, dir)
+	assert.Contains(t, after["three/host-3.jsonl"], "You shout [redacted:code:2].")
+	assert.Contains(t, after["three/host-3.jsonl.reason"], "It is meant.")
+	for name, text := range after {
+		assert.NotRegexp(t, `7654321|home\.example`, text, name)
+	}
+	assert.NotRegexp(t, `7654321|home\.example`, strings.Join(slices.Concat(parted.failed, parted.told, accepted.told), "\n"))
 }
 
 // A host that does not begin a turn is said, a reason once.
