@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,10 +122,10 @@ func TestUnknownChannel(t *testing.T) {
 func TestValuesOfOthers(t *testing.T) {
 	w := newWorld(t)
 	store := w.kept.Sessions()
-	put := func(id string, revision int64, values map[string]session.Value) {
-		_, err := store.Accept(t.Context(), delivery("one", id), w.clock.Now())
+	put := func(in, id string, revision int64, values map[string]session.Value) {
+		_, err := store.Accept(t.Context(), delivery(in, id), w.clock.Now())
 		require.NoError(t, err)
-		claim, err := store.Claim(t.Context(), delivery("one", id).SessionID(), "by hand", w.clock.Now(), w.clock.Now().Add(time.Hour))
+		claim, err := store.Claim(t.Context(), delivery(in, id).SessionID(), "by hand", w.clock.Now(), w.clock.Now().Add(time.Hour))
 		require.NoError(t, err)
 		attempt, err := store.Begin(t.Context(), claim, id)
 		require.NoError(t, err)
@@ -132,7 +133,7 @@ func TestValuesOfOthers(t *testing.T) {
 		require.NoError(t, store.Release(t.Context(), claim))
 	}
 	kept := session.Value{Version: 9, Body: json.RawMessage(`{ "z": 1 }`)}
-	put("a", 0, map[string]session.Value{"other.key": kept})
+	put("one", "a", 0, map[string]session.Value{"other.key": kept})
 	h := w.host(w.config(counting))
 	deliver(t, h, delivery("one", "b"))
 	l, _, err := store.Look(t.Context(), delivery("one", "a").SessionID())
@@ -142,14 +143,17 @@ func TestValuesOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, session.KeyState{Name: "other.key", Version: 9, Size: 10}, state.Keys[0], "SES-30: no value of a key that the host does not know")
 
-	put("c", 2, map[string]session.Value{"test.count": {Version: 0, Body: json.RawMessage(`1`)}})
-	_, err = h.Deliver(t.Context(), delivery("one", "d"))
-	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_STATE)
-	assert.ErrorContains(t, err, `session "one" of tenant "shop"`)
-	assert.ErrorContains(t, err, "test.count")
-	found, _, err := store.Find(t.Context(), delivery("one", "d").DeliveryID())
-	require.NoError(t, err)
-	assert.Zero(t, found.Attempts)
+	for in, broken := range map[string]session.Value{"no version": {Version: 0, Body: json.RawMessage(`1`)}, "no JSON": {Version: 1, Body: json.RawMessage(`{`)}} {
+		put(in, "c", 0, map[string]session.Value{"test.count": broken})
+		_, err = h.Deliver(t.Context(), delivery(in, "d"))
+		assert.ErrorIs(t, err, adk.E_INVALID_SESSION_STATE, in)
+		assert.ErrorContains(t, err, `session "`+in+`" of tenant "shop"`)
+		assert.ErrorContains(t, err, "test.count", in)
+		found, _, err := store.Find(t.Context(), delivery(in, "d").DeliveryID())
+		require.NoError(t, err)
+		assert.Equal(t, session.Unsettled, found.State, in)
+		assert.Zero(t, found.Attempts, in)
+	}
 }
 
 // SES-13: what a session or a delivery holds and nobody can read keeps the delivery waiting,
@@ -366,6 +370,58 @@ func TestCommitThatWasLostOnce(t *testing.T) {
 	}
 }
 
+// SES-20: what another host has committed meanwhile is not the commit of the one that has lost its
+// lease: that one tells nothing of it, and gives the outcome as it is.
+func TestCommitOfAnother(t *testing.T) {
+	w := newWorld(t)
+	next := w.config(counting)
+	next.Name, next.NoWait, next.Notify = "next", true, nil
+	other := w.host(next)
+	c := w.config(counting)
+	s := &faultyStore{Store: c.Store}
+	taken := false
+	s.before = func(call string) error {
+		if call != "Commit" || taken {
+			return nil
+		}
+		taken = true
+		require.NoError(t, s.RaiseEpochs(t.Context()))
+		assert.Equal(t, 2, deliver(t, other, delivery("one", "a")).Attempt)
+		return nil
+	}
+	c.Store = s
+	h := w.host(c)
+	o := deliver(t, h, delivery("one", "a"))
+	assert.Equal(t, session.Committed, o.State)
+	assert.Equal(t, 2, o.Attempt)
+	assert.Equal(t, "1", w.counted(h, "one"))
+	assert.EqualValues(t, 1, h.Counters().LeaseLosses)
+	assert.Empty(t, w.told)
+	committed := 0
+	for _, kind := range w.kinds() {
+		if kind == session.StepCommitted {
+			committed++
+		}
+	}
+	assert.Equal(t, 1, committed)
+}
+
+// SES-20: a commit puts the keys that were changed, and no other.
+func TestCommitOfWhatWasChanged(t *testing.T) {
+	w := newWorld(t)
+	deliver(t, w.host(w.config(counting)), delivery("one", "a"))
+	for id, turn := range map[string]func(context.Context, *adk.DispatchContext) error{
+		"reads": func(_ context.Context, dc *adk.DispatchContext) error { _, err := count.Get(dc); return err },
+		"same":  func(_ context.Context, dc *adk.DispatchContext) error { return count.Set(dc, 1) },
+	} {
+		w.steps = nil
+		deliver(t, w.host(w.config(turn)), delivery("one", id))
+		at := slices.IndexFunc(w.steps, func(s session.Step) bool { return s.Kind == session.StepCommitted })
+		require.GreaterOrEqual(t, at, 0, id)
+		assert.Empty(t, w.steps[at].Keys, id)
+	}
+}
+
 // SES-42: where nobody answers for the start of a delivery, as where its caller has left, no
 // attempt is counted and no host has to wait for the end of a lease.
 func TestStartWithoutAnAnswer(t *testing.T) {
@@ -488,6 +544,38 @@ func TestCallerThatLeaves(t *testing.T) {
 	assert.Zero(t, found.Attempts)
 	assert.Equal(t, session.Unsettled, found.State)
 	assert.True(t, found.NotBefore.IsZero(), "it is due at once")
+}
+
+// SES-19: a caller that leaves when the answer has been given undoes nothing.
+func TestCallerThatLeavesInTheOutput(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := w.config(counting)
+	c.Agent.TurnOutput = []adk.TurnMiddleware{{Name: "mail", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+		cancel(errBroken)
+		next(ctx)
+		return nil
+	}}}
+	h := w.host(c)
+	o, err := h.Deliver(ctx, delivery("one", "a"))
+	require.NoError(t, err)
+	assert.Equal(t, session.Committed, o.State)
+	assert.Equal(t, "1", w.counted(h, "one"))
+}
+
+// SES-7, SES-21: a dispatch within that fails is the caller's to judge: its code is not that of the
+// turn.
+func TestFailureOfADispatchWithin(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := subAgent(ctx, dc, session.Dispatch, func(*adk.DispatchContext) error { return errBroken })
+		assert.ErrorIs(t, err, errBroken)
+		return dc.Abort(nil)
+	})
+	c.Attempts = 1
+	o := deliver(t, w.host(c), delivery("one", "a"))
+	assert.Equal(t, session.Failed, o.State)
+	assert.Equal(t, adk.E_TURN_ABORTED, o.Code)
 }
 
 // SES-21: an input that ends the process does so as often as there are attempts, and then has
@@ -621,6 +709,8 @@ func TestLease(t *testing.T) {
 					w.clock.Advance(time.Minute)
 					<-renewed
 				}
+				_, err := s.Claim(ctx, delivery("one", "a").SessionID(), "other", w.clock.Now(), w.clock.Now().Add(time.Minute))
+				assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
 				return errors.Join(counting(ctx, dc), dc.Ack())
 			}
 			w.clock.Advance(time.Minute)
@@ -670,6 +760,43 @@ func TestLeaseOfManyTurns(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 8, n)
 	assert.Equal(t, 3, renewals)
+	assert.Zero(t, h.Counters().LeaseLosses)
+}
+
+// setBack is a clock that can be set back.
+type setBack struct {
+	*fakes.Clock
+	by *time.Duration
+}
+
+func (c setBack) Now() time.Time { return c.Clock.Now().Add(-*c.by) }
+
+// SES-26: a host whose clock was set back between two turns renews its lease at once: it is not one
+// that a clock gave which was ahead.
+func TestLeaseOfTurnsWhoseClockRanBack(t *testing.T) {
+	w := newWorld(t)
+	var back time.Duration
+	renewals := 0
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		back = time.Hour
+		return counting(ctx, dc)
+	})
+	c.Agent.Clock = setBack{w.clock, &back}
+	c.Store = &faultyStore{Store: c.Store, after: func(call string) error {
+		if call == "Renew" {
+			renewals++
+		}
+		return nil
+	}}
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := w.kept.Sessions().Accept(t.Context(), delivery("one", id), w.clock.Now())
+		require.NoError(t, err)
+	}
+	h := w.host(c)
+	n, err := h.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	assert.Equal(t, 1, renewals, "before the second turn, and not before the third")
 	assert.Zero(t, h.Counters().LeaseLosses)
 }
 

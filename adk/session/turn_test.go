@@ -282,6 +282,34 @@ func TestProviders(t *testing.T) {
 	assert.Equal(t, "5", w.counted(hostOf(), "one"))
 }
 
+// resting is a provider that is active where it has no snapshot.
+type resting struct{ seen *[]string }
+
+func (resting) Name() string    { return "resting" }
+func (resting) Needs() []string { return nil }
+
+func (r resting) Create(_ context.Context, _ *adk.TurnContext, snapshot json.RawMessage) (bool, error) {
+	*r.seen = append(*r.seen, string(snapshot))
+	return snapshot == nil, nil
+}
+
+func (resting) Commit(context.Context, *adk.TurnContext) (json.RawMessage, error) {
+	return json.RawMessage(`"once"`), nil
+}
+
+// SES-16: the snapshot of a provider that is not active stays beside the new ones of others.
+func TestSnapshotOfAProviderAtRest(t *testing.T) {
+	w := newWorld(t)
+	var seen []string
+	c := w.config(counting)
+	c.Providers = []session.Provider{lastPart{}, resting{&seen}}
+	h := w.host(c)
+	for _, id := range []string{"a", "b", "c"} {
+		assert.False(t, deliver(t, h, delivery("one", id)).OutputFailed)
+	}
+	assert.Equal(t, []string{"", `"once"`, `"once"`}, seen)
+}
+
 // failing is a provider that cannot be made.
 type failing struct{ named }
 

@@ -29,6 +29,7 @@ var Harness = []string{
 	"adk/chat/testdata/mutants",
 	"adk/envelope/testdata/mutants",
 	"adk/prompt/testdata/mutants",
+	"adk/session/testdata/mutants",
 	"adk/storage/database/testdata/mutants",
 	"adk/storage/files/testdata/mutants",
 	"adk/storage/testdata/mutants",
