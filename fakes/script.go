@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/cues"
 )
 
 // Script is what a model does in a dispatch: one slice of steps for each
@@ -38,7 +39,7 @@ type player struct {
 // an error: a script that never signals would run for ever.
 func (s Script) Executor(name string) adk.Executor {
 	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		k := dc.Iteration()
+		k := cues.Played(ctx, name, dc.Iteration())
 		if k >= len(s) {
 			return s.exhausted(name, k)
 		}

@@ -60,6 +60,7 @@ var rooms = []room{
 		because: "a leaf of the engine"},
 	{name: "internal/roundtrip", because: "a leaf"},
 	{name: "internal/httpform", ours: []string{"internal/canonical", "internal/jsonscan"}, because: "but for how JSON is written and walked a leaf: who tells answers over HTTP and who breaks them know one form of them"},
+	{name: "internal/cues", because: "a leaf: what scripts play, and who leaves some of it out"},
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media, and who breaks their readers"},
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
@@ -139,7 +140,7 @@ var rooms = []room{
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
-	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/httpform", "internal/jsondiff", "internal/watchdog"}, // whose spools it checks, and whose words it records
+	{name: "fakes", ours: []string{"adk", "adk/artifact", "internal/cues", "internal/httpform", "internal/jsondiff", "internal/watchdog"}, // whose spools it checks, and whose words it records
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},
@@ -206,7 +207,7 @@ var rooms = []room{
 		because: "an invariant is a function over a trace, whoever recorded it"},
 	{name: "property/turn", ours: []string{"adk", "fakes", "internal/listening", "internal/perform", "internal/plain", "internal/steady", "internal/storages", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
-	{name: "property/explore", ours: []string{"adk", "fakes", "internal/forging", "internal/httpform", "internal/plain", "internal/reread", "internal/safetext", "internal/steady", "internal/storages", "internal/subtests", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
+	{name: "property/explore", ours: []string{"adk", "fakes", "internal/cues", "internal/forging", "internal/httpform", "internal/plain", "internal/reread", "internal/safetext", "internal/steady", "internal/storages", "internal/subtests", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
 	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/stash", "internal/storages", "internal/subtests", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
 		because: "it breaks what runs turns, and has no part in how a turn is broken but its words"},

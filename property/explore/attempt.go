@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/cues"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/reread"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
@@ -52,6 +53,7 @@ type attempt struct {
 	present   atomic.Pointer[presentRun]
 	reading   atomic.Pointer[planned]          // the fault of what is read next
 	breaker   reread.Breaker                   // makes it
+	prompter  cues.Prompter                    // says which iterations of scripts are played
 	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
 	after     *followed                        // the run that followed
 	instance  turn.Instance                    // as the subject made it
@@ -90,6 +92,7 @@ type attempt struct {
 	// had several: what these ask has the order of the system.
 	askers map[int]int
 	loose  bool
+	played []answer // iterations of scripts; where askers are wanted
 
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
@@ -123,7 +126,10 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	if a.breaker == nil {
 		a.breaker = a.breakReading
 	}
-	present.breaker = a.breaker
+	if a.prompter == nil {
+		a.prompter = a.plays
+	}
+	present.breaker, present.prompter = a.breaker, a.prompter
 	a.present.Store(present)
 	a.reading.Store(nil)
 	a.told.Store(0)
@@ -137,7 +143,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
-	a.askers, a.loose = nil, false
+	a.askers, a.loose, a.played = nil, false, nil
 	if n.askers {
 		a.askers = map[int]int{}
 	}

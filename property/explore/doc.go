@@ -25,7 +25,7 @@
 //  4. The Exploration lists what broke: one Breach for one bug, with the simplest
 //     schedule that shows it, how many do, the lines that show it, and a line of Go
 //     that fails until it is mended: Reproduce. Breach.GoTest is a test with that line, and
-//     what shows it as its comment. Orders, conversations and what the world answers are
+//     what shows it as its comment. Orders, conversations, scripts and what the world answers are
 //     as short as they get.
 //
 // User code may block by other means than the engine's: a strand that waits for a lock

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/cues"
 	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
@@ -20,7 +21,8 @@ type outside struct {
 	ended  context.Context // nil before the end
 	follow []func()        // in the order they came; nil where one was stopped
 
-	breaker reread.Breaker // of what is read in the run
+	breaker  reread.Breaker // of what is read in the run
+	prompter cues.Prompter  // of the scripts that are played in it
 }
 
 // end ends the context, unless it has ended. A nil cause is err itself.
@@ -60,10 +62,14 @@ func (o *outside) Err() error {
 	return o.err
 }
 
-// Value gives ended to context.Cause, and the breaker to what is read.
+// Value gives ended to context.Cause, the breaker to what is read, and the prompter to
+// scripts.
 func (o *outside) Value(key any) any {
-	if key == (reread.BreakerKey{}) {
+	switch key {
+	case reread.BreakerKey{}:
 		return o.breaker
+	case cues.PrompterKey{}:
+		return o.prompter
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

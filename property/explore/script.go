@@ -1,31 +1,45 @@
 package explore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/cues"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
 // This file makes the world's part of a turn shorter: a model that asks for three tools
 // before it answers may show as much with one. What it answered in the undisturbed turn is
-// its script, and some of the answers are left out.
+// its script, and some of the answers are left out. So are iterations of a fakes.Script,
+// which stands in a model's place.
 
 // script is what the world answers, but for some of it.
 type script struct {
-	answers []*asked
+	answers []answer
 	leftOut []int // their numbers, from 1
 }
 
-// answersOf are the answers of the world in a run; fault points have none.
-func answersOf(crossings []adk.Crossing) (all []*asked) {
+// answer is what the world said to one question, or else one iteration of a script, from
+// 0, whichever dispatch plays it.
+type answer struct {
+	*asked
+	executor  string
+	iteration int
+	at        int // the crossing that is next when it is wanted for the first time
+}
+
+// answersOf are the answers of the world in a run, in its order, with iterations of
+// scripts; fault points have none.
+func answersOf(crossings []adk.Crossing, iterations []answer) []answer {
 	for _, one := range inOrder(askedIn(crossings)) {
 		if one.done && !one.isPoint() {
-			all = append(all, one)
+			iterations = append(iterations, answer{asked: one, at: one.first})
 		}
 	}
-	return all
+	slices.SortStableFunc(iterations, func(a, b answer) int { return a.at - b.at })
+	return iterations
 }
 
 // without are the numbers of the answers that are left out.
@@ -43,7 +57,11 @@ func (s *script) String() string {
 		if i > 0 {
 			text += ", and what"
 		}
-		text += " " + s.answers[n-1].of + " said to its question " + strconv.Itoa(s.nth(n))
+		if one := s.answers[n-1]; one.asked != nil {
+			text += " " + one.of + " said to its question " + strconv.Itoa(s.nth(n))
+		} else {
+			text += " the script of executor " + strconv.Quote(one.executor) + " does in iteration " + strconv.Itoa(one.iteration)
+		}
 	}
 	return strings.TrimSpace(text)
 }
@@ -51,7 +69,7 @@ func (s *script) String() string {
 // nth is which of the answers of the same an answer is.
 func (s *script) nth(number int) (nth int) {
 	for _, one := range s.answers[:number] {
-		if one.of == s.answers[number-1].of {
+		if one.asked != nil && one.of == s.answers[number-1].of {
 			nth++
 		}
 	}
@@ -61,6 +79,7 @@ func (s *script) nth(number int) (nth int) {
 // playing is a script in a run.
 type playing struct {
 	rest map[string][]*asked // what is still to be answered, by who is asked
+	cut  cues.Cut            // of scripts
 }
 
 // playing begins a script; nil where nothing is left out.
@@ -68,17 +87,42 @@ func (s *script) playing() *playing {
 	if s == nil {
 		return nil
 	}
-	p := &playing{map[string][]*asked{}}
+	p := &playing{map[string][]*asked{}, cues.Cut{}}
 	out := map[int]bool{}
 	for _, n := range s.leftOut {
 		out[n] = true
 	}
+	asks := false
 	for i, one := range s.answers {
-		if !out[i+1] {
-			p.rest[one.of] = append(p.rest[one.of], one)
+		switch {
+		case one.asked == nil && out[i+1]:
+			p.cut.Leave(one.executor, one.iteration)
+		case one.asked != nil && out[i+1]:
+			asks = true
+		case one.asked != nil:
+			p.rest[one.of] = append(p.rest[one.of], one.asked)
 		}
 	}
+	if !asks { // the world answers as ever
+		clear(p.rest)
+	}
 	return p
+}
+
+// plays is asked by a script which of its iterations it plays, on any strand.
+func (a *attempt) plays(executor string, iteration int) int {
+	if a.askers != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		known := func(one answer) bool { return one.executor == executor && one.iteration == iteration }
+		if !slices.ContainsFunc(a.played, known) {
+			a.played = append(a.played, answer{nil, executor, iteration, int(a.told.Load()) + 1})
+		}
+	}
+	if a.script == nil {
+		return iteration
+	}
+	return a.script.cut.Played(executor, iteration)
 }
 
 // answer is the next answer of who is asked; nil is the world's.

@@ -73,3 +73,84 @@ func TestScriptsAreShortened(t *testing.T) {
 	_, err := explore.RunSchedule(t.Context(), diligent(true), turn.MustSchedule("without@9"), explore.Options{})
 	assert.ErrorContains(t, err, "without@9 cannot happen: the undisturbed turn is given 4 answers")
 }
+
+// seeking is an agent that is a script: it looks three times before it is done, and the
+// careless one goes on where its look fails.
+func seeking(careless bool) turn.Subject {
+	return turn.Subject{Name: "seeking", Open: func(context.CancelCauseFunc) turn.Instance {
+		storage := fakes.NewStorage()
+		look := fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := dc.Retrievables().Fetch(ctx)
+			return err
+		})
+		store := fakes.Do(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			err := dc.Messages().Store(ctx, uttered("m0", adk.RoleAssistant, "Done."))
+			if err == nil || !careless {
+				return err
+			}
+			h.Log(adk.LevelInfo, "store", "never mind", nil)
+			return nil
+		})
+		script := fakes.Script{{look}, {look}, {look}, {store, fakes.Ack()}}
+		return turn.Instance{Raw: adk.RawTurn{SystemPrompt: "Help."}, Config: adk.Config{Storage: storage.Storage(), Executor: script.Executor("model")},
+			Check: func(r turn.Run) error {
+				for x := range r.Crossings {
+					if x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck && len(storage.Messages()) == 0 {
+						return assert.AnError
+					}
+				}
+				return nil
+			}}
+	}}
+}
+
+// The iterations of a fakes.Script that do not matter are left out of what shows a
+// violation; the line reproduces it, and not with the agent mended.
+func TestIterationsAreLeftOut(t *testing.T) {
+	result := explored(t, seeking(true), explore.Options{})
+	require.Len(t, result.Violations, 1, result)
+	b := result.Violations[0]
+	assert.Regexp(t, `^without@1,without@2,without@3,storage-before@\d+$`, b.Schedule.String())
+	assert.Contains(t, b.Where[0], `there is left out what the script of executor "model" does in iteration 0, and what the script of executor "model" does in iteration 1`)
+	iterations := 0
+	for _, line := range b.Run.Lines {
+		if line.Crossing.Kind == adk.KindIterationStart {
+			iterations++
+		}
+	}
+	assert.Equal(t, 1, iterations, "one iteration is left")
+	for careless, want := range map[bool]int{true: 1, false: 0} {
+		again, err := explore.RunSchedule(t.Context(), seeking(careless), b.Schedule, explore.Options{})
+		require.NoError(t, err)
+		assert.Len(t, again.Violations, want)
+	}
+	_, err := explore.RunSchedule(t.Context(), seeking(true), turn.MustSchedule("without@9"), explore.Options{})
+	assert.ErrorContains(t, err, "without@9 cannot happen: the undisturbed turn is given 4 answers")
+}
+
+// Where iterations alone are left out, the world answers what is asked as ever: what was
+// asked in them is not asked, and nobody else gets its answer.
+func TestAsksBehindIterationsLeftOut(t *testing.T) {
+	var said []int
+	subject := turn.Subject{Name: "echo", Open: func(context.CancelCauseFunc) turn.Instance {
+		said = nil
+		ask := func(n int) fakes.Step {
+			return fakes.Do(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+				answer, err := adk.Ask(ctx, "echo", n, func(_ context.Context, n int) (int, error) { return n, nil })
+				said = append(said, answer)
+				return err
+			})
+		}
+		script := fakes.Script{{ask(1)}, {ask(2)}, {ask(3), fakes.Ack()}}
+		return turn.Instance{Raw: adk.RawTurn{SystemPrompt: "Help."}, Config: adk.Config{Storage: fakes.NewStorage().Storage(), Executor: script.Executor("model")}}
+	}}
+	for schedule, want := range map[string][]int{
+		"without@1":           {2, 3}, // iterations have the odd numbers, and what is asked in them the even ones
+		"without@1,without@3": {3},
+		"without@2":           {2, 3, 3}, // an answer: who asks gets the next one
+	} {
+		_, err := explore.RunSchedule(t.Context(), subject, turn.MustSchedule(schedule), explore.Options{Workers: 1, Free: -1})
+		require.NoError(t, err)
+		assert.Equal(t, want, said, schedule)
+	}
+}

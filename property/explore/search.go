@@ -114,7 +114,7 @@ type exploring struct {
 	choices     int // that its strands have
 	strands     int // that it has
 	others      []turn.Input
-	answers     []*asked // of the world, in the undisturbed turn
+	answers     []answer // of the world, in the undisturbed turn
 	metMu       sync.Mutex
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
@@ -639,7 +639,7 @@ func (e *exploring) measure() error {
 		e.undisturbed, a.callings = a.read(), nil // this one is kept
 		e.undisturbed.hints = property.Hints(a.info, a.all())
 		e.undisturbed.crossings = slices.Clone(a.crossings)
-		e.answers = answersOf(e.undisturbed.crossings)
+		e.answers = answersOf(e.undisturbed.crossings, a.played)
 		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written(),
 			slices.ContainsFunc(e.undisturbed.crossings, func(x adk.Crossing) bool { return crashOf(&x) != "" })}
 	}

@@ -32,6 +32,7 @@ type shortening struct {
 	e    *exploring
 	best *Breach
 	key  string
+	most int // how many crossings a shorter one has; 0 is any number
 }
 
 // try takes a schedule in the place of the best, if it shows the same.
@@ -44,7 +45,7 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 		return false
 	}
 	a, stalled := s.e.workers[0].run(n, nil, false, false)
-	if stalled != nil && stalled.kind != crashed {
+	if stalled != nil && stalled.kind != crashed || s.most > 0 && len(a.crossings) > s.most {
 		return false
 	}
 	for _, v := range s.e.judge(a, n, stalled).violations {
@@ -74,7 +75,7 @@ func (s *shortening) input() {
 const mostAnswers = 20
 
 // script leaves out answers of the world that do not matter, where something else makes the
-// violation: what was left out could make one itself.
+// violation: what was left out could make one itself. What shows it gets shorter by each.
 func (s *shortening) script() {
 	if len(s.best.Schedule.Faults) == 0 {
 		return
@@ -82,17 +83,22 @@ func (s *shortening) script() {
 	for n := min(mostAnswers, len(s.e.answers)); n > 0; n-- {
 		shorter := s.best.Schedule
 		shorter.Without = append([]int{n}, shorter.Without...)
-		before, after := s.length(s.best.Schedule), s.length(shorter)
-		if after >= before || s.shows(turn.Schedule{Input: shorter.Input, Without: shorter.Without}) {
+		before, after := s.length(bare(s.best.Schedule)), s.length(bare(shorter))
+		if after >= before || s.shows(bare(shorter)) {
 			continue
 		}
+		s.most = s.length(s.best.Schedule) - 1
 		_ = s.try(shifted(shorter, before-after)) || s.try(shorter)
+		s.most = 0
 	}
 }
 
-// length is how many crossings the turn of a schedule has without its faults.
+// bare is a schedule in which nothing goes wrong.
+func bare(s turn.Schedule) turn.Schedule { return turn.Schedule{Input: s.Input, Without: s.Without} }
+
+// length is how many crossings the turn of a schedule has.
 func (s *shortening) length(of turn.Schedule) int {
-	n, err := s.e.resolve(turn.Schedule{Input: of.Input, Without: of.Without})
+	n, err := s.e.resolve(of)
 	if err != nil {
 		return 0
 	}

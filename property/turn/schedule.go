@@ -269,7 +269,8 @@ type Schedule struct {
 	// Input is the conversation that the turn begins with.
 	Input Input
 	// Without are the answers of the undisturbed turn that are left out, by their numbers
-	// from 1, in order: who asks gets the next one of the same in their place.
+	// from 1, in order: who asks gets the next one of the same in their place. Each
+	// iteration that a fakes.Script plays is one of them.
 	Without []int
 	// Faults are in the order of their crossings, each crossing once.
 	Faults []Fault
