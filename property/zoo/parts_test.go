@@ -71,15 +71,15 @@ var parts = []family{
 			}
 			return c, nil
 		}
-		failed := false
+		missing := false
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			answer := "I could not look it up."
 			for range 2 {
 				one, err := get(ctx)
 				if err != nil {
-					failed = true
 					continue
 				}
+				missing = one == nil
 				answer = "Looked up with " + one.token
 				break
 			}
@@ -91,11 +91,9 @@ var parts = []family{
 			}
 			return dc.Ack()
 		})
-		i.Check = func(r turn.Run) error {
-			for x := range r.Crossings {
-				if x.Outcome == adk.OutcomePanic && failed && c == nil {
-					return errors.New("no client")
-				}
+		i.Check = func(turn.Run) error {
+			if missing {
+				return errors.New("no client")
 			}
 			return nil
 		}
