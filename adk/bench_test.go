@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/race"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -332,7 +333,7 @@ func (c *counter) Close() error                { c.traces++; return nil }
 // What a turn allocates, with a little headroom above what was measured. A delta
 // allocates nothing, and its event where somebody observes.
 func TestAllocations(t *testing.T) {
-	if withRace {
+	if race.Detector {
 		t.Skip("the race detector has pools lose what they hold: go test without -race counts allocations")
 	}
 	for _, turn := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/race"
 )
 
 // What questions to a body in a directory cost, beside reading it: head, tail, grep and
@@ -76,7 +77,7 @@ func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, arti
 
 // What streams holds less than 1 MiB of a body of 16: it does not even allocate more.
 func TestStreamsHoldLittle(t *testing.T) {
-	if large.RaceDetector {
+	if race.Detector {
 		t.Skip("under the race detector allocations cannot be counted")
 	}
 	a, reader, _ := largeLog(t, 16<<20)

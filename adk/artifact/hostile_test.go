@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/race"
 )
 
 // laughs is YAML whose aliases make of a few lines a billion values.
@@ -71,7 +72,7 @@ func TestHostileDocuments(t *testing.T) {
 					if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
 						t.Errorf("%s of %s: %.200s: %v", tool.Name(), name, args, err)
 					}
-					assert.True(t, allocated < 64<<20 || large.RaceDetector, "%s of %s: %.200s: %d bytes", tool.Name(), name, args, allocated)
+					assert.True(t, allocated < 64<<20 || race.Detector, "%s of %s: %.200s: %d bytes", tool.Name(), name, args, allocated)
 					questions++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/race"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -146,7 +147,7 @@ func (o Options) withDefaults() Options {
 	if o.Faults == nil {
 		o.Faults = turn.FaultKinds()
 	}
-	if o.Free == 0 && raceDetector {
+	if o.Free == 0 && race.Detector {
 		o.Free = usualFree
 	}
 	if o.test == "" {

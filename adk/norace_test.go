@@ -1,5 +1,0 @@
-//go:build !race
-
-package adk_test
-
-const withRace = false

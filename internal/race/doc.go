@@ -1,0 +1,2 @@
+// Package race says whether a program was built with the race detector.
+package race
