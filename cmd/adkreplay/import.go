@@ -35,9 +35,10 @@ also compressed by gzip; and with a second file the requests and the answers of
 a batch of OpenAI's. Headers that hold secrets are left out; bodies stay as they
 were, so the conversation is as private as the recording.
 
-What is no recording is refused as a whole, with the place. Spans of OpenTelemetry
-hold no requests of which a conversation could be made: view and stats read them
-as they are.
+What is no recording is refused as a whole, with the place; requests of a HAR
+that nobody answered, and its WebSockets, are left out and told. Spans of
+OpenTelemetry hold no requests of which a conversation could be made: view and
+stats read them as they are.
 ` + exitHelp,
 		Example: "  adkreplay import fixtures/weather.yaml -o weather.json\n  adkreplay import requests.jsonl answers.jsonl >batch.json\n  adkreplay import - <session.har",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,6 +72,9 @@ func runImport(t *terminal, o importOptions) error {
 	recording, err := readRecording(o)
 	if err != nil {
 		return unreadable(err)
+	}
+	for _, left := range recording.Left {
+		t.warn(safetext.Line(o.recording) + ": left out: " + safetext.Line(left))
 	}
 	return writeConversation(t, recording, o.recording, o.file)
 }

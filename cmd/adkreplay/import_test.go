@@ -52,6 +52,20 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, outcome{out: string(written)}, o, "its own form comes back")
 }
 
+// CAS-2: what a browser archived that is no exchange is left out and told, and no part of
+// what is written.
+func TestImportOfAnArchive(t *testing.T) {
+	archive := put(t, "page.har", []byte(`{"log":{"entries":[
+		{"request":{"method":"GET","url":"http://x/gone"},"response":{"status":0,"_error":"net::ERR_ABORTED"}},
+		{"request":{"method":"GET","url":"http://x/there"},"response":{"status":200,"content":{"text":"a"}}}]}}`))
+	o := adkreplay("import", archive)
+	assert.Zero(t, o.code)
+	assert.Equal(t, "adkreplay: "+archive+": left out: interaction 1: no answer came (net::ERR_ABORTED)\n", o.err)
+	read, err := fakes.ReadConversation(strings.NewReader(o.out))
+	require.NoError(t, err)
+	assert.Len(t, read.Interactions, 1)
+}
+
 // The two files of a batch are one conversation.
 func TestImportOfABatch(t *testing.T) {
 	requests := put(t, "requests.jsonl", []byte(`{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m"}}`+"\n"))

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,9 @@ type Recording struct {
 	Form string
 	// Secrets are how many headers, and parameters of URLs, were left out.
 	Secrets int
+	// Left says what of a HAR was left out, each with its place and why: what a browser
+	// archives of a page is not all exchanges.
+	Left []string
 }
 
 // Open reads the recording in a file.
@@ -39,7 +43,8 @@ func Open(path string) (*Recording, error) {
 
 // Read reads a recording. name stands in errors and is the source of the conversation, unless
 // the recording says its own. A recording holds at least one interaction, and at most
-// MostBytes; what of it cannot be read is refused as a whole.
+// MostBytes; what of it cannot be read is refused as a whole, but for what of a HAR is no
+// exchange (Recording.Left).
 func Read(name string, r io.Reader) (*Recording, error) {
 	data, err := readAll(r)
 	if err == nil && bytes.HasPrefix(data, []byte("\x1f\x8b")) {
@@ -58,7 +63,12 @@ func Read(name string, r io.Reader) (*Recording, error) {
 		err = rec.readYAML(data)
 	}
 	if err == nil && len(rec.Interactions) == 0 {
-		err = fmt.Errorf("no interactions")
+		err = fmt.Errorf("no interactions%s", because(rec.Left))
+	}
+	if err != nil && rec.Form != "httprr" {
+		if known := lookAlike(data); known != "" {
+			err = errors.New(known)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cassette: %s: %w", name, err)
@@ -88,7 +98,7 @@ func uncompressed(data []byte) ([]byte, error) {
 // add adds an interaction. Of the headers it keeps those that are no secrets, and of the
 // bodies what they were before the wire.
 func (rec *Recording) add(request fakes.ProviderRequest, response fakes.Reply) error {
-	at := len(rec.Interactions) + 1
+	at := len(rec.Interactions) + len(rec.Left) + 1
 	if request.Method == "" || request.URL == "" {
 		return fmt.Errorf("interaction %d has no method or no URL", at)
 	}

@@ -138,7 +138,7 @@ func TestBatch(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":            {"", "no interactions"},
-		"a text":             {"hello", "cannot unmarshal"},
+		"a text":             {"hello", "in none of the forms"},
 		"another YAML":       {"a: 1\n", "no interactions"},
 		"another JSON":       {`{"a":1}`, "no interactions"},
 		"a cut one":          {`{"interactions":[`, "unexpected end"},
@@ -152,7 +152,13 @@ func TestRefused(t *testing.T) {
 		"no URL":             {"interactions:\n- request: {method: GET}\n  response: {code: 200}\n", "interaction 1 has no method or no URL"},
 		"a strange status":   {"interactions:\n- request: {method: GET, url: http://x}\n  response: {code: 99}\n", "interaction 1 has the status 99"},
 		"brotli":             {"interactions:\n- request: {method: GET, url: http://x}\n  response: {code: 200, body: \"\\x01\", headers: {Content-Encoding: [br]}}\n", `interaction 1: the response's body: compressed by "br"`},
-		"no answer in a HAR": {`{"log":{"entries":[{"request":{"method":"GET","url":"http://x"},"response":{"status":0}}]}}`, "interaction 1 has no answer"},
+		"no answer in a HAR": {`{"log":{"entries":[{"request":{"method":"GET","url":"http://x"},"response":{"status":0}}]}}`, "no interactions (interaction 1: no answer came)"},
+		"nock":               {`[{"scope":"https://api.openai.com:443","method":"POST","path":"/v1","body":"","status":200,"response":{},"rawHeaders":[]}]`, "looks like nock's"},
+		"WireMock":           {`{"mappings":[{"request":{"method":"GET","url":"/x"},"response":{"status":200}}]}`, "looks like WireMock's"},
+		"a WireMock stub":    {`{"id":"x","request":{"method":"GET","url":"/x"},"response":{"status":200}}`, "looks like WireMock's"},
+		"mitmproxy":          {"1206:9:websocket;0:~8:response;", "looks like mitmproxy's"},
+		"half a batch":       {`{"custom_id":"a","method":"POST","url":"/v1","body":{}}` + "\n" + `{"custom_id":"b"}`, "one of the two files of a batch"},
+		"a list of strings":  {`["a"]`, "in none of the forms"},
 		"no base64 in a HAR": {`{"log":{"entries":[{"request":{"method":"GET","url":"http://x"},"response":{"status":200,"content":{"text":"!","encoding":"base64"}}}]}}`, "interaction 1: the response's body"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,6 +190,35 @@ func TestBodiesThatBrowsersUnpacked(t *testing.T) {
 		assert.Equal(t, "<html>é", rec.Interactions[0].Response.Body)
 		assert.Empty(t, rec.Interactions[0].Response.Headers.Get("Content-Encoding"))
 	}
+}
+
+// CAS-2: what of a browser's archive is no exchange is left out, and said with its place;
+// a place after it is still that of the archive.
+func TestWhatIsLeftOfAnArchive(t *testing.T) {
+	archive := func(entries ...string) string { return `{"log":{"entries":[` + strings.Join(entries, ",") + `]}}` }
+	entry := func(response, more string) string {
+		return `{"request":{"method":"GET","url":"http://x/y?key=s"},"response":` + response + more + `}`
+	}
+	text := archive(
+		entry(`{"status":0,"_error":"net::ERR_ABORTED"}`, ""),
+		entry(`{"status":200,"content":{"text":"a"}}`, ""),
+		entry(`{"status":101}`, `,"_resourceType":"websocket","_webSocketMessages":[{"type":"send","data":"hi"},{"type":"receive","data":"ho"}]`),
+		entry(`{"status":101}`, ""),
+		entry(`{"status":200,"headers":[{"name":"content-encoding","value":"br"}],"content":{"text":"/w==","encoding":"base64"}}`, ""),
+	)
+	rec, err := cassette.Read("x.har", strings.NewReader(text))
+	require.NoError(t, err)
+	require.Len(t, rec.Interactions, 2)
+	assert.Equal(t, "a", rec.Interactions[0].Response.Body)
+	assert.Equal(t, "\xff", rec.Interactions[1].Response.Body, "an image, which a browser has unpacked too")
+	assert.Equal(t, []string{
+		"interaction 1: no answer came (net::ERR_ABORTED)",
+		"interaction 3: a WebSocket (2 messages)",
+		"interaction 4: it goes on in another protocol",
+	}, rec.Left)
+
+	_, err = cassette.Read("x.har", strings.NewReader(archive(entry(`{"status":0}`, ""), entry(`{"status":999}`, ""))))
+	assert.ErrorContains(t, err, "interaction 2 has the status 999")
 }
 
 // cassettes are recorded conversations of others, which lie beside the project on some

@@ -17,5 +17,6 @@
 //
 // Bodies come as they were, out of whatever compressed them on the wire. Headers, and
 // parameters of URLs, that hold secrets are left out and counted. What is no recorded
-// interaction, and what a trace does not hold, is refused with its place.
+// interaction, and what a trace does not hold, is refused with its place; the requests of a
+// HAR that nobody answered, and its WebSockets, are left out and told.
 package cassette

@@ -134,14 +134,35 @@ type har struct {
 			Status  int
 			Headers []harHeader
 			Content struct{ MimeType, Text, Encoding string }
+			Error   string `json:"_error"` // Chromium's, of what had no answer
 		}
+		Messages []json.RawMessage `json:"_webSocketMessages"`
 	}
+}
+
+// left says why an answer of this status is no exchange that could be served, or nothing.
+func left(status int, why string, messages int) string {
+	switch {
+	case messages > 0:
+		return fmt.Sprintf("a WebSocket (%d messages)", messages)
+	case status == http.StatusSwitchingProtocols:
+		return "it goes on in another protocol"
+	case status == 0 && why != "":
+		return "no answer came (" + why + ")"
+	case status == 0:
+		return "no answer came"
+	}
+	return ""
 }
 
 type harHeader struct{ Name, Value string }
 
 func (rec *Recording) readHAR(log *har) error {
 	for i, entry := range log.Entries {
+		if why := left(entry.Response.Status, entry.Response.Error, len(entry.Messages)); why != "" {
+			rec.Left = append(rec.Left, fmt.Sprintf("interaction %d: %s", i+1, why))
+			continue
+		}
 		sent, err := harText(entry.Request.PostData.Text, entry.Request.PostData.Encoding)
 		if err != nil {
 			return fmt.Errorf("interaction %d: the request's body: %w", i+1, err)
@@ -150,14 +171,11 @@ func (rec *Recording) readHAR(log *har) error {
 		if err != nil {
 			return fmt.Errorf("interaction %d: the response's body: %w", i+1, err)
 		}
-		if entry.Response.Status == 0 {
-			return fmt.Errorf("interaction %d has no answer", i+1)
-		}
 		answered := harHeaders(entry.Response.Headers)
 		if answered.Get("Content-Type") == "" && entry.Response.Content.MimeType != "" {
 			answered.Set("Content-Type", entry.Response.Content.MimeType)
 		}
-		if entry.Response.Content.Encoding != "base64" {
+		if kind := answered.Get("Content-Encoding"); entry.Response.Content.Encoding != "base64" || kind != "gzip" && kind != "deflate" {
 			answered.Del("Content-Encoding") // browsers archive what they have unpacked
 		}
 		if err := rec.add(

@@ -1,0 +1,52 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// because are reasons in brackets, or nothing.
+func because(reasons []string) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(reasons, "; ") + ")"
+}
+
+const (
+	archiveIt = ": record it again as a HAR, which browsers and proxies save, or write it in the JSON of fakes.ReadConversation"
+	noForm    = "it is in none of the forms that are read: go-vcr, VCR.py, httprr, HAR, and the JSON of fakes.ReadConversation"
+)
+
+// flow is how a file of mitmproxy begins: the length of a first list, and of its first name.
+var flow = regexp.MustCompile(`^\d+:\d+:[a-z]`)
+
+// lookAlike says what a file looks like that could not be read, and what can be done; it is
+// empty where the error of whoever tried to read it says more.
+func lookAlike(data []byte) string {
+	var first struct {
+		Scope, Response, Request, Mappings json.RawMessage
+		CustomID                           string `json:"custom_id"`
+	}
+	list := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
+	in := json.NewDecoder(bytes.NewReader(data))
+	if list {
+		_, _ = in.Token()
+	}
+	_ = in.Decode(&first)
+	switch {
+	case list && first.Scope != nil && first.Response != nil:
+		return "it looks like nock's form, which is not read" + archiveIt
+	case first.Mappings != nil, !list && first.Request != nil && first.Response != nil:
+		return "it looks like WireMock's form, which is not read" + archiveIt
+	case first.CustomID != "":
+		return "it looks like one of the two files of a batch of OpenAI's: both are needed, its requests and its answers"
+	case flow.Match(data):
+		return "it looks like mitmproxy's form, which is not read: mitmdump -nr in --set hardump=out.har makes a HAR of it"
+	case list, !bytes.ContainsAny(data, ":") && len(bytes.TrimSpace(data)) > 0:
+		return noForm
+	}
+	return ""
+}
