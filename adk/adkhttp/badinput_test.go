@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -344,6 +346,7 @@ var misuses = map[string]struct {
 	"cookies":                           {ask: withCookies},
 	"a connection used again":           {ask: again},
 	"wrapped twice":                     {ask: wrapped},
+	"a Timeout of the client's":         {ask: timingOut},
 	"extensions of chunks":              {ask: hearing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;of=\"it\"\r\nhello\r\n0;last\r\n\r\n")},
 }
 
@@ -378,6 +381,16 @@ func again(ctx context.Context, client *http.Client, url string) outcome {
 // wrapped uses a transport around the one that is there.
 func wrapped(ctx context.Context, client *http.Client, url string) outcome {
 	return posting(`{"a":1}`)(ctx, &http.Client{Transport: adkhttp.NewTransport(client.Transport)}, url)
+}
+
+// timingOut waits as long as a client lets it. What a client says then differs from time to
+// time, also without us: it has two timers.
+func timingOut(ctx context.Context, client *http.Client, url string) outcome {
+	brief := *client
+	brief.Timeout = 100 * time.Millisecond
+	_, err := brief.Do(get(ctx, url+"/stalls"))
+	var late net.Error
+	return outcome{Body: fmt.Sprint(errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded))}
 }
 
 func heading(ctx context.Context, client *http.Client, url string) outcome {
@@ -424,7 +437,7 @@ func TestBadInput(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { holdsBoth(t, c.ask, c.says, server) })
 	}
-	for _, name := range []string{"download without end", "events without end", "upload without end", "trailers", "HEAD", "204", "100-continue", "a redirect with a body", "a connection used again", "a server that stalls", "a server that stalls in its midst", "100 MB"} {
+	for _, name := range []string{"download without end", "events without end", "upload without end", "trailers", "HEAD", "204", "100-continue", "a redirect with a body", "a connection used again", "a server that stalls", "a server that stalls in its midst", "100 MB", "a Timeout of the client's"} {
 		t.Run(name+" over HTTP/2", func(t *testing.T) { holdsBoth(t, misuses[name].ask, misuses[name].says, two) })
 	}
 }
@@ -432,11 +445,16 @@ func TestBadInput(t *testing.T) {
 // holdsBoth asks without the transport, with it, and where nobody is asked.
 func holdsBoth(t *testing.T, ask ask, says string, server *httptest.Server) {
 	t.Helper()
-	base := server.Client().Transport
-	want := ask(context.Background(), &http.Client{Transport: keyed{base}}, server.URL)
+	holdsThrough(t, ask, says, server.Client().Transport, server.URL)
+}
+
+// holdsThrough asks through a base.
+func holdsThrough(t *testing.T, ask ask, says string, base http.RoundTripper, url string) {
+	t.Helper()
+	want := ask(context.Background(), &http.Client{Transport: keyed{base}}, url)
 	var got outcome
 	run := func(ctx context.Context) {
-		got = ask(ctx, &http.Client{Transport: keyed{adkhttp.NewTransport(base)}}, server.URL)
+		got = ask(ctx, &http.Client{Transport: keyed{adkhttp.NewTransport(base)}}, url)
 	}
 	written := recorded(t, run)
 	assert.Equal(t, want, got)

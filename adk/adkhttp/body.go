@@ -66,7 +66,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.tellEnd(io.EOF) // which not every client reads to; trailers come with it
 	}
 	if err != nil {
-		b.tellEnd(err)
+		b.tellEnd(asClientSays(b.resp.Request, err, readingBody))
 		if err != io.EOF {
 			err = b.x.Failure(err)
 		}

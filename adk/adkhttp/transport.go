@@ -118,7 +118,7 @@ func (t *transport) ask(x *adk.Exchange, req, out *http.Request) (*http.Response
 // answered tells what the world has answered.
 func (t *transport) answered(x *adk.Exchange, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		x.Done(nil, err)
+		x.Done(nil, asClientSays(req, err, awaitingHead))
 		return resp, x.Failure(err)
 	}
 	if resp.Request != nil {
