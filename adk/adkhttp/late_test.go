@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -52,41 +53,43 @@ func TestTextsOfTimeouts(t *testing.T) {
 		"the caller's deadline":    {callers, false, true, "context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var said []string
-			short, long := 20*time.Millisecond, time.Hour
-			base := http.RoundTripper(roundTrip(func(req *http.Request) (*http.Response, error) {
-				if !c.body {
-					return nil, c.late(req)
+			synctest.Test(t, func(t *testing.T) {
+				var said []string
+				short, long := 20*time.Millisecond, time.Hour
+				base := http.RoundTripper(roundTrip(func(req *http.Request) (*http.Response, error) {
+					if !c.body {
+						return nil, c.late(req)
+					}
+					read := lateReader{func() error { return c.late(req) }}
+					return &http.Response{StatusCode: 200, Body: io.NopCloser(io.MultiReader(strings.NewReader("half"), read)), ContentLength: -1, Request: req}, nil
+				}))
+				run := func(ctx context.Context) {
+					clients, callers := short, long
+					if c.callers {
+						clients, callers = long, short
+					}
+					ctx, cancel := context.WithTimeout(ctx, callers)
+					defer cancel()
+					client := &http.Client{Transport: adkhttp.NewTransport(base), Timeout: clients}
+					resp, err := client.Do(get(ctx, "http://api.example/"))
+					if err == nil {
+						_, err = io.ReadAll(resp.Body)
+						_ = resp.Body.Close()
+					}
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					var late net.Error
+					if assert.ErrorAs(t, err, &late) {
+						assert.True(t, late.Timeout())
+					}
+					said = append(said, plainError(err))
 				}
-				read := lateReader{func() error { return c.late(req) }}
-				return &http.Response{StatusCode: 200, Body: io.NopCloser(io.MultiReader(strings.NewReader("half"), read)), ContentLength: -1, Request: req}, nil
-			}))
-			run := func(ctx context.Context) {
-				clients, callers := short, long
-				if c.callers {
-					clients, callers = long, short
-				}
-				ctx, cancel := context.WithTimeout(ctx, callers)
-				defer cancel()
-				client := &http.Client{Transport: adkhttp.NewTransport(base), Timeout: clients}
-				resp, err := client.Do(get(ctx, "http://api.example/"))
-				if err == nil {
-					_, err = io.ReadAll(resp.Body)
-					_ = resp.Body.Close()
-				}
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				var late net.Error
-				if assert.ErrorAs(t, err, &late) {
-					assert.True(t, late.Timeout())
-				}
-				said = append(said, plainError(err))
-			}
-			written := recorded(t, run)
-			base, short, long = never(t), time.Hour, 2*time.Hour
-			report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
-			require.NoError(t, err)
-			assert.Nil(t, report.Divergence, "%s", report)
-			assert.Equal(t, []string{c.want, c.want}, said)
+				written := recorded(t, run)
+				base, short, long = never(t), time.Hour, 2*time.Hour
+				report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
+				require.NoError(t, err)
+				assert.Nil(t, report.Divergence, "%s", report)
+				assert.Equal(t, []string{c.want, c.want}, said)
+			})
 		})
 	}
 }
