@@ -20,7 +20,7 @@ func ArgumentsText(c wire.Comparer, x *adk.Crossing) string {
 		case use.Field == adk.FieldArgs:
 			e.String(use.Label, safetext.Arguments(x.Args))
 		default:
-			if err := e.Field(use, x); err != nil {
+			if err := e.Field(&use, x); err != nil {
 				e.String(use.Label, "unwritable")
 			}
 		}

@@ -31,6 +31,7 @@ type Encoder struct {
 	sentinels *Sentinels
 	extra     []Member // of this line, not yet written
 	foreign   bool     // the line has members of somebody else's making
+	breakable bool     // the line may have a line break in it
 	apart     bool     // every record is written whole (see Apart)
 
 	// Repeat says what may be written by naming an earlier text, and RestoredValues how
@@ -83,7 +84,7 @@ func (e *Encoder) Free() {
 
 // Begin starts a line.
 func (e *Encoder) Begin(extra []Member) {
-	e.Out = append(e.Out[:0], '{')
+	e.Out, e.breakable = append(e.Out[:0], '{'), true
 	if e.foreign = len(extra) > 0; e.foreign || e.extra != nil {
 		e.extra = extra
 	}
@@ -96,9 +97,11 @@ func (e *Encoder) End() error {
 		e.rest(m)
 	}
 	e.Out = append(e.Out, '}', '\n')
-	if line := e.Out[:len(e.Out)-1]; bytes.IndexByte(line, '\n') >= 0 {
+	line := e.Out[:len(e.Out)-1]
+	if e.breakable && bytes.IndexByte(line, '\n') >= 0 {
 		return errors.New("a value's JSON has a line break in it")
-	} else if e.foreign {
+	}
+	if e.foreign {
 		return CheckLine(line)
 	}
 	return nil
@@ -135,8 +138,11 @@ func (e *Encoder) rest(m Member) {
 // appended to e.Out itself: that sets its length alone, and none of what a collector has
 // to be told of a pointer.
 func (e *Encoder) rawKey(name string) {
-	e.comma()
-	e.Out = append(e.Out, '"')
+	if last := e.Out[len(e.Out)-1]; last != '{' && last != '[' {
+		e.Out = append(e.Out, ',', '"')
+	} else {
+		e.Out = append(e.Out, '"')
+	}
 	e.Out = append(e.Out, name...)
 	e.Out = append(e.Out, '"', ':')
 }
@@ -208,16 +214,31 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	e.Int(memberIn, c.Call)
 	e.Int(MemberStrand, c.Strand)
 	e.Int(memberOp, c.Op)
-	for _, use := range c.Kind.Fields(c.Phase) {
-		if err := e.Field(use, c); err != nil {
-			return fmt.Errorf("%s: %w", use.Label, err)
-		}
+	if err := e.fields(c); err != nil {
+		return err
 	}
 	if step != 0 {
 		e.Last = c.At
 	}
 	e.noteSaid(c)
 	return e.End()
+}
+
+// fields writes the fields of a crossing. The line can have a break only where one of them
+// says something in JSON that somebody else made.
+func (e *Encoder) fields(c *adk.Crossing) error {
+	e.breakable = e.foreign
+	uses := c.Kind.Fields(c.Phase)
+	for i := range uses { // a use is not copied: there are several to a crossing
+		use, before := &uses[i], len(e.Out)
+		if err := e.Field(use, c); err != nil {
+			return fmt.Errorf("%s: %w", use.Label, err)
+		}
+		if !FieldRows[use.Field].OneLine && len(e.Out) > before {
+			e.breakable = true
+		}
+	}
+	return nil
 }
 
 // farthest reports whether a duration is one of the two at which Time.Sub stops,
@@ -275,7 +296,7 @@ func knownOutcome(o adk.Outcome) bool {
 }
 
 // Field writes the field of a crossing that use names, unless it is zero.
-func (e *Encoder) Field(use adk.FieldUse, x *adk.Crossing) error {
+func (e *Encoder) Field(use *adk.FieldUse, x *adk.Crossing) error {
 	e.repeating = use.Repeats
 	return FieldRows[use.Field].Append(e, use.Label, x)
 }

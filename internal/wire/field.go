@@ -22,6 +22,9 @@ type fieldRow struct {
 	// Append writes the field as the member of that name, or its value alone where
 	// the name is empty; nothing where there is nothing to say.
 	Append func(e *Encoder, name string, x *adk.Crossing) error
+	// OneLine says that Append writes texts, numbers and true alone, which never have a
+	// line break in them.
+	OneLine bool
 	// Read takes in what append wrote as the value.
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
 	// Zero makes the field what it is where nothing is written of it.
@@ -35,43 +38,49 @@ type fieldRow struct {
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
 var FieldRows = [...]fieldRow{
 	adk.FieldID: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.ID = 0 },
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.ID = 0 },
+		OneLine: true,
 	},
 	adk.FieldSeam: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Seam = adk.Seam{} },
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Seam = adk.Seam{} },
+		OneLine: true,
 	},
 	adk.FieldName: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Name == b.Name },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
-		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Name = "" },
-		Bare:   bareText,
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Name == b.Name },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
+		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Name = "" },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldKey: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
-		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Key = "" },
-		Bare:   bareText,
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
+		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Key = "" },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldText: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Text = "" },
-		Bare:   bareText,
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Text = "" },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldTexts: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.texts(name, x.Texts); return nil },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Texts, err = textList(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Texts = nil },
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.texts(name, x.Texts); return nil },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Texts, err = textList(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Texts = nil },
+		OneLine: true,
 	},
 	adk.FieldCollection: {
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Collection == b.Collection },
@@ -84,7 +93,8 @@ var FieldRows = [...]fieldRow{
 			x.Collection = adk.CollectionName(name)
 			return errors.Join(err, known(x.Collection))
 		},
-		Zero: func(x *adk.Crossing) { x.Collection = "" },
+		Zero:    func(x *adk.Crossing) { x.Collection = "" },
+		OneLine: true,
 	},
 	adk.FieldRecord: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameRecord(a.Record, b.Record) },
@@ -141,15 +151,17 @@ var FieldRows = [...]fieldRow{
 			x.Outcome, err = outcomeOfJSON(raw)
 			return err
 		},
-		Zero: func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
-		Bare: bareText,
+		Zero:    func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldStatus: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
-		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Status = "" },
-		Bare:   bareText,
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
+		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Status = "" },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldErr: {
 		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Err, b.Err) },
@@ -172,10 +184,11 @@ var FieldRows = [...]fieldRow{
 		Bare: bareError,
 	},
 	adk.FieldFlag: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.Flag = false },
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.Flag = false },
+		OneLine: true,
 	},
 	adk.FieldIsError: {
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.IsError == b.IsError },
@@ -184,13 +197,15 @@ var FieldRows = [...]fieldRow{
 			x.IsError, err = BoolOfJSON(raw)
 			return err
 		},
-		Zero: func(x *adk.Crossing) { x.IsError = false },
+		Zero:    func(x *adk.Crossing) { x.IsError = false },
+		OneLine: true,
 	},
 	adk.FieldN: {
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
-		Read:   func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
-		Zero:   func(x *adk.Crossing) { x.N = 0 },
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
+		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
+		Zero:    func(x *adk.Crossing) { x.N = 0 },
+		OneLine: true,
 	},
 	adk.FieldDuration: {
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Duration == b.Duration },
@@ -204,8 +219,9 @@ var FieldRows = [...]fieldRow{
 			x.Duration, err = DurationOfJSON(raw)
 			return err
 		},
-		Zero: func(x *adk.Crossing) { x.Duration = 0 },
-		Bare: bareText,
+		Zero:    func(x *adk.Crossing) { x.Duration = 0 },
+		Bare:    bareText,
+		OneLine: true,
 	},
 	adk.FieldSchema: {
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
@@ -236,7 +252,8 @@ var FieldRows = [...]fieldRow{
 			x.Digest, err = digestOfJSON(raw)
 			return err
 		},
-		Zero: func(x *adk.Crossing) { x.Digest = adk.Digest{} },
+		Zero:    func(x *adk.Crossing) { x.Digest = adk.Digest{} },
+		OneLine: true,
 	},
 	adk.FieldSeams: {
 		Same: func(c Comparer, a, b *adk.Crossing) bool {

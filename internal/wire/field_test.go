@@ -58,6 +58,28 @@ func TestEveryFieldIsWrittenReadAndCompared(t *testing.T) {
 	})
 }
 
+// DET-4: a field that says it is of one line has no line break in it, whatever it says, so
+// that nobody has to look for one.
+func TestFieldsOfOneLineHaveNoBreak(t *testing.T) {
+	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		row := wire.FieldRows[use.Field]
+		if !row.OneLine {
+			return // a line that has it is looked through
+		}
+		for _, word := range []string{"a\nb", "\n"} {
+			for _, said := range tracetest.Saying(t, x.Kind, use.Field, word) {
+				x := tracetest.With(x, use.Field, said.Value)
+				e := wire.NewEncoder(wire.OnlyCommon)
+				e.Begin(nil)
+				if err := row.Append(e, use.Label, &x); err == nil {
+					assert.NotContains(t, string(e.Out), "\n", said.Where)
+				}
+				e.Free()
+			}
+		}
+	})
+}
+
 // An event whose time no trace can hold is opaque as a whole, and a record in it
 // is still to be written.
 func TestAnEventThatCannotBeWrittenNumbersNoRecord(t *testing.T) {

@@ -55,7 +55,7 @@ func (w *Writer) Write(c *adk.Crossing) error { return w.write(c, nil) }
 func (w *Writer) WriteLine(l *Line) error { return w.write(&l.Crossing, l.Extra) }
 
 func (w *Writer) write(c *adk.Crossing, extra []wire.Member) error {
-	if w.header.Start.IsZero() && !w.begun {
+	if !w.begun && w.header.Start.IsZero() {
 		w.header.Start = c.At
 	}
 	w.begin()
