@@ -30,14 +30,8 @@ func Saying(t *testing.T, kind adk.Kind, f adk.Field, word string) []said {
 	media, err := adk.NewUserAttachment(adk.MediaInit{ID: "a1", Kind: adk.MediaImage, MIMEType: "image/png", Filename: word, Reader: adk.MediaBytes([]byte("png"))})
 	require.NoError(t, err)
 	switch f {
-	case adk.FieldID, adk.FieldN:
-		return one(len(word))
-	case adk.FieldFlag, adk.FieldIsError:
-		return one(len(word)%2 == 1)
 	case adk.FieldSeam:
 		return one(adk.Seam{Label: adk.LabelTool, Name: word})
-	case adk.FieldName, adk.FieldKey, adk.FieldText, adk.FieldStatus:
-		return one(word)
 	case adk.FieldTexts:
 		return []said{{Where: "only", Value: []string{word}}, {Where: "last", Value: []string{"x", word}}}
 	case adk.FieldCollection:
@@ -70,6 +64,21 @@ func Saying(t *testing.T, kind adk.Kind, f adk.Field, word string) []said {
 		return []said{{Where: "executor", Value: &adk.RunInfo{Executor: word}}, {Where: "middleware", Value: &adk.RunInfo{DispatchOutput: []string{word}}}}
 	case adk.FieldPayload:
 		return eventsSaying(t, kind, word)
+	}
+	return one(plainSaying(t, f, word))
+}
+
+// plainSaying is a text, a number or a truth that says a word: what a field is of whose
+// type there is no more to say.
+func plainSaying(t *testing.T, f adk.Field, word string) any {
+	field, _ := reflect.TypeFor[adk.Crossing]().FieldByName(f.String())
+	switch field.Type {
+	case reflect.TypeFor[string]():
+		return word
+	case reflect.TypeFor[int]():
+		return len(word)
+	case reflect.TypeFor[bool]():
+		return len(word)%2 == 1
 	}
 	require.Fail(t, "nobody says what is in it", f)
 	return nil
