@@ -34,7 +34,7 @@ func newOpenings() *Openings {
 
 // note takes in a line that was read.
 func (o *Openings) note(x *adk.Crossing) {
-	if x.Kind != adk.KindOpenMedia {
+	if !OpensMedia(x) {
 		return
 	}
 	o.mu.Lock()

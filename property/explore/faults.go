@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -264,7 +265,7 @@ func (s *faultPoint) refusesLateTool() string {
 }
 
 func (s *faultPoint) refusesEarly() string {
-	if s.x.Kind != adk.KindTurnGateOpen {
+	if !wire.OpensGate(s.x) {
 		return onlyOpening
 	}
 	return ""
