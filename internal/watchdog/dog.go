@@ -61,10 +61,24 @@ func conditionOf(g Goroutine) Condition {
 			return Locked
 		}
 		return Waiting
-	case timed:
+	case timed, g.waitsForOnce():
 		return Blocked
 	}
 	return Locked
+}
+
+// waitsForOnce reports whether the goroutine waits until something was made that is made
+// once: by whoever asked first, who may be of another run and take a while.
+func (g Goroutine) waitsForOnce() bool {
+	for _, f := range g.Stack {
+		if f.Function == "sync.(*Once).doSlow" {
+			return true
+		}
+		if !isRuntime(f.Function) {
+			return false
+		}
+	}
+	return false
 }
 
 // idleFunctions are those in which servers and pools wait for somebody to ask.

@@ -60,6 +60,10 @@ func TestVisits(t *testing.T) {
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
+	var once sync.Once
+	making := make(chan struct{})
+	go once.Do(func() { close(making); <-never }) // as another run does
+	<-making
 	for name, c := range map[string]struct {
 		run     func()
 		actions []Action
@@ -67,6 +71,7 @@ func TestVisits(t *testing.T) {
 		doing   string
 	}{
 		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock in watchdog.TestVisits"},
+		"a Once":     {func() { once.Do(func() {}) }, toTheEnd, Usual, "sync.Mutex.Lock in watchdog.TestVisits"},
 		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive in watchdog.TestVisits"},
 		"a deadline": {func() { time.Sleep(time.Minute) }, []Action{Hang}, systemPatience, "sleep in watchdog.TestVisits"},
 		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait in watchdog.TestVisits"},
