@@ -29,7 +29,9 @@ type Host struct {
 	refused map[SessionID]bool // another release has to settle them
 	// untold are deliveries that the store may have accepted, though it has not answered.
 	untold map[DeliveryID]bool
-	counts Counters
+	// children are deliveries that others have made, of which the host has told.
+	children map[DeliveryID]bool
+	counts   Counters
 
 	told  sync.Mutex // held while the journal hears a step
 	steps int64
@@ -181,12 +183,29 @@ func (h *Host) doubt(id DeliveryID) {
 	}
 }
 
+// isUntoldChild reports whether a delivery was made by another one and the host has not told
+// of it: nobody else may have.
+func (h *Host) isUntoldChild(d Delivery) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return d.Parent != (DeliveryID{}) && !h.children[d.DeliveryID()]
+}
+
+func (h *Host) forgetChild(id DeliveryID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.children, id)
+}
+
 // tellAccepted tells that a delivery was accepted, if the host has done that, or may have.
 // Another one may have told it too.
 func (h *Host) tellAccepted(a Accepted, did bool) {
 	h.mu.Lock()
 	did = did || h.untold[a.DeliveryID()]
 	delete(h.untold, a.DeliveryID())
+	if did && a.Parent != (DeliveryID{}) && len(h.children) < mostUntold {
+		h.children[a.DeliveryID()] = true
+	}
 	h.mu.Unlock()
 	if !did {
 		return

@@ -39,7 +39,8 @@ func (v *visit) attempt(l Loaded, number int) *attempt {
 // run runs the turn of an attempt that has begun, and keeps what became of it.
 func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	h, a := v.host, v.attempt(l, number)
-	h.tellAccepted(*l.Next, false)
+	h.tellAccepted(*l.Next, number == 1 && h.isUntoldChild(l.Next.Delivery))
+	h.forgetChild(l.Next.DeliveryID())
 	hydrated := a.step(StepHydrated)
 	hydrated.Revision, hydrated.Bag = l.Revision, Digest(l.Values)
 	h.tell(hydrated)
@@ -201,7 +202,7 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 }
 
 // tellChildren tells the journal of the deliveries that the commit has accepted. One whose
-// number nobody gives is told when the host sees it next.
+// number nobody gives is told by whichever host begins its first attempt.
 func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
 	h := a.host
 	if h.config.Journal == nil {

@@ -133,3 +133,9 @@ func TestCorrectHosts(t *testing.T) {
 		t.Logf("%s\n%s", found.Summary(), found.Table)
 	}
 }
+
+// SES-31, SES-34: what a commit has accepted is told by whoever runs it, where the host that
+// made the commit could not find out under which number.
+func TestChildrenAreToldByWhoRunsThem(t *testing.T) {
+	sessions.Reproduce(t, kept("delegating", delegating), "a:deliver@1+fail@5")
+}
