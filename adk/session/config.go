@@ -134,7 +134,7 @@ func NewHost(c Config) (*Host, error) {
 	if c.Name == "" {
 		c.Name = adk.UUIDs().NewID()
 	}
-	h := &Host{config: c, keys: map[string]*keyInfo{}, turns: map[string]*turn{}, places: map[SessionID]*place{}, refused: map[SessionID]bool{}, untold: map[DeliveryID]bool{}, children: map[DeliveryID]bool{}}
+	h := &Host{config: c, keys: map[string]*keyInfo{}, turns: map[string]*turn{}, places: map[SessionID]*place{}, refused: map[SessionID]bool{}, acceptances: map[DeliveryID]acceptance{}}
 	for _, key := range c.Keys {
 		if info := key.durable(); info != nil {
 			h.keys[info.name] = info

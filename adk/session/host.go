@@ -27,11 +27,9 @@ type Host struct {
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
 	refused map[SessionID]bool // another release has to settle them
-	// untold are deliveries that the store may have accepted, though it has not answered.
-	untold map[DeliveryID]bool
-	// children are deliveries that others have made, of which the host has told.
-	children map[DeliveryID]bool
-	counts   Counters
+	// acceptances is what there is still to be known of acceptances when an attempt begins.
+	acceptances map[DeliveryID]acceptance
+	counts      Counters
 
 	told  sync.Mutex // held while the journal hears a step
 	steps int64
@@ -170,46 +168,66 @@ func (h *Host) recant(ctx context.Context, id DeliveryID) {
 // isUnanswered reports whether a store has not said what became of a call.
 func isUnanswered(err error) bool { return err != nil && !errors.As(err, new(*adk.Error)) }
 
-// mostUntold bounds what is remembered of a store that is away for long.
-const mostUntold = 10_000
+// acceptance is what a host knows of the acceptance of a delivery; the zero value is nothing.
+type acceptance int
+
+const (
+	doubted acceptance = iota + 1 // the store may have accepted it, though it has not answered
+	told                          // of one that another delivery has made: the journal has it
+)
+
+// mostAcceptances bounds what is remembered of a store that is away for long, and of what
+// other hosts run.
+const mostAcceptances = 10_000
 
 // doubt notes that nobody has said whether a delivery was accepted: its acceptance is told when
 // the host sees it next.
 func (h *Host) doubt(id DeliveryID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.config.Journal != nil && len(h.untold) < mostUntold {
-		h.untold[id] = true
+	h.remember(id, doubted)
+}
+
+func (h *Host) remember(id DeliveryID, what acceptance) {
+	if h.config.Journal != nil && len(h.acceptances) < mostAcceptances {
+		h.acceptances[id] = what
 	}
 }
 
-// isUntoldChild reports whether a delivery was made by another one and the host has not told
-// of it: nobody else may have.
-func (h *Host) isUntoldChild(d Delivery) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return d.Parent != (DeliveryID{}) && !h.children[d.DeliveryID()]
-}
-
-func (h *Host) forgetChild(id DeliveryID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.children, id)
+// recall is what was remembered of a delivery, which is forgotten.
+func (h *Host) recall(id DeliveryID) acceptance {
+	was := h.acceptances[id]
+	delete(h.acceptances, id)
+	return was
 }
 
 // tellAccepted tells that a delivery was accepted, if the host has done that, or may have.
 // Another one may have told it too.
 func (h *Host) tellAccepted(a Accepted, did bool) {
 	h.mu.Lock()
-	did = did || h.untold[a.DeliveryID()]
-	delete(h.untold, a.DeliveryID())
-	if did && a.Parent != (DeliveryID{}) && len(h.children) < mostUntold {
-		h.children[a.DeliveryID()] = true
+	was := h.recall(a.DeliveryID())
+	did = did || was == doubted
+	if a.Parent != (DeliveryID{}) && (did || was == told) {
+		h.remember(a.DeliveryID(), told)
 	}
 	h.mu.Unlock()
-	if !did {
-		return
+	if did {
+		h.tellAcceptance(a)
 	}
+}
+
+// tellBegun tells that a delivery was accepted whose attempt of a number begins, if the host
+// may have accepted it, or if another delivery has made it and nobody else may have told.
+func (h *Host) tellBegun(a Accepted, number int) {
+	h.mu.Lock()
+	was := h.recall(a.DeliveryID())
+	h.mu.Unlock()
+	if was == doubted || was != told && number == 1 && a.Parent != (DeliveryID{}) {
+		h.tellAcceptance(a)
+	}
+}
+
+func (h *Host) tellAcceptance(a Accepted) {
 	h.tell(Step{Kind: StepAccepted, SessionID: a.SessionID(), Delivery: a.ID, Seq: a.Seq, Payload: a.Digest()})
 }
 

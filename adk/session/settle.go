@@ -39,8 +39,7 @@ func (v *visit) attempt(l Loaded, number int) *attempt {
 // run runs the turn of an attempt that has begun, and keeps what became of it.
 func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	h, a := v.host, v.attempt(l, number)
-	h.tellAccepted(*l.Next, number == 1 && h.isUntoldChild(l.Next.Delivery))
-	h.forgetChild(l.Next.DeliveryID())
+	h.tellBegun(*l.Next, number)
 	hydrated := a.step(StepHydrated)
 	hydrated.Revision, hydrated.Bag = l.Revision, Digest(l.Values)
 	h.tell(hydrated)
