@@ -30,18 +30,14 @@ func findRecordings(args []string) (recordings []*sessions.Recording, traces []c
 	return recordings, traces
 }
 
-// cut are the traces that end where their host was killed.
-func (t *terminal) cut(recordings []*sessions.Recording) (all []corpus.Source) {
-	for _, r := range recordings {
-		all = append(all, r.Cut(t.limits)...)
-	}
-	return all
+// whole are the traces that the end of no host has cut: those are the journals' alone.
+func (t *terminal) whole(traces []corpus.Source, recordings []*sessions.Recording) []corpus.Source {
+	return slices.DeleteFunc(traces, func(source corpus.Source) bool { return t.isCut(source.Name, recordings) })
 }
 
-func without(all, some []corpus.Source) []corpus.Source {
-	return slices.DeleteFunc(all, func(s corpus.Source) bool {
-		return slices.ContainsFunc(some, func(one corpus.Source) bool { return one.Name == s.Name })
-	})
+// isCut reports whether a trace ends where its host was killed.
+func (t *terminal) isCut(name string, recordings []*sessions.Recording) bool {
+	return slices.ContainsFunc(recordings, func(r *sessions.Recording) bool { return r.IsCut(name, t.limits) })
 }
 
 // tracesBeside are the traces of a journal's folder.

@@ -206,7 +206,7 @@ func TestJournalOfAKilledHost(t *testing.T) {
 	assert.Equal(t, exitSame, got.code, got.out)
 	assert.Contains(t, got.out, "same sessions of "+folder+": 1 journal (1 without a footer), 1 session, 2 attempts, 2 commits\n"+
 		"    not compared: what came after the end of "+journal+", which has no footer: its host was killed, or is still at work\n"+
-		"    not compared: trace "+cut+", which ends where its host was killed, or still is\n"+
+		"    not compared: trace "+cut+", which ends where its host was killed, or still is at work\n"+
 		"1 journal (1 without a footer), 1 session, 2 attempts, 2 commits, 0 divergences\n")
 	assert.Contains(t, got.out, "\n2 traces, ")
 	shown := adkreplay("show", folder)

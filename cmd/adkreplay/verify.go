@@ -99,7 +99,7 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	recordings, sources := findRecordings(o.paths)
-	sources = without(sources, t.cut(recordings)) // which are the journals' alone
+	sources = t.whole(sources, recordings)
 	report, err := verifySources(ctx, t, o, recordings, sources)
 	if err != nil {
 		return err

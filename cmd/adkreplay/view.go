@@ -132,11 +132,10 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 	for _, one := range written.Sessions {
 		faults, notes = append(faults, one.Faults...), append(notes, one.Notes...)
 	}
-	cut := t.cut(recordings)
 	for _, one := range written.Traces {
 		switch {
 		case one.Fault == "":
-		case slices.ContainsFunc(cut, func(s corpus.Source) bool { return s.Name == one.Name }): // by the end of a host, which is no damage
+		case t.isCut(one.Name, recordings): // which is no damage
 			notes = append(notes, one.Fault)
 		default:
 			faults = append(faults, one.Fault)

@@ -139,7 +139,7 @@ func watchVerify(ctx context.Context, t *terminal, o verifyOptions, ticks <-chan
 	codes := map[string]int{} // by trace
 	return watch(ctx, t, o.paths, ticks, func(changed, all []corpus.Source) (code int, err error) {
 		recordings, again := findRecordings(o.paths)
-		again = without(again, t.cut(recordings))
+		again = t.whole(again, recordings)
 		whole := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
 		if !whole {
 			again = changed

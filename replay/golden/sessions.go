@@ -99,7 +99,7 @@ func (c *sessionCheck) find() bool {
 		}
 	}
 	c.sources = slices.DeleteFunc(c.sources, func(source corpus.Source) bool {
-		return slices.ContainsFunc(c.recordingOf(source.Name).Cut(c.reading), func(cut corpus.Source) bool { return cut.Name == source.Name })
+		return c.recordingOf(source.Name).IsCut(source.Name, c.reading)
 	})
 	c.refusals = map[string]string{}
 	c.corpusCheck.live = c.live

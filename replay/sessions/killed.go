@@ -3,6 +3,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -14,12 +15,12 @@ import (
 // of each turn that it had under way, which ends anywhere. Another host has made the attempt
 // again, or will.
 
-// Cut are the traces that end where their host was killed: whoever verifies traces one by one
-// leaves them out, as Verify does. Each is of an attempt that has no end in a journal without a
-// footer. Other traces that end early are damage.
-func (r *Recording) Cut(reading trace.Options) []corpus.Source {
+// IsCut reports whether a trace of a name ends where its host was killed: whoever verifies
+// traces one by one leaves it out, as Verify does. It is of an attempt that has no end in a
+// journal without a footer. Other traces that end early are damage.
+func (r *Recording) IsCut(name string, reading trace.Options) bool {
 	r.Read(reading)
-	return r.cut
+	return slices.ContainsFunc(r.cut, func(source corpus.Source) bool { return source.Name == name })
 }
 
 // attemptID names an attempt, of whatever host.

@@ -220,7 +220,7 @@ func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsRepo
 	result.Sessions, result.Attempts, result.Commits = report.Sessions, report.Attempts, report.Commits
 	result.Untraced = report.Untraced
 	for _, source := range r.cut {
-		report.NotCompared = append(report.NotCompared, "trace "+source.Name+", which ends where its host was killed, or still is")
+		report.NotCompared = append(report.NotCompared, "trace "+source.Name+", which ends where its host was killed, or still is at work")
 	}
 	result.NotCompared = inShort(report.NotCompared)
 	for _, d := range report.Divergences {

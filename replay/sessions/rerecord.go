@@ -153,10 +153,12 @@ func (p *progress) leaves(old, again *trace.Trace) (err error) {
 	if err != nil {
 		return err
 	}
-	for t, of := range map[*trace.Trace]*leavings{old: p.before, again: p.after} {
-		begun, failure := beginningOf(t)
-		of.begun, err = begun.values, errors.Join(err, failure)
+	before, err := beginningOf(old)
+	if err != nil {
+		return err
 	}
+	after, err := beginningOf(again)
+	p.before.begun, p.after.begun = before.values, after.values
 	return err
 }
 

@@ -102,15 +102,16 @@ func (db *DB) Has(ctx context.Context, place storage.Place, keys ...storage.KeyH
 			args = append(args, key[:])
 			fmt.Fprintf(&statement, ", $%d", len(args))
 		}
-		err = db.retry(ctx, func() error {
-			rows, err := db.read(ctx, db.source.Dialect.sql(selectKnown+statement.String()[2:]+")"), args)
-			for _, row := range rows {
-				known = append(known, row.Key)
-			}
+		var rows []storage.Row
+		err = db.retry(ctx, func() (err error) {
+			rows, err = db.read(ctx, db.source.Dialect.sql(selectKnown+statement.String()[2:]+")"), args)
 			return err
 		})
 		if err != nil {
 			return nil, err
+		}
+		for _, row := range rows {
+			known = append(known, row.Key)
 		}
 	}
 	return known, nil
