@@ -64,9 +64,7 @@ there are journals, all traces are verified each time.
 				return misused(cmd, err)
 			}
 			if o.watch {
-				ticks, stop := everySecond()
-				defer stop()
-				return watchVerify(cmd.Context(), t, o, ticks)
+				return watchVerify(cmd.Context(), t, o, forASecond)
 			}
 			return runVerify(cmd.Context(), t, o)
 		},

@@ -57,9 +57,7 @@ when it comes into view, and stays where it was.
 				return misused(cmd, err)
 			}
 			if o.watch {
-				ticks, stop := everySecond()
-				defer stop()
-				return watchView(cmd.Context(), t, o, ticks)
+				return watchView(cmd.Context(), t, o, forASecond)
 			}
 			return viewOnce(cmd.Context(), t, o, false)
 		},

@@ -26,7 +26,7 @@ const lookEvery = time.Second
 
 // watch has do done at once, and whenever a trace has changed since, until ctx ends: with the
 // traces that have changed, all that there are, and how many have gone. It ends as do did last.
-func watch(ctx context.Context, t *terminal, paths []string, ticks <-chan time.Time, do func(changed, all []corpus.Source) (code int, err error)) error {
+func watch(ctx context.Context, t *terminal, paths []string, pause pause, do func(changed, all []corpus.Source) (code int, err error)) error {
 	files, code := watchedFiles{paths: paths}, exitSame
 	for first := true; ; first = false {
 		changed, all, gone := files.look()
@@ -47,18 +47,24 @@ func watch(ctx context.Context, t *terminal, paths []string, ticks <-chan time.T
 			code = last
 			t.printf("watching %s; an interrupt ends it", counted(len(all), "trace"))
 		}
-		select {
-		case <-ctx.Done():
+		if !pause(ctx) {
 			return ended(code)
-		case <-ticks:
 		}
 	}
 }
 
-// everySecond are the ticks of a watch.
-func everySecond() (ticks <-chan time.Time, stop func()) {
-	ticker := time.NewTicker(lookEvery)
-	return ticker.C, ticker.Stop
+// pause waits, when a watch has looked and done all that follows, until it is to look again, and
+// reports whether it is: not when ctx has ended.
+type pause func(ctx context.Context) bool
+
+// forASecond is the pause of a watch that people look at.
+func forASecond(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(lookEvery):
+		return true
+	}
 }
 
 // checkWatch refuses what cannot be looked at again.
@@ -135,9 +141,9 @@ func (w *watchedFiles) look() (changed, all []corpus.Source, gone int) {
 }
 
 // watchVerify verifies traces, and again those that have changed.
-func watchVerify(ctx context.Context, t *terminal, o verifyOptions, ticks <-chan time.Time) error {
+func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between pause) error {
 	codes := map[string]int{} // by trace
-	return watch(ctx, t, o.paths, ticks, func(changed, all []corpus.Source) (code int, err error) {
+	return watch(ctx, t, o.paths, between, func(changed, all []corpus.Source) (code int, err error) {
 		recordings, again := findRecordings(o.paths)
 		again = t.whole(again, recordings)
 		whole := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
@@ -198,8 +204,8 @@ func codeOfTrace(r *corpus.TraceReport) int {
 
 // watchView writes a page, and again whenever a trace has changed. In the end it writes one that
 // nobody loads again.
-func watchView(ctx context.Context, t *terminal, o viewOptions, ticks <-chan time.Time) error {
-	err := watch(ctx, t, o.paths, ticks, func(_, _ []corpus.Source) (int, error) {
+func watchView(ctx context.Context, t *terminal, o viewOptions, between pause) error {
+	err := watch(ctx, t, o.paths, between, func(_, _ []corpus.Source) (int, error) {
 		exit := classified(viewOnce(ctx, t, o, true))
 		return exit.code, exit.err
 	})

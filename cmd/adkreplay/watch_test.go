@@ -18,12 +18,13 @@ import (
 
 // watchman is a command that watches, until a test ends it.
 type watchman struct {
-	t      *testing.T
-	ticks  chan time.Time
-	cancel context.CancelFunc
-	ended  chan error
-	mu     sync.Mutex
-	said   bytes.Buffer
+	t *testing.T
+	// a look is wanted, and is over with all that it led to
+	wanted, over chan bool
+	cancel       context.CancelFunc
+	ended        chan error
+	mu           sync.Mutex
+	said         bytes.Buffer
 }
 
 // Write takes what the command says.
@@ -33,24 +34,41 @@ func (w *watchman) Write(text []byte) (int, error) {
 	return w.said.Write(text)
 }
 
-func watching(t *testing.T, run func(ctx context.Context, term *terminal, ticks <-chan time.Time) error) *watchman {
+func watching(t *testing.T, run func(ctx context.Context, term *terminal, between pause) error) *watchman {
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &watchman{t: t, ticks: make(chan time.Time), cancel: cancel, ended: make(chan error, 1)}
-	go func() { w.ended <- run(ctx, newTerminal(w, w), w.ticks) }()
+	w := &watchman{t: t, wanted: make(chan bool), over: make(chan bool), cancel: cancel, ended: make(chan error, 1)}
+	go func() {
+		<-w.wanted
+		w.ended <- run(ctx, newTerminal(w, w), w.pause)
+	}()
 	t.Cleanup(cancel)
 	return w
 }
 
-// look has the command look at the files, and gives what it said since it did so last. The second
-// tick is taken when all that the first one led to is done.
+// pause says that a look is over, and waits until another one is wanted.
+func (w *watchman) pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case w.over <- true:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-w.wanted:
+		return true
+	}
+}
+
+// look has the command look at the files, and gives what it said. Until the next look it looks
+// at nothing, so that what changes in between changes at once.
 func (w *watchman) look() string {
 	w.t.Helper()
-	for range 2 {
-		select {
-		case w.ticks <- time.Time{}:
-		case err := <-w.ended:
-			require.Fail(w.t, "it ended", "%v", err)
-		}
+	w.wanted <- true
+	select {
+	case <-w.over:
+	case err := <-w.ended:
+		require.Fail(w.t, "it ended", "%v", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,8 +99,8 @@ func TestVerifyWatches(t *testing.T) {
 	path := func(name string) string { return filepath.Join(folder, name+".jsonl") }
 	written(t, path("a"), hello, 0)
 	written(t, path("b"), hello, 0)
-	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
-		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, ticks)
+	w := watching(t, func(ctx context.Context, term *terminal, between pause) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, between)
 	})
 	said := w.look()
 	assert.Contains(t, said, "2 traces")
@@ -114,8 +132,8 @@ func TestWatchEndsWithTheLastCode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
 	hello := tracetest.FixtureNamed(t, "hello").Bytes
 	written(t, path, hello, 0)
-	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
-		return watchVerify(ctx, term, verifyOptions{paths: []string{path}, parallel: 1, watch: true}, ticks)
+	w := watching(t, func(ctx context.Context, term *terminal, between pause) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{path}, parallel: 1, watch: true}, between)
 	})
 	w.look()
 	written(t, path, hello[:len(hello)/2], 1)
@@ -140,8 +158,8 @@ func TestViewWatches(t *testing.T) {
 	file, html := filepath.Join(folder, "turn.jsonl"), filepath.Join(folder, "page.html")
 	written(t, file, tracetest.FixtureNamed(t, "hello").Bytes, 0)
 	contents := func() string { return heldIn(t, html, "contents") }
-	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
-		return watchView(ctx, term, viewOptions{paths: []string{file}, file: html, watch: true}, ticks)
+	w := watching(t, func(ctx context.Context, term *terminal, between pause) error {
+		return watchView(ctx, term, viewOptions{paths: []string{file}, file: html, watch: true}, between)
 	})
 	assert.Contains(t, w.look(), "page.html: 1 trace")
 	assert.Contains(t, contents(), `"watched":true`)
@@ -175,8 +193,8 @@ func TestVerifyWatchesSessions(t *testing.T) {
 	require.NoError(t, err)
 	changed := bytes.Replace(whole, []byte(`"revision":1`), []byte(`"revision":4`), 1)
 	require.NotEqual(t, whole, changed)
-	w := watching(t, func(ctx context.Context, term *terminal, ticks <-chan time.Time) error {
-		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, ticks)
+	w := watching(t, func(ctx context.Context, term *terminal, between pause) error {
+		return watchVerify(ctx, term, verifyOptions{paths: []string{folder}, parallel: 1, watch: true}, between)
 	})
 	assert.Contains(t, w.look(), "1 journal, 1 session, 3 attempts, 3 commits, 0 divergences")
 	assert.Empty(t, w.look(), "nothing has changed")
