@@ -85,9 +85,7 @@ func (e *Encoder) Free() {
 // Begin starts a line.
 func (e *Encoder) Begin(extra []Member) {
 	e.Out, e.breakable = append(e.Out[:0], '{'), true
-	if e.foreign = len(extra) > 0; e.foreign || e.extra != nil {
-		e.extra = extra
-	}
+	e.extra, e.foreign = extra, len(extra) > 0
 }
 
 // End completes the line. One that has members of somebody else's making is
@@ -134,9 +132,7 @@ func (e *Encoder) rest(m Member) {
 	e.Out = append(e.Out, m.Value...)
 }
 
-// rawKey begins a member; its name needs no escapes. Here and below what is written is
-// appended to e.Out itself: that sets its length alone, and none of what a collector has
-// to be told of a pointer.
+// rawKey begins a member; its name needs no escapes.
 func (e *Encoder) rawKey(name string) {
 	if last := e.Out[len(e.Out)-1]; last != '{' && last != '[' {
 		e.Out = append(e.Out, ',', '"')
@@ -198,10 +194,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 		return err
 	}
 	e.RestoredValues = 0
-	var step time.Duration
-	if c.At != e.Last { // an event has the time of the operation that caused it
-		step = c.At.Sub(e.Last)
-	}
+	step := c.At.Sub(e.Last)
 	if farthest(step) && !e.Last.Add(step).Equal(c.At) {
 		return fmt.Errorf("the time %v is too far from that of the crossing before, %v", c.At, e.Last)
 	}
@@ -217,9 +210,7 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	if err := e.fields(c); err != nil {
 		return err
 	}
-	if step != 0 {
-		e.Last = c.At
-	}
+	e.Last = c.At
 	e.noteSaid(c)
 	return e.End()
 }
@@ -305,18 +296,8 @@ func (e *Encoder) Field(use *adk.FieldUse, x *adk.Crossing) error {
 func (e *Encoder) Int(name string, n int) {
 	if n != 0 {
 		e.Key(name)
-		e.digits(n)
+		e.Out = strconv.AppendInt(e.Out, int64(n), 10)
 	}
-}
-
-// digits writes a number.
-func (e *Encoder) digits(n int) {
-	if n >= 0 && n < 10 {
-		e.Out = append(e.Out, byte('0'+n))
-		return
-	}
-	var all [20]byte // as many as a number has
-	e.Out = append(e.Out, strconv.AppendInt(all[:0], int64(n), 10)...)
 }
 
 // Bool writes a member that is true; false is left out.
