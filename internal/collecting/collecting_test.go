@@ -78,14 +78,20 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// events are the log records that were taken, each with the name of the span that it is in.
-func (r *receiver) events() (all []received) {
+// names are those of the spans that were taken, by their ids.
+func (r *receiver) names() map[string]string {
 	names := map[string]string{}
 	for _, asked := range r.asked {
 		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
 			names[hex.EncodeToString(s.SpanId)] = s.Name
 		}
 	}
+	return names
+}
+
+// events are the log records that were taken, each with the name of the span that it is in.
+func (r *receiver) events() (all []received) {
+	names := r.names()
 	for _, logged := range r.logged {
 		for _, e := range logged.ResourceLogs[0].ScopeLogs[0].LogRecords {
 			all = append(all, received{name: e.EventName, parent: names[hex.EncodeToString(e.SpanId)], begin: e.TimeUnixNano, end: e.ObservedTimeUnixNano,
@@ -97,12 +103,7 @@ func (r *receiver) events() (all []received) {
 
 // spans are those that were taken, in the order in which they ended.
 func (r *receiver) spans() (all []received) {
-	names := map[string]string{}
-	for _, asked := range r.asked {
-		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
-			names[hex.EncodeToString(s.SpanId)] = s.Name
-		}
-	}
+	names := r.names()
 	for _, asked := range r.asked {
 		for _, s := range asked.ResourceSpans[0].ScopeSpans[0].Spans {
 			one := received{name: s.Name, parent: names[hex.EncodeToString(s.ParentSpanId)], begin: s.StartTimeUnixNano, end: s.EndTimeUnixNano,
