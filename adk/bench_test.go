@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/race"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -191,7 +191,7 @@ func benchTurn(b *testing.B, w workload) time.Duration {
 	const turns = 32 // a round is long beside the two readings of the clock
 	all := alternate(b, repeat(turns, run), repeat(turns, w.floor))
 	b.ReportMetric(all.median(func(r round) float64 { return float64(r.turn) / float64(r.floor) }), "x-floor")
-	b.ReportMetric(testing.AllocsPerRun(10, run), "allocs/turn")
+	b.ReportMetric(allocs.PerRun(10, run), "allocs/turn")
 	took := all.median(func(r round) float64 { return float64(r.turn) / turns })
 	b.ReportMetric(took, "ns/op")
 	return time.Duration(took)
@@ -333,9 +333,7 @@ func (c *counter) Close() error                { c.traces++; return nil }
 // What a turn allocates, with a little headroom above what was measured. A delta
 // allocates nothing, and its event where somebody observes.
 func TestAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector has pools lose what they hold: go test without -race counts allocations")
-	}
+	allocs.Countable(t)
 	for _, turn := range []struct {
 		name           string
 		config         adk.Config
@@ -353,5 +351,5 @@ func TestAllocations(t *testing.T) {
 
 func allocations(t *testing.T, config adk.Config) float64 {
 	runner := newRunner(t, config)
-	return testing.AllocsPerRun(20, func() { _ = runner.Run(context.Background(), hello) })
+	return allocs.PerRun(20, func() { _ = runner.Run(context.Background(), hello) })
 }

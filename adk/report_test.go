@@ -2,7 +2,6 @@ package adk_test
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
 // HLP-1, EVT-5, EVT-6: everything that a message event says, across iterations.
@@ -124,13 +124,11 @@ func TestStreamsAreLinear(t *testing.T) {
 	cost := func(deltas int) (bytes uint64) {
 		delta := strings.Repeat("x", 64)
 		config := executing(func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			for range deltas {
-				_, _ = h.ReportMessage("m", delta, false)
-			}
-			runtime.ReadMemStats(&after)
-			bytes = after.TotalAlloc - before.TotalAlloc
+			bytes = allocs.Bytes(func() {
+				for range deltas {
+					_, _ = h.ReportMessage("m", delta, false)
+				}
+			})
 			return dc.Ack()
 		})
 		raw := hello

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/property"
 )
@@ -24,17 +25,18 @@ func examinedWhole(t testing.TB, recorded []byte) *property.Examination {
 func TestExaminingHoldsTheFile(t *testing.T) {
 	for _, shape := range large.Shapes {
 		recorded := shape.Trace(2_000)
-		held := large.Held(func() *property.Examination { return examinedWhole(t, recorded) })
+		held := allocs.Held(func() *property.Examination { return examinedWhole(t, recorded) })
 		assert.Less(t, held, 4*int64(len(recorded)), "%s: %d bytes", shape.Name, len(recorded))
 	}
 }
 
 // Twice as many crossings cost twice as much, with all that is said of hints.
 func TestExaminingIsLinear(t *testing.T) {
+	allocs.Countable(t)
 	for _, shape := range large.Shapes {
 		cost := func(crossings int) float64 {
 			recorded := shape.Trace(crossings)
-			return float64(large.Allocated(func() {
+			return float64(allocs.Bytes(func() {
 				e := examinedWhole(t, recorded)
 				for _, h := range e.Hints {
 					_ = e.Where(h)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -21,11 +22,12 @@ func liveAgain(t testing.TB, shape large.Shape, crossings int) {
 
 // Four times as many strands at once cost four times as much: each is woken for its own steps.
 func TestStrandsAreReplayedInLinearTime(t *testing.T) {
+	allocs.Countable(t)
 	shape, ok := large.Named("wide")
 	require.True(t, ok)
 	cost := func(crossings int) float64 {
 		recorded := shape.Trace(crossings)
-		return float64(large.Allocated(func() {
+		return float64(allocs.Bytes(func() {
 			result, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{})
 			require.NoError(t, err)
 			require.Nil(t, result.Divergence)
@@ -37,11 +39,12 @@ func TestStrandsAreReplayedInLinearTime(t *testing.T) {
 // A replay with live seams costs twice as much for twice the crossings, and what it
 // holds of a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {
+	allocs.Countable(t)
 	for _, name := range []string{"stream", "streams", "nesting", "history", "asks"} {
 		shape, ok := large.Named(name)
 		require.True(t, ok)
 		cost := func(crossings int) float64 {
-			return float64(large.Allocated(func() { liveAgain(t, shape, crossings) }))
+			return float64(allocs.Bytes(func() { liveAgain(t, shape, crossings) }))
 		}
 		assert.Less(t, cost(8_000)/cost(4_000), 2.5, name)
 	}

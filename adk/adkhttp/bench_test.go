@@ -22,6 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -113,9 +114,10 @@ func BenchmarkAsk(b *testing.B) {
 // What a recorded ask allocates beside the ask itself is bounded: times depend on the
 // machine, and this does not.
 func TestRecordedAsksAllocateLittle(t *testing.T) {
+	allocs.Countable(t)
 	allocations := func(ctx context.Context, transport http.RoundTripper) float64 {
 		client := &http.Client{Transport: transport}
-		return testing.AllocsPerRun(100, func() { require.NoError(t, post(ctx, client, 1)) })
+		return allocs.PerRun(100, func() { require.NoError(t, post(ctx, client, 1)) })
 	}
 	config := turn(func(ctx context.Context) {
 		floor := allocations(ctx, &copying{base: answering})
@@ -142,15 +144,12 @@ func processTime(b *testing.B) time.Duration {
 // asking, answering and comparing. Nothing of it is parsed, written or held a second time
 // where nothing has changed.
 func TestServedAsksAllocateLittle(t *testing.T) {
+	allocs.Countable(t)
 	const few, many = 100, 600
 	allocated := func(asks int) (count, size uint64) {
 		verify := served(t, asks)
 		verify()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		verify()
-		runtime.ReadMemStats(&after)
-		return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
+		return allocs.Sum(verify)
 	}
 	fewCount, fewSize := allocated(few)
 	manyCount, manySize := allocated(many)

@@ -11,8 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
-	"github.com/adkreplay/adkreplay/internal/large"
-	"github.com/adkreplay/adkreplay/internal/race"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
 // What questions to a body in a directory cost, beside reading it: head, tail, grep and
@@ -77,9 +76,7 @@ func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, arti
 
 // What streams holds less than 1 MiB of a body of 16: it does not even allocate more.
 func TestStreamsHoldLittle(t *testing.T) {
-	if race.Detector {
-		t.Skip("under the race detector allocations cannot be counted")
-	}
+	allocs.Countable(t)
 	a, reader, _ := largeLog(t, 16<<20)
 	for name, ask := range map[string]func() error{
 		"head": func() error { _, err := a.Head(t.Context(), 10); return err },
@@ -95,7 +92,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 		},
 	} {
 		var err error
-		allocated := large.Allocated(func() { err = ask() })
+		allocated := allocs.Bytes(func() { err = ask() })
 		require.NoError(t, err, name)
 		assert.Less(t, allocated, uint64(1<<20), name)
 	}

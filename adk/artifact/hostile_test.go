@@ -12,7 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
-	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/race"
 )
 
@@ -68,7 +68,7 @@ func TestHostileDocuments(t *testing.T) {
 						args = fmt.Sprintf(`{"callId":%q,%s}`, ids[len(ids)-1], asked)
 					}
 					var err error
-					allocated := large.Allocated(func() { _, err = answer(ctx, dc, forged, tool.Name(), args) })
+					allocated := allocs.Bytes(func() { _, err = answer(ctx, dc, forged, tool.Name(), args) })
 					if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
 						t.Errorf("%s of %s: %.200s: %v", tool.Name(), name, args, err)
 					}

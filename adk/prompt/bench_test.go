@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/prompt"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
 // large is a view with so many messages, a fifth as many results of tools, and a twentieth
@@ -73,9 +74,10 @@ func BenchmarkRender(b *testing.B) {
 
 // Twice the records take twice the allocations, and no more: a prompt is linear.
 func TestRenderingIsLinear(t *testing.T) {
+	allocs.Countable(t)
 	allocations := func(messages int) float64 {
 		view := large(t, messages)
-		return testing.AllocsPerRun(3, func() {
+		return allocs.PerRun(3, func() {
 			if _, err := prompt.Render(t.Context(), view, prompt.Options{}); err != nil {
 				t.Error(err)
 			}

@@ -28,3 +28,13 @@ func TestDrawsAreTheSame(t *testing.T) {
 		assert.True(t, steady[dir], "%s draws other values on every run: import internal/draws in a test file beside it", name)
 	}
 }
+
+// Allocations are counted where it is known when they cannot be: under the race detector,
+// and while the collector empties a pool.
+func TestAllocationsAreCountedInOnePlace(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.dir != "internal/allocs" && f.dir != "internal/house" {
+			assert.NotContains(t, string(f.content), "testing.AllocsPerRun(", "%s: internal/allocs counts", f.path)
+		}
+	}
+}

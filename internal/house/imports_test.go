@@ -37,6 +37,7 @@ var rooms = []room{
 		because: "a path selects in a tree; but for that, a leaf"},
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
 	{name: "internal/subtests", because: "a leaf: it fails tests, and knows nothing of turns"},
+	{name: "internal/allocs", ours: []string{"internal/race"}, because: "a leaf, which tests alone use"},
 	{name: "internal/draws", ours: []string{"internal/headroom"}, others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "internal/errtree", because: "a leaf of the engine"},
@@ -270,7 +271,7 @@ var bans = []ban{
 	{path: "github.com/jackc/pgx/v5/stdlib", in: []string{"..."}, except: []string{"adk/storage/postgres", "internal/postgrestest"}, because: "a driver is for who wants that database"},
 	{path: module + "adk/storage/sqlite", in: []string{"..."}, except: []string{"example/chat"}, because: "a driver is for who wants that database: programs choose it"},
 	{path: module + "adk/storage/postgres", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
-	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/turntest", "internal/tracetest", "internal/livetest"},
+	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
 	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/..."}, except: []string{"internal/draws", "internal/turntest", "replay/golden"},
 		because: "who imports this must not get flags"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -235,25 +234,4 @@ func (s Shape) Trace(crossings int) []byte {
 		panic(fmt.Sprintf("large: %s of %d: %v", s.Name, crossings, err))
 	}
 	return written.Bytes()
-}
-
-// Allocated is how many bytes are allocated, of all kinds, while something is done.
-func Allocated(do func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
-// Held is how many bytes of heap are held by what is made, once all else is collected.
-func Held[T any](do func() T) int64 {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	made := do()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	runtime.KeepAlive(made)
-	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
@@ -290,17 +290,16 @@ func TestFoldOfAStreamIsLinear(t *testing.T) {
 	delta := strings.Repeat("x", 50)
 	f := state.New()
 	require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelDispatch}}))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for i := range deltas {
-		report := adk.Crossing{Kind: adk.KindReportMessage, Call: 1, Name: "m", Text: delta, Flag: i == deltas-1}
-		event := adk.Crossing{Kind: adk.KindMessageEvent, Call: 1}
-		err := f.Apply(&report)
-		event.Payload = f.Payload(&event)
-		if err = errors.Join(err, f.CheckPayload(&event), f.Apply(&event)); err != nil {
-			t.Fatal(err)
+	allocated := allocs.Bytes(func() {
+		for i := range deltas {
+			report := adk.Crossing{Kind: adk.KindReportMessage, Call: 1, Name: "m", Text: delta, Flag: i == deltas-1}
+			event := adk.Crossing{Kind: adk.KindMessageEvent, Call: 1}
+			err := f.Apply(&report)
+			event.Payload = f.Payload(&event)
+			if err = errors.Join(err, f.CheckPayload(&event), f.Apply(&event)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20), "copies of the text would be ten gigabytes")
+	})
+	assert.Less(t, allocated, uint64(100<<20), "copies of the text would be ten gigabytes")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
@@ -113,6 +114,6 @@ func TestGive(t *testing.T) {
 func TestOfAndEachAllocateLittle(t *testing.T) {
 	there := fakes.NewStorage().Storage()
 	all := strange{}
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { storages.Each(there) }), 4.0)
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { storages.Of(all) }), 2.0)
+	allocs.AtMost(t, 4, 100, func() { storages.Each(there) }, "Each")
+	allocs.AtMost(t, 2, 100, func() { storages.Of(all) }, "Of")
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -301,6 +302,7 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 
 // What a look takes grows with the goroutines that it sees, and not with their square.
 func TestLooksAreLinear(t *testing.T) {
+	allocs.Countable(t)
 	cost := func(goroutines int) float64 {
 		never := make(chan struct{})
 		defer close(never)
@@ -324,11 +326,7 @@ func TestLooksAreLinear(t *testing.T) {
 		look() // begins the silence
 		least := math.Inf(1)
 		for range 5 { // some of which make room for the traces of so many
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			look()
-			runtime.ReadMemStats(&after)
-			least = min(least, float64(after.TotalAlloc-before.TotalAlloc))
+			least = min(least, float64(allocs.Bytes(look)))
 		}
 		return least
 	}
@@ -338,11 +336,12 @@ func TestLooksAreLinear(t *testing.T) {
 // A run begins at the same cost however many goroutines the program has besides, also on
 // a goroutine that has nothing but the library on its stack.
 func TestRunsBeginWithoutALook(t *testing.T) {
+	allocs.Countable(t)
 	never := make(chan struct{})
 	defer close(never)
 	cost := func(t *testing.T) (allocated float64) {
 		synctest.Test(t, func(*testing.T) {
-			allocated = testing.AllocsPerRun(10, func() {
+			allocated = allocs.PerRun(10, func() {
 				go NewLabel().Begin()
 				synctest.Wait()
 			})

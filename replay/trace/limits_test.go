@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -97,7 +98,7 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	assert.Less(t, packed.Len(), 100<<10)
-	allocated := large.Allocated(func() {
+	allocated := allocs.Bytes(func() {
 		_, err := trace.Read(&packed)
 		assert.ErrorContains(t, err, "memory: more than")
 	})
@@ -108,7 +109,7 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 func TestHeldTraces(t *testing.T) {
 	for _, shape := range large.Shapes {
 		data := shape.Trace(10_000)
-		held := large.Held(func() *trace.Trace {
+		held := allocs.Held(func() *trace.Trace {
 			read, err := trace.Read(bytes.NewReader(data))
 			require.NoError(t, err)
 			return read

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -299,7 +299,7 @@ func TestBombsOfRepeatedAsksAreGivenUp(t *testing.T) {
 	bomb := tracetest.Seal(lines, "")
 	o := trace.Options{MaxRestored: 20 << 20, MaxMemory: 8 << 20}
 	var whole, byLine *trace.FormatError
-	allocated := large.Allocated(func() { whole, byLine = tooLarge(t, bomb, o) })
+	allocated := allocs.Bytes(func() { whole, byLine = tooLarge(t, bomb, o) })
 	assert.Contains(t, whole.Reason, "memory: more than")
 	assert.Contains(t, byLine.Reason, "restored: more than 20971520 bytes")
 	assert.Less(t, allocated, uint64(64<<20))

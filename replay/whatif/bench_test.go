@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
@@ -43,10 +44,11 @@ func supposeAPrompt(t testing.TB, recorded []byte) *whatif.Report {
 // Every line that is said of a long turn costs the same: of twice as many iterations,
 // each of which took no notice of what was set, twice as much is allocated.
 func TestWhatIfIsLinear(t *testing.T) {
+	allocs.Countable(t)
 	allocated := func(n int) float64 {
 		recorded := iterated(t, n)
 		assert.Len(t, supposeAPrompt(t, recorded).AsRecorded, n)
-		return testing.AllocsPerRun(1, func() { supposeAPrompt(t, recorded) })
+		return allocs.PerRun(1, func() { supposeAPrompt(t, recorded) })
 	}
 	once, twice := allocated(200), allocated(400)
 	assert.Less(t, twice/once, 2.2)
