@@ -3,13 +3,12 @@ package replay
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -75,9 +74,9 @@ type recordedAsks struct {
 
 type recordedAsk struct {
 	step  *calls.Step
-	like  *likeness // made when it is asked for
-	taken int       // the number of the new ask that has its answer; 0 if there is none
-	gone  bool      // an equal one has it
+	like  *likeness.Likeness // made when it is asked for
+	taken int                // the number of the new ask that has its answer; 0 if there is none
+	gone  bool               // an equal one has it
 }
 
 // equalAsk is what asks have in common that ask the same.
@@ -112,7 +111,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 		r.index(p.tree)
 	}
 	asked := *got
-	asked.JSON = p.ids.inText(got.JSON)
+	asked.JSON = p.ids.InText(got.JSON)
 	if a := r.asNext(c.rec, &asked); a != nil {
 		return r.gives(a, got.Seq)
 	}
@@ -126,7 +125,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
 	}
-	like := likenessOf(&asked)
+	like := likeness.Of(&asked)
 	for _, in := range scopes {
 		if a, rival := r.mostAlike(like, in); a != nil {
 			if rival != nil {
@@ -220,164 +219,38 @@ const leastAlike = 0.5
 // request is most like a changed one, and nil where none is alike enough. Of several it is
 // the first; rival is then another one, unless all of them asked the same. Of asks that
 // are much longer or shorter than the best one words are not compared.
-func (r *recordedAsks) mostAlike(asked *likeness, in func(*recordedAsk) bool) (best, rival *recordedAsk) {
+func (r *recordedAsks) mostAlike(asked *likeness.Likeness, in func(*recordedAsk) bool) (best, rival *recordedAsk) {
 	var free []*recordedAsk
 	var nearest *recordedAsk
 	for _, a := range r.all {
-		if a.taken > 0 || a.step.X.Name != asked.of || !in(a) {
+		if a.taken > 0 || a.step.X.Name != asked.Of || !in(a) {
 			continue
 		}
 		if a.like == nil {
-			a.like = likenessOf(a.step.X)
+			a.like = likeness.Of(a.step.X)
 		}
-		if a.like.method != asked.method || a.like.path != asked.path {
+		if a.like.Method != asked.Method || a.like.Path != asked.Path {
 			continue
 		}
 		free = append(free, a)
-		if nearest == nil || mostAlikeness(asked.words, a.like.words) > mostAlikeness(asked.words, nearest.like.words) {
+		if nearest == nil || likeness.AtMost(asked.Words, a.like.Words) > likeness.AtMost(asked.Words, nearest.like.Words) {
 			nearest = a
 		}
 	}
 	if nearest == nil {
 		return nil, nil
 	}
-	most, least := leastAlike, alike(asked.words, nearest.like.words)
+	most, least := leastAlike, likeness.Alike(asked.Words, nearest.like.Words)
 	for _, a := range free {
-		if mostAlikeness(asked.words, a.like.words) < max(most, least) {
+		if likeness.AtMost(asked.Words, a.like.Words) < max(most, least) {
 			continue
 		}
-		switch likeness := alike(asked.words, a.like.words); {
-		case likeness > most || best == nil && likeness == most:
-			best, rival, most = a, nil, likeness
-		case likeness == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
+		switch part := likeness.Alike(asked.Words, a.like.Words); {
+		case part > most || best == nil && part == most:
+			best, rival, most = a, nil, part
+		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
 			rival = a
 		}
 	}
 	return best, rival
 }
-
-// likeness is what an ask is compared by with another one that may answer it: who is
-// asked, of a request over HTTP its method and path, and the words of the request.
-type likeness struct {
-	of, method, path string
-	words            *requestWords
-}
-
-func likenessOf(x *adk.Crossing) *likeness {
-	var request struct{ Method, Path string }
-	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
-	return &likeness{x.Name, request.Method, request.Path, wordsOf(x.JSON)}
-}
-
-// requestWords are the words of a request, and how many there are.
-type requestWords struct {
-	count map[string]int
-	all   int
-}
-
-// alike is the part of the words of two requests that are in both: 1 for the same.
-func alike(a, b *requestWords) float64 {
-	if a.all+b.all == 0 {
-		return 1
-	}
-	both := 0
-	for word, n := range a.count {
-		both += min(n, b.count[word])
-	}
-	return 2 * float64(both) / float64(a.all+b.all)
-}
-
-// mostAlikeness is what alike is at most, as far as the numbers of words say.
-func mostAlikeness(a, b *requestWords) float64 {
-	if a.all+b.all == 0 {
-		return 1
-	}
-	return 2 * float64(min(a.all, b.all)) / float64(a.all+b.all)
-}
-
-// wordsOf counts the words of a request, each with the member that it stands in, and
-// all other values. It goes through the request once.
-func wordsOf(request json.RawMessage) *requestWords {
-	words := &requestWords{count: map[string]int{}}
-	add := func(word string) {
-		words.count[word]++
-		words.all++
-	}
-	var value any
-	if json.Unmarshal(request, &value) != nil {
-		add(string(request))
-		return words
-	}
-	var walk func(name string, value any)
-	walk = func(name string, value any) {
-		switch value := value.(type) {
-		case map[string]any:
-			for name, member := range value {
-				walk(name, member)
-			}
-		case []any:
-			for _, element := range value {
-				walk(name, element)
-			}
-		case string:
-			for word := range strings.FieldsSeq(value) {
-				add(name + "=" + word)
-			}
-		default:
-			text, _ := json.Marshal(value)
-			add(name + "=" + string(text))
-		}
-	}
-	walk("", value)
-	return words
-}
-
-// minIDInText is how long a text is at least that is taken for an id inside another one.
-const minIDInText = 8
-
-// inText puts recorded ids in the place of those of the new run inside a request: where
-// all is one that stands between what no id has in it. What an escape says is none of it.
-func (r *renaming) inText(request json.RawMessage) json.RawMessage {
-	if len(r.want) == 0 {
-		return request
-	}
-	renamed := request[:0:0]
-	kept := 0
-	for from := 0; from < len(request); from++ {
-		if request[from] == '\\' {
-			from += escapeLength(request[from:]) - 1
-			continue
-		}
-		to := from
-		for to < len(request) && inID[request[to]] {
-			to++
-		}
-		if to-from >= minIDInText {
-			if recorded, found := r.want[string(request[from:to])]; found {
-				renamed = append(append(renamed, request[kept:from]...), recorded...)
-				kept = to
-			}
-		}
-		from = max(from, to-1)
-	}
-	if len(renamed) == 0 {
-		return request
-	}
-	return append(renamed, request[kept:]...)
-}
-
-// escapeLength is how many bytes the escape has that a text of JSON begins with.
-func escapeLength(text []byte) int {
-	if len(text) > 1 && text[1] == 'u' {
-		return min(6, len(text))
-	}
-	return min(2, len(text))
-}
-
-// inID has the characters of ids: letters, digits, and what stands between them.
-var inID = func() (in [256]bool) {
-	for c := range in {
-		in[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':'
-	}
-	return in
-}()

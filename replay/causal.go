@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/forging"
+	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -61,7 +62,7 @@ type causal struct {
 	abortLines    []*adk.Crossing         // cancels, and operations that abort the run
 	counterparts  map[int]int             // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool    // those that were taken
-	ids           *renaming
+	ids           *rename.IDs
 	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
 	nextUnmatched map[*calls.Call]int          // for unmet
@@ -115,7 +116,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
-	p.ids = newRenaming(tree, p.isLive)
+	p.ids = rename.New(tree, p.isLive)
 	p.moved = sync.NewCond(&p.Mu)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
@@ -198,8 +199,8 @@ func (p *causal) pool(c *calls.Call, s *calls.Step) {
 		key = p.gateCause(s.X)
 		p.byCause[key] = append(p.byCause[key], s)
 	}
-	if idOf(s.X) != "" && p.isLive(c) {
-		key = p.cause(c, withID(s.X, anyID))
+	if rename.IDOf(s.X) != "" && p.isLive(c) {
+		key = p.cause(c, rename.WithID(s.X, rename.AnyID))
 		p.byCause[key] = append(p.byCause[key], s)
 	}
 }
@@ -576,20 +577,20 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		recorded.ID = p.counterparts[got.ID]
 		got = &recorded
 	}
-	got = p.ids.recorded(got)
-	id := idOf(got)
-	if want, renamed := p.ids.want[id]; renamed {
-		got = withID(got, want)
+	got = p.ids.Recorded(got)
+	id := rename.IDOf(got)
+	if want, renamed := p.ids.Wanted(id); renamed {
+		got = rename.WithID(got, want)
 	}
-	if s := p.next(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.keeps(idOf(s.X), id) }); s != nil {
+	if s := p.next(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.next(p.cause(c.rec, withID(got, anyID)), func(s *calls.Step) bool { return p.ids.may(idOf(s.X), id) })
+	s := p.next(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
 	if s != nil {
-		p.ids.pair(idOf(s.X), id)
+		p.ids.Pair(rename.IDOf(s.X), id)
 	}
 	return s
 }

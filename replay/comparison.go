@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -26,7 +27,7 @@ type comparison struct {
 	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
 	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
 
-	callers *callers // who made the operations of the new run
+	callers *codeplace.Callers // who made the operations of the new run
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	loosened     bool                        // asks that are in no order came in another one

@@ -108,7 +108,7 @@ func (j *comparison) unordered(places []int, steps []*calls.Step, matched map[*c
 			group++
 		}
 		groups[asks[0]] = group
-		apart[group] = apart[group] || j.callers.isApart(steps[asks[0]].X)
+		apart[group] = apart[group] || j.callers.IsApart(steps[asks[0]].X)
 		end = max(end, endOf(matched[steps[asks[0]]]))
 	}
 	const ofGoroutines = 0

@@ -10,6 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/likeness"
+	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -27,7 +29,7 @@ type replayed struct {
 	shown   *trace.Trace     // the same, without what the recording's redaction hides
 	secrets []redact.Pattern // what it hides
 	lines   []trace.Line     // its crossings, with the recorded ids
-	ids     *renaming
+	ids     *rename.IDs
 	newSeq  []int // as causal has it
 }
 
@@ -213,7 +215,7 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // operation; and of what the run was given nothing but that somebody made it.
 func (r *replayed) place(first *difference) string {
 	if first.got != nil {
-		if p := r.callers.of(r.operation(first.got)); p != (codeplace.Place{}) {
+		if p := r.callers.Of(r.operation(first.got)); p != (codeplace.Place{}) {
 			return p.String()
 		}
 	}
@@ -272,7 +274,7 @@ func (r *replayed) lastBefore(in *calls.Call, first *difference) (last codeplace
 		if s.X.Seq > before {
 			break
 		}
-		if p := r.callers.of(s.X); p != (codeplace.Place{}) {
+		if p := r.callers.Of(s.X); p != (codeplace.Place{}) {
 			last = p
 		}
 	}
@@ -328,7 +330,7 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 	if want.Kind != got.Kind || want.Name != got.Name || len(want.JSON) == 0 || len(got.JSON) == 0 {
 		return false
 	}
-	return alike(likenessOf(want).words, likenessOf(got).words) >= leastAlike
+	return likeness.Alike(likeness.Of(want).Words, likeness.Of(got).Words) >= leastAlike
 }
 
 // instead is what was recorded at the very place of the first difference, if that

@@ -131,7 +131,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.apply(r.trace.Lines))), callers: r.callers}
+	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines))), callers: r.callers}
 	return nil
 }
 

@@ -2,9 +2,19 @@ package replay
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/forging"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/tape"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -57,4 +67,194 @@ func RunAgain(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossin
 		}
 	}
 	return again, nil
+}
+
+// rerun makes the run again, to be held against the recording. The new run has no trace
+// of its own: what is as recorded is held once.
+func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
+	return runAgain(ctx, want, known, live, options, false)
+}
+
+// rerunWhole is rerun for who wants the trace of the new run.
+func rerunWhole(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
+	return runAgain(ctx, want, known, live, options, true)
+}
+
+func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options, whole bool) (*replayed, error) {
+	var first *adk.Crossing
+	if want.Root != nil {
+		first = want.Root.Begin
+	}
+	if err := stub.MustOpen(first); err != nil {
+		return nil, err
+	}
+	comparer := wire.Comparer{Sentinels: known, Format: want.Version()}
+	p := newCausal(want, live, comparer)
+	runCtx := stub.NewRunContext(withRedactedSizes(ctx, want))
+	p.cancel = runCtx.End
+	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
+
+	sites, kept := &codeplace.Callers{}, newKept(p, options, whole)
+	run, err := p.again(first, want.Info, adk.MultiProbe(p, kept, sites))
+	if err != nil {
+		return nil, err
+	}
+	label := watchdog.NewLabel()
+	unwatch := func() {}
+	if live.any() { // live code may wait for a strand that waits for its step; nobody else waits so
+		unwatch = watchdog.Watch(label, p.progress.Load, p.passBlocked)
+	}
+	refused, err := stub.OwnGoroutine(func() error {
+		defer label.Begin()()
+		return run(runCtx)
+	})
+	unwatch()
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil && live.any():
+		return nil, fmt.Errorf("replay: the engine refuses the run with the live parts: %w", refused)
+	case refused != nil:
+		return nil, stub.Impossible(calls.LineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
+	}
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if p.failed != nil {
+		return nil, p.failed
+	}
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: sites,
+		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
+	for _, call := range p.unanswered {
+		again.unanswered[call] = true
+	}
+	if err := kept.give(again); err != nil {
+		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
+	}
+	return again, nil
+}
+
+// withRedactedSizes has those who make artifacts of tool calls again leave out what
+// redaction took from their marks (ART-25).
+func withRedactedSizes(ctx context.Context, want *calls.Tree) context.Context {
+	var sizes map[string]forging.Size
+	for _, x := range want.Lines {
+		call, _ := x.Record.(*adk.ToolCall)
+		if call == nil {
+			continue
+		}
+		media, _ := call.Results().(*adk.Media)
+		if media == nil {
+			continue
+		}
+		mark, _ := media.Stashed(forging.StashKey)
+		if size, unhashed := forging.Unhashed(mark.Value); unhashed {
+			if sizes == nil {
+				sizes = map[string]forging.Size{}
+			}
+			sizes[call.ID()] = size
+		}
+	}
+	if sizes == nil {
+		return ctx
+	}
+	return forging.WithSizes(ctx, sizes)
+}
+
+// holds makes a run the one that is held against the recording, with the recorded ids.
+func (r *replayed) holds(run *trace.Trace) {
+	r.shown, r.lines = run, r.ids.Apply(run.Lines)
+	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
+}
+
+// again is the recorded run with the live parts in it.
+func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
+	if info.Standalone {
+		in := p.stage.DispatchStandalone(first, info, p, &p.listeners)
+		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
+		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
+		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
+		if p.live.Takes(Tools) {
+			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
+		}
+		return stub.RunStandalone(in), nil
+	}
+	config, raw, err := p.stage.Turn(first, info, p)
+	if err != nil {
+		return nil, err
+	}
+	config.Probe = probe
+	p.live.apply(&config, &raw)
+	if p.live.Takes(Tools) {
+		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
+	}
+	return stub.RunTurn(config, raw, &p.listeners)
+}
+
+// kept is what keeps a new run while it is made.
+type kept interface {
+	adk.Probe
+	// give hands the run over to be held against the recording.
+	give(to *replayed) error
+}
+
+// newKept keeps a run as a trace of its own where somebody wants that, whole or to take out
+// of it what the recording's redaction hides, and else on a tape.
+func newKept(p *causal, options trace.Options, whole bool) kept {
+	options.File = ""
+	if !whole && !p.live.hides() {
+		return &keptTape{tape.New(p.known, p.tree.Lines, options, p.fail)}
+	}
+	k := &keptTrace{options: options}
+	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine,
+		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
+	return k
+}
+
+// keptTrace keeps a new run as a trace.
+type keptTrace struct {
+	*Recorder
+	written tape.Pages
+	options trace.Options
+}
+
+func (k *keptTrace) give(to *replayed) error {
+	in, err := trace.NewReader(&k.written, k.options)
+	if err == nil {
+		to.trace, err = in.Rest()
+	}
+	if err := errors.Join(k.Err(), err); err != nil {
+		return err
+	}
+	to.holds(to.trace)
+	if !to.live.hides() {
+		return nil
+	}
+	shown, err := to.withheld(to.live.Redact, trace.Options{Sentinels: k.options.Sentinels})
+	if err == nil && shown != to.trace {
+		to.holds(shown)
+	}
+	return err
+}
+
+// keptTape keeps a new run on a tape.
+type keptTape struct{ *tape.Tape }
+
+func (k *keptTape) give(to *replayed) error {
+	info, told, err := k.Run()
+	if err != nil {
+		return err
+	}
+	switch {
+	case to.ids.Any():
+		lines := make([]trace.Line, len(told))
+		for i, x := range told {
+			lines[i].Crossing = *x
+		}
+		to.got = describe.Of(calls.New(to.want.Version(), info, to.ids.Apply(lines)))
+	case slices.Equal(told, to.want.Lines):
+		to.got = to.want
+	default:
+		to.got = describe.Of(calls.NewOf(to.want.Version(), info, told))
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -138,4 +139,102 @@ func (p *player) finish() (*Report, error) {
 		return report, p.readErr
 	}
 	return report, nil
+}
+
+// verifyLive is Verify with live seams: the run is made again, recorded, and the
+// two recordings are held against each other.
+func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, live Live) (*Report, error) {
+	if err := live.Check(); err != nil {
+		return nil, err
+	}
+	trace, unread := r.Rest()
+	if len(trace.Lines) == 0 && unread != nil {
+		return nil, unread
+	}
+	want := calls.Of(trace)
+	if d := contract(want.Lines); d != nil {
+		return &Report{Live: live.parts(), Divergence: d}, unread
+	}
+	live.unredacted = isClear(trace)
+	again, err := rerun(ctx, want, known, live, r.Options())
+	if err != nil {
+		return &Report{Live: live.parts()}, err
+	}
+	report := again.report()
+	if report.Divergence != nil && live.harmless() {
+		second, err := rerun(ctx, want, known, live, r.Options())
+		if err != nil {
+			return nil, err
+		}
+		again.sameTwice(second, report.Divergence)
+	}
+	if report.Divergence != nil || unread != nil || again.isRecorded() {
+		return report, unread
+	}
+	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines, known)
+	return report, err
+}
+
+// ofItself is where a recording and the engine part without any live code: with
+// every seam scripted it must play again to the crossing. A comparison with live
+// seams leaves alone what live code may do otherwise, such as the order between
+// strands; what no engine can have recorded must not hide there. Where a new run is
+// nothing but the recorded crossings in their order, an engine has just made them.
+func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, known *wire.Sentinels) (*Divergence, error) {
+	report, err := play(ctx, header, &linesSource{lines}, known)
+	if err != nil || report.Divergence == nil {
+		return nil, err
+	}
+	report.Divergence.Scripted = true
+	return report.Divergence, nil
+}
+
+// linesSource gives the lines of a trace that was read, which are its own.
+type linesSource struct{ rest []trace.Line }
+
+func (s *linesSource) next() (*trace.Line, error) {
+	if len(s.rest) == 0 {
+		return nil, io.EOF
+	}
+	line := &s.rest[0]
+	s.rest = s.rest[1:]
+	return line, nil
+}
+
+func (*linesSource) spare(*trace.Line) {}
+
+// followed runs a trace once more to its end, and tells what came of the
+// crossings behind a divergence; nil where that cannot be told.
+func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options trace.Options, known *wire.Sentinels, d *Divergence) *Impact {
+	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	r, err := trace.NewReader(recorded, options)
+	if err != nil {
+		return nil
+	}
+	whole, err := r.Rest()
+	if err != nil {
+		return nil
+	}
+	again, err := rerun(ctx, calls.Of(whole), known, Live{}, options)
+	if err != nil {
+		return nil
+	}
+	again.compare()
+	return again.behind(d.Crossing)
+}
+
+// newerContract is the report on a trace that was recorded under a revision of
+// the contract which this engine does not know; nil for any other. Replaying it
+// would hold the engine to promises that it never made.
+func newerContract(h trace.Header, live Live) *Report {
+	if h.Contract <= trace.ContractRevision {
+		return nil
+	}
+	return &Report{Live: live.parts(), Divergence: &Divergence{
+		Class:    NewContract,
+		Expected: fmt.Sprintf("an engine that keeps revision %d of the contract", h.Contract),
+		Fields:   []compare.FieldDiff{{Field: wire.MemberContract, Want: fmt.Sprint(h.Contract), Got: fmt.Sprint(trace.ContractRevision)}},
+	}}
 }

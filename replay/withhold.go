@@ -72,7 +72,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 	}
 	raw := r.comparison // of its own: it is made again of what is left
 	raw.compare()
-	w.beside, w.got = raw.counterparts, pointers(r.ids.apply(run.Lines))
+	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines))
 	if err := w.learn(rules == nil); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ var goroutines = map[string]string{
 	"property/sessions/run.go":          "a call of a host, which a crash freezes",
 	"property/turn/play.go":             "a turn that is run, which a Goexit ends",
 	"property/explore/faultseams.go":    "user code that is to be broken off",
-	"replay/causalwatch.go":             "who sees that live code waits where no crossing shows it, until the replay has ended",
+	"internal/watchdog/watch.go":        "who sees that live code waits where no crossing shows it, until the replay has ended",
 	"replay/production.go":              "what writes a trace behind its run, until both have ended",
 	"internal/storagetest/lasting.go":   "writers of one database, to see whether they wait for one another",
 	"internal/storagetest/sessions.go":  "senders of deliveries, to see that each counts once",

@@ -162,6 +162,11 @@ var rooms = []room{
 	{name: "internal/perform", ours: []string{"adk", "internal/storages"}, because: "it makes an operation, whoever says which"},
 	{name: "internal/stub", ours: []string{"adk", "internal/calls", "internal/listening", "internal/perform", "internal/plain", "internal/safetext", "internal/state", "internal/storages", "internal/wire", "replay/trace"},
 		because: "it performs what was recorded, and does not know why it is asked"},
+	{name: "internal/likeness", ours: []string{"adk"}, because: "it holds two requests against each other, and knows no run"},
+	{name: "internal/rename", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/compare", "internal/state", "internal/wire", "replay/trace"},
+		because: "it knows which ids stand for which, and not why a run was made again"},
+	{name: "internal/tape", ours: []string{"adk", "internal/stub", "internal/wire", "replay/trace"},
+		because: "it keeps a run, whatever that is held against"},
 	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
@@ -171,8 +176,8 @@ var rooms = []room{
 	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
-	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/plain", "internal/safetext", "internal/shell",
-		"internal/state", "internal/storages", "internal/stub", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
+	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/plain", "internal/rename", "internal/safetext", "internal/shell",
+		"internal/state", "internal/storages", "internal/stub", "internal/tape", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML

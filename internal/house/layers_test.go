@@ -16,13 +16,13 @@ import (
 // that they stand in. Package replay is not several, since its players need Live and
 // its comparison needs both of them; but no file uses what a layer above it declares.
 var replayLayers = [][]string{
-	{"divergence.go", "report.go"},                                                                         // what a replay says
-	{"recorder.go", "production.go"},                                                                       // recording
-	{"live.go", "livestorage.go", "place.go"},                                                              // which seams are user code
-	{"player.go", "answers.go", "findings.go"},                                                             // a run in the recorded order
-	{"causal.go", "causalorder.go", "causalwatch.go", "rename.go", "asked.go"},                             // a run by cause
-	{"comparison.go", "comparisonorder.go", "comparisonpieces.go", "explain.go", "withhold.go", "tape.go"}, // two runs against each other
-	{"verify.go", "verifylive.go", "rerun.go", "rerecord.go", "version.go", "doc.go"},                      // what users call
+	{"divergence.go", "report.go"},              // what a replay says
+	{"recorder.go", "production.go"},            // recording
+	{"live.go"},                                 // which seams are user code
+	{"player.go", "answers.go", "findings.go"},  // a run in the recorded order
+	{"causal.go", "causalorder.go", "asked.go"}, // a run by cause
+	{"comparison.go", "comparisonorder.go", "comparisonpieces.go", "explain.go", "withhold.go"}, // two runs against each other
+	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                          // what users call
 }
 
 // No arrow runs up between the layers within package replay.

@@ -1,4 +1,11 @@
-package replay
+// Package rename finds out which ids of a new run stand for which of the recorded one.
+//
+// Ids that live code makes by itself are others in every run. They are compared
+// one to one up to renaming: where an operation has no recorded one with the same
+// arguments, one that differs in its id alone is taken, if both ids are of that
+// sort and neither has a counterpart yet. A replay without live seams renames
+// nothing.
+package rename
 
 import (
 	"encoding/json"
@@ -12,18 +19,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Ids that live code makes by itself are others in every run. They are compared
-// one to one up to renaming: where an operation has no recorded one with the same
-// arguments, one that differs in its id alone is taken, if both ids are of that
-// sort and neither has a counterpart yet. A replay without live seams renames
-// nothing.
+// AnyID stands for any id in a cause.
+const AnyID = "*"
 
-// anyID stands for any id in a cause.
-const anyID = "*"
-
-// idOf is the id that user code gave an operation, of the record or the stream that it
+// IDOf is the id that user code gave an operation, of the record or the stream that it
 // is about; empty if there is none.
-func idOf(x *adk.Crossing) string {
+func IDOf(x *adk.Crossing) string {
 	if x.Kind.Class() != adk.ClassOperation {
 		return ""
 	}
@@ -38,8 +39,8 @@ func idOf(x *adk.Crossing) string {
 	return ""
 }
 
-// withID is an operation about another id; the crossing itself is left as it is.
-func withID(x *adk.Crossing, id string) *adk.Crossing {
+// WithID is an operation about another id; the crossing itself is left as it is.
+func WithID(x *adk.Crossing, id string) *adk.Crossing {
 	changed := *x
 	switch {
 	case x.Kind.Names(adk.RecordID):
@@ -70,18 +71,18 @@ func recordWithID(record adk.Record, id string) adk.Record {
 	return changed
 }
 
-// renaming is which ids of a new run stand for which of the recorded one.
-type renaming struct {
+// IDs are which ids of a new run stand for which of the recorded one.
+type IDs struct {
 	want   map[string]string // by the new id
 	got    map[string]string // by the recorded one
 	known  map[string]bool   // all ids of the recording
 	byLive map[string]bool   // those that live code made, as far as can be seen
 }
 
-// newRenaming knows the ids of a recording: live code made those that appear
+// New knows the ids of a recording: live code made those that appear
 // first in one of its operations and did not come of the context.
-func newRenaming(t *calls.Tree, live func(*calls.Call) bool) *renaming {
-	r := &renaming{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}}
+func New(t *calls.Tree, live func(*calls.Call) bool) *IDs {
+	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}}
 	note := func(id string, made bool) {
 		if id != "" && !r.known[id] {
 			r.known[id], r.byLive[id] = true, made
@@ -95,14 +96,14 @@ func newRenaming(t *calls.Tree, live func(*calls.Call) bool) *renaming {
 		}
 		note(wire.MadeID(x), false)
 		if c := t.Calls[x.Call]; c != nil {
-			note(idOf(x), live(c))
+			note(IDOf(x), live(c))
 		}
 	}
 	return r
 }
 
-// may reports whether a new id may stand for a recorded one.
-func (r *renaming) may(want, got string) bool {
+// May reports whether a new id may stand for a recorded one.
+func (r *IDs) May(want, got string) bool {
 	if paired, found := r.want[got]; found {
 		return paired == want
 	}
@@ -110,9 +111,9 @@ func (r *renaming) may(want, got string) bool {
 	return !taken && r.byLive[want] && !r.known[got]
 }
 
-// keeps reports whether a new id stands for a recorded one already, or does now that
+// Keeps reports whether a new id stands for a recorded one already, or does now that
 // it is the same. An id that another one stands for takes that one's name.
-func (r *renaming) keeps(want, got string) bool {
+func (r *IDs) Keeps(want, got string) bool {
 	if want != got || !r.byLive[want] {
 		return true
 	}
@@ -127,13 +128,22 @@ func (r *renaming) keeps(want, got string) bool {
 	return true
 }
 
-// pair makes a new id stand for a recorded one.
-func (r *renaming) pair(want, got string) { r.want[got], r.got[want] = want, got }
+// Wanted is the recorded id that a new one stands for, if it does.
+func (r *IDs) Wanted(got string) (recorded string, found bool) {
+	recorded, found = r.want[got]
+	return recorded, found
+}
 
-// apply gives the lines of a new run with the recorded ids in the place of those
+// Any reports whether an id stands for another one.
+func (r *IDs) Any() bool { return len(r.want) > 0 }
+
+// Pair makes a new id stand for a recorded one.
+func (r *IDs) Pair(want, got string) { r.want[got], r.got[want] = want, got }
+
+// Apply gives the lines of a new run with the recorded ids in the place of those
 // that stand for them: in the fields that hold an id, and where a whole argument
 // is one. The digests of states are those of the renamed run.
-func (r *renaming) apply(lines []trace.Line) []trace.Line {
+func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 	if len(r.want) == 0 {
 		return lines
 	}
@@ -143,9 +153,9 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 		x := &line.Crossing
 		told := x.Kind.Uses(adk.FieldDigest) && before.Check(x) == nil
 		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
-		id, about := r.want[idOf(x)]
+		id, about := r.want[IDOf(x)]
 		if about {
-			x = withID(x, id)
+			x = WithID(x, id)
 		}
 		y := *x
 		if wire.HasID(y.Record) && !about {
@@ -157,7 +167,7 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 			y.Key = id
 		}
 		y.Args = r.arguments(y.Args)
-		y.JSON = r.inText(y.JSON)
+		y.JSON = r.InText(y.JSON)
 		if told {
 			y.Digest = after.Digest(y.Call)
 		}
@@ -167,9 +177,9 @@ func (r *renaming) apply(lines []trace.Line) []trace.Line {
 	return renamed
 }
 
-// recorded is an operation with the recorded ids among its arguments. Where there are any,
+// Recorded is an operation with the recorded ids among its arguments. Where there are any,
 // the checksum of the call is another one too: it stands for the recorded one from here on.
-func (r *renaming) recorded(x *adk.Crossing) *adk.Crossing {
+func (r *IDs) Recorded(x *adk.Crossing) *adk.Crossing {
 	args, ok := x.Args.(map[string]any)
 	if !ok || !r.renames(args) {
 		return x
@@ -182,13 +192,13 @@ func (r *renaming) recorded(x *adk.Crossing) *adk.Crossing {
 	}
 	want, err := canonical.Checksum(tool, renamed.Args.(map[string]any))
 	if got, failed := canonical.Checksum(tool, args); err == nil && failed == nil {
-		r.pair(want, got)
+		r.Pair(want, got)
 	}
 	return &renamed
 }
 
 // arguments are a tool's arguments with the ids among them renamed.
-func (r *renaming) arguments(args any) any {
+func (r *IDs) arguments(args any) any {
 	object, ok := args.(map[string]any)
 	if !ok || !r.renames(object) {
 		return args
@@ -204,7 +214,7 @@ func (r *renaming) arguments(args any) any {
 }
 
 // renames reports whether there is an id among arguments that stands for another one.
-func (r *renaming) renames(args map[string]any) bool {
+func (r *IDs) renames(args map[string]any) bool {
 	for _, value := range args {
 		if _, found := r.id(value); found {
 			return true
@@ -214,8 +224,58 @@ func (r *renaming) renames(args map[string]any) bool {
 }
 
 // id is the recorded id that a value stands for, if it does.
-func (r *renaming) id(value any) (recorded string, found bool) {
+func (r *IDs) id(value any) (recorded string, found bool) {
 	text, _ := value.(string)
 	recorded, found = r.want[text]
 	return recorded, found
 }
+
+// minIDInText is how long a text is at least that is taken for an id inside another one.
+const minIDInText = 8
+
+// InText puts recorded ids in the place of those of the new run inside a request: where
+// all is one that stands between what no id has in it. What an escape says is none of it.
+func (r *IDs) InText(request json.RawMessage) json.RawMessage {
+	if len(r.want) == 0 {
+		return request
+	}
+	renamed := request[:0:0]
+	kept := 0
+	for from := 0; from < len(request); from++ {
+		if request[from] == '\\' {
+			from += escapeLength(request[from:]) - 1
+			continue
+		}
+		to := from
+		for to < len(request) && inID[request[to]] {
+			to++
+		}
+		if to-from >= minIDInText {
+			if recorded, found := r.want[string(request[from:to])]; found {
+				renamed = append(append(renamed, request[kept:from]...), recorded...)
+				kept = to
+			}
+		}
+		from = max(from, to-1)
+	}
+	if len(renamed) == 0 {
+		return request
+	}
+	return append(renamed, request[kept:]...)
+}
+
+// escapeLength is how many bytes the escape has that a text of JSON begins with.
+func escapeLength(text []byte) int {
+	if len(text) > 1 && text[1] == 'u' {
+		return min(6, len(text))
+	}
+	return min(2, len(text))
+}
+
+// inID has the characters of ids: letters, digits, and what stands between them.
+var inID = func() (in [256]bool) {
+	for c := range in {
+		in[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':'
+	}
+	return in
+}()
