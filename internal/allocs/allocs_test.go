@@ -18,8 +18,10 @@ type failing struct {
 	said []string
 }
 
-func (f *failing) Helper()                           {}
-func (f *failing) Errorf(format string, args ...any) { f.said = append(f.said, fmt.Sprintf(format, args...)) }
+func (f *failing) Helper() {}
+func (f *failing) Errorf(format string, args ...any) {
+	f.said = append(f.said, fmt.Sprintf(format, args...))
+}
 
 // Whoever allocates more often than is allowed is named, with how often that is.
 func TestAtMost(t *testing.T) {
