@@ -184,7 +184,7 @@ func (p *causal) listen() {
 			}
 			return nil
 		})
-		if o.Listeners() > 0 && !(wire.OpensGate(x) && p.live.SettlesGates()) {
+		if o.Listeners() > 0 && !(wire.OpensGate(x) && p.live.settlesGates()) {
 			p.faults[x.Seq] = o
 		}
 	}

@@ -643,7 +643,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 	if !first {
 		return
 	}
-	if p.live.SettlesGates() {
+	if p.live.settlesGates() {
 		p.beforeSettling(op)
 		p.live.Turn.Observability.TurnGateOpen(e)
 		return

@@ -33,7 +33,7 @@ const (
 
 // Classes are all of them.
 func Classes() []Class {
-	return []Class{ChangedInput, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
+	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
 }
 
 // FieldDiff is one field in which a crossing differs from the recorded one.

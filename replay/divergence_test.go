@@ -3,10 +3,15 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -70,4 +75,27 @@ func TestASpentAnswerIsToldOfAlone(t *testing.T) {
 			assert.NotContains(t, said, c.quiet)
 		})
 	}
+}
+
+// Classes are all that there are: who chooses one by its name must not be told that there
+// is none such.
+func TestClassesAreAll(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "divergence.go", nil, 0)
+	require.NoError(t, err)
+	var declared []Class
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is {
+			return true
+		}
+		if name, of := spec.Type.(*ast.Ident); of && name.Name == "Class" {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			declared = append(declared, Class(text))
+		}
+		return true
+	})
+	require.NotEmpty(t, declared)
+	assert.ElementsMatch(t, declared, Classes())
 }

@@ -11,15 +11,14 @@
 //  2. Verify runs a trace again. Without live seams it holds the engine against the
 //     recording, crossing by crossing; that needs no code of yours and is what
 //     adkreplay verify does.
-//  3. A Live chooses which seams are your code: Prompt, Tools, Middleware, Executor,
+//  3. A Live chooses which seams are your code: Prompt, Stash, Tools, Middleware, Executor,
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
 //     asks for without a recorded answer gets ErrUnanswered.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.
-//  5. Rerecord writes the trace of the new run, for a change that was meant. RunAgain
-//     gives the new run to programs.
+//  5. Rerecord writes the trace of the new run, for a change that was meant.
 //
 // In go test all of it is one line: golden.Replay in package replay/golden. Read on in
 // replay/trace for the file, replay/transcript to read a run, replay/diff to compare two

@@ -55,7 +55,7 @@ func (r *replayed) isRecorded() bool { return r.got == r.want }
 // unreached are the live seams that the new run did not come to. What a run is
 // given is always reached, but for listeners of gates: they need one.
 func (r *replayed) unreached() (never []string) {
-	reached := map[string]bool{Prompt: true, PartStash: true, Tools: true}
+	reached := map[string]bool{Prompt: true, Stash: true, Tools: true}
 	for _, c := range r.got.Calls {
 		if r.live.chooses(c) {
 			reached[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true

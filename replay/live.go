@@ -47,7 +47,7 @@ type Live struct {
 	//	storage/OF.VERB  an obligation, such as storage/messages.fetch
 	//
 	// A pattern that ends in /* and takes a whole pipeline takes its list of names
-	// too: what is not in it any more is dropped, what is new is there. Prompt,
+	// too: what is not in it any more is dropped, what is new is there. Prompt, Stash,
 	// Tools, Middleware, Executor, Storage and Everything are patterns to use.
 	Seams []string
 	// Writes allows seams that write to be live: the obligations store, mutate
@@ -90,6 +90,7 @@ var ErrUnanswered = stub.ErrUnanswered
 // Patterns for Live.Seams.
 const (
 	Prompt     = "run/prompt" // my prompt and instructions
+	Stash      = "run/stash"  // what my turn begins with in its stash
 	Tools      = "run/tools"  // my tools as the model sees them; their handlers are recorded
 	Gates      = "run/gates"  // my listeners settle the gates
 	Middleware = "*put/*"     // my four pipelines
@@ -97,11 +98,6 @@ const (
 	ToolCode   = "tool/*"     // my tools' handlers
 	Storage    = "storage/*"  // my storage
 	Everything = "everything" // all of it but the clock and the ids
-)
-
-// The parts of a run's input that can be live.
-const (
-	PartStash = "run/stash"
 )
 
 // LiveExecutor is a Live whose executor runs, against recorded tools and storage.
@@ -137,9 +133,9 @@ func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + 
 // takesAll reports whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
 
-// SettlesGates reports whether a listener of the user's settles gates. Where none is
+// settlesGates reports whether a listener of the user's settles gates. Where none is
 // given there is nobody to settle them, and they are settled as recorded.
-func (l Live) SettlesGates() bool {
+func (l Live) settlesGates() bool {
 	return l.Takes(Gates) && l.Turn.Observability.TurnGateOpen != nil
 }
 
@@ -158,7 +154,7 @@ func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.takes) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
-	parts = append(parts, Prompt, PartStash, Tools, Gates)
+	parts = append(parts, Prompt, Stash, Tools, Gates)
 	for _, m := range l.Config.TurnInput {
 		parts = append(parts, adk.LabelTurnInput+"/"+m.Name)
 	}
@@ -286,7 +282,7 @@ func (l Live) given(part string) bool {
 	switch part {
 	case Prompt:
 		return l.Turn.SystemPrompt != ""
-	case PartStash:
+	case Stash:
 		return l.Turn.Stash != nil
 	case Tools:
 		return len(l.Config.Tools) > 0
@@ -343,7 +339,7 @@ func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[stri
 	if l.Takes(Prompt) {
 		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
 	}
-	if l.Takes(PartStash) {
+	if l.Takes(Stash) {
 		*stash = l.Turn.Stash
 	}
 }

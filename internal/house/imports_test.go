@@ -176,8 +176,9 @@ var rooms = []room{
 	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "internal/page", "internal/shell", "internal/wholefile", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
+	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
 	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/plain", "internal/rename", "internal/safetext", "internal/shell",
-		"internal/state", "internal/storages", "internal/stub", "internal/tape", "internal/watchdog", "internal/wire", "replay/redact", "replay/trace"},
+		"internal/state", "internal/storages", "internal/stub", "internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
@@ -185,7 +186,7 @@ var rooms = []room{
 	{name: "replay/sessions", ours: []string{"adk", "adk/session", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/trace", "replay/transcript"},
 		because: "it plays what hosts of sessions did, turn by turn, by the one door that replay has for it"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
-		"replay", "replay/diff", "replay/trace"},
+		"replay", "replay/diff", "replay/internal/again", "replay/trace"},
 		because: "it runs a turn again by the one door that replay has for it"},
 	{name: "replay/corpus", ours: []string{"adk", "internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/jsondiff", "internal/safetext", "internal/shell", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and runs none itself"},

@@ -49,7 +49,7 @@ func (b beginning) live(host *session.Host, live replay.Live, values map[string]
 		return live, fmt.Errorf("sessions: today's host does not begin the turn: %w", err)
 	}
 	live.Config, live.Turn = host.Agent(), raw
-	live.Seams = append(slices.Clip(live.Seams), replay.Prompt, replay.PartStash)
+	live.Seams = append(slices.Clip(live.Seams), replay.Prompt, replay.Stash)
 	live.Seams = append(live.Seams, hostSeams...)
 	return live, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/internal/again"
 )
 
 // This file finds what the path of an Answer leads to.
@@ -226,7 +227,7 @@ func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
 	case x.Kind == adk.KindCall:
 		return x.Seam.Label == adk.LabelRun && w.takesInput(f)
 	case wire.IsSettlement(x):
-		return w.live.SettlesGates()
+		return again.SettlesGates(w.live)
 	case x.Kind == adk.KindReturn || x.Kind.Class() == adk.ClassOperation:
 		return w.edited.Calls[wire.CallOf(x)].IsUnder(w.isLive)
 	}
@@ -242,7 +243,7 @@ func (w *whatIf) takesInput(f adk.Field) bool {
 	case adk.FieldText, adk.FieldTexts:
 		return w.live.Takes(replay.Prompt)
 	case adk.FieldValue:
-		return w.live.Takes(replay.PartStash)
+		return w.live.Takes(replay.Stash)
 	case adk.FieldRecords:
 		return w.live.Takes(replay.Tools)
 	}

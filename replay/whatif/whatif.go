@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/diff"
+	"github.com/adkreplay/adkreplay/replay/internal/again"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -157,7 +158,7 @@ func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Ov
 			return nil, err
 		}
 	}
-	if w.again, err = replay.RunAgain(ctx, w.altered, w.cancels, live); err != nil {
+	if w.again, err = again.Do(ctx, w.altered, w.cancels, live); err != nil {
 		return nil, w.refused(err)
 	}
 	w.now = describe.Of(calls.New(w.recorded.Version(), w.again.Trace.Info, w.again.Crossings))
@@ -194,7 +195,7 @@ type whatIf struct {
 	targets  []target // of sets
 	times    bool     // times were set, and are compared
 	notes    []string
-	again    *replay.Again
+	again    *again.Run
 	now      *describe.Run // of again
 }
 
