@@ -49,8 +49,8 @@ func TestCheckHolds(t *testing.T) {
 func TestCheckFails(t *testing.T) {
 	recorded, err := trace.Read(bytes.NewReader(fixture(t, "late-signal")))
 	require.NoError(t, err)
-	for i := range recorded.Lines {
-		if x := &recorded.Lines[i]; x.Kind == adk.KindNack {
+	for i := range recorded.Lines() {
+		if x := &recorded.Lines()[i]; x.Kind == adk.KindNack {
 			x.Err = nil
 		}
 	}

@@ -66,8 +66,8 @@ func TestPlainGoroutinesHold(t *testing.T) {
 // operationsOf are the crossings of each spanning operation, and those around them.
 func operationsOf(read *trace.Trace) (before []adk.Crossing, each [][]adk.Crossing, after []adk.Crossing) {
 	open := false
-	for i := range read.Lines {
-		x := read.Lines[i].Crossing
+	for i := range read.Lines() {
+		x := read.Lines()[i].Crossing
 		if x.Phase == adk.Begin {
 			open = true
 			each = append(each, nil)

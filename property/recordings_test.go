@@ -34,7 +34,7 @@ func recordings(t testing.TB) (all []recording) {
 		recorded, err := trace.Read(bytes.NewReader(data))
 		require.NoError(t, err, name)
 		one := recording{name: strings.TrimSuffix(name, ".jsonl"), info: recorded.Info}
-		for _, l := range recorded.Lines {
+		for _, l := range recorded.Lines() {
 			one.lines = append(one.lines, l.Crossing)
 		}
 		all = append(all, one)

@@ -155,7 +155,7 @@ func BenchmarkWriteChat(b *testing.B) {
 	perSecond(b, func() int {
 		_, err := recorded.WriteTo(io.Discard)
 		require.NoError(b, err)
-		return len(recorded.Lines)
+		return len(recorded.Lines())
 	})
 }
 

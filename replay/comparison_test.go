@@ -28,17 +28,17 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 			for i := range lines {
 				lines[i].Seq = i + 1
 			}
-			j := comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, lines))}
+			j := comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, lines))}
 			for _, d := range j.compare() {
 				all = append(all, d.class)
 			}
 			return all
 		}
-		require.Empty(t, classes(recorded.Lines))
-		for i, line := range recorded.Lines {
+		require.Empty(t, classes(recorded.Lines()))
+		for i, line := range recorded.Lines() {
 			if line.Kind.Class() == adk.ClassEvent {
-				assert.Contains(t, classes(slices.Insert(slices.Clone(recorded.Lines), i, line)), Extra, "crossing %d, %s, comes twice", i+1, line.Kind)
-				assert.Contains(t, classes(slices.Delete(slices.Clone(recorded.Lines), i, i+1)), Missing, "crossing %d, %s, is gone", i+1, line.Kind)
+				assert.Contains(t, classes(slices.Insert(slices.Clone(recorded.Lines()), i, line)), Extra, "crossing %d, %s, comes twice", i+1, line.Kind)
+				assert.Contains(t, classes(slices.Delete(slices.Clone(recorded.Lines()), i, i+1)), Missing, "crossing %d, %s, is gone", i+1, line.Kind)
 			}
 		}
 	})
@@ -64,15 +64,15 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 			}
 			return all
 		}
-		for i, call := range recorded.Lines {
+		for i, call := range recorded.Lines() {
 			label := call.Seam.Label
 			if call.Kind != adk.KindCall || label != adk.LabelStorage && label != adk.LabelTool && label != adk.LabelOnAck {
 				continue
 			}
-			end := i + slices.IndexFunc(recorded.Lines[i:], func(l trace.Line) bool { return l.Kind == adk.KindReturn && l.ID == call.ID })
-			less := slices.Delete(slices.Clone(recorded.Lines), i, end+1)
-			assert.Contains(t, compared(slices.Clone(less), slices.Clone(recorded.Lines)), Extra, "%s: %s is new", name, call.Seam)
-			assert.Contains(t, compared(slices.Clone(recorded.Lines), slices.Clone(less)), Missing, "%s: %s is gone", name, call.Seam)
+			end := i + slices.IndexFunc(recorded.Lines()[i:], func(l trace.Line) bool { return l.Kind == adk.KindReturn && l.ID == call.ID })
+			less := slices.Delete(slices.Clone(recorded.Lines()), i, end+1)
+			assert.Contains(t, compared(slices.Clone(less), slices.Clone(recorded.Lines())), Extra, "%s: %s is new", name, call.Seam)
+			assert.Contains(t, compared(slices.Clone(recorded.Lines()), slices.Clone(less)), Missing, "%s: %s is gone", name, call.Seam)
 			found[label]++
 		}
 	}
@@ -85,12 +85,12 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
 	recorded := fixtureNamed(t, "hello")
-	at := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindState })
+	at := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindState })
 	for _, broken := range []bool{false, true} {
 		if broken {
-			recorded.Lines[at].Digest[0]++
+			recorded.Lines()[at].Digest[0]++
 		}
-		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines)), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines))}}
+		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines()))}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

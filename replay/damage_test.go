@@ -42,7 +42,7 @@ func TestEveryPrefixIsReadAsFarAsItGoes(t *testing.T) {
 		assert.Equal(t, whole+1, format.Line, "cut at byte %d", n)
 		if whole > 0 {
 			require.NotNil(t, recorded)
-			assert.Len(t, recorded.Lines, whole-1, "cut at byte %d", n)
+			assert.Len(t, recorded.Lines(), whole-1, "cut at byte %d", n)
 			assert.False(t, recorded.Sealed)
 		}
 	}

@@ -209,7 +209,7 @@ func TestASecondGateOfAnID(t *testing.T) {
 		config.Clock.AfterFunc(time.Minute, func() { _, _ = e.Gate.Resolve("ann", true) })
 	}}})
 	waits := 0
-	for _, x := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines {
+	for _, x := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines() {
 		if x.Kind == adk.KindWaitFor && x.Phase == adk.Done && errors.Is(x.Err, adk.E_INVALID_INITIAL_TURN_GATE_VALUE) {
 			waits++
 		}

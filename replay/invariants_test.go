@@ -30,8 +30,8 @@ func TestFreeStrandsHoldTheInvariants(t *testing.T) {
 			read, err := trace.Read(bytes.NewReader(recordFreely(t, cancelled)))
 			require.NoError(t, err)
 			var told []*adk.Crossing
-			for i := range read.Lines {
-				told = append(told, &read.Lines[i].Crossing)
+			for i := range read.Lines() {
+				told = append(told, &read.Lines()[i].Crossing)
 			}
 			assert.Empty(t, property.Violations(read.Info, slices.Values(told)))
 		}

@@ -99,8 +99,8 @@ func TestLiveCodeDoesNotVouchForTheRecording(t *testing.T) {
 	require.NoError(t, err)
 	recorded, err := trace.Read(bytes.NewReader(data))
 	require.NoError(t, err)
-	at := slices.IndexFunc(recorded.Lines, func(line trace.Line) bool { return line.Kind == adk.KindTurnEnd })
-	recorded.Lines[at].At = recorded.Lines[at].At.Add(time.Second)
+	at := slices.IndexFunc(recorded.Lines(), func(line trace.Line) bool { return line.Kind == adk.KindTurnEnd })
+	recorded.Lines()[at].At = recorded.Lines()[at].At.Add(time.Second)
 	var edited bytes.Buffer
 	_, err = recorded.WriteTo(&edited)
 	require.NoError(t, err)

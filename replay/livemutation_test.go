@@ -116,7 +116,7 @@ func (c *liveCount) add(t *testing.T, m tracetest.Mutant, noticed bool) {
 	name := m.Kind + " " + cmp.Or(m.Field, m.What)
 	c.byField[name]++
 	list, said := unrepeated, "what need not be"
-	if m.Line >= 0 && isOfLive(m.Fixture.Trace.Lines[m.Line], liveCalls(m.Fixture, c.seams)) {
+	if m.Line >= 0 && isOfLive(m.Fixture.Trace.Lines()[m.Line], liveCalls(m.Fixture, c.seams)) {
 		list, said = unnoticedInLive, "what need not be in live code"
 		delete(c.unused, name)
 	}
@@ -158,7 +158,7 @@ func liveCalls(f tracetest.Fixture, seams []string) map[int]bool {
 	}
 	handlers := map[string]bool{}                // those for an ack that live code registered
 	live, below := map[int]bool{}, map[int]int{} // the latter: by the call, the dispatch above that user code called
-	for _, x := range f.Trace.Lines {
+	for _, x := range f.Trace.Lines() {
 		switch x.Kind {
 		case adk.KindRegister:
 			brought[x.Record.(*adk.Tool).Name()] = brought[x.Record.(*adk.Tool).Name()] || live[x.Call]

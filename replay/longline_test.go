@@ -22,8 +22,8 @@ func recordAgain(recorded *trace.Trace, options replay.RecordOptions) ([]byte, e
 	var out bytes.Buffer
 	recorder := replay.Record(&out, options)
 	run := recorder.Observe(recorded.Info)
-	for i := range recorded.Lines {
-		run.Tell(&recorded.Lines[i].Crossing)
+	for i := range recorded.Lines() {
+		run.Tell(&recorded.Lines()[i].Crossing)
 	}
 	return out.Bytes(), recorder.Err()
 }
@@ -45,7 +45,7 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 				read, readErr := trace.Read(bytes.NewReader(written), trace.Options{MaxLine: most})
 				if err == nil {
 					require.NoError(t, readErr, "lines of %d", most)
-					assert.Len(t, read.Lines, len(f.Trace.Lines))
+					assert.Len(t, read.Lines(), len(f.Trace.Lines()))
 					continue
 				}
 				assert.Less(t, most, longest+64)
@@ -53,7 +53,7 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 				assertFault(t, readErr, trace.FaultTruncated)
 				if most >= header {
 					require.NotNil(t, read)
-					assert.Less(t, len(read.Lines), len(f.Trace.Lines))
+					assert.Less(t, len(read.Lines()), len(f.Trace.Lines()))
 				}
 			}
 		})

@@ -190,7 +190,7 @@ func TestImpactBehindAnOpening(t *testing.T) {
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, "iterations", report.Divergence.Fields[0].Field)
 	require.NotNil(t, report.Divergence.After)
-	assert.Equal(t, replay.Impact{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines) - report.Divergence.Crossing}, *report.Divergence.After)
+	assert.Equal(t, replay.Impact{Equal: len(tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines()) - report.Divergence.Crossing}, *report.Divergence.After)
 }
 
 // A trace in memory holds the bytes of its media too.
@@ -200,7 +200,7 @@ func TestMediaOfATraceInMemory(t *testing.T) {
 		return errors.Join(err, dc.Ack())
 	}, nil, photo("cat", of("meow")), photo("dog", of("woof")))))
 	require.NoError(t, err)
-	for _, line := range recorded.Lines {
+	for _, line := range recorded.Lines() {
 		if line.Kind != adk.KindAdd {
 			continue
 		}

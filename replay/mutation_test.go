@@ -41,7 +41,7 @@ func TestMutationsInMemoryAreNamed(t *testing.T) {
 			}
 			seen++
 		})
-		_, _, parts := firstDifference(f.Trace, tracetest.Sealed(f, slices.Clone(f.Trace.Lines)))
+		_, _, parts := firstDifference(f.Trace, tracetest.Sealed(f, slices.Clone(f.Trace.Lines())))
 		assert.False(t, parts)
 		mu.Lock()
 		defer mu.Unlock()
@@ -73,12 +73,12 @@ func firstDifference(want, got *trace.Trace) (crossing int, fields []compare.Fie
 		return 0, fields, true
 	}
 	c := wire.Comparer{Sentinels: wire.OnlyCommon, Format: min(want.Version, got.Version)}
-	for i := range min(len(want.Lines), len(got.Lines)) {
-		if fields := compare.Crossings(c, &want.Lines[i].Crossing, &got.Lines[i].Crossing); len(fields) > 0 {
+	for i := range min(len(want.Lines()), len(got.Lines())) {
+		if fields := compare.Crossings(c, &want.Lines()[i].Crossing, &got.Lines()[i].Crossing); len(fields) > 0 {
 			return i + 1, fields, true
 		}
 	}
-	return min(len(want.Lines), len(got.Lines)) + 1, nil, len(want.Lines) != len(got.Lines)
+	return min(len(want.Lines()), len(got.Lines())) + 1, nil, len(want.Lines()) != len(got.Lines())
 }
 
 // unrepeated are the inputs that a file may hold in any form, since no other

@@ -59,13 +59,13 @@ func TestForgottenLinesAreNotLookedAt(t *testing.T) {
 
 		recorded, err := trace.Read(bytes.NewReader(f.Bytes))
 		require.NoError(t, err)
-		recorded.Lines[len(recorded.Lines)*2/3].Op += 1000
+		recorded.Lines()[len(recorded.Lines())*2/3].Op += 1000
 		var changed bytes.Buffer
 		_, err = recorded.WriteTo(&changed)
 		require.NoError(t, err)
 		known, err := wire.NewSentinels(nil)
 		require.NoError(t, err)
-		want, err := play(t.Context(), recorded.Header, &linesSource{recorded.Lines}, known)
+		want, err := play(t.Context(), recorded.Header, &linesSource{recorded.Lines()}, known)
 		require.NoError(t, err)
 		require.NotNil(t, want.Divergence, f.Name)
 		report, _ = playSpoiling(t, changed.Bytes())

@@ -26,9 +26,9 @@ func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 		trace := fixtureNamed(t, name)
 		whole := played(t, trace, -1)
 		require.Nil(t, whole.found)
-		require.Equal(t, len(trace.Lines), whole.matched)
-		for i := range trace.Lines {
-			if trace.Lines[i].Kind.Class() != adk.ClassEvent {
+		require.Equal(t, len(trace.Lines()), whole.matched)
+		for i := range trace.Lines() {
+			if trace.Lines()[i].Kind.Class() != adk.ClassEvent {
 				continue
 			}
 			found := played(t, trace, i).found
@@ -45,12 +45,12 @@ func TestPlayerHoldsEventsAgainstWhatLedToThem(t *testing.T) {
 // before it make visible, is red: the recording may be of the same broken engine.
 func TestPlayerHoldsStatesAgainstWhatLedToThem(t *testing.T) {
 	recorded := fixtureNamed(t, "hello")
-	for i := range recorded.Lines {
-		if recorded.Lines[i].Kind != adk.KindState {
+	for i := range recorded.Lines() {
+		if recorded.Lines()[i].Kind != adk.KindState {
 			continue
 		}
-		broken := &trace.Trace{Header: recorded.Header, Lines: slices.Clone(recorded.Lines)}
-		broken.Lines[i].Digest[0]++
+		broken := trace.New(recorded.Header, slices.Clone(recorded.Lines()))
+		broken.Lines()[i].Digest[0]++
 		found := played(t, broken, -1).found
 		if assert.NotNil(t, found) {
 			assert.Equal(t, i+1, found.Crossing)
@@ -64,8 +64,8 @@ func TestPlayerHoldsStatesAgainstWhatLedToThem(t *testing.T) {
 func TestTheWholeTextOfAStreamIsCompared(t *testing.T) {
 	trace, heard := fixtureNamed(t, "streamed-reply"), state.New()
 	complete := 0
-	for i := range trace.Lines {
-		x := trace.Lines[i].Crossing
+	for i := range trace.Lines() {
+		x := trace.Lines()[i].Crossing
 		if x.Kind == adk.KindMessageEvent {
 			e := heard.Payload(&x).(adk.MessageEvent)
 			x.Payload = e
@@ -98,10 +98,10 @@ func played(t *testing.T, recorded *trace.Trace, at int) *player {
 	t.Helper()
 	known, err := wire.NewSentinels(nil)
 	require.NoError(t, err)
-	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines)}, wire.Comparer{Sentinels: known}), state.New()
+	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines())}, wire.Comparer{Sentinels: known}), state.New()
 	p.cancel = func(error, error) {}
-	for i := range recorded.Lines {
-		x := recorded.Lines[i].Crossing
+	for i := range recorded.Lines() {
+		x := recorded.Lines()[i].Crossing
 		if x.Kind.Class() == adk.ClassEvent {
 			x.Payload = heard.Payload(&x)
 		}
@@ -149,9 +149,9 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 		want Class
 	}{{1, Missing}, {2, Missing}, {5, Missing}, {misplacedReach, Missing}, {misplacedReach + 1, Extra}} {
 		recorded := fixtureNamed(t, "hello")
-		end := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindTurnEnd })
-		logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[end].At, Call: calls.RunCall}}
-		recorded.Lines = slices.Insert(recorded.Lines, end, slices.Repeat([]trace.Line{logged}, c.n)...)
+		end := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindTurnEnd })
+		logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines()[end].At, Call: calls.RunCall}}
+		recorded.SetLines(slices.Insert(recorded.Lines(), end, slices.Repeat([]trace.Line{logged}, c.n)...))
 		var file bytes.Buffer
 		_, err := recorded.WriteTo(&file)
 		require.NoError(t, err)
@@ -162,13 +162,13 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 		assert.Equal(t, c.want, report.Divergence.Class, "%d log events that nobody makes", c.n)
 	}
 	recorded := fixtureNamed(t, "hello")
-	end := len(recorded.Lines) - 2
-	require.Equal(t, adk.KindTurnEnd, recorded.Lines[end].Kind)
-	logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[end].At, Call: calls.RunCall}}
-	for i := range recorded.Lines[end:] {
-		recorded.Lines[end+i].At = logged.At.Add(time.Second)
+	end := len(recorded.Lines()) - 2
+	require.Equal(t, adk.KindTurnEnd, recorded.Lines()[end].Kind)
+	logged := trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines()[end].At, Call: calls.RunCall}}
+	for i := range recorded.Lines()[end:] {
+		recorded.Lines()[end+i].At = logged.At.Add(time.Second)
 	}
-	recorded.Lines = slices.Insert(recorded.Lines, end, logged)
+	recorded.SetLines(slices.Insert(recorded.Lines(), end, logged))
 	assert.Equal(t, Missing, verifiedLines(t, recorded).Class, "it comes at the time of what is missing")
 }
 
@@ -176,9 +176,9 @@ func TestEarlyIsMissingAndNotExtra(t *testing.T) {
 // says; the player holds it against what was told.
 func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 	recorded := fixtureNamed(t, "hello")
-	stored := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
-	calls := slices.IndexFunc(recorded.Lines, func(l trace.Line) bool { return l.Kind == adk.KindCall && l.Record != nil })
-	begin, call := &recorded.Lines[stored].Crossing, &recorded.Lines[calls].Crossing
+	stored := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindStore && l.Phase == adk.Begin })
+	calls := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindCall && l.Record != nil })
+	begin, call := &recorded.Lines()[stored].Crossing, &recorded.Lines()[calls].Crossing
 	scope := func(p *player) adk.Scope {
 		return adk.Scope{Call: call.ID, TurnID: p.namer.Fold.TurnID, DispatchID: p.namer.Fold.Origin(p.namer.Fold.Calls[call.ID]).DispatchID}
 	}
@@ -216,16 +216,16 @@ func TestPlayerHoldsAnswersAgainstWhatWasTold(t *testing.T) {
 func TestTheEndIsCompared(t *testing.T) {
 	for cut := 1; cut <= 3; cut++ {
 		trace := fixtureNamed(t, "hello")
-		trace.Lines = trace.Lines[:len(trace.Lines)-cut]
+		trace.SetLines(trace.Lines()[:len(trace.Lines())-cut])
 		d := verifiedLines(t, trace)
 		assert.Equal(t, Extra, d.Class)
-		assert.Equal(t, len(trace.Lines)+1, d.Crossing)
+		assert.Equal(t, len(trace.Lines())+1, d.Crossing)
 	}
 	recorded := fixtureNamed(t, "hello")
-	recorded.Lines = append(recorded.Lines, trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines[0].At, Call: calls.RunCall}})
+	recorded.SetLines(append(recorded.Lines(), trace.Line{Crossing: adk.Crossing{Kind: adk.KindLogEvent, At: recorded.Lines()[0].At, Call: calls.RunCall}}))
 	d := verifiedLines(t, recorded)
 	assert.Equal(t, Missing, d.Class)
-	assert.Equal(t, len(recorded.Lines), d.Crossing)
+	assert.Equal(t, len(recorded.Lines()), d.Crossing)
 }
 
 // verifiedLines is in what a trace differs when it is written and run again.

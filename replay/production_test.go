@@ -121,7 +121,7 @@ func TestASlowDiskDoesNotHoldTheTurn(t *testing.T) {
 	assert.ErrorContains(t, recorder.Err(), "slower than the run")
 	recorded, err := trace.Read(&out.kept)
 	assertFault(t, err, trace.FaultTruncated)
-	assert.NotEmpty(t, recorded.Lines, "what came before is kept")
+	assert.NotEmpty(t, recorded.Lines(), "what came before is kept")
 
 	out, recorder = behindGate(t, 1<<20, errors.New("disk full"), replay.RecordOptions{})
 	assert.ErrorContains(t, recorder.Err(), "disk full")
@@ -163,7 +163,7 @@ func TestCompressedTraces(t *testing.T) {
 	require.NoError(t, err)
 	want, err := trace.Read(&plain)
 	require.NoError(t, err)
-	require.Equal(t, len(want.Lines), len(recorded.Lines))
+	require.Equal(t, len(want.Lines()), len(recorded.Lines()))
 	report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.Live{})
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
@@ -174,12 +174,12 @@ func TestCompressedTraces(t *testing.T) {
 		if cut == nil {
 			continue // not yet the header
 		}
-		seen[len(cut.Lines)] = true
+		seen[len(cut.Lines())] = true
 		if err != nil { // the end of the frame is not needed
 			assertFault(t, err, trace.FaultTruncated)
 		}
 	}
-	for n := range recorded.Lines {
+	for n := range recorded.Lines() {
 		assert.True(t, seen[n], "there is a moment at which %d crossings can be read", n)
 	}
 }
@@ -198,11 +198,11 @@ func TestDamagedCompressedTraces(t *testing.T) {
 			cut, err := trace.Read(bytes.NewReader(whole[:n]))
 			var format *trace.FormatError
 			require.ErrorAs(t, err, &format, "cut at %d", n)
-			if cut != nil && len(cut.Lines) == len(recorded.Lines) {
+			if cut != nil && len(cut.Lines()) == len(recorded.Lines()) {
 				assert.Equal(t, trace.FaultTruncated, format.Fault, "only the frame's end is missing")
 				report, err := replay.Verify(t.Context(), bytes.NewReader(whole[:n]), replay.Live{})
 				require.ErrorAs(t, err, &format, "cut at %d", n)
-				assert.Equal(t, len(recorded.Lines), report.Crossings, "what was read is good")
+				assert.Equal(t, len(recorded.Lines()), report.Crossings, "what was read is good")
 			}
 		}
 		for n := 1; n < 9; n++ {

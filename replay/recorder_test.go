@@ -98,9 +98,9 @@ func TestTheTraceOfARunHoldsEveryCrossingOfIt(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, recorded.Sealed)
 	assert.Equal(t, adk.RunInfo{Executor: "model", TurnInput: []string{"hydrate"}, TurnOutput: []string{"fails"}, DispatchInput: []string{}, DispatchOutput: []string{}}, recorded.Info)
-	require.Len(t, recorded.Lines, len(told.All))
+	require.Len(t, recorded.Lines(), len(told.All))
 	for i, want := range told.All {
-		got := recorded.Lines[i]
+		got := recorded.Lines()[i]
 		assert.Equal(t, want.Kind, got.Kind)
 		assert.Equal(t, want.Phase, got.Phase)
 		assert.True(t, want.At.Equal(got.At))
@@ -143,7 +143,7 @@ func TestATurnThatEndsItsGoroutineHasAWholeTrace(t *testing.T) {
 	recorded, err := trace.Read(&out)
 	require.NoError(t, err)
 	outcomes := map[string]adk.Outcome{}
-	for _, line := range recorded.Lines {
+	for _, line := range recorded.Lines() {
 		if line.Kind == adk.KindReturn {
 			outcomes[string(line.Outcome)] = line.Outcome
 		}
@@ -244,7 +244,7 @@ func TestConcurrentRunsHaveATraceEach(t *testing.T) {
 		assert.True(t, f.closed)
 		recorded, err := trace.Read(&f.Buffer)
 		require.NoError(t, err)
-		assert.Equal(t, adk.LabelRun, recorded.Lines[0].Seam.Label)
+		assert.Equal(t, adk.LabelRun, recorded.Lines()[0].Seam.Label)
 	}
 }
 
@@ -276,8 +276,8 @@ func TestOpenRunsAreSmall(t *testing.T) {
 	before := heapInUse()
 	for i := range open {
 		open[i] = recorder.Observe(fixture.Trace.Info)
-		for n := range len(fixture.Trace.Lines) - 1 {
-			open[i].Tell(&fixture.Trace.Lines[n].Crossing)
+		for n := range len(fixture.Trace.Lines()) - 1 {
+			open[i].Tell(&fixture.Trace.Lines()[n].Crossing)
 		}
 	}
 	kept := heapInUse() - before

@@ -29,8 +29,8 @@ func BenchmarkRedact(b *testing.B) {
 			b.SetBytes(int64(len(file)))
 			for b.Loop() {
 				w := writers[name]()
-				for i := range recorded.Lines {
-					require.NoError(b, w.Write(&recorded.Lines[i].Crossing))
+				for i := range recorded.Lines() {
+					require.NoError(b, w.Write(&recorded.Lines()[i].Crossing))
 				}
 				require.NoError(b, w.Close())
 			}

@@ -122,7 +122,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	}
 	r.compare()
 	tree := calls.Of(trace)
-	tree.Order = r.places(trace.Lines)
+	tree.Order = r.places(trace.Lines())
 	arranged, err := rerunWhole(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines))), callers: r.callers}
+	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines()))), callers: r.callers}
 	return nil
 }
 
@@ -164,9 +164,9 @@ func (r *replayed) places(lines []trace.Line) []int {
 
 // mayRerecord tells what would be lost if another recording took the place of this one.
 func mayRerecord(t *trace.Trace, live Live) error {
-	for i := range t.Lines {
-		if extra := t.Lines[i].Extra; len(extra) > 0 {
-			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, extra[0].Name)
+	for i, line := range t.All() {
+		if len(line.Extra) > 0 {
+			return fmt.Errorf("replay: crossing %d has a member %q, which this version does not know and would lose", i+1, line.Extra[0].Name)
 		}
 	}
 	if isRedacted(t, live) && live.Redact == nil {

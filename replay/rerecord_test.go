@@ -410,7 +410,7 @@ func TestRerecordLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 
 	noted := changedTrace(t, recorded, func(recorded *trace.Trace) {
-		recorded.Lines[4].Extra = []wire.Member{{Name: "note", Value: []byte(`"mine"`)}}
+		recorded.Lines()[4].Extra = []wire.Member{{Name: "note", Value: []byte(`"mine"`)}}
 	})
 	assert.Equal(t, `replay: crossing 5 has a member "note", which this version does not know and would lose`, refusedToRerecord(t, noted, replay.Live{}))
 
@@ -455,7 +455,7 @@ func TestRerecordOfADamagedTrace(t *testing.T) {
 		"empty":     nil,
 		"truncated": bytes.Join(lines[:10], nil),
 		"by hand":   bytes.Replace(recorded, []byte(`"turn":"id-1"`), []byte(`"turn":"id-7"`), 1),
-		"no turn":   changedTrace(t, recorded, func(recorded *trace.Trace) { recorded.Lines = recorded.Lines[1:2] }),
+		"no turn":   changedTrace(t, recorded, func(recorded *trace.Trace) { recorded.SetLines(recorded.Lines()[1:2]) }),
 	} {
 		_, err := replay.Rerecord(t.Context(), bytes.NewReader(damaged), io.Discard, replay.Live{}, trace.Options{File: "a.jsonl"})
 		var format *trace.FormatError

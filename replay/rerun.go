@@ -145,7 +145,7 @@ func withRedactedSizes(ctx context.Context, want *calls.Tree) context.Context {
 
 // holds makes a run the one that is held against the recording, with the recorded ids.
 func (r *replayed) holds(run *trace.Trace) {
-	r.shown, r.lines = run, r.ids.Apply(run.Lines)
+	r.shown, r.lines = run, r.ids.Apply(run.Lines())
 	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
 }
 

@@ -29,13 +29,13 @@ var scopeNumbers = map[string]func(*adk.Crossing) *int{
 // misnumbered gives every number of every line of a trace another value: those that
 // are used beside it, the first, and one that nothing has.
 func misnumbered(f tracetest.Fixture, yield func(name string, edited func() *trace.Trace)) {
-	for i := range f.Trace.Lines {
+	for i := range f.Trace.Lines() {
 		for _, field := range slices.Sorted(maps.Keys(scopeNumbers)) {
 			number := scopeNumbers[field]
-			was := *number(&f.Trace.Lines[i].Crossing)
+			was := *number(&f.Trace.Lines()[i].Crossing)
 			for _, value := range []int{was - 1, was + 1, 0, 1, 2, 99} {
 				yield(fmt.Sprintf("%s line %d %s %d", f.Name, i+2, field, value), func() *trace.Trace {
-					lines := slices.Clone(f.Trace.Lines)
+					lines := slices.Clone(f.Trace.Lines())
 					*number(&lines[i].Crossing) = value
 					return tracetest.Sealed(f, lines)
 				})

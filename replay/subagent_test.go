@@ -128,8 +128,8 @@ func TestTheNameOfADispatchIsDerived(t *testing.T) {
 	assert.NotContains(t, string(recorded), "dispatchName")
 	fold, names := state.New(), map[string]bool{}
 	read := tracetest.Must(trace.Read(bytes.NewReader(recorded)))
-	for i := range read.Lines {
-		x := &read.Lines[i].Crossing
+	for i := range read.Lines() {
+		x := &read.Lines()[i].Crossing
 		switch e := fold.Payload(x).(type) {
 		case adk.MessageEvent:
 			names[e.ID+" "+e.DispatchName] = true

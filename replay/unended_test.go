@@ -28,7 +28,7 @@ func TestARecordingThatEndsInAWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := tracetest.FixtureNamed(t, name)
 			for n, prefix := range tracetest.Prefixes(f) {
-				if n == 0 || f.Trace.Lines[n-1].Kind != c.kind || f.Trace.Lines[n-1].Phase == adk.Done {
+				if n == 0 || f.Trace.Lines()[n-1].Kind != c.kind || f.Trace.Lines()[n-1].Phase == adk.Done {
 					continue
 				}
 				synctest.Test(t, func(t *testing.T) {

@@ -148,7 +148,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return nil, err
 	}
 	trace, unread := r.Rest()
-	if len(trace.Lines) == 0 && unread != nil {
+	if trace.Len() == 0 && unread != nil {
 		return nil, unread
 	}
 	want := calls.Of(trace)
@@ -171,7 +171,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if report.Divergence != nil || unread != nil || again.isRecorded() {
 		return report, unread
 	}
-	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines, known)
+	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines(), known)
 	return report, err
 }
 

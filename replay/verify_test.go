@@ -34,13 +34,13 @@ func TestPanicOfAReplayIsItsError(t *testing.T) {
 	recorded, err := trace.Read(file)
 	require.NoError(t, err)
 
-	for left := 3; left < len(recorded.Lines); left++ {
-		_, err = play(t.Context(), recorded.Header, &failingSource{linesSource{recorded.Lines}, left}, nil)
+	for left := 3; left < len(recorded.Lines()); left++ {
+		_, err = play(t.Context(), recorded.Header, &failingSource{linesSource{recorded.Lines()}, left}, nil)
 		require.ErrorContains(t, err, "replay: the replay itself failed: a fault of the replay\n")
 		assert.ErrorContains(t, err, "failingSource", "the stack says where")
 	}
 
-	unheld := calls.New(recorded.Version, recorded.Info, recorded.Lines) // it does not know what its openings of media gave
+	unheld := calls.New(recorded.Version, recorded.Info, recorded.Lines()) // it does not know what its openings of media gave
 	_, err = rerun(t.Context(), unheld, nil, Live{}, trace.Options{})
 	require.ErrorContains(t, err, "replay: the replay itself failed: ")
 	assert.ErrorContains(t, err, "Reached")

@@ -72,7 +72,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 	}
 	raw := r.comparison // of its own: it is made again of what is left
 	raw.compare()
-	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines))
+	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines()))
 	if err := w.learn(rules == nil); err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 		return run, nil
 	}
 	left := *run
-	left.Lines = slices.Clone(run.Lines)
-	if err := w.replace(pointers(left.Lines)); err != nil {
+	left.SetLines(slices.Clone(run.Lines()))
+	if err := w.replace(pointers(left.Lines())); err != nil {
 		return nil, err
 	}
 	r.secrets = w.secrets
@@ -125,8 +125,8 @@ func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*tr
 	var written bytes.Buffer
 	out := redact.NewWriter(&written, run.Header, compiled, options)
 	out.Carry()
-	for i := range run.Lines {
-		if err := out.Write(&run.Lines[i].Crossing); err != nil {
+	for _, line := range run.All() {
+		if err := out.Write(&line.Crossing); err != nil {
 			return nil, err
 		}
 	}

@@ -84,7 +84,7 @@ func TestOptions(t *testing.T) {
 	})
 	read := must(trace.Read(bytes.NewReader(written)))
 	var lines []string
-	for _, line := range read.Lines {
+	for _, line := range read.Lines() {
 		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin || x.Kind == adk.KindPiece {
 			lines = append(lines, strings.TrimSpace(x.Name+" "+string(x.JSON)+" "+x.Status))
 		}
@@ -174,7 +174,7 @@ func TestWhatHappensBetweenEvents(t *testing.T) {
 		runner := must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&written))))
 		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 		var kinds []string
-		for _, line := range must(trace.Read(bytes.NewReader(written.Bytes()))).Lines {
+		for _, line := range must(trace.Read(bytes.NewReader(written.Bytes()))).Lines() {
 			kinds = append(kinds, line.Crossing.Kind.String()+string(line.Crossing.JSON))
 		}
 		if first == nil {
@@ -350,7 +350,7 @@ func TestManyGoroutines(t *testing.T) {
 		all.Wait()
 	})
 	asked, answered := map[int]string{}, map[int]string{}
-	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines {
+	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines() {
 		var held struct{ Body, Text json.RawMessage }
 		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
 			require.NoError(t, json.Unmarshal(x.JSON, &held))

@@ -248,7 +248,7 @@ func told(t *testing.T, written []byte) (lines []string) {
 	t.Helper()
 	read, err := trace.Read(bytes.NewReader(written))
 	require.NoError(t, err)
-	for _, line := range read.Lines {
+	for _, line := range read.Lines() {
 		x := line.Crossing
 		text := func(parts ...string) {
 			lines = append(lines, strings.Join(strings.Fields(strings.Join(parts, " ")), " "))

@@ -29,7 +29,7 @@ func upload(ctx context.Context, to string, body io.Reader, length int64) *http.
 
 // requests are the requests that a trace has, in their order.
 func requests(t *testing.T, written []byte) (all []string) {
-	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines {
+	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines() {
 		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
 			all = append(all, string(x.JSON))
 		}

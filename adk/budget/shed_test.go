@@ -63,7 +63,7 @@ func run(t testing.TB, config adk.Config) (recorded []byte, failures []error) {
 func crossings(t testing.TB, recorded []byte, kind adk.Kind) (all []adk.Crossing) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
-	for _, line := range read.Lines {
+	for _, line := range read.Lines() {
 		if line.Kind == kind {
 			all = append(all, line.Crossing)
 		}
@@ -194,7 +194,7 @@ func TestOverflowInATurn(t *testing.T) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
 	seen := 0
-	for _, line := range read.Lines {
+	for _, line := range read.Lines() {
 		if replayed, found := budget.OverflowOf(line.Err); found {
 			assert.Equal(t, live, replayed)
 			seen++

@@ -36,7 +36,7 @@ func (p *played) slept(t *testing.T) (all []time.Duration) {
 	t.Helper()
 	recorded, err := trace.Read(strings.NewReader(string(p.trace)))
 	require.NoError(t, err)
-	for _, x := range recorded.Lines {
+	for _, x := range recorded.Lines() {
 		if x.Kind == adk.KindSleep && x.Phase == adk.Begin {
 			all = append(all, x.Duration)
 		}
@@ -467,7 +467,7 @@ func TestAttemptsAreAsks(t *testing.T) {
 	recorded, err := trace.Read(strings.NewReader(string(p.trace)))
 	require.NoError(t, err)
 	var told []string
-	for _, x := range recorded.Lines {
+	for _, x := range recorded.Lines() {
 		switch {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 			told = append(told, "ask "+x.Name)

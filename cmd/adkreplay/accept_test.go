@@ -112,7 +112,7 @@ func TestAcceptIsRefused(t *testing.T) {
 func TestAcceptRefusesATrace(t *testing.T) {
 	noted := edited(t, "hello", func(recorded *trace.Trace) {
 		moreIterations(recorded)
-		recorded.Lines[3].Extra = []wire.Member{{Name: "note", Value: []byte("1")}}
+		recorded.Lines()[3].Extra = []wire.Member{{Name: "note", Value: []byte("1")}}
 	})
 	cut := edited(t, "hello", moreIterations)
 	cut = cut[:bytes.LastIndex(cut, []byte(`{"end"`))]

@@ -55,8 +55,8 @@ func TestDiffJSON(t *testing.T) {
 // Times are compared where that is asked for.
 func TestDiffTimes(t *testing.T) {
 	later := put(t, "later.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
-		for i := range recorded.Lines[10:] {
-			recorded.Lines[i+10].At = recorded.Lines[i+10].At.Add(1)
+		for i := range recorded.Lines()[10:] {
+			recorded.Lines()[i+10].At = recorded.Lines()[i+10].At.Add(1)
 		}
 	}))
 	assert.Equal(t, exitSame, adkreplay("diff", good(t), later).code)
@@ -86,9 +86,9 @@ func TestDiffOfWhatIsNoTrace(t *testing.T) {
 // Colours are for terminals only, and what stands in a trace can make none.
 func TestDiffIsPlain(t *testing.T) {
 	hostile := put(t, "hostile.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
-		for i := range recorded.Lines {
-			if recorded.Lines[i].Kind == adk.KindReportMessage {
-				recorded.Lines[i].Text = "\x1b[2Jgone"
+		for i := range recorded.Lines() {
+			if recorded.Lines()[i].Kind == adk.KindReportMessage {
+				recorded.Lines()[i].Text = "\x1b[2Jgone"
 			}
 		}
 	}))

@@ -26,9 +26,9 @@ func TestParseExamine(t *testing.T) {
 // violated is a trace in which a second signal was accepted.
 func violated(t *testing.T) string {
 	return put(t, "violated.jsonl", edited(t, "late-signal", func(recorded *trace.Trace) {
-		for i := range recorded.Lines {
-			if recorded.Lines[i].Kind == adk.KindNack {
-				recorded.Lines[i].Err = nil
+		for i := range recorded.Lines() {
+			if recorded.Lines()[i].Kind == adk.KindNack {
+				recorded.Lines()[i].Err = nil
 			}
 		}
 	}))
@@ -131,9 +131,9 @@ func TestExamineGoesOn(t *testing.T) {
 // What is hostile in a trace does not reach the terminal.
 func TestExamineOfHostileText(t *testing.T) {
 	path := put(t, "hostile.jsonl", edited(t, "loud-listener", func(recorded *trace.Trace) {
-		for i := range recorded.Lines {
-			if recorded.Lines[i].Kind == adk.KindContained {
-				recorded.Lines[i].Text = "gone\x1b[2J"
+		for i := range recorded.Lines() {
+			if recorded.Lines()[i].Kind == adk.KindContained {
+				recorded.Lines()[i].Text = "gone\x1b[2J"
 			}
 		}
 	}))

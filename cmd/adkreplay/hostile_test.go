@@ -88,11 +88,11 @@ func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
 	f := tracetest.FixtureNamed(t, "tool-round-trip")
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
 	edit := func(kind adk.Kind, change func(*adk.Crossing)) {
-		for i, line := range f.Trace.Lines {
+		for i, line := range f.Trace.Lines() {
 			if line.Kind != kind || line.Phase == adk.Done {
 				continue
 			}
-			lines := slices.Clone(f.Trace.Lines)
+			lines := slices.Clone(f.Trace.Lines())
 			change(&lines[i].Crossing)
 			endAll(t, fmt.Sprintf("%s of crossing %d", kind, i+1), path, tracetest.Sealed(f, lines))
 		}
@@ -128,7 +128,7 @@ func endsInWait(f tracetest.Fixture, n int) bool {
 	if n == 0 {
 		return false
 	}
-	switch x := f.Trace.Lines[n-1]; x.Kind {
+	switch x := f.Trace.Lines()[n-1]; x.Kind {
 	case adk.KindSleep, adk.KindWaitFor, adk.KindWait:
 		return x.Phase == adk.Begin
 	case adk.KindTurnGateOpen, adk.KindSettle:

@@ -95,9 +95,9 @@ func edited(t *testing.T, name string, edit func(*trace.Trace)) []byte {
 
 // moreIterations says of a turn that it had one iteration more.
 func moreIterations(recorded *trace.Trace) {
-	for i := range recorded.Lines {
-		if recorded.Lines[i].Kind == adk.KindDispatchEnd {
-			recorded.Lines[i].N++
+	for i := range recorded.Lines() {
+		if recorded.Lines()[i].Kind == adk.KindDispatchEnd {
+			recorded.Lines()[i].N++
 		}
 	}
 }

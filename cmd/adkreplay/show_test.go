@@ -96,7 +96,7 @@ func TestShowGrep(t *testing.T) {
 // What a line leaves out of a long text is found too.
 func TestShowGrepFindsWhatIsCut(t *testing.T) {
 	path := put(t, "long.jsonl", edited(t, "hello", func(recorded *trace.Trace) {
-		recorded.Lines[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
+		recorded.Lines()[0].Text = strings.Repeat("x", 1000) + "needle" + strings.Repeat("x", 1000)
 	}))
 	got := adkreplay("show", "--grep", "needle", path)
 	assert.Equal(t, exitSame, got.code)

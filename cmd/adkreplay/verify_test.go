@@ -130,7 +130,7 @@ func TestVerifyReadsADivergentTraceToItsEnd(t *testing.T) {
 
 // A well-formed file that tells no turn cannot be read as a trace of one.
 func TestVerifyOfNoTurn(t *testing.T) {
-	path := put(t, "none.jsonl", edited(t, "hello", func(recorded *trace.Trace) { recorded.Lines = recorded.Lines[1:2]; recorded.Lines[0].Call = 0 }))
+	path := put(t, "none.jsonl", edited(t, "hello", func(recorded *trace.Trace) { recorded.SetLines(recorded.Lines()[1:2]); recorded.Lines()[0].Call = 0 }))
 	got := adkreplay("verify", path)
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Contains(t, got.out, "unreadable "+path+":2: impossible trace: it begins with turnStart")

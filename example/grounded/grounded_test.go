@@ -239,7 +239,7 @@ func reported(t *testing.T, content []byte) (report map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range recorded.Lines {
+	for _, line := range recorded.All() {
 		switch x := line.Crossing; {
 		case x.Kind == adk.KindReportLog && x.Name == grounded.ReportKind:
 			report, _ = x.Value.(map[string]any)

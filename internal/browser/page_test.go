@@ -774,7 +774,7 @@ func TestExplored(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS(".finding a")))
 	b.until(`app.turn !== null`)
 	b.ready()
-	assert.Equal(t, min(first.Crossing, len(first.Run.Lines)), is[int](b, `app.turn.seq`))
+	assert.Equal(t, min(first.Crossing, first.Run.Len()), is[int](b, `app.turn.seq`))
 	assert.Zero(t, b.count(".notice"), "the run is whole")
 }
 
@@ -785,11 +785,11 @@ func TestDamagedLines(t *testing.T) {
 	for _, name := range []string{"tool-round-trip", "asks-a-model", "gate-approved"} {
 		whole, err := trace.Read(bytes.NewReader(fixture(t, name)))
 		require.NoError(t, err)
-		for at := range whole.Lines {
+		for at := range whole.Lines() {
 			var crossings []*adk.Crossing
-			for i := range whole.Lines {
+			for i := range whole.Lines() {
 				if i != at {
-					crossings = append(crossings, &whole.Lines[i].Crossing)
+					crossings = append(crossings, &whole.Lines()[i].Crossing)
 				}
 			}
 			p.Sources = append(p.Sources, source(fmt.Sprint(name, "-", at+1), recorded(t, crossings...)))

@@ -87,7 +87,7 @@ func NewOf(version int, info adk.RunInfo, crossings []*adk.Crossing) *Tree {
 // Of is the run of a trace that was read, to be run again: it has what the
 // openings of media gave.
 func Of(recorded *trace.Trace) *Tree {
-	t := New(recorded.Version, recorded.Info, recorded.Lines)
+	t := New(recorded.Version, recorded.Info, recorded.Lines())
 	t.Media = recorded.Openings()
 	return t
 }

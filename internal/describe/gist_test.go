@@ -60,8 +60,8 @@ func TestAuthored(t *testing.T) {
 func TestGistOfAnyCrossing(t *testing.T) {
 	for _, f := range tracetest.AllFixtures(t) {
 		fold := state.New()
-		for i := range f.Trace.Lines {
-			x := fold.Filled(&f.Trace.Lines[i].Crossing)
+		for i := range f.Trace.Lines() {
+			x := fold.Filled(&f.Trace.Lines()[i].Crossing)
 			gist := describe.Gist(x)
 			assert.NotEmpty(t, gist)
 			if describe.NamesID(x) {
@@ -70,7 +70,7 @@ func TestGistOfAnyCrossing(t *testing.T) {
 			if x.Text != "" {
 				assert.NotContains(t, gist, x.Text, "%s at %d", f.Name, i+1)
 			}
-			_ = fold.Apply(&f.Trace.Lines[i].Crossing)
+			_ = fold.Apply(&f.Trace.Lines()[i].Crossing)
 		}
 	}
 }

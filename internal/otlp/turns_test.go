@@ -59,8 +59,8 @@ func TestThereAndBack(t *testing.T) {
 			read, err := trace.Read(bytes.NewReader(turns[0].Trace))
 			require.NoError(t, err)
 			fold := state.New()
-			for i := range read.Lines {
-				require.NoError(t, fold.Apply(&read.Lines[i].Crossing), "crossing %d", i+1)
+			for i := range read.Lines() {
+				require.NoError(t, fold.Apply(&read.Lines()[i].Crossing), "crossing %d", i+1)
 			}
 		})
 	}

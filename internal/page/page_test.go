@@ -112,7 +112,7 @@ func TestPageHoldsOneFormat(t *testing.T) {
 		now, err := trace.Read(strings.NewReader(linesIn(t, text, "0")))
 		require.NoError(t, err, file)
 		assert.Equal(t, linesVersion, now.Version, file)
-		assert.Len(t, now.Lines, len(was.Lines), file)
+		assert.Len(t, now.Lines(), len(was.Lines()), file)
 		if was.Version != linesVersion {
 			others++
 		}

@@ -144,8 +144,8 @@ func TestNested(t *testing.T) {
 	require.NoError(t, err)
 	k := &kept{}
 	b := spans.NewBuilder(k, spans.Options{Agent: "outer"})
-	for i := range read.Lines {
-		b.Take(&read.Lines[i].Crossing)
+	for i := range read.Lines() {
+		b.Take(&read.Lines()[i].Crossing)
 	}
 	names := map[int]string{}
 	for _, s := range k.ended {
@@ -329,12 +329,12 @@ func TestDamagedTraces(t *testing.T) {
 	for _, name := range []string{"sub-agents-side-by-side", "asks-again", "gates-aborted", "tool-failure"} {
 		read, err := trace.Read(bytes.NewReader(tracetest.FixtureNamed(t, name).Bytes))
 		require.NoError(t, err)
-		for drop := range read.Lines {
+		for drop := range read.Lines() {
 			k := &kept{}
 			b := spans.NewBuilder(k, spans.Options{Content: true})
-			for i := range read.Lines {
+			for i := range read.Lines() {
 				if i != drop {
-					b.Take(&read.Lines[i].Crossing)
+					b.Take(&read.Lines()[i].Crossing)
 				}
 			}
 			b.Close()

@@ -20,8 +20,8 @@ func TestDigestsAreThoseOfAllThatIsHeld(t *testing.T) {
 	shape, _ := large.Named("history")
 	read, f := tracetest.ReadTrace(t, shape.Trace(6_000)), state.New()
 	most := 0
-	for i := range read.Lines {
-		x := &read.Lines[i].Crossing
+	for i := range read.Lines() {
+		x := &read.Lines()[i].Crossing
 		if x.Kind == adk.KindState {
 			held := f.StateDigest(x.Call)
 			most = max(most, len(*held.Of(adk.Messages)))

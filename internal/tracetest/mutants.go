@@ -79,13 +79,13 @@ func Mutants(f Fixture, of uint32, yield func(Mutant)) {
 // mutants gives the edits of one of so many lines, and those of the header.
 func mutants(f Fixture, of int, yield func(Mutant)) {
 	chosen := func(line int) bool { return (line+len(f.Name))%of == 0 }
-	for i, line := range f.Trace.Lines {
+	for i, line := range f.Trace.Lines() {
 		if !chosen(i) {
 			continue
 		}
 		for _, e := range fieldEdits(line.Crossing) {
 			edited := func() *trace.Trace {
-				lines := slices.Clone(f.Trace.Lines)
+				lines := slices.Clone(f.Trace.Lines())
 				lines[i].Crossing = e.edited
 				return Sealed(f, lines)
 			}
@@ -105,7 +105,7 @@ func mutants(f Fixture, of int, yield func(Mutant)) {
 func headerMutants(f Fixture, yield func(Mutant)) {
 	give := func(field, what string, change func(*adk.RunInfo)) {
 		edited := func() *trace.Trace {
-			renamed := Sealed(f, f.Trace.Lines)
+			renamed := Sealed(f, f.Trace.Lines())
 			change(&renamed.Info)
 			return renamed
 		}
@@ -134,7 +134,7 @@ func headerMutants(f Fixture, yield func(Mutant)) {
 
 // structuralMutants drop a line, write it twice, and swap it with the next.
 func structuralMutants(f Fixture, yield func(Mutant)) {
-	lines := f.Trace.Lines
+	lines := f.Trace.Lines()
 	give := func(i, at int, what string, edit func(lines []trace.Line) []trace.Line) {
 		edited := func() *trace.Trace { return Sealed(f, edit(slices.Clone(lines))) }
 		yield(Mutant{f, edited, at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
@@ -179,7 +179,9 @@ func lineName(x *adk.Crossing) string {
 
 // Sealed is a trace of other lines under the header of a fixture.
 func Sealed(f Fixture, lines []trace.Line) *trace.Trace {
-	return &trace.Trace{Header: f.Trace.Header, Lines: lines, Sealed: true}
+	sealed := trace.New(f.Trace.Header, lines)
+	sealed.Sealed = true
+	return sealed
 }
 
 // lastLike is the place of the last of the lines that are the same as the one at i
@@ -203,6 +205,6 @@ func (m Mutant) IsBetween() bool {
 	if m.Field != "at" {
 		return false
 	}
-	lines, at := m.Trace().Lines, m.Line
+	lines, at := m.Trace().Lines(), m.Line
 	return at > 0 && at+1 < len(lines) && lines[at-1].At.Before(lines[at].At) && lines[at].At.Before(lines[at+1].At)
 }

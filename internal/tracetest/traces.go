@@ -36,11 +36,11 @@ func Reseal(t *testing.T, edited []byte) []byte {
 
 // TraceOf is what was told, as a trace.
 func TraceOf(told []*adk.Crossing) *trace.Trace {
-	t := &trace.Trace{}
-	for _, x := range told {
-		t.Lines = append(t.Lines, trace.Line{Crossing: *x})
+	lines := make([]trace.Line, len(told))
+	for i, x := range told {
+		lines[i].Crossing = *x
 	}
-	return t
+	return trace.New(trace.Header{}, lines)
 }
 
 // HeaderLine is the first line of a trace of nothing.
@@ -111,8 +111,8 @@ func Redacted(t testing.TB, recorded *trace.Trace, r redact.Rules) []byte {
 	require.NoError(t, err)
 	var file bytes.Buffer
 	w := redact.NewWriter(&file, trace.Header{Info: recorded.Info}, rules, trace.Options{})
-	for i := range recorded.Lines {
-		require.NoError(t, w.Write(&recorded.Lines[i].Crossing))
+	for _, line := range recorded.All() {
+		require.NoError(t, w.Write(&line.Crossing))
 	}
 	require.NoError(t, w.Close())
 	return file.Bytes()

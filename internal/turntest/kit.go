@@ -38,7 +38,7 @@ func Shows(is func(lines []trace.Line) bool) func(turn.Turn) bool {
 			return false
 		}
 		read, err := trace.Read(bytes.NewReader(recorded))
-		return err == nil && is(read.Lines)
+		return err == nil && is(read.Lines())
 	}
 }
 

@@ -30,6 +30,7 @@ type Decoder struct {
 	Values    int // how many values the line has within those of its members
 	names     map[string]string
 	Media     *Openings
+	hasMarks  bool          // the line has plain data with marks in it
 	apart     *recordsApart // nil for the lines of a trace
 
 	// Repeat bounds what lines may name of what others said, and Restored is how many
@@ -153,7 +154,7 @@ func (d *Decoder) Crossing(x *adk.Crossing) (extra []Member, err error) {
 	if err := d.known(x.Kind); err != nil {
 		return nil, err
 	}
-	x.At = d.Last
+	x.At, d.hasMarks = d.Last, false
 	fields := x.Kind.Fields(x.Phase)
 	for i := range d.Members {
 		m := &d.Members[i]
@@ -404,8 +405,12 @@ type foreignMark struct {
 func (m *foreignMark) PlainTag() string             { return m.tag }
 func (m *foreignMark) MarshalJSON() ([]byte, error) { return m.text, nil }
 
+// plain reads plain data.
+func (d *Decoder) plain(raw []byte) (any, error) { return plain.Parse(raw, d.marked) }
+
 // marked reads what stands under a mark in plain data.
 func (d *Decoder) marked(tag string, raw []byte) (any, error) {
+	d.hasMarks = true
 	if kind := adk.RecordKind(tag); isRecordKind(kind) {
 		return d.parse(kind, raw)
 	}
@@ -427,7 +432,7 @@ func (d *Decoder) args(raw []byte) (any, error) {
 		if err != nil || len(list) != 1 {
 			return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
 		}
-		return plain.Parse(list[0], d.marked)
+		return d.plain(list[0])
 	}
 	return nil, ErrWant("an object, JSON text, or plain data in a list of one", raw)
 }

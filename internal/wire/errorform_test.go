@@ -155,7 +155,7 @@ func TestAnErrorThatIsMadeOtherwiseToday(t *testing.T) {
 		data := tracetest.Seal([]string{tracetest.HeaderLine, node(err)}, "")
 		one := tracetest.ReadTrace(t, data)
 		tracetest.RequireSameAgain(t, one, data)
-		return one.Lines[0].Err
+		return one.Lines()[0].Err
 	}
 	other := read(`{"text":"could not dial","type":"net.OpError","with":{"net":"tcp","op":"dial"},"cause":{"sentinel":"io.EOF"}}`)
 	assert.EqualError(t, other, "could not dial")
@@ -202,6 +202,6 @@ func TestErrorsOfTypesAreRedacted(t *testing.T) {
 	data := tracetest.Redacted(t, recorded, redact.Rules{Patterns: []redact.Pattern{{Kind: "word", Expr: "hush"}}})
 	assert.NotContains(t, string(data), "hush")
 	var refused *url.Error
-	require.ErrorAs(t, tracetest.ReadTrace(t, data).Lines[2].Err, &refused)
+	require.ErrorAs(t, tracetest.ReadTrace(t, data).Lines()[2].Err, &refused)
 	assert.Equal(t, "https://x/?q=[redacted:word:1]", refused.URL)
 }

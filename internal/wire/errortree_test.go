@@ -25,7 +25,7 @@ func throughTrace(t *testing.T, err error) (error, string) {
 	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: err})
 	read := tracetest.ReadTrace(t, data)
 	tracetest.RequireSameAgain(t, read, data)
-	return read.Lines[0].Err, strings.Split(string(data), "\n")[1]
+	return read.Lines()[0].Err, strings.Split(string(data), "\n")[1]
 }
 
 // customError is of a type that only its own program knows.
@@ -102,8 +102,8 @@ func TestASentinelThatNobodyKnowsKeepsItsName(t *testing.T) {
 	data := tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeError, Err: fmt.Errorf("buy: %w", errors.Join(tracetest.ErrSoldOut, tracetest.ClaimsToBe{Target: tracetest.ErrSoldOut}))})
 	read, err := trace.Read(strings.NewReader(string(data)))
 	require.NoError(t, err)
-	assert.Equal(t, "buy: sold out\nclaims", read.Lines[0].Err.Error())
-	assert.NotErrorIs(t, read.Lines[0].Err, tracetest.ErrSoldOut)
+	assert.Equal(t, "buy: sold out\nclaims", read.Lines()[0].Err.Error())
+	assert.NotErrorIs(t, read.Lines()[0].Err, tracetest.ErrSoldOut)
 	tracetest.RequireSameAgain(t, read, data)
 	renamed, err := trace.Read(strings.NewReader(string(data)), trace.Options{Sentinels: map[string]error{"shop.ErrSoldOut": errors.New("nothing left")}})
 	require.NoError(t, err)

@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -33,11 +35,14 @@ type fieldRow struct {
 	// of an error, in the form that Read takes; nil where Read takes it as it is. What
 	// has the form of the field already is left as it is.
 	Bare func(raw []byte) []byte
+	// Hold is how the field is held of a trace that is held whole.
+	Hold holding
 }
 
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
 var FieldRows = [...]fieldRow{
 	adk.FieldID: {
+		Hold:    heldNumber(func(x *adk.Crossing) *int { return &x.ID }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
@@ -45,6 +50,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldSeam: {
+		Hold:    heldSeam,
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
@@ -52,6 +58,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldName: {
+		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Name }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Name == b.Name },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
 		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
@@ -60,6 +67,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldKey: {
+		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Key }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
 		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
@@ -68,6 +76,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldText: {
+		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Text }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
@@ -76,6 +85,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldTexts: {
+		Hold:    heldList(func(x *adk.Crossing) *[]string { return &x.Texts }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.texts(name, x.Texts); return nil },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Texts, err = textList(raw); return err },
@@ -83,6 +93,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldCollection: {
+		Hold: heldText(func(x *adk.Crossing) *adk.CollectionName { return &x.Collection }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Collection == b.Collection },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error {
 			e.String(name, string(x.Collection))
@@ -97,12 +108,14 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldRecord: {
+		Hold:   heldSome(func(x *adk.Crossing) *adk.Record { return &x.Record }),
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameRecord(a.Record, b.Record) },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { return e.RecordField(name, x.Record) },
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Record, err = d.record(raw); return err },
 		Zero:   func(x *adk.Crossing) { x.Record = nil },
 	},
 	adk.FieldRecords: {
+		Hold: heldList(func(x *adk.Crossing) *[]adk.Record { return &x.Records }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool {
 			return slices.EqualFunc(a.Records, b.Records, SameRecord)
 		},
@@ -114,6 +127,7 @@ var FieldRows = [...]fieldRow{
 		Zero: func(x *adk.Crossing) { x.Records = nil },
 	},
 	adk.FieldValue: {
+		Hold:   heldData(func(x *adk.Crossing) *any { return &x.Value }, (*Decoder).plain),
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return plain.Equal(a.Value, b.Value) },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.valueField(name, x); return nil },
 		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
@@ -123,6 +137,7 @@ var FieldRows = [...]fieldRow{
 		Zero: func(x *adk.Crossing) { x.Value = nil },
 	},
 	adk.FieldArgs: {
+		Hold: heldData(func(x *adk.Crossing) *any { return &x.Args }, (*Decoder).args),
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
 			return a.Args == nil && b.Args == nil || c.writtenAlike(appendArgs, a, b)
 		},
@@ -131,6 +146,7 @@ var FieldRows = [...]fieldRow{
 		Zero:   func(x *adk.Crossing) { x.Args = nil },
 	},
 	adk.FieldResult: {
+		Hold: heldSome(func(x *adk.Crossing) *adk.ToolResult { return &x.Result }),
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
 			return a.Result == nil && b.Result == nil || c.writtenAlike(appendResult, a, b)
 		},
@@ -140,6 +156,7 @@ var FieldRows = [...]fieldRow{
 		Bare:   bareResult,
 	},
 	adk.FieldOutcome: {
+		Hold: heldText(func(x *adk.Crossing) *adk.Outcome { return &x.Outcome }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Outcome == b.Outcome },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error {
 			if x.Outcome != adk.OutcomeOK {
@@ -156,6 +173,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldStatus: {
+		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Status }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
 		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
@@ -164,6 +182,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldErr: {
+		Hold:   heldSome(func(x *adk.Crossing) *error { return &x.Err }),
 		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Err, b.Err) },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Err); return nil },
 		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
@@ -174,6 +193,7 @@ var FieldRows = [...]fieldRow{
 		Bare: bareError,
 	},
 	adk.FieldCause: {
+		Hold:   heldSome(func(x *adk.Crossing) *error { return &x.Cause }),
 		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Cause, b.Cause) },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Cause); return nil },
 		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
@@ -184,6 +204,7 @@ var FieldRows = [...]fieldRow{
 		Bare: bareError,
 	},
 	adk.FieldFlag: {
+		Hold:    heldFlag(func(x *adk.Crossing) *bool { return &x.Flag }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
@@ -191,6 +212,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldIsError: {
+		Hold:   heldFlag(func(x *adk.Crossing) *bool { return &x.IsError }),
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.IsError == b.IsError },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.IsError); return nil },
 		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
@@ -201,6 +223,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldN: {
+		Hold:    heldNumber(func(x *adk.Crossing) *int { return &x.N }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
 		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
 		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
@@ -208,6 +231,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldDuration: {
+		Hold: heldNumber(func(x *adk.Crossing) *time.Duration { return &x.Duration }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Duration == b.Duration },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error {
 			if x.Duration != 0 {
@@ -224,6 +248,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldSchema: {
+		Hold: heldList(func(x *adk.Crossing) *json.RawMessage { return &x.Schema }),
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
 			return a.Schema == nil && b.Schema == nil || c.writtenAlike(appendSchema, a, b)
 		},
@@ -235,12 +260,14 @@ var FieldRows = [...]fieldRow{
 		Zero: func(x *adk.Crossing) { x.Schema = nil },
 	},
 	adk.FieldJSON: {
+		Hold:   heldList(func(x *adk.Crossing) *json.RawMessage { return &x.JSON }),
 		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return SameJSON(a.JSON, b.JSON) },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.jsonField(name, x); return nil },
 		Read:   func(d *Decoder, x *adk.Crossing, raw []byte) error { return d.readJSON(x, raw) },
 		Zero:   func(x *adk.Crossing) { x.JSON = nil },
 	},
 	adk.FieldDigest: {
+		Hold: heldObject(func(x *adk.Crossing) *adk.Digest { return &x.Digest }, func(d adk.Digest) bool { return d != adk.Digest{} }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Digest == b.Digest },
 		Append: func(e *Encoder, name string, x *adk.Crossing) error {
 			if x.Digest != (adk.Digest{}) {
@@ -256,6 +283,7 @@ var FieldRows = [...]fieldRow{
 		OneLine: true,
 	},
 	adk.FieldSeams: {
+		Hold: heldObject(func(x *adk.Crossing) **adk.RunInfo { return &x.Seams }, func(info *adk.RunInfo) bool { return info != nil }),
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
 			return a.Seams == nil && b.Seams == nil || c.writtenAlike(appendSeams, a, b)
 		},
@@ -264,6 +292,7 @@ var FieldRows = [...]fieldRow{
 		Zero:   func(x *adk.Crossing) { x.Seams = nil },
 	},
 	adk.FieldPayload: {
+		Hold: heldSome(func(x *adk.Crossing) *any { return &x.Payload }),
 		Same: func(c Comparer, a, b *adk.Crossing) bool {
 			return a.Payload == nil && b.Payload == nil || c.writtenAlike(appendPayload, a, b)
 		},

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // DET-4: every field of a crossing has a row, which is about this field and no
@@ -45,15 +47,51 @@ func TestEveryFieldIsWrittenReadAndCompared(t *testing.T) {
 			wire.FieldRows[use.Field].Zero(&none)
 			read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, want, got, none, want))
 			for j, was := range []adk.Crossing{want, got, none, want} {
-				assert.Empty(t, compare.Common(&was, &read.Lines[j].Crossing), before[i].Where)
+				assert.Empty(t, compare.Common(&was, &read.Lines()[j].Crossing), before[i].Where)
 			}
-			for _, other := range []*adk.Crossing{&got, &none, &read.Lines[1].Crossing, &read.Lines[2].Crossing} {
+			for _, other := range []*adk.Crossing{&got, &none, &read.Lines()[1].Crossing, &read.Lines()[2].Crossing} {
 				diffs := compare.Common(&want, other)
 				require.Len(t, diffs, 1, before[i].Where)
 				assert.Equal(t, use.Label, diffs[0].Field, before[i].Where)
 				assert.NotEqual(t, diffs[0].Want, diffs[0].Got, before[i].Where)
 				assert.Equal(t, use.Input, diffs[0].Input, before[i].Where)
 			}
+		}
+	})
+}
+
+// DET-4: what a trace that is held whole says of any field of any crossing is what who reads
+// it line by line is given, as often as it is asked.
+func TestEveryFieldIsHeld(t *testing.T) {
+	for _, kind := range adk.Kinds() {
+		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
+			assert.Less(t, len(kind.Fields(phase)), 15, "the bits for the fields of %s", kind)
+		}
+	}
+	tracetest.EachUse(t, func(t *testing.T, x adk.Crossing, use adk.FieldUse) {
+		before, after := tracetest.Saying(t, x.Kind, use.Field, "first"), tracetest.Saying(t, x.Kind, use.Field, "second")
+		for i := range before {
+			data := tracetest.WriteTrace(t, tracetest.With(x, use.Field, before[i].Value), x, tracetest.With(x, use.Field, after[i].Value))
+			read := tracetest.ReadTrace(t, data)
+			reader, err := trace.NewReader(bytes.NewReader(data), read.Options())
+			require.NoError(t, err)
+			var lines []*trace.Line
+			for line, err := reader.Next(); err == nil; line, err = reader.Next() {
+				lines = append(lines, line)
+			}
+			for range 2 {
+				n := 0
+				for at, held := range read.All() {
+					line := lines[at]
+					assert.Empty(t, compare.Common(&line.Crossing, &held.Crossing), before[i].Where)
+					assert.Equal(t, []any{line.Seq, line.At, line.Texts, line.Schema, line.JSON, line.Extra, fmt.Sprintf("%T %T", line.Value, line.Args)},
+						[]any{held.Seq, held.At, held.Texts, held.Schema, held.JSON, held.Extra, fmt.Sprintf("%T %T", held.Value, held.Args)}, before[i].Where)
+					n++
+				}
+				assert.Equal(t, len(lines), n)
+			}
+			assert.Len(t, read.Lines(), len(lines))
+			tracetest.RequireSameAgain(t, read, data)
 		}
 	})
 }
@@ -88,6 +126,6 @@ func TestAnEventThatCannotBeWrittenNumbersNoRecord(t *testing.T) {
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t,
 		adk.Crossing{Kind: adk.KindEmitToolCall, Phase: adk.Begin, At: tracetest.TestStart, Payload: adk.ToolCallEvent{Results: media, CompletedAt: late}},
 		adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, Outcome: adk.OutcomeOK, Result: media}))
-	assert.Contains(t, fmt.Sprint(read.Lines[0].Payload), "ToolCallEvent")
-	assert.Equal(t, media.Digest(), read.Lines[1].Result.(*adk.Media).Digest())
+	assert.Contains(t, fmt.Sprint(read.Lines()[0].Payload), "ToolCallEvent")
+	assert.Equal(t, media.Digest(), read.Lines()[1].Result.(*adk.Media).Digest())
 }

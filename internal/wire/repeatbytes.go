@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
 // This file lets a trace say bytes once that a media gives: those of an earlier opening,
@@ -75,11 +74,11 @@ func (e *Encoder) saidBytes(name string, r *repeats, op int, data []byte) bool {
 // readValue reads a value, or the bytes that it names.
 func (d *Decoder) readValue(x *adk.Crossing, raw []byte) (any, error) {
 	if d.apart != nil || !hasRepeats(d.Format) || !repeatsBytes(x) {
-		return plain.Parse(raw, d.marked)
+		return d.plain(raw)
 	}
 	m, err := OnlyMember(raw)
 	if mark := string(m.Name); err != nil || mark != RepeatMark && mark != resultMark {
-		return plain.Parse(raw, d.marked)
+		return d.plain(raw)
 	}
 	if d.repeats == nil {
 		return nil, fmt.Errorf("%s: %w", m.Name, errNothingBefore)

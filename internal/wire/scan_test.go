@@ -80,8 +80,8 @@ func TestAPayloadThatCannotBeWrittenIsNamed(t *testing.T) {
 		adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Begin, At: tracetest.TestStart, Payload: adk.MessageEvent{CreatedAt: late}},
 		adk.Crossing{Kind: adk.KindEmitToolCall, Phase: adk.Begin, At: tracetest.TestStart, Payload: adk.ToolCallEvent{CreatedAt: late}})
 	read := tracetest.ReadTrace(t, data)
-	assert.Equal(t, plain.Opaque{Type: "adk.MessageEvent"}, read.Lines[0].Payload)
-	assert.Equal(t, plain.Opaque{Type: "adk.ToolCallEvent"}, read.Lines[1].Payload)
+	assert.Equal(t, plain.Opaque{Type: "adk.MessageEvent"}, read.Lines()[0].Payload)
+	assert.Equal(t, plain.Opaque{Type: "adk.ToolCallEvent"}, read.Lines()[1].Payload)
 	tracetest.RequireSameAgain(t, read, data)
 }
 

@@ -204,9 +204,9 @@ func TestViolationsAreReproduced(t *testing.T) {
 		assert.Equal(t, f.Schedule, shown.Schedule)
 		require.NotNil(t, shown.Run)
 		assert.True(t, shown.Run.Sealed)
-		require.GreaterOrEqual(t, len(shown.Run.Lines)+1, shown.Crossing)
-		if at := shown.Crossing; at <= len(shown.Run.Lines) {
-			assert.Equal(t, at, shown.Run.Lines[at-1].Seq, "the violation speaks of the run's own crossings")
+		require.GreaterOrEqual(t, len(shown.Run.Lines())+1, shown.Crossing)
+		if at := shown.Crossing; at <= len(shown.Run.Lines()) {
+			assert.Equal(t, at, shown.Run.Lines()[at-1].Seq, "the violation speaks of the run's own crossings")
 		}
 		if len(f.Schedule.Order) > 0 {
 			withOrder++

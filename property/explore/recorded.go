@@ -33,8 +33,8 @@ import (
 // the recording has no answer to; elsewhere such an ask fails with E_UNANSWERED. The error
 // says that it is no turn.
 func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, error) {
-	crossings := make([]adk.Crossing, 0, len(recorded.Lines))
-	for _, line := range recorded.Lines {
+	crossings := make([]adk.Crossing, 0, recorded.Len())
+	for _, line := range recorded.All() {
 		crossings = append(crossings, line.Crossing)
 	}
 	if len(crossings) == 0 || crossings[0].Kind != adk.KindCall || crossings[0].Seam.Label != adk.LabelRun {

@@ -112,8 +112,8 @@ func (x *Exploration) withoutEchoes() {
 // crossings are those of the run; none where that is not kept.
 func (f *Breach) crossings() (all []adk.Crossing) {
 	if f.Run != nil {
-		for i := range f.Run.Lines {
-			all = append(all, f.Run.Lines[i].Crossing)
+		for _, line := range f.Run.All() {
+			all = append(all, line.Crossing)
 		}
 	}
 	return all

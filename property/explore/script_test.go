@@ -59,7 +59,7 @@ func TestScriptsAreShortened(t *testing.T) {
 	assert.Regexp(t, `^without@1,without@2,without@3,storage-before@\d+$`, b.Schedule.String())
 	assert.Contains(t, b.Where[0], "there is left out what model said to its question 1, and what model said to its question 2")
 	asks := 0
-	for _, line := range b.Run.Lines {
+	for _, line := range b.Run.Lines() {
 		if line.Crossing.Kind == adk.KindAsk && line.Crossing.Phase == adk.Begin {
 			asks++
 		}
@@ -113,7 +113,7 @@ func TestIterationsAreLeftOut(t *testing.T) {
 	assert.Regexp(t, `^without@1,without@2,without@3,storage-before@\d+$`, b.Schedule.String())
 	assert.Contains(t, b.Where[0], `there is left out what the script of executor "model" does in iteration 0, and what the script of executor "model" does in iteration 1`)
 	iterations := 0
-	for _, line := range b.Run.Lines {
+	for _, line := range b.Run.Lines() {
 		if line.Crossing.Kind == adk.KindIterationStart {
 			iterations++
 		}

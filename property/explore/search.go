@@ -298,10 +298,12 @@ func (a *attempt) recorded() *trace.Trace {
 	if len(a.crossings) == 0 {
 		return nil
 	}
-	run := &trace.Trace{Header: trace.Header{Info: a.info, Start: a.crossings[0].At}, Sealed: !a.crashed.Load()}
-	for _, x := range a.crossings { // which the next run overwrites
-		run.Lines = append(run.Lines, trace.Line{Crossing: x})
+	lines := make([]trace.Line, len(a.crossings))
+	for i, x := range a.crossings { // which the next run overwrites
+		lines[i].Crossing = x
 	}
+	run := trace.New(trace.Header{Info: a.info, Start: a.crossings[0].At}, lines)
+	run.Sealed = !a.crashed.Load()
 	return run
 }
 

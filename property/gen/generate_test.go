@@ -63,10 +63,10 @@ func TestTurnsReachEverything(t *testing.T) {
 		}
 		read, err := trace.Read(bytes.NewReader(recorded))
 		require.NoError(t, err)
-		lines += len(read.Lines)
+		lines += len(read.Lines())
 		operations += turn.Operations()
 		for _, class := range turntest.Classes {
-			if slices.ContainsFunc(read.Lines, func(l trace.Line) bool { return class.Is(&l.Crossing) }) {
+			if slices.ContainsFunc(read.Lines(), func(l trace.Line) bool { return class.Is(&l.Crossing) }) {
 				reached[class.Name]++
 			}
 		}

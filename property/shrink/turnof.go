@@ -35,8 +35,8 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	impossible := func(line int, reason string) error {
 		return &trace.FormatError{File: recorded.Options().File, Line: line, Fault: trace.FaultImpossible, Reason: reason}
 	}
-	for i := range recorded.Lines {
-		x := &recorded.Lines[i].Crossing
+	for i := range tr.lines {
+		x := &tr.lines[i].Crossing
 		switch {
 		case x.Kind == adk.KindExecute && x.Phase == adk.Begin && x.Record == nil:
 			return turn.Turn{}, impossible(i+2, "tool: an execute runs a tool, and this one has none")
@@ -46,10 +46,10 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 		tr.take(x)
 	}
 	if !tr.begun {
-		return turn.Turn{}, impossible(len(recorded.Lines)+2, "the trace breaks off before the call of its run: nothing says what was handed in")
+		return turn.Turn{}, impossible(len(tr.lines)+2, "the trace breaks off before the call of its run: nothing says what was handed in")
 	}
 	t := tr.finish()
-	t.Order = orderOf(t, recorded)
+	t.Order = orderOf(t, tr.lines)
 	return t, nil
 }
 
@@ -123,7 +123,7 @@ type gateRef struct {
 func newTranslation(recorded *trace.Trace) *translation {
 	info := recorded.Info
 	return &translation{
-		lines: recorded.Lines,
+		lines: recorded.Lines(),
 		turn: turn.Turn{Executor: info.Executor, TurnInput: info.TurnInput, TurnOutput: info.TurnOutput,
 			DispatchInput: info.DispatchInput, DispatchOutput: info.DispatchOutput, WriteBehind: info.WriteBehind},
 		root: &translatedScope{counts: map[string]int{}}, calls: map[int]*translatedCall{}, stack: map[int][]*translatedCall{},
@@ -667,7 +667,7 @@ func failureOf(err error) *turn.Failure {
 
 // orderOf runs a turn with its strands in the order of a trace, and gives what
 // is unusual in that order.
-func orderOf(t turn.Turn, recorded *trace.Trace) []turn.Decision {
+func orderOf(t turn.Turn, lines []trace.Line) []turn.Decision {
 	told := &counter{}
 	var picks []turn.Decision
 	order := func() func(fakes.Choice) int {
@@ -676,8 +676,8 @@ func orderOf(t turn.Turn, recorded *trace.Trace) []turn.Decision {
 		return func(c fakes.Choice) int {
 			made++
 			at := usual(c)
-			for i := told.n; i < len(recorded.Lines); i++ {
-				x := &recorded.Lines[i].Crossing
+			for i := told.n; i < len(lines); i++ {
+				x := &lines[i].Crossing
 				outside := x.Kind.Class() == adk.ClassFact && x.Kind != adk.KindContained
 				if next := slices.Index(c.Runnable, x.Strand); !outside && next >= 0 {
 					if next != at {

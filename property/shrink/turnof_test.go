@@ -62,10 +62,10 @@ func TestTurnOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	read, err := trace.Read(bytes.NewReader(want))
 	require.NoError(t, err)
-	read.Lines = read.Lines[:1]
+	read.SetLines(read.Lines()[:1])
 	_, err = shrink.TurnOf(read)
 	require.NoError(t, err)
-	read.Lines = nil
+	read.SetLines(nil)
 	_, err = shrink.TurnOf(read)
 	assert.ErrorContains(t, err, "breaks off before the call of its run")
 }
@@ -81,7 +81,7 @@ func TestTurnOfWhatNoRunCanBe(t *testing.T) {
 		"a call that nobody makes": {adk.KindDispatchStart, func(x *adk.Crossing) { x.Kind, x.Call = adk.KindCall, 0 }, "in: "},
 	} {
 		f := tracetest.FixtureNamed(t, "tool-round-trip")
-		lines := slices.Clone(f.Trace.Lines)
+		lines := slices.Clone(f.Trace.Lines())
 		at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == c.kind })
 		c.edit(&lines[at].Crossing)
 		_, err := shrink.TurnOf(tracetest.Sealed(f, lines))

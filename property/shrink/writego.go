@@ -93,9 +93,9 @@ func (g *goWriter) observe() error {
 	}
 	g.calls, g.iterations = map[string]int{}, map[string]int{}
 	cancelled := false
-	for i := range read.Lines {
-		cancelled = cancelled || read.Lines[i].Kind == adk.KindCancel
-		if x := &read.Lines[i]; x.Kind == adk.KindCall {
+	for _, x := range read.All() {
+		cancelled = cancelled || x.Kind == adk.KindCancel
+		if x.Kind == adk.KindCall {
 			g.keptOn = g.keptOn || cancelled && x.Seam.Label == adk.LabelStorage
 			g.calls[x.Seam.String()]++
 			if x.Seam.Label == adk.LabelExecutor {

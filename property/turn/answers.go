@@ -114,8 +114,8 @@ func toldOf(recorded *trace.Trace) told {
 	t := told{ends: map[string]*toldEnd{}}
 	ids, tools := map[int]string{}, map[int]bool{}
 	results := map[int]adk.ToolResult{} // by the call that ran the tool
-	for i := range recorded.Lines {
-		switch x := &recorded.Lines[i].Crossing; {
+	for _, x := range recorded.All() {
+		switch {
 		case x.Kind == adk.KindCancel:
 			t.aborted = true
 		case x.Kind == adk.KindDispatchStart:

@@ -118,8 +118,8 @@ func replayed(trace []byte) []Finding {
 
 func crossings(t *trace.Trace) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) {
-		for i := range t.Lines {
-			if !yield(&t.Lines[i].Crossing) {
+		for _, line := range t.All() {
+			if !yield(&line.Crossing) {
 				return
 			}
 		}
@@ -138,9 +138,9 @@ func bySystem(first *trace.Trace, again []byte) bool {
 }
 
 func crossingsOf(t *trace.Trace) []adk.Crossing {
-	all := make([]adk.Crossing, len(t.Lines))
-	for i := range t.Lines {
-		all[i] = t.Lines[i].Crossing
+	all := make([]adk.Crossing, t.Len())
+	for i, line := range t.All() {
+		all[i] = line.Crossing
 	}
 	return all
 }

@@ -109,15 +109,17 @@ func TestTracesAreHeldAndReplayed(t *testing.T) {
 	read, _ := toldTurn(t)
 	written := func(lines []trace.Line) []byte {
 		var out bytes.Buffer
-		_, err := (&trace.Trace{Header: read.Header, Lines: lines, Sealed: true}).WriteTo(&out)
+		whole := trace.New(read.Header, lines)
+		whole.Sealed = true
+		_, err := whole.WriteTo(&out)
 		require.NoError(t, err)
 		return out.Bytes()
 	}
-	_, findings := held(written(read.Lines))
+	_, findings := held(written(read.Lines()))
 	assert.Empty(t, findings)
-	assert.Empty(t, replayed(written(read.Lines)))
-	at := slices.IndexFunc(read.Lines, func(l trace.Line) bool { return l.Kind == adk.KindTurnEnd })
-	without := written(slices.Delete(slices.Clone(read.Lines), at, at+1))
+	assert.Empty(t, replayed(written(read.Lines())))
+	at := slices.IndexFunc(read.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindTurnEnd })
+	without := written(slices.Delete(slices.Clone(read.Lines()), at, at+1))
 	_, findings = held(without)
 	assert.NotEmpty(t, findings, "no turnEnd")
 	assert.NotEmpty(t, replayed(without), "no turnEnd")
@@ -161,7 +163,7 @@ func TestTheOrderOfATurn(t *testing.T) {
 		require.NoError(t, err)
 		read, err := trace.Read(bytes.NewReader(recorded))
 		require.NoError(t, err)
-		for _, l := range read.Lines {
+		for _, l := range read.Lines() {
 			if l.Kind == adk.KindReportLog {
 				all = append(all, l.Text)
 			}

@@ -30,7 +30,7 @@ func TestAGateIsSettledAsItsOwnWaitPlanned(t *testing.T) {
 			recorded, _, err := one.Trace()
 			require.NoError(t, err)
 			settled := 0
-			for _, x := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines {
+			for _, x := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines() {
 				if x.Kind == adk.KindSettle {
 					settled++
 					first[x.Strand] = first[x.Strand] || settled == 1

@@ -92,8 +92,8 @@ func TestVerifyAllEmbedded(t *testing.T) {
 	crossings := 0
 	for i, f := range tracetest.AllFixtures(t) {
 		assert.Equal(t, f.Name+".jsonl", report.Traces[i].Trace)
-		assert.Equal(t, len(f.Trace.Lines), report.Traces[i].Crossings, f.Name)
-		crossings += len(f.Trace.Lines)
+		assert.Equal(t, len(f.Trace.Lines()), report.Traces[i].Crossings, f.Name)
+		crossings += len(f.Trace.Lines())
 	}
 	assert.Equal(t, crossings, report.Crossings)
 	assert.Equal(t, fmt.Sprintf("%d traces, %d crossings, 0 divergences", len(sources), crossings), report.Summary())

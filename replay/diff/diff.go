@@ -111,7 +111,7 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 		o = options[0]
 	}
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
-	free := freeIDs(idsOf(a.Lines), idsOf(b.Lines))
+	free := freeIDs(idsOf(a.Lines()), idsOf(b.Lines()))
 	all := &interner{map[string]int32{}}
 	format := min(a.Version, b.Version)
 	sideA, sideB := newSide(a, format, o, free), newSide(b, format, o, free)

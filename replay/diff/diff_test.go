@@ -36,7 +36,7 @@ func TestDiffOfATraceAndItself(t *testing.T) {
 		assert.True(t, d.Same(), d)
 		assert.Empty(t, d.Changes)
 		assert.Empty(t, d.Renamed)
-		assert.Equal(t, diff.Counts{Equal: len(f.Trace.Lines)}, d.Crossings)
+		assert.Equal(t, diff.Counts{Equal: len(f.Trace.Lines())}, d.Crossings)
 		assert.Equal(t, d.A, d.B)
 	})
 }
@@ -116,7 +116,7 @@ func TestDiffOfEdits(t *testing.T) {
 	const of = 800 // one mutant of so many, so that this takes a tenth of a second
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		states := 0
-		for _, line := range f.Trace.Lines {
+		for _, line := range f.Trace.Lines() {
 			if line.Kind == adk.KindState {
 				states++
 			}
@@ -156,7 +156,7 @@ func treeIsAnother(m tracetest.Mutant) bool {
 func sizeOf(f tracetest.Fixture, m tracetest.Mutant) int {
 	most := 3
 	for _, at := range []int{m.At - 2, m.At - 1, m.At} {
-		if at >= 0 && at < len(f.Trace.Lines) {
+		if at >= 0 && at < len(f.Trace.Lines()) {
 			most = max(most, withinLine(f, at))
 		}
 	}
@@ -166,7 +166,7 @@ func sizeOf(f tracetest.Fixture, m tracetest.Mutant) int {
 // withinLine counts the lines from one to the end of what it opens, and for one
 // that opens nothing to the end of the trace: its own call may be another now.
 func withinLine(f tracetest.Fixture, at int) int {
-	lines := f.Trace.Lines[at:]
+	lines := f.Trace.Lines()[at:]
 	x := lines[0].Crossing
 	for i, line := range lines {
 		if x.Kind == adk.KindCall && line.Kind == adk.KindReturn && line.ID == x.ID ||
@@ -213,8 +213,8 @@ func TestDiffOfAnInsertedMiddleware(t *testing.T) {
 	livetest.InsertSpy(&b)
 	traceA, traceB := a.Record(t), b.Record(t)
 	d := diff.Traces(traceA, traceB)
-	assert.Equal(t, diff.Counts{Equal: len(traceA.Lines), OnlyB: 8}, d.Crossings)
-	assert.Len(t, traceB.Lines, len(traceA.Lines)+8)
+	assert.Equal(t, diff.Counts{Equal: len(traceA.Lines()), OnlyB: 8}, d.Crossings)
+	assert.Len(t, traceB.Lines(), len(traceA.Lines())+8)
 	for _, c := range d.Changes {
 		assert.Equal(t, diff.DiffOnlyB, c.Op)
 		assert.Equal(t, "turn-input/spy", c.Seam)
@@ -233,7 +233,7 @@ func TestDiffOfAnExtraStore(t *testing.T) {
 	script[0] = append(slices.Clone(script[0]), fakes.Do(extra))
 	d := diff.Traces(a, livetest.WeatherVersion(script).Record(t))
 	require.Len(t, d.Changes, 1)
-	assert.Equal(t, diff.Counts{Equal: len(a.Lines) - 3, Follow: 3, OnlyB: 4}, d.Crossings)
+	assert.Equal(t, diff.Counts{Equal: len(a.Lines()) - 3, Follow: 3, OnlyB: 4}, d.Crossings)
 	assert.Equal(t, `store m2 assistant "Noted." in messages → storage/messages.store`, d.Changes[0].LineB)
 	goldenDiff(t, "extra-store", d)
 }
@@ -267,7 +267,7 @@ func TestDiffUpToIDsAndTimes(t *testing.T) {
 	d := diff.Traces(traceA, traceB)
 	assert.True(t, d.Same(), d)
 	assert.Equal(t, []diff.Renaming{{A: "id-1", B: "another-1"}, {A: "id-2", B: "another-2"}, {A: "id-3", B: "another-3"}}, d.Renamed)
-	assert.Equal(t, diff.Counts{Equal: len(traceA.Lines)}, d.Crossings)
+	assert.Equal(t, diff.Counts{Equal: len(traceA.Lines())}, d.Crossings)
 
 	timed := diff.Traces(traceA, traceB, diff.Options{Times: true})
 	assert.False(t, timed.Same())
@@ -319,8 +319,8 @@ func TestDiffOfStrandsThatTookOtherTurns(t *testing.T) {
 
 // strandsOf are the strands of a trace's crossings, in their order.
 func strandsOf(t *trace.Trace) (strands []int) {
-	for i := range t.Lines {
-		strands = append(strands, t.Lines[i].Strand)
+	for i := range t.Lines() {
+		strands = append(strands, t.Lines()[i].Strand)
 	}
 	return strands
 }
@@ -357,10 +357,10 @@ func TestDiffAsJSON(t *testing.T) {
 // Prefixes are compared as far as they go.
 func TestDiffOfAPrefix(t *testing.T) {
 	whole := livetest.WeatherVersion(livetest.AskAndSay("Oslo", "It is 4 °C.")).Record(t)
-	for n := range whole.Lines {
-		prefix := &trace.Trace{Header: whole.Header, Lines: whole.Lines[:n]}
+	for n := range whole.Lines() {
+		prefix := trace.New(whole.Header, whole.Lines()[:n])
 		d := diff.Traces(prefix, whole, byLength)
-		assert.Equal(t, diff.Counts{Equal: n, OnlyB: len(whole.Lines) - n}, d.Crossings, "%d\n%s", n, d)
+		assert.Equal(t, diff.Counts{Equal: n, OnlyB: len(whole.Lines()) - n}, d.Crossings, "%d\n%s", n, d)
 		assert.Equal(t, "cut short", d.A.Status)
 	}
 }
@@ -373,7 +373,7 @@ func TestDiffOfLongTraces(t *testing.T) {
 	d := diff.Traces(a, b, byLength)
 	assert.Equal(t, 1, d.Crossings.Changed, d)
 	assert.Equal(t, 2, d.Crossings.OnlyB)
-	assert.Equal(t, len(a.Lines), d.Crossings.Equal+d.Crossings.Follow+1)
+	assert.Equal(t, len(a.Lines()), d.Crossings.Equal+d.Crossings.Follow+1)
 	assert.Less(t, len(d.String()), 5000)
 }
 
@@ -381,10 +381,10 @@ func TestDiffOfLongTraces(t *testing.T) {
 func TestDiffOfLongTracesThatDifferThroughout(t *testing.T) {
 	t.Parallel()
 	a, _ := longTraces(t, 20_000)
-	b := &trace.Trace{Header: a.Header, Lines: slices.Clone(a.Lines)}
-	for i := range b.Lines {
-		if b.Lines[i].Kind == adk.KindReportMessage {
-			b.Lines[i].Text = fmt.Sprint("other ", i)
+	b := trace.New(a.Header, slices.Clone(a.Lines()))
+	for i := range b.Lines() {
+		if b.Lines()[i].Kind == adk.KindReportMessage {
+			b.Lines()[i].Text = fmt.Sprint("other ", i)
 		}
 	}
 	d := diff.Traces(a, b, byLength)

@@ -53,8 +53,8 @@ func TestDiffTakesAnything(t *testing.T) {
 			d := diff.Traces(a, b, diff.Options{Encoding: "by length"})
 			c := d.Crossings
 			both := c.Equal + c.Follow + c.Changed
-			require.Equal(t, len(a.Lines), both+c.OnlyA, turn.Name)
-			require.Equal(t, len(b.Lines), both+c.OnlyB, turn.Name)
+			require.Equal(t, len(a.Lines()), both+c.OnlyA, turn.Name)
+			require.Equal(t, len(b.Lines()), both+c.OnlyB, turn.Name)
 			require.True(t, diff.Traces(b, b, diff.Options{Encoding: "by length"}).Same(), turn.Name)
 		}
 	}

@@ -37,8 +37,8 @@ func InBubble(t *testing.T, file string, live func() replay.Live, options ...tra
 func verifyInBubble(t TB, recorded []byte, live func() replay.Live, options []trace.Options) {
 	t.Helper()
 	read, err := trace.Read(bytes.NewReader(recorded), options...)
-	if err == nil && len(read.Lines) > 0 {
-		time.Sleep(time.Until(read.Lines[0].At))
+	if err == nil && read.Len() > 0 {
+		time.Sleep(time.Until(read.Lines()[0].At))
 	}
 	report, err := replay.Verify(context.Background(), bytes.NewReader(recorded), live(), options...)
 	switch {

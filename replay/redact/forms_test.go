@@ -193,7 +193,7 @@ func TestASecretInAHistoryThatIsSentAgain(t *testing.T) {
 		assert.NotContains(t, string(data), form)
 	}
 	asks := 0
-	for _, line := range tracetest.ReadTrace(t, data).Lines {
+	for _, line := range tracetest.ReadTrace(t, data).Lines() {
 		if line.Kind == adk.KindAsk && line.Phase == adk.Begin {
 			asks++
 			assert.NotContains(t, string(line.JSON), secret)

@@ -71,7 +71,7 @@ func engineSays(recorded *trace.Trace, word string) bool {
 		own := (*adk.Error)(nil)
 		return errors.As(err, &own) && (strings.Contains(own.Message+string(own.Code), word) || own.Cause != nil && says(own.Cause))
 	}
-	return slices.ContainsFunc(recorded.Lines, func(l trace.Line) bool {
+	return slices.ContainsFunc(recorded.Lines(), func(l trace.Line) bool {
 		return says(l.Err) || says(l.Cause) || l.Kind == adk.KindContained && strings.Contains(l.Name, word)
 	})
 }

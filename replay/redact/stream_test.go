@@ -53,7 +53,7 @@ func TestStreamIsHuntedFromTheMiddle(t *testing.T) {
 			read, err := trace.Read(bytes.NewReader(recorded.Bytes()))
 			require.NoError(t, err)
 			var said strings.Builder
-			for _, line := range read.Lines {
+			for _, line := range read.Lines() {
 				if line.Kind == adk.KindReportMessage {
 					said.WriteString(line.Text)
 				}
@@ -84,7 +84,7 @@ func saidRedacted(t *testing.T, r redact.Rules, run func(dc *adk.DispatchContext
 	read, err := trace.Read(bytes.NewReader(out.Bytes()))
 	require.NoError(t, err)
 	var text strings.Builder
-	for _, line := range read.Lines {
+	for _, line := range read.Lines() {
 		if line.Kind == adk.KindReportMessage {
 			text.WriteString(line.Text)
 		}

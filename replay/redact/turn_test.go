@@ -324,9 +324,9 @@ func TestRedactionHidesNoBreak(t *testing.T) {
 	require.NoError(t, err)
 	for _, kind := range []adk.Kind{adk.KindState, adk.KindToolCallEvent, adk.KindToolExecutionStart} {
 		broken := *recorded
-		broken.Lines = append([]trace.Line(nil), recorded.Lines...)
-		for i := range broken.Lines {
-			if x := &broken.Lines[i]; x.Kind == kind {
+		broken.SetLines(append([]trace.Line(nil), recorded.Lines()...))
+		for i := range broken.Lines() {
+			if x := &broken.Lines()[i]; x.Kind == kind {
 				x.Digest, x.Key = adk.Digest{1}, "another"
 			}
 		}
@@ -334,7 +334,7 @@ func TestRedactionHidesNoBreak(t *testing.T) {
 		report, err := replay.Verify(context.Background(), bytes.NewReader(file), replay.Live{})
 		require.NoError(t, err)
 		require.NotNil(t, report.Divergence, kind)
-		assert.Equal(t, kind, recorded.Lines[report.Divergence.Crossing-1].Kind)
+		assert.Equal(t, kind, recorded.Lines()[report.Divergence.Crossing-1].Kind)
 	}
 }
 

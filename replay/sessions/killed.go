@@ -107,7 +107,7 @@ func attemptIn(source corpus.Source, reading trace.Options) (id attemptID, known
 	if t == nil {
 		return id, false, early
 	}
-	b, err := beginningOf(t)
+	b, err := beginningOf(firstCall(t))
 	seed := b.seed
 	return attemptID{session.DeliveryID{SessionID: session.SessionID{Tenant: seed.Tenant, Session: seed.Session}, Delivery: seed.Delivery}, seed.Attempt, seed.Epoch}, err == nil, early
 }

@@ -122,7 +122,7 @@ func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
 	if err != nil {
 		return err
 	}
-	begun, err := beginningOf(old)
+	begun, err := beginningOf(firstCall(old))
 	if err != nil {
 		return err
 	}
@@ -153,21 +153,23 @@ func (p *progress) leaves(old, again *trace.Trace) (err error) {
 	if err != nil {
 		return err
 	}
-	before, err := beginningOf(old)
+	before, err := beginningOf(firstCall(old))
 	if err != nil {
 		return err
 	}
-	after, err := beginningOf(again)
+	after, err := beginningOf(firstCall(again))
 	p.before.begun, p.after.begun = before.values, after.values
 	return err
 }
 
 // endsInOutput reports whether a turn came to its output, where the host merges (SES-19).
 func endsInOutput(t *trace.Trace) bool {
-	return slices.ContainsFunc(t.Lines, func(line trace.Line) bool {
-		x := &line.Crossing
-		return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTurnOutput && x.Seam.Name == "session-merge"
-	})
+	for _, x := range t.All() {
+		if x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTurnOutput && x.Seam.Name == "session-merge" {
+			return true
+		}
+	}
+	return false
 }
 
 // opened is what somebody makes of a source.

@@ -27,15 +27,17 @@ func Today(host *session.Host, live replay.Live, recorded io.Reader, reading ...
 	if err != nil {
 		return live, err
 	}
-	first := trace.Trace{}
-	for n := 0; n < mostBefore && !slices.ContainsFunc(first.Lines, isCall); n++ { // a cancel may come before it
+	var first *adk.Crossing
+	for n := 0; n < mostBefore && first == nil; n++ { // a cancel may come before it
 		line, err := r.Next()
 		if err != nil {
 			return live, err
 		}
-		first.Lines = append(first.Lines, *line)
+		if line.Kind == adk.KindCall {
+			first = &line.Crossing
+		}
 	}
-	begun, err := beginningOf(&first)
+	begun, err := beginningOf(first)
 	if err != nil {
 		return live, fmt.Errorf("sessions: %w", err)
 	}

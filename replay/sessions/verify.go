@@ -285,7 +285,7 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 		p.report.NotCompared = append(p.report.NotCompared, "turn "+s.Turn+noTrace)
 		return p.follows(s), nil
 	}
-	begun, err := beginningOf(t)
+	begun, err := beginningOf(firstCall(t))
 	if err != nil {
 		return diverged(Hydrate, "%s", err), nil
 	}
@@ -348,14 +348,22 @@ type beginning struct {
 	values map[string]session.Value
 }
 
-func isCall(l trace.Line) bool { return l.Kind == adk.KindCall }
+// firstCall is the first call in a trace, nil where there is none. A cancel may come before
+// it.
+func firstCall(t *trace.Trace) *adk.Crossing {
+	for _, line := range t.All() {
+		if line.Kind == adk.KindCall {
+			return &line.Crossing
+		}
+	}
+	return nil
+}
 
-func beginningOf(t *trace.Trace) (b beginning, err error) {
-	at := slices.IndexFunc(t.Lines, isCall) // a cancel may come before it
-	if at < 0 {
+// beginningOf is what the first call of a trace says; it may be nil.
+func beginningOf(x *adk.Crossing) (b beginning, err error) {
+	if x == nil {
 		return b, errors.New("the trace has no raw turn")
 	}
-	x := t.Lines[at].Crossing
 	stash, _ := x.Value.(map[string]any)
 	b.raw = adk.RawTurn{SystemPrompt: x.Text, Instructions: x.Texts, Stash: stash}
 	own, _ := stash["session"].(map[string]any)
@@ -450,8 +458,8 @@ func (p *player) beginsToday(b beginning) *Divergence {
 func leftBy(t *trace.Trace) (*leavings, error) {
 	l := &leavings{}
 	fold := state.New()
-	for i := range t.Lines {
-		x := &t.Lines[i].Crossing
+	for _, line := range t.All() {
+		x := &line.Crossing
 		if err := fold.Apply(x); err != nil {
 			return nil, fmt.Errorf("sessions: folding a trace: %w", err)
 		}

@@ -20,7 +20,7 @@ func ExampleRead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, line := range recorded.Lines {
+	for _, line := range recorded.Lines() {
 		if line.Kind == adk.KindCall && line.Seam.Label == adk.LabelTool {
 			fmt.Println(line.Seam, line.Args)
 		}

@@ -38,8 +38,8 @@ func states(file []byte) (digests []string) {
 }
 
 func ofStates(read *trace.Trace) (digests []adk.Digest) {
-	for i := range read.Lines {
-		if x := &read.Lines[i].Crossing; x.Kind == adk.KindState {
+	for i := range read.Lines() {
+		if x := &read.Lines()[i].Crossing; x.Kind == adk.KindState {
 			digests = append(digests, x.Digest)
 		}
 	}
@@ -72,8 +72,8 @@ func TestDigestsOfFormerVersions(t *testing.T) {
 // written again as it stands, and found.
 func TestWrongDigestsOfFormerVersions(t *testing.T) {
 	recorded := tracetest.ReadTrace(t, asVersion(t, stashed(t), 4))
-	for i := range recorded.Lines {
-		x := &recorded.Lines[i].Crossing
+	for i := range recorded.Lines() {
+		x := &recorded.Lines()[i].Crossing
 		if x.Kind != adk.KindState {
 			continue
 		}
@@ -81,7 +81,7 @@ func TestWrongDigestsOfFormerVersions(t *testing.T) {
 		x.Digest[0]++
 		file := asVersion(t, recorded, 4)
 		read := tracetest.ReadTrace(t, file)
-		assert.Equal(t, x.Digest, read.Lines[i].Digest)
+		assert.Equal(t, x.Digest, read.Lines()[i].Digest)
 		assert.Equal(t, string(file), string(asVersion(t, read, 4)))
 		report, err := replay.Verify(context.Background(), bytes.NewReader(file), replay.Live{})
 		require.NoError(t, err)

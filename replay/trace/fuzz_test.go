@@ -34,6 +34,6 @@ func FuzzUnpack(f *testing.F) {
 			require.ErrorAs(t, err, new(*trace.FormatError))
 		}
 		require.NotNil(t, recorded)
-		assert.Len(t, recorded.Lines, len(hello.Trace.Lines))
+		assert.Len(t, recorded.Lines(), len(hello.Trace.Lines()))
 	})
 }

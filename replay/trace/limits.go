@@ -103,8 +103,9 @@ func (o *Options) beyond(at int) string {
 	return fmt.Sprintf("%s: more than %d %s; --limit %s=N or Options.%s can allow more", l.Name, *l.at(o), l.Of, l.Name, l.field)
 }
 
-// What a trace takes that is held whole: each crossing, and each value in plain data
-// and arguments, as far as that can be said beforehand.
+// What a trace takes that is held whole once all of its crossings are made, as those do who
+// take them in another order: each crossing, and each value in plain data and arguments, as
+// far as that can be said beforehand.
 var lineMemory = int64(reflect.TypeFor[Line]().Size())
 
 const valueMemory = 64

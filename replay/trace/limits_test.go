@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,18 +106,72 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 	assert.Less(t, allocated, uint64(128<<20))
 }
 
-// A trace that was read whole holds each crossing once, and what it says.
+// A trace that was read whole holds at most ten times its file, whatever its lines say: also
+// if they say next to nothing, or what takes many times its text.
 func TestHeldTraces(t *testing.T) {
-	for _, shape := range large.Shapes {
-		data := shape.Trace(10_000)
+	const lines = 4_000
+	held := func(name string, data []byte) {
 		held := allocs.Held(func() *trace.Trace {
 			read, err := trace.Read(bytes.NewReader(data))
 			require.NoError(t, err)
 			return read
 		})
-		t.Logf("%s: %.1f bytes a byte", shape.Name, float64(held)/float64(len(data)))
-		assert.Less(t, held, 10*int64(len(data)), shape.Name)
+		times := float64(held) / float64(len(data))
+		t.Logf("%s: %.1f bytes a byte", name, times)
+		assert.Less(t, times, 10.0, name)
 	}
+	for _, shape := range large.Shapes {
+		held(shape.Name, shape.Trace(lines))
+	}
+	times := slices.IndexFunc(large.Heavy, func(s large.Shape) bool { return s.Name == "times" })
+	held("times", large.Heavy[times].Trace(1))
+	for _, line := range []string{`{"kind":"now"}`, `{"kind":"log"}`, `{"kind":"new-id","id":"a"}`, `{"kind":"return","id":1}`,
+		`{"kind":"now","x":1}`, `{"kind":"prune","pruned":[]}`, `{"kind":"return","err":{"text":""}}`, `{"kind":"iterationStart","iteration":1}`,
+		`{"kind":"call","records":[]}`, `{"kind":"call","id":1,"seam":"run"}`, `{"kind":"piece","piece":1}`, `{"kind":"stash","value":[[]]}`} {
+		held(line, repeated(line, lines))
+	}
+	for _, value := range []string{"1", "[]", "{}", `"a"`, "[[]]", `{"a":1}`} {
+		list := strings.Repeat(value+",", 99) + value
+		for _, line := range []string{`{"kind":"stash","value":[%s]}`, `{"kind":"execute","phase":"begin","args":{"a":[%s]}}`,
+			`{"kind":"execute","phase":"begin","args":[[%s]]}`, `{"kind":"now","x":[%s]}`} {
+			held(fmt.Sprintf(line, value+",…"), repeated(fmt.Sprintf(line, list), lines/10))
+		}
+	}
+	unknown := `{"kind":"now"`
+	for i := range 100 {
+		unknown += fmt.Sprintf(`,"%d":1`, i)
+	}
+	held("unknown members", repeated(unknown+"}", lines/10))
+}
+
+// What is given of a trace that was read is the caller's, until all lines are wanted at once:
+// those are the trace's. Copies keep what they have when it is given others.
+func TestLinesOfTraces(t *testing.T) {
+	read := tracetest.ReadTrace(t, repeated(`{"kind":"new-id","id":"a"}`, 100))
+	assert.Equal(t, 100, read.Len())
+	for _, line := range read.All() {
+		line.Name = "b"
+	}
+	names := func(t *trace.Trace) (names []string) {
+		for i, line := range t.All() {
+			if names = append(names, line.Name); i == 2 {
+				break
+			}
+		}
+		return names
+	}
+	assert.Equal(t, []string{"a", "a", "a"}, names(read))
+	read.Lines()[1].Name = "c"
+	assert.Equal(t, []string{"a", "c", "a"}, names(read))
+	whole := *read
+	whole.SetLines(read.Lines()[1:2])
+	assert.Equal(t, []string{"c"}, names(&whole))
+	assert.Equal(t, 1, whole.Len())
+	assert.Equal(t, 100, read.Len())
+	none := trace.New(read.Header, nil)
+	assert.Zero(t, none.Len())
+	assert.Empty(t, none.Lines())
+	assert.Empty(t, names(none))
 }
 
 // What is held of a trace are its texts as well as its values: a trace of many values whose

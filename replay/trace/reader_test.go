@@ -149,7 +149,7 @@ func TestEveryPrefixGivesItsWholeLines(t *testing.T) {
 			continue
 		}
 		whole := bytes.Count(data[:n], []byte("\n")) - 1
-		require.Len(t, recorded.Lines, whole)
+		require.Len(t, recorded.Lines(), whole)
 		assert.False(t, recorded.Sealed)
 		assert.Equal(t, whole+2, format.Line)
 		var again bytes.Buffer
@@ -164,7 +164,7 @@ func TestLinesAreBounded(t *testing.T) {
 	data := tracetest.Seal([]string{tracetest.HeaderLine, long}, "")
 	read, err := trace.Read(bytes.NewReader(data))
 	require.NoError(t, err)
-	assert.Len(t, read.Lines[0].Name, 200<<10)
+	assert.Len(t, read.Lines()[0].Name, 200<<10)
 	_, err = trace.Read(bytes.NewReader(data), trace.Options{MaxLine: 100 << 10})
 	var format *trace.FormatError
 	require.ErrorAs(t, err, &format)

@@ -177,8 +177,8 @@ func TestWhatIsSaidAgainIsRestored(t *testing.T) {
 		read, err := trace.Read(bytes.NewReader(out.Bytes()), o)
 		require.NoError(t, err, "%s", out.Bytes())
 		for i := range all {
-			assert.Equal(t, string(all[i].JSON), string(read.Lines[i].JSON), i)
-			assert.Equal(t, all[i].Value, read.Lines[i].Value, i)
+			assert.Equal(t, string(all[i].JSON), string(read.Lines()[i].JSON), i)
+			assert.Equal(t, all[i].Value, read.Lines()[i].Value, i)
 		}
 		tracetest.RequireSameAgain(t, read, out.Bytes())
 	})
@@ -206,7 +206,7 @@ func TestBeforeVersion4AsksAreWhole(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(former, `"$from"`), "of which it is the value")
 	again := tracetest.ReadTrace(t, []byte(former))
 	for i := range all {
-		assert.Equal(t, string(all[i].JSON), string(again.Lines[i].JSON), i)
+		assert.Equal(t, string(all[i].JSON), string(again.Lines()[i].JSON), i)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestEqualBytesStandOnce(t *testing.T) {
 	assert.NotContains(t, former, "$from")
 	for _, again := range []*trace.Trace{read, tracetest.ReadTrace(t, []byte(former))} {
 		for i := range all {
-			assert.Equal(t, all[i].Value, again.Lines[i].Value, i)
+			assert.Equal(t, all[i].Value, again.Lines()[i].Value, i)
 		}
 	}
 	for n := range 100 {
@@ -244,13 +244,13 @@ func TestEqualBytesStandOnce(t *testing.T) {
 func TestAsksThatOthersNameCanGo(t *testing.T) {
 	one := conversation{system: strings.Repeat("Plan. ", 30)}
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, asking(4, one.ask)...))
-	read.Lines = slices.DeleteFunc(read.Lines, func(l trace.Line) bool { return l.Op == 2 || l.Op == 1 && l.Kind == adk.KindAsk })
+	read.SetLines(slices.DeleteFunc(read.Lines(), func(l trace.Line) bool { return l.Op == 2 || l.Op == 1 && l.Kind == adk.KindAsk }))
 	var out bytes.Buffer
 	_, err := read.WriteTo(&out)
 	require.NoError(t, err)
 	again := tracetest.ReadTrace(t, out.Bytes())
-	for i := range read.Lines {
-		assert.Equal(t, string(read.Lines[i].JSON), string(again.Lines[i].JSON), i)
+	for i := range read.Lines() {
+		assert.Equal(t, string(read.Lines()[i].JSON), string(again.Lines()[i].JSON), i)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestWhatNamesNothing(t *testing.T) {
 		assert.Contains(t, got.Reason, want, line)
 	}
 	good := tracetest.ReadTrace(t, tracetest.Seal([]string{tracetest.HeaderLine, first, begin(2, `{"$from":1,"head":6,"text":"x","tail":2}`)}, ""))
-	assert.JSONEq(t, `{"a":"x"}`, string(good.Lines[1].JSON))
+	assert.JSONEq(t, `{"a":"x"}`, string(good.Lines()[1].JSON))
 }
 
 // A small file that says much again and again is given up with the limit's name, before
@@ -378,11 +378,11 @@ func TestMediaInRequestsAreNamed(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(lines[15], `{"media":2}`))
 	read := tracetest.ReadTrace(t, data)
 	for i, r := range requests {
-		assert.True(t, string(r) == string(read.Lines[6+2*i].JSON), i)
+		assert.True(t, string(r) == string(read.Lines()[6+2*i].JSON), i)
 	}
 	tracetest.RequireSameAgain(t, read, data)
 	former := tracetest.ReadTrace(t, []byte(wholeLines(t, read)))
-	assert.True(t, string(requests[4]) == string(former.Lines[14].JSON))
+	assert.True(t, string(requests[4]) == string(former.Lines()[14].JSON))
 	got := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, lines[7]}, ""))
 	assert.Contains(t, got.Reason, "media: 1: names what was not said before")
 }

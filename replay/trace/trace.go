@@ -2,7 +2,6 @@ package trace
 
 import (
 	"io"
-	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -10,11 +9,10 @@ import (
 // Member is a member of a header, a line or a footer that this package does not know.
 type Member = wire.Member
 
-// Trace is a whole trace in memory.
+// Trace is a whole trace in memory. What was read is held in a few times the size of its
+// file, and a crossing is made of it where it is asked for.
 type Trace struct {
 	Header
-	// Lines are the crossings, in their order.
-	Lines []Line
 	// Sealed tells that the trace is whole: its footer was read, and one will be
 	// written. Setting it seals a trace that was made or cut by hand.
 	Sealed bool
@@ -23,6 +21,14 @@ type Trace struct {
 
 	options Options        // with which it was read
 	media   *wire.Openings // what the openings of media in it gave
+	body    *body          // the crossings; nil is none
+}
+
+// New is a trace of lines, which it takes over. It is not sealed.
+func New(h Header, lines []Line) *Trace {
+	t := &Trace{Header: h}
+	t.SetLines(lines)
+	return t
 }
 
 // Read reads a whole trace. Where that fails behind the header, it gives
@@ -36,8 +42,8 @@ func Read(r io.Reader, options ...Options) (*Trace, error) {
 	return reader.Rest()
 }
 
-// Rest reads what is left of a trace. The lines are read before they are decoded: lines
-// are large, and this way their number is known and they are held once.
+// Rest reads what is left of a trace. The lines are read before they are decoded, so that
+// their number is known.
 func (r *Reader) Rest() (*Trace, error) {
 	t := &Trace{Header: r.Header(), options: r.options, media: r.dec.Media}
 	if r.err == nil && r.ahead == nil {
@@ -46,21 +52,15 @@ func (r *Reader) Rest() (*Trace, error) {
 	if r.err != nil {
 		return t, r.err
 	}
-	t.Lines = make([]Line, r.ahead.lines)
-	n, held := 0, r.ahead.size+lineMemory*int64(len(t.Lines))
-	for r.err == nil {
-		if n == len(t.Lines) { // what comes is no crossing
-			t.Lines = append(t.Lines, Line{})
-		}
-		if r.read(&t.Lines[n]) != nil {
-			break
-		}
-		n++
-		if held += valueMemory*int64(r.dec.Values) + int64(r.dec.Restored); held > r.options.MaxMemory {
+	lines := wire.NewHeld(r.ahead.lines)
+	t.body = &body{held: lines}
+	size := r.ahead.size + lineMemory*int64(r.ahead.lines)
+	for line := new(Line); r.NextInto(line) == nil; {
+		lines.Add(r.dec, &line.Crossing, line.Extra)
+		if size += valueMemory*int64(r.dec.Values) + int64(r.dec.Restored); size > r.options.MaxMemory {
 			r.err = r.beyond(limitMemory)
 		}
 	}
-	t.Lines = slices.Clip(t.Lines[:n])
 	if r.err == io.EOF {
 		t.Sealed, t.FooterExtra = true, r.footer
 		return t, nil
@@ -80,8 +80,8 @@ func (t *Trace) Options() Options { return t.options }
 // written by this package and read is written with the same bytes.
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	out := NewWriter(w, t.Header, t.options)
-	for i := range t.Lines {
-		if err := out.WriteLine(&t.Lines[i]); err != nil {
+	for _, line := range t.All() {
+		if err := out.WriteLine(line); err != nil {
 			return out.size, err
 		}
 	}

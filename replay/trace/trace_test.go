@@ -47,8 +47,8 @@ func TestEveryCrossingComesBackAsItWas(t *testing.T) {
 				want := []adk.Crossing{tracetest.DrawCrossing(t, k, p), tracetest.DrawCrossing(t, k, p)}
 				data := tracetest.WriteTrace(t, want...)
 				read := tracetest.ReadTrace(t, data)
-				require.Len(t, read.Lines, 2)
-				for i, line := range read.Lines {
+				require.Len(t, read.Lines(), 2)
+				for i, line := range read.Lines() {
 					assert.Equal(t, i+1, line.Seq)
 					assert.Empty(t, line.Extra)
 					require.Empty(t, cmp.Diff(want[i], line.Crossing, sameCrossing), "%s", data)
@@ -72,7 +72,7 @@ func TestHeaderComesBackAsItWas(t *testing.T) {
 
 func TestAnEmptyTraceIsATrace(t *testing.T) {
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t))
-	assert.Empty(t, read.Lines)
+	assert.Empty(t, read.Lines())
 	assert.True(t, read.Sealed)
 }
 
@@ -108,7 +108,7 @@ func TestUnknownMembersSurviveByteForByte(t *testing.T) {
 	assert.Equal(t, []wire.Member{
 		{Name: "new", Value: json.RawMessage(`{"a": "\u0041"}`), Before: "kind"}, {Name: "later", Value: json.RawMessage("1"), Before: "in"},
 		{Name: "more", Value: json.RawMessage("2"), Before: "in"}, {Name: "last", Value: json.RawMessage(`"ü"`), Before: ""},
-	}, read.Lines[0].Extra)
+	}, read.Lines()[0].Extra)
 	assert.Equal(t, []wire.Member{{Name: "note", Value: json.RawMessage(`"kept"`), Before: "end"}}, read.FooterExtra)
 	tracetest.RequireSameAgain(t, read, data)
 }
@@ -197,16 +197,16 @@ func TestNoRecordIsWrittenTwice(t *testing.T) {
 	data := tracetest.WriteTrace(t, crossings...)
 	assert.Equal(t, 1, bytes.Count(data, []byte(`"content"`)))
 	read := tracetest.ReadTrace(t, data)
-	assert.Same(t, read.Lines[0].Record, read.Lines[9].Record)
+	assert.Same(t, read.Lines()[0].Record, read.Lines()[9].Record)
 }
 
 func TestATraceThatWasChangedCanBeSealedAgain(t *testing.T) {
 	read := tracetest.ReadTrace(t, tracetest.WriteTrace(t, adk.Crossing{Kind: adk.KindNewID, At: tracetest.TestStart, Name: "secret"}, adk.Crossing{Kind: adk.KindNow, At: tracetest.TestStart}))
-	read.Lines[0].Name = "redacted"
+	read.Lines()[0].Name = "redacted"
 	var out bytes.Buffer
 	_, err := read.WriteTo(&out)
 	require.NoError(t, err)
-	assert.Equal(t, "redacted", tracetest.ReadTrace(t, out.Bytes()).Lines[0].Name)
+	assert.Equal(t, "redacted", tracetest.ReadTrace(t, out.Bytes()).Lines()[0].Name)
 }
 
 // A trace of a former version is read by its own words, and written again with them;
@@ -223,7 +223,7 @@ func TestFormerVersionsHaveTheirWords(t *testing.T) {
 		read, err := trace.Read(strings.NewReader(file(c.version, c.alone, c.state)))
 		require.NoError(t, err, c)
 		assert.True(t, read.Info.Standalone, c)
-		assert.Equal(t, adk.KindState, read.Lines[0].Kind, c)
+		assert.Equal(t, adk.KindState, read.Lines()[0].Kind, c)
 		var again strings.Builder
 		_, err = read.WriteTo(&again)
 		require.NoError(t, err)

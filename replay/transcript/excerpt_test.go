@@ -18,8 +18,8 @@ import (
 
 func linesOf(recorded *trace.Trace) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) {
-		for i := range recorded.Lines {
-			if !yield(&recorded.Lines[i].Crossing) {
+		for i := range recorded.Lines() {
+			if !yield(&recorded.Lines()[i].Crossing) {
 				return
 			}
 		}
@@ -41,7 +41,7 @@ func TestExcerptsAreOfTheTranscript(t *testing.T) {
 		require.NoError(t, transcript.Write(&whole, bytes.NewReader(f.Bytes)))
 		all := strings.Split(whole.String(), "\n")
 		var everything []int
-		for n := range f.Trace.Lines {
+		for n := range f.Trace.Lines() {
 			everything = append(everything, n+1)
 			pair := excerptOf(t, f, 3, n+1)
 			assert.NotEmpty(t, pair, "%s: crossing %d has a line", f.Name, n+1)
@@ -67,7 +67,7 @@ func TestExcerpt(t *testing.T) {
 		assert.Equal(t, "executor/model#0\n  … 6 crossings\n  ack\n  ack done\n", excerptOf(t, f, 16, 23, 24), "an end has a line where it is asked for")
 		assert.Empty(t, excerptOf(t, f))
 
-		f.Trace.Lines = f.Trace.Lines[:5]
+		f.Trace.SetLines(f.Trace.Lines()[:5])
 		assert.Equal(t, "  turn-input/hydrate\n… 2 crossings\n!! ends here, within run turn-input/hydrate storage/messages.fetch\n", excerptOf(t, f, 3, 6), "a number behind the last is the end")
 	}
 }
@@ -76,7 +76,7 @@ func TestExcerpt(t *testing.T) {
 func TestExcerptsTogether(t *testing.T) {
 	for _, f := range tracetest.AllFixtures(t) {
 		var lists [][]int
-		for n := range f.Trace.Lines {
+		for n := range f.Trace.Lines() {
 			lists = append(lists, []int{n + 1}, []int{n + 1, max(1, n/2)}, []int{n + 1, n + 3})
 		}
 		for i, text := range transcript.Excerpts(linesOf(f.Trace), lists) {

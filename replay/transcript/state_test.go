@@ -102,19 +102,19 @@ func TestStateAtEveryCrossing(t *testing.T) {
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		open := 0
 		lines := bytes.SplitAfter(f.Bytes, []byte("\n"))
-		for i, line := range f.Trace.Lines {
+		for i, line := range f.Trace.Lines() {
 			switch line.Kind {
 			case adk.KindCall:
 				open++
 			case adk.KindReturn:
 				open--
 			}
-			if i%7 != 0 && i != len(f.Trace.Lines)-1 {
+			if i%7 != 0 && i != len(f.Trace.Lines())-1 {
 				continue
 			}
 			state := stateOf(t, f, i+1)
 			assert.Len(t, state.Calls, open)
-			assert.Equal(t, line.At.Sub(f.Trace.Lines[0].At), state.At)
+			assert.Equal(t, line.At.Sub(f.Trace.Lines()[0].At), state.At)
 			assert.True(t, json.Valid(tracetest.Must(json.Marshal(state))))
 			prefix, err := transcript.At(bytes.NewReader(tracetest.Join(lines[:i+2])), i+1)
 			assert.Equal(t, trace.FaultTruncated, faultOf(err), "a prefix is no whole trace")
@@ -137,7 +137,7 @@ func faultOf(err error) trace.Fault {
 func TestStateOfAGate(t *testing.T) {
 	f := named(t, "gate-approved")
 	waits := 0
-	for i, line := range f.Trace.Lines {
+	for i, line := range f.Trace.Lines() {
 		if line.Kind != adk.KindWaitFor {
 			continue
 		}
@@ -178,10 +178,10 @@ func TestReadShown(t *testing.T) {
 		require.NoError(t, err)
 		shown = append(shown, x)
 	}
-	require.Len(t, shown, len(f.Trace.Lines))
+	require.Len(t, shown, len(f.Trace.Lines()))
 	for i, x := range shown {
 		assert.Equal(t, i+1, x.Crossing)
-		assert.Equal(t, f.Trace.Lines[i].Kind.String(), x.Kind)
+		assert.Equal(t, f.Trace.Lines()[i].Kind.String(), x.Kind)
 		if x.Fields != nil {
 			assert.True(t, json.Valid(x.Fields), "%s", x.Fields)
 		}
@@ -217,7 +217,7 @@ func TestTranscriptOfAPart(t *testing.T) {
 	}
 	var whole bytes.Buffer
 	require.NoError(t, transcript.Write(&whole, bytes.NewReader(f.Bytes)))
-	assert.Equal(t, whole.String(), part(1, len(f.Trace.Lines)))
+	assert.Equal(t, whole.String(), part(1, len(f.Trace.Lines())))
 	assert.Equal(t, "    add m1 user \"Hello, I am Ada.\" to messages\n    next\n", part(8, 10))
 	assert.Empty(t, part(10, 9))
 	err := transcript.WriteRange(io.Discard, bytes.NewReader(f.Bytes), 32, 40)

@@ -224,7 +224,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 		return nil, err
 	}
 	altered := *whole
-	altered.Lines = slices.Clone(whole.Lines)
+	altered.SetLines(slices.Clone(whole.Lines()))
 	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
 	w.recorded, w.edited = describe.Of(calls.Of(whole)), calls.Of(w.altered)
 	w.fields = wire.Apart{Sentinels: known, Media: w.edited.Media}

@@ -225,7 +225,7 @@ func TestWhatIfTakesValues(t *testing.T) {
 	assert.Contains(t, text, `→ m1 user "And in Bergen?", m1`)
 	assert.Contains(t, text, `tool/weather {"city":"Bergen"} → 3 bytes "wet"`)
 	assert.Contains(t, text, "reading: unexpected EOF")
-	for _, line := range r.Trace.Lines {
+	for _, line := range r.Trace.Lines() {
 		if line.Kind == adk.KindReturn && line.Err != nil {
 			assert.ErrorIs(t, line.Err, io.ErrUnexpectedEOF)
 		}

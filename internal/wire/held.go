@@ -1,0 +1,252 @@
+package wire
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Held are the crossings of a trace that is held whole, in little memory: of a line what
+// every line has, and of its fields those that say something; of plain data its text. A
+// crossing has room for all fields of all kinds, and is made where it is asked for.
+type Held struct {
+	lines   []heldLine
+	texts   column[string]
+	numbers column[int64]
+	objects column[any]
+}
+
+// heldLine is what every line has, and where in the columns its fields begin.
+type heldLine struct {
+	at               time.Time
+	call, strand, op int
+	kind             adk.Kind
+	phase            adk.Phase
+	said             uint16 // a bit for each of the fields of its kind and phase, in their order, and foreign
+	begin            heldPlace
+}
+
+// foreign is the bit of a line that has members which nobody knows.
+const foreign = 15
+
+// heldPlace is a place in each of the columns.
+type heldPlace struct{ text, number, object uint32 }
+
+// NewHeld makes room for so many lines, if not more come.
+func NewHeld(lines int) *Held { return &Held{lines: make([]heldLine, 0, lines)} }
+
+// Len is how many lines there are.
+func (h *Held) Len() int { return len(h.lines) }
+
+// Add holds the crossing that a Decoder has just read, and the members that nobody knows.
+// Its number is its place.
+func (h *Held) Add(d *Decoder, x *adk.Crossing, extra []Member) {
+	held := heldLine{at: x.At, call: x.Call, strand: x.Strand, op: x.Op, kind: x.Kind, phase: x.Phase,
+		begin: heldPlace{uint32(h.texts.n), uint32(h.numbers.n), uint32(h.objects.n)}}
+	for i, use := range x.Kind.Fields(x.Phase) {
+		if FieldRows[use.Field].Hold.put(h, line{d, use.Label}, x) {
+			held.said |= 1 << i
+		}
+	}
+	if len(extra) > 0 {
+		h.texts.add(packed(extra))
+		held.said |= 1 << foreign
+	}
+	h.lines = append(h.lines, held)
+}
+
+// Into makes the crossing at a place, from 0, in x, which is zero, and gives the members
+// that nobody knows.
+func (h *Held) Into(n int, x *adk.Crossing) (extra []Member) {
+	line := &h.lines[n]
+	x.Seq, x.At, x.Kind, x.Phase = n+1, line.at, line.kind, line.phase
+	x.Call, x.Strand, x.Op = line.call, line.strand, line.op
+	from := line.begin
+	for i, use := range line.kind.Fields(line.phase) {
+		if line.said&(1<<i) != 0 {
+			FieldRows[use.Field].Hold.take(h, &from, x)
+		}
+	}
+	if line.said&(1<<foreign) != 0 {
+		extra = unpackedMembers(h.texts.at(from.text))
+	}
+	return extra
+}
+
+// column is a list that grows without being copied, but for its first lines.
+type column[T any] struct {
+	blocks [][]T
+	n      int
+}
+
+const columnBlock = 1024
+
+func (c *column[T]) add(value T) {
+	if c.n%columnBlock == 0 {
+		var block []T
+		if c.n > 0 {
+			block = make([]T, 0, columnBlock)
+		}
+		c.blocks = append(c.blocks, block)
+	}
+	last := &c.blocks[len(c.blocks)-1]
+	*last = append(*last, value)
+	c.n++
+}
+
+func (c *column[T]) at(n uint32) T { return c.blocks[n/columnBlock][n%columnBlock] }
+
+// line is what was just read, and the label of the field that is to be held of it.
+type line struct {
+	*Decoder
+	label string
+}
+
+// holding is how a field is held.
+type holding struct {
+	// put holds the field, and reports whether it says anything.
+	put func(h *Held, from line, x *adk.Crossing) bool
+	// take makes it again of what stands at a place, and goes on behind it.
+	take func(h *Held, from *heldPlace, x *adk.Crossing)
+}
+
+func heldText[T ~string](of func(*adk.Crossing) *T) holding {
+	return holding{
+		put: func(h *Held, _ line, x *adk.Crossing) bool {
+			text := *of(x)
+			if text != "" {
+				h.texts.add(string(text))
+			}
+			return text != ""
+		},
+		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+			*of(x) = T(h.texts.at(from.text))
+			from.text++
+		},
+	}
+}
+
+func heldNumber[T ~int | ~int64](of func(*adk.Crossing) *T) holding {
+	return holding{
+		put: func(h *Held, _ line, x *adk.Crossing) bool {
+			n := *of(x)
+			if n != 0 {
+				h.numbers.add(int64(n))
+			}
+			return n != 0
+		},
+		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+			*of(x) = T(h.numbers.at(from.number))
+			from.number++
+		},
+	}
+}
+
+// heldFlag needs no room: that it says something is all that it says.
+func heldFlag(of func(*adk.Crossing) *bool) holding {
+	return holding{
+		put:  func(_ *Held, _ line, x *adk.Crossing) bool { return *of(x) },
+		take: func(_ *Held, _ *heldPlace, x *adk.Crossing) { *of(x) = true },
+	}
+}
+
+// heldObject is for what is large, or seldom there: some reports whether it is.
+func heldObject[T any](of func(*adk.Crossing) *T, some func(T) bool) holding {
+	return holding{
+		put: func(h *Held, _ line, x *adk.Crossing) bool {
+			value := *of(x)
+			if !some(value) {
+				return false
+			}
+			h.objects.add(value)
+			return true
+		},
+		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+			*of(x) = h.objects.at(from.object).(T)
+			from.object++
+		},
+	}
+}
+
+func heldList[T ~[]E, E any](of func(*adk.Crossing) *T) holding {
+	return heldObject(of, func(list T) bool { return list != nil })
+}
+
+// heldSome is for fields of the type of an interface.
+func heldSome[T any](of func(*adk.Crossing) *T) holding {
+	return heldObject(of, func(value T) bool { return any(value) != nil })
+}
+
+// heldData is for plain data, which takes many times its text. What parse gives for the
+// text is what the field was read as; a text with marks, which may say what others do not
+// know, is read once.
+func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, error)) holding {
+	return holding{
+		put: func(h *Held, from line, x *adk.Crossing) bool {
+			value := *of(x)
+			switch value.(type) {
+			case nil:
+				return false
+			case map[string]any, []any:
+				if !from.hasMarks {
+					value = dataText(from.Member(from.label))
+				}
+			}
+			h.objects.add(value)
+			return true
+		},
+		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+			value := h.objects.at(from.object)
+			if text, is := value.(dataText); is {
+				value, _ = parse(new(Decoder), []byte(text)) // it was parsed before
+			}
+			*of(x) = value
+			from.object++
+		},
+	}
+}
+
+// dataText is plain data as it stands in a line.
+type dataText string
+
+// heldSeam holds the two names of a seam and its number.
+var heldSeam = holding{
+	put: func(h *Held, _ line, x *adk.Crossing) bool {
+		if x.Seam == (adk.Seam{}) {
+			return false
+		}
+		h.texts.add(x.Seam.Label)
+		h.texts.add(x.Seam.Name)
+		h.numbers.add(int64(x.Seam.Iteration))
+		return true
+	},
+	take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+		x.Seam = adk.Seam{Label: h.texts.at(from.text), Name: h.texts.at(from.text + 1), Iteration: int(h.numbers.at(from.number))}
+		from.text, from.number = from.text+2, from.number+1
+	},
+}
+
+// packed are members as one text, in which each part stands behind its length.
+func packed(members []Member) string {
+	var text []byte
+	for _, m := range members {
+		for _, part := range []string{m.Name, string(m.Value), m.Before} {
+			text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
+		}
+	}
+	return string(text)
+}
+
+// unpackedMembers are the members that packed was given.
+func unpackedMembers(text string) (members []Member) {
+	part := func() (part string) {
+		n, width := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
+		part, text = text[width:width+int(n)], text[width+int(n):]
+		return part
+	}
+	for text != "" {
+		members = append(members, Member{Name: part(), Value: []byte(part()), Before: part()})
+	}
+	return members
+}
