@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/property"
 )
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 	if isFuzzing() {
 		os.Exit(code) // the fuzzer listens for interrupts until the process ends
 	}
-	if left := goroutinesAbove(before); left > 0 && code == 0 {
+	if left := patience.Stragglers(before); left > 0 && code == 0 {
 		stacks := make([]byte, 1<<20)
 		fmt.Printf("%d goroutines were left behind:\n%s\n", left, stacks[:runtime.Stack(stacks, true)])
 		code = 1
@@ -49,17 +50,6 @@ func TestMain(m *testing.M) {
 func isFuzzing() bool {
 	fuzz := goflag.Lookup("test.fuzz")
 	return fuzz != nil && fuzz.Value.String() != ""
-}
-
-// goroutinesAbove lets goroutines that are about to end do so, and counts the rest.
-func goroutinesAbove(before int) int {
-	for range 100_000 {
-		if runtime.NumGoroutine() <= before {
-			return 0
-		}
-		runtime.Gosched()
-	}
-	return runtime.NumGoroutine() - before
 }
 
 // runTurn runs a turn and gives all that the engine told, as lines.

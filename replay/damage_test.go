@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -165,7 +166,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		file := tracetest.Seal(strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n"), "")
-		ctx, cancel := context.WithTimeout(context.Background(), tracetest.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Long)
 		defer cancel()
 		first, err := Verify(ctx, bytes.NewReader(file), Live{}, trace.Options{MaxLine: 1 << 20})
 		require.NoError(t, ctx.Err(), "the replay did not end")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -73,7 +74,7 @@ func TestAListenerThatThoughtLonger(t *testing.T) {
 // inTime verifies a trace, which may not wait for ever.
 func inTime(t *testing.T, trace []byte, live replay.Live) *replay.Divergence {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	live.Turn.SystemPrompt = "Go."
 	report, err := replay.Verify(ctx, bytes.NewReader(trace), live)

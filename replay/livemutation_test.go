@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -198,7 +199,7 @@ func liveNotices(t *testing.T, s scenarios.Scenario, seams []string, m tracetest
 	if _, err := m.Trace().WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	config, raw := s.Build(scenarios.Outside{Cancel: func(error) {}})
 	report, err := replay.Verify(ctx, &file, replay.Live{Config: config, Turn: raw, Seams: seams, Writes: true})

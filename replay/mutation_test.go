@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -215,7 +216,7 @@ func verifyNotices(t *testing.T, m tracetest.Mutant) bool {
 	if _, err := m.Trace().WriteTo(&file); err != nil {
 		return true // nothing that could be in a file
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	report, err := replay.Verify(ctx, &file, replay.Live{})
 	require.NoError(t, ctx.Err(), "%s: the replay did not end", m)

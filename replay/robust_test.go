@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -55,7 +56,7 @@ func TestVerifyRefusesDamagedFiles(t *testing.T) {
 
 // refuses verifies a damaged file, which must be found unreadable or to diverge.
 func refuses(t *testing.T, file []byte, format string, args ...any) {
-	ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	report, err := replay.Verify(ctx, bytes.NewReader(file), replay.Live{})
 	what := append([]any{format}, args...)

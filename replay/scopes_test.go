@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -64,7 +65,7 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 				return // nothing that could be in a file
 			}
 			tried++
-			ctx, cancel := context.WithTimeout(t.Context(), tracetest.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 			defer cancel()
 			_, _ = replay.Verify(ctx, bytes.NewReader(file.Bytes()), replay.Live{})
 			require.NoError(t, ctx.Err(), "%s: the replay did not end", name)

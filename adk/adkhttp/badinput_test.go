@@ -28,6 +28,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -38,14 +39,7 @@ func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	left := 0
-	for range 1_000_000 {
-		if left = runtime.NumGoroutine() - before; left <= 0 {
-			break
-		}
-		runtime.Gosched() // those that are about to end
-	}
-	if left > 0 && code == 0 {
+	if left := patience.Stragglers(before); left > 0 && code == 0 {
 		stacks := make([]byte, 1<<20)
 		fmt.Printf("%d goroutines were left behind:\n%s\n", left, stacks[:runtime.Stack(stacks, true)])
 		code = 1

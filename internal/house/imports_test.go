@@ -36,6 +36,7 @@ var rooms = []room{
 	{name: "internal/jsonpath", ours: []string{"internal/jsontree"},
 		because: "a path selects in a tree; but for that, a leaf"},
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
+	{name: "internal/patience", because: "a leaf, which tests alone use"},
 	{name: "internal/subtests", because: "a leaf: it fails tests, and knows nothing of turns"},
 	{name: "internal/allocs", ours: []string{"internal/race"}, because: "a leaf, which tests alone use"},
 	{name: "internal/draws", ours: []string{"internal/headroom"}, others: []string{"pgregory.net/rapid"}, // its flags
@@ -239,7 +240,7 @@ var rooms = []room{
 	{name: "internal/storagetest", ours: []string{"adk", "adk/session", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/assert", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "internal/postgrestest",
+	{name: "internal/postgrestest", ours: []string{"internal/patience"},
 		others:  []string{"github.com/jackc/pgx/v5/stdlib", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/turntest", ours: []string{"..."},

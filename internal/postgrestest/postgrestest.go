@@ -12,12 +12,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver that is called pgx
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
 // Variable names a server: a DSN in words, as "host=db user=tests dbname=postgres", of a user
@@ -145,14 +149,17 @@ func begin() {
 	server.dsn = "host=" + cluster.dir + " user=agent dbname=postgres"
 }
 
+// seconds is how long pg_ctl waits.
+var seconds = strconv.Itoa(int(patience.Long / time.Second))
+
 // keeper waits until the other end of its input is closed, by the tests or because they are
 // no more, and then ends the server and takes its folder away.
-const keeper = `read -r _; "$0" -D "$1/data" -m immediate -s stop; code=$?; cd / && rm -rf "$1" && exit $code`
+const keeper = `read -r _; "$0" -D "$1/data" -t "$2" -m immediate -s stop; code=$?; cd / && rm -rf "$1" && exit $code`
 
 // tie begins the server's keeper, and gives what has it do its work and waits for it. The
 // keeper outlives tests that are killed, and the server does not.
 func tie() (stop func() error, err error) {
-	c := exec.Command("sh", "-c", keeper, filepath.Join(cluster.bin, "pg_ctl"), cluster.dir)
+	c := exec.Command("sh", "-c", keeper, filepath.Join(cluster.bin, "pg_ctl"), cluster.dir, seconds)
 	c.Dir, c.Stderr = cluster.dir, os.Stderr
 	asOwner(c)
 	life, err := c.StdinPipe()
@@ -177,7 +184,7 @@ func appendConfig(lines ...string) error {
 }
 
 func pgctl(args ...string) error {
-	return run("pg_ctl", append([]string{"-D", cluster.dir + "/data", "-l", cluster.dir + "/log"}, args...)...)
+	return run("pg_ctl", append([]string{"-D", cluster.dir + "/data", "-l", cluster.dir + "/log", "-t", seconds}, args...)...)
 }
 
 // run runs a program of the server as the user that it belongs to.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -15,10 +14,6 @@ import (
 
 // MutantsVariable makes the test try every edit of every fixture.
 const MutantsVariable = "ADKREPLAY_MUTANTS"
-
-// Patience is with a replay that may never end: far more than any takes on a machine that
-// is busy with other things, and less than go test has with all tests of a package.
-const Patience = 5 * time.Minute
 
 // Fixture is a recorded turn.
 type Fixture struct {

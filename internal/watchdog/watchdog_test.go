@@ -15,6 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
 // begin starts a run and gives its label; it ends with the test.
@@ -78,7 +80,7 @@ func TestVisits(t *testing.T) {
 		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait in watchdog.TestVisits"},
 	} {
 		label := begin(c.run)
-		require.Eventually(t, func() bool { return Describe(first(Of(label))) != "" && !busy(label) }, time.Minute, time.Millisecond, name)
+		require.Eventually(t, func() bool { return Describe(first(Of(label))) != "" && !busy(label) }, patience.Long, time.Millisecond, name)
 		actions, last := visits(&Dog{}, label)
 		assert.Equal(t, c.actions, actions, name)
 		assert.GreaterOrEqual(t, last.Silence, c.least, name)
@@ -103,7 +105,7 @@ func TestKnown(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	label := begin(func() { <-never })
-	require.Eventually(t, func() bool { return !busy(label) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
 	d := Dog{Known: map[string]Action{}}
 	_, once := visits(&d, label)
 	d.progress = -1
@@ -132,7 +134,7 @@ func TestOf(t *testing.T) {
 		go func() { <-never }()
 		<-never
 	})
-	require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 2 && !busy(label) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 2 && !busy(label) }, patience.Long, time.Millisecond)
 	all, _ := Of(label)
 	for _, g := range all {
 		assert.Equal(t, "chan receive", g.State)
@@ -150,7 +152,7 @@ func TestOfOrphans(t *testing.T) {
 	run := func() { go func() { go wait(); go wait() }(); <-never }
 	label, other := begin(run), begin(run)
 	for _, l := range []Label{label, other} {
-		require.Eventually(t, func() bool { all, whole := Of(l); return whole && len(all) == 3 && !busy(l) }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { all, whole := Of(l); return whole && len(all) == 3 && !busy(l) }, patience.Long, time.Millisecond)
 	}
 }
 
@@ -213,7 +215,7 @@ func TestStarters(t *testing.T) {
 	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
 	require.Eventually(t, func() bool {
 		return strings.Contains(Describe(first(Of(label))), "a goroutine of net/http, started by watchdog.TestStarters")
-	}, time.Minute, time.Millisecond)
+	}, patience.Long, time.Millisecond)
 }
 
 // Deep stacks, and those that panic, are the same in a profile and in a trace.
@@ -227,7 +229,7 @@ func TestOfDeepAndPanicking(t *testing.T) {
 		panic("boom")
 	})
 	for _, label := range []Label{deep, panics} {
-		require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 1 }, patience.Long, time.Millisecond)
 	}
 }
 
@@ -286,7 +288,7 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	require.Eventually(t, func() bool { return busy(label) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return busy(label) }, patience.Long, time.Millisecond)
 	var d Dog
 	now, looks := time.Unix(0, 0), 0
 	for ; looks < 100; looks++ {

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/streamre"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
@@ -29,7 +30,7 @@ import (
 // verifies replays a trace, which must agree in everything.
 func verifies(t testing.TB, file []byte, about string) *replay.Report {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), tracetest.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Long)
 	defer cancel()
 	report, err := replay.Verify(ctx, bytes.NewReader(file), replay.Live{})
 	require.NoError(t, err, about)

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
 )
@@ -181,7 +182,7 @@ func TestCallerThatLeavesAtTheStart(t *testing.T) {
 		var waiting int
 		require.NoError(t, raw.QueryRow("select count(*) from pg_locks where not granted and relation = 'deliveries'::regclass").Scan(&waiting))
 		return waiting > 0
-	}, lockPatience, time.Millisecond)
+	}, patience.Long, time.Millisecond)
 	cancel()
 	require.NoError(t, tx.Rollback())
 	require.ErrorIs(t, <-done, context.Canceled)

@@ -24,6 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/postgres"
 	"github.com/adkreplay/adkreplay/fakes"
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
@@ -171,9 +172,6 @@ func TestTransactionsInEveryOrder(t *testing.T) {
 	assert.Zero(t, deadlocks)
 }
 
-// lockPatience is how long a test waits until a write waits for a lock.
-const lockPatience = 30 * time.Second
-
 // child opens a database, at the same time as others, and keeps records under keys of its
 // own and under one of all.
 func child(dsn, name string) error {
@@ -213,7 +211,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		var n int
 		require.NoError(t, waiting.QueryRow("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()").Scan(&n))
 		return n > 0
-	}, lockPatience, lockPatience/1000)
+	}, patience.Long, time.Millisecond)
 	cancel(over)
 	wg.Wait()
 	assert.ErrorIs(t, err, over)
