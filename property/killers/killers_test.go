@@ -161,6 +161,9 @@ func subject(s scenarios.Scenario) turn.Subject {
 // this is the test that a mutant's binary runs, killer by killer, and it prints what
 // was seen as a line of JSON.
 func TestTheEngineStands(t *testing.T) {
+	if standIn() {
+		return
+	}
 	far := sampleBudget
 	if *whole {
 		far = wholeBudget

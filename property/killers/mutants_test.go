@@ -2,7 +2,6 @@ package killers_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,10 +29,6 @@ const mutantsVariable = "ADKREPLAY_MUTANTS"
 // waits for ever is noticed too.
 const patience = 2 * time.Minute
 
-// sample is the mutant that every run of the tests builds, one that is seen in an
-// event: it is what shows that mutants are built and killed at all.
-const sample = "HLP-1-lost-delta"
-
 // binaryFlags make the binary in half the time, for they leave the optimizations out.
 var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
 
@@ -42,12 +37,12 @@ var binaryFlags = []string{"-gcflags=github.com/adkreplay/adkreplay/...=-N -l"}
 // those of one rule.
 func TestMutantsAreKilled(t *testing.T) {
 	named := os.Getenv(mutantsVariable)
-	if testing.Short() && named == "" {
-		t.Skip("each mutant is a build: not with -short")
+	if named == "" {
+		t.Skip("each mutant builds all packages: make killers (" + mutantsVariable + "=all) runs it")
 	}
 	all, err := mutant.All(treeRoot, mutant.Engine)
 	require.NoError(t, err)
-	chosen, err := mutant.Named(all, cmp.Or(named, sample))
+	chosen, err := mutant.Named(all, named)
 	require.NoError(t, err)
 	builder := &mutant.Builder{Root: treeRoot, Flags: binaryFlags}
 	if len(chosen) > mutant.Few {
@@ -65,12 +60,10 @@ func TestMutantsAreKilled(t *testing.T) {
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			v := tried(t, builder, m, named != "")
+			v := tried(t, builder, m)
 			mu.Lock()
 			verdicts[m.Name] = v
-			if named != "" { // it takes a while: say how far it is
-				fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells())
-			}
+			fmt.Fprintf(os.Stderr, "%d: %s %s\n", len(verdicts), m.Name, v.cells()) // it takes a while: say how far it is
 			mu.Unlock()
 			assert.NotEmpty(t, v.killers(), "%s survives: %s A trace must show it: an invariant is missing, or a kind of turn", m.Name, m.Says)
 			for _, name := range m.Killers {
@@ -96,7 +89,7 @@ func (v verdict) killers() (names []string) {
 }
 
 // tried builds the mutant and shows it to every killer.
-func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant, whole bool) verdict {
+func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant) verdict {
 	m.Flags = nil // a killer looks at traces, and no detector helps it
 	ctx, cancel := mutant.InTime(t)
 	defer cancel()
@@ -104,7 +97,7 @@ func tried(t *testing.T, builder *mutant.Builder, m mutant.Mutant, whole bool) v
 	require.NoError(t, err)
 	v := verdict{Mutant: m}
 	for _, k := range killers {
-		seen, err := shown(ctx, binary, k, whole)
+		seen, err := shown(ctx, binary, k, true)
 		require.NoError(t, err, "%s, shown to %s", m.Name, k.name)
 		v.seen = append(v.seen, seen)
 	}
@@ -135,6 +128,48 @@ func shown(ctx context.Context, binary string, k killer, whole bool) (seenState,
 		return seen, fmt.Errorf("it said nothing: %w\n%s", err, out)
 	}
 	return seen, nil
+}
+
+// standInVariable has this program do what a mutant may, in the place of a killer.
+const standInVariable = "ADKREPLAY_STAND_IN"
+
+// What a process says of a killer is what the killer saw. One that ends without a word, or
+// waits for ever, is noticed too.
+func TestShown(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, want := range map[string]seenState{
+		"":       {Killer: "fixtures", Looked: sampleBudget.scenarios},
+		"sees":   {Killer: "fixtures", Looked: 3, By: "changed output"},
+		"dies":   {Killer: "fixtures", By: "crashes"},
+		"sleeps": {Killer: "fixtures", By: "waits for ever"},
+	} {
+		t.Setenv(standInVariable, name)
+		seen, err := shown(t.Context(), self, killers[len(killers)-1], false)
+		require.NoError(t, err, name)
+		seen.Text, seen.Seconds = "", 0
+		assert.Equal(t, want, seen, name)
+	}
+	t.Setenv(standInVariable, "is silent")
+	_, err = shown(t.Context(), self, killers[0], false)
+	assert.ErrorContains(t, err, "it said nothing")
+}
+
+// standIn does what a mutant may, and reports whether it is one that does.
+func standIn() bool {
+	switch os.Getenv(standInVariable) {
+	case "sees":
+		fmt.Println(`{"killer":"fixtures","looked":3,"by":"changed output","text":"as it was","seconds":0.5}`)
+	case "dies":
+		os.Exit(3)
+	case "sleeps":
+		fmt.Println("fatal error: all goroutines are asleep - deadlock!") // as the runtime says
+		os.Exit(2)
+	case "is silent":
+	default:
+		return false
+	}
+	return true
 }
 
 // tableOf is the table of mutants against killers, with what follows from it.
