@@ -149,6 +149,7 @@ func start(t *testing.T, folder, lines string, pipes []*os.File, args ...string)
 	command.ExtraFiles = pipes
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(lines), &bytes.Buffer{}, &bytes.Buffer{}
 	check(t, command.Start())
+	t.Cleanup(func() { _ = command.Process.Kill() }) // one that is left where the test has failed
 	return command
 }
 
@@ -242,7 +243,7 @@ func TestStoodStill(t *testing.T) {
 		if points[len(points)-1] != "booked" {
 			return true
 		}
-		check(t, chat.Signal(syscall.SIGSTOP))
+		halt(t, folder, chat)
 		other := live(t, folder, "What do you know of me?\n", 0)
 		if !strings.HasPrefix(other.out, "Done: booked, confirmation ") || !strings.HasSuffix(other.out, "I know this:\ntea: green\n") {
 			t.Errorf("the other said %q, %q", other.out, other.notes)
@@ -254,6 +255,28 @@ func TestStoodStill(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", still.code, still.out, still.notes)
 	}
 	settledOnce(t, folder)
+}
+
+// halt has a chat stand still, between two transactions: within one, as where it renews its
+// lease, it would keep the database from everybody.
+func halt(t *testing.T, folder string, chat *os.Process) {
+	t.Helper()
+	db := plainSQL(t, folder)
+	for {
+		check(t, chat.Signal(syscall.SIGSTOP))
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(chat.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+			t.Fatalf("it does not stand still: %v, %v", status, err)
+		}
+		_, err := db.Exec("begin immediate; rollback")
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "SQLITE_BUSY") {
+			t.Fatal(err)
+		}
+		check(t, chat.Signal(syscall.SIGCONT))
+	}
 }
 
 // Chats of two processes on one database take turns in a session, and do not wait for those in
