@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -26,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
 // names are what browsers are called that the tests can drive.
@@ -38,7 +38,7 @@ var running = sync.OnceValues(func() (context.Context, error) {
 		if err != nil {
 			continue
 		}
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(patience.Long))
 		if os.Geteuid() == 0 { // its sandbox is not for root
 			options = append(options, chromedp.NoSandbox)
 		}
@@ -72,9 +72,6 @@ type tab struct {
 	blocked  []string // why requests were refused
 	dialogs  int
 }
-
-// patience is how long a browser may take for one thing; it is far more than it takes.
-const patience = 3 * time.Minute
 
 // opened opens the file of a page in a tab of its own. When the test ends, nothing may be on
 // the console, and nothing may have been asked of anybody.
@@ -146,7 +143,7 @@ func (b *tab) quiet() {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
 	defer cancel()
 	if chromedp.FromContext(b.ctx).Target == nil { // the first one lives as long as the context that it is given
 		ctx = b.ctx
@@ -157,7 +154,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // is is what an expression is in the page.
 func is[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(b.t, err, expression)
@@ -167,7 +164,7 @@ func is[T any](b *tab, expression string) T {
 // until waits for an expression to be true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Long)
 	defer cancel()
 	waiting := fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 5); look(); })`, expression)
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](waiting, chromedp.EvalAwaitPromise))
