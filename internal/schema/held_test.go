@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/patience"
 )
 
 // held counts the schemas that are held, or were when last swept.
@@ -34,14 +36,10 @@ func TestCompileClosedOnce(t *testing.T) {
 		_, _, err := CompileClosed(text(1 + i))
 		require.NoError(t, err)
 	}
-	for range 100 { // what is swept is taken away a little later, on a goroutine of the runtime
+	assert.True(t, patience.Until(func() bool { // what is swept is taken away a little later, on a goroutine of the runtime
 		runtime.GC()
-		if held() < more {
-			break
-		}
-		runtime.Gosched()
-	}
-	assert.Less(t, held(), more)
+		return held() < more
+	}))
 	last, _, err := CompileClosed(text(0))
 	require.NoError(t, err)
 	assert.Same(t, first, last, "it is held still")

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -28,9 +28,6 @@ type row struct {
 	foundAt, bugCount int
 }
 
-// budget is how long an exploration may take, many times what it needs.
-const budget = time.Minute
-
 // everything reports whether nothing is to be left out.
 func everything() bool { return os.Getenv("ADKREPLAY_ZOO") == "all" }
 
@@ -40,7 +37,7 @@ const bounded = 60
 
 func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {
 	t.Helper()
-	o.Budget = budget
+	o.Budget = patience.Long
 	result, err := explore.Explore(t.Context(), s, o)
 	if !assert.NoError(t, err, s.Name) {
 		return &explore.Exploration{}
