@@ -128,11 +128,10 @@ func TempDir(t interface {
 	require.TestingT
 	Cleanup(func())
 }) string {
-	above := memoryDisk
-	if info, err := os.Stat(above); err != nil || !info.IsDir() {
-		above = os.TempDir()
+	dir, err := os.MkdirTemp(memoryDisk, "adkreplay-")
+	if err != nil { // there is none, or not for us
+		dir, err = os.MkdirTemp("", "adkreplay-")
 	}
-	dir, err := os.MkdirTemp(above, "adkreplay-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir

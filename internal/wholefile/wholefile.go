@@ -24,7 +24,6 @@ func WriteBeside(path string, content []byte, other string) error {
 	return write(path, content, &mode)
 }
 
-// write is Write with permissions to give, nil for those that the file has.
 // WriteOf writes what was made of other files: it may be read by those alone who may read each of
 // them. A name of what is no file says nothing.
 func WriteOf(path string, content []byte, others []string) error {
@@ -47,8 +46,10 @@ func mostPrivate(names []string) (path string) {
 	return path
 }
 
+// write is Write with permissions to give, nil for those that the file has. The umask takes
+// something away only from those of a file that is new.
 func write(path string, content []byte, as *fs.FileMode) error {
-	target, mode, err := replaceable(path)
+	target, mode, given, err := replaceable(path)
 	if err != nil {
 		return err
 	}
@@ -57,12 +58,12 @@ func write(path string, content []byte, as *fs.FileMode) error {
 	}
 	part := partOf(target)
 	if as != nil {
-		mode = *as
+		mode, given = *as, true
 	}
 	if err := writeNew(part, content, mode.Perm()); err != nil {
 		return err
 	}
-	if as != nil { // whatever the umask takes away from a new file
+	if given {
 		if err := os.Chmod(part, mode.Perm()); err != nil {
 			return errors.Join(err, os.Remove(part))
 		}
@@ -78,23 +79,23 @@ func write(path string, content []byte, as *fs.FileMode) error {
 func partOf(target string) string { return fmt.Sprintf("%s.%d.part", target, os.Getpid()) }
 
 // replaceable finds the file that is really to be written, behind any links, and
-// the mode that it has or is to have.
-func replaceable(path string) (string, fs.FileMode, error) {
-	target, err := filepath.EvalSymlinks(path)
+// the mode that it has, or is to have where there is none.
+func replaceable(path string) (target string, mode fs.FileMode, exists bool, err error) {
+	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return path, 0o644, nil
+		return path, 0o644, false, nil
 	}
 	if err != nil {
-		return "", 0, err
+		return "", 0, false, err
 	}
 	info, err := os.Stat(target)
 	if err != nil {
-		return "", 0, err
+		return "", 0, false, err
 	}
 	if info.IsDir() {
-		return "", 0, errors.New("this is a folder: give the name of a file")
+		return "", 0, false, errors.New("this is a folder: give the name of a file")
 	}
-	return target, info.Mode(), nil
+	return target, info.Mode(), true, nil
 }
 
 // writeNew makes a file, or leaves none.

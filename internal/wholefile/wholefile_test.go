@@ -39,12 +39,14 @@ func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "trace")
 	require.NoError(t, Write(path, []byte("first")))
-	require.NoError(t, os.Chmod(path, 0o600))
-	require.NoError(t, Write(path, []byte("2nd")))
-	assert.Equal(t, "2nd", readFile(t, path))
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	assert.Equal(t, fs.FileMode(0o600), info.Mode(), "a file that people keep to themselves stays so")
+	for _, mode := range []fs.FileMode{0o600, 0o666} { // whatever the umask takes away from a new one
+		require.NoError(t, os.Chmod(path, mode))
+		require.NoError(t, Write(path, []byte("2nd")))
+		assert.Equal(t, "2nd", readFile(t, path))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode(), "a file that people keep to themselves, or do not, stays so")
+	}
 	assert.Equal(t, []string{"trace"}, filesIn(t, folder))
 }
 

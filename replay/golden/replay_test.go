@@ -115,7 +115,7 @@ func TestReplayFailsForEachCause(t *testing.T) {
 	require.Len(t, tb.failed, 1)
 	lines := strings.Split(tb.failed[0], "\n")
 	assert.Equal(t, []string{"replay: not as recorded:", `changed input in run: prompt: "brief" → "kind"`}, lines[:2])
-	assert.Contains(t, lines[2], "in 2 traces: ")
+	assert.Regexp(t, `^  in 2 traces:( |$)`, lines[2], "in as many lines as their names need")
 	assert.Equal(t, "next: go test ./replay/golden -run '^TestReplay$' -count=1", lines[len(lines)-1])
 	assert.LessOrEqual(t, len(lines), 32)
 }
