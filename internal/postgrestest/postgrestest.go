@@ -153,8 +153,9 @@ func begin() {
 var seconds = strconv.Itoa(int(patience.Long / time.Second))
 
 // keeper waits until the other end of its input is closed, by the tests or because they are
-// no more, and then ends the server and takes its folder away.
-const keeper = `read -r _; "$0" -D "$1/data" -t "$2" -m immediate -s stop; code=$?; cd / && rm -rf "$1" && exit $code`
+// no more, and then ends the server and takes its folder away; where folders for temporary
+// files are not open to all, it may only take away what is in it.
+const keeper = `read -r _; "$0" -D "$1/data" -t "$2" -m immediate -s stop; code=$?; cd /; rm -rf "$1"/* && { rmdir "$1" 2>/dev/null; exit $code; }`
 
 // tie begins the server's keeper, and gives what has it do its work and waits for it. The
 // keeper outlives tests that are killed, and the server does not.

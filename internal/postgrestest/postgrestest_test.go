@@ -1,9 +1,11 @@
 package postgrestest_test
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,4 +41,30 @@ func TestServerEndsWithKilledTests(t *testing.T) {
 	require.True(t, found, "%s", said)
 	dir, _, _ := strings.Cut(dsn, " ")
 	assert.NoDirExists(t, dir)
+}
+
+// Tests pass also where the server's user can take nothing from the folder for temporary files.
+func TestAFolderThatIsNotTheServers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "own")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	for above := dir; len(above) > len(os.TempDir()); above = filepath.Dir(above) {
+		require.NoError(t, os.Chmod(above, 0o755)) // it is to reach its own folder
+	}
+	tests := exec.Command(os.Args[0], "-test.run", "^TestDatabase$", "-test.v")
+	tests.Env = append(os.Environ(), "TMPDIR="+dir)
+	said, err := tests.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// A database is empty, and there.
+func TestDatabase(t *testing.T) {
+	db, err := sql.Open("pgx", postgrestest.Database(t))
+	require.NoError(t, err)
+	var tables int
+	require.NoError(t, db.QueryRow("select count(*) from pg_tables where schemaname = 'public'").Scan(&tables))
+	assert.Zero(t, tables)
+	assert.NoError(t, db.Close())
 }
