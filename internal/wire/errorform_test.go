@@ -101,8 +101,10 @@ func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 		return err
 	}
 	at := secured.Listener.Addr().String()
-	gone := httptest.NewServer(answers)
-	gone.Close()
+	client, err := net.Dial("tcp", open.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	deaf := client.LocalAddr().(*net.TCPAddr) // which nobody else gets, and on which nobody listens
 
 	unknown, _ := throughTrace(t, dial(at, &tls.Config{}))
 	assert.ErrorAs(t, unknown, new(*tls.CertificateVerificationError))
@@ -124,12 +126,12 @@ func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 	plain, _ := throughTrace(t, dial(open.Listener.Addr().String(), &tls.Config{}))
 	assert.ErrorAs(t, plain, new(tls.RecordHeaderError))
 
-	refused, _ := throughTrace(t, dial(gone.Listener.Addr().String(), &tls.Config{}))
+	refused, _ := throughTrace(t, dial(deaf.String(), &tls.Config{}))
 	assert.ErrorIs(t, refused, syscall.ECONNREFUSED)
 	var op *net.OpError
 	require.ErrorAs(t, refused, &op)
 	assert.Equal(t, "dial", op.Op)
-	assert.Equal(t, gone.Listener.Addr().(*net.TCPAddr).Port, op.Addr.(*net.TCPAddr).Port)
+	assert.Equal(t, deaf.Port, op.Addr.(*net.TCPAddr).Port)
 }
 
 // WLD-3: an error of a type that only its program knows says as before whether it is a

@@ -131,16 +131,21 @@ func TestAnotherAnswerEveryTimeIsUnsteady(t *testing.T) {
 	assert.Regexp(t, `(?m)^    - `, result.String())
 }
 
-// refused dials a port of this machine on which nobody listens any more; another
-// one every time.
+// refused dials a port of this machine on which nobody listens: that of a client, which
+// nobody else is given meanwhile; another one every time.
 func refused(ctx context.Context) (adk.ToolResult, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	_ = listener.Close()
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
 	var dialer net.Dialer
-	connection, err := dialer.DialContext(context.WithoutCancel(ctx), "tcp", listener.Addr().String())
+	connection, err := dialer.DialContext(context.WithoutCancel(ctx), "tcp", client.LocalAddr().String())
 	if err == nil {
 		_ = connection.Close()
 	}
