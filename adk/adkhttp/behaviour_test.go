@@ -406,6 +406,38 @@ func TestServedRetriesAreQuick(t *testing.T) {
 	assert.Equal(t, "0", header.Get("Retry-After-Ms"))
 }
 
+// WLD-4, WLD-8: a body that has fallen silent has ended for who reads on too, and what an
+// answer would have said later is not its end.
+func TestSilentBodiesStaySilent(t *testing.T) {
+	pieces := []adk.Piece{
+		{Value: json.RawMessage(`{"status":200,"headers":{"content-type":"text/event-stream"}}`)},
+		{Value: json.RawMessage(`{"text":"data: half\n\n"}`)},
+		{Value: json.RawMessage(`{"text":"data: late\n\n"}`), After: time.Minute},
+	}
+	config := turn(func(ctx context.Context) {
+		client := &http.Client{Transport: adkhttp.NewTransport(never(t), adkhttp.Limits(adk.AskLimits{Idle: time.Second}))}
+		resp, err := client.Do(get(ctx, "http://example.com/"))
+		require.NoError(t, err)
+		for _, want := range []string{"data: half\n\n", "", ""} {
+			read, err := io.ReadAll(resp.Body)
+			assert.ErrorIs(t, err, adk.E_ASK_TIMEOUT)
+			assert.Equal(t, want, string(read))
+		}
+		assert.NoError(t, resp.Body.Close())
+	})
+	config.Outside = func(context.Context, adk.Question) *adk.Answer {
+		return &adk.Answer{Next: func() (one adk.Piece, ok bool) {
+			if ok = len(pieces) > 0; ok {
+				one, pieces = pieces[0], pieces[1:]
+			}
+			return one, ok
+		}}
+	}
+	runner, err := adk.NewRunner(fakes.Deterministic(config))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+}
+
 // A body that is nested as deep as a line of a trace can hold, or deeper, is held to the
 // letter, and the trace can be read (WLD-2).
 func TestDeeplyNestedBodies(t *testing.T) {

@@ -23,6 +23,7 @@ type body struct {
 	split   httpform.Splitter
 	rest    []byte // what was read beyond the end of a piece
 	restErr error  // what follows it
+	failed  error  // what the reading broke with
 	left    int64  // how much is still to come, where the head said so; else -1
 
 	mu    sync.Mutex // Close may come beside Read
@@ -38,10 +39,14 @@ func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
 	return b
 }
 
-// Read reads at most up to the end of a piece.
+// Read reads at most up to the end of a piece. What it breaks with it says again to who
+// reads on, as bodies of the network do.
 func (b *body) Read(p []byte) (int, error) {
-	if len(p) == 0 {
+	switch {
+	case len(p) == 0:
 		return 0, nil
+	case b.failed != nil:
+		return 0, b.failed
 	}
 	n, err := b.more(p)
 	b.x.Touch()
@@ -69,6 +74,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.tellEnd(asClientSays(b.resp.Request, err, readingBody))
 		if err != io.EOF {
 			err = b.x.Failure(err)
+			b.failed = err
 		}
 	}
 	return n, err
