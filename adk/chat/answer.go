@@ -43,10 +43,11 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        *int   `json:"index"`
-	Delta        *said  `json:"delta"`
-	Message      *said  `json:"message"`
-	FinishReason string `json:"finish_reason"`
+	Index        *int             `json:"index"`
+	Delta        *said            `json:"delta"`
+	Message      *said            `json:"message"`
+	FinishReason string           `json:"finish_reason"`
+	Error        *json.RawMessage `json:"error"`
 }
 
 // said is what a chunk adds, or all of a message.
@@ -144,24 +145,29 @@ func (it *iteration) read(resp *http.Response, attempt int) (*answer, *failure) 
 	return a, a.readWhole(body, attempt)
 }
 
-// isStream reports whether an answer is a stream: its type says so, or, where that says
-// nothing of use, it begins as one does (SSE-11). A page of a proxy does not.
+// isStream reports whether an answer is a stream: it begins as one does (SSE-11). One whose
+// type says so may begin with a field that nobody knows, but not as JSON or a page of a
+// proxy does.
 func isStream(resp *http.Response, body *bufio.Reader) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	switch {
-	case kind == "text/event-stream":
-		return true
-	case kind == "application/json":
-		return false
-	}
+	named := kind == "text/event-stream"
 	for n := 1; n <= body.Size(); n++ {
 		begin, err := body.Peek(n)
 		begin = bytes.TrimPrefix(bytes.TrimLeft(begin, " \t\r\n"), byteOrderMark)
-		if is, open := beginsAsStream(begin); is || !open || err != nil {
-			return is
+		is, open := beginsAsStream(begin)
+		switch {
+		case is || !open:
+			return is || named && isFieldStart(begin[0])
+		case err != nil:
+			return named
 		}
 	}
 	return true
+}
+
+// isFieldStart reports whether fields of events begin with a byte.
+func isFieldStart(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 // beginsAsStream reports whether a text begins with a comment or a field of an event; open
@@ -197,7 +203,7 @@ func (a *answer) readWhole(body io.Reader, attempt int) *failure {
 		return a.broken(err, attempt, len(data) == 0)
 	}
 	var c chunk
-	if !c.read(bytes.TrimSpace(data)) {
+	if !c.read(bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))) {
 		return &failure{err: errStream("the answer is no JSON object: "+a.blot(quote(string(data))), nil)}
 	}
 	if err := a.take(&c); err != nil {
@@ -224,8 +230,11 @@ func (a *answer) take(c *chunk) error {
 			a.finish = one.FinishReason
 		}
 	}
+	if c.Error == nil && one != nil {
+		c.Error = one.Error
+	}
 	if hasError := c.Error != nil && string(*c.Error) != `""`; hasError && what == nil || one != nil && one.FinishReason == "error" {
-		return errStream("the provider says that it failed: "+a.blot(quote(errorText(c.Error))), nil)
+		return a.errProvider(c.Error)
 	}
 	if what == nil {
 		return nil
@@ -258,6 +267,15 @@ func firstChoice(choices []choice) (one *choice, others bool) {
 	return one, others
 }
 
+// errProvider is the error of a provider that says it failed; nil says no more.
+func (a *answer) errProvider(raw *json.RawMessage) error {
+	why := "the provider says that it failed"
+	if text := errorText(raw); text != "" {
+		why += ": " + a.blot(quote(text))
+	}
+	return errStream(why, nil)
+}
+
 // errorText is what an error of a provider says; nil says nothing.
 func errorText(raw *json.RawMessage) string {
 	if raw == nil {
@@ -288,6 +306,9 @@ func (a *answer) add(what *said) error {
 		return err
 	}
 	for i, call := range what.ToolCalls {
+		if call == (wireCall{Index: call.Index}) {
+			continue // it says nothing, as null does
+		}
 		if !a.piecewise {
 			call.Index = &i // each is whole, whatever ids they have
 		}

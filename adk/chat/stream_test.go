@@ -46,8 +46,10 @@ func TestFraming(t *testing.T) {
 		"no object":                {"data: [1]\n\ndata: \"x\"\n\ndata: " + b + "\n\ndata: [DONE]\n\n", "B", []string{"sse-parse-failure", "sse-parse-failure"}},
 		"half a character":         {"data: {\"choices\":[{\"delta\":{\"content\":\"A\xc3\"}}]}\n\ndata: [DONE]\n\n", "A\ufffd", nil},
 		"members of another type":  {"data: {\"choices\":[{\"index\":\"0\",\"delta\":{\"content\":\"A\",\"tool_calls\":{}}}],\"usage\":3}\n\ndata: [DONE]\n\n", "A", nil},
+		"a call that says nothing": {"data: {\"choices\":[{\"delta\":{\"content\":\"A\",\"tool_calls\":[null,{},{\"index\":3,\"id\":\"\"}]}}]}\n\ndata: [DONE]\n\n", "A", nil},
 		"no choices":               {"data: {\"choices\":null}\n\ndata: {}\n\ndata: {\"choices\":[{}]}\n\ndata: " + a + "\n\ndata: [DONE]\n\n", "A", nil},
 		"a content in parts":       {"data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"text\":\"no\"},{\"type\":\"text\",\"text\":\"A\"}]}}]}\n\ndata: [DONE]\n\n", "A", nil},
+		"a field that nobody has":  {"datum: 1\nx: 2\n\ndata: " + a + "\n\ndata: [DONE]\n\n", "A", nil},
 		"lines before any payload": {"\n\n\r\n\rdata: " + a + "\n\ndata: [DONE]\n\n", "A", nil},
 	} {
 		for portions, cut := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader} {
@@ -93,6 +95,9 @@ func TestErrorsInGoodAnswers(t *testing.T) {
 		"the finish reason":     {streaming, events(delta("A"), `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"message":"overloaded"}}`), "overloaded"},
 		"plain":                 {whole, plain(`{"error":{"message":"overloaded"}}`), "overloaded"},
 		"plain where streaming": {streaming, plain(`{"error":{"message":"overloaded"}}`), "overloaded"},
+		"plain as a stream":     {streaming, reply{kind: "text/event-stream", body: `{"error":{"message":"overloaded"}}`}, "overloaded"},
+		"of the choice":         {streaming, events(delta("A"), `{"choices":[{"delta":{},"error":{"message":"overloaded"},"finish_reason":"error"}]}`), "overloaded"},
+		"without a word":        {streaming, events(delta("A"), `{"choices":[{"delta":{},"finish_reason":"error"}]}`), "the provider says that it failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := play(t, scene{options: c.options(), replies: []reply{c.reply}})
@@ -178,13 +183,13 @@ func TestCutStreams(t *testing.T) {
 
 // SSE-11: JSON in the place of a stream is the answer, whatever its type is called.
 func TestJSONInThePlaceOfAStream(t *testing.T) {
-	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", ""} {
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", "", "text/event-stream"} {
 		answer := saying("A")
-		answer.kind, answer.body = kind, "\n "+answer.body
+		answer.kind, answer.body = kind, "\ufeff\n "+answer.body
 		p := play(t, scene{options: streaming(), replies: []reply{answer}}).acked(t)
 		assert.Equal(t, []string{"said A"}, p.texts(), kind)
 	}
-	for _, kind := range []string{"text/plain", "", "application/octet-stream"} {
+	for _, kind := range []string{"text/plain", "", "application/octet-stream", "application/json"} {
 		for _, before := range []string{"", "\r\n", ": waiting\n\n", "\xef\xbb\xbf", "id:1\n", "event: delta\n", "retry: 5\n\n"} {
 			answer := events(delta("A"))
 			answer.kind, answer.body = kind, before+answer.body
@@ -206,6 +211,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"nothing":                 {whole, reply{kind: "application/json"}, "no JSON object"},
 		"nothing, without a type": {streaming, reply{kind: "application/json"}, "no JSON object"},
 		"a page, and no stream":   {streaming, reply{kind: "text/html", body: "<html>Sign in"}, "no JSON object: <html>Sign in"},
+		"a page, called a stream": {streaming, reply{kind: "text/event-stream", body: "\n<html>Sign in"}, "no JSON object: \n<html>Sign in"},
+		"bytes, called a stream":  {streaming, reply{kind: "text/event-stream", body: "\x0b\x02\x80"}, "no JSON object: "},
 		"a text, and no stream":   {streaming, reply{kind: "text/plain", body: "down"}, "no JSON object: down"},
 		"a list, and no stream":   {streaming, reply{body: "[1]"}, "no JSON object: [1]"},
 		"a list":                  {whole, plain(`[]`), "no JSON object"},
