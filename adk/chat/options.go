@@ -192,8 +192,10 @@ func (l layer) over(below layer) layer {
 	}
 	for name, value := range l {
 		switch under := below[name]; name {
-		case "headers", "retry", "helperSets":
-			merged[name] = overKeys(value, under)
+		case "headers":
+			merged[name] = overKeys(value, under, http.CanonicalHeaderKey)
+		case "retry", "helperSets":
+			merged[name] = overKeys(value, under, func(key string) string { return key })
 		case "helpers":
 			merged[name] = overHelpers(value, under)
 		default:
@@ -219,16 +221,20 @@ func (l layer) resets() (names []string) {
 	return names
 }
 
-// overKeys puts a map over another. What is no map is left for the check.
-func overKeys(value, under any) any {
+// overKeys puts a map over another, where keys that have the same name are one. What is no
+// map is left for the check.
+func overKeys(value, under any, name func(key string) string) any {
 	above, isMap := plainMap(value)
 	if !isMap {
 		return value
 	}
 	merged := map[string]any{}
 	below, _ := plainMap(under)
-	maps.Copy(merged, below)
-	maps.Copy(merged, above)
+	for _, one := range []map[string]any{below, above} {
+		for _, key := range sortedKeys(one) {
+			merged[name(key)] = one[key]
+		}
+	}
 	return merged
 }
 

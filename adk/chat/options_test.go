@@ -145,6 +145,9 @@ func TestNew(t *testing.T) {
 	}
 	assert.Equal(t, []string{"baseURL", "headers.X-Key", "requestTimeoutMs", "temperature", "model"}, paths)
 	assert.NotContains(t, err.Error(), "secret\n")
+	_, err = chat.New(chat.Options{Model: "m", APIKey: "secret\n"})
+	assert.ErrorContains(t, err, "apiKey has a control character")
+	assert.NotContains(t, err.Error(), "secret")
 	_, err = chat.New(chat.Options{})
 	assert.ErrorContains(t, err, "model is missing")
 	for _, number := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -170,12 +173,12 @@ func TestNew(t *testing.T) {
 func TestLayers(t *testing.T) {
 	options := whole()
 	options.Temperature, options.TopP, options.User, options.Stop = new(0.1), new(0.1), "one", []string{"x", "y"}
-	options.Headers = map[string]string{"X-One": "1", "X-Two": "1", "X-Three": "1"}
+	options.Headers = map[string]string{"X-One": "1", "x-two": "1", "X-Three": "1"}
 	options.Retry = chat.Retry{MaxAttempts: new(2), MaxDelay: new(time.Second)}
 	busy := refusing(503, "busy", "Retry-After", "9")
 	p := play(t, scene{options: options, replies: []reply{busy, busy, saying("A")},
 		overrides: []chat.Options{
-			{TopP: new(0.2), Headers: map[string]string{"x-two": "2", "X-Three": "2"}, Retry: chat.Retry{MaxAttempts: new(3)}, Resets: []string{"temperature"}},
+			{TopP: new(0.2), Headers: map[string]string{"X-Two": "2", "x-three": "2"}, Retry: chat.Retry{MaxAttempts: new(3)}, Resets: []string{"temperature"}},
 			{PresencePenalty: new(0.0)}},
 		raw: adk.RawTurn{Stash: object{chat.StashKey: object{"user": "three", "headers": object{"X-Three": "3"}, "stop": []any{"z"},
 			"retry": object{"maxDelayMs": 2000}, "resets": []any{"presence_penalty"}}}}}).acked(t)

@@ -17,7 +17,7 @@ type row struct {
 // table are all options, in the order in which a body has them (REQ-2).
 var table = []row{
 	{name: "model", check: isSomeText},
-	{name: "apiKey", check: isSomeText},
+	{name: "apiKey", check: isKey},
 	{name: "baseURL", check: isURL},
 	{name: "headers", check: areHeaders},
 	{name: "transport"},
@@ -137,11 +137,25 @@ func areHeaders(path string, v any) (faults []adk.Fault) {
 		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isTokenRune(r) }) {
 			faults = append(faults, fault(path, "has the name %.40q, which no header can have", name)...)
 		}
-		if strings.ContainsFunc(headers[name].(string), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		if hasControls(headers[name].(string)) {
 			faults = append(faults, fault(path+"."+name, "has a control character")...)
 		}
 	}
 	return faults
+}
+
+// isKey takes what can be sent in a header: a key read from a file often has the end of
+// its line with it.
+func isKey(path string, v any) []adk.Fault {
+	if text, _ := v.(string); hasControls(text) {
+		return fault(path, "has a control character")
+	}
+	return isSomeText(path, v)
+}
+
+// hasControls reports whether a header cannot have a value.
+func hasControls(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 func isTokenRune(r rune) bool {
