@@ -95,6 +95,7 @@ func (p *expressionParser) unexpected(want string) {
 // maxDepth is how deep an expression is nested at most.
 const maxDepth = 100
 
+// nest enters a bracket, or what a sign, a power or a factorial is of.
 func (p *expressionParser) nest() (leave func()) {
 	if p.depth++; p.depth > maxDepth {
 		p.fail("nested more than %d deep", maxDepth)
@@ -130,7 +131,6 @@ func (p *expressionParser) peek() rune {
 }
 
 func (p *expressionParser) comparison() node {
-	defer p.nest()()
 	left := p.sum()
 	for {
 		operator := p.take("==", "!=", "<=", ">=", "<", ">")
@@ -204,14 +204,15 @@ func endsInBracket(n node) bool {
 }
 
 func (p *expressionParser) signed() node {
+	sign := p.take("+", "-")
+	if sign == "" {
+		return p.power()
+	}
 	defer p.nest()()
-	switch p.take("+", "-") {
-	case "+":
-		return p.signed()
-	case "-":
+	if sign == "-" {
 		return unary{p.signed()}
 	}
-	return p.power()
+	return p.signed()
 }
 
 func (p *expressionParser) power() node {
@@ -219,6 +220,7 @@ func (p *expressionParser) power() node {
 	if p.take("^") == "" {
 		return base
 	}
+	defer p.nest()()
 	return binary{"^", base, p.signed()}
 }
 

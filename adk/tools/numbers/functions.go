@@ -22,7 +22,7 @@ type known struct {
 func (f known) counts() string {
 	switch {
 	case f.most == maxArguments:
-		return fmt.Sprintf("%d arguments or more", f.least)
+		return "1 argument or more"
 	case f.least != f.most:
 		return fmt.Sprintf("%d to %d arguments", f.least, f.most)
 	case f.least == 1:

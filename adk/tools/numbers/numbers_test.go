@@ -40,12 +40,16 @@ func TestCalculate(t *testing.T) {
 		"import(1)", "createUnit(1)", "simplify(1)", "derivative(1)", "compile(1)", "chain(1)", "reviver(1)", "replacer(1)", // B-029
 		"2 + ", "unknownFn(1)", "", " ", "1 2", "pi 3", "sqrt", "sqrt()", "sqrt(1, 2)", "sqrt(-1)", "ln(-1)", "asin(2)", "(-8)^(1/3)", "171!", "(-1)!", "1.5!", "[1,2;3]", "[1,2]+[1,2,3]", "[]",
 		"[1,[2,3]]", "[1,2,3;4,5,6] * [1,2]", "det([1,2,3])", "inv([1,2;2,4])", "sin([1,2])", "true", "x", "(1", "1)", "[1", "1 + + ", "2 ** 3", "1 = 1", "a.b", "π π", "gcd(1.5, 2)",
-		"combinations(2, 3)", "det(3)", "1 < 2 < 3", "-(1<2)", "[1<2]", strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("-", 300) + "1", "\x00", "1;2", "max()",
+		"combinations(2, 3)", "det(3)", "1 < 2 < 3", "-(1<2)", "[1<2]", strings.Repeat("(", 101) + "1" + strings.Repeat(")", 101), strings.Repeat("-", 101) + "1", strings.Repeat("2^", 101) + "2", "\x00", "1;2", "max()",
 	} {
 		cases = append(cases, trial.Case{"B-029", args("expression", strings.ReplaceAll(expression, "\x00", "")+strings.Repeat("@", strings.Count(expression, "\x00"))), "Error: …"})
 	}
 	cases = append(cases,
 		trial.Case{"B-030", args("expression", strings.Repeat("1+", 501)+"1"), "Error: Expression too long (max 1000 characters)."},
+		trial.Case{"100 deep", args("expression", strings.Repeat("(", 100)+"1"+strings.Repeat(")", 100)), "Result: 1…"},
+		trial.Case{"100 deep", args("expression", strings.Repeat("abs(", 100)+"-1"+strings.Repeat(")", 100)), "Error: …nested more than 100 deep"},
+		trial.Case{"100 deep", args("expression", strings.Repeat("abs(", 99)+"-1"+strings.Repeat(")", 99)), "Result: 1…"},
+		trial.Case{"counts", args("expression", "1 + max()"), "Error: max takes 1 argument or more, and was given 0 at column 5"},
 		trial.Case{"column", args("expression", "1 + ?"), "Error: Syntax error at column 5: found '?'…"},
 		trial.Case{"name", args("expression", "1 + abc"), `Error: Unknown name "abc" at column 5`},
 		trial.Case{"B-028", args("expression", "sqrt(2)/(1+x^2)"), "Error…"},
@@ -102,7 +106,7 @@ func TestStatsDescribe(t *testing.T) {
 		{"even", args("numbers", `[1,2,3,4]`), "…\"median\": 2.5…\"q1\": 1.5…\"q3\": 3.5…"},
 		{"B-049", args("numbers", `nope`), "Error: Invalid JSON…"}, {"B-049", args("numbers", `{}`), "Error: …"}, {"B-049", args("numbers", `["a","b"]`), "Error: No finite numbers…"},
 		{"B-051", args("numbers", `[1,"x",null,1e999,3]`), "…\"count\": 2…\"sum\": 4…"}, {"noise", args("numbers", `[0.1,0.2,1e16,-1e16]`), "…\"sum\": 0.3…"},
-		{"large", args("numbers", `[1e308,1e308]`), "…\"count\": 2…\"mean\": 1e+308…"}, {"B-052", `{"numbers":[1,2]}`, trial.ARGS}, {"deep", args("numbers", strings.Repeat("[", 101)+strings.Repeat("]", 101)), "Error: …nested…"},
+		{"large", args("numbers", `[1e308,1e308]`), "…\"count\": 2…\"mean\": 1e+308…"}, {"huge", args("numbers", `[1e200,3e200]`), "…\"std_dev\": 1e+200,…"}, {"B-052", `{"numbers":[1,2]}`, trial.ARGS}, {"deep", args("numbers", strings.Repeat("[", 101)+strings.Repeat("]", 101)), "Error: …nested…"},
 	})
 }
 
@@ -111,6 +115,7 @@ func TestStatsCorrelate(t *testing.T) {
 	two := func(x, y string) string { return `{"x":` + quote(x) + `,"y":` + quote(y) + `}` }
 	trial.Check(t, numbers.StatsCorrelate(), []trial.Case{
 		{"B-053", two(`[1,2,3,4,5]`, `[2,4,6,8,10]`), "r = 1.000000\nr² = 100.00% (explained variance)\nInterpretation: very strong positive correlation"},
+		{"huge", two(`[1e200,2e200,3e200]`, `[-1.7e308,0,1.7e308]`), "r = 1.000000…"}, {"tiny", two(`[1e-200,2e-200,3e-200]`, `[5e-324,0,-5e-324]`), "r = -1.000000…"},
 		{"B-053", two(`[1,2,3,4,5]`, `[5,4,3,2,1]`), "r = -1.000000\nr² = 100.00% (explained variance)\nInterpretation: very strong negative correlation"},
 		{"none", two(`[1,2,3,4]`, `[1,-1,-1,1]`), "r = 0.000000\nr² = 0.00% (explained variance)\nInterpretation: very weak / negligible no correlation"},
 		{"B-054", two(`[1,2,3]`, `[1,2]`), "Error: …same length…3…2"}, {"B-054", two(`[1]`, `[2]`), "Error: At least 2 data points…"},
@@ -124,6 +129,8 @@ func TestStatsTransform(t *testing.T) {
 		return `{"numbers":` + quote(list) + `,"operation":"` + operation + `"` + more + `}`
 	}
 	trial.Check(t, numbers.StatsTransform(), []trial.Case{
+		{"huge", change(`[-1.7e308,0,1.7e308]`, "normalize_min_max", ""), `[0,0.5,1]`}, {"huge", change(`[1e308,1e308,2e307]`, "normalize_percent_of_sum", ""), `[45.4545,45.4545,9.0909]`},
+		{"huge", change(`[1e200,2e200,3e200]`, "normalize_z_score", ""), `[-1.22474487,0,1.22474487]`}, {"huge", change(`[1,1,1,1,1e300]`, "outliers_zscore", `,"threshold":1.5`), "1 outlier(s)…\n  [4] = 1e+300 (z = 2.000)"},
 		{"B-055", change(`[0,50,100]`, "normalize_min_max", ""), `[0,0.5,1]`}, {"B-056", change(`[1,2,3,4,5]`, "normalize_z_score", ""), `[-1.41421356,-0.70710678,0,0.70710678,1.41421356]`},
 		{"B-057", change(`[10,20,30,40]`, "normalize_percent_of_sum", ""), `[10,20,30,40]`}, {"B-058", change(`[1,2,3,4]`, "running_total", ""), `[1,3,6,10]`}, {"noise", change(`[0.1,0.2]`, "running_total", ""), `[0.1,0.3]`},
 		{"B-059", change(`[1,2,3,4]`, "rolling_avg", `,"window":2`), `[1,1.5,2.5,3.5]`}, {"default", change(`[1,2,3,4]`, "rolling_avg", ``), `[1,1.5,2,3]`}, {"window", change(`[1,2]`, "rolling_avg", `,"window":-5`), `[1,2]`},
@@ -140,7 +147,7 @@ func TestStatsHistogram(t *testing.T) {
 	bars := "[1, 2.8)                  2 ( 20.0%) ████████████████████\n"
 	trial.Check(t, numbers.StatsHistogram(), []trial.Case{
 		{"B-066", `{"numbers":"[1,2,3,4,5,6,7,8,9,10]","bins":5}`, bars + "…\n[8.2, 10]                 2 ( 20.0%) ████████████████████"},
-		{"one value", `{"numbers":"[3,3]"}`, "[3, 3]                    2 (100.0%) ████████████████████"}, {"B-068", `{"numbers":"nope"}`, "Error: …"},
+		{"one value", `{"numbers":"[3,3]"}`, "[3, 3]                    2 (100.0%) ████████████████████"}, {"B-068", `{"numbers":"nope"}`, "Error: …"}, {"huge", `{"numbers":"[-1.7e308,1.7e308]","bins":3}`, "[-1.7e+308, -5.667e+307)    1 ( 50.0%) ████████████████████\n[-5.667e+307, 5.667e+307)    0 (  0.0%)\n[5.667e+307, 1.7e+308]    1 ( 50.0%) ████████████████████"},
 		{"apart", `{"numbers":"[-1.7e308,1.7e308]","bins":2}`, "[-1.7e+308, 0)…"},
 	})
 	answer, err := trial.Answer(numbers.StatsHistogram(), `{"numbers":"[1,2,3,1000]","bins":500}`) // B-067

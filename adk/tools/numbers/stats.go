@@ -41,7 +41,7 @@ func describe(xs []float64) *jsontree.Object {
 	for _, m := range []jsontree.Member{
 		{Name: "count", Value: float64(len(xs))}, {Name: "sum", Value: spec.Round(sum, 12)}, {Name: "min", Value: least}, {Name: "max", Value: most},
 		{Name: "range", Value: most - least}, {Name: "mean", Value: spec.Round(meanOf(xs), 10)}, {Name: "median", Value: medianOf(xs)}, {Name: "mode", Value: mode(sorted)},
-		{Name: "variance", Value: spec.Round(spread, 8)}, {Name: "std_dev", Value: spec.Round(math.Sqrt(spread), 8)},
+		{Name: "variance", Value: spec.Round(spread, 8)}, {Name: "std_dev", Value: spec.Round(deviation(xs), 8)},
 		{Name: "q1", Value: q1}, {Name: "q2", Value: quantile(sorted, 0.5)}, {Name: "q3", Value: q3}, {Name: "iqr", Value: q3 - q1},
 		{Name: "p10", Value: quantile(sorted, 0.1)}, {Name: "p90", Value: quantile(sorted, 0.9)}, {Name: "p95", Value: quantile(sorted, 0.95)}, {Name: "p99", Value: quantile(sorted, 0.99)},
 	} {
@@ -103,6 +103,8 @@ func correlate(x, y []float64) (string, error) {
 
 // pearson is the correlation of two lists of one length.
 func pearson(x, y []float64) (float64, error) {
+	x, _ = levelled(x)
+	y, _ = levelled(y)
 	meanX, meanY := meanOf(x), meanOf(y)
 	var xy, xx, yy sum
 	for i := range x {
@@ -115,10 +117,25 @@ func pearson(x, y []float64) (float64, error) {
 		return 0, fmt.Errorf("one side is constant: there is no correlation")
 	}
 	r := xy.total() / math.Sqrt(xx.total()) / math.Sqrt(yy.total())
-	if math.IsNaN(r) {
-		return 0, fmt.Errorf("the numbers are too large to correlate")
-	}
 	return max(-1, min(1, r)), nil
+}
+
+// levelled are numbers over a power of two, such that their squares and sums are neither
+// beyond a float64 nor nothing in it. Most numbers are so already: then the exponent is 0.
+func levelled(xs []float64) (level []float64, exponent int) {
+	most := 0.0
+	for _, x := range xs {
+		most = max(most, math.Abs(x))
+	}
+	_, exponent = math.Frexp(most)
+	if exponent > -256 && exponent < 256 {
+		return xs, 0
+	}
+	level = make([]float64, len(xs))
+	for i, x := range xs {
+		level[i] = math.Ldexp(x, -exponent)
+	}
+	return level, exponent
 }
 
 // StatsHistogram counts numbers in bins.
@@ -141,12 +158,13 @@ func StatsHistogram() *adk.Tool {
 }
 
 func histogram(xs []float64, bins int) (string, error) {
+	xs, exponent := levelled(xs)
 	least, most := slices.Min(xs), slices.Max(xs)
-	width := most/float64(bins) - least/float64(bins)
+	width := (most - least) / float64(bins)
 	if least == most {
 		bins, width = 1, 0
-	} else if math.IsInf(width, 0) || width == 0 {
-		return "", fmt.Errorf("the numbers lie too far apart, or too close together, for bins")
+	} else if width == 0 {
+		return "", fmt.Errorf("the numbers lie too close together for bins")
 	}
 	counts := make([]int, bins)
 	for _, x := range xs {
@@ -163,12 +181,17 @@ func histogram(xs []float64, bins int) (string, error) {
 		if i == bins-1 {
 			end, close = most, "]"
 		}
-		label := "[" + spec.Digits(spec.Precise(least+float64(float64(i)*width), 4)) + ", " + spec.Digits(spec.Precise(end, 4)) + close
+		label := "[" + binEdge(least+float64(float64(i)*width), exponent) + ", " + binEdge(end, exponent) + close
 		bar := strings.Repeat("█", int(math.Round(20*float64(n)/float64(highest))))
 		share := spec.Fixed(100*float64(n)/float64(len(xs)), 1)
 		lines[i] = strings.TrimRight(fmt.Sprintf("%-22s %4d (%5s%%) %s", label, n, share, bar), " ")
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+// binEdge is where a bin begins or ends, of numbers that were levelled.
+func binEdge(at float64, exponent int) string {
+	return spec.Digits(spec.Precise(math.Ldexp(at, exponent), 4))
 }
 
 // finiteNumbers reads a list of numbers; items that are none, or not finite, are left
@@ -240,6 +263,12 @@ func variance(xs []float64) float64 {
 		s.add(float64((x - mean) * (x - mean)))
 	}
 	return s.total() / float64(len(xs))
+}
+
+// deviation is the root of the variance, also where that is beyond a float64.
+func deviation(xs []float64) float64 {
+	level, exponent := levelled(xs)
+	return math.Ldexp(math.Sqrt(variance(level)), exponent)
 }
 
 func medianOf(xs []float64) float64 {

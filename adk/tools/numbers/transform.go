@@ -44,11 +44,14 @@ func StatsTransform() *adk.Tool {
 func transformed(xs []float64, operation string, window float64) []any {
 	switch operation {
 	case "normalize_min_max":
+		xs, _ = levelled(xs)
 		least, most := slices.Min(xs), slices.Max(xs)
 		return scaledTo(xs, least, most-least, 1, 8)
 	case "normalize_z_score":
+		xs, _ = levelled(xs)
 		return scaledTo(xs, meanOf(xs), math.Sqrt(variance(xs)), 1, 8)
 	case "normalize_percent_of_sum":
+		xs, _ = levelled(xs)
 		return scaledTo(xs, 0, sumOf(xs), 100, 4)
 	case "running_total":
 		var s sum
@@ -123,25 +126,26 @@ func outliersByQuartiles(xs []float64) string {
 	q1, q3 := quantile(sorted, 0.25), quantile(sorted, 0.75)
 	least, most := q1-1.5*(q3-q1), q3+1.5*(q3-q1)
 	bounds := fmt.Sprintf("IQR bounds: %s to %s", spec.Digits(least), spec.Digits(most))
-	return outliers(xs, bounds, func(x float64) (string, bool) { return "", x < least || x > most })
+	return outliers(xs, bounds, func(i int) (string, bool) { return "", xs[i] < least || xs[i] > most })
 }
 
 func outliersByScore(xs []float64, threshold float64) string {
-	mean, deviation := meanOf(xs), math.Sqrt(variance(xs))
+	level, _ := levelled(xs)
+	mean, deviation := meanOf(level), math.Sqrt(variance(level))
 	bounds := "z-score threshold: " + spec.Digits(threshold)
-	return outliers(xs, bounds, func(x float64) (string, bool) {
+	return outliers(xs, bounds, func(i int) (string, bool) {
 		if deviation == 0 {
 			return "", false
 		}
-		z := (x - mean) / deviation
+		z := (level[i] - mean) / deviation
 		return " (z = " + spec.Fixed(z, 3) + ")", math.Abs(z) > threshold
 	})
 }
 
-func outliers(xs []float64, bounds string, far func(x float64) (note string, is bool)) string {
+func outliers(xs []float64, bounds string, far func(i int) (note string, is bool)) string {
 	var lines []string
 	for i, x := range xs {
-		if note, is := far(x); is {
+		if note, is := far(i); is {
 			lines = append(lines, fmt.Sprintf("  [%d] = %s%s", i, spec.Digits(x), note))
 		}
 	}
