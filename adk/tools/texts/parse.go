@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -157,10 +158,31 @@ func readRows(text string, comma rune, lazy bool) (table csvTable, err error) {
 	}
 }
 
+// columns are the names in the first row: one that comes again has a number behind it, so
+// that no field takes another's place.
+func (t *csvTable) columns() []string {
+	names, taken, next := slices.Clone(t.rows[0]), map[string]bool{}, map[string]int{}
+	for _, name := range names {
+		taken[name] = true
+	}
+	for i, name := range names {
+		if next[name]++; next[name] == 1 {
+			continue // the first of its name
+		}
+		for ; taken[names[i]]; next[name]++ {
+			names[i] = fmt.Sprintf("%s_%d", name, next[name]-1)
+		}
+		next[name]--
+		taken[names[i]] = true
+		t.warnings = append(t.warnings, fmt.Sprintf("column %d is a further %.40q, and named %.60q", i+1, name, names[i]))
+	}
+	return names
+}
+
 func (t csvTable) answer(header bool, limit int) string {
 	rows, names := t.rows, []string(nil)
 	if header {
-		names, rows = rows[0], rows[1:]
+		names, rows = t.columns(), rows[1:]
 	}
 	shown := []any{}
 	for i, row := range rows {
