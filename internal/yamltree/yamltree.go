@@ -21,8 +21,9 @@ var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+
 
 // Read reads one document of YAML, nested at most maxDepth deep, as a tree of package
 // jsontree with its keys in order; an empty text is null. Times stay texts, and keys
-// that are no texts get theirs. A second document, and more than 200,000 values with
-// those that aliases repeat counted each time, are errors.
+// that are no texts get theirs. A key that a map has twice, a second document, and more than
+// 200,000 values with those that aliases repeat counted each time, are errors; each names its
+// line.
 func Read(text string, maxDepth int) (value any, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -37,15 +38,24 @@ func Read(text string, maxDepth int) (value any, err error) {
 	if err := decoder.Decode(&document); err == io.EOF {
 		return nil, nil
 	} else if err != nil {
-		return nil, err
+		return nil, located(err)
 	}
 	if err := decoder.Decode(&more); err != io.EOF {
 		if err == nil {
 			err = fmt.Errorf("line %d: a second document, want one", more.Line)
 		}
-		return nil, err
+		return nil, located(err)
 	}
 	return (&reader{left: maxNodes, maxDepth: maxDepth}).value(&document, 0)
+}
+
+// located is an error with its line, which the library leaves out where it is the first.
+func located(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if !strings.HasPrefix(text, "line ") {
+		text = "line 1: " + text
+	}
+	return errors.New(text)
 }
 
 // maxSigns is how many signs of values a text may have: the library makes all of them before
@@ -109,6 +119,9 @@ func (r *reader) mapping(o *jsontree.Object, n *yaml.Node, depth int) error {
 		key, err := r.key(n.Content[i], depth)
 		if err != nil {
 			return err
+		}
+		if _, has := o.Get(key); has {
+			return fmt.Errorf("line %d: the key %.40q is there twice", n.Content[i].Line, key)
 		}
 		value, err := r.value(n.Content[i+1], depth+1)
 		if err != nil {

@@ -19,9 +19,14 @@ func TestRead(t *testing.T) {
 	value, err = yamltree.Read("", 10)
 	require.NoError(t, err)
 	assert.Nil(t, value)
-	for _, text := range []string{"a: [", "a: 1\n---\nb: 2", "&a [*a]", strings.Repeat("[", 13) + strings.Repeat("]", 13), "<<: 1"} {
+	for text, line := range map[string]string{
+		"a: [": "line 1: ", "\tx: 1": "line 1: ", "a: 1\n---\nb: 2": "line 2: ", "&a [*a]": "line 1: ", "<<: 1": "line 1: ",
+		"a: 1\nb: 2\na: 3": "line 3: ", "- {x: 1, 'x': 2}": "line 1: ", strings.Repeat("[", 13) + strings.Repeat("]", 13): "line 1: ",
+	} {
 		_, err := yamltree.Read(text, 10)
-		assert.Error(t, err, text)
+		if assert.Error(t, err, text) {
+			assert.Equal(t, line, err.Error()[:len(line)], text)
+		}
 	}
 }
 

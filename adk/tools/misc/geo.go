@@ -102,6 +102,14 @@ func GeoWithinRadius() *adk.Tool {
 	}.Make()
 }
 
+// between reports whether a longitude lies between two, also across the date line.
+func between(lon, west, east float64) bool {
+	if west > east {
+		return lon >= west || lon <= east
+	}
+	return lon >= west && lon <= east
+}
+
 // GeoBBoxContains says whether a point lies in a box.
 func GeoBBoxContains() *adk.Tool {
 	south, north := [3]string{"sw_lat", "sw_lon", "the SW corner"}, [3]string{"ne_lat", "ne_lon", "the NE corner"}
@@ -121,10 +129,7 @@ func GeoBBoxContains() *adk.Tool {
 			if sw.lat > ne.lat {
 				return "", fmt.Errorf("SW latitude %s is above NE latitude %s", spec.Digits(sw.lat), spec.Digits(ne.lat))
 			}
-			inside := p.lon >= sw.lon && p.lon <= ne.lon
-			if sw.lon > ne.lon { // across the date line
-				inside = p.lon >= sw.lon || p.lon <= ne.lon
-			}
+			inside := between(p.lon, sw.lon, ne.lon) || math.Abs(p.lon) == 180 && between(-p.lon, sw.lon, ne.lon)
 			word, where := "No", "outside"
 			if inside && p.lat >= sw.lat && p.lat <= ne.lat {
 				word, where = "Yes", "inside"

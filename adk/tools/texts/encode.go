@@ -118,6 +118,9 @@ var escapes = map[string]coding{
 
 func jsonString(s string) (string, error) {
 	value, err := jsontree.Parse(`"`+s+`"`, 1)
+	if fault := (*jsontree.SyntaxError)(nil); errors.As(err, &fault) && fault.Line == 1 {
+		fault.Column-- // the quote before it is ours
+	}
 	if err != nil {
 		return "", fmt.Errorf("malformed: %w", err)
 	}

@@ -3,7 +3,6 @@ package texts
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
@@ -21,7 +20,7 @@ func ParseYAML() *adk.Tool {
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
 			value, err := yamltree.Read(c.Text("text"), spec.MaxDepth)
 			if err != nil {
-				return "", fmt.Errorf("Invalid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+				return "", fmt.Errorf("Invalid YAML: %w", err)
 			}
 			return jsontree.Indented(value), nil
 		},

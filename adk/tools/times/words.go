@@ -93,8 +93,11 @@ func (r *reading) words(words []string) (moment, bool) {
 	if words[0] == "now" {
 		return moment{r.today(), true}, len(words) == 1
 	}
-	if m, ok := r.distance(words); ok {
-		return m, true
+	if m, ok := r.distance(words[:min(3, len(words))]); ok {
+		if rest := words[3:]; !m.hasTime {
+			return atTime(m.Time, rest)
+		}
+		return m, len(words) == 3
 	}
 	day, rest, ok := r.day(words)
 	if !ok {
@@ -107,9 +110,11 @@ func (r *reading) words(words []string) (moment, bool) {
 func (r *reading) distance(words []string) (moment, bool) {
 	sign := 1
 	switch {
-	case len(words) == 3 && words[0] == "in":
+	case len(words) < 3:
+		return moment{}, false
+	case words[0] == "in":
 		words = words[1:]
-	case len(words) == 3 && words[2] == "ago":
+	case words[2] == "ago":
 		sign = -1
 	default:
 		return moment{}, false
