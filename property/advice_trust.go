@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // What is copied has to be so long for it to be no chance, and of what others said so
@@ -248,15 +249,9 @@ func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
 		if json.Unmarshal(x.JSON, &data) == nil {
 			heard.addAll(data, "what "+w.overs[x.Op]+" answers", s.n)
 		}
-	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && isHTTP(x.JSON):
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && httpform.IsRequest(x.JSON):
 		w.overs[x.Op] = x.Name
 	}
-}
-
-// isHTTP reports whether a request is one over HTTP.
-func isHTTP(request json.RawMessage) bool {
-	var over struct{ Method, Path string }
-	return json.Unmarshal(request, &over) == nil && over.Method != "" && over.Path != ""
 }
 
 func (w *needlessTrust) look(s *history, x *adk.Crossing, heard *outsideTexts) {
@@ -313,7 +308,7 @@ func (w *uncountedBudget) see(s *history, x *adk.Crossing) {
 			w.counted[s.at], w.ever = true, true
 		}
 	case adk.KindAsk:
-		if x.Phase == adk.Begin && w.bounded > 0 && inExecutor(s.at) && !w.counted[s.at] && isHTTP(x.JSON) {
+		if x.Phase == adk.Begin && w.bounded > 0 && inExecutor(s.at) && !w.counted[s.at] && httpform.IsRequest(x.JSON) {
 			w.say(s, w.bounded, "%s is asked, and nobody has counted what it is shown: the stash has a %s, and no %s", x.Name, chatWindow, chatEncoding)
 		}
 	case adk.KindPiece:

@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -85,13 +86,11 @@ func (a *Answer) Take(raw json.RawMessage) {
 
 // eventIn is what a piece of an answer says; nil where that is no object.
 func eventIn(raw json.RawMessage) (event map[string]any) {
-	var piece httpform.Piece
 	said := raw
-	if json.Unmarshal(raw, &piece) == nil {
-		for _, part := range []json.RawMessage{piece.Data, piece.Line, piece.Body} {
-			if part != nil {
-				said = part
-			}
+	if piece, err := httpform.ReadPiece(raw); err == nil {
+		over := piece.Said()
+		if piece.Data != nil || piece.Line != nil || piece.Body != nil || bytes.HasPrefix(over, []byte("{")) { // else it is of no HTTP
+			said = over
 		}
 	}
 	if json.Unmarshal(said, &event) != nil {

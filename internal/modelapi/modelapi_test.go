@@ -34,6 +34,19 @@ func TestAnswers(t *testing.T) {
 			[]string{`{"data":{"type":"response.completed","response":{"id":"r1","model":"large","status":"completed","usage":{"input_tokens":1,"output_tokens":2,"output_tokens_details":{"reasoning_tokens":1}}}}}`},
 			modelapi.Answer{Finish: "completed", ID: "r1", Model: "large"}, modelapi.Usage{In: 1, Out: 2, Thought: 1},
 		},
+		"Chat Completions with white space": {
+			[]string{`{"status":200}`, `{"text":"{\n  \"id\": \"c2\", \"model\": \"small\",\n  \"choices\": [{\"finish_reason\": \"stop\"}],\n  \"usage\": {\"prompt_tokens\": 2, \"completion_tokens\": 1}\n}\n"}`},
+			modelapi.Answer{Status: 200, Finish: "stop", ID: "c2", Model: "small"}, modelapi.Usage{In: 2, Out: 1},
+		},
+		"Gemini with white space": {
+			[]string{`{"data":"{\"responseId\": \"g2\", \"modelVersion\": \"flash\"}","eol":"\r\n"}`,
+				`{"text":"id: 2\ndata:{\"candidates\": [{\"finishReason\": \"STOP\"}], \"usageMetadata\": {\"promptTokenCount\": 4, \"candidatesTokenCount\": 2}}\n\n"}`},
+			modelapi.Answer{Finish: "STOP", ID: "g2", Model: "flash"}, modelapi.Usage{In: 4, Out: 2},
+		},
+		"a stream of no HTTP": {
+			[]string{`{"text":"4","usage":{"input_tokens":2,"output_tokens":1}}`},
+			modelapi.Answer{}, modelapi.Usage{In: 2, Out: 1},
+		},
 		"Gemini": {
 			[]string{`{"body":{"responseId":"g1","modelVersion":"flash","candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2,"thoughtsTokenCount":3}}}`},
 			modelapi.Answer{Finish: "STOP", ID: "g1", Model: "flash"}, modelapi.Usage{In: 4, Out: 5, Thought: 3},

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -84,7 +85,7 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 		x := &crossings[i]
 		switch one := all[x.Op]; {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: isHTTP(x.JSON), first: i + 1}
+			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: httpform.IsRequest(x.JSON), first: i + 1}
 			all[x.Op], of[x.Name] = one, append(of[x.Name], one)
 		case one == nil:
 		case x.Kind == adk.KindPiece:
@@ -92,18 +93,15 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 			one.at = append(one.at, i+1)
 		case x.Kind == adk.KindAsk:
 			one.value, one.err, one.done = x.JSON, x.Err, true
+			if errors.Is(x.Err, adk.E_ASK_STOPPED) {
+				one.err = nil // who asked had enough: what came by then was no failure
+			}
 		}
 	}
 	for _, one := range all {
 		one.others = of[one.of]
 	}
 	return all
-}
-
-// isHTTP reports whether a request is one over HTTP, as package adkhttp tells it.
-func isHTTP(request json.RawMessage) bool {
-	var r struct{ Method, Path string }
-	return json.Unmarshal(request, &r) == nil && r.Method != "" && r.Path != ""
 }
 
 // brokenAnswer is an answer with a fault.
@@ -232,13 +230,13 @@ type worldFault struct {
 
 var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskRefused:      {refused: true, breaks: failing(errRefused)},
-	turn.AskTimeout:      {refused: true, breaks: failing(errTimeout("dial"))},
-	turn.AskStalled:      {atPiece: true, breaks: cutBefore(errTimeout("read"))},
+	turn.AskTimeout:      {refused: true, breaks: failing(errUnreached)},
+	turn.AskStalled:      {atPiece: true, breaks: cutBefore(errStalled, errStalled)},
 	turn.AskBusy:         {refused: true, breaks: answering(http.StatusTooManyRequests)},
 	turn.AskFailed:       {breaks: answering(http.StatusInternalServerError)},
 	turn.AskUnavailable:  {refused: true, breaks: answering(http.StatusServiceUnavailable)},
 	turn.AskUnauthorized: {refused: true, breaks: answering(http.StatusUnauthorized)},
-	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF)},
+	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF, io.EOF)},
 	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
 	turn.AskTwice:        {atPiece: true, given: true, repeats: true, breaks: comingTwice},
 	turn.AskEmpty:        {breaks: emptied},
@@ -284,16 +282,36 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 	answer, why := fault.breaks(s.world, piece)
 	if why == "" {
 		answer.asked = !fault.refused && !s.world.http
+		answer.says(s.world)
 	}
 	return answer, why
 }
 
-var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-
-// errTimeout is what net says of time that ran out.
-func errTimeout(op string) error {
-	return &net.OpError{Op: op, Net: "tcp", Err: os.ErrDeadlineExceeded}
+// says has the head of an answer over HTTP that comes to its end say how long it is now, if
+// it says that at all.
+func (b *brokenAnswer) says(w *asked) {
+	if !w.http || b.err != nil || len(b.pieces) == 0 {
+		return
+	}
+	length := 0
+	for _, p := range b.pieces[1:] {
+		length += len(httpform.BytesOf(p.Value))
+	}
+	b.pieces = slices.Clone(b.pieces)
+	b.pieces[0].Value = httpform.WithLength(b.pieces[0].Value, length)
 }
+
+// somebody is who is asked: an address that nobody has, as those of examples are.
+var somebody = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}
+
+var (
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Addr: somebody, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	// errStalled is what net says where nothing has come in time.
+	errStalled = &net.OpError{Op: "read", Net: "tcp", Addr: somebody, Err: os.ErrDeadlineExceeded}
+	// errUnreached is what it says where nobody took the call in time. What that wraps is
+	// net's own: a dialer whose time has passed before it begins has it, and asks nobody.
+	_, errUnreached = (&net.Dialer{Deadline: time.Unix(1, 0)}).Dial(somebody.Network(), somebody.String())
+)
 
 func failing(err error) func(*asked, int) (*brokenAnswer, string) {
 	return func(*asked, int) (*brokenAnswer, string) { return &brokenAnswer{err: err}, "" }
@@ -317,7 +335,7 @@ func answering(status int) func(*asked, int) (*brokenAnswer, string) {
 }
 
 // errLost is what net says of a connection that was lost while somebody waited.
-var errLost = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+var errLost = &net.OpError{Op: "read", Net: "tcp", Addr: somebody, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
 // losing loses an answer that does not come in pieces.
 func losing(w *asked, _ int) (*brokenAnswer, string) {
@@ -327,32 +345,27 @@ func losing(w *asked, _ int) (*brokenAnswer, string) {
 	return &brokenAnswer{err: errLost}, ""
 }
 
-func cutBefore(err error) func(*asked, int) (*brokenAnswer, string) {
+// cutBefore ends an answer before a piece with an error: over HTTP with atHead where nothing
+// of it has come.
+func cutBefore(err, atHead error) func(*asked, int) (*brokenAnswer, string) {
 	return func(w *asked, piece int) (*brokenAnswer, string) {
+		if w.http && piece == 0 {
+			return &brokenAnswer{err: atHead}, ""
+		}
 		return &brokenAnswer{pieces: w.pieces[:piece], err: err}, ""
 	}
 }
 
 func cutWithin(w *asked, piece int) (*brokenAnswer, string) {
-	half, why := w.half(piece)
-	if why != "" {
-		return nil, why
-	}
-	half.Open = true
-	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), half), err: io.ErrUnexpectedEOF}, ""
-}
-
-// half is the first half of a piece's bytes.
-func (w *asked) half(piece int) (adk.Piece, string) {
 	if !w.http || piece == 0 {
-		return adk.Piece{}, onlyHTTP
+		return nil, onlyHTTP
 	}
-	whole, err := httpform.ReadPiece(w.pieces[piece].Value)
-	data := whole.Bytes()
-	if err != nil || len(data) < 2 {
-		return adk.Piece{}, isEmpty
+	data := httpform.BytesOf(w.pieces[piece].Value)
+	if len(data) < 2 {
+		return nil, isEmpty
 	}
-	return adk.Piece{Value: httpform.PieceOf(httpform.Whole, data[:len(data)/2]).JSON()}, ""
+	half := adk.Piece{Value: httpform.PieceOf(httpform.Whole, data[:len(data)/2]).JSON(), Open: true}
+	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), half), err: io.ErrUnexpectedEOF}, ""
 }
 
 func comingTwice(w *asked, piece int) (*brokenAnswer, string) {
@@ -382,20 +395,11 @@ func shortened(w *asked, piece int) (*brokenAnswer, string) {
 	if !w.http || piece == 0 {
 		return nil, onlyHTTP
 	}
-	whole, err := httpform.ReadPiece(w.pieces[piece].Value)
-	if err != nil {
-		return nil, isEmpty
-	}
-	cut := httpform.Piece{Event: whole.Event, EOL: whole.EOL}
-	switch {
-	case len(whole.Data) > 1 && whole.Data[0] == '{':
-		cut.Data, _ = httpform.Marshal(string(whole.Data[:len(whole.Data)/2])) // a text always has a JSON
-	case len(whole.Body) > 1:
-		cut.Text = string(whole.Body[:len(whole.Body)/2])
-	default:
+	half, is := httpform.HalfOf(w.pieces[piece].Value)
+	if !is {
 		return nil, onlyJSON
 	}
-	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: cut.JSON()})}, ""
+	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: half})}, ""
 }
 
 // mistaken is the answer of the next other ask of the same, or of the one before.

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -112,14 +113,14 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 	explored(t, subject, explore.Options{Faults: []turn.FaultKind{}})
 	half := completion[:len(completion)/2]
 	for kind, want := range map[turn.FaultKind][]string{
-		turn.AskRefused:      {"http: , Post \"https://model.example/v1/chat/completions\": dial tcp: connect: connection refused", "ask: 0, dial tcp: connect: connection refused", "stream: [], dial tcp"},
-		turn.AskTimeout:      {"chat/completions\": dial tcp: i/o timeout", "ask: 0, dial tcp: i/o timeout"},
-		turn.AskStalled:      {"read tcp: i/o timeout", "stream: [it], read tcp: i/o timeout", "stream: [], read tcp: i/o timeout"},
+		turn.AskRefused:      {"http: , Post \"https://model.example/v1/chat/completions\": dial tcp 192.0.2.1:443: connect: connection refused", "ask: 0, dial tcp 192.0.2.1:443: connect: connection refused", "stream: [], dial tcp 192.0.2.1:443"},
+		turn.AskTimeout:      {"chat/completions\": dial tcp 192.0.2.1:443: i/o timeout", "ask: 0, dial tcp 192.0.2.1:443: i/o timeout"},
+		turn.AskStalled:      {"read tcp 192.0.2.1:443: i/o timeout", "stream: [it], read tcp 192.0.2.1:443: i/o timeout", "stream: [], read tcp 192.0.2.1:443: i/o timeout"},
 		turn.AskBusy:         {`http: 429 {"error":{"code":429,"message":"Too Many Requests"}}, <nil>`},
 		turn.AskFailed:       {"http: 500 {"},
 		turn.AskUnavailable:  {"http: 503 {"},
 		turn.AskUnauthorized: {"http: 401 {"},
-		turn.AskCut:          {"http: , Post", "http: 200 , unexpected EOF", "}\n\n, unexpected EOF", "stream: [it], unexpected EOF"},
+		turn.AskCut:          {"chat/completions\": EOF", "http: 200 , unexpected EOF", "}\n\n, unexpected EOF", "stream: [it], unexpected EOF"},
 		turn.AskCutWithin:    {"http: 200 " + half + ", unexpected EOF"},
 		turn.AskTwice:        {"stream: [it it rains], <nil>", "stream: [it rains rains], <nil>", "http: 200 data: "},
 		turn.AskEmpty:        {"http: 200 , <nil>", "ask: 0, <nil>", "stream: [], <nil>"},
@@ -131,7 +132,7 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 		turn.ChatTwins:       {`"id":"call_1","index":1`},
 		turn.ChatLength:      {`"finish_reason":"length"`, `"arguments":"ty\":\""`, `"content":"s"`},
 		turn.ChatSeveral:     {`call_1_again`},
-		turn.AskDown:         {"dial tcp: connect: connection refused", "ask: 0, dial tcp: connect: connection refused"},
+		turn.AskDown:         {"dial tcp 192.0.2.1:443: connect: connection refused", "ask: 0, dial tcp 192.0.2.1:443: connect: connection refused"},
 		turn.ChatRefusal:     {`"refusal":"I cannot help with that."`},
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -144,6 +145,61 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 			for _, one := range want {
 				assert.Contains(t, said.String(), one)
 			}
+		})
+	}
+}
+
+// strange is a model over HTTP whose answers look otherwise than they must: with white space,
+// with events whose data begin at once, with a length, and for a client that stops reading at
+// the last event.
+func strange() turn.Subject {
+	spaced := strings.NewReplacer("{", "{ ", ":", ": ", ",", ",\n  ").Replace(completion) + "\n"
+	event := `data:{"choices":[{"index":0,"delta":{"content":"sun"},"finish_reason":"stop"}]}`
+	return executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(
+			fakes.Reply{ContentType: "application/json", Headers: http.Header{"Content-Length": {fmt.Sprint(len(spaced))}}, Body: spaced},
+			fakes.Reply{ContentType: "text/event-stream", Body: event + "\n\ndata: [DONE]\n\n"})))}
+		for range 2 {
+			said := ""
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example", strings.NewReader(`{"messages":[]}`))
+			resp, err := client.Do(req)
+			if err == nil {
+				said = fmt.Sprint(resp.ContentLength, " ")
+				for lines := bufio.NewScanner(resp.Body); lines.Scan() && lines.Text() != "data: [DONE]"; {
+					said += lines.Text()
+				}
+				_ = resp.Body.Close()
+			}
+			h.Log(adk.LevelInfo, "said", fmt.Sprint(said, " ", err), nil)
+		}
+		return dc.Ack()
+	})
+}
+
+// What asks over HTTP gets the faults that are made over HTTP, whatever its path, the white
+// space of its JSON and the form of its events, and although it stops reading when it has
+// all; and a head that says a length says that of what comes.
+func TestFaultsOfStrangeAnswers(t *testing.T) {
+	subject := checked(strange(), saying())
+	subject.Scripted = true
+	explored(t, subject, explore.Options{Faults: []turn.FaultKind{}})
+	for kind, want := range map[turn.FaultKind][]string{
+		turn.AskUnauthorized: {`{"error":{"code":401`},
+		turn.AskEmpty:        {"0  <nil>", "-1  <nil>"},
+		turn.AskShort:        {`56 { "choices": `, `"role": "assi <nil>`, `-1 data:{"choices":[{"index":0,"delta":{"cont <nil>`},
+		turn.ChatLength:      {`"content":"s"`, `data:{"choices":[{"delta":{"content":"s"},"finish_reason":"length"`},
+		turn.ChatRefusal:     {`I cannot help with that.`},
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			result := explored(t, subject, explore.Options{Faults: []turn.FaultKind{kind}})
+			var said strings.Builder
+			for _, v := range append(result.Violations, result.Hints...) {
+				said.WriteString(v.Text + "\n")
+			}
+			for _, one := range want {
+				assert.Contains(t, said.String(), one)
+			}
+			assert.NotContains(t, said.String(), "unexpected EOF")
 		})
 	}
 }

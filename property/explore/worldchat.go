@@ -57,7 +57,7 @@ func (w *asked) chat() (parts []*chatPart) {
 			if p.piece, err = httpform.ReadPiece(given.Value); at == 0 || err != nil {
 				continue
 			}
-			text = slices.Concat(p.piece.Data, p.piece.Body)
+			text = p.piece.Said()
 		}
 		if p.read(text) {
 			parts = append(parts, p)
@@ -90,12 +90,7 @@ func (p *chatPart) json() json.RawMessage {
 	if !p.http {
 		return raw
 	}
-	if p.piece.Data != nil {
-		p.piece.Data = raw
-	} else {
-		p.piece.Body = raw
-	}
-	return p.piece.JSON()
+	return p.piece.Saying(raw).JSON()
 }
 
 // calls are the calls of tools in a part, and the functions that they call.

@@ -145,6 +145,17 @@ func TestAskReadToItsEnd(t *testing.T) {
 	}
 }
 
+// The white space of a server's JSON, and how it writes its events, is nobody's matter.
+func TestAnswersWithWhiteSpace(t *testing.T) {
+	pretty := `{"text":"{\n  \"choices\": [{\"message\": {\"content\": \"4 °C.\"}, \"finish_reason\": \"stop\"}]\n}\n"}`
+	spaced := `{"data":"{\"choices\": [{\"delta\": {\"content\": \"4 °C.\"}, \"finish_reason\": \"stop\"}]}","eol":"\r\n"}`
+	tight := `{"text":"data:{\"choices\":[{\"delta\":{\"content\":\"4 °C.\"},\"finish_reason\":\"stop\"}]}\n\n"}`
+	for _, piece := range []string{pretty, spaced, tight} {
+		text := linesWithin(t, askedOf(t, exchange{of: "model", body: body("", question), pieces: []string{okHead, piece}}))
+		assert.True(t, strings.HasSuffix(text, "→ \"4 °C.\", stop\n"), text)
+	}
+}
+
 // Of other requests that are too long to be shown whole, the members that changed are
 // said.
 func TestAsksOfOthers(t *testing.T) {

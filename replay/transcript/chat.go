@@ -276,18 +276,18 @@ func (a *chatAnswer) add(raw json.RawMessage, open bool) {
 		}
 	}
 	piece, err := httpform.ReadPiece(raw)
-	data := slices.Concat(piece.Data, piece.Body, piece.Line)
+	data := piece.Said()
 	var chunk chatChunk
 	switch {
-	case string(data) == `"[DONE]"`:
+	case string(data) == "[DONE]":
 		a.isDone = true
 	case strings.HasPrefix(piece.Text, ":"): // a comment
 	case err == nil && json.Unmarshal(data, &chunk) == nil && (chunk.Choices != nil || chunk.Usage != nil):
 		a.take(&chunk)
 	case piece.Text != "":
 		a.other(safetext.Quoted(piece.Text))
-	case len(data) > 0:
-		a.other(safetext.BareJSON(string(data)))
+	case len(data) > 0 && piece.Base64 == nil:
+		a.other(safetext.BareJSON(string(slices.Concat(piece.Data, piece.Body, piece.Line))))
 	default:
 		a.other(safetext.BareJSON(string(raw)))
 	}
