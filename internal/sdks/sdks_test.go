@@ -78,7 +78,7 @@ func askOpenAI(ctx context.Context, client *http.Client, url string) (string, er
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprint(answer.Choices[0].Message.Content, answer.Choices[0].Message.ToolCalls, answer.Usage.TotalTokens), nil
+	return fmt.Sprint(len(answer.Choices), answer.RawJSON(), answer.Usage.TotalTokens), nil
 }
 
 var completion = openai.ChatCompletionNewParams{Model: openai.ChatModelGPT4o, Temperature: openai.Float(0.5),
@@ -94,9 +94,6 @@ func streamOpenAI(ctx context.Context, client *http.Client, url string) (string,
 		whole.AddChunk(stream.Current())
 		chunks++
 	}
-	if err := stream.Err(); err != nil {
-		return "", err
-	}
 	text := fmt.Sprint(chunks, " ", whole.Usage.TotalTokens)
 	for _, choice := range whole.Choices {
 		text += choice.Message.Content
@@ -104,7 +101,7 @@ func streamOpenAI(ctx context.Context, client *http.Client, url string) (string,
 			text += call.ID + call.Function.Name + call.Function.Arguments
 		}
 	}
-	return text, nil
+	return text, stream.Err()
 }
 
 var message = anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 64,
@@ -116,7 +113,7 @@ func askAnthropic(ctx context.Context, client *http.Client, url string) (string,
 	if err != nil {
 		return "", err
 	}
-	return answer.Content[0].Text + string(answer.StopReason), nil
+	return fmt.Sprint(len(answer.Content), answer.RawJSON(), answer.StopReason), nil
 }
 
 func streamAnthropic(ctx context.Context, client *http.Client, url string) (string, error) {
@@ -126,18 +123,23 @@ func streamAnthropic(ctx context.Context, client *http.Client, url string) (stri
 	var whole anthropic.Message
 	for stream.Next() {
 		if err := whole.Accumulate(stream.Current()); err != nil {
-			return "", err
+			return fmt.Sprint(whole.Content), err
 		}
 	}
-	if err := stream.Err(); err != nil {
-		return "", err
+	text := string(whole.StopReason)
+	for _, block := range whole.Content {
+		text += block.Text + string(block.Input)
 	}
-	return whole.Content[0].Text + string(whole.StopReason), nil
+	return text, stream.Err()
 }
 
 func google(ctx context.Context, client *http.Client, url string) (*genai.Client, error) {
-	return genai.NewClient(ctx, &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url}})
+	return genai.NewClient(ctx, &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url, RetryOptions: quickly}})
 }
+
+// quickly has the client try again, as it does by itself for nobody, and soon: it hears no
+// server that says when.
+var quickly = &genai.HTTPRetryOptions{Attempts: genai.Ptr[int32](3), InitialDelay: genai.Ptr(0.001), MaxDelay: genai.Ptr(0.001)}
 
 func askGoogle(ctx context.Context, client *http.Client, url string) (string, error) {
 	c, err := google(ctx, client, url)
@@ -159,7 +161,7 @@ func streamGoogle(ctx context.Context, client *http.Client, url string) (string,
 	text := ""
 	for part, err := range c.Models.GenerateContentStream(ctx, "gemini-2.5-flash", genai.Text("Hello"), nil) {
 		if err != nil {
-			return "", err
+			return text, err
 		}
 		text += part.Text() + "|"
 	}

@@ -1,0 +1,421 @@
+package sdks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/openai/openai-go/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// faulted is a client whose answers are broken.
+type faulted struct {
+	name  string
+	ask   said
+	usual answer
+}
+
+var allFaulted = []faulted{
+	{"openai", askOpenAI, openAIAnswer}, {"openai streams", streamOpenAI, openAIStream},
+	{"anthropic", askAnthropic, anthropicAnswer}, {"anthropic streams", streamAnthropic, anthropicStream},
+	{"genai", askGoogle, googleAnswer}, {"genai streams", streamGoogle, googleStream},
+	{"plain", askPlainly, openAIAnswer}, {"plain streams", askPlainly, openAIStream},
+	{"openai calls", askOpenAI, callingAnswer}, {"openai streams calls", streamOpenAI, callingStream},
+}
+
+// What a model says that wants tools, with the white space that its server has put there.
+var (
+	callingAnswer = answer{kind: ofJSON, body: `{
+  "id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-4o",
+  "choices": [
+    {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null, "tool_calls": [
+      {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}},
+      {"id": "call_2", "type": "function", "function": {"name": "weather", "arguments": "{\"city\":\"Rome\"}"}}]}}
+  ],
+  "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+}
+`}
+	callingStream = answer{kind: ofEvents, body: `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"weather","arguments":""}}]}}]}
+
+: still here
+
+data: {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{\"city\":"}}]}}]}
+
+data:{"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}
+
+data: [DONE]
+
+`}
+)
+
+// outcome is what a client's user sees: how often was asked, what came, and the error as
+// users tell errors apart: its text, the types in it, and what it is.
+type outcome string
+
+func outcomeOf(asks int, got string, err error) outcome {
+	return outcome(fmt.Sprintf("%d asks, %q, %s", asks, got, errorOf(err)))
+}
+
+// addresses are those of this machine, whose ports are others each time.
+var addresses = regexp.MustCompile(` \d+\.\d+\.\d+\.\d+:\d+(->\d+\.\d+\.\d+\.\d+:\d+)?`)
+
+func errorOf(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	all := []string{fmt.Sprintf("%q", addresses.ReplaceAllString(err.Error(), ""))}
+	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if e, ok := errors.AsType[*openai.Error](err); ok {
+		note("openai %d %q %q %q %s", e.StatusCode, e.Code, e.Type, e.Message, e.RawJSON())
+	}
+	if e, ok := errors.AsType[*anthropic.Error](err); ok {
+		note("anthropic %d %q %s", e.StatusCode, e.Type(), e.RawJSON())
+	}
+	if e, ok := errors.AsType[genai.APIError](err); ok {
+		note("genai %d %q %q", e.Code, e.Status, e.Message)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		note("url %s timeout %t", e.Op, e.Timeout())
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		note("net %s %s to somebody %t", e.Op, e.Net, e.Addr != nil)
+	}
+	if e, ok := errors.AsType[*os.SyscallError](err); ok {
+		note("of %s", e.Syscall)
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		note("errno %d", e)
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		note("syntax at %d", e.Offset)
+	}
+	if e, ok := errors.AsType[net.Error](err); ok {
+		note("timeout %t", e.Timeout())
+	}
+	for _, one := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, one) {
+			note("is %q", one)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// counting is a transport that counts.
+type counting struct {
+	base http.RoundTripper
+	n    atomic.Int64
+}
+
+func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return c.base.RoundTrip(req)
+}
+
+// bare is what a client sees without us.
+func bare(t *testing.T, c faulted, fault misbehaviour) outcome {
+	counted := &counting{base: newWorld(t, c.usual, fault).transport()}
+	got, err := c.ask(t.Context(), &http.Client{Transport: counted}, worldURL)
+	return outcomeOf(int(counted.n.Load()), got, err)
+}
+
+// recorded is what it sees through the transport, and in a replay of that, which asks
+// nobody.
+func recorded(t *testing.T, c faulted, fault misbehaviour) (live, again outcome, report *replay.Report) {
+	base := newWorld(t, c.usual, fault).transport()
+	var now *outcome
+	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		counted := &counting{base: adkhttp.NewTransport(base)}
+		got, err := c.ask(ctx, &http.Client{Transport: counted}, worldURL)
+		*now = outcomeOf(int(counted.n.Load()), got, err)
+		h.Log(adk.LevelInfo, "outcome", string(*now), nil)
+		return dc.Ack()
+	}
+	var trace bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
+	require.NoError(t, err)
+	now = &live
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	base = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("the world was asked") })
+	now = &again
+	report, err = replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
+	require.NoError(t, err)
+	return live, again, report
+}
+
+// answers gives the usual answers without a server.
+func (c faulted) answers(req *http.Request) (*http.Response, error) {
+	said, header := c.usual, http.Header{}
+	if req.URL.Path == otherPath {
+		said = otherAnswer
+	}
+	length := int64(len(said.body))
+	if header.Set("Content-Type", said.kind); said.isStream() {
+		length = -1
+	} else {
+		header.Set("Content-Length", fmt.Sprint(length))
+	}
+	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(said.body)), ContentLength: length, Request: req}, nil
+}
+
+// spot is a kind of fault, and at which piece of the answer: 0 is its head, and -1 where it is
+// asked for.
+type spot struct {
+	kind     turn.FaultKind
+	piece    int
+	eachTime bool
+}
+
+func (s spot) String() string {
+	text := s.kind.String()
+	if s.piece >= 0 {
+		text += fmt.Sprint(" at piece ", s.piece)
+	}
+	if s.eachTime {
+		text += " each time"
+	}
+	return text
+}
+
+// seen is what a client sees of a fault, and the bytes with which it was made.
+type seen struct {
+	outcome
+	body string
+}
+
+// explored is what it sees of the faults that the explorer makes of its first ask. Time
+// is that of a bubble, so that nobody waits who asks again.
+func explored(t *testing.T, c faulted) map[spot]seen {
+	var mu sync.Mutex
+	all, places := map[spot]seen{}, map[int]int{}
+	subject := turn.Subject{Name: c.name, Scripted: true, Open: func(context.CancelCauseFunc) turn.Instance {
+		var now outcome
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			counted := &counting{base: adkhttp.NewTransport(roundTrip(c.answers))}
+			client := &http.Client{Transport: counted}
+			got, err := c.ask(ctx, client, worldURL)
+			now = outcomeOf(int(counted.n.Load()), got, err)
+			_, _ = askPlainly(ctx, client, worldURL+otherPath)
+			return dc.Ack()
+		}
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}
+		return turn.Instance{Config: config, Raw: adk.RawTurn{SystemPrompt: "Ask."}, Check: func(r turn.Run) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(r.Schedule.Faults) == 0 {
+				places = placesOfFirst(r)
+				return nil
+			}
+			fault := r.Schedule.Faults[0]
+			if at, isFirst := places[fault.At]; isFirst && (fault.Times == 0 || fault.Times == turn.EachTime) {
+				all[spot{fault.Kind, at, fault.Times == turn.EachTime}] = seen{now, bodyOfFirst(r)}
+			}
+			return nil
+		}}
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		_, err := explore.Explore(t.Context(), subject, explore.Options{Faults: worldKinds(), UsualInput: true})
+		require.NoError(t, err)
+	})
+	return all
+}
+
+// placesOfFirst are the pieces of the first ask of a run by their crossings; -1 is where it
+// begins.
+func placesOfFirst(r turn.Run) map[int]int {
+	places, op := map[int]int{}, 0
+	for x := range r.Crossings {
+		switch {
+		case op == 0 && x.Kind == adk.KindAsk:
+			op, places[x.Seq] = x.Op, -1
+		case x.Kind == adk.KindPiece && x.Op == op:
+			places[x.Seq] = len(places) - 1
+		}
+	}
+	return places
+}
+
+// bodyOfFirst is the body of the first answer of a run.
+func bodyOfFirst(r turn.Run) (body string) {
+	op := 0
+	for x := range r.Crossings {
+		switch {
+		case op == 0 && x.Kind == adk.KindAsk:
+			op = x.Op
+		case x.Kind == adk.KindPiece && x.Op == op:
+			piece, _ := httpform.ReadPiece(x.JSON)
+			body += string(piece.Bytes())
+		}
+	}
+	return body
+}
+
+func worldKinds() (all []turn.FaultKind) {
+	for _, kind := range turn.FaultKinds() {
+		if kind.OfWorld() {
+			all = append(all, kind)
+		}
+	}
+	return all
+}
+
+func refusing(n int, header http.Header) answer {
+	text := http.StatusText(n)
+	return answer{status: n, kind: ofJSON, body: fmt.Sprintf(`{"error":{"code":%d,"message":%q}}`, n, text), header: header}
+}
+
+func instead(a answer) func(*saying, answer) { return func(s *saying, _ answer) { s.all(a) } }
+
+// dialing fails as package net does.
+func dialing(to string, timeout time.Duration) func() error {
+	return func() error {
+		_, err := (&net.Dialer{Timeout: timeout}).Dial("tcp", to)
+		return err
+	}
+}
+
+// noPort is one at which nobody listens, on any machine.
+const noPort = "127.0.0.1:1"
+
+// explorable are the faults that the explorer makes of an answer with these pieces.
+func explorable(usual answer) map[spot]misbehaviour {
+	refused, timeout := dialing(noPort, 0), dialing(noPort, 1)
+	busy := instead(refusing(429, http.Header{"Retry-After": {"1"}}))
+	failed, unavailable := instead(refusing(500, nil)), instead(refusing(503, nil))
+	all := map[spot]misbehaviour{
+		{turn.AskRefused, -1, false}:      {dial: refused},
+		{turn.AskRefused, -1, true}:       {dial: refused, forEver: true},
+		{turn.AskDown, -1, false}:         {dial: refused, forEver: true},
+		{turn.AskDownOne, -1, false}:      {dial: refused, forEver: true},
+		{turn.AskTimeout, -1, false}:      {dial: timeout},
+		{turn.AskTimeout, -1, true}:       {dial: timeout, forEver: true},
+		{turn.AskBusy, -1, false}:         {says: busy},
+		{turn.AskBusy, -1, true}:          {says: busy, forEver: true},
+		{turn.AskFailed, -1, false}:       {says: failed},
+		{turn.AskFailed, -1, true}:        {says: failed, forEver: true},
+		{turn.AskUnavailable, -1, false}:  {says: unavailable},
+		{turn.AskUnavailable, -1, true}:   {says: unavailable, forEver: true},
+		{turn.AskUnauthorized, -1, false}: {says: instead(refusing(401, nil))},
+		{turn.AskEmpty, -1, false}:        {says: func(s *saying, a answer) { s.all(a.with()) }},
+		{turn.AskOther, -1, false}:        {says: instead(otherAnswer)},
+		{turn.AskSlow, -1, false}:         {},
+		{turn.AskStalled, 0, false}:       {says: func(s *saying, _ answer) { s.stall() }},
+		{turn.AskCut, 0, false}:           {says: func(*saying, answer) {}},
+	}
+	for i, piece := range usual.pieces() {
+		n := i + 1
+		all[spot{turn.AskStalled, n, false}] = misbehaviour{says: func(s *saying, a answer) { s.part(a, i); s.stall() }}
+		all[spot{turn.AskCut, n, false}] = misbehaviour{says: func(s *saying, a answer) { s.part(a, i) }}
+		all[spot{turn.AskCutWithin, n, false}] = misbehaviour{says: func(s *saying, a answer) { s.part(a, i); s.piece(a, piece[:len(piece)/2]) }}
+		if usual.isStream() {
+			all[spot{turn.AskTwice, n, false}] = misbehaviour{says: func(s *saying, a answer) {
+				s.all(a.with(append(append([]string(nil), a.pieces()[:n]...), a.pieces()[i:]...)...))
+			}}
+		}
+		if short := halfOfJSON(piece); short != "" {
+			all[spot{turn.AskShort, n, false}] = misbehaviour{says: func(s *saying, a answer) {
+				s.all(a.with(append(append([]string(nil), a.pieces()[:i]...), short)...))
+			}}
+		}
+	}
+	return all
+}
+
+// halfOfJSON is a piece whose JSON ends in its middle; empty where it has none.
+func halfOfJSON(piece string) string {
+	begin, end := strings.Index(piece, "{"), strings.LastIndex(piece, "}")
+	if begin < 0 {
+		return ""
+	}
+	cut := piece[:begin+(end+1-begin)/2]
+	if begin > 0 {
+		cut += piece[end+1:]
+	}
+	return cut
+}
+
+// cell is a client and a fault, and what the client's user sees in each way.
+type cell struct {
+	at                            spot
+	bare, recorded, again, broken outcome
+	report                        *replay.Report
+}
+
+// WLD-1, WLD-3, WLD-4: what goes wrong in the world is to each client what it is without us:
+// through the transport, in a replay, and where the explorer makes it.
+func TestFaultsOfTheWorld(t *testing.T) {
+	all := make([][]cell, len(allFaulted))
+	var busy sync.WaitGroup // what takes time is that clients wait before they ask again
+	for i, c := range allFaulted {
+		broken := explored(t, c)
+		busy.Go(func() { all[i] = cells(t, c, broken) })
+	}
+	busy.Wait()
+	for i, c := range allFaulted {
+		t.Run(c.name, func(t *testing.T) {
+			for _, one := range all[i] {
+				t.Run(one.at.String(), func(t *testing.T) {
+					t.Logf("%s", one.bare)
+					assert.Equal(t, one.bare, one.recorded, "recorded")
+					assert.Equal(t, one.bare, one.again, "played again")
+					assert.Nil(t, one.report.Divergence, "%s", one.report)
+					assert.Equal(t, one.bare, one.broken, "explored")
+				})
+			}
+		})
+	}
+}
+
+// cells are those of a client.
+func cells(t *testing.T, c faulted, broken map[spot]seen) []cell {
+	faults := explorable(c.usual)
+	for at, one := range broken {
+		if strings.HasPrefix(at.kind.String(), "chat-") { // whose bytes are the explorer's to choose
+			faults[at] = misbehaviour{says: func(s *saying, a answer) { s.all(a.with(one.body)) }}
+		}
+		assert.Contains(t, slices.Collect(maps.Keys(faults)), at, "%s: the explorer makes %s, which no server here does", c.name, at)
+	}
+	all := make([]cell, 0, len(faults))
+	for at := range faults {
+		if _, made := broken[at]; made || !at.eachTime { // not where there is no other time
+			all = append(all, cell{at: at, broken: broken[at].outcome})
+		}
+	}
+	slices.SortFunc(all, func(a, b cell) int { return strings.Compare(a.at.String(), b.at.String()) })
+	var busy sync.WaitGroup
+	for i := range all {
+		one := &all[i]
+		busy.Go(func() { one.bare = bare(t, c, faults[one.at]) })
+		busy.Go(func() { one.recorded, one.again, one.report = recorded(t, c, faults[one.at]) })
+	}
+	busy.Wait()
+	return all
+}
