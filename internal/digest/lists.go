@@ -74,22 +74,40 @@ func sumOfNext[D ~[16]byte](sums []D, at func(int) D) D {
 // Chain carries on the sums of a set's blocks. The zero Chain is of a new set. It is not
 // safe for concurrent use.
 type Chain[D ~[16]byte] struct {
+	carried *carried[D] // nil as long as the set was never a block
+}
+
+type carried[D ~[16]byte] struct {
 	sums  []D
 	asked ordered.Moment
 }
 
 // Copy is a chain for a copy of the set that is made at the same time.
-func (c *Chain[D]) Copy() Chain[D] { return Chain[D]{slices.Clip(c.sums), c.asked} }
+func (c *Chain[D]) Copy() (other Chain[D]) {
+	if c.carried != nil {
+		other.carried = &carried[D]{slices.Clip(c.carried.sums), c.carried.asked}
+	}
+	return other
+}
 
 // AddSet adds the list of what of makes of each value of a set, whose chain it is. Of a
 // value it must make the same at every call.
 func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
-	now, same := set.Since(chain.asked)
-	if whole := same / Block; whole < len(chain.sums) {
-		chain.sums = chain.sums[:whole:whole] // a copy may have the others
+	at := func(i int) D { return of(set.At(i)) }
+	if chain.carried == nil {
+		if set.Len() < Block {
+			l.add(set.Len(), nil, at)
+			return
+		}
+		chain.carried = &carried[D]{}
 	}
-	chain.asked = now
-	chain.sums = l.add(set.Len(), chain.sums, func(i int) D { return of(set.At(i)) })
+	c := chain.carried
+	now, same := set.Since(c.asked)
+	if whole := same / Block; whole < len(c.sums) {
+		c.sums = c.sums[:whole:whole] // a copy may have the others
+	}
+	c.asked = now
+	c.sums = l.add(set.Len(), c.sums, at)
 }
 
 // AddFormer is Add as traces of format 4 and before have it: all digests stand there as

@@ -40,6 +40,28 @@ func (e *edits) become(other *edits) {
 	e.number, e.marks = other.number, append(e.marks[:0], other.marks...)
 }
 
+// note takes in that the set changes from a place on.
+func (s *Set[K, V]) note(place int) {
+	if s.edits == nil {
+		s.edits = &edits{}
+	}
+	s.edits.note(place)
+}
+
+// become has the set have the edits of another from here on.
+func (s *Set[K, V]) become(other *edits) {
+	switch {
+	case other == nil && s.edits == nil:
+	case other == nil:
+		s.edits.become(&edits{})
+	case s.edits == nil:
+		s.edits = &edits{}
+		fallthrough
+	default:
+		s.edits.become(other)
+	}
+}
+
 // Moment is a point in the life of a set and of the copies that were made of it since.
 // The zero Moment is before it held anything.
 type Moment struct{ edit int }
@@ -47,6 +69,9 @@ type Moment struct{ edit int }
 // Since gives the present moment, and how many of the first members are those that were
 // there at an earlier one: at most so many of then, and all that came since lie behind them.
 func (s *Set[K, V]) Since(then Moment) (now Moment, same int) {
+	if s.edits == nil {
+		return Moment{}, len(s.entries)
+	}
 	now, same = Moment{s.edits.number}, len(s.entries)
 	if at, found := s.edits.search(func(m mark) bool { return m.number > then.edit }); found {
 		same = min(same, s.edits.marks[at].place)

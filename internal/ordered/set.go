@@ -33,7 +33,7 @@ type Set[K comparable, V any] struct {
 	index atomic.Pointer[map[K]int]
 	// shared says that a copy reads the entries too: nothing is changed in its place.
 	shared atomic.Bool
-	edits  edits
+	edits  *edits // nil before the first
 }
 
 type entry[K comparable, V any] struct {
@@ -75,7 +75,7 @@ func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 
 // edit makes the entries the set's own before those from a place on change, and notes that.
 func (s *Set[K, V]) edit(at int) {
-	s.edits.note(at)
+	s.note(at)
 	if s.shared.CompareAndSwap(true, false) {
 		s.entries = slices.Clone(s.entries)
 	}
@@ -152,8 +152,8 @@ func (s *Set[K, V]) Clone() *Set[K, V] {
 // than a few it costs nothing until one of the two changes what is there. Moments of other
 // are those of s from here on.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
-	s.Clear()
-	s.edits.become(&other.edits)
+	s.empty()
+	s.become(other.edits)
 	n := len(other.entries)
 	if n > copyLimit {
 		s.entries = other.entries[:n:n]
@@ -170,8 +170,12 @@ func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 // Clear takes all members out, and keeps the room that they took for others.
 func (s *Set[K, V]) Clear() {
 	if len(s.entries) > 0 {
-		s.edits.note(0)
+		s.note(0)
 	}
+	s.empty()
+}
+
+func (s *Set[K, V]) empty() {
 	if s.shared.CompareAndSwap(true, false) {
 		s.entries = nil
 	}
