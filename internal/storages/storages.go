@@ -6,7 +6,6 @@ package storages
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -73,26 +72,21 @@ func Made(s adk.Storage) Obligations {
 // Each are the obligations of the collections of a storage; a collection that is missing
 // has none.
 func Each(s adk.Storage) map[adk.CollectionName]Obligations {
-	p := PartsOf(s)
+	p := &parts{
+		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
+		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
+	}
 	all := make(map[adk.CollectionName]Obligations, len(adk.StateDigest{}.Lists))
-	for _, of := range collections {
-		if o := p.Of(of); o != nil {
+	for _, of := range adk.Collections() {
+		if o := p.of(of); o != nil {
 			all[of] = o
 		}
 	}
 	return all
 }
 
-// PartsOf is Each for who looks up few of them.
-func PartsOf(s adk.Storage) *Parts {
-	return &Parts{
-		untyped[*adk.Message]{s.Messages}, untyped[*adk.Memory]{s.Memories}, untyped[*adk.Retrievable]{s.Retrievables},
-		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
-	}
-}
-
-// Of are the obligations of a collection, nil where it is missing.
-func (p *Parts) Of(of adk.CollectionName) Obligations {
+// of are the obligations of a collection, nil where it is missing.
+func (p *parts) of(of adk.CollectionName) Obligations {
 	switch {
 	case of == adk.Messages && p.messages.inner != nil:
 		return &p.messages
@@ -112,15 +106,8 @@ func (p *Parts) Of(of adk.CollectionName) Obligations {
 	return nil
 }
 
-var collections = adk.Collections()
-
-// Whole reports whether no collection is missing.
-func (p *Parts) Whole() bool {
-	return !slices.ContainsFunc(collections, func(of adk.CollectionName) bool { return p.Of(of) == nil })
-}
-
-// Parts are the collections of a storage, made at once.
-type Parts struct {
+// parts are the collections of a storage, made at once.
+type parts struct {
 	messages     untyped[*adk.Message]
 	memories     untyped[*adk.Memory]
 	retrievables untyped[*adk.Retrievable]
@@ -128,6 +115,88 @@ type Parts struct {
 	toolCalls    untyped[*adk.ToolCall]
 	instructions untyped[*adk.Tokenizable]
 	tools        source
+}
+
+// Guard stands before the obligations of a storage: do is what the storage does, and what
+// Guard answers is what its caller is told. The record is the one that is written, if one
+// is, and the key its own, or that of the one that is deleted.
+type Guard interface {
+	Guard(scope adk.Scope, of adk.CollectionName, record adk.Record, key string, do func() error) error
+}
+
+// Guarded is a storage with a guard before each obligation. One that lacks a collection is
+// left as it is, for the engine to complain of.
+func Guarded(s adk.Storage, by Guard) adk.Storage {
+	if s.Messages == nil || s.Memories == nil || s.Retrievables == nil || s.Thoughts == nil || s.ToolCalls == nil || s.Instructions == nil || s.Tools == nil {
+		return s
+	}
+	g := &allGuarded{
+		guarded[*adk.Message]{s.Messages, by, adk.Messages}, guarded[*adk.Memory]{s.Memories, by, adk.Memories},
+		guarded[*adk.Retrievable]{s.Retrievables, by, adk.Retrievables}, guarded[*adk.Thought]{s.Thoughts, by, adk.Thoughts},
+		guarded[*adk.ToolCall]{s.ToolCalls, by, adk.ToolCalls}, guarded[*adk.Tokenizable]{s.Instructions, by, adk.Instructions},
+		guardedTools{s.Tools, by},
+	}
+	return adk.Storage{Messages: &g.messages, Memories: &g.memories, Retrievables: &g.retrievables, Thoughts: &g.thoughts,
+		ToolCalls: &g.toolCalls, Instructions: &g.instructions, Tools: &g.tools}
+}
+
+// allGuarded is a storage that Guarded made, all of it at once: whoever runs turns by the
+// thousand makes one for each.
+type allGuarded struct {
+	messages     guarded[*adk.Message]
+	memories     guarded[*adk.Memory]
+	retrievables guarded[*adk.Retrievable]
+	thoughts     guarded[*adk.Thought]
+	toolCalls    guarded[*adk.ToolCall]
+	instructions guarded[*adk.Tokenizable]
+	tools        guardedTools
+}
+
+// guarded is one collection of Guarded.
+type guarded[T adk.Record] struct {
+	inner adk.Collection[T]
+	by    Guard
+	of    adk.CollectionName
+}
+
+func (c *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
+	err = c.by.Guard(scope, c.of, nil, "", func() (err error) {
+		fetched, err = c.inner.Fetch(ctx, scope)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fetched, nil
+}
+
+func (c *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
+	return c.by.Guard(scope, c.of, record, record.Key(), func() error { return c.inner.Store(ctx, scope, record) })
+}
+
+func (c *guarded[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
+	return c.by.Guard(scope, c.of, record, record.Key(), func() error { return c.inner.Mutate(ctx, scope, record) })
+}
+
+func (c *guarded[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	return c.by.Guard(scope, c.of, nil, key, func() error { return c.inner.Delete(ctx, scope, key) })
+}
+
+// guardedTools is the storage of tools, which only reads.
+type guardedTools struct {
+	inner adk.ToolSource
+	by    Guard
+}
+
+func (c *guardedTools) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
+	err = c.by.Guard(scope, adk.Tools, nil, "", func() (err error) {
+		fetched, err = c.inner.Fetch(ctx, scope)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fetched, nil
 }
 
 // Mixed takes each obligation of mine that takes chooses, by the name of its seam as in

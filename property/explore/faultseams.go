@@ -267,39 +267,54 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 	return a.changedResult(call, result), nil
 }
 
-// aroundStorage leaves a storage that lacks a collection to the engine to complain of.
+// aroundStorage stands around a storage, and has it give the conversation that is wanted.
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
-	inner := storages.PartsOf(s)
-	if !inner.Whole() {
-		return s
+	if s.Messages != nil {
+		s.Messages = &givenMessages{s.Messages, a.history}
 	}
-	return storages.Of(guardedStorage{a, inner})
+	return storages.Guarded(s, a)
 }
 
-// guardedStorage is a storage with the explorer around it.
-type guardedStorage struct {
-	a     *attempt
-	inner *storages.Parts
+// Guard makes the attempt the guard of its storage.
+func (a *attempt) Guard(scope adk.Scope, of adk.CollectionName, record adk.Record, key string, do func() error) error {
+	return a.enter(scope.Call, string(of), wanted{record: record, key: key}, do)
 }
 
-// Fetch is the inner one's.
-func (g guardedStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
-	err = g.a.enter(scope.Call, string(of), wanted{}, func() (err error) {
-		fetched, err = g.inner.Of(of).Fetch(ctx, scope, of)
-		return err
-	})
-	if of == adk.Messages && err == nil {
-		fetched = g.a.history.give(fetched)
+// givenMessages are the messages of a storage, and those that the schedule has beside them.
+type givenMessages struct {
+	adk.Collection[*adk.Message]
+	history *history
+}
+
+// Fetch gives the conversation that the turn begins with, as far as it has gone on.
+func (c *givenMessages) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Message, error) {
+	fetched, err := c.Collection.Fetch(ctx, scope)
+	if err != nil {
+		return nil, err
 	}
-	return fetched, err
+	return c.history.give(fetched), nil
 }
 
-// Write is the inner one's.
-func (g guardedStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
-	return g.a.enter(scope.Call, string(of), wanted{record: record, key: key}, func() error {
-		if of == adk.Messages && g.a.history.takes(record, key) {
-			return ctx.Err()
-		}
-		return g.inner.Of(of).Write(ctx, scope, of, verb, record, key)
-	})
+// Store is the storage's.
+func (c *givenMessages) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	if c.history.takes(m, m.Key()) {
+		return ctx.Err()
+	}
+	return c.Collection.Store(ctx, scope, m)
+}
+
+// Mutate is the storage's, but of what it does not have.
+func (c *givenMessages) Mutate(ctx context.Context, scope adk.Scope, m *adk.Message) error {
+	if c.history.takes(m, m.Key()) {
+		return ctx.Err()
+	}
+	return c.Collection.Mutate(ctx, scope, m)
+}
+
+// Delete is the storage's, but of what it does not have.
+func (c *givenMessages) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	if c.history.takes(nil, key) {
+		return ctx.Err()
+	}
+	return c.Collection.Delete(ctx, scope, key)
 }

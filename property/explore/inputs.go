@@ -131,7 +131,7 @@ func (h *history) why(i turn.Input) string {
 }
 
 // give is what a fetch gives of what the storage has.
-func (h *history) give(fetched []adk.Record) []adk.Record {
+func (h *history) give(fetched []*adk.Message) []*adk.Message {
 	if len(fetched) == 0 {
 		return fetched
 	}
@@ -140,25 +140,27 @@ func (h *history) give(fetched []adk.Record) []adk.Record {
 	if h.size == 0 {
 		h.begin(fetched)
 	}
-	fetched = slices.DeleteFunc(fetched, func(r adk.Record) bool { return h.left[r.Key()] })
+	if h.input.IsZero() {
+		return fetched
+	}
+	fetched = slices.DeleteFunc(slices.Clone(fetched), func(m *adk.Message) bool { return h.left[m.Key()] })
 	if h.input.Kind == turn.Said {
 		h.sayOddly(fetched)
 	}
 	at := 0
 	if h.input.Kind == turn.Newer {
-		at = max(0, slices.IndexFunc(fetched, func(r adk.Record) bool { return r.Key() == h.newest }))
+		at = max(0, slices.IndexFunc(fetched, func(m *adk.Message) bool { return m.Key() == h.newest }))
 	}
 	for i, m := range h.more {
-		fetched = slices.Insert(fetched, at+i, adk.Record(m))
+		fetched = slices.Insert(fetched, at+i, m)
 	}
 	return fetched
 }
 
 // begin makes the conversation of the first that the storage gives. mu is held.
-func (h *history) begin(fetched []adk.Record) {
-	oldest, _ := fetched[0].(*adk.Message)
-	newest, is := fetched[len(fetched)-1].(*adk.Message)
-	if !is || oldest == nil {
+func (h *history) begin(fetched []*adk.Message) {
+	oldest, newest := fetched[0], fetched[len(fetched)-1]
+	if oldest == nil || newest == nil {
 		return
 	}
 	h.size, h.own, h.newest = len(fetched), newest.Role() == adk.RoleUser, newest.ID()
@@ -181,16 +183,12 @@ func (h *history) begin(fetched []adk.Record) {
 }
 
 // sayOddly has the newest message of those fetched say something odd.
-func (h *history) sayOddly(fetched []adk.Record) {
-	at := slices.IndexFunc(fetched, func(r adk.Record) bool { return r.Key() == h.newest })
+func (h *history) sayOddly(fetched []*adk.Message) {
+	at := slices.IndexFunc(fetched, func(m *adk.Message) bool { return m.Key() == h.newest })
 	if at < 0 {
 		return
 	}
-	m, is := fetched[at].(*adk.Message)
-	if !is {
-		return
-	}
-	init, odd := m.Init(), oddlySaid[h.input.Messages-1]
+	init, odd := fetched[at].Init(), oddlySaid[h.input.Messages-1]
 	if h.plain {
 		odd = plainWords
 	}
@@ -217,18 +215,15 @@ func (h *history) add(i int, user bool, at time.Time) {
 }
 
 // takes reports whether a write is of a message that is not the storage's, and makes it.
-func (h *history) takes(record adk.Record, key string) bool {
+func (h *history) takes(record *adk.Message, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if record != nil {
-		key = record.Key()
-	}
 	at := slices.IndexFunc(h.more, func(m *adk.Message) bool { return m.ID() == key })
 	if at < 0 {
 		return false
 	}
-	if m, is := record.(*adk.Message); is {
-		h.more[at] = m
+	if record != nil {
+		h.more[at] = record
 	} else {
 		h.more = slices.Delete(h.more, at, at+1)
 	}
